@@ -1,0 +1,243 @@
+package hazard
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// Report is what one source says about one event at one time, in our terms, still under the source's own names for it.
+//
+// A source that speaks of an event in several messages, each for some places (the segments of an NWS event, the areas of
+// a CAP chain), gives one Report per message, told apart by Part; Derive makes the event of them. A source that says
+// everything anew each time has the one Part "".
+type Report struct {
+	Source string `json:"source"` // the source's name, such as "usgs"
+	// Key is the source's own identity of the event. The hazard's uuid is EventUUID(Source, Key).
+	Key string `json:"key"`
+	// Aliases are other keys under which the same source knows the same event: any of them leads to the hazard.
+	Aliases []string `json:"aliases,omitzero"`
+	// Earlier are keys under which the event may have begun; followed only to a hazard that still is active.
+	Earlier []string `json:"earlier,omitzero"`
+	Part    string   `json:"part,omitzero"`
+	// Version orders the reports of one Part, and of one place: the greatest is what the source says now. Usually the
+	// milliseconds of its time of issue.
+	Version int64 `json:"version"`
+
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitzero"`
+	Type        Type     `json:"type"`
+	Severity    Severity `json:"severity"`
+	Category    Category `json:"category,omitzero"` // empty: EVENT
+	Start       Instant  `json:"start"`
+	// End is when the event ends by what the source says, nil if it does not say.
+	End *Instant `json:"end,omitzero"`
+	// Life is how long the event lasts after Renewed (after Start without it) when End is nil; 0 is the life of its type.
+	LifeMS  int64    `json:"life,omitzero"`
+	Renewed *Instant `json:"renewed,omitzero"`
+	// Ended, when not empty, says that this part is over since Version.
+	Ended EndReason `json:"ended,omitzero"`
+	// Minor: too slight to make a hazard, but an update of one that exists.
+	Minor bool `json:"minor,omitzero"`
+
+	// Point is the source's own position. Without it the position follows from the areas.
+	Point *Point `json:"point,omitzero"`
+	Areas []Area `json:"areas,omitzero"`
+	// Places are the codes of the places that the report speaks for (zones). A later report of the event that names one of
+	// them replaces this one there. A report without places speaks for the whole event.
+	Places []string `json:"places,omitzero"`
+	// Within are codes of wider places (counties) that contain Places: they stand in for a place whose shape is not known.
+	Within []string `json:"within,omitzero"`
+
+	URL     string `json:"url,omitzero"`
+	Comment string `json:"comment,omitzero"`
+	Creator string `json:"creator,omitzero"`
+	// Products is the product tree, parents before children; nil if the report says nothing of products.
+	Products []ReportProduct `json:"products,omitzero"`
+	// Detail is the address of a fuller report of the same event, which alone has its products; empty if there is none.
+	Detail string `json:"-"`
+	// Suspect, when not empty, says why the report is to be held instead of shown (decisions, "suspect reports").
+	Suspect string `json:"-"`
+}
+
+// Point is a position in degrees, WGS84.
+type Point struct {
+	Lon float64 `json:"lon"`
+	Lat float64 `json:"lat"`
+}
+
+// ReportProduct is a product as a source gives it: a folder, a text or a url.
+type ReportProduct struct {
+	Key     string      `json:"key"`             // stable within the event, whatever else changes
+	Parent  string      `json:"parent,omitzero"` // Key of the folder that holds it; empty: the root
+	Title   string      `json:"title"`
+	Type    ProductType `json:"type"`
+	Data    string      `json:"data,omitzero"`
+	Comment string      `json:"comment,omitzero"`
+	Time    Instant     `json:"time"` // its place on a timeline
+}
+
+// namespace is the UUID of this service's own names: UUIDv5 of the URL namespace and the project's name.
+var namespace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://hazardd.org/"))
+
+// EventUUID is the uuid of the event that a source knows under key: the same in every installation (UUIDv5, RFC 9562
+// section 5.5, of the source's name and the key).
+func EventUUID(source, key string) uuid.UUID { return named("hazard", source, key) }
+
+// ProductUUID is the uuid of a source's product of an event.
+func ProductUUID(source, key, product string) uuid.UUID {
+	return named("product", source, key, product)
+}
+
+// named hashes words with their lengths, so that no two lists of words make the same name.
+func named(words ...string) uuid.UUID {
+	var name []byte
+	for _, w := range words {
+		name = binary.AppendUvarint(name, uint64(len(w)))
+		name = append(name, w...)
+	}
+	return uuid.NewSHA1(namespace, name)
+}
+
+// Said is what a source says of an event now, all parts taken together.
+type Said struct {
+	// Head is the latest report among those in force, with Severity, Start, End, Areas and Products of all of them.
+	Head Report
+	// End is when the event ends; it is over at EndedAt, for Ended, when Ended is not empty.
+	End     Instant
+	Ended   EndReason
+	EndedAt Instant
+	// Owned are the parts that still speak for some place: the others are superseded for good.
+	Owned map[string]bool
+	// Places, and the wider ones Within which they lie, are those that Head speaks for and that came without a geometry.
+	Places, Within []string
+}
+
+// Over is when the event is over by what was said.
+func (s *Said) Over() Instant {
+	if s.Ended != "" {
+		return s.EndedAt
+	}
+	return s.End
+}
+
+// Derive says what a source says of one event now, given the latest report of each of its parts (at least one), in
+// whatever order they came. For each place the latest report that names it counts; the event is over when no report in
+// force is left. Reports whose own end has come leave the area, but as long as no end was said, what is past its end
+// still tells what it was.
+//
+// Derive depends on its arguments alone, so late, repeated and reordered reports come to the same in the end.
+func Derive(parts []Report, now Instant) Said {
+	parts = slices.Clone(parts)
+	slices.SortFunc(parts, func(a, b Report) int { return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Part, b.Part)) })
+
+	owner := map[string]int{} // place → index of the last part that names it
+	for i, p := range parts {
+		if len(p.Places) == 0 {
+			owner[""] = i
+		}
+		for _, place := range p.Places {
+			owner[place] = i
+		}
+	}
+	owned := map[int][]string{} // part → places, sorted
+	for place, i := range owner {
+		owned[i] = append(owned[i], place)
+	}
+	said := Said{Owned: map[string]bool{}}
+	var inForce, past []int // uncancelled parts, by whether their end has come
+	for i, p := range parts {
+		if len(owned[i]) == 0 {
+			continue
+		}
+		said.Owned[p.Part] = true
+		slices.Sort(owned[i])
+		switch {
+		case p.Ended != "":
+		case p.end() > now:
+			inForce = append(inForce, i)
+		default:
+			past = append(past, i)
+		}
+	}
+	latest := len(parts) - 1
+	for !said.Owned[parts[latest].Part] {
+		latest--
+	}
+	counted := inForce
+	if len(counted) == 0 {
+		counted = past
+	}
+	if len(counted) == 0 { // every part was ended by its source
+		said.Head = parts[latest]
+		said.Head.Start = firstStart(parts)
+		said.Head.Products = nil
+		said.Ended, said.EndedAt, said.End = parts[latest].Ended, Instant(parts[latest].Version), Instant(parts[latest].Version)
+		return said
+	}
+	head := parts[counted[len(counted)-1]]
+	head.Start = firstStart(parts)
+	head.Areas, head.Products = nil, nil
+	for _, i := range counted {
+		p := parts[i]
+		head.Severity = max(head.Severity, p.Severity)
+		said.End = max(said.End, p.end())
+		if i == counted[0] {
+			said.End = p.end()
+		}
+		head.Areas = append(head.Areas, p.Areas...)
+		if len(p.Areas) == 0 && len(p.Places) > 0 {
+			said.Places = append(said.Places, owned[i]...)
+			said.Within = append(said.Within, p.Within...)
+		}
+		head.Products = mergeProducts(head.Products, p.Products, owned[i][0])
+	}
+	said.Head = head
+	slices.Sort(said.Within)
+	said.Within = slices.Compact(said.Within)
+	return said
+}
+
+// end is when the report's part ends.
+func (r *Report) end() Instant {
+	if r.End != nil {
+		return *r.End
+	}
+	from := r.Start
+	if r.Renewed != nil {
+		from = max(from, *r.Renewed)
+	}
+	life := Instant(r.LifeMS)
+	if life == 0 {
+		info, _ := r.Type.Info()
+		life = Instant(info.Life.Milliseconds())
+	}
+	return from + life
+}
+
+// firstStart is when an event of several messages began: each message only says from when it holds itself.
+func firstStart(parts []Report) Instant {
+	if last := parts[len(parts)-1]; len(last.Places) == 0 {
+		return last.Start
+	}
+	start := parts[0].Start
+	for _, p := range parts {
+		start = min(start, p.Start)
+	}
+	return start
+}
+
+// mergeProducts adds the products of a part that speaks for place. Folders are common to all parts.
+func mergeProducts(all, more []ReportProduct, place string) []ReportProduct {
+	for _, p := range more {
+		if p.Type != FolderProduct && place != "" {
+			p.Key += "/" + place
+		}
+		if !slices.ContainsFunc(all, func(q ReportProduct) bool { return q.Key == p.Key }) {
+			all = append(all, p)
+		}
+	}
+	return all
+}

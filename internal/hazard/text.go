@@ -1,0 +1,34 @@
+package hazard
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// CleanLine makes text fit to show on one line: Clean, with every run of white space as one blank, trimmed.
+func CleanLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
+
+// Clean removes what can deceive a reader or break a terminal, a log or a file name: control characters but line feed and
+// tab, byte order marks, bidirectional overrides and other format characters (Unicode Cc and Cf; the two joiners, which
+// scripts need, stay), and bytes that are not UTF-8. CR LF becomes LF. Blank space at the ends goes.
+func Clean(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == zeroWidthJoiner || r == zeroWidthNonJoiner:
+			return r
+		case r == '\r' || r == '\u2028' || r == '\u2029' || r == '\u0085':
+			return '\n'
+		case r == utf8.RuneError, unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, s)
+	return strings.TrimSpace(s)
+}
+
+const (
+	zeroWidthNonJoiner = '\u200c'
+	zeroWidthJoiner    = '\u200d'
+)

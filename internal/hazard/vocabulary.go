@@ -1,0 +1,207 @@
+package hazard
+
+import (
+	"fmt"
+	"time"
+)
+
+// Type is the kind of a hazard: a type_id of the base interface (section 2.3). Identifiers are case-sensitive.
+type Type string
+
+// The configured types.
+const (
+	Accident           Type = "ACCIDENT"
+	ActiveShooter      Type = "ACTIVESHOOTER"
+	Avalanche          Type = "AVALANCHE"
+	Biomedical         Type = "BIOMEDICAL"
+	CivilUnrest        Type = "CIVILUNREST"
+	Combat             Type = "COMBAT"
+	Conflict           Type = "CONFLICT"
+	Cyber              Type = "CYBER"
+	Drought            Type = "DROUGHT"
+	Earthquake         Type = "EARTHQUAKE"
+	Equipment          Type = "EQUIPMENT"
+	ExtremeTemperature Type = "EXTREMETEMPERATURE"
+	Flood              Type = "FLOOD"
+	HighSurf           Type = "HIGHSURF"
+	HighWind           Type = "HIGHWIND"
+	Incident           Type = "INCIDENT"
+	Landslide          Type = "LANDSLIDE"
+	ManMade            Type = "MANMADE"
+	Marine             Type = "MARINE"
+	Occurrence         Type = "OCCURRENCE"
+	PoliticalConflict  Type = "POLITICALCONFLICT"
+	Storm              Type = "STORM"
+	Terrorism          Type = "TERRORISM"
+	Tornado            Type = "TORNADO"
+	Cyclone            Type = "CYCLONE"
+	Tsunami            Type = "TSUNAMI"
+	Unit               Type = "UNIT"
+	Volcano            Type = "VOLCANO"
+	Weapons            Type = "WEAPONS"
+	Wildfire           Type = "WILDFIRE"
+	WinterStorm        Type = "WINTERSTORM"
+)
+
+// TypeInfo is a row of the base interface's table of types, with the life of a hazard of that type.
+type TypeInfo struct {
+	ID   Type
+	Name string // for POLITICALCONFLICT the base interface gives a file name
+	Icon string // file name below /icons/hazard/large/
+	// Life is how long a hazard lasts for which nobody said an end.
+	Life time.Duration
+}
+
+const day = 24 * time.Hour
+
+// types is in the order of the base interface, section 2.3. Lives: sources' rules, else judgement
+// (docs/lives.md gives the reason of each).
+var types = []TypeInfo{
+	{Accident, "Accident", "accident.png", day},
+	{ActiveShooter, "Active Shooter", "active_shooter.png", day},
+	{Avalanche, "Avalanche", "avalanche.png", day},
+	{Biomedical, "Biomedical", "bio_medical.png", day},
+	{CivilUnrest, "Civil Unrest", "civil_unrest.png", day},
+	{Combat, "Combat", "combat.png", day},
+	{Conflict, "Conflict", "conflict.png", day},
+	{Cyber, "Cyber", "cyber.png", day},
+	{Drought, "Drought", "drought.png", 30 * day},
+	{Earthquake, "Earthquake", "earthquake.png", day},
+	{Equipment, "Equipment", "equipment.png", day},
+	{ExtremeTemperature, "Extreme Temperature", "extreme_temperature.png", day},
+	{Flood, "Flood", "flood.png", 48 * time.Hour},
+	{HighSurf, "High Surf", "high_surf.png", 12 * time.Hour},
+	{HighWind, "High Wind", "high_wind.png", 12 * time.Hour},
+	{Incident, "Incident", "incident.png", day},
+	{Landslide, "Landslide", "landslide.png", 36 * time.Hour},
+	{ManMade, "Man-Made", "man_made.png", day},
+	{Marine, "Marine", "marine.png", 12 * time.Hour},
+	{Occurrence, "Occurrence", "occurrence.png", day},
+	{PoliticalConflict, "political_conflict.png", "political_conflict.png", day},
+	{Storm, "Storm", "storm.png", 12 * time.Hour},
+	{Terrorism, "Terrorism", "terrorism.png", day},
+	{Tornado, "Tornado", "tornado.png", time.Hour},
+	{Cyclone, "Tropical Cyclone", "cyclone.png", day},
+	{Tsunami, "Tsunami", "tsunami.png", day},
+	{Unit, "Unit", "unit.png", day},
+	{Volcano, "Volcanic Eruption", "volcano.png", 5 * day},
+	{Weapons, "Weapons", "weapons.png", day},
+	{Wildfire, "Wildfire", "wildfire.png", 7 * day},
+	{WinterStorm, "Winter Storm", "winter_storm.png", 12 * time.Hour},
+}
+
+// Types lists the configured types in the order of the base interface. The caller must not change the slice.
+func Types() []TypeInfo { return types }
+
+// Info is the type's row, and whether the type is configured.
+func (t Type) Info() (TypeInfo, bool) {
+	for _, info := range types {
+		if info.ID == t {
+			return info, true
+		}
+	}
+	return TypeInfo{}, false
+}
+
+// Severity tells how dangerous a hazard is. Severities compare: the greater is the more severe (base interface, section 1.4).
+// The zero Severity is none: below everything that makes a hazard.
+type Severity int8
+
+// The severities from least to most severe.
+const (
+	NoSeverity Severity = iota
+	Termination
+	Information
+	Advisory
+	Watch
+	Warning
+)
+
+// SeverityInfo is a row of the base interface's table of severities (section 2.4).
+type SeverityInfo struct {
+	Severity Severity
+	ID       string
+	Name     string
+	Icon     string
+	Colour   [3]uint8 // red, green, blue: the same in every system of the service
+}
+
+var severities = []SeverityInfo{
+	{Termination, "TERMINATION", "Termination", "termination.png", [3]uint8{102, 102, 102}},
+	{Information, "INFORMATION", "Information", "information.png", [3]uint8{49, 153, 240}},
+	{Advisory, "ADVISORY", "Advisory", "advisory.png", [3]uint8{0, 255, 0}},
+	{Watch, "WATCH", "Watch", "watch.png", [3]uint8{255, 255, 0}},
+	{Warning, "WARNING", "Warning", "warning.png", [3]uint8{255, 0, 0}},
+}
+
+// Severities lists the severities in the order of the base interface. The caller must not change the slice.
+func Severities() []SeverityInfo { return severities }
+
+// ParseSeverity is the severity of a severity_id, and whether there is one.
+func ParseSeverity(id string) (Severity, bool) {
+	for _, s := range severities {
+		if s.ID == id {
+			return s.Severity, true
+		}
+	}
+	return NoSeverity, false
+}
+
+// String is the severity_id.
+func (s Severity) String() string {
+	if s < Termination || s > Warning {
+		return fmt.Sprintf("Severity(%d)", int(s))
+	}
+	return severities[s-Termination].ID
+}
+
+// MarshalText writes the severity_id.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads a severity_id.
+func (s *Severity) UnmarshalText(b []byte) error {
+	v, ok := ParseSeverity(string(b))
+	if !ok {
+		return fmt.Errorf("severity_ID: %q is not a severity", b)
+	}
+	*s = v
+	return nil
+}
+
+// Category tells an ongoing event from a response, an exercise and the rest: a category_id of the base interface (section 2.5).
+type Category string
+
+// The categories.
+const (
+	Event    Category = "EVENT"
+	Exercise Category = "EXERCISE"
+	Other    Category = "OTHER"
+	Response Category = "RESPONSE"
+)
+
+// CategoryInfo is a row of the base interface's table of categories.
+type CategoryInfo struct {
+	ID    Category
+	Name  string
+	Shape string // the geometry around the type's icon
+}
+
+var categories = []CategoryInfo{
+	{Event, "Event", "Circle"},
+	{Exercise, "Exercise", "Triangle"},
+	{Other, "Other", "Hexagon"},
+	{Response, "Response", "Star"},
+}
+
+// Categories lists the categories in the order of the base interface. The caller must not change the slice.
+func Categories() []CategoryInfo { return categories }
+
+// Info is the category's row, and whether the category exists.
+func (c Category) Info() (CategoryInfo, bool) {
+	for _, info := range categories {
+		if info.ID == c {
+			return info, true
+		}
+	}
+	return CategoryInfo{}, false
+}

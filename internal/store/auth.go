@@ -1,0 +1,306 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/store/db"
+)
+
+// Auth is the part of the store that users, keys and logins live in.
+func (s *Store) Auth() auth.Store { return authStore{s} }
+
+type authStore struct{ *Store }
+
+func (a authStore) AuthVersion(ctx context.Context) (int64, error) {
+	n, err := a.readQ.Counter(ctx, "auth")
+	return n, storeError(err)
+}
+
+func (a authStore) LoadAuth(ctx context.Context) (auth.Data, error) {
+	tx, err := a.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return auth.Data{}, storeError(err)
+	}
+	defer func() { _ = rollback(tx) }()
+	d, err := loadAuth(ctx, a.readQ.WithTx(tx))
+	return d, storeError(err)
+}
+
+func loadAuth(ctx context.Context, q *db.Queries) (d auth.Data, err error) {
+	if d.Version, err = q.Counter(ctx, "auth"); err != nil {
+		return d, err
+	}
+	users, err := q.Users(ctx)
+	if err != nil {
+		return d, err
+	}
+	for _, row := range users {
+		u, err := decodeUser(row.Body, row.Hash)
+		if err != nil {
+			return d, err
+		}
+		d.Users = append(d.Users, u)
+	}
+	orgs, err := q.Organizations(ctx)
+	if err != nil {
+		return d, err
+	}
+	for _, o := range orgs {
+		d.Orgs = append(d.Orgs, auth.Org{ID: o.ID, Acronym: o.Acronym, Name: o.Name})
+	}
+	keys, err := q.SigningKeys(ctx)
+	if err != nil {
+		return d, err
+	}
+	for _, k := range keys {
+		key := auth.Key{ID: k.ID, Created: hazard.Instant(k.CreatedMs), NotAfter: hazard.Instant(k.NotAfterMs)}
+		if len(k.Seed) != len(key.Seed) {
+			return d, fmt.Errorf("signing key %s: %d bytes instead of %d", k.ID, len(k.Seed), len(key.Seed))
+		}
+		copy(key.Seed[:], k.Seed)
+		d.Keys = append(d.Keys, key)
+	}
+	revoked, err := q.Revocations(ctx)
+	if err != nil {
+		return d, err
+	}
+	for _, r := range revoked {
+		id, err := uuid.Parse(r.ID)
+		if err != nil {
+			return d, fmt.Errorf("revocation %q: %w", r.ID, err)
+		}
+		d.Revoked = append(d.Revoked, auth.Revocation{ID: id, Until: hazard.Instant(r.UntilMs)})
+	}
+	return d, nil
+}
+
+func decodeUser(body, hash string) (u auth.User, err error) {
+	if err = json.Unmarshal([]byte(body), &u); err != nil {
+		return u, fmt.Errorf("stored user: %w", err)
+	}
+	u.PasswordHash = auth.Hash(hash)
+	return u, nil
+}
+
+// changed runs f in one transaction, after which the version is another, with the audit row of the deed.
+func (a authStore) changed(ctx context.Context, audit *auth.Audit, f func(*db.Queries) error) error {
+	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+		if err := f(q); err != nil {
+			return err
+		}
+		if _, err := q.Next(ctx, db.NextParams{Name: "auth", Count: 1}); err != nil {
+			return err
+		}
+		return addAudit(ctx, q, audit)
+	})
+}
+
+func addAudit(ctx context.Context, q *db.Queries, a *auth.Audit) error {
+	if a == nil {
+		return nil
+	}
+	id, err := q.Next(ctx, db.NextParams{Name: "audit", Count: 1})
+	if err != nil {
+		return err
+	}
+	addr := ""
+	if a.Addr.IsValid() {
+		addr = a.Addr.String()
+	}
+	return q.AddAudit(ctx, db.AddAuditParams{ID: id, AtMs: int64(a.At), Actor: a.Actor, Addr: addr, Action: a.Action, Subject: a.Subject, Detail: a.Detail, Ok: a.OK})
+}
+
+func (a authStore) CreateUser(ctx context.Context, u auth.User, audit auth.Audit) error {
+	body, err := json.Marshal(u)
+	if err != nil {
+		return err
+	}
+	return a.changed(ctx, &audit, func(q *db.Queries) error {
+		n, err := q.AddUser(ctx, db.AddUserParams{Name: u.Name, Body: string(body), Hash: string(u.PasswordHash)})
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: there is a user %s already", hazard.ErrConflict, u.Name)
+		}
+		return err
+	})
+}
+
+func (a authStore) UpdateUser(ctx context.Context, name string, change func(*auth.User) error, audit auth.Audit) error {
+	return a.changed(ctx, &audit, func(q *db.Queries) error {
+		row, err := q.User(ctx, name)
+		if err != nil {
+			return found(err, "user %s", name)
+		}
+		u, err := decodeUser(row.Body, row.Hash)
+		if err != nil {
+			return err
+		}
+		if err := change(&u); err != nil {
+			return err
+		}
+		u.Name = name
+		body, err := json.Marshal(u)
+		if err != nil {
+			return err
+		}
+		return q.SaveUser(ctx, db.SaveUserParams{Name: name, Body: string(body), Hash: string(u.PasswordHash)})
+	})
+}
+
+func (a authStore) CreateOrg(ctx context.Context, o auth.Org, audit auth.Audit) (auth.Org, error) {
+	err := a.changed(ctx, &audit, func(q *db.Queries) (err error) {
+		if o.ID, err = q.Next(ctx, db.NextParams{Name: "organization", Count: 1}); err != nil {
+			return err
+		}
+		n, err := q.AddOrganization(ctx, db.AddOrganizationParams{ID: o.ID, Acronym: o.Acronym, Name: o.Name})
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: there is an organization %s already", hazard.ErrConflict, o.Acronym)
+		}
+		return err
+	})
+	return o, err
+}
+
+func (a authStore) AddKey(ctx context.Context, k auth.Key, newest string) error {
+	return a.changed(ctx, nil, func(q *db.Queries) error {
+		have, err := q.NewestSigningKey(ctx)
+		if err != nil && !none(err) {
+			return err
+		}
+		if have != newest {
+			return fmt.Errorf("%w: another key was added", hazard.ErrConflict)
+		}
+		return q.AddSigningKey(ctx, db.AddSigningKeyParams{ID: k.ID, Seed: k.Seed[:], CreatedMs: int64(k.Created), NotAfterMs: int64(k.NotAfter)})
+	})
+}
+
+func (a authStore) Attempts(ctx context.Context, keys []string) ([]auth.Attempts, error) {
+	attempts := make([]auth.Attempts, len(keys))
+	for i, key := range keys {
+		row, err := a.readQ.AttemptsOf(ctx, key)
+		if none(err) {
+			continue
+		}
+		if err != nil {
+			return nil, storeError(err)
+		}
+		attempts[i] = auth.Attempts{Failures: row.Failures, LastFailure: hazard.Instant(row.LastFailureMs), LastSuccess: hazard.Instant(row.LastSuccessMs)}
+	}
+	return attempts, nil
+}
+
+func (a authStore) AddFailure(ctx context.Context, keys []string, at, forget hazard.Instant, audit *auth.Audit) error {
+	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+		for _, key := range keys {
+			if err := q.AddFailure(ctx, db.AddFailureParams{Key: key, AtMs: int64(at), ForgetMs: int64(forget)}); err != nil {
+				return err
+			}
+		}
+		return addAudit(ctx, q, audit)
+	})
+}
+
+func (a authStore) AddSuccess(ctx context.Context, key string, at hazard.Instant, audit auth.Audit) error {
+	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+		if err := q.AddSuccess(ctx, db.AddSuccessParams{Key: key, AtMs: int64(at)}); err != nil {
+			return err
+		}
+		return addAudit(ctx, q, &audit)
+	})
+}
+
+func (a authStore) AdvanceSession(ctx context.Context, next auth.Session) (after auth.Session, err error) {
+	child, err := json.Marshal(next.Child)
+	if err != nil {
+		return after, err
+	}
+	err = a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+		n, err := q.AdvanceSession(ctx, db.AdvanceSessionParams{ID: next.ID.String(), Parent: next.Parent.String(), Refresh: next.Child.Refresh.String(), Child: string(child)})
+		if err == nil && n == 0 && next.Parent == next.ID {
+			_, err = q.BeginSession(ctx, db.BeginSessionParams{ID: next.ID.String(), Username: next.User, ExpiresMs: int64(next.Expires),
+				Parent: next.Parent.String(), Refresh: next.Child.Refresh.String(), Child: string(child)})
+		}
+		if err != nil {
+			return err
+		}
+		row, err := q.Session(ctx, next.ID.String())
+		if err != nil {
+			return found(err, "session %s", next.ID)
+		}
+		after, err = decodeSession(row)
+		return err
+	})
+	return after, err
+}
+
+func decodeSession(row db.SessionRow) (s auth.Session, err error) {
+	id, err1 := uuid.Parse(row.ID)
+	parent, err2 := uuid.Parse(row.Parent)
+	s = auth.Session{ID: id, User: row.Username, Expires: hazard.Instant(row.ExpiresMs), Parent: parent, Revoked: hazard.Instant(row.RevokedMs)}
+	if err := errors.Join(err1, err2, json.Unmarshal([]byte(row.Child), &s.Child)); err != nil {
+		return s, fmt.Errorf("stored session %s: %w", row.ID, err)
+	}
+	return s, nil
+}
+
+func (a authStore) RevokeSession(ctx context.Context, s auth.Session, until hazard.Instant, audit auth.Audit) error {
+	child, err := json.Marshal(s.Child)
+	if err != nil {
+		return err
+	}
+	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+		n, err := q.RevokeSession(ctx, db.RevokeSessionParams{ID: s.ID.String(), Username: s.User, ExpiresMs: int64(s.Expires),
+			Parent: s.Parent.String(), Refresh: s.Child.Refresh.String(), Child: string(child), RevokedMs: int64(s.Revoked)})
+		if err != nil || n == 0 { // revoked already
+			return err
+		}
+		if err := q.AddRevocation(ctx, db.AddRevocationParams{ID: s.ID.String(), UntilMs: int64(until)}); err != nil {
+			return err
+		}
+		if _, err := q.Next(ctx, db.NextParams{Name: "auth", Count: 1}); err != nil {
+			return err
+		}
+		return addAudit(ctx, q, &audit)
+	})
+}
+
+func (a authStore) AddAudit(ctx context.Context, audit auth.Audit) error {
+	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error { return addAudit(ctx, q, &audit) })
+}
+
+func (a authStore) Trail(ctx context.Context, limit int) ([]auth.Audit, error) {
+	rows, err := a.readQ.Trail(ctx, int32(limit))
+	if err != nil {
+		return nil, storeError(err)
+	}
+	trail := make([]auth.Audit, len(rows))
+	for i, r := range rows {
+		trail[i] = auth.Audit{At: hazard.Instant(r.AtMs), Actor: r.Actor, Action: r.Action, Subject: r.Subject, Detail: r.Detail, OK: r.Ok}
+		if r.Addr != "" {
+			if trail[i].Addr, err = netip.ParseAddr(r.Addr); err != nil {
+				return nil, fmt.Errorf("stored audit row: %w", err)
+			}
+		}
+	}
+	return trail, nil
+}
+
+func (a authStore) Purge(ctx context.Context, p auth.Purge) error {
+	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+		return errors.Join(
+			q.PurgeSessions(ctx, int64(p.Now)),
+			q.PurgeRevocations(ctx, int64(p.Now)),
+			q.PurgeSigningKeys(ctx, int64(p.Now)),
+			q.PurgeAttempts(ctx, db.PurgeAttemptsParams{FailuresBefore: int64(p.FailuresBefore), SuccessesBefore: int64(p.SuccessesBefore)}),
+			q.PurgeAudit(ctx, int64(p.AuditBefore)),
+		)
+	})
+}

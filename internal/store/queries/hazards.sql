@@ -1,0 +1,78 @@
+-- name: Meta :one
+SELECT value FROM meta WHERE name = $1;
+
+-- name: SetMeta :exec
+INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: Next :one
+-- Takes the next numbers: the row stays locked until the transaction ends, see the table.
+UPDATE counters SET value = value + sqlc.arg(count) WHERE name = sqlc.arg(name) RETURNING value;
+
+-- name: Counter :one
+SELECT value FROM counters WHERE name = $1;
+
+-- name: HazardByID :one
+SELECT n, body FROM hazards WHERE id = $1;
+
+-- name: HazardByUUID :one
+SELECT n, body FROM hazards WHERE uuid = $1;
+
+-- name: ActiveHazards :many
+SELECT n, body FROM hazards WHERE status = 'A';
+
+-- name: DueHazards :many
+-- The active hazards that end by themselves at or before a moment.
+SELECT n, body FROM hazards WHERE status = 'A' AND autoexpire AND end_ms <= $1 ORDER BY end_ms, id;
+
+-- name: NextEnd :one
+-- When the next active hazard ends by itself; nothing if none will.
+SELECT end_ms FROM hazards WHERE status = 'A' AND autoexpire ORDER BY end_ms LIMIT 1;
+
+-- name: SaveHazard :exec
+INSERT INTO hazards (id, uuid, n, status, type_id, severity, category_id, autoexpire, start_ms, end_ms, last_update_ms,
+    update_ms, lon, lat, source, body)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+ON CONFLICT (id) DO UPDATE SET n = excluded.n, status = excluded.status, type_id = excluded.type_id,
+    severity = excluded.severity, category_id = excluded.category_id, autoexpire = excluded.autoexpire,
+    start_ms = excluded.start_ms, end_ms = excluded.end_ms, last_update_ms = excluded.last_update_ms,
+    update_ms = excluded.update_ms, lon = excluded.lon, lat = excluded.lat, source = excluded.source, body = excluded.body;
+
+-- name: ProductByID :one
+SELECT n, body FROM products WHERE id = $1;
+
+-- name: ProductByUUID :one
+SELECT n, body FROM products WHERE uuid = $1;
+
+-- name: ProductsOfHazard :many
+SELECT n, body FROM products WHERE hazard_id = $1 AND NOT deleted ORDER BY id;
+
+-- name: ProductsOfActiveHazards :many
+SELECT p.n, p.body FROM products p JOIN hazards h ON h.id = p.hazard_id WHERE h.status = 'A' AND NOT p.deleted ORDER BY p.id;
+
+-- name: SaveProduct :exec
+INSERT INTO products (id, uuid, hazard_id, n, deleted, body) VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (id) DO UPDATE SET n = excluded.n, deleted = excluded.deleted, body = excluded.body;
+
+-- name: AddChange :exec
+INSERT INTO changes (n, at_ms, kind, hazard_id, product_id, actor, addr, source, body)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+
+-- name: ChangesSince :many
+-- n follows commit order without holes, so the last n that a reader has seen is an exact place to resume.
+SELECT n, at_ms, kind, hazard_id, product_id, actor, source, body FROM changes
+WHERE n > sqlc.arg(after) ORDER BY n LIMIT sqlc.arg(max_rows);
+
+-- name: ChangesOfHazard :many
+SELECT n, at_ms, kind, hazard_id, product_id, actor, source, body FROM changes
+WHERE hazard_id = sqlc.arg(hazard_id) AND n > sqlc.arg(after) ORDER BY n LIMIT sqlc.arg(max_rows);
+
+-- name: Geometry :one
+SELECT geojson FROM geometries WHERE digest = $1;
+
+-- name: AddGeometry :exec
+INSERT INTO geometries (digest, geojson) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING;
+
+-- name: ProductsOfHazardAt :many
+-- The latest state of each product of a hazard as of one change.
+SELECT c.n, c.body FROM changes c WHERE c.hazard_id = sqlc.arg(hazard_id) AND c.product_id > 0 AND c.n <= sqlc.arg(at_n)
+    AND c.n = (SELECT max(d.n) FROM changes d WHERE d.product_id = c.product_id AND d.product_id > 0 AND d.n <= sqlc.arg(at_n));

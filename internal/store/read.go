@@ -1,0 +1,296 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store/db"
+)
+
+// Snapshot is everything active as of one change number.
+type Snapshot struct {
+	Number   int64
+	Hazards  []*hazard.Hazard
+	Products []*hazard.Product // of those hazards, not deleted, by number
+}
+
+// Snapshot reads the active hazards, with all their products, in one consistent picture.
+func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer func() { _ = rollback(tx) }()
+	q := s.readQ.WithTx(tx)
+	snap := &Snapshot{}
+	if snap.Number, err = q.Counter(ctx, "change"); err != nil {
+		return nil, storeError(err)
+	}
+	hazards, err := q.ActiveHazards(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	for _, r := range hazards {
+		h, err := decodeHazard(r.N, r.Body)
+		if err != nil {
+			return nil, err
+		}
+		snap.Hazards = append(snap.Hazards, h)
+	}
+	products, err := q.ProductsOfActiveHazards(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	for _, r := range products {
+		p, err := decodeProduct(r.N, r.Body)
+		if err != nil {
+			return nil, err
+		}
+		snap.Products = append(snap.Products, p)
+	}
+	return snap, nil
+}
+
+// Last is the number of the latest committed change; 0 before the first.
+func (s *Store) Last(ctx context.Context) (int64, error) {
+	n, err := s.readQ.Counter(ctx, "change")
+	return n, storeError(err)
+}
+
+// Since returns committed changes numbered above n, in commit order without holes, at most limit.
+func (s *Store) Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error) {
+	rows, err := s.readQ.ChangesSince(ctx, db.ChangesSinceParams{After: n, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	changes := make([]hazard.Change, len(rows))
+	for i, r := range rows {
+		if changes[i], err = decodeChange(r); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+// HazardChanges returns the changes of one hazard and its products numbered above n, in commit order, at most limit.
+func (s *Store) HazardChanges(ctx context.Context, hazardID, n int64, limit int) ([]hazard.Change, error) {
+	rows, err := s.readQ.ChangesOfHazard(ctx, db.ChangesOfHazardParams{HazardID: hazardID, After: n, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	changes := make([]hazard.Change, len(rows))
+	for i, r := range rows {
+		if changes[i], err = decodeChange(db.ChangesSinceRow(r)); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+// Wait returns when a change above n may exist, at once for those of this process and within PollEvery for those of
+// others, or with ctx's error when ctx ends.
+func (s *Store) Wait(ctx context.Context, n int64) error {
+	ticker := time.NewTicker(PollEvery)
+	defer ticker.Stop()
+	for {
+		s.mu.Lock()
+		wake := s.wake
+		s.mu.Unlock()
+		last, err := s.Last(ctx)
+		if err != nil || last > n {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-wake:
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Hazard is the present state of the hazard numbered id, or ErrNotFound.
+func (s *Store) Hazard(ctx context.Context, id int64) (*hazard.Hazard, error) {
+	return hazardByID(ctx, s.readQ, id)
+}
+
+// HazardByUUID is the present state of the hazard with that uuid, or ErrNotFound.
+func (s *Store) HazardByUUID(ctx context.Context, id uuid.UUID) (*hazard.Hazard, error) {
+	return hazardByUUID(ctx, s.readQ, id)
+}
+
+// Product is the present state of the product numbered id for a member of orgs: ErrNotFound if there is none, if it was
+// deleted, or if the caller may not know of it.
+func (s *Store) Product(ctx context.Context, id int64, orgs []int64) (*hazard.Product, error) {
+	return visible(orgs)(productByID(ctx, s.readQ, id))
+}
+
+// ProductByUUID is Product by uuid.
+func (s *Store) ProductByUUID(ctx context.Context, id uuid.UUID, orgs []int64) (*hazard.Product, error) {
+	return visible(orgs)(productByUUID(ctx, s.readQ, id))
+}
+
+func visible(orgs []int64) func(*hazard.Product, error) (*hazard.Product, error) {
+	return func(p *hazard.Product, err error) (*hazard.Product, error) {
+		if err == nil && (p.Deleted || !p.VisibleTo(orgs)) {
+			return nil, hazard.ErrNotFound
+		}
+		return p, err
+	}
+}
+
+// AllProducts lists the products of a hazard, by number, whoever may see them: for the live view alone, which asks itself.
+func (s *Store) AllProducts(ctx context.Context, hazardID int64) ([]*hazard.Product, error) {
+	return productsOf(ctx, s.readQ, hazardID)
+}
+
+// Products lists the products of a hazard that a member of orgs may know of, by number.
+func (s *Store) Products(ctx context.Context, hazardID int64, orgs []int64) ([]*hazard.Product, error) {
+	all, err := s.AllProducts(ctx, hazardID)
+	if err != nil {
+		return nil, err
+	}
+	products := all[:0]
+	for _, p := range all {
+		if p.VisibleTo(orgs) {
+			products = append(products, p)
+		}
+	}
+	return products, nil
+}
+
+// ProductTotalAt counts the products that a hazard had as of change n and that a member of orgs may know of.
+func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []int64) (int, error) {
+	rows, err := s.readQ.ProductsOfHazardAt(ctx, db.ProductsOfHazardAtParams{HazardID: hazardID, AtN: n})
+	if err != nil {
+		return 0, storeError(err)
+	}
+	total := 0
+	for _, r := range rows {
+		p, err := decodeProduct(r.N, r.Body)
+		if err != nil {
+			return 0, err
+		}
+		if !p.Deleted && p.VisibleTo(orgs) {
+			total++
+		}
+	}
+	return total, nil
+}
+
+// Areas reads the geometries that refs name.
+func (s *Store) Areas(ctx context.Context, refs []hazard.AreaRef) ([]hazard.Area, error) {
+	areas := make([]hazard.Area, len(refs))
+	for i, ref := range refs {
+		text, err := s.readQ.Geometry(ctx, ref.Digest)
+		if err != nil {
+			return nil, fmt.Errorf("geometry %s: %w", ref.Digest, storeError(err))
+		}
+		areas[i] = hazard.Area{Role: ref.Role, Geometry: text}
+	}
+	return areas, nil
+}
+
+// NextEnd is when the next active hazard ends by itself, and whether one will.
+func (s *Store) NextEnd(ctx context.Context) (hazard.Instant, bool, error) {
+	end, err := s.readQ.NextEnd(ctx)
+	if none(err) {
+		return 0, false, nil
+	}
+	return hazard.Instant(end), err == nil, storeError(err)
+}
+
+func hazardByID(ctx context.Context, q *db.Queries, id int64) (*hazard.Hazard, error) {
+	row, err := q.HazardByID(ctx, id)
+	if err != nil {
+		return nil, found(err, "hazard %d", id)
+	}
+	return decodeHazard(row.N, row.Body)
+}
+
+func hazardByUUID(ctx context.Context, q *db.Queries, id uuid.UUID) (*hazard.Hazard, error) {
+	row, err := q.HazardByUUID(ctx, id.String())
+	if err != nil {
+		return nil, found(err, "hazard %s", id)
+	}
+	return decodeHazard(row.N, row.Body)
+}
+
+func productByID(ctx context.Context, q *db.Queries, id int64) (*hazard.Product, error) {
+	row, err := q.ProductByID(ctx, id)
+	if err != nil {
+		return nil, found(err, "product %d", id)
+	}
+	return decodeProduct(row.N, row.Body)
+}
+
+func productByUUID(ctx context.Context, q *db.Queries, id uuid.UUID) (*hazard.Product, error) {
+	row, err := q.ProductByUUID(ctx, id.String())
+	if err != nil {
+		return nil, found(err, "product %s", id)
+	}
+	return decodeProduct(row.N, row.Body)
+}
+
+func productsOf(ctx context.Context, q *db.Queries, hazardID int64) ([]*hazard.Product, error) {
+	rows, err := q.ProductsOfHazard(ctx, hazardID)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	products := make([]*hazard.Product, len(rows))
+	for i, r := range rows {
+		if products[i], err = decodeProduct(r.N, r.Body); err != nil {
+			return nil, err
+		}
+	}
+	return products, nil
+}
+
+// found turns a missing row into ErrNotFound.
+func found(err error, format string, args ...any) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%w: %s", hazard.ErrNotFound, fmt.Sprintf(format, args...))
+	}
+	return storeError(err)
+}
+
+func decodeHazard(n int64, body string) (*hazard.Hazard, error) {
+	h := &hazard.Hazard{}
+	if err := json.Unmarshal([]byte(body), h); err != nil {
+		return nil, fmt.Errorf("stored hazard of change %d: %w", n, err)
+	}
+	h.Version = n
+	return h, nil
+}
+
+func decodeProduct(n int64, body string) (*hazard.Product, error) {
+	p := &hazard.Product{}
+	if err := json.Unmarshal([]byte(body), p); err != nil {
+		return nil, fmt.Errorf("stored product of change %d: %w", n, err)
+	}
+	p.Version = n
+	return p, nil
+}
+
+func decodeChange(r db.ChangesSinceRow) (c hazard.Change, err error) {
+	c = hazard.Change{Number: r.N, At: hazard.Instant(r.AtMs), Kind: hazard.ChangeKind(r.Kind), HazardID: r.HazardID, Actor: r.Actor, Source: r.Source}
+	if r.ProductID == 0 {
+		c.Hazard, err = decodeHazard(r.N, r.Body)
+	} else {
+		c.Product, err = decodeProduct(r.N, r.Body)
+	}
+	return c, err
+}
+
+func compareRefs(a, b hazard.AreaRef) int {
+	return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Digest, b.Digest))
+}

@@ -1,0 +1,294 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store/db"
+)
+
+// Event finds the event that a source knows under key: the key that it was first known by, and its hazard. ErrNotFound if
+// the source has not reported it.
+func (t *Tx) Event(source, key string) (event string, hazardID int64, err error) {
+	row, err := t.q.EventKey(t.ctx, db.EventKeyParams{Source: source, Key: key})
+	if err != nil {
+		return "", 0, found(err, "event %s:%s", source, key)
+	}
+	return row.Event, row.HazardID, nil
+}
+
+// AddEventKey notes that a source knows an event, and so a hazard, under key. A key that leads somewhere already stays.
+func (t *Tx) AddEventKey(source, key, event string, hazardID int64) error {
+	return t.q.AddEventKey(t.ctx, db.AddEventKeyParams{Source: source, Key: key, Event: event, HazardID: hazardID})
+}
+
+// KnownKeys tells which of keys a source has reported an event under.
+func (t *Tx) KnownKeys(source string, keys []string) (map[string]bool, error) {
+	return knownKeys(t.ctx, t.tx, source, keys)
+}
+
+// MoveEvent makes all names of event from into names of event to and its hazard.
+func (t *Tx) MoveEvent(source, from, to string, hazardID int64) error {
+	return t.q.MoveEvent(t.ctx, db.MoveEventParams{Source: source, FromEvent: from, ToEvent: to, ToHazard: hazardID})
+}
+
+// Reports reads what a source said last in each part of an event. A part that was stripped has only its Part, Version,
+// Start and Places.
+func (t *Tx) Reports(source, event string) ([]hazard.Report, error) {
+	rows, err := t.q.ReportsOfEvent(t.ctx, db.ReportsOfEventParams{Source: source, Event: event})
+	if err != nil {
+		return nil, err
+	}
+	reports := make([]hazard.Report, len(rows))
+	for i, r := range rows {
+		if r.Body == "" {
+			reports[i] = hazard.Report{Source: source, Key: event, Part: r.Part, Version: r.Version, Start: hazard.Instant(r.StartMs), Places: strings.Fields(r.Places)}
+			continue
+		}
+		if err := json.Unmarshal([]byte(r.Body), &reports[i]); err != nil {
+			return nil, fmt.Errorf("stored report %s:%s %s: %w", source, event, r.Part, err)
+		}
+	}
+	return reports, nil
+}
+
+// SaveReport keeps r as what its source said last in its part of an event.
+func (t *Tx) SaveReport(event string, r *hazard.Report) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
+	}
+	return t.q.SaveReport(t.ctx, db.SaveReportParams{Source: r.Source, Event: event, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.now),
+		StartMs: int64(r.Start), Places: strings.Join(r.Places, " "), Body: string(body)})
+}
+
+// StripReport forgets what a superseded part said, but not what it spoke for.
+func (t *Tx) StripReport(source, event, part string) error {
+	return t.q.StripReport(t.ctx, db.StripReportParams{Source: source, Event: event, Part: part})
+}
+
+// ForgetReport takes back a report of which no hazard is made.
+func (t *Tx) ForgetReport(source, event, part string) error {
+	return t.q.ForgetReport(t.ctx, db.ForgetReportParams{Source: source, Event: event, Part: part})
+}
+
+// Held is a report that is not believed until an editor has looked.
+type Held struct {
+	ID       int64
+	Reason   string
+	Received hazard.Instant
+	Report   hazard.Report
+	Decision string // empty while open, then Released or Dismissed
+}
+
+// The decisions about a held report.
+const (
+	Released  = "released"
+	Dismissed = "dismissed"
+)
+
+// Hold keeps a suspect report, and tells whether it is new. decision is what was decided about the very same report before.
+func (t *Tx) Hold(r *hazard.Report, reason string) (isNew bool, decision string, err error) {
+	decision, err = t.q.HeldDecision(t.ctx, db.HeldDecisionParams{Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version})
+	if err == nil || !none(err) {
+		return false, decision, err
+	}
+	id, err := t.q.Next(t.ctx, db.NextParams{Name: "held", Count: 1})
+	if err != nil {
+		return false, "", err
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return false, "", fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
+	}
+	_, err = t.q.Hold(t.ctx, db.HoldParams{ID: id, Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.now), Reason: reason, Body: string(body)})
+	return true, "", err
+}
+
+// NoPlace begins the reason of reports that were held because nothing tells where they hold.
+const NoPlace = "no place"
+
+// Placed releases what was held of a part for want of a place.
+func (t *Tx) Placed(r *hazard.Report) error {
+	_, err := t.q.ReleaseHeld(t.ctx, db.ReleaseHeldParams{NowMs: int64(t.now), Source: r.Source, Event: r.Key, Part: r.Part})
+	return err
+}
+
+// Decide records an editor's decision about a held report and returns it. ErrNotFound if there is none of that number,
+// ErrConflict if it was decided before.
+func (t *Tx) Decide(id int64, decision string) (*Held, error) {
+	row, err := t.q.HeldReport(t.ctx, id)
+	if err != nil {
+		return nil, found(err, "held report %d", id)
+	}
+	n, err := t.q.DecideHeld(t.ctx, db.DecideHeldParams{ID: id, Decision: decision, DecidedBy: t.origin.User, DecidedMs: int64(t.now)})
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, fmt.Errorf("%w: held report %d was %s before", hazard.ErrConflict, id, row.Decision)
+	}
+	return decodeHeld(row)
+}
+
+func decodeHeld(row db.HeldReportRow) (*Held, error) {
+	h := &Held{ID: row.ID, Reason: row.Reason, Received: hazard.Instant(row.ReceivedMs), Decision: row.Decision}
+	if err := json.Unmarshal([]byte(row.Body), &h.Report); err != nil {
+		return nil, fmt.Errorf("held report %d: %w", row.ID, err)
+	}
+	return h, nil
+}
+
+// HeldReports lists the held reports of a source that wait for a decision, newest first.
+func (s *Store) HeldReports(ctx context.Context, source string, limit int) ([]*Held, error) {
+	rows, err := s.readQ.OpenHeld(ctx, db.OpenHeldParams{Source: source, Limit: int32(limit)})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	held := make([]*Held, len(rows))
+	for i, r := range rows {
+		if held[i], err = decodeHeld(db.HeldReportRow(r)); err != nil {
+			return nil, err
+		}
+	}
+	return held, nil
+}
+
+// CountHeld counts the held reports of a source that wait for a decision.
+func (s *Store) CountHeld(ctx context.Context, source string) (int64, error) {
+	n, err := s.readQ.CountHeld(ctx, source)
+	return n, storeError(err)
+}
+
+// SourceError is a record or a whole payload that could not be used, and how often it came.
+type SourceError struct {
+	ID          int64
+	Record      string // the record's name; empty for a whole payload
+	Reason      string
+	First, Last hazard.Instant
+	Times       int64
+	Raw         []byte // as received, cut
+}
+
+// keptErrors is how many errors are kept of each source: enough to see a pattern, not enough to fill a disk.
+const keptErrors = 200
+
+// AddSourceErrors keeps errors of a source, each kind once, the newest of them.
+func (t *Tx) AddSourceErrors(source string, errs []SourceError) error {
+	for _, e := range errs[:min(len(errs), keptErrors)] {
+		id, err := t.q.Next(t.ctx, db.NextParams{Name: "source_error", Count: 1})
+		if err != nil {
+			return err
+		}
+		err = t.q.AddSourceError(t.ctx, db.AddSourceErrorParams{ID: id, Source: source, Record: e.Record, Reason: e.Reason, AtMs: int64(t.now), Raw: append([]byte{}, e.Raw...)})
+		if err != nil {
+			return err
+		}
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return t.q.TrimSourceErrors(t.ctx, db.TrimSourceErrorsParams{Source: source, Keep: keptErrors})
+}
+
+// SourceErrors lists what is kept of a source's errors, newest first.
+func (s *Store) SourceErrors(ctx context.Context, source string, limit int) ([]SourceError, error) {
+	rows, err := s.readQ.SourceErrors(ctx, db.SourceErrorsParams{Source: source, Limit: int32(limit)})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	errs := make([]SourceError, len(rows))
+	for i, r := range rows {
+		errs[i] = SourceError{ID: r.ID, Record: r.Record, Reason: r.Reason, First: hazard.Instant(r.FirstMs), Last: hazard.Instant(r.LastMs), Times: r.Times, Raw: r.Raw}
+	}
+	return errs, nil
+}
+
+// ActiveEvent is an event of a source whose hazard still is active.
+type ActiveEvent struct {
+	Event    string
+	HazardID int64
+	Start    hazard.Instant
+}
+
+// ActiveEvents lists the events of a source whose hazards are active.
+func (s *Store) ActiveEvents(ctx context.Context, source string) ([]ActiveEvent, error) {
+	rows, err := s.readQ.ActiveEvents(ctx, source)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	events := make([]ActiveEvent, len(rows))
+	for i, r := range rows {
+		events[i] = ActiveEvent{Event: r.Event, HazardID: r.ID, Start: hazard.Instant(r.StartMs)}
+	}
+	return events, nil
+}
+
+// SourceStates reads the kept state of every source by name, as SaveSourceState wrote it.
+func (s *Store) SourceStates(ctx context.Context) (map[string][]byte, error) {
+	rows, err := s.readQ.SourceStates(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	states := make(map[string][]byte, len(rows))
+	for _, r := range rows {
+		states[r.Name] = []byte(r.Body)
+	}
+	return states, nil
+}
+
+// SourceState reads the kept state of one source; nil if there is none.
+func (s *Store) SourceState(ctx context.Context, name string) ([]byte, error) {
+	body, err := s.readQ.SourceState(ctx, name)
+	if none(err) {
+		return nil, nil
+	}
+	return []byte(body), storeError(err)
+}
+
+// SaveSourceState keeps the state of a source.
+func (s *Store) SaveSourceState(ctx context.Context, name string, body []byte) error {
+	return s.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+		return q.SaveSourceState(ctx, db.SaveSourceStateParams{Name: name, Body: string(body)})
+	})
+}
+
+// Place reads the kept shape of a place: the text of a GeoJSON geometry. ErrNotFound if it was never fetched.
+func (s *Store) Place(ctx context.Context, source, code string) (string, error) {
+	text, err := s.readQ.Place(ctx, db.PlaceParams{Source: source, Code: code})
+	if err != nil {
+		return "", found(err, "place %s", code)
+	}
+	return text, nil
+}
+
+// SavePlace keeps the shape of a place, fetched at now.
+func (s *Store) SavePlace(ctx context.Context, source, code, name, geometry string, now hazard.Instant) error {
+	return s.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+		return q.SavePlace(ctx, db.SavePlaceParams{Source: source, Code: code, Name: name, Geojson: geometry, FetchedMs: int64(now)})
+	})
+}
+
+// TakeLease takes or renews the named lease for holder until a moment, and tells whether holder has it now. Of several
+// processes at most one has it.
+func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error) {
+	var taken bool
+	err := s.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+		n, err := q.TakeLease(ctx, db.TakeLeaseParams{Name: name, Holder: holder, UntilMs: int64(until), NowMs: int64(now)})
+		taken = n == 1
+		return err
+	})
+	return taken && err == nil, err
+}
+
+// DropLease gives a lease back, if holder has it.
+func (s *Store) DropLease(ctx context.Context, name, holder string) error {
+	return s.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+		return q.DropLease(ctx, db.DropLeaseParams{Name: name, Holder: holder})
+	})
+}

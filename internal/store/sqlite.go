@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"hazardd/internal/hazard"
+)
+
+// Everything that holds for SQLite alone is in this file.
+
+// openSQLite opens the file at path, or the one that the URL name says, and returns one writing and several reading
+// connections. A write transaction takes the write lock at its beginning (immediate), so that it never fails half way
+// because another process wrote meanwhile; it waits for others up to writeTimeout.
+func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, err error) {
+	synchronous := "full"
+	if name != "" {
+		rest, ok := strings.CutPrefix(name, "sqlite:")
+		if !ok {
+			return nil, nil, fmt.Errorf("database: %q is not a SQLite database (sqlite:PATH); PostgreSQL is not supported yet", redactURL(name))
+		}
+		file, query, _ := strings.Cut(rest, "?")
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			return nil, nil, fmt.Errorf("database: parameters of %q: %w", name, err)
+		}
+		if file != "" {
+			path = file
+		}
+		if v := values.Get("synchronous"); v != "" {
+			synchronous = v
+		}
+		if !slices.Contains([]string{"full", "normal", "off"}, synchronous) {
+			return nil, nil, fmt.Errorf("database: synchronous=%q is none of full, normal, off", synchronous)
+		}
+	}
+	pragmas := url.Values{"_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", writeTimeout.Milliseconds()), // first: the others may have to wait
+		"journal_mode(WAL)",
+		"synchronous(" + synchronous + ")",
+		"foreign_keys(1)",
+		"cell_size_check(1)", // a damaged page is an error, not an answer
+	}}
+	dsn := func(more url.Values) string {
+		for k, v := range pragmas {
+			more[k] = append(more[k], v...)
+		}
+		return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: more.Encode()}).String()
+	}
+	if write, err = sql.Open("sqlite", dsn(url.Values{"_txlock": {"immediate"}})); err != nil {
+		return nil, nil, err
+	}
+	write.SetMaxOpenConns(1)
+	// The file, and its mode WAL, must be there before a connection that only reads may open it.
+	if err := write.PingContext(ctx); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), write.Close())
+	}
+	if read, err = sql.Open("sqlite", dsn(url.Values{"_pragma": {"query_only(1)"}})); err != nil {
+		return nil, nil, errors.Join(err, write.Close())
+	}
+	read.SetMaxOpenConns(4 * runtime.GOMAXPROCS(0))
+	read.SetMaxIdleConns(4 * runtime.GOMAXPROCS(0))
+	return write, read, nil
+}
+
+// redactURL hides a password in a database URL.
+func redactURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return "(not a URL)"
+	}
+	return u.Redacted()
+}
+
+// storeError gives the store's failures their kinds.
+func storeError(err error) error {
+	if err == nil || errors.Is(err, hazard.ErrUnavailable) || errors.Is(err, hazard.ErrFull) {
+		return err
+	}
+	if failure, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch failure.Code() & 0xff { // the primary result code
+		case sqlite3.SQLITE_FULL:
+			return fmt.Errorf("%w: %w", hazard.ErrFull, err)
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT,
+			sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_NOMEM:
+			return fmt.Errorf("%w: %w", hazard.ErrUnavailable, err)
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", hazard.ErrUnavailable, err)
+	}
+	return err
+}
+
+// knownKeys tells which of keys are known to a source. The keys go over as one JSON array: a list of parameters would have to be
+// prepared anew for each length.
+func knownKeys(ctx context.Context, tx *sql.Tx, source string, keys []string) (map[string]bool, error) {
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT key FROM event_keys WHERE source = $1 AND key IN (SELECT value FROM json_each($2))`, source, string(list))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	known := map[string]bool{}
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		known[key] = true
+	}
+	return known, rows.Err()
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store/db"
+)
+
+// Origin says who makes a change, for the log: a user from an address, a source, or (both empty) the service itself.
+type Origin struct {
+	User   string
+	Addr   string
+	Source string
+}
+
+// Tx is an open write transaction: reads in it see what it wrote. It is not safe for concurrent use, and lives as long as the
+// function that Write was given.
+type Tx struct {
+	ctx    context.Context
+	tx     *sql.Tx
+	q      *db.Queries
+	now    hazard.Instant
+	origin Origin
+	last   int64
+}
+
+// Now is the moment of the transaction's changes.
+func (t *Tx) Now() hazard.Instant { return t.now }
+
+// Write runs f in one transaction, as of now, and commits what it saved. When it returns nil the changes are durable and
+// numbered, and followers of the log are woken; last is the number of the latest of them, 0 if f changed nothing. When it
+// returns an error nothing was changed, unless the error is the store's own (ErrUnavailable): then the
+// changes are there all or not at all, and doing the same again under the same uuids is safe.
+func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f func(*Tx) error) (last int64, err error) {
+	err = s.inTx(ctx, func(tx *sql.Tx, q *db.Queries) error {
+		t := &Tx{tx: tx, ctx: context.WithoutCancel(ctx), q: q, now: now, origin: origin}
+		err := f(t)
+		last = t.last
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if last > 0 {
+		s.mu.Lock()
+		close(s.wake)
+		s.wake = make(chan struct{})
+		s.mu.Unlock()
+	}
+	return last, nil
+}
+
+// Hazard is the present state of the hazard numbered id, or ErrNotFound.
+func (t *Tx) Hazard(id int64) (*hazard.Hazard, error) { return hazardByID(t.ctx, t.q, id) }
+
+// HazardByUUID is the present state of the hazard with that uuid, or ErrNotFound.
+func (t *Tx) HazardByUUID(id uuid.UUID) (*hazard.Hazard, error) { return hazardByUUID(t.ctx, t.q, id) }
+
+// Product is the present state of the product numbered id, deleted or not, or ErrNotFound.
+func (t *Tx) Product(id int64) (*hazard.Product, error) { return productByID(t.ctx, t.q, id) }
+
+// ProductByUUID is the present state of the product with that uuid, deleted or not, or ErrNotFound.
+func (t *Tx) ProductByUUID(id uuid.UUID) (*hazard.Product, error) {
+	return productByUUID(t.ctx, t.q, id)
+}
+
+// Products lists the products of a hazard that are not deleted, by number, whoever may see them.
+func (t *Tx) Products(hazardID int64) ([]*hazard.Product, error) {
+	return productsOf(t.ctx, t.q, hazardID)
+}
+
+// Due lists the active hazards that end by themselves at or before the transaction's moment.
+func (t *Tx) Due() ([]*hazard.Hazard, error) {
+	rows, err := t.q.DueHazards(t.ctx, int64(t.now))
+	if err != nil {
+		return nil, err
+	}
+	var due []*hazard.Hazard
+	for _, r := range rows {
+		h, err := decodeHazard(r.N, r.Body)
+		if err != nil {
+			return nil, err
+		}
+		due = append(due, h)
+	}
+	return due, nil
+}
+
+// SaveHazard writes the state h of a hazard and its change. A hazard without ID is new and gets one. before is the state
+// that h replaces, nil for a new one. h.Version becomes the change's number.
+func (t *Tx) SaveHazard(h, before *hazard.Hazard) error {
+	kind := hazard.HazardUpdated
+	switch {
+	case before == nil:
+		kind = hazard.HazardCreated
+		id, err := t.q.Next(t.ctx, db.NextParams{Name: "hazard", Count: 1})
+		if err != nil {
+			return err
+		}
+		h.ID = id
+	case before.Status == hazard.Active && h.Status == hazard.Expired:
+		kind = hazard.HazardExpired
+	}
+	body, err := json.Marshal(h)
+	if err != nil {
+		return fmt.Errorf("hazard %s: %w", h.UUID, err)
+	}
+	if err := t.log(kind, h.ID, 0, body, &h.Version); err != nil {
+		return err
+	}
+	return t.q.SaveHazard(t.ctx, db.SaveHazardParams{
+		ID: h.ID, Uuid: h.UUID.String(), N: h.Version, Status: string(h.Status), TypeID: string(h.Type),
+		Severity: int64(h.Severity), CategoryID: string(h.Category), Autoexpire: h.AutoExpire, StartMs: int64(h.Start), EndMs: int64(h.End),
+		LastUpdateMs: int64(h.LastUpdate), UpdateMs: int64(h.Updated), Lon: h.Longitude, Lat: h.Latitude, Source: h.Source, Body: string(body),
+	})
+}
+
+// SaveProduct writes the state p of a product and its change. A product without ID is new and gets one; a deleted one is
+// kept in the history. p.Version becomes the change's number.
+func (t *Tx) SaveProduct(p *hazard.Product) error {
+	kind := hazard.ProductUpdated
+	switch {
+	case p.ID == 0:
+		kind = hazard.ProductCreated
+		id, err := t.q.Next(t.ctx, db.NextParams{Name: "product", Count: 1})
+		if err != nil {
+			return err
+		}
+		p.ID = id
+	case p.Deleted:
+		kind = hazard.ProductDeleted
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("product %s: %w", p.UUID, err)
+	}
+	if err := t.log(kind, p.HazardID, p.ID, body, &p.Version); err != nil {
+		return err
+	}
+	return t.q.SaveProduct(t.ctx, db.SaveProductParams{ID: p.ID, Uuid: p.UUID.String(), HazardID: p.HazardID, N: p.Version, Deleted: p.Deleted, Body: string(body)})
+}
+
+// log writes the row of one change and gives its number.
+func (t *Tx) log(kind hazard.ChangeKind, hazardID, productID int64, body []byte, number *int64) error {
+	n, err := t.q.Next(t.ctx, db.NextParams{Name: "change", Count: 1})
+	if err != nil {
+		return err
+	}
+	*number, t.last = n, n
+	return t.q.AddChange(t.ctx, db.AddChangeParams{N: n, AtMs: int64(t.now), Kind: string(kind), HazardID: hazardID, ProductID: productID,
+		Actor: t.origin.User, Addr: t.origin.Addr, Source: t.origin.Source, Body: string(body)})
+}
+
+// KeepAreas keeps the geometries of areas and returns their names, sorted and each once.
+func (t *Tx) KeepAreas(areas []hazard.Area) ([]hazard.AreaRef, error) {
+	var refs []hazard.AreaRef
+	for _, a := range areas {
+		sum := sha256.Sum256([]byte(a.Geometry))
+		ref := hazard.AreaRef{Role: a.Role, Digest: hex.EncodeToString(sum[:])}
+		if err := t.q.AddGeometry(t.ctx, db.AddGeometryParams{Digest: ref.Digest, Geojson: a.Geometry}); err != nil {
+			return nil, err
+		}
+		refs = append(refs, ref)
+	}
+	slices.SortFunc(refs, compareRefs)
+	return slices.Compact(refs), nil
+}
+
+// none tells whether err says that no row was found.
+func none(err error) bool { return errors.Is(err, sql.ErrNoRows) }
