@@ -1,0 +1,229 @@
+package edit
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+)
+
+// members is a decoded body: its members by name.
+type members map[string]jsontext.Value
+
+// decode reads one JSON object: names unique, text valid UTF-8, nothing after it (RFC 8259 leaves to the reader what to make of
+// others, and readers differ).
+func decode(body []byte) (members, error) {
+	var m members
+	if err := json.Unmarshal(body, &m); err != nil {
+		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Field: "", Detail: "the body is not one JSON object with unique names: " + jsonFault(err)}}}
+	}
+	if m == nil {
+		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Field: "", Detail: "the body is null, not a JSON object"}}}
+	}
+	return m, nil
+}
+
+// jsonFault is the decoder's error without the names of its package and of our types.
+func jsonFault(err error) string {
+	text := err.Error()
+	for _, prefix := range []string{"json: ", "jsontext: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return strings.ReplaceAll(text, "Go edit.members", "an object")
+}
+
+// mode tells a creation from an alteration.
+type mode uint8
+
+const (
+	create mode = 1 << iota
+	patch
+)
+
+// field is a member that a body of a T may have.
+type field[T any] struct {
+	name     string
+	modes    mode
+	required bool // in a creation
+	// set reads v into t. In an alteration v may be null: the member's default. An error is what is wrong with v.
+	set func(t *T, v jsontext.Value) error
+}
+
+// checker looks at what no single member can tell, when all have been read.
+type checker interface {
+	check(bad *hazard.InvalidError, given members)
+}
+
+// apply reads members into t by the table of fields, and names every fault at once.
+func apply[T any, P interface {
+	*T
+	checker
+}](fields []field[T], given members, t P, m mode) error {
+	bad := &hazard.InvalidError{}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.name == name })
+		switch {
+		case i < 0:
+			bad.Add(name, "is not a member that can be written; these are: %s", names(fields, m))
+		case fields[i].modes&m == 0:
+			bad.Add(name, "cannot be written here; these can: %s", names(fields, m))
+		default:
+			if err := fields[i].set((*T)(t), given[name]); err != nil {
+				bad.Add(name, "%s", err)
+			}
+		}
+	}
+	if m == create {
+		for _, f := range fields {
+			if _, ok := given[f.name]; f.required && !ok {
+				bad.Add(f.name, "is missing")
+			}
+		}
+	}
+	if len(bad.Faults) == 0 {
+		t.check(bad, given)
+	}
+	return bad.Err()
+}
+
+func names[T any](fields []field[T], m mode) string {
+	var list []string
+	for _, f := range fields {
+		if f.modes&m != 0 {
+			list = append(list, f.name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func isNull(v jsontext.Value) bool { return v.Kind() == 'n' }
+
+// text reads a string of at most most characters; empty only if blank is allowed. Null is the empty string.
+func text(v jsontext.Value, most int, blank bool, clean func(string) string) (string, error) {
+	var s string
+	if !isNull(v) {
+		if v.Kind() != '"' {
+			return "", fmt.Errorf("%s is not a string", brief(v))
+		}
+		if err := json.Unmarshal(v, &s); err != nil {
+			return "", fmt.Errorf("%s", jsonFault(err))
+		}
+	}
+	s = clean(s)
+	if n := utf8.RuneCountInString(s); n > most {
+		return "", fmt.Errorf("has %d characters; at most %d are taken", n, most)
+	}
+	if s == "" && !blank {
+		return "", fmt.Errorf("is empty")
+	}
+	return s, nil
+}
+
+func number(v jsontext.Value, low, high float64, unit string) (float64, error) {
+	var n float64
+	if v.Kind() != '0' || json.Unmarshal(v, &n) != nil || !(n >= low && n <= high) {
+		return 0, fmt.Errorf("%s is not a number from %v to %v (%s)", brief(v), low, high, unit)
+	}
+	return n, nil
+}
+
+func integer(v jsontext.Value) (int64, error) {
+	var n int64
+	if v.Kind() != '0' || json.Unmarshal(v, &n) != nil {
+		return 0, fmt.Errorf("%s is not an integer", brief(v))
+	}
+	return n, nil
+}
+
+// instant reads milliseconds since 1970 as a string of digits, as the base interface carries them (section 2.6).
+func instant(v jsontext.Value) (hazard.Instant, error) {
+	var s string
+	const want = "is not a string of digits, milliseconds since 1970-01-01T00:00:00Z"
+	if v.Kind() != '"' || json.Unmarshal(v, &s) != nil {
+		return 0, fmt.Errorf("%s %s", brief(v), want)
+	}
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" || strings.Trim(digits, "0123456789") != "" || len(digits) > 15 || digits[0] == '0' && len(s) > 1 {
+		return 0, fmt.Errorf("%s %s", brief(v), want)
+	}
+	var n int64
+	if _, err := fmt.Sscan(s, &n); err != nil {
+		return 0, fmt.Errorf("%s %s", brief(v), want)
+	}
+	i := hazard.Instant(n)
+	if i < hazard.MinInstant || i > hazard.MaxInstant {
+		return 0, fmt.Errorf("%s lies outside the years 1 to 9999", brief(v))
+	}
+	return i, nil
+}
+
+func flag(v jsontext.Value) (bool, error) {
+	switch string(v) {
+	case `"Y"`:
+		return true, nil
+	case `"N"`:
+		return false, nil
+	}
+	return false, fmt.Errorf(`%s is neither "Y" nor "N"`, brief(v))
+}
+
+func uuidOf(v jsontext.Value) (uuid.UUID, error) {
+	var s string
+	if v.Kind() == '"' && json.Unmarshal(v, &s) == nil && len(s) == 36 {
+		if id, err := uuid.Parse(s); err == nil && id != uuid.Nil && id != uuid.Max {
+			return id, nil
+		}
+	}
+	return uuid.Nil, fmt.Errorf("%s is not a UUID of the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", brief(v))
+}
+
+// link reads an absolute http or https address.
+func link(v jsontext.Value, blank bool) (string, error) {
+	s, err := text(v, maxLink, blank, hazard.CleanLine)
+	if err != nil || s == "" {
+		return s, err
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return "", fmt.Errorf("%s is not an absolute http or https address", brief(v))
+	}
+	return s, nil
+}
+
+// oneOf reads an identifier of a vocabulary.
+func oneOf[T any](v jsontext.Value, known []string, parse func(string) (T, bool)) (t T, err error) {
+	var s string
+	if v.Kind() == '"' && json.Unmarshal(v, &s) == nil {
+		if t, ok := parse(s); ok {
+			return t, nil
+		}
+	}
+	return t, fmt.Errorf("%s is none of %s", brief(v), strings.Join(known, ", "))
+}
+
+// brief is v short enough for an error.
+func brief(v jsontext.Value) string {
+	const most = 80
+	s := strings.ToValidUTF8(string(v), "\uFFFD")
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "…"
+	}
+	return s
+}
+
+// The longest texts that are taken, in characters: far above what a reader can use, far below what hurts.
+const (
+	maxName        = 500
+	maxDescription = 100_000
+	maxComment     = 10_000
+	maxLink        = 2_000
+	maxData        = 1_000_000
+)

@@ -1,0 +1,315 @@
+// Package geo holds the geometry of hazards: what is read from users and feeds, measured, joined, and written.
+//
+// All geometry is WGS 84, longitude before latitude, in decimal degrees; heights and measures are dropped. Coordinates
+// are rounded to six decimals (0.11 m) when they come in, and everything after that is exact about the rounded ones, so
+// text that this package wrote reads back as the same text.
+//
+// A Shape keeps inside -180 to 180: what crosses the antimeridian is cut there (RFC 7946, section 3.1.9). Between two
+// positions the shorter way is meant, so a ring from 179 to -179 is 2 degrees wide. Only a step from -180 to 180 itself
+// may go round the world. A ring that winds round a pole holds the pole on its side of the equator.
+//
+// Read text that a user wrote with ParseWKT and ParseGeoJSON, which refuse what is not valid and say where; read feeds,
+// and text that was stored, with ParseLoose, which mends what it can. A Shape is immutable and may be used by any number
+// of goroutines at once. No function panics, whatever it is given.
+package geo
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/peterstace/simplefeatures/geom"
+)
+
+// Limits on one geometry. What users write is held to the lower ones, as each position costs a request time; feeds and
+// stored text to the higher.
+const (
+	MaxPositions      = 20_000  // positions that ParseWKT and ParseGeoJSON take
+	MaxLoosePositions = 200_000 // positions that ParseLoose takes
+	MaxDepth          = 8       // geometry collections within each other
+
+	maxParts      = 2_000  // points, lines and rings together that ParseWKT and ParseGeoJSON take
+	maxLooseParts = 10_000 // and that ParseLoose takes
+)
+
+// micro is one degree in the unit of positions, the millionth of a degree.
+const micro = 1_000_000
+
+const (
+	quarterTurn = 90 * micro
+	halfTurn    = 180 * micro
+	fullTurn    = 360 * micro
+)
+
+// position is a place in millionths of a degree: x the longitude, y the latitude. While a ring is being read, x may leave
+// -180 to 180 degrees by up to a turn and a half, which an int32 holds.
+type position struct{ x, y int32 }
+
+func comparePositions(a, b position) int {
+	return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.y, b.y))
+}
+
+// ring is a closed line without the repetition of its first position.
+type ring []position
+
+// polygon is an outer ring and its holes.
+type polygon []ring
+
+// A Shape is a set of areas, lines and points. The zero Shape is no geometry at all.
+//
+// Nested collections are flattened when they are read, as only the places matter.
+type Shape struct {
+	polygons []polygon // outer ring counterclockwise, holes clockwise, sorted
+	lines    [][]position
+	points   []position // sorted
+
+	// apart tells that polygons may overlap, because joining them failed: they are written one by one.
+	apart bool
+}
+
+// IsZero reports whether s is no geometry.
+func (s Shape) IsZero() bool {
+	return len(s.polygons) == 0 && len(s.lines) == 0 && len(s.points) == 0
+}
+
+// IsPoint reports whether s is one point and nothing else.
+func (s Shape) IsPoint() bool {
+	return len(s.polygons) == 0 && len(s.lines) == 0 && len(s.points) == 1
+}
+
+// GeoJSON is the canonical text of s: a geometry object of RFC 7946 without whitespace, at most six decimals, outer rings
+// counterclockwise and holes clockwise, each ring from its smallest position, polygons and points in ascending order,
+// lines in their own. Shapes of the same text are the same shape. The zero Shape has the empty text.
+func (s Shape) GeoJSON() string {
+	return string(s.appendGeoJSON(nil))
+}
+
+func (s Shape) appendGeoJSON(b []byte) []byte {
+	parts := s.parts()
+	switch len(parts) {
+	case 0:
+		return b
+	case 1:
+		return parts[0].appendGeoJSON(b)
+	}
+	b = append(b, `{"type":"GeometryCollection","geometries":[`...)
+	for i, p := range parts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = p.appendGeoJSON(b)
+	}
+	return append(b, `]}`...)
+}
+
+// part is one geometry of a Shape as it is written: polygons, lines or points, one or several.
+type part struct {
+	polygons []polygon
+	lines    [][]position
+	points   []position
+}
+
+func (s Shape) parts() []part {
+	var parts []part
+	switch {
+	case s.apart:
+		for i := range s.polygons {
+			parts = append(parts, part{polygons: s.polygons[i : i+1]})
+		}
+	case len(s.polygons) > 0:
+		parts = append(parts, part{polygons: s.polygons})
+	}
+	if len(s.lines) > 0 {
+		parts = append(parts, part{lines: s.lines})
+	}
+	if len(s.points) > 0 {
+		parts = append(parts, part{points: s.points})
+	}
+	return parts
+}
+
+func (p part) appendGeoJSON(b []byte) []byte {
+	kind, one := "Point", len(p.points) == 1
+	switch {
+	case len(p.polygons) > 0:
+		kind, one = "Polygon", len(p.polygons) == 1
+	case len(p.lines) > 0:
+		kind, one = "LineString", len(p.lines) == 1
+	}
+	b = append(b, `{"type":"`...)
+	if !one {
+		b = append(b, "Multi"...)
+	}
+	b = append(b, kind...)
+	b = append(b, `","coordinates":`...)
+	switch {
+	case len(p.polygons) > 0:
+		b = appendList(b, p.polygons, !one, func(b []byte, p polygon) []byte {
+			return appendList(b, p, true, func(b []byte, r ring) []byte {
+				return appendList(b, closed(r), true, appendPosition)
+			})
+		})
+	case len(p.lines) > 0:
+		b = appendList(b, p.lines, !one, func(b []byte, l []position) []byte {
+			return appendList(b, l, true, appendPosition)
+		})
+	default:
+		b = appendList(b, p.points, !one, appendPosition)
+	}
+	return append(b, '}')
+}
+
+func appendList[T any](b []byte, list []T, brackets bool, one func([]byte, T) []byte) []byte {
+	if brackets {
+		b = append(b, '[')
+	}
+	for i, v := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = one(b, v)
+	}
+	if brackets {
+		b = append(b, ']')
+	}
+	return b
+}
+
+func appendPosition(b []byte, p position) []byte {
+	b = append(b, '[')
+	b = strconv.AppendFloat(b, degrees(p.x), 'f', -1, 64)
+	b = append(b, ',')
+	b = strconv.AppendFloat(b, degrees(p.y), 'f', -1, 64)
+	return append(b, ']')
+}
+
+// WKT is s as well-known text, with the coordinates in the order of GeoJSON. The zero Shape has the empty text.
+func (s Shape) WKT() string {
+	if s.IsZero() {
+		return ""
+	}
+	return s.geometry(degrees).AsText()
+}
+
+// WKB is s as well-known binary, little endian, with the coordinates in the order of GeoJSON; nil for the zero Shape.
+func (s Shape) WKB() []byte {
+	if s.IsZero() {
+		return nil
+	}
+	return s.geometry(degrees).AsBinary()
+}
+
+// degrees is the number whose shortest text has at most six decimals.
+func degrees(v int32) float64 { return float64(v) / micro }
+
+// millionths leaves coordinates in the unit of positions, in which whole numbers are exact.
+func millionths(v int32) float64 { return float64(v) }
+
+func toMicro(degrees float64) int32 { return int32(math.Round(degrees * micro)) }
+
+// geometry is s as a value of the geometry library, with its coordinates in the given unit.
+func (s Shape) geometry(unit func(int32) float64) geom.Geometry {
+	var all []geom.Geometry
+	for _, p := range s.parts() {
+		switch {
+		case len(p.polygons) == 1:
+			all = append(all, libPolygon(p.polygons[0], unit).AsGeometry())
+		case len(p.polygons) > 1:
+			all = append(all, libMultiPolygon(p.polygons, unit).AsGeometry())
+		case len(p.lines) == 1:
+			all = append(all, libLine(p.lines[0], unit).AsGeometry())
+		case len(p.lines) > 1:
+			lines := make([]geom.LineString, len(p.lines))
+			for i, l := range p.lines {
+				lines[i] = libLine(l, unit)
+			}
+			all = append(all, geom.NewMultiLineString(lines).AsGeometry())
+		case len(p.points) == 1:
+			all = append(all, libPoint(p.points[0], unit).AsGeometry())
+		default:
+			points := make([]geom.Point, len(p.points))
+			for i, q := range p.points {
+				points[i] = libPoint(q, unit)
+			}
+			all = append(all, geom.NewMultiPoint(points).AsGeometry())
+		}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return geom.NewGeometryCollection(all).AsGeometry()
+}
+
+func libPoint(p position, unit func(int32) float64) geom.Point {
+	return geom.NewPointXY(unit(p.x), unit(p.y))
+}
+
+func libLine(l []position, unit func(int32) float64) geom.LineString {
+	c := make([]float64, 0, 2*len(l))
+	for _, p := range l {
+		c = append(c, unit(p.x), unit(p.y))
+	}
+	return geom.NewLineString(geom.NewSequence(c, geom.DimXY))
+}
+
+func libPolygon(p polygon, unit func(int32) float64) geom.Polygon {
+	rings := make([]geom.LineString, len(p))
+	for i, r := range p {
+		rings[i] = libLine(closed(r), unit)
+	}
+	return geom.NewPolygon(rings)
+}
+
+func libMultiPolygon(ps []polygon, unit func(int32) float64) geom.MultiPolygon {
+	polygons := make([]geom.Polygon, len(ps))
+	for i, p := range ps {
+		polygons[i] = libPolygon(p, unit)
+	}
+	return geom.NewMultiPolygon(polygons)
+}
+
+// closed is r with its first position repeated at the end.
+func closed(r ring) []position {
+	return append(r[:len(r):len(r)], r[0])
+}
+
+// canonical is s in the order and orientation that GeoJSON promises. What s holds is left as it is.
+func canonical(s Shape) Shape {
+	s.polygons = slices.Clone(s.polygons)
+	for i, p := range s.polygons {
+		rings := make(polygon, len(p))
+		for j, r := range p {
+			rings[j] = canonicalRing(r, j == 0)
+		}
+		slices.SortFunc(rings[1:], compareRings)
+		s.polygons[i] = rings
+	}
+	slices.SortFunc(s.polygons, comparePolygons)
+	s.points = slices.Clone(s.points)
+	slices.SortFunc(s.points, comparePositions)
+	s.points = slices.Compact(s.points)
+	return s
+}
+
+func canonicalRing(r ring, counterclockwise bool) ring {
+	r = slices.Clone(r)
+	if (doubleArea(r) > 0) != counterclockwise {
+		slices.Reverse(r)
+	}
+	first := 0
+	for i, p := range r {
+		if comparePositions(p, r[first]) < 0 {
+			first = i
+		}
+	}
+	return slices.Concat(r[first:], r[:first])
+}
+
+func comparePolygons(a, b polygon) int {
+	return slices.CompareFunc(a, b, compareRings)
+}
+
+func compareRings(a, b ring) int {
+	return slices.CompareFunc(a, b, comparePositions)
+}

@@ -1,0 +1,151 @@
+package geo
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// maxRadius of a circle in metres: just under a quarter of the way round the world, so that no circle holds both poles.
+const maxRadius = 10_000_000
+
+// circleSides makes the area of a circle too small by 0.2 %.
+const circleSides = 64
+
+// Circle is the area around a place, longitude before latitude in degrees, as a polygon of 64 sides. Its radius is in metres, at
+// most 10,000 km; below that of a single position it is the point. The zero Shape comes back for what is no place or no
+// radius.
+func Circle(lon, lat, radiusMetres float64) Shape {
+	centre, err := (&reader{}).check(xy{lon, lat})
+	if err != nil || !(radiusMetres >= 0) {
+		return Shape{}
+	}
+	point := Shape{points: []position{centre}}
+	angle := min(radiusMetres, maxRadius) / earthRadius
+	sinLat, cosLat := math.Sincos(radians(lat))
+	var r ring
+	for i := range circleSides {
+		sinBearing, cosBearing := math.Sincos(-2 * math.Pi * float64(i) / circleSides)
+		y := math.Asin(max(-1, min(1, sinLat*math.Cos(angle)+cosLat*math.Sin(angle)*cosBearing)))
+		x := math.Atan2(sinBearing*math.Sin(angle), cosLat*math.Cos(angle)-sinLat*math.Sin(angle)*cosBearing)
+		x = math.Remainder(lon+x*180/math.Pi, 360)
+		r = append(r, position{toMicro(x), toMicro(y * 180 / math.Pi)})
+	}
+	if r = compact(r); len(r) < 3 {
+		return point
+	}
+	side := northPole
+	if lat < 0 {
+		side = southPole
+	}
+	flat, err := laid(polygon{r}, side)
+	if err != nil {
+		return point
+	}
+	polygons, err := valid(flat)
+	if err != nil { // so small that rounding has dented it
+		polygons = inWorld(hull(flat.polygon[0])).polygons
+	}
+	if len(polygons) == 0 {
+		return point
+	}
+	return joined(polygons)
+}
+
+// Simplify is s without the positions of its areas and lines that lie within tolerance degrees of the way that is left.
+// Rings that vanish are left out, as are polygons beside others; what would not be valid, and what would vanish whole,
+// stays as it was.
+func Simplify(s Shape, toleranceDegrees float64) Shape {
+	if !(toleranceDegrees > 0) {
+		return s
+	}
+	tolerance := min(toleranceDegrees, 360) * micro
+	simplified := func(l []position) (out []position) {
+		if guarded(func() { out = positionsOf(libLine(l, millionths).Simplify(tolerance)) }) != nil {
+			return l
+		}
+		return out
+	}
+	simple := Shape{points: s.points}
+	for _, p := range s.polygons {
+		var q polygon
+		for i, r := range p {
+			if r = compact(simplified(closed(r))); len(r) >= 3 {
+				q = append(q, stepped(r))
+			} else if i == 0 {
+				break
+			}
+		}
+		if q == nil {
+			continue
+		}
+		if polygons, err := valid(flatPolygon{polygon: q}); err == nil {
+			simple.polygons = append(simple.polygons, polygons...)
+		} else {
+			simple.polygons = append(simple.polygons, p)
+		}
+	}
+	areas := joined(simple.polygons)
+	simple.polygons, simple.apart = areas.polygons, areas.apart
+	if len(simple.polygons) == 0 {
+		simple.polygons, simple.apart = s.polygons, s.apart
+	}
+	for _, l := range s.lines {
+		m := simplified(l)
+		if len(m) < 2 || slices.ContainsFunc(stepsOf(m), func(d int32) bool { return abs(d) > halfTurn }) {
+			m = l
+		}
+		simple.lines = append(simple.lines, m)
+	}
+	return canonical(simple)
+}
+
+// stepped is r with a position in the middle of each step that is longer than half a turn.
+func stepped(r ring) ring {
+	var out ring
+	for i, d := range stepsOf(closed(r)) {
+		out = append(out, r[i])
+		if abs(d) > halfTurn {
+			out = append(out, position{r[i].x + d/2, r[i].y + (r[(i+1)%len(r)].y-r[i].y)/2})
+		}
+	}
+	return out
+}
+
+// stepsOf is how far east each position of l is followed by the next.
+func stepsOf(l []position) []int32 {
+	steps := make([]int32, len(l)-1)
+	for i := range steps {
+		steps[i] = l[i+1].x - l[i].x
+	}
+	return steps
+}
+
+// ParseBBox reads a box that a user wrote: west,south,east,north in degrees. A west greater than the east means that the box
+// crosses the antimeridian. It refuses anything but four numbers in range, and a south above the north.
+func ParseBBox(s string) (west, south, east, north float64, err error) {
+	names := []string{"west", "south", "east", "north"}
+	fields := strings.Split(s, ",")
+	if len(fields) != len(names) {
+		return 0, 0, 0, 0, faultf("%d fields, expected west,south,east,north in degrees", len(fields))
+	}
+	var v [4]float64
+	for i, name := range names {
+		n, ok := parseNumber(strings.Trim(fields[i], " "))
+		if !ok {
+			return 0, 0, 0, 0, faultf("%s: %.30q is not a number of degrees", name, fields[i])
+		}
+		limit := 180.0
+		if i%2 == 1 {
+			limit = 90
+		}
+		if n < -limit || n > limit {
+			return 0, 0, 0, 0, faultf("%s: %v is outside -%v to %v", name, n, limit, limit)
+		}
+		v[i] = n + 0 // no negative zero
+	}
+	if v[1] > v[3] {
+		return 0, 0, 0, 0, faultf("south %v is above north %v", v[1], v[3])
+	}
+	return v[0], v[1], v[2], v[3], nil
+}

@@ -1,0 +1,372 @@
+package geo
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// reader reads one geometry, from a tree that a parser made to a Shape.
+type reader struct {
+	loose            bool
+	positions, parts int // so far
+}
+
+// xy is a longitude and a latitude in degrees as they were written.
+type xy struct{ lon, lat float64 }
+
+// tree is a geometry as it was written: the coordinates of its kind as a list of polygons, each a list of rings or lines,
+// each a list of positions. A Point is one list in one list of one position; a collection has members instead.
+type tree struct {
+	kind    string // of GeoJSON: Point, MultiPoint, …
+	coords  [][][]xy
+	members []tree
+}
+
+// fault is what is wrong with a geometry, and where: polygon 2, ring 1, position 3, counted from 1.
+type fault struct {
+	where []string
+	what  string
+}
+
+func (f *fault) Error() string {
+	if len(f.where) == 0 {
+		return f.what
+	}
+	return strings.Join(f.where, ", ") + ": " + f.what
+}
+
+func faultf(format string, args ...any) error {
+	return &fault{what: fmt.Sprintf(format, args...)}
+}
+
+// at is err, which arose in the part of the given name and index from 0.
+func at(name string, i int, err error) error {
+	if f, ok := errors.AsType[*fault](err); ok {
+		return &fault{append([]string{fmt.Sprintf("%s %d", name, i+1)}, f.where...), f.what}
+	}
+	return err
+}
+
+// position counts a position that is being read.
+func (r *reader) position() error {
+	limit := MaxPositions
+	if r.loose {
+		limit = MaxLoosePositions
+	}
+	if r.positions++; r.positions > limit {
+		return faultf("more than %d positions", limit)
+	}
+	return nil
+}
+
+// part counts a point, line or ring that is being read.
+func (r *reader) part() error {
+	limit := maxParts
+	if r.loose {
+		limit = maxLooseParts
+	}
+	if r.parts++; r.parts > limit {
+		return faultf("more than %d points, lines and rings", limit)
+	}
+	return nil
+}
+
+// collection is a geometry in the making.
+type collection struct {
+	Shape
+	// rest is positions of rings and lines that were dropped, for when nothing else is left.
+	rest []position
+}
+
+// shape is the geometry of t.
+func (r *reader) shape(t tree) (Shape, error) {
+	var c collection
+	if err := r.collect(t, &c); err != nil {
+		return Shape{}, err
+	}
+	if c.IsZero() {
+		if len(c.rest) == 0 {
+			return Shape{}, faultf("holds no position")
+		}
+		c.Shape = inWorld(hull(c.rest))
+	}
+	areas := joined(c.polygons)
+	c.polygons, c.apart = areas.polygons, areas.apart
+	return canonical(c.Shape), nil
+}
+
+func (r *reader) collect(t tree, c *collection) error {
+	switch t.kind {
+	case "GeometryCollection":
+		if len(t.members) == 0 && !r.loose {
+			return faultf("a GeometryCollection without geometries, expected one or more")
+		}
+		for i, m := range t.members {
+			if err := r.collect(m, c); err != nil {
+				return at("geometry", i, err)
+			}
+		}
+		return nil
+	case "Point":
+		p, err := r.check(t.coords[0][0][0])
+		c.points = append(c.points, inTurn(p))
+		return err
+	case "MultiPoint":
+		ps, err := r.checkAll(t.coords[0][0], 1)
+		for _, p := range ps {
+			c.points = append(c.points, inTurn(p))
+		}
+		return err
+	case "LineString":
+		return r.line(t.coords[0][0], c)
+	case "MultiLineString":
+		if len(t.coords[0]) == 0 && !r.loose {
+			return faultf("a MultiLineString without lines, expected one or more")
+		}
+		for i, l := range t.coords[0] {
+			if err := r.line(l, c); err != nil {
+				return at("line", i, err)
+			}
+		}
+		return nil
+	case "Polygon":
+		return r.polygon(t.coords[0], c)
+	default: // MultiPolygon
+		if len(t.coords) == 0 && !r.loose {
+			return faultf("a MultiPolygon without polygons, expected one or more")
+		}
+		for i, p := range t.coords {
+			if err := r.polygon(p, c); err != nil {
+				return at("polygon", i, err)
+			}
+		}
+		return nil
+	}
+}
+
+func (r *reader) check(p xy) (position, error) {
+	limit := 180.0
+	if r.loose {
+		limit = 360
+	}
+	switch {
+	case !(-limit <= p.lon && p.lon <= limit):
+		return position{}, faultf("longitude %v is outside -%v to %v", p.lon, limit, limit)
+	case !(-90 <= p.lat && p.lat <= 90):
+		return position{}, faultf("latitude %v is outside -90 to 90 (the longitude comes first)", p.lat)
+	}
+	return position{toMicro(p.lon), toMicro(p.lat)}, nil
+}
+
+// checkAll checks positions, of which there must be atLeast so many unless they are read loosely.
+func (r *reader) checkAll(ps []xy, atLeast int) ([]position, error) {
+	if len(ps) < atLeast && !r.loose {
+		return nil, faultf("%d positions, expected at least %d", len(ps), atLeast)
+	}
+	out := make([]position, len(ps))
+	for i, p := range ps {
+		var err error
+		if out[i], err = r.check(p); err != nil {
+			return nil, at("position", i, err)
+		}
+	}
+	return out, nil
+}
+
+func (r *reader) line(coords []xy, c *collection) error {
+	l, err := r.checkAll(coords, 2)
+	if err != nil {
+		return err
+	}
+	given := l
+	var lines [][]position
+	if l = slices.Compact(l); len(l) > 1 {
+		lines = cutLine(l)
+	}
+	if len(lines) == 0 {
+		if !r.loose {
+			return faultf("the line has no length, expected two different positions")
+		}
+		c.rest = append(c.rest, given...)
+	}
+	c.lines = append(c.lines, lines...)
+	return nil
+}
+
+func (r *reader) polygon(coords [][]xy, c *collection) error {
+	if len(coords) == 0 && !r.loose {
+		return faultf("a polygon without rings, expected an outer ring")
+	}
+	var p polygon
+	for i, ps := range coords {
+		checked, err := r.ring(ps)
+		if err != nil {
+			return at("ring", i, err)
+		}
+		if len(checked) < 3 {
+			if i > 0 {
+				continue // a hole without area takes nothing away
+			}
+			c.rest = append(c.rest, checked...)
+			return nil
+		}
+		p = append(p, checked)
+	}
+	if len(p) == 0 {
+		return nil
+	}
+	if r.loose {
+		c.looseArea(p)
+		return nil
+	}
+	return c.area(p)
+}
+
+// ring checks one ring. One that is read loosely may have fewer than three positions, and meet itself.
+func (r *reader) ring(coords []xy) (ring, error) {
+	if len(coords) < 4 && !r.loose {
+		return nil, faultf("%d positions, expected at least 4, the last of them the first again", len(coords))
+	}
+	ps, err := r.checkAll(coords, 0)
+	if err != nil {
+		return nil, err
+	}
+	if !r.loose && ps[0] != ps[len(ps)-1] {
+		return nil, faultf("the ring is not closed, its last position must be its first")
+	}
+	got := compact(ps)
+	if r.loose {
+		return got, nil
+	}
+	if len(got) < 3 {
+		return nil, faultf("the ring has no area")
+	}
+	return got, nil
+}
+
+// area adds the polygon p, or says why it is not valid.
+func (c *collection) area(p polygon) error {
+	flat, err := laid(p, nearerPole)
+	if err != nil {
+		return err
+	}
+	polygons, err := valid(flat)
+	if err != nil {
+		return err
+	}
+	c.polygons = append(c.polygons, polygons...)
+	return nil
+}
+
+// valid is p cut at the antimeridian, or what is wrong with it. Holes may share a side with each other or with the outer
+// ring: then they are joined.
+func valid(p flatPolygon) ([]polygon, error) {
+	for i, r := range p.polygon {
+		if collinear(r) {
+			return nil, at("ring", i, faultf("the ring has no area"))
+		}
+		switch place, meets, err := selfTouch(r); {
+		case err != nil:
+			return nil, at("ring", i, faultf("the ring is %v", err))
+		case meets:
+			a, b := place[0], place[1]
+			return nil, at("ring", i, faultf("the ring meets itself after (%v %v) and (%v %v), expected one that does not",
+				degrees(a.x), degrees(a.y), degrees(b.x), degrees(b.y)))
+		}
+	}
+	if p.winds || len(p.polygon) == 1 {
+		polygons, err := cut(p)
+		if err != nil || len(polygons) == 0 {
+			return nil, faultf("the polygon cannot be cut at the antimeridian")
+		}
+		return polygons, nil
+	}
+	polygons, err := difference([]polygon{p.polygon[:1]}, holesOf(p.polygon))
+	if err != nil {
+		return nil, faultf("the polygon is %v", err)
+	}
+	// Where rings cross, or a hole lies outside, a hole takes away less than itself.
+	left := doubleAreas(polygons)
+	for _, hole := range holesOf(p.polygon) {
+		left += doubleAreas([]polygon{hole})
+	}
+	if left != doubleAreas([]polygon{p.polygon[:1]}) {
+		return nil, faultf("the holes of the polygon cross each other or its outer ring, or lie outside of it")
+	}
+	if len(polygons) == 0 {
+		return nil, faultf("the polygon has no area, its holes take all of it")
+	}
+	var all []polygon
+	for _, q := range polygons {
+		pieces, err := cutPolygon(q)
+		if err != nil {
+			return nil, faultf("the polygon is %v", err)
+		}
+		all = append(all, pieces...)
+	}
+	return all, nil
+}
+
+// holesOf is the holes of p as areas.
+func holesOf(p polygon) []polygon {
+	var holes []polygon
+	for i := range p[1:] {
+		holes = append(holes, p[i+1:i+2])
+	}
+	return holes
+}
+
+// doubleAreas is twice the area of polygons in square millionths of a degree.
+func doubleAreas(polygons []polygon) int64 {
+	var sum int64
+	for _, p := range polygons {
+		for i, r := range p {
+			if a := doubleArea(r); (a > 0) == (i == 0) {
+				sum += a
+			} else {
+				sum -= a
+			}
+		}
+	}
+	return sum
+}
+
+// looseArea adds the polygon p, mended where it is not valid. Where that fails it adds the convex hull, so that no place is
+// lost.
+func (c *collection) looseArea(p polygon) {
+	flat, err := laid(p, nearerPole)
+	if err != nil {
+		c.add(inWorld(hull(p[0])))
+		return
+	}
+	if polygons, err := valid(flat); err == nil {
+		c.polygons = append(c.polygons, polygons...)
+		return
+	}
+	polygons, err := mended(flat.polygon)
+	if err == nil && len(polygons) == 0 {
+		c.rest = append(c.rest, flat.polygon[0]...)
+		return
+	}
+	var pieces []polygon
+	for _, m := range polygons {
+		var cut []polygon
+		if cut, err = cutPolygon(m); err != nil {
+			break
+		}
+		pieces = append(pieces, cut...)
+	}
+	if err != nil {
+		c.add(inWorld(hull(flat.polygon[0])))
+		return
+	}
+	c.polygons = append(c.polygons, pieces...)
+}
+
+func (c *collection) add(s Shape) {
+	c.polygons = append(c.polygons, s.polygons...)
+	c.lines = append(c.lines, s.lines...)
+	c.points = append(c.points, s.points...)
+}

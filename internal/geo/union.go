@@ -1,0 +1,93 @@
+package geo
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/peterstace/simplefeatures/geom"
+)
+
+// Union is the area that shapes cover together, the same whatever their order. Lines and points count only where there is
+// no area at all: then they are collected, each once. Areas too intricate to be joined are all kept, each by itself, so
+// that no place is lost. Without a shape, or with nothing but zero Shapes, the error says so.
+func Union(shapes ...Shape) (Shape, error) {
+	var s Shape
+	for _, t := range shapes {
+		s.polygons = append(s.polygons, t.polygons...)
+		s.lines = append(s.lines, t.lines...)
+		s.points = append(s.points, t.points...)
+	}
+	switch {
+	case s.IsZero():
+		return Shape{}, errors.New("there is no geometry to join")
+	case len(s.polygons) > 0:
+		return joined(s.polygons), nil
+	}
+	slices.SortFunc(s.lines, func(a, b []position) int { return slices.CompareFunc(a, b, comparePositions) })
+	s.lines = slices.CompactFunc(s.lines, func(a, b []position) bool { return slices.Equal(a, b) })
+	return canonical(s), nil
+}
+
+// joined is the union of polygons that are valid each, in canonical order.
+func joined(polygons []polygon) Shape {
+	s := canonical(Shape{polygons: polygons})
+	s.polygons = slices.CompactFunc(s.polygons, func(a, b polygon) bool { return comparePolygons(a, b) == 0 })
+	if len(s.polygons) < 2 {
+		return s
+	}
+	all, err := union(s.polygons)
+	if err != nil {
+		s.apart = true
+		return s
+	}
+	return canonical(Shape{polygons: all})
+}
+
+// Intersects reports whether a and b have a place in common, be it on their boundaries. The two sides of the antimeridian
+// are not the same place.
+func Intersects(a, b Shape) bool {
+	meet := false
+	err := guarded(func() { meet = geom.Intersects(a.geometry(millionths), b.geometry(millionths)) })
+	return err == nil && meet
+}
+
+// guarded makes an error of a panic of f: the geometry library promises none for valid geometry, but checks as it goes.
+func guarded(f func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("geometry library: %v", p)
+		}
+	}()
+	f()
+	return nil
+}
+
+// hull is the convex hull of positions: an area, or where they lie in a row a line, or a point.
+func hull(positions []position) Shape {
+	var s Shape
+	_ = guarded(func() {
+		switch g := libLine(positions, millionths).AsGeometry().ConvexHull(); g.Type() {
+		case geom.TypePolygon:
+			s.polygons = []polygon{{compact(positionsOf(g.MustAsPolygon().ExteriorRing()))}}
+		case geom.TypeLineString:
+			s.lines = [][]position{positionsOf(g.MustAsLineString())}
+		}
+	})
+	if s.IsZero() {
+		s.points = positions[:1]
+	}
+	return s
+}
+
+// positionsOf is the positions of l, which is in millionths of a degree, rounded.
+func positionsOf(l geom.LineString) []position {
+	seq := l.Coordinates()
+	ps := make([]position, seq.Length())
+	for i := range ps {
+		xy := seq.GetXY(i)
+		ps[i] = position{int32(math.Round(xy.X)), int32(math.Round(xy.Y))}
+	}
+	return ps
+}

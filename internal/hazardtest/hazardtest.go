@@ -1,0 +1,176 @@
+// Package hazardtest gives tests the real service in one line, with the users that most tests need.
+package hazardtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/service"
+)
+
+// Password is the password of every user that Serve makes.
+const Password = "violet kayak thermos orbit"
+
+// Server is a running service.
+type Server struct {
+	*service.Service
+	t testing.TB
+	// Orgs are the two organizations: red-cross and fire-brigade.
+	RedCross, FireBrigade int64
+}
+
+// Serve runs a service on an empty store until the test ends. Its users: root (admin), reader, and the editors red and fire of the
+// organizations RedCross and FireBrigade; the reader red-reader is a member of RedCross.
+func Serve(t testing.TB, alter ...func(*service.Config)) *Server {
+	t.Helper()
+	cfg := service.Config{DataDir: t.TempDir(), Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	for _, f := range alter {
+		f(&cfg)
+	}
+	s, err := service.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatalf("open the service: %v", err)
+	}
+	srv := &Server{Service: s, t: t}
+	srv.people()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		http.DefaultClient.CloseIdleConnections()
+		if err := <-ended; err != nil {
+			t.Errorf("the service ended with %v", err)
+		}
+	})
+	return srv
+}
+
+func (s *Server) people() {
+	s.t.Helper()
+	ctx, now := s.t.Context(), hazard.At(time.Now())
+	for acronym, id := range map[string]*int64{"RC": &s.RedCross, "FB": &s.FireBrigade} {
+		org, err := s.Auth.AddOrg(ctx, auth.Actor{}, acronym, acronym+" organization", now)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		*id = org.ID
+	}
+	for _, u := range []auth.NewUser{
+		{Name: "root", Role: auth.Admin}, {Name: "reader", Role: auth.Reader},
+		{Name: "red", Role: auth.Editor, Orgs: []int64{s.RedCross}}, {Name: "red-reader", Role: auth.Reader, Orgs: []int64{s.RedCross}},
+		{Name: "fire", Role: auth.Editor, Orgs: []int64{s.FireBrigade}},
+	} {
+		u.Password = Password
+		if err := s.Auth.AddUser(ctx, auth.Actor{}, u, now); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// Token is an access token of the user.
+func (s *Server) Token(user string) string {
+	s.t.Helper()
+	pair, err := s.Auth.Issue(s.t.Context(), auth.Actor{}, user, hazard.At(time.Now()))
+	if err != nil {
+		s.t.Fatalf("token of %s: %v", user, err)
+	}
+	return pair.Access
+}
+
+// Answer is an answer, read whole.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// JSON decodes the body into a value.
+func (a Answer) JSON(t testing.TB, into any) {
+	t.Helper()
+	if err := json.Unmarshal(a.Body, into); err != nil {
+		t.Fatalf("body %.200q: %v", a.Body, err)
+	}
+}
+
+// Do sends a request as user (empty: without a token). body may be nil, a string or []byte that is sent as it is, or a value that is
+// sent as JSON. header lists names and values in turn.
+func (s *Server) Do(user, method, path string, body any, header ...string) Answer {
+	s.t.Helper()
+	var r io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		r = strings.NewReader(b)
+	case []byte:
+		r = bytes.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		r = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.URL()+path, r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if user != "" {
+		req.Header.Set("Authorization", "Bearer "+s.Token(user))
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header[http.CanonicalHeaderKey(header[i])] = []string{header[i+1]}
+	}
+	// The transport must neither ask for a coding by itself nor follow redirects: tests look at what was sent.
+	client := http.Client{Transport: &http.Transport{DisableCompression: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return Answer{resp.StatusCode, resp.Header, text}
+}
+
+// Shared is the path of a file of the recordings and vectors that the variable HAZARDD_SHARED leads to. Without the variable the test is
+// skipped by name; with it a missing file is a failure.
+func Shared(t testing.TB, name string) string {
+	t.Helper()
+	dir := os.Getenv("HAZARDD_SHARED")
+	if dir == "" {
+		t.Skip("recordings and vectors: HAZARDD_SHARED is not set")
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("recording: %v", err)
+	}
+	return path
+}
+
+// ReadShared reads a file that Shared finds.
+func ReadShared(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(Shared(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,240 @@
+// Package httpapi is the service over HTTP: the base interface, and what stands beside it.
+//
+// The table in routes is the whole surface. A handler parses, asks, answers; it returns its error to one adapter, which alone turns
+// errors into answers, and writes nothing while it can still fail. Every protected path answers 403 and exactly
+// "Invalid Token" to a token that is not good, before anything else is looked at. Every answer that is JSON has a strong ETag and may be
+// revalidated, none may be reused without. What the caller may not know of does not exist in any answer.
+package httpapi
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/cors"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/edit"
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/live"
+	"hazardd/internal/poll"
+	"hazardd/internal/store"
+)
+
+// Config is what the API is made of. All of it is needed unless it says otherwise.
+type Config struct {
+	Store  *store.Store
+	Live   *live.Live
+	Auth   *auth.Service
+	Edit   *edit.Editor
+	Intake *intake.Intake
+	// Sources lists the state of the sources.
+	Sources func(ctx context.Context) ([]poll.Status, error)
+	// Freshness is the value of Hazardd-Sources now. It is asked on each list answer and must not block.
+	Freshness func() string
+	// PollNow asks for a poll of the named source; hazard.ErrNotFound if there is none.
+	PollNow func(ctx context.Context, name string) error
+	// Ready says why the service is not ready to serve, nil when it is.
+	Ready func() error
+	// BaseURL is the service's public address without a slash at its end. No answer repeats the request's Host.
+	BaseURL string
+	// MaxFile bounds an uploaded file, in bytes.
+	MaxFile int64
+	// AllowedOrigins are the web origins whose pages may read answers (CORS); empty: none but our own.
+	AllowedOrigins []string
+	// TrustedProxies are the addresses that X-Forwarded-For is believed of.
+	TrustedProxies []netip.Prefix
+	Now            func() time.Time
+	Logger         *slog.Logger
+}
+
+// API answers requests. Make it with New.
+type API struct {
+	Config
+	static map[string]*live.Body
+	mux    *http.ServeMux
+	// probe knows the routes alone, without the catch-all: it tells which methods a path has.
+	probe *http.ServeMux
+}
+
+// handler answers a request or returns why not; it then has written nothing.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// protected is a handler that needs a caller.
+type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error
+
+// New makes the API as an http.Handler.
+func New(c Config) http.Handler {
+	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), static: staticBodies()}
+	a.routes()
+	a.mux.Handle("/", a.open(a.unknown))
+	var h http.Handler = a.mux
+	if len(c.AllowedOrigins) > 0 {
+		h = cors.New(cors.Options{
+			AllowedOrigins: c.AllowedOrigins,
+			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
+			AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID"},
+			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-View-Age"},
+			MaxAge:         600, // seconds
+		}).Handler(h)
+	}
+	return h
+}
+
+// routes is the whole surface. GET patterns answer HEAD too.
+func (a *API) routes() {
+	// The base interface, section 4.
+	a.public("POST /authorize", a.authorize)
+	a.private("GET /hazards/types", a.fixed("types"))
+	a.private("GET /hazards/severities", a.fixed("severities"))
+	a.private("GET /hazards/categories", a.fixed("categories"))
+	a.private("GET /hazards/active", a.active)
+	a.private("GET /hazards/active/category/{category}", a.activeByCategory)
+	a.private("GET /hazards/active/severity/{severity}", a.activeBySeverity)
+	a.private("GET /hazards/{hazard}/products", a.products)
+	a.private("GET /products/{product}", a.product)
+
+	// Beyond it.
+	a.public("POST /authorize/refresh", a.refresh)
+	a.public("POST /authorize/revoke", a.revoke)
+	a.public("GET /.well-known/jwks.json", a.jwks)
+	a.private("GET /products/types", a.fixed("productTypes"))
+	a.private("GET /products/{product}/file", a.file)
+	a.private("GET /hazards/{hazard}", a.hazard)
+	a.private("GET /hazards/{hazard}/changes", a.hazardChanges)
+	a.private("GET /hazards/{hazard}/alert-geography", a.alertGeography)
+	a.private("GET /changes", a.changes)
+
+	a.private("POST /hazards", a.createHazard)
+	a.private("PATCH /hazards/{hazard}", a.patchHazard)
+	a.private("POST /hazards/{hazard}/retract", a.retract)
+	a.private("POST /hazards/{hazard}/products", a.createProduct)
+	a.private("PATCH /products/{product}", a.patchProduct)
+	a.private("DELETE /products/{product}", a.deleteProduct)
+
+	a.private("GET /sources", a.sources)
+	a.private("POST /sources/{source}/poll", a.pollSource)
+	a.private("GET /sources/{source}/errors", a.sourceErrors)
+	a.private("POST /sources/{source}/held/{held}", a.decideHeld)
+
+	a.public("GET /icons/hazard/large/{icon}", a.icon)
+	a.public("GET /healthz", a.healthz)
+	a.public("GET /readyz", a.readyz)
+	a.public("GET /{$}", a.index)
+}
+
+func (a *API) public(pattern string, h handler) {
+	a.mux.Handle(pattern, a.open(h))
+	a.probe.Handle(pattern, http.NotFoundHandler())
+}
+
+func (a *API) private(pattern string, h protected) {
+	a.mux.Handle(pattern, a.guarded(h))
+	a.probe.Handle(pattern, http.NotFoundHandler())
+}
+
+// open serves a handler that needs no token.
+func (a *API) open(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer a.recover(w, r)
+		secure(w.Header())
+		if err := h(w, r); err != nil {
+			a.fail(w, r, err)
+		}
+	})
+}
+
+// guarded serves a handler that needs a good access token.
+func (a *API) guarded(h protected) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer a.recover(w, r)
+		secure(w.Header())
+		who, err := a.Auth.Verify(bearer(r.Header), a.now())
+		if err != nil {
+			invalidToken(w)
+			return
+		}
+		if err := h(w, r, who); err != nil {
+			a.fail(w, r, err)
+		}
+	})
+}
+
+// bearer is the token that the request carries; empty when it carries none, or more than one. The scheme's name is
+// case-insensitive (RFC 9110 section 11.1). A token in the query is none (RFC 9700 section 4.3.2).
+func bearer(h http.Header) string {
+	values := h["Authorization"]
+	if len(values) != 1 {
+		return ""
+	}
+	scheme, token, ok := strings.Cut(values[0], " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimLeft(token, " ")
+}
+
+var (
+	nosniff    = []string{"nosniff"}
+	noReferrer = []string{"no-referrer"}
+)
+
+func secure(h http.Header) {
+	h["X-Content-Type-Options"] = nosniff
+	h["Referrer-Policy"] = noReferrer
+}
+
+func (a *API) now() hazard.Instant { return hazard.At(a.Now()) }
+
+// recover answers for a handler that panicked; the process goes on, since a handler changes nothing but through a transaction.
+func (a *API) recover(w http.ResponseWriter, r *http.Request) {
+	if p := recover(); p != nil {
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		a.fail(w, r, &panicError{p})
+	}
+}
+
+// unknown answers for a path that is none, or a method that the path has not.
+func (a *API) unknown(w http.ResponseWriter, r *http.Request) error {
+	var allow []string
+	for _, m := range []string{"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"} {
+		try := &http.Request{Method: m, URL: r.URL, Host: r.Host}
+		if _, pattern := a.probe.Handler(try); pattern != "" {
+			allow = append(allow, m)
+		}
+	}
+	if len(allow) == 0 {
+		return &problem{Status: http.StatusNotFound, Detail: "no such path"}
+	}
+	if slices.Contains(allow, r.Method) { // the path was cleaned by the look-up above, not by the router
+		return &problem{Status: http.StatusNotFound, Detail: "no such path"}
+	}
+	w.Header().Set("Allow", strings.Join(allow, ", "))
+	return &problem{Status: http.StatusMethodNotAllowed, Detail: "this path has " + strings.Join(allow, ", ")}
+}
+
+// The largest bodies that are read, in bytes.
+const (
+	maxLogin = 64 << 10 // decisions, "bad body on /authorize"
+	maxWrite = 4 << 20  // a product's text, or an area of a state's coast
+)
+
+// readBody reads a request's body of at most limit bytes. Too large is said before any of it is read, where the length is known.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err != nil {
+		return nil, bodyError(err, limit)
+	}
+	return body, nil
+}

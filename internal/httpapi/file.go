@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"fmt"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+)
+
+// maxFileName bounds a file's name, in bytes: the most that common file systems take.
+const maxFileName = 255
+
+// fileName is the name that an upload gives its file: what is behind the last slash or backslash, fit to show. It is metadata and
+// never a path.
+func fileName(part *multipart.Part) string {
+	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	if err != nil {
+		return noName
+	}
+	return cleanFileName(params["filename"])
+}
+
+// noName is the name of a file that came without one.
+const noName = "file"
+
+func cleanFileName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = hazard.CleanLine(name)
+	if strings.Trim(name, ".") == "" {
+		return noName
+	}
+	if len(name) > maxFileName {
+		ext := path.Ext(name)
+		if len(ext) > maxFileName/4 {
+			ext = ""
+		}
+		name = name[:maxFileName-len(ext)]
+		for !utf8.ValidString(name) {
+			name = name[:len(name)-1]
+		}
+		name += ext
+	}
+	return name
+}
+
+// mediaTypes are the types that files are served as: none that a browser runs. What is not here is octets.
+var mediaTypes = map[string]string{
+	".txt": "text/plain; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".json": "application/json", ".geojson": "application/geo+json",
+	".pdf": "application/pdf", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+	".tif": "image/tiff", ".tiff": "image/tiff", ".zip": "application/zip", ".gz": "application/gzip",
+	".kml": "application/vnd.google-earth.kml+xml", ".kmz": "application/vnd.google-earth.kmz",
+	".doc": "application/msword", ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	".xls": "application/vnd.ms-excel", ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	".ppt": "application/vnd.ms-powerpoint", ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+	".mp4": "video/mp4", ".mp3": "audio/mpeg", ".shp": "application/octet-stream",
+}
+
+// mediaType is the type that a file of that name is served as. The content is never looked at: what it holds may be hostile.
+func mediaType(name string) string {
+	if t, ok := mediaTypes[strings.ToLower(path.Ext(name))]; ok {
+		return t
+	}
+	return "application/octet-stream"
+}
+
+// maxRanges bounds the parts of one answer: more would make it larger than the file, at little cost to who asks.
+const maxRanges = 5
+
+// file serves the content of a file product, to be kept by nobody on the way and run by no browser.
+func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	p, err := a.findProduct(r, who)
+	if err != nil {
+		return err
+	}
+	if p.File == nil {
+		return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d is a %s and has no file", p.ID, p.Type)}
+	}
+	content, err := a.Store.OpenFile(r.Context(), p.File.Digest)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	h := w.Header()
+	h.Set("Content-Type", p.File.MediaType)
+	h.Set("Content-Disposition", disposition(p.File.Name))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Cache-Control", "private, no-store")
+	h.Set("Vary", "Authorization")
+	h.Set("ETag", `"`+p.File.Digest+`"`)
+	if strings.Count(strings.Join(r.Header["Range"], ","), ",") >= maxRanges {
+		r.Header.Del("Range") // the whole file instead (RFC 9110 section 14.2 allows it)
+	}
+	http.ServeContent(w, r, "", p.Updated.Time(), content)
+	return nil
+}
+
+// disposition makes a download of a file (RFC 6266), its name once in ASCII and once as it is (RFC 8187).
+func disposition(name string) string {
+	var ascii, encoded strings.Builder
+	for _, r := range name {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\%`, r) {
+			r = '_'
+		}
+		ascii.WriteRune(r)
+	}
+	for _, b := range []byte(name) {
+		if 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte("!#$&+-.^_`|~", b) >= 0 {
+			encoded.WriteByte(b)
+		} else {
+			fmt.Fprintf(&encoded, "%%%02X", b)
+		}
+	}
+	return fmt.Sprintf(`attachment; filename="%s"; filename*=UTF-8''%s`, ascii.String(), encoded.String())
+}

@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+	"hazardd/wire"
+)
+
+// authorize exchanges credentials for a pair of tokens (base interface, section 5).
+func (a *API) authorize(w http.ResponseWriter, r *http.Request) error {
+	fields, err := stringFields(w, r, "username", "password")
+	if err != nil {
+		return err
+	}
+	pair, err := a.Auth.Authorize(r.Context(), fields[0], auth.Password(fields[1]), a.clientAddr(r), a.now())
+	if err != nil {
+		return err
+	}
+	return answerPair(w, r, pair)
+}
+
+// refresh exchanges a refresh token for a new pair (decisions, "refresh").
+func (a *API) refresh(w http.ResponseWriter, r *http.Request) error {
+	fields, err := stringFields(w, r, "refreshToken")
+	if err != nil {
+		return err
+	}
+	pair, err := a.Auth.Refresh(r.Context(), fields[0], a.clientAddr(r), a.now())
+	if err != nil {
+		return err
+	}
+	return answerPair(w, r, pair)
+}
+
+// revoke ends the login that a refresh token comes from.
+func (a *API) revoke(w http.ResponseWriter, r *http.Request) error {
+	fields, err := stringFields(w, r, "refreshToken")
+	if err != nil {
+		return err
+	}
+	if err := a.Auth.Revoke(r.Context(), fields[0], a.clientAddr(r), a.now()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *API) jwks(w http.ResponseWriter, r *http.Request) error {
+	w.Header()["Content-Type"] = []string{"application/jwk-set+json"}
+	return answer(w, r, live.NewBody(a.Auth.JWKS(), false))
+}
+
+func answerPair(w http.ResponseWriter, r *http.Request, pair auth.Pair) error {
+	return answerJSON(w, r, wire.TokenPair{AccessToken: pair.Access, RefreshToken: pair.Refresh}, true)
+}
+
+// stringFields reads the named members of a JSON object, each a string. Other members are no fault: a client of another server
+// of the base interface may send them.
+func stringFields(w http.ResponseWriter, r *http.Request, names ...string) ([]string, error) {
+	body, err := readBody(w, r, maxLogin)
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(body, &members); err != nil || members == nil {
+		// The body holds a password: nothing of it is repeated.
+		return nil, &problem{Status: http.StatusBadRequest, Detail: "the body is not one JSON object with unique names; expected the members " + strings.Join(names, ", ")}
+	}
+	bad := &hazard.InvalidError{}
+	values := make([]string, len(names))
+	for i, name := range names {
+		v, ok := members[name]
+		switch {
+		case !ok:
+			bad.Add(name, "is missing")
+		case v.Kind() != '"':
+			bad.Add(name, "is not a string")
+		default:
+			if err := json.Unmarshal(v, &values[i]); err != nil {
+				bad.Add(name, "is not a string of valid text")
+			}
+		}
+	}
+	return values, bad.Err()
+}
+
+// clientAddr is the address that the request comes from: the peer's, or, if that is a trusted proxy, the last one in X-Forwarded-For
+// that is not. An invalid address counts as one and the same.
+func (a *API) clientAddr(r *http.Request) netip.Addr {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	addr := peer.Addr().Unmap()
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		if !slices.ContainsFunc(a.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr) }) {
+			break
+		}
+		next, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
+		}
+		addr = next.Unmap()
+	}
+	return addr
+}

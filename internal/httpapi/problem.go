@@ -1,0 +1,153 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+)
+
+// problem is an error answer (RFC 9457). It is an error, so that a handler may return it as it is.
+type problem struct {
+	Type     string  `json:"type"`
+	Title    string  `json:"title"`
+	Status   int     `json:"status"`
+	Detail   string  `json:"detail,omitzero"`
+	Instance string  `json:"instance,omitzero"` // names an internal error in our log
+	Errors   []fault `json:"errors,omitzero"`
+	retry    time.Duration
+	header   func(http.Header)
+}
+
+// fault is one thing wrong with the input.
+type fault struct {
+	Pointer   string `json:"pointer,omitzero"`   // JSON pointer into the body (RFC 6901)
+	Parameter string `json:"parameter,omitzero"` // name of a parameter of path or query
+	Detail    string `json:"detail"`
+}
+
+func (p *problem) Error() string { return p.Detail }
+
+// badParameter is the problem of a parameter that cannot be read. It names the parameter, the value and what was expected.
+func badParameter(name, format string, args ...any) error {
+	detail := fmt.Sprintf(format, args...)
+	return &problem{Status: http.StatusBadRequest, Detail: name + ": " + detail, Errors: []fault{{Parameter: name, Detail: detail}}}
+}
+
+func tooLarge(limit int64) error {
+	return &problem{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes, the most that is taken", limit)}
+}
+
+// bodyError is the problem of a body that could not be read whole.
+func bodyError(err error, limit int64) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(limit)
+	}
+	return &problem{Status: http.StatusBadRequest, Detail: "the body ended before it was complete"}
+}
+
+type panicError struct{ value any }
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// problemFor gives every kind of error its answer. What is of no kind is our own fault, and its words are told to nobody.
+func problemFor(err error) *problem {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p
+	}
+	if bad, ok := errors.AsType[*hazard.InvalidError](err); ok {
+		p := &problem{Status: http.StatusBadRequest, Detail: bad.Error()}
+		for _, f := range bad.Faults {
+			p.Errors = append(p.Errors, fault{Pointer: f.Field, Detail: f.Detail})
+		}
+		return p
+	}
+	if limited, ok := errors.AsType[*auth.LimitedError](err); ok {
+		return &problem{Status: http.StatusTooManyRequests, Detail: "too many failed logins; wait before the next", retry: limited.RetryAfter}
+	}
+	switch {
+	case errors.Is(err, hazard.ErrForbidden):
+		return &problem{Status: http.StatusForbidden, Detail: err.Error(), header: func(h http.Header) {
+			h.Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
+		}}
+	case errors.Is(err, hazard.ErrNotFound):
+		return &problem{Status: http.StatusNotFound, Detail: "there is none, or none that you may know of"}
+	case errors.Is(err, hazard.ErrStale):
+		return &problem{Status: http.StatusPreconditionFailed, Detail: err.Error()}
+	case errors.Is(err, hazard.ErrConflict):
+		return &problem{Status: http.StatusConflict, Detail: err.Error()}
+	case errors.Is(err, hazard.ErrFull):
+		return &problem{Status: http.StatusInsufficientStorage, Detail: "there is no room left to keep this; the operator must make some"}
+	case errors.Is(err, hazard.ErrUnavailable):
+		return &problem{Status: http.StatusServiceUnavailable, Detail: "the store is not available; repeating the request with the same uuid is safe", retry: time.Second}
+	case errors.Is(err, auth.ErrBusy):
+		return &problem{Status: http.StatusServiceUnavailable, Detail: "too many logins at once", retry: time.Second}
+	}
+	return nil
+}
+
+// fail writes the answer that an error has.
+func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, auth.ErrDenied) {
+		denied(w)
+		return
+	}
+	p := problemFor(err)
+	if p == nil {
+		id := uuid.NewString()
+		a.Logger.Error("request failed", "id", id, "method", r.Method, "path", r.URL.Path, "error", err)
+		p = &problem{Status: http.StatusInternalServerError, Detail: "an internal error; the log has it under this instance", Instance: "urn:uuid:" + id}
+	} else if p.Status >= http.StatusInternalServerError {
+		a.Logger.Warn("request refused", "status", p.Status, "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	h := w.Header()
+	if p.header != nil {
+		p.header(h)
+	}
+	if p.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(int((p.retry+time.Second-1)/time.Second)))
+	}
+	out := *p
+	out.Type, out.Title = "about:blank", http.StatusText(p.Status)
+	out.Detail = strings.ToValidUTF8(out.Detail, "\uFFFD")
+	for i := range out.Errors {
+		out.Errors[i].Detail = strings.ToValidUTF8(out.Errors[i].Detail, "\uFFFD")
+	}
+	body, err := json.Marshal(&out)
+	if err != nil { // cannot be: all of it is valid text
+		panic(err)
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body) // a reader who has gone
+}
+
+// invalidToken is the answer to a missing, malformed, expired, revoked or foreign token: base interface section 7, to the letter.
+func invalidToken(w http.ResponseWriter) {
+	plain(w, http.StatusForbidden, `Bearer error="invalid_token"`, "Invalid Token")
+}
+
+// denied is the answer to credentials or a refresh token that are not accepted: base interface section 7.
+func denied(w http.ResponseWriter) {
+	plain(w, http.StatusUnauthorized, `Bearer realm="hazardd"`, "Authentication failed.")
+}
+
+func plain(w http.ResponseWriter, status int, authenticate, text string) {
+	h := w.Header()
+	h.Set("WWW-Authenticate", authenticate)
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text)) // a reader who has gone
+}

@@ -1,0 +1,260 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/edit"
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+	"hazardd/wire"
+)
+
+// staticBodies are the reference lists: the same for everybody, for as long as the program runs.
+func staticBodies() map[string]*live.Body {
+	bodies := map[string]*live.Body{}
+	for name, list := range map[string]any{
+		"types": wire.Types(), "severities": wire.Severities(), "categories": wire.Categories(), "productTypes": wire.ProductTypes(),
+	} {
+		text, err := json.Marshal(list)
+		if err != nil {
+			panic(err) // constants
+		}
+		bodies[name] = live.NewBody(text, false)
+	}
+	return bodies
+}
+
+// fixed serves one of the reference lists (base interface, section 4, operations 2 to 4).
+func (a *API) fixed(name string) protected {
+	body := a.static[name]
+	return func(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+		if err := noQuery(r); err != nil {
+			return err
+		}
+		return answer(w, r, body)
+	}
+}
+
+// active serves the active hazards (operation 5).
+func (a *API) active(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	return a.activeList(w, r, who, live.Filter{})
+}
+
+// activeByCategory serves the active hazards of one category (operation 6).
+func (a *API) activeByCategory(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	c := hazard.Category(r.PathValue("category"))
+	if _, ok := c.Info(); !ok {
+		var known []string
+		for _, c := range hazard.Categories() {
+			known = append(known, string(c.ID))
+		}
+		return unknownID("category", string(c), known)
+	}
+	return a.activeList(w, r, who, live.Filter{Category: c})
+}
+
+// activeBySeverity serves the active hazards of one severity (operation 7).
+func (a *API) activeBySeverity(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	s, ok := hazard.ParseSeverity(r.PathValue("severity"))
+	if !ok {
+		var known []string
+		for _, s := range hazard.Severities() {
+			known = append(known, s.ID)
+		}
+		return unknownID("severity", r.PathValue("severity"), known)
+	}
+	return a.activeList(w, r, who, live.Filter{Severity: s})
+}
+
+func unknownID(what, id string, known []string) error {
+	detail := fmt.Sprintf("%q is no %s; these are: %s", id, what, strings.Join(known, ", "))
+	return &problem{Status: http.StatusNotFound, Detail: detail, Errors: []fault{{Parameter: what + "-id", Detail: detail}}}
+}
+
+func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Caller, f live.Filter) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	now := a.now()
+	v := a.Live.View(now)
+	return a.answerList(w, r, v, v.Active(f, who.Orgs), now)
+}
+
+// products serves the products of a hazard, active or not (operation 8).
+func (a *API) products(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	now := a.now()
+	v := a.Live.View(now)
+	h, err := a.findHazard(r, v, now)
+	if err != nil {
+		return err
+	}
+	if body, ok := v.Products(h.ID, who.Orgs); ok {
+		return a.answerList(w, r, v, body, now)
+	}
+	products, err := a.Store.Products(r.Context(), h.ID, who.Orgs)
+	if err != nil {
+		return err
+	}
+	return a.answerProducts(w, r, products)
+}
+
+func (a *API) answerProducts(w http.ResponseWriter, r *http.Request, products []*hazard.Product) error {
+	list := make([]wire.Product, len(products))
+	for i, p := range products {
+		list[i] = wire.FromProduct(p, a.BaseURL)
+	}
+	return answerJSON(w, r, list, slices.ContainsFunc(products, (*hazard.Product).Restricted))
+}
+
+// product serves one product as an array of one (operation 9).
+func (a *API) product(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	p, err := a.findProduct(r, who)
+	if err != nil {
+		return err
+	}
+	return a.answerProducts(w, r, []*hazard.Product{p})
+}
+
+// hazard serves one hazard, active or not.
+func (a *API) hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	now := a.now()
+	v := a.Live.View(now)
+	h, err := a.findHazard(r, v, now)
+	if err != nil {
+		return err
+	}
+	body, err := a.hazardBody(r.Context(), v, h, who)
+	if err != nil {
+		return err
+	}
+	return a.answerList(w, r, v, body, now)
+}
+
+// hazardBody is one hazard's representation for a caller.
+func (a *API) hazardBody(ctx context.Context, v *live.View, h *hazard.Hazard, who *auth.Caller) (*live.Body, error) {
+	total := v.ProductTotal(h.ID, who.Orgs)
+	if _, active := v.Hazard(h.ID); !active {
+		products, err := a.Store.Products(ctx, h.ID, who.Orgs)
+		if err != nil {
+			return nil, err
+		}
+		total = len(products)
+	}
+	text, err := json.Marshal(wire.FromHazard(h, total, a.BaseURL))
+	if err != nil {
+		return nil, err
+	}
+	return live.NewBody(text, false), nil
+}
+
+// findHazard is the hazard that the path names, as it reads at now: from the view, or from the store if it is over.
+func (a *API) findHazard(r *http.Request, v *live.View, now hazard.Instant) (*hazard.Hazard, error) {
+	ref, err := pathRef(r, "hazard")
+	if err != nil {
+		return nil, err
+	}
+	var h *hazard.Hazard
+	if ref.ID != 0 {
+		if h, ok := v.Hazard(ref.ID); ok {
+			return h, nil
+		}
+		h, err = a.Store.Hazard(r.Context(), ref.ID)
+	} else {
+		if h, ok := v.HazardByUUID(ref.UUID); ok {
+			return h, nil
+		}
+		h, err = a.Store.HazardByUUID(r.Context(), ref.UUID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h.ExpireAt(now), nil
+}
+
+// findProduct is the product that the path names, if the caller may know of it.
+func (a *API) findProduct(r *http.Request, who *auth.Caller) (*hazard.Product, error) {
+	ref, err := pathRef(r, "product")
+	if err != nil {
+		return nil, err
+	}
+	if ref.ID == 0 {
+		return a.Store.ProductByUUID(r.Context(), ref.UUID, who.Orgs)
+	}
+	if p, ok := a.Live.View(a.now()).Product(ref.ID, who.Orgs); ok {
+		return p, nil
+	}
+	return a.Store.Product(r.Context(), ref.ID, who.Orgs)
+}
+
+// pathRef reads a number or a uuid of the path.
+func pathRef(r *http.Request, name string) (edit.Ref, error) {
+	text := r.PathValue(name)
+	if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 && strconv.FormatInt(id, 10) == text {
+		return edit.Ref{ID: id}, nil
+	}
+	if id, err := uuid.Parse(text); err == nil && len(text) == 36 {
+		return edit.Ref{UUID: id}, nil
+	}
+	return edit.Ref{}, badParameter(name+"-id", "%q is neither a number (1, 2, 3 …) nor a uuid", text)
+}
+
+// noQuery refuses parameters: what is not understood would be ignored, and a client would take the whole for a part.
+func noQuery(r *http.Request) error {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	_, err := query(r)
+	return err
+}
+
+// query reads the parameters of the query, which may be those named, each once.
+func query(r *http.Request, known ...string) (url.Values, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, &problem{Status: http.StatusBadRequest, Detail: "the query cannot be read: a % without two hexadecimal digits, or a semicolon"}
+	}
+	allowed := "no parameter is known here"
+	if len(known) > 0 {
+		allowed = "these are known here: " + strings.Join(known, ", ")
+	}
+	for name, given := range values {
+		if !slices.Contains(known, name) {
+			return nil, badParameter(name, "is not known; %s", allowed)
+		}
+		if len(given) > 1 {
+			return nil, badParameter(name, "is given %d times, expected once", len(given))
+		}
+	}
+	return values, nil
+}
+
+// intParameter reads a whole number of the query.
+func intParameter(values url.Values, name string, missing, low, high int64) (int64, error) {
+	if !values.Has(name) {
+		return missing, nil
+	}
+	n, err := strconv.ParseInt(values.Get(name), 10, 64)
+	if err != nil || n < low || n > high {
+		return 0, badParameter(name, "%q is not a whole number from %d to %d", values.Get(name), low, high)
+	}
+	return n, nil
+}

@@ -1,0 +1,280 @@
+package httpapi
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+	"hazardd/internal/poll"
+	"hazardd/internal/store"
+	"hazardd/internal/symbol"
+)
+
+// jsonBody encodes a value.
+func jsonBody(value any, restricted bool) (*live.Body, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return live.NewBody(text, restricted), nil
+}
+
+// sourceStatus is a source's state with the reports that wait for an editor.
+type sourceStatus struct {
+	poll.Status `json:",inline"`
+	Held        []heldReport `json:"held"`
+}
+
+// heldReport is a report that is not shown until an editor has looked.
+type heldReport struct {
+	ID       int64  `json:"id"`
+	Event    string `json:"event"`
+	Name     string `json:"name"`
+	Reason   string `json:"reason"`
+	Received string `json:"received"`
+}
+
+// maxListed is how many held reports and errors of a source are listed.
+const maxListed = 50
+
+// sources serves the state of every source.
+func (a *API) sources(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	states, err := a.Sources(r.Context())
+	if err != nil {
+		return err
+	}
+	list := []sourceStatus{}
+	for _, s := range states {
+		held, err := a.heldReports(r, s.Name)
+		if err != nil {
+			return err
+		}
+		if who.Role != auth.Admin {
+			s = s.Public()
+		}
+		list = append(list, sourceStatus{s, held})
+	}
+	now := a.now()
+	body, err := jsonBody(list, false)
+	if err != nil {
+		return err
+	}
+	return a.answerList(w, r, a.Live.View(now), body, now)
+}
+
+func (a *API) heldReports(r *http.Request, source string) ([]heldReport, error) {
+	held, err := a.Store.HeldReports(r.Context(), source, maxListed)
+	list := []heldReport{}
+	for _, h := range held {
+		list = append(list, heldReport{h.ID, h.Report.Key, h.Report.Name, h.Reason, h.Received.String()})
+	}
+	return list, err
+}
+
+// knownSource is a 404 unless the source of the path is one of ours.
+func (a *API) knownSource(r *http.Request) (string, error) {
+	name := r.PathValue("source")
+	states, err := a.Sources(r.Context())
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, s := range states {
+		if s.Name == name {
+			return name, nil
+		}
+		names = append(names, s.Name)
+	}
+	return "", unknownID("source", name, names)
+}
+
+func role(who *auth.Caller, roles ...auth.Role) error {
+	for _, r := range roles {
+		if who.Role == r {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: this takes the role %s; %s has the role %s", hazard.ErrForbidden, roles[0], who.Name, who.Role)
+}
+
+// pollSource asks for a poll of a source now.
+func (a *API) pollSource(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := role(who, auth.Admin); err != nil {
+		return err
+	}
+	name, err := a.knownSource(r)
+	if err != nil {
+		return err
+	}
+	if err := a.PollNow(r.Context(), name); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// sourceError is a kept error of a source.
+type sourceError struct {
+	Record string `json:"record"` // empty: the whole payload
+	Reason string `json:"reason"`
+	First  string `json:"first"`
+	Last   string `json:"last"`
+	Times  int64  `json:"times"`
+	Raw    string `json:"raw"` // as received, cut; what is not UTF-8 is replaced
+}
+
+// sourceErrors serves what could not be read of a source, and what is held: to editors, since it is what came from outside, unchecked.
+func (a *API) sourceErrors(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := role(who, auth.Editor, auth.Admin); err != nil {
+		return err
+	}
+	name, err := a.knownSource(r)
+	if err != nil {
+		return err
+	}
+	kept, err := a.Store.SourceErrors(r.Context(), name, maxListed)
+	if err != nil {
+		return err
+	}
+	held, err := a.heldReports(r, name)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Errors []sourceError `json:"errors"`
+		Held   []heldReport  `json:"held"`
+	}{[]sourceError{}, held}
+	for _, e := range kept {
+		out.Errors = append(out.Errors, sourceError{e.Record, strings.ToValidUTF8(e.Reason, "\uFFFD"), e.First.String(), e.Last.String(), e.Times,
+			strings.ToValidUTF8(string(e.Raw), "\uFFFD")})
+	}
+	return answerJSON(w, r, out, true)
+}
+
+// decideHeld releases or dismisses a held report: {"decision": "released" | "dismissed"}.
+func (a *API) decideHeld(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := role(who, auth.Editor, auth.Admin); err != nil {
+		return err
+	}
+	if _, err := a.knownSource(r); err != nil {
+		return err
+	}
+	id, err := strconv.ParseInt(r.PathValue("held"), 10, 64)
+	if err != nil || id < 1 {
+		return badParameter("held-id", "%q is not a number (1, 2, 3 …)", r.PathValue("held"))
+	}
+	fields, err := stringFields(w, r, "decision")
+	if err != nil {
+		return err
+	}
+	by := store.Origin{User: who.Name, Addr: a.clientAddr(r).String()}
+	switch fields[0] {
+	case store.Released:
+		res, err := a.Intake.Release(r.Context(), id, by, a.now())
+		if err != nil {
+			return err
+		}
+		a.visible(r.Context(), res.Last)
+	case store.Dismissed:
+		if err := a.Intake.Dismiss(r.Context(), id, by, a.now()); err != nil {
+			return err
+		}
+	default:
+		bad := &hazard.InvalidError{}
+		bad.Add("decision", "%q is neither %q nor %q", fields[0], store.Released, store.Dismissed)
+		return bad
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// healthz tells that the process answers.
+func (a *API) healthz(w http.ResponseWriter, _ *http.Request) error {
+	h := w.Header()
+	h["Content-Type"], h["Cache-Control"] = jsonType, noStore
+	_, _ = w.Write([]byte(`{"status":"ok"}`)) // a reader who has gone
+	return nil
+}
+
+// readyz tells whether a load balancer should send requests here.
+func (a *API) readyz(w http.ResponseWriter, _ *http.Request) error {
+	now := a.now()
+	status, reason, code := "ready", "", http.StatusOK
+	if err := a.Ready(); err != nil {
+		status, reason, code = "not ready", err.Error(), http.StatusServiceUnavailable
+	}
+	text, err := json.Marshal(struct {
+		Status string `json:"status"`
+		Reason string `json:"reason,omitzero"`
+		Change int64  `json:"change"`
+		AgeMS  int64  `json:"view_age_ms"`
+	}{status, reason, a.Live.View(now).Number(), max(0, int64(now-a.Live.ReadAt()))})
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h["Content-Type"], h["Cache-Control"] = jsonType, noStore
+	w.WriteHeader(code)
+	_, _ = w.Write(text) // a reader who has gone
+	return nil
+}
+
+// iconSize is the edge of the icons, in pixels: "large" of the base interface, sharp on a dense screen.
+const iconSize = 128
+
+// icons renders every icon once, when first asked for.
+var icons = sync.OnceValues(func() (map[string]*live.Body, error) {
+	bodies := map[string]*live.Body{}
+	for _, t := range hazard.Types() {
+		png, err := symbol.PNG(strings.TrimSuffix(t.Icon, ".png"), iconSize)
+		if err != nil {
+			return nil, err
+		}
+		bodies[t.Icon] = live.NewBody(png, false)
+	}
+	return bodies, nil
+})
+
+// icon serves the pictogram of a hazard type (base interface, section 2.3).
+func (a *API) icon(w http.ResponseWriter, r *http.Request) error {
+	bodies, err := icons()
+	if err != nil {
+		return err
+	}
+	body, ok := bodies[r.PathValue("icon")]
+	if !ok {
+		return &problem{Status: http.StatusNotFound, Detail: "no such icon; GET /hazards/types lists them as type_icon"}
+	}
+	h := w.Header()
+	h["Etag"] = body.ETag(live.Identity)
+	h.Set("Cache-Control", "public, max-age=86400")
+	h.Set("Content-Type", "image/png")
+	http.ServeContent(w, r, "", hazard.Instant(0).Time(), bytes.NewReader(body.Bytes(live.Identity)))
+	return nil
+}
+
+// index tells a newcomer where to go.
+func (a *API) index(w http.ResponseWriter, _ *http.Request) error {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = fmt.Fprintf(w, `hazardd serves what is dangerous right now, where, and how bad.
+
+POST %[1]s/authorize        {"username": …, "password": …} gives tokens; send "Authorization: Bearer <accessToken>" from then on
+GET  %[1]s/hazards/active   the active hazards, most severe first
+GET  %[1]s/hazards/types    the types of hazards; /hazards/severities and /hazards/categories too
+GET  %[1]s/sources          where it comes from, and how fresh it is
+GET  %[1]s/readyz           whether the service is ready
+`, a.BaseURL) // a reader who has gone
+	return nil
+}

@@ -1,0 +1,289 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"time"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/edit"
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+	"hazardd/wire"
+)
+
+func (a *API) author(r *http.Request, who *auth.Caller) edit.Author {
+	return edit.Author{Caller: *who, Addr: a.clientAddr(r).String()}
+}
+
+func (a *API) createHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	body, err := writeBody(w, r)
+	if err != nil {
+		return err
+	}
+	done, err := a.Edit.CreateHazard(r.Context(), a.author(r, who), body, a.now())
+	if err != nil {
+		return err
+	}
+	return a.answerHazard(w, r, who, done)
+}
+
+func (a *API) patchHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	return a.alterHazard(w, r, who, a.Edit.PatchHazard)
+}
+
+func (a *API) retract(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	return a.alterHazard(w, r, who, a.Edit.Retract)
+}
+
+// alter is an alteration of a hazard by a body.
+type alter func(ctx context.Context, who edit.Author, id edit.Ref, match edit.Match, body []byte, now hazard.Instant) (edit.Done[hazard.Hazard], error)
+
+func (a *API) alterHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller, f alter) error {
+	id, err := pathRef(r, "hazard")
+	if err != nil {
+		return err
+	}
+	body, err := writeBody(w, r)
+	if err != nil {
+		return err
+	}
+	match, err := a.hazardMatch(r, who)
+	if err != nil {
+		return err
+	}
+	done, err := f(r.Context(), a.author(r, who), id, match, body, a.now())
+	if err != nil {
+		return err
+	}
+	return a.answerHazard(w, r, who, done)
+}
+
+// hazardMatch is the state that If-Match names: the present one if the caller holds its representation, in whatever coding, else none.
+func (a *API) hazardMatch(r *http.Request, who *auth.Caller) (edit.Match, error) {
+	if len(r.Header["If-Match"]) == 0 {
+		return nil, nil
+	}
+	now := a.now()
+	v := a.Live.View(now)
+	h, err := a.findHazard(r, v, now)
+	if err != nil {
+		return nil, err
+	}
+	body, err := a.hazardBody(r.Context(), v, h, who)
+	if err != nil {
+		return nil, err
+	}
+	return ifMatch(r, body, h.Version), nil
+}
+
+// productMatch is hazardMatch for the product that the path names.
+func (a *API) productMatch(r *http.Request, who *auth.Caller) (edit.Match, error) {
+	if len(r.Header["If-Match"]) == 0 {
+		return nil, nil
+	}
+	p, err := a.findProduct(r, who)
+	if err != nil {
+		return nil, err
+	}
+	body, err := jsonBody([]wire.Product{wire.FromProduct(p, a.BaseURL)}, p.Restricted())
+	if err != nil {
+		return nil, err
+	}
+	return ifMatch(r, body, p.Version), nil
+}
+
+// ifMatch is the condition that version still stands if If-Match names body (RFC 9110 section 13.1.1: strong comparison), and one that
+// nothing meets if not.
+func ifMatch(r *http.Request, body *live.Body, version int64) edit.Match {
+	for value := range strings.SplitSeq(strings.Join(r.Header["If-Match"], ","), ",") {
+		tag := strings.TrimSpace(value)
+		for _, coding := range []live.Encoding{live.Identity, live.Gzip, live.Zstd, live.Brotli} {
+			if tag == "*" || tag == body.ETag(coding)[0] {
+				return edit.Match{version}
+			}
+		}
+	}
+	return edit.Match{}
+}
+
+// visible waits until readers of this node see change n, so that a writer reads the own write. The change is durable already: a wait that
+// ends early loses nothing but that.
+func (a *API) visible(ctx context.Context, n int64) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if err := a.Live.WaitFor(ctx, n); err != nil {
+		a.Logger.Warn("a write is not yet seen by readers of this node", "change", n, "error", err)
+	}
+}
+
+func (a *API) answerHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller, done edit.Done[hazard.Hazard]) error {
+	a.visible(r.Context(), done.Last)
+	now := a.now()
+	body, err := a.hazardBody(r.Context(), a.Live.View(now), done.State, who)
+	if err != nil {
+		return err
+	}
+	return written(w, body, fmt.Sprintf("%s/hazards/%d", a.BaseURL, done.State.ID), done.New)
+}
+
+func (a *API) answerProduct(w http.ResponseWriter, r *http.Request, done edit.Done[hazard.Product]) error {
+	a.visible(r.Context(), done.Last)
+	body, err := jsonBody(wire.FromProduct(done.State, a.BaseURL), done.State.Restricted())
+	if err != nil {
+		return err
+	}
+	return written(w, body, fmt.Sprintf("%s/products/%d", a.BaseURL, done.State.ID), done.New)
+}
+
+// written answers a write: 201 with Location for what is new, 200 for the rest.
+func written(w http.ResponseWriter, body *live.Body, location string, isNew bool) error {
+	h := w.Header()
+	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = jsonType, noStore, body.Length(live.Identity)
+	h.Set("Location", location)
+	if isNew {
+		w.WriteHeader(http.StatusCreated)
+	}
+	_, _ = w.Write(body.Bytes(live.Identity)) // a reader who has gone
+	return nil
+}
+
+// writeBody reads the JSON body of a write.
+func writeBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return readBody(w, r, maxWrite)
+}
+
+// createProduct makes a product of a JSON object, or of a form with the object and a file.
+func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := pathRef(r, "hazard")
+	if err != nil {
+		return err
+	}
+	author := a.author(r, who)
+	var body []byte
+	var file *hazard.File
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		// Before a file is read: there must be a hazard to put it to, and a right to.
+		if !author.MayUpload() {
+			return fmt.Errorf("%w: this takes the role editor; %s has the role %s", hazard.ErrForbidden, who.Name, who.Role)
+		}
+		now := a.now()
+		if _, err := a.findHazard(r, a.Live.View(now), now); err != nil {
+			return err
+		}
+		body, file, err = a.readForm(w, r)
+	} else {
+		body, err = writeBody(w, r)
+	}
+	if err != nil {
+		return err
+	}
+	done, err := a.Edit.CreateProduct(r.Context(), author, id, body, file, a.now())
+	if err != nil {
+		return err
+	}
+	return a.answerProduct(w, r, done)
+}
+
+// readForm reads the parts product and file of a form, in either order; the file goes to the store as it comes.
+func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, file *hazard.File, err error) {
+	limit := a.MaxFile + maxWrite
+	if r.ContentLength > limit {
+		return nil, nil, tooLarge(limit)
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	form, err := r.MultipartReader()
+	if err != nil {
+		return nil, nil, &problem{Status: http.StatusBadRequest, Detail: "the form cannot be read: expected multipart/form-data with a boundary"}
+	}
+	bad := &hazard.InvalidError{}
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, nil, bodyError(err, limit)
+		}
+		switch name := part.FormName(); {
+		case name == "product" && body == nil:
+			if body, err = io.ReadAll(io.LimitReader(part, maxWrite+1)); err != nil {
+				return nil, nil, bodyError(err, limit)
+			}
+			if len(body) > maxWrite {
+				return nil, nil, tooLarge(maxWrite)
+			}
+		case name == "file" && file == nil:
+			if file, err = a.keepFile(r.Context(), part, limit); err != nil {
+				return nil, nil, err
+			}
+		default:
+			bad.Add(name, "is not a part that is expected, or is there twice; expected product and file, once each")
+		}
+	}
+	if body == nil {
+		bad.Add("product", "is missing: the part with the product's JSON object")
+	}
+	if file == nil {
+		bad.Add("file", "is missing: the part with the file")
+	}
+	return body, file, bad.Err()
+}
+
+func (a *API) keepFile(ctx context.Context, part *multipart.Part, limit int64) (*hazard.File, error) {
+	name := fileName(part)
+	digest, size, err := a.Store.SaveFile(ctx, part, a.MaxFile)
+	if invalid, ok := errors.AsType[*hazard.InvalidError](err); ok {
+		return nil, &problem{Status: http.StatusRequestEntityTooLarge, Detail: invalid.Error(), Errors: []fault{{Pointer: "/file", Detail: invalid.Faults[0].Detail}}}
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, bodyError(err, limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &hazard.File{Name: name, Digest: digest, Size: size, MediaType: mediaType(name)}, nil
+}
+
+func (a *API) patchProduct(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := pathRef(r, "product")
+	if err != nil {
+		return err
+	}
+	body, err := writeBody(w, r)
+	if err != nil {
+		return err
+	}
+	match, err := a.productMatch(r, who)
+	if err != nil {
+		return err
+	}
+	done, err := a.Edit.PatchProduct(r.Context(), a.author(r, who), id, match, body, a.now())
+	if err != nil {
+		return err
+	}
+	return a.answerProduct(w, r, done)
+}
+
+func (a *API) deleteProduct(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := pathRef(r, "product")
+	if err != nil {
+		return err
+	}
+	match, err := a.productMatch(r, who)
+	if err != nil {
+		return err
+	}
+	done, err := a.Edit.DeleteProduct(r.Context(), a.author(r, who), id, match, a.now())
+	if err != nil {
+		return err
+	}
+	a.visible(r.Context(), done.Last)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,511 @@
+// Package intake makes changes of reports: it decides which hazard a report belongs to and what it changes, and nothing else.
+//
+// First by identity: the source's own key, or any other name under which the source is known to know the event. Else a
+// new hazard. What a source has said in all parts of an event is taken together (hazard.Derive), so late, repeated and reordered
+// reports come to the same hazard in the end, and a report that says nothing new makes no change. What an
+// editor has set is not overwritten. Nothing is dropped silently: a report that is not believed, or that cannot be placed, is
+// held with its reason.
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+	"hazardd/internal/store"
+)
+
+// Places finds the shapes of the places that reports only name.
+type Places interface {
+	// Shape is the shape of the place with that code, and whether it is known.
+	Shape(ctx context.Context, code string) (geo.Shape, bool)
+}
+
+// Intake takes reports in. It is safe for concurrent use.
+type Intake struct {
+	store  *store.Store
+	places map[string]Places
+}
+
+// New makes an Intake that writes to s; places finds the places that a source names, by the source's name.
+func New(s *store.Store, places map[string]Places) *Intake { return &Intake{s, places} }
+
+// Options say how a batch came.
+type Options struct {
+	// History: the batch is old payloads, read for the record. What was over long ago makes hazards too.
+	History bool
+	// Again: take the events of the batch together anew, though its reports may say nothing new: places have become known.
+	Again bool
+}
+
+// maxPast is how long ago an event may have ended that makes a new hazard when a live feed first tells of it: long enough for
+// what a poller missed while it was down, short enough that a catalogue's correction of an old event makes no hazard.
+const maxPast = 7 * 24 * time.Hour
+
+// Result counts what became of a batch.
+type Result struct {
+	Read      int // records of the payload
+	New       int // hazards
+	Updated   int // hazards, their products included
+	Unchanged int // events of which nothing new was said
+	Ignored   int // records that are no hazard by the mapping table, or over too long
+	Held      int // reports that wait for an editor
+	Rejected  int // records that could not be read
+	// Rejects are the rejected records, and Suspects the newly held ones.
+	Rejects, Suspects []source.Reject
+	// Details are the addresses of fuller reports of events that have changed.
+	Details []string
+	// Events are the keys of the events that the batch named and that are known.
+	Events map[string]bool
+	Last   int64 // number of the last change; 0: none
+}
+
+// chunk is how many events are written in one transaction: enough to make the cost of a transaction small for each, few enough
+// that other writers wait for a moment only.
+const chunk = 100
+
+// Apply takes in a batch of the source, received at now.
+func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, now hazard.Instant, opts Options) (Result, error) {
+	res := Result{Read: batch.Read, Ignored: batch.Ignored, Rejected: len(batch.Rejects), Rejects: batch.Rejects, Events: map[string]bool{}}
+	for rest := batch.Reports; len(rest) > 0 || batch.Rejects != nil; {
+		take := rest[:min(len(rest), chunk*20)]
+		rest = rest[len(take):]
+		last, err := in.store.Write(ctx, now, store.Origin{Source: src}, func(tx *store.Tx) error {
+			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: now, opts: opts, res: &res}
+			if err := w.rejects(batch.Rejects); err != nil {
+				return err
+			}
+			return w.reports(take)
+		})
+		if err != nil {
+			return res, fmt.Errorf("take in %s: %w", src, err)
+		}
+		batch.Rejects = nil
+		res.Last = max(res.Last, last)
+	}
+	return res, nil
+}
+
+// Release takes in a held report that an editor has looked at and found good.
+func (in *Intake) Release(ctx context.Context, id int64, by store.Origin, now hazard.Instant) (Result, error) {
+	res := Result{Events: map[string]bool{}}
+	last, err := in.store.Write(ctx, now, by, func(tx *store.Tx) error {
+		held, err := tx.Decide(id, store.Released)
+		if err != nil {
+			return err
+		}
+		w := &writer{in: in, ctx: ctx, tx: tx, src: held.Report.Source, now: now, opts: Options{History: true}, res: &res}
+		return w.reports([]hazard.Report{held.Report})
+	})
+	res.Last = last
+	return res, err
+}
+
+// Dismiss notes that an editor has looked at a held report and found it wrong.
+func (in *Intake) Dismiss(ctx context.Context, id int64, by store.Origin, now hazard.Instant) error {
+	_, err := in.store.Write(ctx, now, by, func(tx *store.Tx) error {
+		_, err := tx.Decide(id, store.Dismissed)
+		return err
+	})
+	return err
+}
+
+// Withdraw ends the hazard of an event that its source has deleted or lists no longer.
+func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, now hazard.Instant) (last int64, err error) {
+	return in.store.Write(ctx, now, store.Origin{Source: src}, func(tx *store.Tx) error {
+		_, id, err := tx.Event(src, event)
+		if err != nil {
+			return err
+		}
+		before, err := tx.Hazard(id)
+		if err != nil || before.Status != hazard.Active || before.EditedField("status") {
+			return err
+		}
+		h := *before
+		end(&h, reason, now)
+		stamp(&h, now)
+		return tx.SaveHazard(&h, before)
+	})
+}
+
+// writer takes in reports within one transaction.
+type writer struct {
+	in   *Intake
+	ctx  context.Context
+	tx   *store.Tx
+	src  string
+	now  hazard.Instant
+	opts Options
+	res  *Result
+}
+
+// rejects keeps the records that could not be read.
+func (w *writer) rejects(rejects []source.Reject) error {
+	errs := make([]store.SourceError, len(rejects))
+	for i, r := range rejects {
+		errs[i] = store.SourceError{Record: r.Record, Reason: r.Reason, Raw: r.Raw}
+	}
+	return w.tx.AddSourceErrors(w.src, errs)
+}
+
+// group is what a batch says of one event.
+type group struct {
+	event    string // the key that it was first known by; the first report's key for a new one
+	hazardID int64  // 0: new
+	reports  []hazard.Report
+	keys     []string // all names that the reports give it
+	absorbed []absorbed
+}
+
+// absorbed is another event that turned out to be the same.
+type absorbed struct {
+	event    string
+	hazardID int64
+}
+
+func (w *writer) reports(reports []hazard.Report) error {
+	groups, err := w.group(reports)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if err := w.take(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group puts reports together by event. Events that reports link are one.
+func (w *writer) group(reports []hazard.Report) ([]*group, error) {
+	var all []string
+	for i := range reports {
+		all = append(append(append(all, reports[i].Key), reports[i].Aliases...), reports[i].Earlier...)
+	}
+	known, err := w.tx.KnownKeys(w.src, all)
+	if err != nil {
+		return nil, err
+	}
+	var groups []*group
+	byKey := map[string]*group{} // every name seen in this batch
+	for _, r := range reports {
+		names := append([]string{r.Key}, r.Aliases...)
+		var g *group
+		for _, name := range names {
+			if g = byKey[name]; g != nil {
+				break
+			}
+		}
+		if g == nil {
+			if g, err = w.find(&r, names, known); err != nil {
+				return nil, err
+			}
+			if g.hazardID == 0 && r.Minor {
+				w.res.Ignored++
+				continue
+			}
+			groups = append(groups, g)
+		}
+		for _, name := range names {
+			if known[name] && byKey[name] == nil {
+				if err := g.absorb(w, name); err != nil {
+					return nil, err
+				}
+			}
+			byKey[name] = g
+			if !slices.Contains(g.keys, name) {
+				g.keys = append(g.keys, name)
+			}
+		}
+		g.reports = append(g.reports, r)
+	}
+	return groups, nil
+}
+
+// find is the group of the event that any of names leads to, or of a new one.
+func (w *writer) find(r *hazard.Report, names []string, known map[string]bool) (*group, error) {
+	for _, name := range names {
+		if known[name] {
+			event, id, err := w.tx.Event(w.src, name)
+			return &group{event: event, hazardID: id}, err
+		}
+	}
+	for _, name := range r.Earlier {
+		if !known[name] {
+			continue
+		}
+		event, id, err := w.tx.Event(w.src, name)
+		if err != nil {
+			return nil, err
+		}
+		if h, err := w.tx.Hazard(id); err != nil {
+			return nil, err
+		} else if h.ActiveAt(w.now) {
+			return &group{event: event, hazardID: id}, nil
+		}
+	}
+	return &group{event: r.Key}, nil
+}
+
+// absorb notes the event that the source knows under name, if it is another than the group's.
+func (g *group) absorb(w *writer, name string) error {
+	event, id, err := w.tx.Event(w.src, name)
+	if err != nil || id == g.hazardID || slices.Contains(g.absorbed, absorbed{event, id}) {
+		return err
+	}
+	g.absorbed = append(g.absorbed, absorbed{event, id})
+	return nil
+}
+
+// take makes the changes of one event.
+func (w *writer) take(g *group) error {
+	parts, changed, err := w.merge(g)
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	var before *hazard.Hazard
+	if g.hazardID != 0 {
+		if before, err = w.tx.Hazard(g.hazardID); err != nil {
+			return err
+		}
+	}
+	// What the source listed no longer and lists again is not over.
+	back := before != nil && before.Reason == hazard.EndWithdrawn
+	if !changed && !back && !w.opts.Again && len(g.absorbed) == 0 {
+		w.res.Unchanged++
+		w.res.Events[g.event] = true
+		return nil
+	}
+	said := hazard.Derive(parts, w.now)
+	if before == nil && !w.opts.History && said.Over() < w.now.Add(-maxPast) {
+		w.res.Ignored++
+		return w.forget(g)
+	}
+	shape, placed := w.place(&said)
+	if before == nil && said.Head.Point == nil && !placed {
+		return w.holdUnplaced(g, &said)
+	}
+	h, err := w.state(g, before, &said, shape, placed)
+	if err != nil {
+		return err
+	}
+	isNew := before == nil
+	different := isNew || !h.Equal(before)
+	if different {
+		stamp(h, w.now)
+		if err := w.tx.SaveHazard(h, before); err != nil {
+			return err
+		}
+	}
+	moved, err := w.products(h, g.event, said.Head)
+	if err != nil {
+		return err
+	}
+	if err := w.remember(g, h, &said, parts); err != nil {
+		return err
+	}
+	switch {
+	case isNew:
+		w.res.New++
+	case different || moved:
+		w.res.Updated++
+	default:
+		w.res.Unchanged++
+	}
+	w.res.Events[g.event] = true
+	if d := said.Head.Detail; d != "" && (changed || isNew) {
+		w.res.Details = append(w.res.Details, d)
+	}
+	return nil
+}
+
+// merge is the latest report of each part of the event, and whether the group's reports change any. Suspect ones are held.
+func (w *writer) merge(g *group) (parts []hazard.Report, changed bool, err error) {
+	if g.hazardID != 0 {
+		if parts, err = w.tx.Reports(w.src, g.event); err != nil {
+			return nil, false, err
+		}
+	}
+	for i := range g.reports {
+		r := &g.reports[i]
+		if r.Suspect != "" {
+			believed, err := w.suspect(r, r.Suspect)
+			if err != nil {
+				return nil, false, err
+			}
+			if !believed {
+				continue
+			}
+		}
+		j := slices.IndexFunc(parts, func(p hazard.Report) bool { return p.Part == r.Part })
+		if j < 0 {
+			j, parts = len(parts), append(parts, *r)
+		} else if newer, ok := supersede(&parts[j], r); ok {
+			parts[j] = newer
+		} else {
+			continue
+		}
+		changed = true
+		if err := w.tx.SaveReport(g.event, &parts[j]); err != nil {
+			return nil, false, err
+		}
+	}
+	return parts, changed, nil
+}
+
+// supersede is what a part says after r, and whether that differs from what it said before.
+func supersede(old, r *hazard.Report) (hazard.Report, bool) {
+	if r.Version < old.Version || old.Name == "" && r.Version == old.Version { // older, or a stripped part come again
+		return *old, false
+	}
+	n := *r
+	if n.Products == nil { // a summary says nothing of what only the detail tells
+		n.Products = old.Products
+	}
+	if n.Renewed == nil {
+		n.Renewed = old.Renewed
+	}
+	if n.Version == old.Version && n.End != nil && old.End != nil {
+		n.End = new(max(*n.End, *old.End))
+	}
+	n.Aliases = union(old.Aliases, n.Aliases)
+	return n, !sameReport(&n, old)
+}
+
+func union(a, b []string) []string {
+	all := append(slices.Clone(a), b...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// suspect holds a report, and tells whether an editor has released the very same one before.
+func (w *writer) suspect(r *hazard.Report, reason string) (believed bool, err error) {
+	isNew, decision, err := w.tx.Hold(r, reason)
+	if err != nil || decision == store.Released {
+		return err == nil, err
+	}
+	if decision == store.Dismissed {
+		w.res.Ignored++
+		return false, nil
+	}
+	w.res.Held++
+	if isNew {
+		w.res.Suspects = append(w.res.Suspects, source.Reject{Record: r.Key + " " + r.Part, Reason: reason})
+	}
+	return false, nil
+}
+
+// holdUnplaced holds what a new event's reports say until its place becomes known.
+func (w *writer) holdUnplaced(g *group, said *hazard.Said) error {
+	reason := store.NoPlace + ": the report gives neither a position nor an area that can be read"
+	if len(said.Places) > 0 {
+		reason = fmt.Sprintf("%s: no shape is known of %s", store.NoPlace, sample(said.Places))
+	}
+	for i := range g.reports {
+		if _, err := w.suspect(&g.reports[i], reason); err != nil {
+			return err
+		}
+	}
+	return w.forget(g)
+}
+
+// forget takes back the reports of a new event of which no hazard is made.
+func (w *writer) forget(g *group) error {
+	for i := range g.reports {
+		if err := w.tx.ForgetReport(w.src, g.event, g.reports[i].Part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sample names the first few of many.
+func sample(words []string) string {
+	const most = 5
+	text := fmt.Sprint(words[:min(len(words), most)])
+	if len(words) > most {
+		text += fmt.Sprintf(" and %d more", len(words)-most)
+	}
+	return text
+}
+
+// remember notes under which names the event is known, forgets what is superseded for good, and ends absorbed events.
+func (w *writer) remember(g *group, h *hazard.Hazard, said *hazard.Said, parts []hazard.Report) error {
+	for _, a := range g.absorbed {
+		other, err := w.tx.Hazard(a.hazardID)
+		if err != nil {
+			return err
+		}
+		if err := w.tx.MoveEvent(w.src, a.event, g.event, h.ID); err != nil {
+			return err
+		}
+		if other.Status != hazard.Active {
+			continue
+		}
+		ended := *other
+		end(&ended, hazard.EndMerged, w.now)
+		ended.Successor = h.UUID
+		stamp(&ended, w.now)
+		if err := w.tx.SaveHazard(&ended, other); err != nil {
+			return err
+		}
+	}
+	for _, key := range append(g.keys, g.event) {
+		if err := w.tx.AddEventKey(w.src, key, g.event, h.ID); err != nil {
+			return err
+		}
+	}
+	for i := range parts {
+		if !said.Owned[parts[i].Part] && parts[i].Name != "" {
+			if err := w.tx.StripReport(w.src, g.event, parts[i].Part); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range g.reports {
+		if err := w.tx.Placed(&g.reports[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place is the area of what was said, as one shape, and whether there is one.
+func (w *writer) place(said *hazard.Said) (geo.Shape, bool) {
+	var shapes []geo.Shape
+	for _, a := range said.Head.Areas {
+		if s, err := geo.ParseLoose([]byte(a.Geometry)); err == nil {
+			shapes = append(shapes, s)
+		}
+	}
+	if places := w.in.places[w.src]; places != nil {
+		missing := false
+		for _, code := range said.Places {
+			s, ok := places.Shape(w.ctx, code)
+			missing = missing || !ok
+			if ok {
+				shapes = append(shapes, s)
+			}
+		}
+		if missing {
+			for _, code := range said.Within {
+				if s, ok := places.Shape(w.ctx, code); ok {
+					shapes = append(shapes, s)
+				}
+			}
+		}
+	}
+	if len(shapes) == 0 {
+		return geo.Shape{}, false
+	}
+	all, err := geo.Union(shapes...)
+	return all, err == nil
+}
+
+// errBadPoint is our own fault: parsers refuse positions that are none.
+var errBadPoint = errors.New("position is not on Earth")

@@ -1,0 +1,74 @@
+package intake
+
+import (
+	"errors"
+	"slices"
+
+	"hazardd/internal/hazard"
+)
+
+// products makes the hazard's product tree that of the report, and tells whether anything differed. Products of editors, and those
+// that an editor has changed, stay as they are.
+func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (changed bool, err error) {
+	if head.Products == nil {
+		return false, nil
+	}
+	ids := map[string]int64{"": 0} // key → product_ID
+	wanted := map[int64]bool{}
+	for _, rp := range head.Products {
+		parent, ok := ids[rp.Parent]
+		if !ok {
+			continue // its folder was taken away by an editor, and it with it
+		}
+		want := &hazard.Product{UUID: hazard.ProductUUID(w.src, event, rp.Key), HazardID: h.ID, ParentID: parent, Title: hazard.CleanLine(rp.Title),
+			Type: rp.Type, Data: hazard.Clean(rp.Data), Comment: hazard.Clean(rp.Comment), OrgID: -1, AppIDs: "0", UserID: h.Creator,
+			UpdateUser: h.Creator, Created: w.now, Updated: w.now, Timeline: rp.Time, Source: w.src}
+		have, err := w.tx.ProductByUUID(want.UUID)
+		switch {
+		case errors.Is(err, hazard.ErrNotFound):
+		case err != nil:
+			return false, err
+		case have.Edited:
+			if !have.Deleted {
+				ids[rp.Key], wanted[have.ID] = have.ID, true
+			}
+			continue
+		default:
+			want.ID, want.Created, want.UserID, want.UpdateUser = have.ID, have.Created, have.UserID, have.UpdateUser
+			if want.Equal(have) {
+				ids[rp.Key], wanted[have.ID] = have.ID, true
+				continue
+			}
+		}
+		if err := w.tx.SaveProduct(want); err != nil {
+			return false, err
+		}
+		ids[rp.Key], wanted[want.ID] = want.ID, true
+		changed = true
+	}
+	gone, err := w.gone(h.ID, wanted)
+	return changed || gone, err
+}
+
+// gone deletes what the source gave before and gives no longer, children first. A folder in which something stays, stays.
+func (w *writer) gone(hazardID int64, wanted map[int64]bool) (changed bool, err error) {
+	have, err := w.tx.Products(hazardID)
+	if err != nil {
+		return false, err
+	}
+	slices.Reverse(have) // a child has a greater number than its folder
+	kept := map[int64]bool{}
+	for _, p := range have {
+		if wanted[p.ID] || p.Source != w.src || p.Edited || kept[p.ID] {
+			kept[p.ParentID] = true
+			continue
+		}
+		deleted := *p
+		deleted.Deleted, deleted.Updated = true, w.now
+		if err := w.tx.SaveProduct(&deleted); err != nil {
+			return false, err
+		}
+		changed = true
+	}
+	return changed, nil
+}

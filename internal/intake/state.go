@@ -1,0 +1,109 @@
+package intake
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+
+	"github.com/go-json-experiment/json"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+)
+
+// state is the hazard after what was said, before it is known whether anything differs. Fields that an editor has set stay.
+func (w *writer) state(g *group, before *hazard.Hazard, said *hazard.Said, shape geo.Shape, placed bool) (*hazard.Hazard, error) {
+	head := &said.Head
+	h := &hazard.Hazard{
+		UUID: hazard.EventUUID(w.src, g.event), Status: hazard.Active, AutoExpire: true, Created: w.now, OrgID: -1, AppID: 0,
+		Source: w.src, Creator: head.Creator, Category: hazard.Event,
+	}
+	if before != nil {
+		h = new(*before)
+	}
+	set := func(field string, f func()) {
+		if !h.EditedField(field) {
+			f()
+		}
+	}
+	set("hazard_Name", func() { h.Name = hazard.CleanLine(head.Name) })
+	set("description", func() { h.Description = hazard.Clean(head.Description) })
+	set("type_ID", func() { h.Type = head.Type })
+	set("category_ID", func() {
+		if head.Category != "" {
+			h.Category = head.Category
+		}
+	})
+	set("start_Date", func() { h.Start = head.Start })
+	set("snc_url", func() { h.URL = head.URL })
+	set("comment_Text", func() { h.Comment = hazard.Clean(head.Comment) })
+	set("severity_ID", func() { h.Severity = head.Severity })
+	if err := w.position(h, head, shape, placed); err != nil {
+		return nil, err
+	}
+	if h.EditedField("status") { // an editor ended or retracted it: the source does not bring it back
+		return h, nil
+	}
+	if said.Ended != "" {
+		end(h, said.Ended, max(said.EndedAt, h.Start))
+		return h, nil
+	}
+	set("end_Date", func() { h.End = said.End })
+	if h.End < h.Start { // some sources say so; the type's life is the best guess, and the report keeps their words
+		info, _ := h.Type.Info()
+		h.End = h.Start.Add(info.Life)
+	}
+	if h.AutoExpire && h.End <= w.now {
+		h.Status, h.Reason = hazard.Expired, hazard.EndExpired
+	} else {
+		h.Status, h.Reason = hazard.Active, ""
+	}
+	return h, nil
+}
+
+// position sets the hazard's point and area.
+func (w *writer) position(h *hazard.Hazard, head *hazard.Report, shape geo.Shape, placed bool) error {
+	if !h.EditedField("area") && placed {
+		refs, err := w.tx.KeepAreas([]hazard.Area{{Role: hazard.AlertArea, Geometry: shape.GeoJSON()}})
+		if err != nil {
+			return err
+		}
+		h.Areas = refs
+	}
+	if h.EditedField("longitude") || h.EditedField("latitude") {
+		return nil
+	}
+	switch {
+	case head.Point != nil:
+		h.Longitude, h.Latitude = head.Point.Lon, head.Point.Lat
+	case placed:
+		lon, lat := shape.Point()
+		h.Longitude, h.Latitude = round(lon), round(lat)
+	}
+	if !(math.Abs(h.Longitude) <= 180 && math.Abs(h.Latitude) <= 90) {
+		return fmt.Errorf("%w: %v %v", errBadPoint, h.Longitude, h.Latitude)
+	}
+	return nil
+}
+
+// round keeps a position to about 10 cm.
+func round(degrees float64) float64 { return math.Round(degrees*1e6) / 1e6 }
+
+// end makes a hazard one that its source ended at a moment.
+func end(h *hazard.Hazard, reason hazard.EndReason, at hazard.Instant) {
+	h.Status, h.Reason, h.End = hazard.Expired, reason, at
+	if !h.EditedField("severity_ID") {
+		h.Severity = hazard.Termination
+	}
+}
+
+// stamp notes that a source changed the hazard now.
+func stamp(h *hazard.Hazard, now hazard.Instant) {
+	h.LastUpdate, h.Updated, h.UpdateUser = now, now, ""
+}
+
+func sameReport(a, b *hazard.Report) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}

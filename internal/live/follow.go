@@ -1,0 +1,214 @@
+package live
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+// Log is the part of the store that a view follows.
+type Log interface {
+	// Snapshot is everything active as of one change.
+	Snapshot(ctx context.Context) (*store.Snapshot, error)
+	// Since returns committed changes numbered above n, in commit order without gaps, at most limit.
+	Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error)
+	// Wait returns when a change above n may exist, or when ctx ends.
+	Wait(ctx context.Context, n int64) error
+	// AllProducts lists the products of a hazard, by number, whoever may see them.
+	AllProducts(ctx context.Context, hazardID int64) ([]*hazard.Product, error)
+}
+
+// Live keeps the present View. It is safe for concurrent use.
+type Live struct {
+	log    Log
+	base   string
+	logger *slog.Logger
+
+	view    atomic.Pointer[View]
+	readAt  atomic.Int64   // when the log was last known to hold nothing newer, Unix milliseconds
+	mu      sync.Mutex     // guards swapping, clock and swapped
+	clock   hazard.Instant // the latest moment seen: a clock set back brings nothing back
+	swapped chan struct{}  // closed and replaced at each swap
+}
+
+// Open reads the present state. base is the service's public address without a slash at its end.
+func Open(ctx context.Context, log Log, base string, logger *slog.Logger, now hazard.Instant) (*Live, error) {
+	snap, err := log.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	entries := make(map[int64]*entry, len(snap.Hazards))
+	for _, h := range snap.Hazards {
+		entries[h.ID] = &entry{hazard: h}
+	}
+	for _, p := range snap.Products {
+		entries[p.HazardID].products = append(entries[p.HazardID].products, p)
+	}
+	l := &Live{log: log, base: base, logger: logger, clock: now, swapped: make(chan struct{})}
+	l.view.Store(newView(snap.Number, base, entries, now))
+	l.readAt.Store(int64(now))
+	return l, nil
+}
+
+// View is the view at now: what ends at or before now is not in it, whether or not anybody has recorded its end.
+func (l *Live) View(now hazard.Instant) *View {
+	if v := l.view.Load(); now < v.nextEnd {
+		return v
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clock = max(l.clock, now)
+	if v := l.view.Load(); l.clock >= v.nextEnd {
+		l.swap(newView(v.number, l.base, v.byID, l.clock))
+	}
+	return l.view.Load()
+}
+
+// ReadAt is when the log was last known to hold nothing newer than the view: the view's age is the time since.
+func (l *Live) ReadAt() hazard.Instant { return hazard.Instant(l.readAt.Load()) }
+
+// WaitFor returns when the view is as of change n or later, so that a writer sees its own write, or with ctx's error.
+func (l *Live) WaitFor(ctx context.Context, n int64) error {
+	for {
+		l.mu.Lock()
+		swapped := l.swapped
+		l.mu.Unlock()
+		if l.view.Load().number >= n {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-swapped:
+		}
+	}
+}
+
+// Follow keeps the view up to date until ctx ends. While the store cannot be read it goes on with what it has, and expiry
+// with it, and tries again each second.
+func (l *Live) Follow(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := l.catchUp(ctx)
+		if err == nil {
+			err = l.waitForChange(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			l.logger.Warn("the change log cannot be read; readers keep the last view", "error", err, "age", time.Since(l.ReadAt().Time()).Round(time.Second))
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second):
+			}
+		}
+		l.View(hazard.At(time.Now()))
+	}
+	return nil
+}
+
+// waitForChange waits for a change, or the next end, or a second, whichever comes first.
+func (l *Live) waitForChange(ctx context.Context) error {
+	v := l.view.Load()
+	// Rounded up to the next millisecond, the unit of ends; a second at most, so that the view's age stays honest.
+	until := min(time.Until(v.nextEnd.Time())+time.Millisecond, time.Second)
+	waiting, cancel := context.WithTimeout(ctx, max(until, 0))
+	defer cancel()
+	if err := l.log.Wait(waiting, v.number); err != nil && waiting.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// maxChanges bounds what is read of the log at once.
+const maxChanges = 1000
+
+// catchUp applies all changes that the log holds beyond the view.
+func (l *Live) catchUp(ctx context.Context) error {
+	for {
+		asked := hazard.At(time.Now())
+		changes, err := l.log.Since(ctx, l.view.Load().number, maxChanges)
+		if err != nil {
+			return err
+		}
+		if len(changes) > 0 {
+			back, err := l.returning(ctx, changes)
+			if err != nil {
+				return err
+			}
+			l.apply(changes, back, asked)
+		}
+		if len(changes) < maxChanges {
+			l.readAt.Store(int64(asked))
+			return nil
+		}
+	}
+}
+
+// returning reads the products of the hazards that changes make active again: the view let go of them. They may be a little
+// ahead of changes; the changes that made them so follow and alter nothing.
+func (l *Live) returning(ctx context.Context, changes []hazard.Change) (map[int64][]*hazard.Product, error) {
+	back := map[int64][]*hazard.Product{}
+	for _, c := range changes {
+		if c.Kind == hazard.HazardCreated || c.Hazard == nil || c.Hazard.Status != hazard.Active {
+			continue
+		}
+		products, err := l.log.AllProducts(ctx, c.HazardID)
+		if err != nil {
+			return nil, err
+		}
+		back[c.HazardID] = products
+	}
+	return back, nil
+}
+
+// apply swaps in a view with changes, which follow the present one without a gap; back are the products of hazards that
+// may have become active again.
+func (l *Live) apply(changes []hazard.Change, back map[int64][]*hazard.Product, now hazard.Instant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clock = max(l.clock, now)
+	v := l.view.Load()
+	entries := maps.Clone(v.byID)
+	for i := range changes {
+		c := &changes[i]
+		old := entries[c.HazardID]
+		switch {
+		case c.Hazard != nil && c.Hazard.Status != hazard.Active:
+			delete(entries, c.HazardID)
+		case c.Hazard != nil && old != nil:
+			entries[c.HazardID] = &entry{hazard: c.Hazard, products: old.products}
+		case c.Hazard != nil:
+			entries[c.HazardID] = &entry{hazard: c.Hazard, products: back[c.HazardID]}
+		case old != nil:
+			entries[c.HazardID] = &entry{hazard: old.hazard, products: withProduct(old.products, c.Product)}
+		}
+	}
+	l.swap(newView(changes[len(changes)-1].Number, l.base, entries, l.clock))
+}
+
+func (l *Live) swap(v *View) {
+	l.view.Store(v)
+	close(l.swapped)
+	l.swapped = make(chan struct{})
+}
+
+// withProduct is products with p in its place by number, or without it when it was deleted.
+func withProduct(products []*hazard.Product, p *hazard.Product) []*hazard.Product {
+	i, found := slices.BinarySearchFunc(products, p.ID, func(q *hazard.Product, id int64) int { return int(q.ID - id) })
+	products = slices.Clone(products)
+	switch {
+	case p.Deleted && found:
+		return slices.Delete(products, i, i+1)
+	case p.Deleted:
+		return products
+	case found:
+		products[i] = p
+		return products
+	}
+	return slices.Insert(products, i, p)
+}

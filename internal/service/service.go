@@ -1,0 +1,301 @@
+// Package service is the program as a value: it builds all parts and runs them under one context. The command line runs it, and
+// tests run the same.
+//
+// Open makes a service ready to serve; Run serves until its context ends or a part fails, and returns when every goroutine that it
+// started has ended. What is acknowledged is durable; what is running when Run is told to end is finished first, within the grace.
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/edit"
+	"hazardd/internal/hazard"
+	"hazardd/internal/httpapi"
+	"hazardd/internal/intake"
+	"hazardd/internal/live"
+	"hazardd/internal/poll"
+	"hazardd/internal/store"
+)
+
+// Config says how to run a service. Zero values mean the defaults.
+type Config struct {
+	DataDir  string // folder of the SQLite file and the product files
+	Database string // "sqlite:PATH?…"; empty: the file in DataDir
+	Listen   string // host:port
+	// PublicURL is the address that clients know the service by, without a slash at its end; empty: http:// and Listen.
+	PublicURL      string
+	Sources        []string // names of the sources to poll
+	Contact        string   // how the sources may reach the operator, in the User-Agent
+	ProxyURL       string   // HTTP proxy for the sources; empty: none
+	AppID          int64    // number of this installation; default 1
+	AccessLife     time.Duration
+	RefreshLife    time.Duration
+	MaxFile        int64 // bytes of an uploaded file; default 32 MiB
+	AllowedOrigins []string
+	TrustedProxies []netip.Prefix
+	Grace          time.Duration // for what is running at the end; default 10 s
+	Version        string
+	Logger         *slog.Logger
+}
+
+// Service is a service that is ready to run.
+type Service struct {
+	cfg      Config
+	Store    *store.Store
+	Auth     *auth.Service
+	live     *live.Live
+	intake   *intake.Intake
+	poller   *poll.Poller
+	listener net.Listener
+	server   *http.Server
+	// fresh is what lists say of the sources, draining whether the end has begun.
+	fresh    atomic.Pointer[string]
+	draining atomic.Bool
+	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
+	FirstPassword auth.Password
+}
+
+// The limits of the server. Each is well above what a client of good will needs.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 2 * time.Minute // an upload over a bad line
+	writeTimeout      = 5 * time.Minute // a large list over a bad line
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 16 << 10
+	maxStaleView      = 10 * time.Second // from then on the service is not ready
+	firstPasswordLife = 24 * time.Hour
+)
+
+// Open opens the store, makes the first user if there is none, reads the present state, and listens.
+func Open(ctx context.Context, cfg Config) (s *Service, err error) {
+	cfg.Grace, cfg.MaxFile, cfg.AppID = cmp.Or(cfg.Grace, 10*time.Second), cmp.Or(cfg.MaxFile, 32<<20), cmp.Or(cfg.AppID, 1)
+	s = &Service{cfg: cfg}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+			s = nil
+		}
+	}()
+	if s.Store, err = store.Open(ctx, cfg.DataDir, cfg.Database); err != nil {
+		return s, err
+	}
+	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen); err != nil {
+		return s, fmt.Errorf("listen: %w", err)
+	}
+	if s.cfg.PublicURL == "" {
+		s.cfg.PublicURL = "http://" + s.listener.Addr().String()
+	}
+	now := hazard.At(time.Now())
+	s.Auth = NewAuth(s.Store, s.cfg)
+	if err := s.Auth.Reload(ctx); err != nil {
+		return s, err
+	}
+	if err := s.Auth.Rotate(ctx, now); err != nil {
+		return s, err
+	}
+	if len(s.Auth.Users()) == 0 {
+		if s.FirstPassword, err = s.Auth.FirstAdmin(ctx, now.Add(firstPasswordLife), now); err != nil {
+			return s, err
+		}
+	}
+	if s.live, err = live.Open(ctx, s.Store, s.cfg.PublicURL, cfg.Logger, now); err != nil {
+		return s, err
+	}
+	s.intake = NewIntake(s.Store)
+	if s.poller, err = NewPoller(s.Store, s.intake, s.cfg); err != nil {
+		return s, err
+	}
+	if err := s.freshen(ctx); err != nil {
+		return s, err
+	}
+	s.server = &http.Server{
+		Handler:           s.handler(),
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+// Close closes what Open opened, if Run was not called.
+func (s *Service) Close() error {
+	var errs []error
+	if s.listener != nil {
+		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if s.Store != nil {
+		errs = append(errs, s.Store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Addr is the address that the service listens on.
+func (s *Service) Addr() net.Addr { return s.listener.Addr() }
+
+// URL is the service's public address.
+func (s *Service) URL() string { return s.cfg.PublicURL }
+
+func (s *Service) handler() http.Handler {
+	return httpapi.New(httpapi.Config{
+		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake,
+		Edit: edit.New(s.Store, s.cfg.AppID, s.orgExists),
+		Sources: func(ctx context.Context) ([]poll.Status, error) {
+			return SourceStatuses(ctx, s.Store, s.cfg.Sources, hazard.At(time.Now()))
+		},
+		Freshness:      func() string { return *s.fresh.Load() },
+		PollNow:        s.poller.Poll,
+		Ready:          s.ready,
+		BaseURL:        s.cfg.PublicURL,
+		MaxFile:        s.cfg.MaxFile,
+		AllowedOrigins: s.cfg.AllowedOrigins,
+		TrustedProxies: s.cfg.TrustedProxies,
+		Now:            time.Now,
+		Logger:         s.cfg.Logger,
+	})
+}
+
+func (s *Service) orgExists(id int64) bool {
+	for _, o := range s.Auth.Orgs() {
+		if o.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Service) ready() error {
+	if s.draining.Load() {
+		return errors.New("the service is ending")
+	}
+	if age := time.Since(s.live.ReadAt().Time()); age > maxStaleView {
+		return fmt.Errorf("the store has not been read for %v", age.Round(time.Second))
+	}
+	return nil
+}
+
+// Run serves until ctx ends or a part fails. It returns when every goroutine that it started has ended, and the store is closed.
+func (s *Service) Run(ctx context.Context) error {
+	parts, ctx := errgroup.WithContext(ctx)
+	for _, part := range []func(context.Context) error{s.live.Follow, s.expire, s.tick, s.poller.Run, s.serve} {
+		parts.Go(func() error { return part(ctx) })
+	}
+	return errors.Join(parts.Wait(), s.Store.Close())
+}
+
+// serve answers requests until ctx ends, then finishes those that are running.
+func (s *Service) serve(ctx context.Context) error {
+	served := make(chan error, 1)
+	go func() { served <- s.server.Serve(s.listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Grace)
+	defer cancel()
+	err := s.server.Shutdown(grace)
+	if err != nil { // some are still running: they are cut, and what they did not finish was not acknowledged
+		err = errors.Join(err, s.server.Close())
+	}
+	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
+	}
+	return err
+}
+
+// expire records the end of each hazard as it comes. Readers do not wait for it: the view drops a hazard at its end by itself.
+func (s *Service) expire(ctx context.Context) error {
+	for ctx.Err() == nil {
+		wait := time.Second // ends change with every write; looking once a second costs one look-up in an index
+		now := hazard.At(time.Now())
+		end, any, err := s.Store.NextEnd(ctx)
+		if err == nil && any && end <= now {
+			err = s.expireDue(ctx, now)
+			wait = 0
+		} else if any {
+			wait = min(wait, end.Time().Sub(now.Time()))
+		}
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Logger.Warn("ends cannot be recorded; readers do not see what is over", "error", err)
+			wait = time.Second
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+	return nil
+}
+
+func (s *Service) expireDue(ctx context.Context, now hazard.Instant) error {
+	_, err := s.Store.Write(ctx, now, store.Origin{}, func(tx *store.Tx) error {
+		due, err := tx.Due()
+		if err != nil {
+			return err
+		}
+		for _, h := range due {
+			if err := tx.SaveHazard(h.ExpireAt(now), h); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// The rhythm of what is looked after regularly.
+const (
+	tickEvery  = time.Second // how soon a disabled user is refused, and a source shows as stale
+	purgeEvery = time.Hour
+)
+
+// tick looks after users, keys and the sources' state.
+func (s *Service) tick(ctx context.Context) error {
+	ticker := time.NewTicker(tickEvery)
+	defer ticker.Stop()
+	var purged time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		now := hazard.At(time.Now())
+		err := errors.Join(s.Auth.Poll(ctx, now), s.freshen(ctx))
+		if time.Since(purged) > purgeEvery {
+			purged = time.Now()
+			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now))
+		}
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Logger.Warn("users, keys and sources are as they were", "error", err)
+		}
+	}
+}
+
+// freshen reads the state of the sources for the header of lists.
+func (s *Service) freshen(ctx context.Context) error {
+	states, err := SourceStatuses(ctx, s.Store, s.cfg.Sources, hazard.At(time.Now()))
+	if err != nil {
+		return err
+	}
+	s.fresh.Store(new(poll.Summary(states)))
+	return nil
+}

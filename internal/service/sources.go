@@ -1,0 +1,112 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/poll"
+	"hazardd/internal/source/nws"
+	"hazardd/internal/source/usgs"
+	"hazardd/internal/store"
+)
+
+// builtIn lists the sources that this program knows, by name. One more source is one more entry.
+func builtIn() []poll.Source {
+	return []poll.Source{
+		{
+			Name: nws.Name, Title: "US National Weather Service alerts", Feeds: nws.Feeds(), Parse: nws.Parse,
+			EndsAtOnce: true, PlaceURL: nws.ZoneURL, ParsePlace: nws.ParseZone,
+		},
+		{Name: usgs.Name, Title: "USGS earthquakes", Feeds: usgs.Feeds(), Parse: usgs.Parse, Missing: missingQuake},
+	}
+}
+
+// missingQuake is where to ask what became of an earthquake that a summary does not name. It says something only while the
+// earthquake lies within the summary's window: older ones leave it by age.
+func missingQuake(feed string, e store.ActiveEvent, now hazard.Instant) string {
+	window := 24 * time.Hour
+	if strings.Contains(feed, "_week") {
+		window = 7 * 24 * time.Hour
+	}
+	const margin = time.Hour // the window's edge moves while the feed is made
+	if e.Start < now.Add(margin-window) || e.Start > now.Add(-10*time.Minute) {
+		return ""
+	}
+	return usgs.DetailURL(e.Event)
+}
+
+// SourceNames lists the names of the built-in sources.
+func SourceNames() []string {
+	var names []string
+	for _, s := range builtIn() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// ChooseSources reads the setting of which sources are polled: "all", "none", or names separated by commas.
+func ChooseSources(setting string) ([]string, error) {
+	known := SourceNames()
+	switch setting {
+	case "all":
+		return known, nil
+	case "none", "":
+		return nil, nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(setting, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("sources: %q is no source; these are: all, none, %s", name, strings.Join(known, ", "))
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// FindSource is the built-in source of that name.
+func FindSource(name string) (poll.Source, error) {
+	for _, s := range builtIn() {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return poll.Source{}, fmt.Errorf("%w: %q is no source; these are: %s", hazard.ErrNotFound, name, strings.Join(SourceNames(), ", "))
+}
+
+// chosen are the built-in sources, those not named disabled.
+func chosen(names []string) []poll.Source {
+	sources := builtIn()
+	for i := range sources {
+		sources[i].Disabled = !slices.Contains(names, sources[i].Name)
+	}
+	return sources
+}
+
+// SourceStatuses reads the state of every source; those not named are disabled.
+func SourceStatuses(ctx context.Context, s *store.Store, names []string, now hazard.Instant) ([]poll.Status, error) {
+	return poll.Statuses(ctx, s, now, chosen(names))
+}
+
+// NewIntake makes the intake of a store, for the server and for the command line beside it.
+func NewIntake(s *store.Store) *intake.Intake {
+	return intake.New(s, map[string]intake.Places{
+		nws.Name: nws.Places{Kept: func(ctx context.Context, code string) (string, error) { return s.Place(ctx, nws.Name, code) }},
+	})
+}
+
+// NewPoller makes the poller of the sources that cfg names.
+func NewPoller(s *store.Store, in *intake.Intake, cfg Config) (*poll.Poller, error) {
+	return poll.New(poll.Config{Store: s, Intake: in, Sources: chosen(cfg.Sources), Log: cfg.Logger, Version: cfg.Version, Contact: cfg.Contact, ProxyURL: cfg.ProxyURL})
+}
+
+// NewAuth makes the users, tokens and keys of a store.
+func NewAuth(s *store.Store, cfg Config) *auth.Service {
+	return auth.New(s.Auth(), auth.Config{Issuer: cfg.PublicURL, AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, Log: cfg.Logger})
+}

@@ -1,0 +1,66 @@
+// Package source holds what all source adapters have in common. An adapter is a package below this one, named after its
+// feed: it knows the feed's addresses and rhythm, reads its payloads, and maps its words to ours in one table with a
+// citation per row.
+//
+// A parser is a pure function of bytes and time: no network, no store, no goroutine, no panic, and memory in proportion to
+// the payload. One bad record never drops its neighbours.
+package source
+
+import (
+	"fmt"
+	"time"
+
+	"hazardd/internal/hazard"
+)
+
+// Batch is what one payload says.
+type Batch struct {
+	Reports []hazard.Report
+	Rejects []Reject
+	// Ignored counts the records that are no hazard by the mapping table: nothing is wrong with them.
+	Ignored int
+	// Read counts the records of the payload: len(Reports) differs from it where a record makes several reports or none.
+	Read int
+	// Whole: the payload is a complete, well-formed list of everything that the source holds to be going on, so that what
+	// is missing in it is over by the source's own contract.
+	Whole bool
+}
+
+// Reject is a record that could not be read, or is not to be believed. It is counted and kept, never dropped silently.
+type Reject struct {
+	// Record names the record: its id if it has one, else its place in the payload ("features/12").
+	Record string
+	// Reason names the field, the value and what was expected.
+	Reason string
+	// Raw is the record as received, cut to MaxKept bytes.
+	Raw []byte
+}
+
+// MaxKept bounds what is kept of a rejected record or payload, in bytes: enough to see what is wrong with it.
+const MaxKept = 16 << 10
+
+// Keep cuts raw to what is kept of it, in memory of its own.
+func Keep(raw []byte) []byte { return append([]byte(nil), raw[:min(len(raw), MaxKept)]...) }
+
+// PayloadError says that a payload as a whole is not what the source publishes.
+type PayloadError struct {
+	Reason string // names what was found and what was expected
+	// Cut: the payload ends early; what was read before is good, and nothing can be concluded from what is missing.
+	Cut bool
+}
+
+func (e *PayloadError) Error() string { return e.Reason }
+
+// Errorf makes a PayloadError.
+func Errorf(format string, args ...any) error {
+	return &PayloadError{Reason: fmt.Sprintf(format, args...)}
+}
+
+// Feed is one address of a source that is polled.
+type Feed struct {
+	URL string
+	// Every is the time between two polls, as the source's etiquette allows.
+	Every time.Duration
+	// MaxBytes bounds the payload after decompression.
+	MaxBytes int64
+}

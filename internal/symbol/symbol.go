@@ -1,0 +1,97 @@
+// Package symbol holds the pictograms of the hazard types: one per type_icon of the base interface, drawn for this
+// project, as SVG and rendered to PNG.
+//
+// All are of one style: bold glyphs of one dark colour on a transparent 64 by 64 unit square, with a margin of 4 units
+// and strokes and gaps wide enough that a reader tells them apart at 24 pixels. An SVG holds a single g element, without
+// ids, scripts, text and references, that may be put into another SVG as it is. The package keeps no state: its functions
+// may be called concurrently, and give the same bytes for the same arguments each time.
+package symbol
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"strings"
+
+	"github.com/srwiley/oksvg"
+	"github.com/srwiley/rasterx"
+)
+
+// MinSize and MaxSize are the least and the greatest edge of a rendering in pixels. Below the first nothing can be told
+// apart; the second bounds what one call costs (a megabyte of memory).
+const (
+	MinSize = 16
+	MaxSize = 512
+)
+
+var (
+	// ErrUnknown means that no icon has the name asked for.
+	ErrUnknown = errors.New("unknown icon")
+	// ErrSize means that the size asked for is not between MinSize and MaxSize.
+	ErrSize = errors.New("size out of range")
+)
+
+// unitsPerEdge is the edge of the view box of each icon.
+const unitsPerEdge = 64
+
+//go:embed icons/*.svg
+var files embed.FS
+
+// Icon returns the SVG of the pictogram named by name (a type_icon of the base interface without its extension), and
+// whether there is one. The caller may keep and change the bytes.
+func Icon(name string) ([]byte, bool) {
+	svg, err := files.ReadFile("icons/" + name + ".svg")
+	return svg, err == nil
+}
+
+// Names lists the icons in alphabetical order.
+func Names() []string {
+	entries, err := files.ReadDir("icons")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = strings.TrimSuffix(e.Name(), ".svg")
+	}
+	return names
+}
+
+// PNG renders the named icon as a square PNG of size pixels (MinSize to MaxSize) with transparent background. Output is
+// deterministic. Errors are ErrUnknown and ErrSize.
+func PNG(name string, size int) ([]byte, error) {
+	if size < MinSize || size > MaxSize {
+		return nil, fmt.Errorf("%w: %d is not between %d and %d pixels", ErrSize, size, MinSize, MaxSize)
+	}
+	svg, ok := Icon(name)
+	if !ok {
+		return nil, fmt.Errorf("%w: %q is none of %s", ErrUnknown, name, strings.Join(Names(), ", "))
+	}
+	img, err := render(svg, size)
+	if err != nil {
+		return nil, fmt.Errorf("render icon %s: %w", name, err)
+	}
+	var out bytes.Buffer
+	if err := png.Encode(&out, img); err != nil {
+		return nil, fmt.Errorf("encode icon %s: %w", name, err)
+	}
+	return out.Bytes(), nil
+}
+
+// render draws an SVG of the style of this package on a transparent square of size pixels.
+func render(svg []byte, size int) (image.Image, error) {
+	icon, err := oksvg.ReadIconStream(bytes.NewReader(svg), oksvg.StrictErrorMode)
+	if err != nil {
+		return nil, err
+	}
+	icon.SetTarget(0, 0, float64(size), float64(size))
+	for i := range icon.SVGPaths {
+		icon.SVGPaths[i].LineWidth *= float64(size) / unitsPerEdge // oksvg scales paths, but not the width of their strokes
+	}
+	img := image.NewRGBA(image.Rect(0, 0, size, size))
+	icon.Draw(rasterx.NewDasher(size, size, rasterx.NewScannerGV(size, size, img, img.Bounds())), 1)
+	return img, nil
+}
