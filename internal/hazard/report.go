@@ -37,7 +37,7 @@ type Report struct {
 	// Life is how long the event lasts after Renewed (after Start without it) when End is nil; 0 is the life of its type.
 	LifeMS  int64    `json:"life,omitzero"`
 	Renewed *Instant `json:"renewed,omitzero"`
-	// Ended, when not empty, says that this part is over since Version.
+	// Ended, when not empty, says that this part is over since Version; "expired", that it is over at its end.
 	Ended EndReason `json:"ended,omitzero"`
 	// Minor: too slight to make a hazard, but an update of one that exists.
 	Minor bool `json:"minor,omitzero"`
@@ -48,6 +48,8 @@ type Report struct {
 	// Places are the codes of the places that the report speaks for (zones). A later report of the event that names one of
 	// them replaces this one there. A report without places speaks for the whole event.
 	Places []string `json:"places,omitzero"`
+	// Replaces are parts of the event that this one takes the place of wholly, whatever places they speak for.
+	Replaces []string `json:"replaces,omitzero"`
 	// Within are codes of wider places (counties) that contain Places: they stand in for a place whose shape is not known.
 	Within []string `json:"within,omitzero"`
 
@@ -124,80 +126,121 @@ func (s *Said) Over() Instant {
 }
 
 // Derive says what a source says of one event now, given the latest report of each of its parts (at least one), in
-// whatever order they came. For each place the latest report that names it counts; the event is over when no report in
-// force is left. Reports whose own end has come leave the area, but as long as no end was said, what is past its end
-// still tells what it was.
+// whatever order they came. For each place the latest report that names it counts, and a report without places takes the
+// place of all before it. The event is over when no report in force is left. Reports whose own end has come leave the
+// area; when all have, the last that was said still tells what it was.
 //
 // Derive depends on its arguments alone, so late, repeated and reordered reports come to the same in the end.
 func Derive(parts []Report, now Instant) Said {
 	parts = slices.Clone(parts)
 	slices.SortFunc(parts, func(a, b Report) int { return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Part, b.Part)) })
 
-	owner := map[string]int{} // place → index of the last part that names it
+	said := Said{Owned: map[string]bool{}}
+	owned := owners(parts)
+	var inForce, past, ended []int
+	for i := range parts {
+		if len(owned[i]) == 0 {
+			continue
+		}
+		said.Owned[parts[i].Part] = true
+		switch p := &parts[i]; {
+		case p.overAt() > now:
+			inForce = append(inForce, i)
+		case p.Ended == "":
+			past = append(past, i)
+		default:
+			ended = append(ended, i)
+		}
+	}
+	counted := inForce
+	if len(counted) == 0 {
+		counted = past
+	}
+	if len(counted) == 0 {
+		counted = ended
+		said.Ended, said.EndedAt = lastWord(parts, ended)
+	}
+	said.Head = parts[counted[len(counted)-1]]
+	head := &said.Head
+	head.Start = firstStart(parts)
+	head.Areas, head.Products = nil, nil
+	said.End = parts[counted[0]].overAt()
+	for _, i := range counted {
+		p := parts[i]
+		head.Severity = max(head.Severity, p.Severity)
+		said.End = max(said.End, p.overAt())
+		head.Areas = append(head.Areas, p.Areas...)
+		if len(p.Areas) == 0 && len(p.Places) > 0 {
+			said.Places = append(said.Places, owned[i]...)
+			said.Within = append(said.Within, p.Within...)
+		}
+		if said.Ended == "" { // the products of what is over stay as they were
+			head.Products = mergeProducts(head.Products, p.Products, owned[i][0])
+		}
+	}
+	slices.Sort(said.Within)
+	said.Within = slices.Compact(said.Within)
+	return said
+}
+
+// owners lists, for each of the parts (oldest first), the places that it still speaks for, sorted; "" is the whole event.
+func owners(parts []Report) map[int][]string {
+	owner := map[string]int{}
+	replaced := map[string]bool{}
+	for _, p := range parts {
+		for _, r := range p.Replaces {
+			replaced[r] = r != p.Part
+		}
+	}
 	for i, p := range parts {
+		if replaced[p.Part] {
+			continue
+		}
 		if len(p.Places) == 0 {
+			clear(owner)
 			owner[""] = i
 		}
 		for _, place := range p.Places {
 			owner[place] = i
 		}
 	}
-	owned := map[int][]string{} // part → places, sorted
+	owned := map[int][]string{}
 	for place, i := range owner {
 		owned[i] = append(owned[i], place)
 	}
-	said := Said{Owned: map[string]bool{}}
-	var inForce, past []int // uncancelled parts, by whether their end has come
-	for i, p := range parts {
-		if len(owned[i]) == 0 {
-			continue
+	for _, places := range owned {
+		slices.Sort(places)
+	}
+	if len(owned) == 0 { // they replace each other in a circle: nothing is lost for that
+		owned[len(parts)-1] = []string{""}
+	}
+	return owned
+}
+
+// lastWord is why and when an event ended all of whose parts were ended: what the latest say, and of those that say it at once
+// that another took its place, before a cancellation, before an expiry.
+func lastWord(parts []Report, ended []int) (reason EndReason, at Instant) {
+	weight := []EndReason{EndExpired, EndAllClear, EndWithdrawn, EndCancelled, EndSuperseded}
+	var version int64
+	for n, i := range ended {
+		p := &parts[i]
+		if n == 0 || p.Version > version || p.Version == version && slices.Index(weight, p.Ended) > slices.Index(weight, reason) {
+			version, reason = p.Version, p.Ended
 		}
-		said.Owned[p.Part] = true
-		slices.Sort(owned[i])
-		switch {
-		case p.Ended != "":
-		case p.end() > now:
-			inForce = append(inForce, i)
-		default:
-			past = append(past, i)
-		}
+		at = max(at, p.overAt())
 	}
-	latest := len(parts) - 1
-	for !said.Owned[parts[latest].Part] {
-		latest--
+	return reason, at
+}
+
+// overAt is when the report's part is over: since it was said, if the source has ended it.
+func (r *Report) overAt() Instant {
+	switch {
+	case r.Ended == "":
+		return r.end()
+	case r.Ended == EndExpired:
+		return max(Instant(r.Version), r.end())
 	}
-	counted := inForce
-	if len(counted) == 0 {
-		counted = past
-	}
-	if len(counted) == 0 { // every part was ended by its source
-		said.Head = parts[latest]
-		said.Head.Start = firstStart(parts)
-		said.Head.Products = nil
-		said.Ended, said.EndedAt, said.End = parts[latest].Ended, Instant(parts[latest].Version), Instant(parts[latest].Version)
-		return said
-	}
-	head := parts[counted[len(counted)-1]]
-	head.Start = firstStart(parts)
-	head.Areas, head.Products = nil, nil
-	for _, i := range counted {
-		p := parts[i]
-		head.Severity = max(head.Severity, p.Severity)
-		said.End = max(said.End, p.end())
-		if i == counted[0] {
-			said.End = p.end()
-		}
-		head.Areas = append(head.Areas, p.Areas...)
-		if len(p.Areas) == 0 && len(p.Places) > 0 {
-			said.Places = append(said.Places, owned[i]...)
-			said.Within = append(said.Within, p.Within...)
-		}
-		head.Products = mergeProducts(head.Products, p.Products, owned[i][0])
-	}
-	said.Head = head
-	slices.Sort(said.Within)
-	said.Within = slices.Compact(said.Within)
-	return said
+	return Instant(r.Version)
 }
 
 // end is when the report's part ends.

@@ -461,7 +461,8 @@ func (w *writer) remember(g *group, h *hazard.Hazard, said *hazard.Said, parts [
 		}
 	}
 	for i := range parts {
-		if !said.Owned[parts[i].Part] && parts[i].Name != "" {
+		// Without places, or replacing others, what a part said may still matter to parts that come late.
+		if p := &parts[i]; !said.Owned[p.Part] && p.Name != "" && len(p.Places) > 0 && len(p.Replaces) == 0 {
 			if err := w.tx.StripReport(w.src, g.event, parts[i].Part); err != nil {
 				return err
 			}

@@ -92,7 +92,7 @@ func round(degrees float64) float64 { return math.Round(degrees*1e6) / 1e6 }
 // end makes a hazard one that its source ended at a moment.
 func end(h *hazard.Hazard, reason hazard.EndReason, at hazard.Instant) {
 	h.Status, h.Reason, h.End = hazard.Expired, reason, at
-	if !h.EditedField("severity_ID") {
+	if reason != hazard.EndExpired && !h.EditedField("severity_ID") {
 		h.Severity = hazard.Termination
 	}
 }

@@ -1,0 +1,513 @@
+package nws
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hazardd/internal/hazard"
+)
+
+const (
+	// grace is how long an event without an end outlasts the time of renewal: the update may come late
+	// (weather-gov/api issue 190).
+	grace = 15 * time.Minute
+	// farAhead is how far in the future an event may begin or end: beyond it a date is a slip.
+	farAhead = 366 * 24 * time.Hour
+	// clockSkew is how far in the future a message may have been issued.
+	clockSkew = time.Hour
+)
+
+// message is what one feature says.
+type message struct {
+	sent    hazard.Instant
+	reports []report // none: it is no hazard by the table, or not for the public
+}
+
+type report struct {
+	hazard.Report
+	// openEnded: the service has not said when the event ends.
+	openEnded bool
+}
+
+// read makes the reports of a message: one, or one per VTEC string. Its error names field, value and what was expected.
+func read(f *feature, now hazard.Instant) (message, error) {
+	al := f.Properties
+	t, err := readTimes(al)
+	if err != nil {
+		return message{}, err
+	}
+	m := message{sent: t.sent}
+	category := hazard.Event
+	switch al.Status { // before anything else: a test must not pass for an event, whatever the rest says
+	case "Actual":
+	case "Exercise":
+		category = hazard.Exercise
+	case "System", "Test", "Draft":
+		return m, nil
+	default:
+		return m, fmt.Errorf("properties/status: %.40q, expected Actual, Exercise, System, Test or Draft", al.Status)
+	}
+	if al.Scope != "" && al.Scope != "Public" {
+		return m, nil
+	}
+	switch al.MessageType {
+	case "Alert", "Update", "Cancel":
+	case "Ack", "Error": // between systems
+		return m, nil
+	default:
+		return m, fmt.Errorf("properties/messageType: %.40q, expected Alert, Update, Cancel, Ack or Error", al.MessageType)
+	}
+	if strings.TrimSpace(al.Event) == "" {
+		return m, fmt.Errorf("properties/event: %.40q, expected the name of an event", al.Event)
+	}
+	speaks, err := readSpeaks(al, t)
+	if err != nil || len(speaks) == 0 {
+		return m, err
+	}
+	common, err := f.common(t)
+	if err != nil {
+		return m, err
+	}
+	common.Category = category
+	if category == hazard.Event {
+		common.Suspect = testWords(al)
+	}
+	zones := map[bool][]string{}
+	for _, s := range speaks {
+		if fire := s.typ == hazard.Wildfire; zones[fire] == nil {
+			zones[fire] = places(al, fire)
+		}
+	}
+	count, nth := map[string]int{}, map[string]int{}
+	for _, s := range speaks {
+		count[s.key]++
+	}
+	for _, s := range speaks {
+		r := common
+		if nth[s.key]++; count[s.key] > 1 {
+			r.Part = fmt.Sprintf("%s#%d", r.Part, nth[s.key])
+		}
+		r.Places = zones[s.typ == hazard.Wildfire]
+		m.reports = append(m.reports, s.report(r, al, t, now))
+	}
+	return m, nil
+}
+
+// speak is one event of which a message speaks.
+type speak struct {
+	kind
+	key              string
+	aliases, earlier []string
+	v                *vtec // nil if there is no VTEC string, or one that tells nothing of this event
+	ended            hazard.EndReason
+}
+
+// readSpeaks finds of which events a message speaks: that of each VTEC string, else that of the chain of messages.
+func readSpeaks(al *alert, t times) ([]speak, error) {
+	var codes []vtec
+	for i, text := range al.Parameters.VTEC {
+		text = strings.TrimSpace(text)
+		if isHydrologic(text) {
+			continue
+		}
+		v, err := parseVTEC(text)
+		if err != nil {
+			return nil, fmt.Errorf("properties/parameters/VTEC/%d: %w", i, err)
+		}
+		codes = append(codes, v)
+	}
+	if len(codes) == 0 {
+		k := classify(al.Event, nil)
+		if k.typ == "" {
+			return nil, nil
+		}
+		key, aliases := chain(al, t.sent)
+		return []speak{{kind: k, key: key, aliases: aliases, ended: cancelled(al)}}, nil
+	}
+	var speaks []speak
+	done := map[string]bool{} // the same string may be given twice, and a message has one chain
+	for _, v := range codes {
+		k := classify(al.Event, &v)
+		// Class T is a test, E and X are experimental. ROU is routine information that belongs to no event.
+		if v.class != 'O' || v.action == "ROU" || k.typ == "" {
+			continue
+		}
+		once := v.String()
+		if k.foreign {
+			once = "chain"
+		}
+		if done[once] {
+			continue
+		}
+		done[once] = true
+		s := speak{kind: k, ended: cmp.Or(cancelled(al), v.ended())}
+		if k.foreign { // by that string's identity this event would join another
+			s.key, s.aliases = chain(al, t.sent)
+		} else {
+			s.key, s.earlier = v.keys(t.sent)
+			s.v = new(v.believable(t.sent))
+		}
+		speaks = append(speaks, s)
+	}
+	return speaks, nil
+}
+
+// cancelled is the end that the message type says, if it does. The lists of active alerts never hold one.
+func cancelled(al *alert) hazard.EndReason {
+	if al.MessageType == "Cancel" {
+		return hazard.EndCancelled
+	}
+	return ""
+}
+
+// chain is the identity of an event without a VTEC string: the first message of the chain that this one continues. Each
+// later one may be the only one that another message refers to, so all of them are aliases.
+func chain(al *alert, sent hazard.Instant) (key string, aliases []string) {
+	type link struct {
+		sent hazard.Instant
+		id   string
+	}
+	links := []link{{sent, al.ID}}
+	add := func(id, when string) {
+		if t, err := parseTime(when); err == nil && id != "" {
+			links = append(links, link{t, hazard.CleanLine(id)})
+		}
+	}
+	for _, r := range al.References {
+		add(r.Identifier, r.Sent)
+	}
+	for _, list := range al.Parameters.Expired {
+		for triple := range strings.FieldsSeq(list) {
+			if words := strings.Split(triple, ","); len(words) == 3 {
+				add(words[1], words[2])
+			}
+		}
+	}
+	slices.SortFunc(links, func(a, b link) int { return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(a.id, b.id)) })
+	for _, l := range links {
+		aliases = append(aliases, l.id)
+	}
+	slices.Sort(aliases)
+	return links[0].id, slices.Compact(aliases)
+}
+
+// report completes r, which holds what is common to all events of the message.
+func (s *speak) report(r hazard.Report, al *alert, t times, now hazard.Instant) report {
+	r.Key, r.Aliases, r.Earlier = s.key, s.aliases, s.earlier
+	// In a chain each message says all anew; the segments of an event with a VTEC string replace each other place by place.
+	r.Replaces = slices.DeleteFunc(slices.Clone(s.aliases), func(id string) bool { return id == r.Part })
+	r.Type, r.Severity, r.Ended = s.typ, s.level, s.ended
+	span := t.span(s.v, s.typ)
+	r.Start, r.End = span.start, &span.end
+
+	doubts := []string{r.Suspect}
+	if s.unknown {
+		doubts = append(doubts, fmt.Sprintf("event: %.60q is not in the mapping table", hazard.CleanLine(al.Event)))
+	}
+	if len(r.Areas) == 0 && len(r.Places) == 0 {
+		doubts = append(doubts, "no place: neither geometry nor affectedZones nor geocode")
+	}
+	if t.sent > now.Add(clockSkew) {
+		doubts = append(doubts, fmt.Sprintf("sent: %v is in the future", t.sent))
+	}
+	if span.start > now.Add(farAhead) {
+		doubts = append(doubts, fmt.Sprintf("%s: %v is more than 366 days ahead", span.startField, span.start))
+	}
+	if span.end > now.Add(farAhead) {
+		doubts = append(doubts, fmt.Sprintf("%s: %v is more than 366 days ahead", span.endField, span.end))
+	}
+	r.Suspect = joined("; ", doubts...)
+
+	if r.Category == hazard.Exercise {
+		r.Key, r.Aliases, r.Earlier = exercise(r.Key), each(r.Aliases, exercise), each(r.Earlier, exercise)
+	}
+	r.Comment = Name + ":" + r.Key
+	return report{r, span.openEnded}
+}
+
+// exercise makes an identity that no real event has: exercises use the codes of real events.
+func exercise(key string) string { return "exercise:" + key }
+
+func each(list []string, f func(string) string) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, f(s))
+	}
+	return out
+}
+
+// common is the part of the report that is the same for each event of the message.
+func (f *feature) common(t times) (hazard.Report, error) {
+	al := f.Properties
+	name, area := hazard.CleanLine(al.Event), shortArea(al.Area)
+	sender := hazard.CleanLine(al.SenderName)
+	r := hazard.Report{
+		Source:      Name,
+		Part:        al.ID,
+		Version:     int64(t.sent),
+		Name:        joined(" - ", name, area),
+		Description: description(al),
+		Within:      sames(al),
+		URL:         address(al),
+		Creator:     cmp.Or(sender, "NWS"),
+	}
+	switch kind := f.Geometry.Kind(); kind {
+	case 0, 'n':
+	case '{':
+		r.Areas = []hazard.Area{{Role: hazard.AlertArea, Geometry: string(compact(f.Geometry))}}
+	default:
+		return r, fmt.Errorf("geometry: %s, expected an object or null", kindName(kind))
+	}
+	r.Products = []hazard.ReportProduct{
+		{Key: "nws", Title: "NWS", Type: hazard.FolderProduct, Time: t.sent},
+		{
+			Key: "text", Parent: "nws", Type: hazard.TextProduct, Time: t.sent, Comment: al.ID,
+			Title: cmp.Or(hazard.CleanLine(al.Headline), r.Name),
+			Data:  hazard.Clean(joined("\n\n", al.Headline, forecasterHeadline(al), al.Description, al.Instruction)),
+		},
+	}
+	return r, nil
+}
+
+// address is the API's own document of the message.
+func address(al *alert) string {
+	if u, err := url.Parse(al.URL); err == nil && u.Scheme == "https" && u.Host != "" {
+		return u.String()
+	}
+	return api + "alerts/" + url.PathEscape(al.ID)
+}
+
+// times are the moments of a message; nil where it does not say.
+type times struct {
+	sent                            hazard.Instant
+	effective, onset, expires, ends *hazard.Instant
+}
+
+func readTimes(al *alert) (times, error) {
+	var t times
+	var sent *hazard.Instant
+	for _, f := range []struct {
+		name, text string
+		into       **hazard.Instant
+	}{
+		{"sent", al.Sent, &sent}, {"effective", al.Effective, &t.effective}, {"onset", al.Onset, &t.onset},
+		{"expires", al.Expires, &t.expires}, {"ends", al.Ends, &t.ends},
+	} {
+		if f.text == "" {
+			continue
+		}
+		at, err := parseTime(f.text)
+		if err != nil {
+			return t, fmt.Errorf("properties/%s: %.40q, expected a time as in RFC 3339", f.name, f.text)
+		}
+		*f.into = &at
+	}
+	if sent == nil {
+		return t, fmt.Errorf("properties/sent: missing, expected a time as in RFC 3339")
+	}
+	t.sent = *sent
+	return t, nil
+}
+
+// parseTime reads RFC 3339, and the offset without colon that the API has had at times.
+func parseTime(s string) (hazard.Instant, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		t, err = time.Parse("2006-01-02T15:04:05Z0700", s)
+	}
+	if err != nil {
+		return 0, err
+	}
+	at := hazard.At(t)
+	if at < hazard.MinInstant || at > hazard.MaxInstant {
+		return 0, fmt.Errorf("%s is out of range", s)
+	}
+	return at, nil
+}
+
+// span is from when until when an event lasts, and the fields that say so.
+type span struct {
+	start, end           hazard.Instant
+	startField, endField string
+	openEnded            bool // nobody said an end: end is when it ends unless more is heard
+}
+
+// span finds the time of an event from the message and from its VTEC string, if it has one.
+//
+// The VTEC string is the event's own, so it goes first where a message speaks of several. An end that is not after the
+// start is repaired by the life of the type: such alerts must not vanish before they begin.
+func (t times) span(v *vtec, typ hazard.Type) span {
+	info, _ := typ.Info()
+	s := span{start: t.sent, startField: "sent"}
+	switch {
+	case v != nil && v.begin != nil:
+		s.start, s.startField = *v.begin, "VTEC"
+	case t.onset != nil:
+		s.start, s.startField = *t.onset, "onset"
+	case t.effective != nil:
+		s.start, s.startField = *t.effective, "effective"
+	}
+	switch {
+	case v != nil && v.end != nil:
+		s.end, s.endField = *v.end, "VTEC"
+	case t.ends != nil:
+		s.end, s.endField = *t.ends, "ends"
+	case t.expires != nil:
+		s.end, s.endField, s.openEnded = t.expires.Add(grace), "expires", true
+	default:
+		s.end, s.endField, s.openEnded = t.sent.Add(info.Life), "sent", true
+	}
+	if s.end <= s.start {
+		s.end, s.endField = s.start.Add(info.Life), s.startField
+		if t.expires != nil && *t.expires > s.end {
+			s.end, s.endField = *t.expires, "expires"
+		}
+	}
+	return s
+}
+
+// testWords says which words of an actual message are those of a test. A test that is sent as real must not be shown
+// unseen, and a real alert must not be held because it tells people to exercise caution.
+func testWords(al *alert) string {
+	found := func(field, words string) string {
+		return fmt.Sprintf("status is Actual, but %s says %q", field, words)
+	}
+	if hasWord(strings.ToUpper(al.Event), "TEST", nil) {
+		return found("event", hazard.CleanLine(cut(al.Event, 60)))
+	}
+	texts := []struct{ field, text string }{
+		{"headline", al.Headline}, {"NWSheadline", forecasterHeadline(al)},
+		{"description", al.Description}, {"instruction", al.Instruction},
+	}
+	for i, t := range texts {
+		if hasWord(t.text, "TEST", nil) {
+			return found(t.field, "TEST")
+		}
+		if i > 1 {
+			continue
+		}
+		for _, word := range []string{"EXERCISE", "DRILL"} {
+			if hasWord(t.text, word, []string{"CAUTION", "CARE", "DUE", "VIGILANCE"}) {
+				return found(t.field, word)
+			}
+		}
+	}
+	return ""
+}
+
+// hasWord tells whether text has the whole word, unless "NOT A" precedes it or one of the next three words is in but.
+func hasWord(text, word string, but []string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		before, after := text[:from+i], text[from+i+len(word):]
+		from += i + len(word)
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(after)
+		if isWordRune(last) || isWordRune(next) || strings.HasSuffix(strings.TrimRight(before, " \n"), "NOT A") {
+			continue
+		}
+		following := strings.FieldsFunc(cut(after, 60), func(r rune) bool { return !isWordRune(r) })
+		if !slices.ContainsFunc(following[:min(len(following), 3)], func(w string) bool { return slices.Contains(but, w) }) {
+			return true
+		}
+	}
+}
+
+func isWordRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+func forecasterHeadline(al *alert) string { return strings.Join(al.Parameters.Headline, "\n") }
+
+// description is the message for a reader: who said what in the service's own words, then its text, in paragraphs.
+func description(al *alert) string {
+	first := "NWS: " + al.Event
+	if triple := joined(", ", al.Severity, al.Urgency, al.Certainty); triple != "" {
+		first += " (" + triple + ")"
+	}
+	if al.SenderName != "" {
+		first += " by " + al.SenderName
+	}
+	return hazard.Clean(joined("\n\n", hazard.CleanLine(first), cmp.Or(forecasterHeadline(al), al.Headline),
+		unwrap(hazard.Clean(al.Description)), unwrap(hazard.Clean(al.Instruction))))
+}
+
+// wrapped is the width, in characters, that the service fills before it wraps a line: in its texts a line and the word
+// that found no room on it come to this at least. A line that had the room was meant to end where it does.
+const wrapped = 59
+
+// unwrap joins the lines that were broken only for their width. Blank lines, bullets and short lines stay as they are.
+func unwrap(text string) string {
+	var out strings.Builder
+	last := 0 // width of the line before, 0 if it was blank
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimRight(line, " \t")
+		bullet := strings.HasPrefix(line, "* ") || strings.HasPrefix(line, "- ")
+		word, _, _ := strings.Cut(strings.TrimLeft(line, " \t"), " ")
+		switch {
+		case i == 0:
+		case line != "" && last > 0 && !bullet && last+1+utf8.RuneCountInString(word) >= wrapped:
+			out.WriteByte(' ')
+			line = strings.TrimLeft(line, " \t")
+		default:
+			out.WriteByte('\n')
+		}
+		out.WriteString(line)
+		last = utf8.RuneCountInString(line)
+	}
+	return out.String()
+}
+
+// areaWidth is how many characters of a hazard's name its area may take: names stand in lists.
+const areaWidth = 80
+
+// shortArea names the first of the areas, and how many more there are.
+func shortArea(desc string) string {
+	var names []string
+	for part := range strings.SplitSeq(desc, ";") {
+		if part = hazard.CleanLine(part); part != "" {
+			names = append(names, part)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	out := names[0]
+	if utf8.RuneCountInString(out) > areaWidth {
+		out = strings.TrimSpace(string([]rune(out)[:areaWidth-1])) + "…"
+	}
+	for i, name := range names[1:] {
+		more := fmt.Sprintf(" and %d more", len(names)-1-i)
+		room := areaWidth - utf8.RuneCountInString(out) - len("; ") - utf8.RuneCountInString(name)
+		if room < 0 || i+2 < len(names) && room < len(more) {
+			return out + more
+		}
+		out += "; " + name
+	}
+	return out
+}
+
+// joined joins the words that are not empty.
+func joined(sep string, words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }), sep)
+}
+
+// cut is the beginning of s, at most n bytes, never half a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

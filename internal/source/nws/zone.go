@@ -1,0 +1,145 @@
+package nws
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// A place code is
+//
+//   - a UGC: "INC005" for a county, "HIZ043" for a public or marine forecast zone;
+//   - "fire/CAZ071" for a fire weather zone: these share their codes with forecast zones, but not their shapes;
+//   - "SAME:018005" where a message names counties by their SAME codes alone.
+const (
+	firePrefix = "fire/"
+	samePrefix = "SAME:"
+)
+
+var ugcForm = regexp.MustCompile(`^[A-Z]{2}[CZ][0-9]{3}$`)
+
+// ZoneURL is the address of the shape of a place that a report names, empty if the service has none for it.
+func ZoneURL(place string) string {
+	ugc, fire := strings.CutPrefix(place, firePrefix)
+	switch {
+	case !ugcForm.MatchString(ugc) || fire && ugc[2] == 'C':
+		return ""
+	case fire:
+		return api + "zones/fire/" + ugc
+	case ugc[2] == 'C':
+		return api + "zones/county/" + ugc
+	}
+	return api + "zones/forecast/" + ugc
+}
+
+// ParseZone reads the answer of ZoneURL: the place code, the shape as a GeoJSON geometry without white space, and the
+// zone's name.
+func ParseZone(payload []byte) (place string, geometryGeoJSON []byte, name string, err error) {
+	fail := func(err error) (string, []byte, string, error) { return "", nil, "", err }
+	d, err := open(payload)
+	if err != nil {
+		return fail(err)
+	}
+	for d.PeekKind() != '}' { // only to tell a cut document from a wrong one
+		if err := d.SkipValue(); err != nil {
+			return fail(broken(d, err))
+		}
+	}
+	if err := finish(d); err != nil {
+		return fail(err)
+	}
+	var zone struct {
+		Type       string         `json:"type"`
+		Title      string         `json:"title"`
+		Detail     string         `json:"detail"`
+		Geometry   jsontext.Value `json:"geometry"`
+		Properties struct {
+			ID   string `json:"id"`
+			Type string `json:"type"` // county; public, land, forecast, coastal, offshore, marine; fire
+			Name string `json:"name"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal(payload, &zone, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return fail(source.Errorf("%s", reason(err)))
+	}
+	if zone.Type != "Feature" {
+		return fail(notThis(zone.Type, zone.Title, zone.Detail, `"Feature"`))
+	}
+	place = zone.Properties.ID
+	if zone.Properties.Type == "fire" {
+		place = firePrefix + place
+	}
+	if ZoneURL(place) == "" {
+		return fail(source.Errorf("properties/id: %.40q of type %.40q, expected a code such as HIZ043", zone.Properties.ID, zone.Properties.Type))
+	}
+	if kind := zone.Geometry.Kind(); kind != '{' {
+		return fail(source.Errorf("geometry of %s: %s, expected a polygon", place, kindName(kind)))
+	}
+	var shape struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(zone.Geometry, &shape, lenient...); err != nil {
+		return fail(source.Errorf("geometry/%s", reason(err)))
+	}
+	if !slices.Contains([]string{"Polygon", "MultiPolygon", "GeometryCollection"}, shape.Type) {
+		return fail(source.Errorf("geometry of %s: type %.40q, expected Polygon, MultiPolygon or GeometryCollection", place, shape.Type))
+	}
+	return place, compact(zone.Geometry), hazard.CleanLine(zone.Properties.Name), nil
+}
+
+// places are the codes of the places that a message speaks for, sorted, each once. fire tells which of the two shapes of a
+// zone is meant where only its code is given.
+//
+// A code that is no UGC stays as it is: nobody knows a shape for it, and it must be seen that there is one place more.
+func places(al *alert, fire bool) []string {
+	var out []string
+	for _, address := range al.AffectedZones {
+		parent, code := "", address
+		if i := strings.LastIndexByte(address, '/'); i >= 0 {
+			parent, code = address[:i], address[i+1:]
+		}
+		out = append(out, placeCode(code, strings.HasSuffix(parent, "/fire")))
+	}
+	if len(out) == 0 {
+		for _, code := range al.Geocode.UGC {
+			out = append(out, placeCode(code, fire && len(code) > 2 && code[2] == 'Z'))
+		}
+	}
+	if len(out) == 0 {
+		for _, code := range sames(al) {
+			out = append(out, samePrefix+code)
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+// maxPlace bounds a place code, in bytes.
+const maxPlace = 40
+
+func placeCode(code string, fire bool) string {
+	code = cut(hazard.CleanLine(code), maxPlace)
+	if code != "" && fire {
+		return firePrefix + code
+	}
+	return code
+}
+
+// sames are the SAME codes of the counties and marine areas that hold the places.
+func sames(al *alert) []string {
+	var out []string
+	for _, code := range al.Geocode.SAME {
+		if len(code) == 6 && strings.Trim(code, "0123456789") == "" {
+			out = append(out, code)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
