@@ -282,7 +282,7 @@ func (w *writer) take(g *group) error {
 		return nil
 	}
 	said := hazard.Derive(parts, w.now)
-	if before == nil && !w.opts.History && said.Over() < w.now.Add(-maxPast) {
+	if before == nil && (said.Ended == hazard.EndWithdrawn || !w.opts.History && said.Over() < w.now.Add(-maxPast)) {
 		w.res.Ignored++
 		return w.forget(g)
 	}

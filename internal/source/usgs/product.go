@@ -1,0 +1,209 @@
+package usgs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hazardd/internal/hazard"
+)
+
+// productRow is a row of the table of products: what becomes of the preferred product of a kind.
+type productRow struct {
+	kind  string
+	title string
+	// page is the product's page below the event page; without it the product is a text, its inline content.
+	page    string
+	comment func(*product) string
+	renews  bool // a new revision renews the life of the event
+	files   []fileRow
+}
+
+// fileRow is a file of a product that is linked.
+type fileRow struct{ path, key, title string }
+
+// productRows is in the order of importance to a responder. Kinds as in earthquake.usgs.gov/data/comcat; what is not here
+// (origin, phase-data, geoserve …) is for seismologists and machines, and is behind the event page. A revision of PAGER or
+// ShakeMap renews the event; a new solution of its origin, or another felt report, does not.
+var productRows = []productRow{
+	{kind: "losspager", title: "PAGER", page: "pager", renews: true,
+		comment: func(p *product) string { return labelled("Alert level: ", p.text("alertlevel")) },
+		files:   []fileRow{{"onepager.pdf", "onepager.pdf", "PAGER summary (PDF)"}}},
+	{kind: "shakemap", title: "ShakeMap", page: "shakemap/intensity", renews: true,
+		comment: func(p *product) string { return labelled("Maximum intensity: ", p.decimal("maxmmi")) },
+		files:   []fileRow{{"download/intensity.jpg", "intensity.jpg", "ShakeMap intensity map"}}},
+	{kind: "dyfi", title: "Did You Feel It?", page: "dyfi/intensity",
+		comment: func(p *product) string { return labelled("Maximum reported intensity: ", p.decimal("maxmmi")) }},
+	{kind: "ground-failure", title: "Ground failure", page: "ground-failure/summary",
+		comment: func(p *product) string {
+			landslide, liquefaction := p.text("landslide-alert"), p.text("liquefaction-alert")
+			if landslide == "" || liquefaction == "" {
+				return labelled("Landslides: ", landslide) + labelled("Liquefaction: ", liquefaction)
+			}
+			return "Landslides: " + landslide + ", liquefaction: " + liquefaction
+		}},
+	{kind: "moment-tensor", title: "Moment tensor", page: "moment-tensor",
+		comment: func(p *product) string {
+			return labelled("", strings.TrimSpace(p.text("derived-magnitude-type")+" "+p.decimal("derived-magnitude")))
+		}},
+	{kind: "finite-fault", title: "Finite fault", page: "finite-fault"},
+	{kind: "general-text", title: "Summary"},
+	{kind: "impact-text", title: "Impact"},
+}
+
+func labelled(label, value string) string {
+	if value == "" {
+		return ""
+	}
+	return label + value
+}
+
+// hasDetail tells whether an event with these kinds of product (",dyfi,origin,") has something that only the detail shows.
+func hasDetail(types string) bool {
+	for kind := range strings.SplitSeq(types, ",") {
+		if slices.ContainsFunc(productRows, func(r productRow) bool { return r.page != "" && r.kind == strings.TrimSpace(kind) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// products is what a detail says of its products.
+type products struct {
+	preferred map[string]*product // by kind; none that is deleted
+	deleted   bool                // there are products, and all of them are deleted
+	renewed   *hazard.Instant
+	now       hazard.Instant
+}
+
+// products reads the products of an event. What it cannot read it rejects, product by product.
+func (p *parser) products(key string, raw jsontext.Value) products {
+	all := products{preferred: map[string]*product{}, now: p.now}
+	switch raw.Kind() {
+	case '{':
+	case 0, 'n', '[': // PHP writes an empty object as an empty array
+		return all
+	default:
+		p.reject(key, fmt.Sprintf("properties/products: %s, expected an object", excerpt(raw)), raw)
+		return all
+	}
+	kept := 0
+	c := cursor{doc: raw} // is JSON: a part of what was read as such
+	_ = c.members(func(kind string) error {
+		if c.next() != '[' {
+			raw, err := c.value()
+			p.reject(key, fmt.Sprintf("properties/products/%s: %s, expected an array", excerptText(kind), excerpt(raw)), raw)
+			return err
+		}
+		return c.elements(func(i int, raw []byte) {
+			var one product
+			switch err := unmarshalObject(raw, &one); {
+			case err != nil && p.full():
+				p.unkept++
+				return
+			case err != nil:
+				p.reject(key, fmt.Sprintf("properties/products/%s/%d: %s", excerptText(kind), i, fault(err, raw)), raw)
+				return
+			}
+			if one.deleted() {
+				all.deleted = true
+				return
+			}
+			kept++
+			if all.preferred[kind] == nil {
+				all.preferred[kind] = &one
+			}
+		})
+	})
+	all.deleted = all.deleted && kept == 0
+	for _, row := range productRows {
+		if one := all.preferred[row.kind]; row.renews && one != nil {
+			if at, ok := all.at(one); ok && (all.renewed == nil || at > *all.renewed) {
+				all.renewed = new(at)
+			}
+		}
+	}
+	return all
+}
+
+// at is when the product was made, and whether that is to be believed.
+func (all *products) at(one *product) (hazard.Instant, bool) {
+	at, ok := one.UpdateTime.instant()
+	return at, ok && at <= all.now.Add(skew)
+}
+
+// folder is the key of the folder that holds all products of the source.
+const folder = Name
+
+// tree makes the product tree of the event.
+func (all *products) tree(r *hazard.Report) []hazard.ReportProduct {
+	tree := []hazard.ReportProduct{{Key: folder, Title: "USGS", Type: hazard.FolderProduct, Time: r.Start}}
+	add := func(p hazard.ReportProduct) {
+		p.Parent = folder
+		tree = append(tree, p)
+	}
+	if r.URL != "" {
+		add(hazard.ReportProduct{Key: "event", Title: "Event page", Type: hazard.URLProduct, Data: r.URL, Time: r.Start})
+	}
+	for _, row := range productRows {
+		one := all.preferred[row.kind]
+		if one == nil {
+			continue
+		}
+		at, ok := all.at(one)
+		if !ok {
+			at = r.Start
+		}
+		if row.page == "" {
+			if text := plainText(one.content("").Bytes); text != "" {
+				add(hazard.ReportProduct{Key: row.kind, Title: row.title, Type: hazard.TextProduct, Data: text, Time: at})
+			}
+			continue
+		}
+		link := hazard.ReportProduct{Key: row.kind, Title: row.title, Type: hazard.URLProduct, Data: eventPage(r.Key) + "/" + row.page, Time: at}
+		if row.comment != nil {
+			link.Comment = row.comment(one)
+		}
+		add(link)
+		for _, file := range row.files {
+			if u := address(one.content(file.path).URL); u != nil && u.Scheme == "https" {
+				add(hazard.ReportProduct{Key: row.kind + "/" + file.key, Title: file.title, Type: hazard.URLProduct, Data: u.String(), Time: at})
+			}
+		}
+	}
+	return tree
+}
+
+// eventPage is the event's page, below which those of its products are.
+func eventPage(key string) string { return "https://earthquake.usgs.gov/earthquakes/eventpage/" + key }
+
+// text is a property of the product as it is written; empty if there is none.
+func (p *product) text(name string) string {
+	text := clip(hazard.CleanLine(word(member(p.Properties, name))), maxExcerpt)
+	if strings.EqualFold(text, "nan") || strings.EqualFold(text, "null") {
+		return ""
+	}
+	return text
+}
+
+// decimal is a property of the product as a number with one decimal; empty if it is none.
+func (p *product) decimal(name string) string {
+	var n ornament
+	if raw := member(p.Properties, name); raw == nil || json.Unmarshal(raw, &n) != nil || !n.known {
+		return ""
+	}
+	return decimal(n.value)
+}
+
+// content is what the product has at path.
+func (p *product) content(path string) (found content) {
+	if raw := member(p.Contents, path); raw != nil {
+		if json.Unmarshal(raw, &found, options) != nil {
+			return content{}
+		}
+	}
+	return found
+}
