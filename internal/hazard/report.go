@@ -81,8 +81,8 @@ type ReportProduct struct {
 	Time    Instant     `json:"time"` // its place on a timeline
 }
 
-// namespace is the UUID of this service's own names: UUIDv5 of the URL namespace and the project's name.
-var namespace = uuid.NewSHA1(uuid.NameSpaceURL, []byte("https://hazardd.org/"))
+// namespace is the UUID under which this service makes names. It must never change: all uuids of reported events follow from it.
+var namespace = uuid.MustParse("0e3ebed3-65be-4575-8d9f-ff5a52b85a6c")
 
 // EventUUID is the uuid of the event that a source knows under key: the same in every installation (UUIDv5, RFC 9562
 // section 5.5, of the source's name and the key).

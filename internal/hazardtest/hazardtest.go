@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
 	"hazardd/internal/service"
 )
 
@@ -59,7 +58,7 @@ func Serve(t testing.TB, alter ...func(*service.Config)) *Server {
 
 func (s *Server) people() {
 	s.t.Helper()
-	ctx, now := s.t.Context(), hazard.At(time.Now())
+	ctx, now := s.t.Context(), s.Now()
 	for acronym, id := range map[string]*int64{"RC": &s.RedCross, "FB": &s.FireBrigade} {
 		org, err := s.Auth.AddOrg(ctx, auth.Actor{}, acronym, acronym+" organization", now)
 		if err != nil {
@@ -82,7 +81,7 @@ func (s *Server) people() {
 // Token is an access token of the user.
 func (s *Server) Token(user string) string {
 	s.t.Helper()
-	pair, err := s.Auth.Issue(s.t.Context(), auth.Actor{}, user, hazard.At(time.Now()))
+	pair, err := s.Auth.Issue(s.t.Context(), auth.Actor{}, user, s.Now())
 	if err != nil {
 		s.t.Fatalf("token of %s: %v", user, err)
 	}

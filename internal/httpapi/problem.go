@@ -73,6 +73,9 @@ func problemFor(err error) *problem {
 	if limited, ok := errors.AsType[*auth.LimitedError](err); ok {
 		return &problem{Status: http.StatusTooManyRequests, Detail: "too many failed logins; wait before the next", retry: limited.RetryAfter}
 	}
+	if busy, ok := errors.AsType[*auth.BusyError](err); ok {
+		return &problem{Status: http.StatusServiceUnavailable, Detail: "too many logins at once", retry: busy.RetryAfter}
+	}
 	switch {
 	case errors.Is(err, hazard.ErrForbidden):
 		return &problem{Status: http.StatusForbidden, Detail: err.Error(), header: func(h http.Header) {
@@ -88,8 +91,6 @@ func problemFor(err error) *problem {
 		return &problem{Status: http.StatusInsufficientStorage, Detail: "there is no room left to keep this; the operator must make some"}
 	case errors.Is(err, hazard.ErrUnavailable):
 		return &problem{Status: http.StatusServiceUnavailable, Detail: "the store is not available; repeating the request with the same uuid is safe", retry: time.Second}
-	case errors.Is(err, auth.ErrBusy):
-		return &problem{Status: http.StatusServiceUnavailable, Detail: "too many logins at once", retry: time.Second}
 	}
 	return nil
 }

@@ -63,6 +63,7 @@ type Service struct {
 	// fresh is what lists say of the sources, draining whether the end has begun.
 	fresh    atomic.Pointer[string]
 	draining atomic.Bool
+	clock    clock
 	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
 	FirstPassword auth.Password
 }
@@ -77,6 +78,9 @@ const (
 	maxStaleView      = 10 * time.Second // from then on the service is not ready
 	firstPasswordLife = 24 * time.Hour
 )
+
+// Now is the time by the service's clock, which never goes back.
+func (s *Service) Now() hazard.Instant { return s.clock.instant() }
 
 // Open opens the store, makes the first user if there is none, reads the present state, and listens.
 func Open(ctx context.Context, cfg Config) (s *Service, err error) {
@@ -97,7 +101,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if s.cfg.PublicURL == "" {
 		s.cfg.PublicURL = "http://" + s.listener.Addr().String()
 	}
-	now := hazard.At(time.Now())
+	now := s.clock.instant()
 	s.Auth = NewAuth(s.Store, s.cfg)
 	if err := s.Auth.Reload(ctx); err != nil {
 		return s, err
@@ -157,7 +161,7 @@ func (s *Service) handler() http.Handler {
 		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake,
 		Edit: edit.New(s.Store, s.cfg.AppID, s.orgExists),
 		Sources: func(ctx context.Context) ([]poll.Status, error) {
-			return SourceStatuses(ctx, s.Store, s.cfg.Sources, hazard.At(time.Now()))
+			return SourceStatuses(ctx, s.Store, s.cfg.Sources, s.clock.instant())
 		},
 		Freshness:      func() string { return *s.fresh.Load() },
 		PollNow:        s.poller.Poll,
@@ -166,7 +170,7 @@ func (s *Service) handler() http.Handler {
 		MaxFile:        s.cfg.MaxFile,
 		AllowedOrigins: s.cfg.AllowedOrigins,
 		TrustedProxies: s.cfg.TrustedProxies,
-		Now:            time.Now,
+		Now:            s.clock.now,
 		Logger:         s.cfg.Logger,
 	})
 }
@@ -225,7 +229,7 @@ func (s *Service) serve(ctx context.Context) error {
 func (s *Service) expire(ctx context.Context) error {
 	for ctx.Err() == nil {
 		wait := time.Second // ends change with every write; looking once a second costs one look-up in an index
-		now := hazard.At(time.Now())
+		now := s.clock.instant()
 		end, any, err := s.Store.NextEnd(ctx)
 		if err == nil && any && end <= now {
 			err = s.expireDue(ctx, now)
@@ -272,13 +276,19 @@ func (s *Service) tick(ctx context.Context) error {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	var purged time.Time
+	last := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
-		now := hazard.At(time.Now())
+		read := time.Now()
+		if by := jumped(last, read); by.Abs() > jump {
+			s.cfg.Logger.Warn("the machine's clock was set", "by", by.Round(time.Millisecond))
+		}
+		last = read
+		now := s.clock.instant()
 		err := errors.Join(s.Auth.Poll(ctx, now), s.freshen(ctx))
 		if time.Since(purged) > purgeEvery {
 			purged = time.Now()
@@ -292,7 +302,7 @@ func (s *Service) tick(ctx context.Context) error {
 
 // freshen reads the state of the sources for the header of lists.
 func (s *Service) freshen(ctx context.Context) error {
-	states, err := SourceStatuses(ctx, s.Store, s.cfg.Sources, hazard.At(time.Now()))
+	states, err := SourceStatuses(ctx, s.Store, s.cfg.Sources, s.clock.instant())
 	if err != nil {
 		return err
 	}

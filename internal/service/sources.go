@@ -106,7 +106,8 @@ func NewPoller(s *store.Store, in *intake.Intake, cfg Config) (*poll.Poller, err
 	return poll.New(poll.Config{Store: s, Intake: in, Sources: chosen(cfg.Sources), Log: cfg.Logger, Version: cfg.Version, Contact: cfg.Contact, ProxyURL: cfg.ProxyURL})
 }
 
-// NewAuth makes the users, tokens and keys of a store.
+// NewAuth makes the users, tokens and keys of a store. Tokens name the installation, not its address: they stay good when that changes,
+// and those that the command line makes are good at the server.
 func NewAuth(s *store.Store, cfg Config) *auth.Service {
-	return auth.New(s.Auth(), auth.Config{Issuer: cfg.PublicURL, AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, Log: cfg.Logger})
+	return auth.New(s.Auth(), auth.Config{Issuer: s.Installation(), AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, Log: cfg.Logger})
 }

@@ -21,7 +21,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
 )
 
@@ -40,6 +39,7 @@ type Store struct {
 	writeQ, readQ *db.Queries
 	files         *fileStore
 	epoch         string
+	installation  string
 
 	mu   sync.Mutex
 	wake chan struct{} // closed and replaced after each commit of this process
@@ -79,6 +79,9 @@ func (s *Store) prepare(ctx context.Context, dir string) (err error) {
 	if s.epoch, err = s.readQ.Meta(ctx, "epoch"); err != nil {
 		return fmt.Errorf("read the store's epoch: %w", err)
 	}
+	if s.installation, err = s.readQ.Meta(ctx, "installation"); err != nil {
+		return fmt.Errorf("read the installation's name: %w", err)
+	}
 	return nil
 }
 
@@ -101,12 +104,8 @@ func (s *Store) Close() error {
 // never taken for one of the other.
 func (s *Store) Epoch() string { return s.epoch }
 
-// Check tells whether the store can be read and written now.
-func (s *Store) Check(ctx context.Context) error {
-	return s.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
-		return q.SetMeta(ctx, db.SetMetaParams{Name: "checked", Value: hazard.At(time.Now()).String()})
-	})
-}
+// Installation names this installation, whatever its address: all nodes on the store are one, and a restored store still is it.
+func (s *Store) Installation() string { return s.installation }
 
 // inTx runs f in one write transaction and commits it. The transaction goes on when ctx is cancelled: a client that hangs
 // up must not decide whether a commit that is under way counts.
@@ -168,8 +167,10 @@ func migrate(ctx context.Context, d *sql.DB) error {
 		}
 	}
 	if have == 0 {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('epoch', $1)`, uuid.NewString()); err != nil {
-			return fmt.Errorf("name the store: %w", storeError(err))
+		for _, name := range []string{"epoch", "installation"} {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ($1, $2)`, name, "urn:uuid:"+uuid.NewString()); err != nil {
+				return fmt.Errorf("name the store: %w", storeError(err))
+			}
 		}
 	}
 	if err := tx.Commit(); err != nil {

@@ -204,9 +204,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.sessionStmt, err = db.PrepareContext(ctx, session); err != nil {
 		return nil, fmt.Errorf("error preparing query Session: %w", err)
 	}
-	if q.setMetaStmt, err = db.PrepareContext(ctx, setMeta); err != nil {
-		return nil, fmt.Errorf("error preparing query SetMeta: %w", err)
-	}
 	if q.signingKeysStmt, err = db.PrepareContext(ctx, signingKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query SigningKeys: %w", err)
 	}
@@ -542,11 +539,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing sessionStmt: %w", cerr)
 		}
 	}
-	if q.setMetaStmt != nil {
-		if cerr := q.setMetaStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing setMetaStmt: %w", cerr)
-		}
-	}
 	if q.signingKeysStmt != nil {
 		if cerr := q.signingKeysStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing signingKeysStmt: %w", cerr)
@@ -696,7 +688,6 @@ type Queries struct {
 	saveSourceStateStmt         *sql.Stmt
 	saveUserStmt                *sql.Stmt
 	sessionStmt                 *sql.Stmt
-	setMetaStmt                 *sql.Stmt
 	signingKeysStmt             *sql.Stmt
 	sourceErrorsStmt            *sql.Stmt
 	sourceStateStmt             *sql.Stmt
@@ -773,7 +764,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		saveSourceStateStmt:         q.saveSourceStateStmt,
 		saveUserStmt:                q.saveUserStmt,
 		sessionStmt:                 q.sessionStmt,
-		setMetaStmt:                 q.setMetaStmt,
 		signingKeysStmt:             q.signingKeysStmt,
 		sourceErrorsStmt:            q.sourceErrorsStmt,
 		sourceStateStmt:             q.sourceStateStmt,

@@ -533,17 +533,3 @@ func (q *Queries) SaveProduct(ctx context.Context, arg SaveProductParams) error 
 	)
 	return err
 }
-
-const setMeta = `-- name: SetMeta :exec
-INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
-`
-
-type SetMetaParams struct {
-	Name  string
-	Value string
-}
-
-func (q *Queries) SetMeta(ctx context.Context, arg SetMetaParams) error {
-	_, err := q.exec(ctx, q.setMetaStmt, setMeta, arg.Name, arg.Value)
-	return err
-}

@@ -1,9 +1,6 @@
 -- name: Meta :one
 SELECT value FROM meta WHERE name = $1;
 
--- name: SetMeta :exec
-INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
-
 -- name: Next :one
 -- Takes the next numbers: the row stays locked until the transaction ends, see the table.
 UPDATE counters SET value = value + sqlc.arg(count) WHERE name = sqlc.arg(name) RETURNING value;

@@ -1,0 +1,151 @@
+// Package hazardd holds nothing; its tests check that the house is as ARCHITECTURE.md says.
+package hazardd
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "hazardd"
+
+// floors reads the table of packages from ARCHITECTURE.md: package → floor. Those without a floor are for tests and measuring.
+func floors(t *testing.T) map[string]int {
+	t.Helper()
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile("`([^`]+)`")
+	all := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 {
+			continue
+		}
+		floor, err := strconv.Atoi(strings.TrimSpace(cells[1]))
+		if err != nil && strings.TrimSpace(cells[1]) != "–" {
+			continue
+		}
+		if err != nil {
+			floor = -1
+		}
+		for _, m := range name.FindAllStringSubmatch(cells[2], -1) {
+			all[m[1]] = floor
+		}
+	}
+	if len(all) < 10 {
+		t.Fatalf("ARCHITECTURE.md: %d packages found in its table", len(all))
+	}
+	return all
+}
+
+// floorOf finds a package's row: its own, or that of "…/…" above it.
+func floorOf(floors map[string]int, pkg string) (int, bool) {
+	for path := strings.TrimPrefix(pkg, module+"/"); path != "."; {
+		if f, ok := floors[path]; ok {
+			return f, true
+		}
+		i := strings.LastIndexByte(path, '/')
+		if i < 0 {
+			return 0, false
+		}
+		path = path[:i]
+		if f, ok := floors[path+"/…"]; ok {
+			return f, true
+		}
+	}
+	return 0, false
+}
+
+func TestImportsOnlyGoDownAFloor(t *testing.T) {
+	floors := floors(t)
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var pkg struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&pkg); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if pkg.ImportPath == module {
+			continue
+		}
+		from, ok := floorOf(floors, pkg.ImportPath)
+		if !ok {
+			t.Errorf("%s has no row in ARCHITECTURE.md", pkg.ImportPath)
+			continue
+		}
+		for _, imported := range pkg.Imports {
+			// A package's own parts (generated code, a built-in table) are on its floor.
+			if !strings.HasPrefix(imported, module+"/") || strings.HasPrefix(imported, pkg.ImportPath+"/") || from < 0 {
+				continue
+			}
+			if to, ok := floorOf(floors, imported); ok && (to >= from || to < 0) && !strings.HasPrefix(pkg.ImportPath, parent(imported)+"/") {
+				t.Errorf("%s (floor %d) imports %s (floor %d)", pkg.ImportPath, from, imported, to)
+			}
+		}
+	}
+}
+
+func parent(path string) string { return path[:strings.LastIndexByte(path, '/')] }
+
+// Every module that is linked or tested with directly has its line, with the reason, and no other is listed.
+func TestEveryModuleIsExplained(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(text), "## Modules, and why each")
+	if !ok {
+		t.Fatal("ARCHITECTURE.md has no table of modules")
+	}
+	table, _, _ = strings.Cut(table, "\n## ")
+	var explained []string
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) == 4 && strings.Contains(cells[1], "/") {
+			for name := range strings.SplitSeq(cells[1], ",") {
+				explained = append(explained, strings.TrimSpace(name))
+			}
+		}
+	}
+	mod, err := os.Open("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mod.Close()
+	var required []string
+	for lines := bufio.NewScanner(mod); lines.Scan(); {
+		if fields := strings.Fields(lines.Text()); len(fields) == 2 && strings.HasPrefix(fields[1], "v") {
+			required = append(required, fields[0])
+		}
+	}
+	slices.Sort(explained)
+	slices.Sort(required)
+	for _, m := range required {
+		if !slices.Contains(explained, m) {
+			t.Errorf("go.mod requires %s, ARCHITECTURE.md does not say why", m)
+		}
+	}
+	for _, m := range explained {
+		if !slices.Contains(required, m) {
+			t.Errorf("ARCHITECTURE.md explains %s, go.mod does not require it", m)
+		}
+	}
+}

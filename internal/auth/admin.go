@@ -1,0 +1,246 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"hazardd/internal/hazard"
+)
+
+// The actions of this package in the audit trail.
+const (
+	ActionLogin    = "login" // OK tells whether it succeeded; of repeated successes only one an hour is listed
+	ActionIssue    = "token issued"
+	ActionReuse    = "refresh token reused"
+	ActionRevoke   = "session revoked"
+	ActionUserAdd  = "user added"
+	ActionPassword = "password set"
+	ActionDisable  = "user disabled"
+	ActionEnable   = "user enabled"
+	ActionRole     = "role set"
+	ActionOrgs     = "organizations set"
+	ActionOrgAdd   = "organization added"
+)
+
+// did is an audit row of something that the actor has done.
+func (by Actor) did(action, subject, detail string, now hazard.Instant) Audit {
+	return Audit{At: now, Actor: by.Name, Addr: by.Addr, Action: action, Subject: subject, Detail: detail, OK: true}
+}
+
+// NewUser is a user to be added.
+type NewUser struct {
+	Name     string
+	Role     Role
+	Orgs     []int64 // in any order
+	Password Password
+	// PasswordEnds is when the password stops to be accepted, if the user should choose another one; 0: never.
+	PasswordEnds hazard.Instant
+}
+
+// AddUser adds a user, who can log in at once. *hazard.InvalidError: it tells everything that is wrong.
+// hazard.ErrConflict: there is a user of that name.
+func (s *Service) AddUser(ctx context.Context, by Actor, n NewUser, now hazard.Instant) error {
+	var bad hazard.InvalidError
+	if !validName(n.Name) {
+		bad.Add("name", "must have 1 to %d characters, of a to z, 0 to 9 and . _ @ -", maxName)
+	}
+	checkRole(&bad, n.Role)
+	orgs, err := s.checkOrgs(ctx, &bad, n.Orgs)
+	if err != nil {
+		return err
+	}
+	if why := weakness(n.Password, n.Name); why != "" {
+		bad.Add("password", "%s", why)
+	}
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	h, err := s.newHash(ctx, n.Password)
+	if err != nil {
+		return err
+	}
+	u := User{Name: n.Name, Role: n.Role, Orgs: orgs, PasswordHash: h, Created: now, PasswordChanged: now,
+		PasswordEnds: n.PasswordEnds}
+	detail := fmt.Sprintf("role %s, organizations %v", u.Role, u.Orgs)
+	if err := s.store.CreateUser(ctx, u, by.did(ActionUserAdd, u.Name, detail, now)); err != nil {
+		return fmt.Errorf("add user %q: %w", u.Name, err)
+	}
+	s.reloadAfter(ctx)
+	return nil
+}
+
+// FirstAdmin adds the user admin with a random password, if there is no user at all. The password is empty if there is.
+func (s *Service) FirstAdmin(ctx context.Context, passwordEnds, now hazard.Instant) (Password, error) {
+	if len(s.current.Load().users) > 0 {
+		return "", nil
+	}
+	p := RandomPassword()
+	err := s.AddUser(ctx, Actor{}, NewUser{Name: "admin", Role: Admin, Password: p, PasswordEnds: passwordEnds}, now)
+	if errors.Is(err, hazard.ErrConflict) { // another node was first
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return p, nil
+}
+
+// SetPassword gives a user another password, which is accepted until ends (0: for ever), and makes all his tokens worthless.
+// *hazard.InvalidError, hazard.ErrNotFound.
+func (s *Service) SetPassword(ctx context.Context, by Actor, name string, p Password, ends, now hazard.Instant) error {
+	var bad hazard.InvalidError
+	if why := weakness(p, name); why != "" {
+		bad.Add("password", "%s", why)
+		return bad.Err()
+	}
+	h, err := s.newHash(ctx, p)
+	if err != nil {
+		return err
+	}
+	return s.update(ctx, by, ActionPassword, name, "", now, func(u *User) {
+		u.PasswordHash, u.PasswordChanged, u.PasswordEnds = h, now, ends
+		u.NotBefore = max(u.NotBefore, nextSecond(now))
+	})
+}
+
+// Disable shuts a user out, with all his tokens: on this node at once, on the others when they have reloaded.
+// hazard.ErrNotFound.
+func (s *Service) Disable(ctx context.Context, by Actor, name string, now hazard.Instant) error {
+	return s.update(ctx, by, ActionDisable, name, "", now, func(u *User) {
+		u.Disabled = true
+		u.NotBefore = max(u.NotBefore, nextSecond(now))
+	})
+}
+
+// Enable lets a disabled user log in again. What was issued to him before he was disabled stays worthless.
+// hazard.ErrNotFound.
+func (s *Service) Enable(ctx context.Context, by Actor, name string, now hazard.Instant) error {
+	return s.update(ctx, by, ActionEnable, name, "", now, func(u *User) { u.Disabled = false })
+}
+
+// SetRole changes what a user may do, with the tokens that he has. *hazard.InvalidError, hazard.ErrNotFound.
+func (s *Service) SetRole(ctx context.Context, by Actor, name string, r Role, now hazard.Instant) error {
+	var bad hazard.InvalidError
+	if checkRole(&bad, r); bad.Err() != nil {
+		return bad.Err()
+	}
+	return s.update(ctx, by, ActionRole, name, string(r), now, func(u *User) { u.Role = r })
+}
+
+// SetOrgs changes the organizations of a user, in any order. *hazard.InvalidError, hazard.ErrNotFound.
+func (s *Service) SetOrgs(ctx context.Context, by Actor, name string, orgs []int64, now hazard.Instant) error {
+	var bad hazard.InvalidError
+	orgs, err := s.checkOrgs(ctx, &bad, orgs)
+	if err != nil {
+		return err
+	}
+	if err := bad.Err(); err != nil {
+		return err
+	}
+	return s.update(ctx, by, ActionOrgs, name, fmt.Sprint(orgs), now, func(u *User) { u.Orgs = orgs })
+}
+
+// AddOrg adds an organization. *hazard.InvalidError; hazard.ErrConflict: there is one of that acronym.
+func (s *Service) AddOrg(ctx context.Context, by Actor, acronym, name string, now hazard.Instant) (Org, error) {
+	var bad hazard.InvalidError
+	for _, f := range []struct {
+		field, value string
+		most         int
+	}{{"acronym", acronym, maxAcronym}, {"name", name, maxOrgName}} {
+		if n := utf8.RuneCountInString(f.value); n < 1 || n > f.most || hazard.CleanLine(f.value) != f.value {
+			bad.Add(f.field, "must be one line of 1 to %d characters without blanks around it", f.most)
+		}
+	}
+	if strings.ContainsAny(acronym, ", ") {
+		bad.Add("acronym", "must be without blanks and commas")
+	}
+	if err := bad.Err(); err != nil {
+		return Org{}, err
+	}
+	o, err := s.store.CreateOrg(ctx, Org{Acronym: acronym, Name: name}, by.did(ActionOrgAdd, acronym, name, now))
+	if err != nil {
+		return Org{}, fmt.Errorf("add organization %q: %w", acronym, err)
+	}
+	s.reloadAfter(ctx)
+	return o, nil
+}
+
+// Users lists all users by name, disabled ones too. The caller must not change their organizations.
+func (s *Service) Users() []User {
+	p := s.current.Load()
+	users := make([]User, 0, len(p.users))
+	for _, u := range p.users {
+		users = append(users, *u)
+	}
+	slices.SortFunc(users, func(a, b User) int { return strings.Compare(a.Name, b.Name) })
+	return users
+}
+
+// Orgs lists all organizations by id. The caller must not change the slice.
+func (s *Service) Orgs() []Org { return s.current.Load().orgs }
+
+// Trail returns the latest audit rows, newest first, at most limit.
+func (s *Service) Trail(ctx context.Context, limit int) ([]Audit, error) {
+	return s.store.Trail(ctx, limit)
+}
+
+func (s *Service) update(ctx context.Context, by Actor, action, name, detail string, now hazard.Instant, change func(*User)) error {
+	err := s.store.UpdateUser(ctx, name, func(u *User) error { change(u); return nil }, by.did(action, name, detail, now))
+	if err != nil {
+		return fmt.Errorf("user %q: %w", name, err)
+	}
+	s.reloadAfter(ctx)
+	return nil
+}
+
+func (s *Service) newHash(ctx context.Context, p Password) (Hash, error) {
+	if err := s.hasher.enter(ctx); err != nil {
+		return "", err
+	}
+	defer s.hasher.leave()
+	return s.hasher.hash(p, s.cfg.Rand)
+}
+
+// nextSecond is the first whole second after now. Times in tokens are whole seconds, so that only from then on iat tells
+// what was issued after now from what was issued before; grant dates new tokens accordingly.
+func nextSecond(now hazard.Instant) hazard.Instant { return now - now%1000 + 1000 }
+
+const (
+	maxName    = 64  // characters of a user's name
+	maxAcronym = 32  // characters
+	maxOrgName = 200 // characters
+)
+
+// validName holds names to characters that look like nothing else and need no quoting anywhere.
+func validName(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789._@-"
+	return len(name) >= 1 && len(name) <= maxName &&
+		!strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(letters, r) })
+}
+
+func checkRole(bad *hazard.InvalidError, r Role) {
+	if !r.Known() {
+		bad.Add("role", "%q is not one of reader, editor, admin", r)
+	}
+}
+
+// checkOrgs returns the ids sorted and once each, noting those that name no organization.
+func (s *Service) checkOrgs(ctx context.Context, bad *hazard.InvalidError, ids []int64) ([]int64, error) {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if err := s.Reload(ctx); err != nil { // one may have been added a moment ago, elsewhere
+		return nil, err
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(s.Orgs(), func(o Org) bool { return o.ID == id }) {
+			bad.Add("orgs", "there is no organization %d", id)
+		}
+	}
+	return ids, nil
+}

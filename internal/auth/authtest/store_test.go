@@ -1,0 +1,12 @@
+package authtest_test
+
+import (
+	"testing"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/auth/authtest"
+)
+
+func TestStoreInMemory(t *testing.T) {
+	authtest.TestStore(t, func(*testing.T) auth.Store { return new(authtest.Store) })
+}

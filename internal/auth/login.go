@@ -1,0 +1,174 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+)
+
+// Authorize gives a pair of tokens for a name and a password, which came from addr.
+//
+// ErrDenied: the two are not accepted, for whatever reason; an unknown user takes the same work as a wrong password.
+// *LimitedError: too many logins failed; nothing was looked at. *BusyError: too many passwords are being checked.
+// It works from memory while the store is away, but for the count of failures on other nodes.
+func (s *Service) Authorize(ctx context.Context, username string, password Password, addr netip.Addr, now hazard.Instant) (Pair, error) {
+	a := attempt{name: username, addr: addr, keys: attemptKeys(username, addr), at: now}
+	before, err := s.mayTry(ctx, &a)
+	if err != nil {
+		return Pair{}, err
+	}
+	p := s.latest(ctx, &a)
+	u := p.user(username)
+	if u != nil && u.PasswordEnds != 0 && now >= u.PasswordEnds {
+		u = nil
+	}
+	if u == nil || !s.passwords.knows(u, password, now) {
+		if err := s.check(ctx, &a, u, password, p.users[username] != nil); err != nil {
+			return Pair{}, err
+		}
+	}
+	s.succeeded(ctx, &a, before)
+	return s.issue(p, u, now)
+}
+
+// latest is the picture with what was written up to now, anywhere: who was added a moment ago can log in, and who was
+// disabled cannot. While the store is away it is the picture that there is.
+func (s *Service) latest(ctx context.Context, a *attempt) *picture {
+	if !a.alone {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		v, err := s.store.AuthVersion(ctx)
+		if err == nil && v != s.current.Load().version {
+			err = s.Reload(ctx)
+		}
+		if err != nil {
+			s.log.Warn("a login is decided by users as they were read last", "error", err)
+		}
+	}
+	return s.current.Load()
+}
+
+// check compares the password with the stored hash. It is nil if the user may come in, which a nil user never may. Some
+// name is listed with a failure only if a user has it.
+func (s *Service) check(ctx context.Context, a *attempt, u *User, password Password, isUser bool) error {
+	if err := s.hasher.enter(ctx); err != nil {
+		return err
+	}
+	defer s.hasher.leave()
+	// Once more, for those who came at the same time and waited: else as many guesses as fit into the queue were free.
+	// The failure is counted before the turn ends, for the same reason.
+	if _, err := s.mayTry(ctx, a); err != nil {
+		return err
+	}
+	stored := s.dummy
+	if u != nil {
+		stored = u.PasswordHash
+	}
+	want, err := parsePHC(stored)
+	if err != nil {
+		s.log.Error("the stored password of a user cannot be used", "user", u.Name, "error", err)
+		u = nil
+		want, _ = parsePHC(s.dummy)
+	}
+	if !s.hasher.matches(want, password) || u == nil {
+		subject := ""
+		if isUser {
+			subject = a.name
+		}
+		s.failed(ctx, a, subject)
+		return ErrDenied
+	}
+	s.passwords.keep(u, password, a.at)
+	return nil
+}
+
+// Issue gives a pair of tokens for a user without a password, to whoever has the command line.
+// hazard.ErrNotFound: no such user, or disabled.
+func (s *Service) Issue(ctx context.Context, by Actor, name string, now hazard.Instant) (Pair, error) {
+	p := s.current.Load()
+	u := p.user(name)
+	if u == nil {
+		return Pair{}, fmt.Errorf("user %q: %w", name, hazard.ErrNotFound)
+	}
+	if err := s.store.AddAudit(ctx, by.did(ActionIssue, name, "", now)); err != nil {
+		return Pair{}, fmt.Errorf("issue a token: %w", err)
+	}
+	return s.issue(p, u, now)
+}
+
+// issue makes the first pair of a family.
+func (s *Service) issue(p *picture, u *User, now hazard.Instant) (Pair, error) {
+	g, err := s.grant(p, u, now)
+	if err != nil {
+		return Pair{}, err
+	}
+	return s.pair(p, g, u.Name, g.Refresh, expiry(g.Issued, s.cfg.RefreshLife))
+}
+
+// grant is what a new pair for the user is made of.
+func (s *Service) grant(p *picture, u *User, now hazard.Instant) (Grant, error) {
+	k, err := s.signer(p, now)
+	if err != nil {
+		return Grant{}, err
+	}
+	access, err := s.newID(now)
+	if err != nil {
+		return Grant{}, err
+	}
+	refresh, err := s.newID(now)
+	if err != nil {
+		return Grant{}, err
+	}
+	orgs := u.Orgs
+	if orgs == nil {
+		orgs = []int64{}
+	}
+	return Grant{Access: access, Refresh: refresh, KeyID: k.ID, Role: u.Role, Orgs: orgs,
+		// NotBefore is up to a second ahead after a change, more if another node's clock is.
+		Issued: max(now, u.NotBefore)}, nil
+}
+
+// pair makes the tokens of a grant: always the same ones for the same arguments.
+func (s *Service) pair(p *picture, g Grant, user string, session uuid.UUID, expires hazard.Instant) (Pair, error) {
+	k := p.keys[g.KeyID]
+	if k == nil {
+		return Pair{}, fmt.Errorf("the key %q of a renewed pair is not known", g.KeyID)
+	}
+	audience, err := json.Marshal(s.cfg.Audience)
+	if err != nil {
+		return Pair{}, fmt.Errorf("audience: %w", err)
+	}
+	second := int64(g.Issued) / 1000
+	c := claims{
+		JTI:  g.Access.String(),
+		Iss:  s.cfg.Issuer,
+		Aud:  audience,
+		Sub:  user,
+		IAT:  second,
+		NBF:  second - int64(clockSkew/time.Second),
+		Exp:  int64(min(expiry(g.Issued, s.cfg.AccessLife), expires)) / 1000,
+		Role: g.Role,
+		Orgs: g.Orgs,
+		SID:  session.String(),
+	}
+	var pair Pair
+	if pair.Access, err = sign(k, accessType, &c); err != nil {
+		return Pair{}, err
+	}
+	c.JTI, c.Exp = g.Refresh.String(), int64(expires)/1000
+	if pair.Refresh, err = sign(k, refreshType, &c); err != nil {
+		return Pair{}, err
+	}
+	return pair, nil
+}
+
+// expiry is the end of a token of that life: whole seconds, as its claims.
+func expiry(issued hazard.Instant, life time.Duration) hazard.Instant {
+	return (issued - issued%1000).Add(life.Truncate(time.Second))
+}

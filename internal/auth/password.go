@@ -1,0 +1,225 @@
+package auth
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
+
+	"hazardd/internal/hazard"
+)
+
+// The cost of a password: the first choice of OWASP's password storage guide with 19 MiB.
+const (
+	argonMemory  = 19 << 10 // KiB
+	argonTime    = 2
+	argonThreads = 1
+	saltLen      = 16 // bytes
+	hashLen      = 32 // bytes
+)
+
+const (
+	// maxPassword in bytes: longer ones are refused before any work is done for them.
+	maxPassword = 1 << 10
+
+	// atOnce times 19 MiB is the memory that logins can ask for.
+	atOnce = 2
+	// maxQueue and maxWait bound those who wait for their turn: more could not be served before their clients give up.
+	maxQueue = 64
+	maxWait  = 5 * time.Second
+)
+
+// What a stored hash may ask for: a record that was tampered with must not exhaust memory or time.
+const (
+	mostMemory  = 64 << 10 // KiB
+	mostTime    = 8
+	mostThreads = 4
+	mostBytes   = 64 // of salt and hash
+)
+
+// phc is a password hash, taken apart.
+type phc struct {
+	memory, time uint32
+	threads      uint8
+	salt, hash   []byte
+}
+
+func (h phc) String() string {
+	b64 := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.memory, h.time, h.threads,
+		b64.EncodeToString(h.salt), b64.EncodeToString(h.hash))
+}
+
+// parsePHC reads an argon2id hash in PHC string format, in its one canonical spelling and within bounds.
+func parsePHC(s Hash) (phc, error) {
+	fault := errors.New("not an argon2id hash within bounds")
+	if len(s) > 512 {
+		return phc{}, fault
+	}
+	part := strings.Split(string(s), "$")
+	if len(part) != 6 {
+		return phc{}, fault
+	}
+	var h phc
+	if _, err := fmt.Sscanf(part[3], "m=%d,t=%d,p=%d", &h.memory, &h.time, &h.threads); err != nil {
+		return phc{}, fault
+	}
+	var errSalt, errHash error
+	h.salt, errSalt = base64.RawStdEncoding.Strict().DecodeString(part[4])
+	h.hash, errHash = base64.RawStdEncoding.Strict().DecodeString(part[5])
+	switch {
+	case errSalt != nil || errHash != nil || h.String() != string(s):
+	case h.memory < 8*uint32(h.threads) || h.memory > mostMemory:
+	case h.time < 1 || h.time > mostTime || h.threads < 1 || h.threads > mostThreads:
+	case len(h.salt) < 8 || len(h.salt) > mostBytes || len(h.hash) < 16 || len(h.hash) > mostBytes:
+	default:
+		return h, nil
+	}
+	return phc{}, fault
+}
+
+// normal is the form in which a password is hashed and compared: NFC, for the same letters leave different keyboards as
+// different code points (RFC 8265, section 4.2).
+func normal(p Password) []byte { return norm.NFC.Bytes([]byte(p)) }
+
+// hasher does the costly part of passwords, a few at a time.
+type hasher struct {
+	turn    chan struct{}
+	waiting atomic.Int64
+	// idKey is argon2.IDKey; tests count its calls.
+	idKey func(password, salt []byte, time, memory uint32, threads uint8, keyLen uint32) []byte
+}
+
+func newHasher() *hasher { return &hasher{turn: make(chan struct{}, atOnce), idKey: argon2.IDKey} }
+
+// enter waits for a turn. Whoever got one calls leave.
+func (h *hasher) enter(ctx context.Context) error {
+	select {
+	case h.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	if h.waiting.Add(1) > maxQueue {
+		h.waiting.Add(-1)
+		return &BusyError{RetryAfter: maxWait}
+	}
+	defer h.waiting.Add(-1)
+	timeout := time.NewTimer(maxWait)
+	defer timeout.Stop()
+	select {
+	case h.turn <- struct{}{}:
+		return nil
+	case <-timeout.C:
+		return &BusyError{RetryAfter: maxWait}
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (h *hasher) leave() { <-h.turn }
+
+// hash makes the hash of a new password. It needs a turn.
+func (h *hasher) hash(p Password, random io.Reader) (Hash, error) {
+	salt := make([]byte, saltLen)
+	if _, err := io.ReadFull(random, salt); err != nil {
+		return "", fmt.Errorf("no random bytes for a salt: %w", err)
+	}
+	key := h.idKey(normal(p), salt, argonTime, argonMemory, argonThreads, hashLen)
+	return Hash(phc{argonMemory, argonTime, argonThreads, salt, key}.String()), nil
+}
+
+// matches tells whether the password is the one that was hashed. It needs a turn. A password that is too long is not
+// looked at, but takes as long.
+func (h *hasher) matches(want phc, p Password) bool {
+	if len(p) > maxPassword {
+		p = ""
+	}
+	got := h.idKey(normal(p), want.salt, want.time, want.memory, want.threads, uint32(len(want.hash)))
+	return subtle.ConstantTimeCompare(got, want.hash) == 1 && len(p) > 0
+}
+
+// dummyHash is the hash of nothing that could be typed.
+func dummyHash() Hash {
+	var b [saltLen + hashLen]byte
+	rand.Read(b[:])
+	return Hash(phc{argonMemory, argonTime, argonThreads, b[:saltLen], b[saltLen:]}.String())
+}
+
+// passwordMemory makes a login that succeeded before cheap, for clients that log in for each request: of the last
+// password that was right for a user it keeps a MAC, under a key that is made at the start and never leaves the process.
+//
+// That weakens nothing. Only a password that argon2id found right is kept, so a wrong one always costs the full check, and
+// as much as one for a user that does not exist. The MAC covers the stored hash, so a changed password makes it worthless
+// everywhere at once. The limits on failed logins come before it. It is not written anywhere; who can read the memory of
+// the process finds the signing keys beside it, which are worth more than a MAC to guess at.
+type passwordMemory struct {
+	key [sha256.Size]byte
+	mu  sync.Mutex
+	of  map[string]rememberedPassword // by user
+}
+
+type rememberedPassword struct {
+	mac   [sha256.Size]byte
+	until hazard.Instant
+}
+
+const (
+	maxPasswords = 1024 // users
+	// keepPassword since its last full check: the memory of a user who is gone need not hold it.
+	keepPassword = time.Hour
+)
+
+func newPasswordMemory() *passwordMemory {
+	m := &passwordMemory{of: map[string]rememberedPassword{}}
+	rand.Read(m.key[:])
+	return m
+}
+
+func (m *passwordMemory) mac(u *User, p Password) (sum [sha256.Size]byte) {
+	h := hmac.New(sha256.New, m.key[:])
+	for _, part := range [...][]byte{[]byte(u.Name), []byte(u.PasswordHash), normal(p)} {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
+		h.Write(n[:])
+		h.Write(part)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// knows tells whether the password is the last one that was right for the user.
+func (m *passwordMemory) knows(u *User, p Password, now hazard.Instant) bool {
+	m.mu.Lock()
+	known, ok := m.of[u.Name]
+	m.mu.Unlock()
+	if !ok || now >= known.until || len(p) > maxPassword {
+		return false
+	}
+	mac := m.mac(u, p)
+	return hmac.Equal(mac[:], known.mac[:])
+}
+
+func (m *passwordMemory) keep(u *User, p Password, now hazard.Instant) {
+	mac := m.mac(u, p)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.of[u.Name]; !ok && len(m.of) >= maxPasswords {
+		for name := range m.of { // any
+			delete(m.of, name)
+			break
+		}
+	}
+	m.of[u.Name] = rememberedPassword{mac, now.Add(keepPassword)}
+}

@@ -1,0 +1,14 @@
+package auth
+
+// Role is what a user may do; which operations that are is the business of whoever offers them.
+type Role string
+
+// The three roles.
+const (
+	Reader Role = "reader" // reads
+	Editor Role = "editor" // writes hazards and products of the own organizations
+	Admin  Role = "admin"  // writes all of them
+)
+
+// Known tells whether r is one of the three roles.
+func (r Role) Known() bool { return r == Reader || r == Editor || r == Admin }

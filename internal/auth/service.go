@@ -1,0 +1,207 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+)
+
+// Config is how a Service is set up. Zero values mean the defaults.
+type Config struct {
+	Issuer      string        // iss of every token: the public address of the installation
+	Audience    string        // aud of every token; default: Issuer
+	AccessLife  time.Duration // default 1 h
+	RefreshLife time.Duration // from the login, however often it is renewed; default 30 d; never less than AccessLife
+	KeyLife     time.Duration // how long a key signs; default 90 d
+	// Remember is how many verified access tokens are kept, so that the same token costs no second signature check;
+	// default 65,536, of about 1 kB each when full.
+	Remember int
+	Rand     io.Reader    // default crypto/rand
+	Log      *slog.Logger // for what went wrong without a caller who could be told; default: nowhere
+}
+
+// Service issues and verifies tokens, and administers users. Use Reload before anything else.
+type Service struct {
+	store Store
+	cfg   Config
+	log   *slog.Logger
+
+	current   atomic.Pointer[picture] // what every decision is made from
+	reloading sync.Mutex              // one Reload at a time, so that a slow one cannot put back an older picture
+	reloaded  atomic.Int64            // when Poll reloaded last, whatever the version
+
+	tokens    *tokenMemory
+	passwords *passwordMemory
+	hasher    *hasher
+	dummy     Hash // of no password: checked where there is no user, so that it takes as long
+	local     localAttempts
+	listed    bucket // failed logins that get an audit row
+}
+
+// picture is the users, organizations, keys and revocations as of one moment. It is never changed.
+type picture struct {
+	gen     uint64 // rises with every Reload: a judgement with the same gen still holds
+	version int64
+	users   map[string]*User
+	orgs    []Org
+	keys    map[string]*signer
+	byAge   []*signer // oldest first
+	revoked map[uuid.UUID]struct{}
+	jwks    []byte
+}
+
+// Actor is who administers, and from where, for the audit trail.
+type Actor struct {
+	Name string     // empty: whoever has the command line
+	Addr netip.Addr // zero: on the machine itself
+}
+
+// New makes a Service on the store. It asks the store nothing yet and starts no goroutine.
+func New(store Store, cfg Config) *Service {
+	cfg.Audience = cmp.Or(cfg.Audience, cfg.Issuer)
+	cfg.AccessLife = cmp.Or(cfg.AccessLife, time.Hour)
+	cfg.RefreshLife = max(cmp.Or(cfg.RefreshLife, 30*24*time.Hour), cfg.AccessLife)
+	cfg.KeyLife = cmp.Or(cfg.KeyLife, 90*24*time.Hour)
+	cfg.Remember = cmp.Or(cfg.Remember, 1<<16)
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	s := &Service{
+		store:     store,
+		cfg:       cfg,
+		log:       cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)),
+		tokens:    newTokenMemory(cfg.Remember),
+		passwords: newPasswordMemory(),
+		hasher:    newHasher(),
+		dummy:     dummyHash(),
+	}
+	s.current.Store(newPicture(0, Data{}))
+	return s
+}
+
+// Reload reads users, organizations, keys and revocations, and decides by them from then on. What was accepted before and
+// should no longer be is refused as soon as it returns. When it fails, the picture of before stays.
+func (s *Service) Reload(ctx context.Context) error {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	d, err := s.store.LoadAuth(ctx)
+	if err != nil {
+		return fmt.Errorf("load users and keys: %w", err)
+	}
+	s.current.Store(newPicture(s.current.Load().gen+1, d))
+	return nil
+}
+
+// fullReload is how often Poll reloads though the version is the same: a failover to a standby that lost writes may have
+// given one version two meanings.
+const fullReload = time.Minute
+
+// Poll reloads if anything was written since the last time. Every node calls it once a second: that is how soon a disabled
+// user is refused everywhere.
+func (s *Service) Poll(ctx context.Context, now hazard.Instant) error {
+	v, err := s.store.AuthVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("version of users and keys: %w", err)
+	}
+	age := now - hazard.Instant(s.reloaded.Load())
+	if v == s.current.Load().version && age >= 0 && age < hazard.Instant(fullReload.Milliseconds()) {
+		return nil
+	}
+	if err := s.Reload(ctx); err != nil {
+		return err
+	}
+	s.reloaded.Store(int64(now))
+	return nil
+}
+
+// reloadAfter makes a write of ours visible here at once. It is done even if the caller gives up, and a failure is only
+// logged, for the write itself has happened; Poll will see it.
+func (s *Service) reloadAfter(ctx context.Context) {
+	if err := s.Reload(context.WithoutCancel(ctx)); err != nil {
+		s.log.Error("users and keys were written, but could not be read again", "error", err)
+	}
+}
+
+// How long what has no effect is kept.
+const (
+	keepSuccess = 30 * 24 * time.Hour  // an address from which a user has logged in stays known as his
+	keepAudit   = 400 * 24 * time.Hour // a year, and what it takes to look into it
+)
+
+// Purge removes from the store what has no effect any more. Once an hour is enough.
+func (s *Service) Purge(ctx context.Context, now hazard.Instant) error {
+	err := s.store.Purge(ctx, Purge{
+		Now:             now,
+		FailuresBefore:  now.Add(-forgetFailures),
+		SuccessesBefore: now.Add(-keepSuccess),
+		AuditBefore:     now.Add(-keepAudit),
+	})
+	if err != nil {
+		return fmt.Errorf("purge sessions and logins: %w", err)
+	}
+	return nil
+}
+
+func newPicture(gen uint64, d Data) *picture {
+	p := &picture{
+		gen:     gen,
+		version: d.Version,
+		users:   make(map[string]*User, len(d.Users)),
+		orgs:    d.Orgs,
+		keys:    make(map[string]*signer, len(d.Keys)),
+		revoked: make(map[uuid.UUID]struct{}, len(d.Revoked)),
+	}
+	for i := range d.Users {
+		p.users[d.Users[i].Name] = &d.Users[i]
+	}
+	for _, k := range d.Keys {
+		if k.ID == "" {
+			continue // a token without kid must never find a key
+		}
+		sig := newSigner(k)
+		p.keys[k.ID] = sig
+		p.byAge = append(p.byAge, sig)
+	}
+	slices.SortFunc(p.byAge, func(a, b *signer) int {
+		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	for _, r := range d.Revoked {
+		p.revoked[r.ID] = struct{}{}
+	}
+	p.jwks = jwks(p.byAge)
+	return p
+}
+
+// user is the user of that name who may come in, or nil.
+func (p *picture) user(name string) *User {
+	if u := p.users[name]; u != nil && !u.Disabled && u.Role.Known() {
+		return u
+	}
+	return nil
+}
+
+// newID is a UUIDv7 (RFC 9562, section 5.7) of that moment. The uuid module would take the time from the clock.
+func (s *Service) newID(now hazard.Instant) (uuid.UUID, error) {
+	var id uuid.UUID
+	if _, err := io.ReadFull(s.cfg.Rand, id[6:]); err != nil {
+		return uuid.Nil, fmt.Errorf("no random bytes for an id: %w", err)
+	}
+	for i := range 6 {
+		id[i] = byte(now >> (40 - 8*i))
+	}
+	id[6] = id[6]&0x0f | 0x70
+	id[8] = id[8]&0x3f | 0x80
+	return id, nil
+}

@@ -1,0 +1,92 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"hazardd/internal/hazard"
+)
+
+// retryWindow is how long the refresh token that was used last may be sent again, as long as the one that it gave is
+// unused: an answer that was lost on a bad network must not log a responder out.
+const retryWindow = 10 * time.Second
+
+// Refresh gives a new pair for a refresh token, which works once. Sent again within retryWindow while the new refresh token
+// is unused, it gives the same pair once more, byte for byte. Any other second use means that the token is in two hands:
+// the whole family is revoked, with the access tokens that are still alive.
+//
+// ErrDenied: the token is not accepted. Any other error is the store's, and the token may be sent again.
+func (s *Service) Refresh(ctx context.Context, token string, addr netip.Addr, now hazard.Instant) (Pair, error) {
+	p := s.current.Load()
+	c, err := s.readRefresh(p, token, now)
+	if err != nil {
+		return Pair{}, err
+	}
+	child, err := s.grant(p, p.user(c.Name), now)
+	if err != nil {
+		return Pair{}, err
+	}
+	next := Session{ID: c.sid, User: c.Name, Expires: c.Expires, Parent: c.JTI, Child: child}
+	after, err := s.store.AdvanceSession(ctx, next)
+	switch {
+	case errors.Is(err, hazard.ErrNotFound):
+		return Pair{}, fmt.Errorf("%w: the session is not known", ErrDenied)
+	case err != nil:
+		return Pair{}, fmt.Errorf("renew a session: %w", err)
+	case after.Revoked != 0 || after.User != c.Name:
+		return Pair{}, fmt.Errorf("%w: the session is revoked", ErrDenied)
+	}
+	ours := after.Child.Refresh == child.Refresh
+	again := after.Parent == c.JTI && now <= after.Child.Issued.Add(retryWindow)
+	if ours || again {
+		if p.keys[after.Child.KeyID] == nil { // another node's, and quite new
+			s.reloadAfter(ctx)
+			p = s.current.Load()
+		}
+		return s.pair(p, after.Child, after.User, after.ID, after.Expires)
+	}
+	a := Audit{At: now, Actor: c.Name, Addr: addr, Action: ActionReuse, Subject: c.Name,
+		Detail: "a refresh token came a second time; session " + c.sid.String() + " is revoked"}
+	if err := s.revoke(ctx, c, a, now); err != nil {
+		return Pair{}, err
+	}
+	return Pair{}, fmt.Errorf("%w: the refresh token was used before", ErrDenied)
+}
+
+// Revoke ends the family of a refresh token, whether that token is used or not, with the access tokens that are still alive.
+// To do so twice does no harm. ErrDenied: the token is not accepted.
+func (s *Service) Revoke(ctx context.Context, token string, addr netip.Addr, now hazard.Instant) error {
+	c, err := s.readRefresh(s.current.Load(), token, now)
+	if err != nil {
+		return err
+	}
+	return s.revoke(ctx, c, Audit{At: now, Actor: c.Name, Addr: addr, Action: ActionRevoke, Subject: c.Name,
+		Detail: "session " + c.sid.String(), OK: true}, now)
+}
+
+func (s *Service) revoke(ctx context.Context, c *Caller, a Audit, now hazard.Instant) error {
+	ended := Session{ID: c.sid, User: c.Name, Expires: c.Expires, Revoked: now}
+	// The last access token of the family may come from a node whose clock is ahead.
+	until := now.Add(s.cfg.AccessLife + clockSkew)
+	if err := s.store.RevokeSession(ctx, ended, until, a); err != nil {
+		return fmt.Errorf("revoke a session: %w", err)
+	}
+	s.reloadAfter(ctx)
+	return nil
+}
+
+// readRefresh reads a refresh token of a user who may come in. Whether it was used is the store's to say, and whether it
+// was revoked too: what the picture knows of revocations it forgets sooner than a refresh token ends.
+func (s *Service) readRefresh(p *picture, token string, now hazard.Instant) (*Caller, error) {
+	c, err := s.read(p, token, refreshType, s.cfg.RefreshLife, now)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrDenied, err) // %v: never an ErrInvalidToken, which is about access tokens
+	}
+	if u := p.user(c.Name); u == nil || c.issued < u.NotBefore {
+		return nil, fmt.Errorf("%w: the user may not come in, or not with this token", ErrDenied)
+	}
+	return c, nil
+}

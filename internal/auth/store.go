@@ -1,0 +1,175 @@
+package auth
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+)
+
+// Store is what the package needs of a store. All nodes of an installation share one.
+//
+// Each method is one transaction: it happens whole or not at all, and for others at one moment. What a method has
+// returned without error survives the death of the process and of the machine. An Audit that is handed to a method is
+// kept in the same transaction, so that there is no deed without its row. Errors that are not named here are the store's
+// own; hazard.ErrUnavailable among them says that the store is away.
+//
+// Slices of ids are sorted and without doubles in both directions. Instants keep their milliseconds, ids all their bits.
+// What one row says of another (a user of his organizations, a session of its user) is not the store's to check.
+type Store interface {
+	// AuthVersion is a number that differs from every earlier one once a user, an organization, a key or a revocation has
+	// been written: whoever reads the old number again can rely on what he loaded with it.
+	AuthVersion(ctx context.Context) (int64, error)
+
+	// LoadAuth returns all of it as of one moment, with the version of that moment: users by name, organizations by id,
+	// keys by Created and then ID, revocations in any order.
+	LoadAuth(ctx context.Context) (Data, error)
+
+	// CreateUser adds a user. hazard.ErrConflict: there is one of that name already.
+	CreateUser(ctx context.Context, u User, a Audit) error
+
+	// UpdateUser reads the user, lets change alter it, and writes it back; no other write of that user comes between.
+	// Change may be called more than once, each time with the record as it is then; when it fails, nothing is written and
+	// its error is returned. The name stays. hazard.ErrNotFound: there is no such user.
+	UpdateUser(ctx context.Context, name string, change func(*User) error, a Audit) error
+
+	// CreateOrg adds an organization, gives it an id above 0 that none has had, and returns it. o.ID is ignored.
+	// hazard.ErrConflict: there is one of that acronym already.
+	CreateOrg(ctx context.Context, o Org, a Audit) (Org, error)
+
+	// AddKey adds a key if the newest one (by Created, then ID) is still the one that is named; newest is empty if there is
+	// none. hazard.ErrConflict: there is another by now, and nothing was added.
+	AddKey(ctx context.Context, k Key, newest string) error
+
+	// Attempts returns what is known under each of the keys, in their order; the zero Attempts where nothing is.
+	Attempts(ctx context.Context, keys []string) ([]Attempts, error)
+
+	// AddFailure counts one failed login under each of the keys: Failures becomes one more, or 1 where LastFailure lies
+	// before forget; LastFailure becomes at, unless it is later already. The audit row may be nil.
+	AddFailure(ctx context.Context, keys []string, at, forget hazard.Instant, a *Audit) error
+
+	// AddSuccess sets Failures of the key to 0, and LastSuccess to at, unless it is later already.
+	AddSuccess(ctx context.Context, key string, at hazard.Instant, a Audit) error
+
+	// AdvanceSession makes next.Child the pair that follows the refresh token next.Parent, if that one is the next to be
+	// used. It decides and writes in one statement, so that of two who come at once one is too late:
+	//
+	//   - no row of that ID: when next.Parent equals next.ID (the login's own token), next is inserted;
+	//     else hazard.ErrNotFound.
+	//   - a row with Revoked 0 whose Child.Refresh equals next.Parent: Parent and Child become those of next.
+	//   - any other row stays as it is.
+	//
+	// It returns the row as it is afterwards. User, Expires and ID of a row never change.
+	AdvanceSession(ctx context.Context, next Session) (Session, error)
+
+	// RevokeSession sets Revoked of the row of s.ID to s.Revoked, inserting s if there is none (Parent and Child may be
+	// zero), and adds the revocation of s.ID until then. A session that is revoked already is left alone: no audit row,
+	// no new version, no error.
+	RevokeSession(ctx context.Context, s Session, until hazard.Instant, a Audit) error
+
+	// AddAudit keeps a row for a deed that writes nothing else.
+	AddAudit(ctx context.Context, a Audit) error
+
+	// Trail returns the latest audit rows, newest first, at most limit.
+	Trail(ctx context.Context, limit int) ([]Audit, error)
+
+	// Purge removes what has no effect any more, and need not change the version.
+	Purge(ctx context.Context, p Purge) error
+}
+
+// Data is all that the verification of tokens depends on, as of one moment.
+type Data struct {
+	Version int64
+	Users   []User
+	Orgs    []Org
+	Keys    []Key
+	Revoked []Revocation
+}
+
+// User is who may log in. Users are never removed, so that a name never means another person: they are disabled.
+type User struct {
+	Name            string // [a-z0-9._@-]{1,64}, case-sensitive
+	Role            Role
+	Orgs            []int64
+	PasswordHash    Hash `json:"-"`
+	Disabled        bool
+	Created         hazard.Instant
+	PasswordChanged hazard.Instant
+	// PasswordEnds is when a password that somebody else chose stops to be accepted; 0: never.
+	PasswordEnds hazard.Instant
+	// NotBefore: tokens that were issued before are refused, whatever their life.
+	NotBefore hazard.Instant
+}
+
+// Org is an organization, whose members may see the products that are restricted to it.
+type Org struct {
+	ID      int64
+	Acronym string
+	Name    string
+}
+
+// Key signs tokens.
+type Key struct {
+	ID      string // kid
+	Seed    Seed   `json:"-"`
+	Created hazard.Instant
+	// NotAfter: nothing that the key signed is accepted from then on, and the row may go.
+	NotAfter hazard.Instant
+}
+
+// Revocation makes access tokens worthless before they end: the one whose jti it is, and those whose sid it is.
+type Revocation struct {
+	ID    uuid.UUID
+	Until hazard.Instant // every such token has ended by then, and the row may go
+}
+
+// Attempts is what is known of the logins of one user, from one address, or of one user from one address.
+type Attempts struct {
+	Failures    int64 // since the last success, or since they were forgotten
+	LastFailure hazard.Instant
+	LastSuccess hazard.Instant // 0: none
+}
+
+// Session is a login that has been renewed or revoked, with the state of its family of refresh tokens.
+type Session struct {
+	ID      uuid.UUID // jti of the refresh token that the login gave, and sid of all tokens of the family
+	User    string
+	Expires hazard.Instant // no refresh token of the family is accepted from then on, and the row may go
+	Parent  uuid.UUID      // jti of the refresh token that was used last
+	Child   Grant          // what that use gave; its refresh token is the only one that may be used next
+	Revoked hazard.Instant // 0: alive
+}
+
+// Grant is what a pair of tokens was made of: enough to make the very same pair again, but no token.
+type Grant struct {
+	Access  uuid.UUID // jti of the access token
+	Refresh uuid.UUID // jti of the refresh token
+	Issued  hazard.Instant
+	KeyID   string
+	Role    Role
+	Orgs    []int64
+}
+
+// Audit says who did what, from where, when, and whether it was allowed. It holds no secret, and no name that a stranger
+// typed into a login (people type their password there).
+type Audit struct {
+	At      hazard.Instant
+	Actor   string     // the user who acts; empty: nobody that is known
+	Addr    netip.Addr // zero: on the machine itself
+	Action  string     // one of the Action constants of its writer
+	Subject string     // the user, organization or key that it is about; may be empty
+	Detail  string     // in words; may be empty
+	OK      bool
+}
+
+// Purge says what has no effect any more.
+type Purge struct {
+	// Now: sessions with Expires, revocations with Until and keys with NotAfter at or before it go.
+	Now hazard.Instant
+	// FailuresBefore and SuccessesBefore: attempts go when LastFailure lies before the one and LastSuccess before the other.
+	FailuresBefore, SuccessesBefore hazard.Instant
+	// AuditBefore: older audit rows go.
+	AuditBefore hazard.Instant
+}

@@ -1,0 +1,204 @@
+package auth
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+)
+
+// Tokens are made and read here directly on crypto/ed25519, without a JWT library. Much of RFC 8725 would have to be
+// checked before and after a library's own parse (unique members, crit and its kin, typ, one spelling per token, required
+// claims), and then nothing would be left for it but base64 and the call of ed25519.Verify; and one strict path is easier
+// to audit than a strict and a lenient one that must agree.
+
+const (
+	algorithm   = "EdDSA"
+	accessType  = "at+jwt"
+	refreshType = "rt+jwt"
+
+	// maxToken bounds what is looked at, in bytes; it is the limit of a request's header. Ours have some 500.
+	maxToken = 16 << 10
+	// clockSkew is how far the clocks of two nodes may be apart: nbf lies that much before iat, and iat may lie that much
+	// ahead of the reader's clock. There is no other leeway.
+	clockSkew = 30 * time.Second
+)
+
+// strict refuses unused bits: without it one token has several spellings.
+var strict = base64.RawURLEncoding.Strict()
+
+// header is what the header of a token may say. Members of other names mean nothing to us and are ignored; those from
+// Crit on change what a token means or where its key comes from, and are refused even when null.
+type header struct {
+	Alg string `json:"alg"`
+	Kid string `json:"kid"`
+	Typ string `json:"typ"`
+
+	Crit jsontext.Value `json:"crit"`
+	B64  jsontext.Value `json:"b64"`
+	Zip  jsontext.Value `json:"zip"`
+	Cty  jsontext.Value `json:"cty"`
+	JKU  jsontext.Value `json:"jku"`
+	JWK  jsontext.Value `json:"jwk"`
+	X5U  jsontext.Value `json:"x5u"`
+	X5C  jsontext.Value `json:"x5c"`
+}
+
+func (h *header) refused() bool {
+	return slices.ContainsFunc([]jsontext.Value{h.Crit, h.B64, h.Zip, h.Cty, h.JKU, h.JWK, h.X5U, h.X5C},
+		func(v jsontext.Value) bool { return v != nil })
+}
+
+// claims are those of our tokens, in the order in which we write them: jti comes first, so that the start of a payload
+// tells tokens apart (tokenMemory). One that is missing or null reads as the zero value, which none of ours ever has.
+type claims struct {
+	JTI  string         `json:"jti"`
+	Iss  string         `json:"iss"`
+	Aud  jsontext.Value `json:"aud"`
+	Sub  string         `json:"sub"`
+	IAT  int64          `json:"iat"` // whole seconds, as all times here: base clients may not expect fractions
+	NBF  int64          `json:"nbf"`
+	Exp  int64          `json:"exp"`
+	Role Role           `json:"role"`
+	Orgs []int64        `json:"orgs"`
+	// SID names the login that the token stems from: the jti of its first refresh token. To revoke it revokes them all.
+	SID string `json:"sid,omitzero"`
+}
+
+// sign makes the token of kind typ. The same claims and key give the same bytes: Ed25519 has no randomness.
+func sign(k *signer, typ string, c *claims) (string, error) {
+	head, err := json.Marshal(struct {
+		Alg string `json:"alg"`
+		Kid string `json:"kid"`
+		Typ string `json:"typ"`
+	}{algorithm, k.ID, typ})
+	if err != nil {
+		return "", fmt.Errorf("header of a token: %w", err)
+	}
+	body, err := json.Marshal(c)
+	if err != nil {
+		return "", fmt.Errorf("claims of a token: %w", err)
+	}
+	b := make([]byte, 0, strict.EncodedLen(len(head)+len(body)+ed25519.SignatureSize)+8)
+	b = strict.AppendEncode(b, head)
+	b = append(b, '.')
+	b = strict.AppendEncode(b, body)
+	sig := ed25519.Sign(k.private, b)
+	b = append(b, '.')
+	return string(strict.AppendEncode(b, sig)), nil
+}
+
+// read checks everything about a token that can be checked with the keys and the clock: not whether its user may come in.
+// Nothing that the token claims is looked at before its signature holds.
+func (s *Service) read(p *picture, token, typ string, life time.Duration, now hazard.Instant) (*Caller, error) {
+	if len(token) > maxToken {
+		return nil, refusal("too long")
+	}
+	head, rest, _ := strings.Cut(token, ".")
+	body, signature, ok := strings.Cut(rest, ".")
+	if !ok {
+		return nil, refusal("not of three parts")
+	}
+	// A dot too many is left in the last part, where it is no base64.
+	h, ok := decodeHeader(head)
+	if !ok {
+		return nil, refusal("malformed header")
+	}
+	if h.Alg != algorithm || h.Typ != typ || h.refused() {
+		return nil, refusal("algorithm, type or header parameters not accepted")
+	}
+	k := p.keys[h.Kid]
+	if k == nil || now >= k.NotAfter {
+		return nil, refusal("unknown key")
+	}
+	sig, ok := decode(signature)
+	if !ok || !validSignature(k.public, token[:len(head)+1+len(body)], sig) {
+		return nil, refusal("wrong signature")
+	}
+	payload, ok := decode(body)
+	if !ok {
+		return nil, refusal("malformed claims")
+	}
+	var c claims
+	if err := json.Unmarshal(payload, &c); err != nil {
+		return nil, refusal("malformed claims")
+	}
+	return s.believe(&c, h.Kid, life, now)
+}
+
+// believe checks the claims of a token whose signature holds.
+func (s *Service) believe(c *claims, kid string, life time.Duration, now hazard.Instant) (*Caller, error) {
+	second := int64(now) / 1000
+	switch {
+	case c.Iss != s.cfg.Issuer:
+		return nil, refusal("other issuer")
+	case !names(c.Aud, s.cfg.Audience):
+		return nil, refusal("other audience")
+	case c.Sub == "" || !c.Role.Known() || c.Orgs == nil || c.IAT <= 0 || c.NBF <= 0 || c.Exp <= 0:
+		return nil, refusal("a claim is missing or unknown")
+	case c.NBF > second || c.IAT > second+int64(clockSkew/time.Second):
+		return nil, refusal("not valid yet")
+	case c.Exp-c.IAT > int64(life/time.Second):
+		return nil, refusal("longer than any life that is issued")
+	case c.Exp <= second:
+		return nil, refusal("expired")
+	}
+	jti, ok := parseID(c.JTI)
+	if !ok {
+		return nil, refusal("jti is no UUID")
+	}
+	sid := jti // a login's first refresh token is what names the login
+	if c.SID != "" {
+		if sid, ok = parseID(c.SID); !ok {
+			return nil, refusal("sid is no UUID")
+		}
+	}
+	return &Caller{Name: c.Sub, JTI: jti, Expires: hazard.Instant(c.Exp * 1000),
+		sid: sid, kid: kid, issued: hazard.Instant(c.IAT * 1000), notBefore: hazard.Instant(c.NBF * 1000)}, nil
+}
+
+func decodeHeader(text string) (header, bool) {
+	var h header
+	b, ok := decode(text)
+	return h, ok && json.Unmarshal(b, &h) == nil
+}
+
+// decode is strict base64url. The standard library skips line ends, which would be another spelling.
+func decode(text string) ([]byte, bool) {
+	if strings.ContainsAny(text, "\r\n") {
+		return nil, false
+	}
+	b, err := strict.DecodeString(text)
+	return b, err == nil
+}
+
+func validSignature(public ed25519.PublicKey, signed string, sig []byte) bool {
+	return len(sig) == ed25519.SignatureSize && ed25519.Verify(public, []byte(signed), sig)
+}
+
+// names tells whether aud, a string or an array of strings (RFC 7519, section 4.1.3), names the audience.
+func names(aud jsontext.Value, audience string) bool {
+	switch aud.Kind() {
+	case '"':
+		var one string
+		return json.Unmarshal(aud, &one) == nil && one == audience
+	case '[':
+		var many []string
+		return json.Unmarshal(aud, &many) == nil && slices.Contains(many, audience)
+	}
+	return false
+}
+
+// parseID reads a UUID in its one canonical spelling.
+func parseID(s string) (uuid.UUID, bool) {
+	id, err := uuid.Parse(s)
+	return id, err == nil && id != uuid.Nil && id.String() == s
+}

@@ -1,0 +1,460 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/auth/authtest"
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+const noon hazard.Instant = 1_795_262_400_000
+
+func open(t testing.TB, dir string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func flood(name string) *hazard.Hazard {
+	return &hazard.Hazard{UUID: uuid.New(), Name: name, Type: hazard.Flood, Severity: hazard.Watch, Category: hazard.Event, Status: hazard.Active,
+		AutoExpire: true, Start: noon, End: noon + 1000, Created: noon, LastUpdate: noon, Updated: noon, OrgID: -1, Longitude: 1.5, Latitude: -2}
+}
+
+// save writes one new hazard.
+func save(t testing.TB, s *store.Store, h *hazard.Hazard) {
+	t.Helper()
+	last, err := s.Write(t.Context(), noon, store.Origin{User: "ada", Addr: "192.0.2.1"}, func(tx *store.Tx) error { return tx.SaveHazard(h, nil) })
+	if err != nil || last != h.Version {
+		t.Fatalf("write: change %d, state %d, %v", last, h.Version, err)
+	}
+}
+
+func since(t testing.TB, s *store.Store, n int64) []hazard.Change {
+	t.Helper()
+	changes, err := s.Since(t.Context(), n, 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changes
+}
+
+func TestWriteNumbersChangesAndKeepsEveryState(t *testing.T) {
+	s := open(t, t.TempDir())
+	h := flood("first")
+	save(t, s, h)
+	second := *h
+	second.Name, second.Severity = "second", hazard.Warning
+	third := second
+	third.Status, third.Reason = hazard.Expired, hazard.EndCancelled
+	p := &hazard.Product{UUID: uuid.New(), HazardID: h.ID, Title: "map", Type: hazard.URLProduct, Data: "https://example.org/", OrgIDs: []int64{7}}
+	_, err := s.Write(t.Context(), noon+5, store.Origin{Source: "nws"}, func(tx *store.Tx) error {
+		return errors.Join(tx.SaveHazard(&second, h), tx.SaveProduct(p), tx.SaveHazard(&third, &second))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := since(t, s, 0)
+	want := []hazard.Change{
+		{Number: 1, At: noon, Kind: hazard.HazardCreated, HazardID: 1, Actor: "ada", Hazard: h},
+		{Number: 2, At: noon + 5, Kind: hazard.HazardUpdated, HazardID: 1, Source: "nws", Hazard: &second},
+		{Number: 3, At: noon + 5, Kind: hazard.ProductCreated, HazardID: 1, Source: "nws", Product: p},
+		{Number: 4, At: noon + 5, Kind: hazard.HazardExpired, HazardID: 1, Source: "nws", Hazard: &third},
+	}
+	// As values: the states' own Equal leaves out when and by whom.
+	hazards := cmp.Comparer(func(a, b *hazard.Hazard) bool { return a == b || a != nil && b != nil && cmp.Equal(*a, *b) })
+	products := cmp.Comparer(func(a, b *hazard.Product) bool { return a == b || a != nil && b != nil && cmp.Equal(*a, *b) })
+	if diff := cmp.Diff(want, changes, hazards, products); diff != "" {
+		t.Errorf("the log (-want +got):\n%s", diff)
+	}
+	got, err := s.HazardByUUID(t.Context(), h.UUID)
+	if err != nil || got.Name != "second" || got.Version != 4 {
+		t.Errorf("present state: %+v, %v", got, err)
+	}
+	if _, err := s.Product(t.Context(), p.ID, []int64{3}); !errors.Is(err, hazard.ErrNotFound) {
+		t.Errorf("a restricted product to a stranger: %v", err)
+	}
+	if _, err := s.ProductByUUID(t.Context(), p.UUID, []int64{7}); err != nil {
+		t.Errorf("a restricted product to a member: %v", err)
+	}
+	for n, want := range map[int64]int{2: 0, 3: 1, 4: 1} {
+		if got, err := s.ProductTotalAt(t.Context(), h.ID, n, []int64{7}); err != nil || got != want {
+			t.Errorf("products at change %d: %d, %v; want %d", n, got, err, want)
+		}
+	}
+}
+
+func TestWriteThatFailsChangesNothingAndTakesNoNumber(t *testing.T) {
+	s := open(t, t.TempDir())
+	boom := errors.New("boom")
+	_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+		if err := tx.SaveHazard(flood("lost"), nil); err != nil {
+			return err
+		}
+		return boom
+	})
+	if !errors.Is(err, boom) {
+		t.Fatalf("error %v, want ours", err)
+	}
+	h := flood("kept")
+	save(t, s, h)
+	if h.ID != 1 || h.Version != 1 || len(since(t, s, 0)) != 1 {
+		t.Errorf("hazard %d of change %d after a write that failed", h.ID, h.Version)
+	}
+}
+
+func TestWriteGoesOnWhenTheClientHangsUp(t *testing.T) {
+	s := open(t, t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	h := flood("kept")
+	_, err := s.Write(ctx, noon, store.Origin{}, func(tx *store.Tx) error {
+		cancel()
+		return tx.SaveHazard(h, nil)
+	})
+	if err != nil || len(since(t, s, 0)) != 1 {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Two open stores on one file are what two processes are.
+func TestManyWritersOfTwoProcessesLeaveNoHoleAndATailSeesAllInOrder(t *testing.T) {
+	dir := t.TempDir()
+	stores := []*store.Store{open(t, dir), open(t, dir)}
+	const writers, each = 4, 25
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				_, err := stores[w%2].Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+					return errors.Join(tx.SaveHazard(flood(fmt.Sprint(w, " ", i)), nil), tx.SaveHazard(flood("and another"), nil))
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	tail := open(t, dir)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	next := int64(1)
+	for next <= 2*writers*each {
+		if err := tail.Wait(ctx, next-1); err != nil {
+			t.Fatalf("waiting for change %d: %v", next, err)
+		}
+		for _, c := range since(t, tail, next-1) {
+			if c.Number != next {
+				t.Fatalf("change %d follows %d", c.Number, next-1)
+			}
+			next++
+		}
+	}
+	wg.Wait()
+	if n, err := tail.Last(t.Context()); err != nil || n != 2*writers*each {
+		t.Errorf("last change %d, %v", n, err)
+	}
+}
+
+func TestSnapshotIsOneConsistentPicture(t *testing.T) {
+	s := open(t, t.TempDir())
+	over := flood("over")
+	over.Status = hazard.Expired
+	save(t, s, over)
+	h := flood("active")
+	save(t, s, h)
+	gone := &hazard.Product{UUID: uuid.New(), HazardID: h.ID, Title: "gone", Type: hazard.TextProduct, Data: "x", Deleted: true}
+	p := &hazard.Product{UUID: uuid.New(), HazardID: h.ID, Title: "text", Type: hazard.TextProduct, Data: "x"}
+	if _, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error { return errors.Join(tx.SaveProduct(gone), tx.SaveProduct(p)) }); err != nil {
+		t.Fatal(err)
+	}
+	snap, err := s.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if snap.Number != 4 || len(snap.Hazards) != 1 || snap.Hazards[0].Name != "active" || len(snap.Products) != 1 || snap.Products[0].Title != "text" {
+		t.Errorf("got %+v", snap)
+	}
+}
+
+func TestDueAndNextEnd(t *testing.T) {
+	s := open(t, t.TempDir())
+	if _, any, err := s.NextEnd(t.Context()); any || err != nil {
+		t.Fatalf("an empty store: %v, %v", any, err)
+	}
+	late, never := flood("late"), flood("never by itself")
+	late.End, never.AutoExpire = noon+9000, false
+	for _, h := range []*hazard.Hazard{late, flood("soon"), never} {
+		save(t, s, h)
+	}
+	if end, any, err := s.NextEnd(t.Context()); end != noon+1000 || !any || err != nil {
+		t.Errorf("next end %s, %v, %v", end, any, err)
+	}
+	_, err := s.Write(t.Context(), noon+1000, store.Origin{}, func(tx *store.Tx) error {
+		due, err := tx.Due()
+		if len(due) != 1 || due[0].Name != "soon" {
+			t.Errorf("due at its end: %v", due)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReopeningKeepsEverythingAndTheEpoch(t *testing.T) {
+	dir := t.TempDir()
+	first, err := store.Open(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	save(t, first, flood("kept"))
+	epoch := first.Epoch()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, dir)
+	if again.Epoch() != epoch || epoch == "" || len(since(t, again, 0)) != 1 {
+		t.Errorf("epoch %q, was %q; %d changes", again.Epoch(), epoch, len(since(t, again, 0)))
+	}
+	if other := open(t, t.TempDir()); other.Epoch() == epoch {
+		t.Error("two histories have one epoch")
+	}
+}
+
+func TestOpenRefusesANewerSchemaAndSaysWhy(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	d, err := sql.Open("sqlite", filepath.Join(dir, "hazardd.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := d.Exec(`INSERT INTO schema_version (version) VALUES (999)`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(t.Context(), dir, ""); err == nil || !strings.Contains(err.Error(), "schema 999") {
+		t.Errorf("error %v, want one that names the schema", err)
+	}
+	_ = s
+}
+
+func TestOpenSaysWhatIsWrongWithADatabaseSetting(t *testing.T) {
+	for setting, want := range map[string]string{
+		"postgres://u:secret@h/db":  "not supported",
+		"sqlite:?synchronous=extra": "none of full, normal, off",
+		"sqlite:?%zz":               "parameters",
+	} {
+		_, err := store.Open(t.Context(), t.TempDir(), setting)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error %v, want one with %q and no password", setting, err, want)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(t.TempDir(), "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDataIsForTheOwnerAlone(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	open(t, dir)
+	for _, name := range []string{"", "files"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%q: %v, %v", name, info.Mode(), err)
+		}
+	}
+}
+
+func TestFileComesBackAsItWasAndDamageIsTold(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	content := []byte("what the file holds\x00\xff")
+	digest, size, err := s.SaveFile(t.Context(), bytes.NewReader(content), 100)
+	sum := sha256.Sum256(content)
+	if err != nil || size != int64(len(content)) || digest != hex.EncodeToString(sum[:]) {
+		t.Fatalf("digest %s, size %d, %v", digest, size, err)
+	}
+	if again, _, err := s.SaveFile(t.Context(), bytes.NewReader(content), 100); err != nil || again != digest {
+		t.Errorf("the same again: %s, %v", again, err)
+	}
+	f, err := s.OpenFile(t.Context(), digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("read %q, %v", got, err)
+	}
+	path := filepath.Join(dir, "files", digest[:2], digest)
+	if err := os.WriteFile(path, []byte("what the file hxlds\x00\xff"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.OpenFile(t.Context(), digest); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a damaged file: %v", err)
+	}
+	for _, bad := range []string{"", "../../hazardd.db", strings.Repeat("0", 64), "../" + strings.Repeat("0", 61)} {
+		if _, err := s.OpenFile(t.Context(), bad); err == nil {
+			t.Errorf("%q was opened", bad)
+		}
+	}
+}
+
+func TestFileOverTheLimitOrCutLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	if _, _, err := s.SaveFile(t.Context(), strings.NewReader("12345"), 4); err == nil {
+		t.Error("5 bytes were taken with a limit of 4")
+	} else if _, ok := errors.AsType[*hazard.InvalidError](err); !ok {
+		t.Errorf("over the limit: %v", err)
+	}
+	if digest, _, err := s.SaveFile(t.Context(), strings.NewReader("1234"), 4); err != nil || digest == "" {
+		t.Errorf("exactly the limit: %v", err)
+	}
+	cut := io.MultiReader(strings.NewReader("abc"), errorReader{io.ErrUnexpectedEOF})
+	if _, _, err := s.SaveFile(t.Context(), cut, 100); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a cut upload: %v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "files", "incoming-*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+type errorReader struct{ err error }
+
+func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
+
+func TestStartSweepsWhatInterruptedUploadsLeft(t *testing.T) {
+	dir := t.TempDir()
+	files := filepath.Join(dir, "files")
+	if err := os.MkdirAll(files, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, age := range map[string]time.Duration{"incoming-old": 2 * time.Hour, "incoming-new": 0} {
+		path := filepath.Join(files, name)
+		if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-age))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open(t, dir)
+	if _, err := os.Stat(filepath.Join(files, "incoming-old")); err == nil {
+		t.Error("what was left hours ago is still there")
+	}
+	if _, err := os.Stat(filepath.Join(files, "incoming-new")); err != nil {
+		t.Error("what another process may be writing was removed")
+	}
+}
+
+func TestLeaseIsOneHoldersUntilItEnds(t *testing.T) {
+	s := open(t, t.TempDir())
+	take := func(holder string, now hazard.Instant, want bool) {
+		t.Helper()
+		if got, err := s.TakeLease(t.Context(), "poll", holder, now, now+100); err != nil || got != want {
+			t.Errorf("%s at %d: %v, %v; want %v", holder, now-noon, got, err, want)
+		}
+	}
+	take("a", noon, true)
+	take("b", noon+50, false)
+	take("a", noon+60, true) // until 160
+	take("b", noon+159, false)
+	take("b", noon+160, true)
+	if err := s.DropLease(t.Context(), "poll", "a"); err != nil {
+		t.Fatal(err)
+	}
+	take("a", noon+170, false) // b's, which a cannot drop
+	if err := s.DropLease(t.Context(), "poll", "b"); err != nil {
+		t.Fatal(err)
+	}
+	take("a", noon+171, true)
+}
+
+func TestHeldReportIsDecidedOnce(t *testing.T) {
+	s := open(t, t.TempDir())
+	r := hazard.Report{Source: "nws", Key: "k", Part: "p", Version: 1, Name: "A warning", Type: hazard.Flood, Severity: hazard.Watch}
+	hold := func(wantNew bool, wantDecision string) {
+		t.Helper()
+		_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+			isNew, decision, err := tx.Hold(&r, "words and codes disagree")
+			if isNew != wantNew || decision != wantDecision {
+				t.Errorf("new %v, decision %q; want %v, %q", isNew, decision, wantNew, wantDecision)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold(true, "")
+	hold(false, "")
+	held, err := s.HeldReports(t.Context(), "nws", 10)
+	if err != nil || len(held) != 1 || held[0].Report.Name != r.Name || held[0].Reason != "words and codes disagree" {
+		t.Fatalf("held: %+v, %v", held, err)
+	}
+	decide := func() error {
+		_, err := s.Write(t.Context(), noon, store.Origin{User: "ada"}, func(tx *store.Tx) error {
+			_, err := tx.Decide(held[0].ID, store.Released)
+			return err
+		})
+		return err
+	}
+	if err := decide(); err != nil {
+		t.Fatal(err)
+	}
+	if err := decide(); !errors.Is(err, hazard.ErrConflict) {
+		t.Errorf("decided twice: %v", err)
+	}
+	hold(false, store.Released)
+	if n, err := s.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
+		t.Errorf("%d still held, %v", n, err)
+	}
+}
+
+func TestSourceErrorsAreKeptOncePerKindAndBounded(t *testing.T) {
+	s := open(t, t.TempDir())
+	add := func(now hazard.Instant, errs ...store.SourceError) {
+		t.Helper()
+		if _, err := s.Write(t.Context(), now, store.Origin{}, func(tx *store.Tx) error { return tx.AddSourceErrors("usgs", errs) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 150 {
+		add(noon+hazard.Instant(i), store.SourceError{Record: fmt.Sprint("a", i), Reason: "bad"}, store.SourceError{Record: fmt.Sprint("b", i), Reason: "bad"})
+	}
+	add(noon+1000, store.SourceError{Record: "a149", Reason: "bad", Raw: []byte("second")})
+	errs, err := s.SourceErrors(t.Context(), "usgs", 1000)
+	if err != nil || len(errs) != 200 {
+		t.Fatalf("%d kept, %v; want the newest 200", len(errs), err)
+	}
+	if e := errs[0]; e.Record != "a149" || e.Times != 2 || e.First != noon+149 || e.Last != noon+1000 {
+		t.Errorf("the latest: %+v", e)
+	}
+}
+
+func TestStoreMeetsWhatAuthNeeds(t *testing.T) {
+	authtest.TestStore(t, func(t *testing.T) auth.Store { return open(t, t.TempDir()).Auth() })
+}
