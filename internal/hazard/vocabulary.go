@@ -55,7 +55,7 @@ type TypeInfo struct {
 const day = 24 * time.Hour
 
 // types is in the order of the base interface, section 2.3. Lives: sources' rules, else judgement
-// (docs/lives.md gives the reason of each).
+// (docs/sources.md gives the reasons).
 var types = []TypeInfo{
 	{Accident, "Accident", "accident.png", day},
 	{ActiveShooter, "Active Shooter", "active_shooter.png", day},

@@ -33,7 +33,18 @@ type Server struct {
 // organizations RedCross and FireBrigade; the reader red-reader is a member of RedCross.
 func Serve(t testing.TB, alter ...func(*service.Config)) *Server {
 	t.Helper()
-	cfg := service.Config{DataDir: t.TempDir(), Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return serve(t, t.TempDir(), (*Server).people, alter...)
+}
+
+// ServeEmpty runs a service on the folder data, which it makes if need be, until the test ends. Its only user is the admin of a first start.
+func ServeEmpty(t testing.TB, data string, alter ...func(*service.Config)) *Server {
+	t.Helper()
+	return serve(t, data, func(*Server) {}, alter...)
+}
+
+func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*service.Config)) *Server {
+	t.Helper()
+	cfg := service.Config{DataDir: data, Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler)}
 	for _, f := range alter {
 		f(&cfg)
 	}
@@ -42,7 +53,7 @@ func Serve(t testing.TB, alter ...func(*service.Config)) *Server {
 		t.Fatalf("open the service: %v", err)
 	}
 	srv := &Server{Service: s, t: t}
-	srv.people()
+	prepare(srv)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// commandLine is everything that can be said on the command line.
+type commandLine struct {
+	globals
+	Serve   serveCmd   `cmd:"" help:"Run the service."`
+	User    userCmd    `cmd:"" help:"Manage who may log in."`
+	Org     orgCmd     `cmd:"" help:"Manage organizations."`
+	Import  importCmd  `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
+	Source  sourceCmd  `cmd:"" help:"Look after the sources."`
+	Token   tokenCmd   `cmd:"" help:"Print an access token for a user."`
+	Version versionCmd `cmd:"" help:"Print the version of this program."`
+}
+
+// globals are the flags of all commands.
+type globals struct {
+	Data     string `default:"./data" placeholder:"DIR" help:"Folder of the database and the product files."`
+	Database string `placeholder:"URL" help:"Database in place of the file in the data folder: sqlite:PATH."`
+	Config   string `placeholder:"FILE" help:"Configuration file, YAML; if not given, ./hazardd.yaml or else /etc/hazardd/hazardd.yaml, if there is one."`
+	JSON     bool   `name:"json" help:"Print results as JSON, and errors as {\"error\": …}."`
+}
+
+// parse reads args, the environment and the configuration file into cli.
+func parse(cli *commandLine, args []string) (*kong.Context, error) {
+	forgetEmptyVariables()
+	file := &configFile{}
+	parser, err := kong.New(cli,
+		kong.Name("hazardd"),
+		kong.Description("A hazard data service."),
+		kong.PostBuild(nameVariables),
+		kong.WithBeforeResolve(file.load),
+		kong.Help(help),
+		kong.ValueFormatter(describe),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		return nil, err // a fault in our own grammar: any test finds it
+	}
+	parsed, err := parser.Parse(args)
+	if err == nil {
+		return parsed, nil
+	}
+	bad, ok := errors.AsType[*kong.ParseError](err)
+	if !ok {
+		return nil, err
+	}
+	command := "hazardd"
+	if node := bad.Context.Selected(); node != nil {
+		command = node.FullPath()
+	}
+	return nil, fmt.Errorf("%w; see %s --help", file.blame(err), command)
+}
+
+const variablePrefix = "HAZARDD_"
+
+// nameVariables gives each flag its environment variable: HAZARDD_ and the flag's name for the flags of all commands and of serve,
+// which are the settings of an installation, also where other commands need them; HAZARDD_, the command and the flag's name
+// for the others.
+func nameVariables(k *kong.Kong) error {
+	settings := map[string]bool{}
+	for _, node := range append(k.Model.Children, k.Model.Node) {
+		if node == k.Model.Node || node.Name == "serve" {
+			for _, f := range node.Flags {
+				settings[f.Name] = true
+			}
+		}
+	}
+	return kong.Visit(k.Model.Node, func(v kong.Visitable, next kong.Next) error {
+		node, ok := v.(*kong.Node)
+		if !ok {
+			return next(nil)
+		}
+		for _, f := range node.Flags {
+			if f.Name == "help" {
+				continue
+			}
+			name := f.Name
+			if !settings[name] {
+				name = node.Path() + " " + name
+			}
+			f.Tag.Envs = []string{variablePrefix + strings.ToUpper(strings.NewReplacer("-", "_", " ", "_").Replace(name))}
+		}
+		return next(nil)
+	})
+}
+
+// forgetEmptyVariables makes an empty variable the same as none: what starts programs often cannot leave one out.
+func forgetEmptyVariables() {
+	for _, entry := range os.Environ() {
+		if name, value, _ := strings.Cut(entry, "="); value == "" && strings.HasPrefix(name, variablePrefix) {
+			_ = os.Unsetenv(name) // fails only for names that cannot be
+		}
+	}
+}
+
+// wantsJSON tells whether --json was asked for, as far as can be told when the arguments cannot be read.
+func wantsJSON(args []string) bool {
+	on, _ := strconv.ParseBool(os.Getenv(variablePrefix + "JSON"))
+	return on || slices.Contains(args, "--json")
+}

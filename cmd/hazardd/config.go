@@ -1,0 +1,224 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v4"
+)
+
+// configPlaces are where the configuration file is looked for if none is named.
+var configPlaces = []string{"hazardd.yaml", "/etc/hazardd/hazardd.yaml"}
+
+// maxConfig bounds the configuration file, in bytes: all settings together have some hundred.
+const maxConfig = 1 << 20
+
+// configFile is the configuration file: flags by their key. It resolves what neither the command line nor the environment sets.
+type configFile struct {
+	loaded bool
+	path   string
+	values map[string]configValue
+	// last is the key that was resolved last: the one at fault if reading it then fails.
+	last string
+}
+
+type configValue struct {
+	text string
+	line int
+}
+
+// load finds the file and reads it, once it is known which file is wanted. It is called for every part of a command line.
+func (c *configFile) load(ctx *kong.Context) error {
+	if c.loaded {
+		return nil
+	}
+	c.loaded = true
+	text, err := c.read(ctx)
+	if err != nil || c.path == "" {
+		return err
+	}
+	if c.values, err = parseConfig(text); err != nil {
+		return fmt.Errorf("%s: %w", c.path, err)
+	}
+	keys := map[string]bool{}
+	err = kong.Visit(ctx.Model.Node, func(v kong.Visitable, next kong.Next) error {
+		if node, ok := v.(*kong.Node); ok {
+			for _, f := range node.Flags {
+				keys[configKey(f)] = true
+			}
+		}
+		return next(nil)
+	})
+	if err != nil {
+		return err
+	}
+	delete(keys, "")
+	delete(keys, "config") // a file that names another would leave open which of them counts
+	for key, v := range c.values {
+		if !keys[key] {
+			return fmt.Errorf("%s:%d: %q is no setting%s; hazardd --help lists them", c.path, v.line, key, suggest(key, keys))
+		}
+	}
+	ctx.AddResolver(kong.ResolverFunc(c.resolve))
+	return nil
+}
+
+// read is the text of the file that is wanted; path stays empty if there is none.
+func (c *configFile) read(ctx *kong.Context) ([]byte, error) {
+	places := configPlaces
+	for _, f := range ctx.Model.Flags {
+		if f.Name != "config" {
+			continue
+		}
+		if named, _ := ctx.FlagValue(f).(string); named != "" {
+			places = []string{named}
+		}
+	}
+	for _, place := range places {
+		info, err := os.Stat(place)
+		if err != nil && len(places) > 1 && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("configuration file: %w", err)
+		}
+		if info.Size() > maxConfig {
+			return nil, fmt.Errorf("configuration file: %s has %d bytes, more than the %d that one may have", place, info.Size(), maxConfig)
+		}
+		c.path = place
+		text, err := os.ReadFile(place)
+		if err != nil {
+			return nil, fmt.Errorf("configuration file: %w", err)
+		}
+		return text, nil
+	}
+	return nil, nil
+}
+
+// resolve is the value of a flag; nil leaves it as it is.
+func (c *configFile) resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
+	v, ok := c.values[configKey(f)]
+	if !ok {
+		return nil, nil
+	}
+	for _, env := range f.Tag.Envs {
+		if _, set := os.LookupEnv(env); set {
+			return nil, nil
+		}
+	}
+	c.last = configKey(f)
+	return v.text, nil
+}
+
+// blame adds the place in the file to the error of a flag whose value came from there.
+func (c *configFile) blame(err error) error {
+	if v, ok := c.values[c.last]; ok {
+		return fmt.Errorf("%s:%d: %w", c.path, v.line, err)
+	}
+	return err
+}
+
+// configKey is the name of a flag in the file; empty if it has none.
+func configKey(f *kong.Flag) string {
+	if len(f.Tag.Envs) == 0 {
+		return ""
+	}
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(f.Tag.Envs[0], variablePrefix)), "_", "-")
+}
+
+// parseConfig reads a YAML mapping of settings to scalars, or to lists of scalars. Lists come back as flags would have them.
+func parseConfig(text []byte) (map[string]configValue, error) {
+	if onlyComments(string(text)) { // to the library that is no document, to people it is a file that sets nothing
+		return nil, nil
+	}
+	var doc yaml.Node
+	if err := yaml.Load(text, &doc); err != nil {
+		return nil, err
+	}
+	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("expected lines of the form \"setting: value\"")
+	}
+	values := map[string]configValue{}
+	members := doc.Content[0].Content
+	for i := 0; i+1 < len(members); i += 2 {
+		key, value := members[i], members[i+1]
+		if first, again := values[key.Value]; again {
+			return nil, fmt.Errorf("line %d: %s is set in line %d already", key.Line, key.Value, first.line)
+		}
+		text, err := configText(value)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %s: %w", key.Line, key.Value, err)
+		}
+		values[key.Value] = configValue{text, key.Line}
+	}
+	return values, nil
+}
+
+func configText(n *yaml.Node) (string, error) {
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return configText(n.Alias)
+	case n.Kind == yaml.ScalarNode && n.Tag != "!!null":
+		return n.Value, nil
+	case n.Kind == yaml.SequenceNode:
+		var items []string
+		for _, item := range n.Content {
+			if item.Kind != yaml.ScalarNode {
+				return "", errors.New("expected a list of plain values")
+			}
+			items = append(items, item.Value)
+		}
+		return kong.JoinEscaped(items, ','), nil
+	}
+	return "", errors.New("expected a value or a list of values")
+}
+
+func onlyComments(text string) bool {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return false
+		}
+	}
+	return true
+}
+
+// suggest names the known key that was probably meant.
+func suggest(key string, known map[string]bool) string {
+	bare := func(s string) string { return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)) }
+	best, least := "", 3 // more letters apart is another word
+	for _, k := range slices.Sorted(maps.Keys(known)) {
+		if d := distance(bare(key), bare(k)); d < least {
+			best, least = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %s?", best)
+}
+
+// distance is how many letters must be put in, left out or replaced to make b of a (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/term"
+
+	"hazardd/internal/hazard"
+)
+
+// console is where a command reads and prints.
+type console struct {
+	in       *os.File
+	out, err io.Writer
+	json     bool
+	// Whether each of the three is a terminal, with somebody before it.
+	inTerminal, outTerminal, errTerminal bool
+	colour                               bool
+	now                                  func() time.Time
+}
+
+func newConsole(in, out, err *os.File) *console {
+	c := &console{in: in, out: out, err: err, now: time.Now}
+	c.inTerminal, c.outTerminal, c.errTerminal = term.IsTerminal(int(in.Fd())), term.IsTerminal(int(out.Fd())), term.IsTerminal(int(err.Fd()))
+	c.colour = c.outTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return c
+}
+
+// print writes a result: as JSON if that was asked for, else as text does.
+func (c *console) print(result any, text func(io.Writer) error) error {
+	if !c.json {
+		return text(c.out)
+	}
+	return printJSON(c.out, result)
+}
+
+// printJSON writes one line.
+func printJSON(w io.Writer, v any) error {
+	body, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", body)
+	return err
+}
+
+// fail tells what went wrong, on one line.
+func (c *console) fail(err error) {
+	text := oneLine(err.Error())
+	if c.json {
+		_ = printJSON(c.err, map[string]string{"error": text}) // there is nobody left to tell
+		return
+	}
+	fmt.Fprintf(c.err, "hazardd: %s\n", text)
+}
+
+// note says something beside the result, to people only.
+func (c *console) note(format string, args ...any) {
+	if !c.json {
+		fmt.Fprintf(c.err, format+"\n", args...)
+	}
+}
+
+// logger is for what goes wrong in a command without being its result.
+func (c *console) logger() *slog.Logger {
+	opts := &slog.HandlerOptions{Level: slog.LevelError}
+	if c.json {
+		return slog.New(slog.NewJSONHandler(c.err, opts))
+	}
+	return slog.New(slog.NewTextHandler(c.err, opts))
+}
+
+// instant is the present moment.
+func (c *console) instant() hazard.Instant { return hazard.At(c.now()) }
+
+// oneLine makes text of unknown origin fit for one line of a terminal.
+func oneLine(text string) string {
+	return hazard.CleanLine(strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
+}
+
+// cut is text on one line of at most n characters.
+func cut(text string, n int) string {
+	runes := []rune(oneLine(text))
+	if len(runes) <= n {
+		return string(runes)
+	}
+	return string(runes[:n-1]) + "…"
+}
+
+// clock is a moment as people here read it; empty if it never was.
+func clock(t time.Time) string {
+	if t.IsZero() || t.UnixMilli() == 0 {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+// age is how long ago t was, or in how long it will be.
+func age(t, now time.Time) string {
+	d := now.Sub(t)
+	if d < 0 {
+		return "in " + span(-d)
+	}
+	return span(d) + " ago"
+}
+
+// ago is a moment with its age; empty if it never was.
+func ago(t, now time.Time) string {
+	if text := clock(t); text != "" {
+		return text + " (" + age(t, now) + ")"
+	}
+	return ""
+}
+
+// span is a length of time in its largest fitting unit.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d d", int(d.Hours()/24))
+}
+
+// moment is an instant as JSON has it: RFC 3339, null if it never was.
+func moment(i hazard.Instant) *time.Time {
+	if i == 0 {
+		return nil
+	}
+	return new(i.Time())
+}
+
+// interrupted tells whether the user has ended the command.
+func interrupted(ctx context.Context) bool { return ctx.Err() != nil }

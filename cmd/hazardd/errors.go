@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"syscall"
+
+	"hazardd/internal/hazard"
+)
+
+// explain adds to an error what to do about it, where that does not follow from its own words.
+func explain(ctx context.Context, err error, g *globals) error {
+	if errors.Is(err, context.Canceled) && interrupted(ctx) {
+		return errors.New("interrupted")
+	}
+	if advice := advise(err, g); advice != "" {
+		return fmt.Errorf("%w: %s", err, advice)
+	}
+	return err
+}
+
+func advise(err error, g *globals) string {
+	_, network := errors.AsType[*net.OpError](err)
+	path, file := errors.AsType[*fs.PathError](err)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "stop the program that listens there, or choose another address with --listen"
+	case network && errors.Is(err, fs.ErrPermission):
+		return "ports below 1024 need a privilege; choose another one with --listen"
+	case network:
+		return "choose an address of this machine with --listen"
+	case errors.Is(err, hazard.ErrFull), errors.Is(err, syscall.ENOSPC):
+		return fmt.Sprintf("make room on the disk of %s, then try again", g.place())
+	case file && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)):
+		return fmt.Sprintf("let the user that runs hazardd read and write %s, or choose another folder with --data", path.Path)
+	case file && (errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrExist)):
+		return "choose another folder with --data"
+	case errors.Is(err, hazard.ErrUnavailable):
+		return fmt.Sprintf("see that %s can be read and written, is undamaged, and that no other program keeps it locked; then try again", g.place())
+	}
+	return ""
+}
+
+// place is where the store is, for people.
+func (g *globals) place() string {
+	if g.Database != "" {
+		return "the database"
+	}
+	return "the data folder " + g.Data
+}

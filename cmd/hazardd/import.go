@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/poll"
+	"hazardd/internal/service"
+	"hazardd/internal/source"
+	"hazardd/internal/store"
+)
+
+// maxPayload bounds one payload after decompression, in bytes: it is parsed in memory. It is four times what any built-in source may
+// send when polled.
+const maxPayload = 256 << 20
+
+// maxNamed is how many rejected records of a file are named: more only repeat what is wrong.
+const maxNamed = 20
+
+type importCmd struct {
+	Source string    `required:"" placeholder:"NAME" help:"Source that published the files."`
+	AsOf   time.Time `placeholder:"TIME" help:"Take the files in as if received at that time (RFC 3339); if not given, now."`
+	Files  []string  `arg:"" name:"file" help:"Files to take in, in this order; gzip is decompressed, - is standard input."`
+}
+
+// Validate refuses a time that cannot be: changes would be recorded ahead of all that follow.
+func (i *importCmd) Validate() error {
+	if i.AsOf.After(time.Now()) {
+		return fmt.Errorf("--as-of: %s lies in the future", i.AsOf.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Run takes the files in. What cannot be used of one does not keep the others out.
+func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
+	src, err := service.FindSource(i.Source)
+	if err != nil {
+		return err
+	}
+	var files []*imported
+	err = g.withStore(ctx, func(s *store.Store) error {
+		in := service.NewIntake(s)
+		bar := newProgress(c, i.Files)
+		defer bar.end()
+		for _, name := range i.Files {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			bar.begin(name)
+			f, err := i.take(ctx, c, in, &src, name)
+			files = append(files, f)
+			if err != nil {
+				return err
+			}
+			bar.done(name)
+		}
+		return nil
+	})
+	return errors.Join(err, i.report(c, files))
+}
+
+// imported is what became of one file.
+type imported struct {
+	File string `json:"file"`
+	poll.Counts
+	Rejects []reject `json:"rejects,omitzero"`
+	Error   string   `json:"error,omitzero"`
+}
+
+type reject struct {
+	Record string `json:"record"`
+	Reason string `json:"reason"`
+}
+
+// take takes one file in. Its error is the store's: what is wrong with the file is part of the result.
+func (i *importCmd) take(ctx context.Context, c *console, in *intake.Intake, src *poll.Source, name string) (*imported, error) {
+	f := &imported{File: name}
+	payload, err := readPayload(c, name)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		f.Error = err.Error()
+		return f, nil
+	}
+	now := hazard.At(i.AsOf)
+	if i.AsOf.IsZero() {
+		now = c.instant()
+	}
+	batch, parseErr := parsePayload(src, payload, now)
+	if err := cmp.Or(parseErr, err); err != nil {
+		f.Error = err.Error()
+	}
+	if bad, ok := errors.AsType[*source.PayloadError](parseErr); parseErr != nil && (!ok || !bad.Cut) {
+		return f, nil
+	}
+	res, err := in.Apply(ctx, src.Name, batch, now, intake.Options{History: true})
+	f.Counts = counts(&res)
+	for _, r := range res.Rejects {
+		f.Rejects = append(f.Rejects, reject{r.Record, r.Reason})
+	}
+	if err != nil {
+		f.Error = err.Error()
+	}
+	return f, err
+}
+
+func counts(r *intake.Result) poll.Counts {
+	return poll.Counts{Read: int64(r.Read), New: int64(r.New), Updated: int64(r.Updated), Unchanged: int64(r.Unchanged),
+		Ignored: int64(r.Ignored), Held: int64(r.Held), Rejected: int64(r.Rejected)}
+}
+
+// parsePayload is the source's own parser, which a file must not be able to end the program with.
+func parsePayload(src *poll.Source, payload []byte, now hazard.Instant) (batch source.Batch, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("the parser of %s failed on this file, which is a fault in hazardd: %v", src.Name, fault)
+		}
+	}()
+	return src.Parse(payload, now)
+}
+
+// readPayload reads a file whole. When it ends early the error is io.ErrUnexpectedEOF, with what there is.
+func readPayload(c *console, name string) (_ []byte, err error) {
+	var r io.Reader = c.in
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		if info, err := file.Stat(); err == nil && info.IsDir() {
+			return nil, fmt.Errorf("%s is a folder; name the files in it", name)
+		}
+		r = file
+	}
+	// Standard input has no name that tells, and names deceive. No payload of any source begins like gzip.
+	buffered := bufio.NewReader(r)
+	r = buffered
+	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
+		if r, err = gzip.NewReader(buffered); err != nil {
+			return nil, fmt.Errorf("decompress %s: %w", name, err)
+		}
+	}
+	payload, err := io.ReadAll(io.LimitReader(r, maxPayload+1))
+	if len(payload) > maxPayload {
+		return nil, fmt.Errorf("%s is larger than %d MiB, the most that is taken at once; split it", name, maxPayload>>20)
+	}
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", name, err)
+	}
+	return payload, err
+}
+
+// report prints what became of the files. It is an error if anything could not be used.
+func (i *importCmd) report(c *console, files []*imported) error {
+	total := imported{File: "total"}
+	t := newTable("FILE", "READ", "NEW", "UPDATED", "UNCHANGED", "IGNORED", "HELD", "REJECTED")
+	row := func(f *imported) {
+		cells := []string{oneLine(f.File)}
+		for _, n := range []int64{f.Read, f.New, f.Updated, f.Unchanged, f.Ignored, f.Held, f.Rejected} {
+			cells = append(cells, strconv.FormatInt(n, 10))
+		}
+		t.add(cells...)
+	}
+	bad := 0
+	for _, f := range files {
+		row(f)
+		total.Read, total.New, total.Updated, total.Unchanged = total.Read+f.Read, total.New+f.New, total.Updated+f.Updated, total.Unchanged+f.Unchanged
+		total.Ignored, total.Held, total.Rejected = total.Ignored+f.Ignored, total.Held+f.Held, total.Rejected+f.Rejected
+		if f.Error != "" {
+			bad++
+			c.note("%s: %s", oneLine(f.File), oneLine(f.Error))
+		}
+		for _, r := range f.Rejects[:min(len(f.Rejects), maxNamed)] {
+			c.note("%s: %s: %s", oneLine(f.File), oneLine(r.Record), oneLine(r.Reason))
+		}
+		if more := len(f.Rejects) - maxNamed; more > 0 {
+			c.note("%s: and %d more", oneLine(f.File), more)
+		}
+	}
+	if len(files) > 1 {
+		row(&total)
+	}
+	result := struct {
+		Source string      `json:"source"`
+		Files  []*imported `json:"files"`
+		Total  poll.Counts `json:"total"`
+	}{i.Source, files, total.Counts}
+	if err := c.print(result, func(w io.Writer) error { return t.write(w, false) }); err != nil {
+		return err
+	}
+	if total.Held > 0 {
+		c.note("%d reports are held until somebody has looked at them: hazardd source errors %s", total.Held, i.Source)
+	}
+	switch {
+	case bad > 0 && total.Rejected > 0:
+		return fmt.Errorf("%d of %d files could not be read whole, %d records were rejected", bad, len(files), total.Rejected)
+	case bad > 0:
+		return fmt.Errorf("%d of %d files could not be read whole", bad, len(files))
+	case total.Rejected > 0:
+		return fmt.Errorf("%d records were rejected", total.Rejected)
+	}
+	return nil
+}
+
+// progress shows how far an import is, by bytes of the files, to whoever is looking.
+type progress struct {
+	bar   *progressbar.ProgressBar // nil: nobody is
+	sizes map[string]int64
+}
+
+func newProgress(c *console, files []string) *progress {
+	p := &progress{sizes: map[string]int64{}}
+	if c.json || !c.errTerminal {
+		return p
+	}
+	total := int64(0)
+	for _, name := range files {
+		if info, err := os.Stat(name); err == nil {
+			p.sizes[name] = info.Size()
+			total += info.Size()
+		}
+	}
+	if total == 0 {
+		total = -1 // not known: the bar only moves
+	}
+	p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(c.err), progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetPredictTime(false), progressbar.OptionFullWidth())
+	return p
+}
+
+func (p *progress) begin(name string) {
+	if p.bar != nil {
+		p.bar.Describe(cut(name, 40))
+	}
+}
+
+func (p *progress) done(name string) {
+	if p.bar != nil {
+		_ = p.bar.Add64(p.sizes[name]) // a bar that cannot be drawn is no reason to stop
+	}
+}
+
+func (p *progress) end() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}

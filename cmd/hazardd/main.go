@@ -1,0 +1,48 @@
+// Hazardd is a hazard data service; this is its one program, server and tools.
+//
+// Each subcommand is one small file here: its flags, and what it does with them. Nothing is decided here that another package
+// could decide: the commands parse, ask, and print. What a command writes it writes beside a running server, through the same
+// store.
+//
+// Standard output is for results alone: text for people, JSON with --json. Errors are one line on standard error that says what to
+// do next, progress goes there too. The status is 0, 1 when something failed or a part of it, 2 when the command line, the
+// environment or the configuration file is wrong.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], newConsole(os.Stdin, os.Stdout, os.Stderr)))
+}
+
+// run runs the command that args name, and returns the status to exit with.
+func run(args []string, c *console) int {
+	cli := &commandLine{}
+	parsed, err := parse(cli, args)
+	c.json = cli.JSON || wantsJSON(args)
+	if err != nil {
+		c.fail(err)
+		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// From the first signal on signals have their usual effect again: the second one kills.
+	context.AfterFunc(ctx, stop)
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	if err := parsed.Run(c, &cli.globals); err != nil {
+		c.fail(explain(ctx, err, &cli.globals))
+		return exitFailed
+	}
+	return 0
+}
+
+// The statuses beside 0.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/service"
+)
+
+type serveCmd struct {
+	addressFlags
+	tokenFlags
+	sourcesFlag
+	pollFlags
+	AppID          int64     `name:"app-id" default:"1" placeholder:"N" help:"Number of this installation, in what its users write."`
+	MaxFile        byteSize  `default:"32MiB" placeholder:"BYTES" help:"Largest file that is taken as a product."`
+	AllowedOrigins []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may read answers; * for all."`
+	TrustedProxies []network `placeholder:"RANGE" help:"Addresses whose X-Forwarded-For is believed."`
+	Grace          life      `default:"10s" placeholder:"TIME" help:"Time for what is running when the service is told to end."`
+	logFlags
+}
+
+// Run serves until ctx ends.
+func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
+	cfg := service.Config{
+		DataDir: g.Data, Database: g.Database, Sources: s.Sources, AppID: s.AppID, MaxFile: int64(s.MaxFile),
+		Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
+	}
+	s.addressFlags.set(&cfg)
+	s.tokenFlags.set(&cfg)
+	s.pollFlags.set(&cfg)
+	for _, o := range s.AllowedOrigins {
+		cfg.AllowedOrigins = append(cfg.AllowedOrigins, string(o))
+	}
+	for _, n := range s.TrustedProxies {
+		cfg.TrustedProxies = append(cfg.TrustedProxies, netip.Prefix(n))
+	}
+	running, err := service.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if err := s.greet(c, running); err != nil {
+		return errors.Join(err, running.Close())
+	}
+	err = running.Run(ctx)
+	if errors.Is(err, context.DeadlineExceeded) && interrupted(ctx) {
+		return fmt.Errorf("some requests did not finish within %v and were cut; --grace gives them more time", cfg.Grace)
+	}
+	return err
+}
+
+// greet prints the first password, if there is one, and that the service is ready. The password goes to standard output and
+// nowhere else.
+func (s *serveCmd) greet(c *console, running *service.Service) error {
+	if p := running.FirstPassword; p != "" {
+		u := firstUser(running.Auth)
+		err := c.print(userWithPassword(u, p), func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, `
+    ┌─ first start: this is shown only once ─────────────
+    │
+    │   user      %s
+    │   password  %s
+    │
+    │   It is good until %s. Before that, run
+    │   hazardd user passwd %s
+    └────────────────────────────────────────────────────
+
+`, u.Name, string(p), ago(u.PasswordEnds.Time(), c.now()), u.Name)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	ready := struct {
+		Ready string `json:"ready"`
+	}{running.URL()}
+	return c.print(ready, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "hazardd ready at %s\n", ready.Ready)
+		return err
+	})
+}
+
+// firstUser is the one that the service has just made.
+func firstUser(a *auth.Service) auth.User {
+	for _, u := range a.Users() {
+		return u
+	}
+	return auth.User{}
+}

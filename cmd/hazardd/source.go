@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"time"
+
+	"hazardd/internal/poll"
+	"hazardd/internal/service"
+	"hazardd/internal/store"
+)
+
+type sourceCmd struct {
+	List    sourceListCmd    `cmd:"" help:"Show the state of every source."`
+	Poll    sourcePollCmd    `cmd:"" help:"Have a source read now, and show what became of it."`
+	Errors  sourceErrorsCmd  `cmd:"" help:"Show what could not be used of a source, and what is held."`
+	Release sourceReleaseCmd `cmd:"" help:"Take in a held report."`
+	Dismiss sourceDismissCmd `cmd:"" help:"Note that a held report is wrong."`
+}
+
+type sourceListCmd struct {
+	sourcesFlag
+}
+
+// maxShownError is how much of an error fits into a table, in characters; JSON has all of it.
+const maxShownError = 80
+
+// Run shows the sources.
+func (l *sourceListCmd) Run(ctx context.Context, c *console, g *globals) error {
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		states, err := service.SourceStatuses(ctx, s, l.Sources, c.instant())
+		if err != nil {
+			return err
+		}
+		t := newTable("NAME", "STATE", "LAST SUCCESS", "AGE", "LAG", "NEXT POLL", "NEW", "UPDATED", "HELD", "REJECTED", "ERROR")
+		t.colours[1] = map[string]string{poll.OK: green, poll.Failing: yellow, poll.Stale: red, poll.Starting: dim, poll.Disabled: dim}
+		for _, st := range states {
+			t.add(sourceRow(&st, c.now())...)
+		}
+		return c.print(states, func(w io.Writer) error { return t.write(w, c.colour) })
+	})
+}
+
+func sourceRow(st *poll.Status, now time.Time) []string {
+	row := []string{st.Name, st.State, "", "", "", ""}
+	if st.LastSuccess != nil {
+		row[2], row[3] = clock(*st.LastSuccess), age(*st.LastSuccess, now)
+	}
+	if st.Lag != nil {
+		row[4] = (time.Duration(*st.Lag) * time.Second).String()
+	}
+	if st.NextPoll != nil {
+		row[5] = age(*st.NextPoll, now)
+	}
+	for _, n := range []int64{st.Total.New, st.Total.Updated, st.Total.Held, st.Total.Rejected} {
+		row = append(row, strconv.FormatInt(n, 10))
+	}
+	text := ""
+	if st.Error != nil {
+		text = cut(string(st.Error.Class)+": "+st.Error.Text, maxShownError)
+	}
+	return append(row, text)
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/service"
+	"hazardd/internal/store"
+)
+
+type sourceErrorsCmd struct {
+	Name string `arg:"" help:"Source."`
+}
+
+// maxListed is how many errors and held reports are listed: the newest.
+const maxListed = 1000
+
+// Run shows the errors and the held reports.
+func (e *sourceErrorsCmd) Run(ctx context.Context, c *console, g *globals) error {
+	if _, err := service.FindSource(e.Name); err != nil {
+		return err
+	}
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		kept, err := s.SourceErrors(ctx, e.Name, maxListed)
+		if err != nil {
+			return err
+		}
+		held, err := s.HeldReports(ctx, e.Name, maxListed)
+		if err != nil {
+			return err
+		}
+		result := sourceTroubles{Errors: []sourceErrorJSON{}, Held: []heldJSON{}}
+		for _, k := range kept {
+			result.Errors = append(result.Errors, sourceErrorJSON{k.Record, k.Reason, k.First.Time(), k.Last.Time(), k.Times, strings.ToValidUTF8(string(k.Raw), "\uFFFD")})
+		}
+		for _, h := range held {
+			result.Held = append(result.Held, heldJSON{h.ID, h.Received.Time(), h.Report.Key, h.Report.Name, h.Reason})
+		}
+		return c.print(result, func(w io.Writer) error { return result.write(w, c) })
+	})
+}
+
+// sourceTroubles is what an editor may want to look at.
+type sourceTroubles struct {
+	Errors []sourceErrorJSON `json:"errors"`
+	Held   []heldJSON        `json:"held"`
+}
+
+type sourceErrorJSON struct {
+	Record string    `json:"record"` // empty: the whole payload
+	Reason string    `json:"reason"`
+	First  time.Time `json:"first"`
+	Last   time.Time `json:"last"`
+	Times  int64     `json:"times"`
+	Raw    string    `json:"raw"`
+}
+
+type heldJSON struct {
+	ID       int64     `json:"id"`
+	Received time.Time `json:"received"`
+	Event    string    `json:"event"`
+	Name     string    `json:"name"`
+	Reason   string    `json:"reason"`
+}
+
+func (s *sourceTroubles) write(w io.Writer, c *console) error {
+	const names = 50 // characters of a name or a record
+	errors := newTable("LAST", "TIMES", "RECORD", "REASON")
+	for _, e := range s.Errors {
+		errors.add(ago(e.Last, c.now()), strconv.FormatInt(e.Times, 10), cut(e.Record, names), oneLine(e.Reason))
+	}
+	held := newTable("ID", "RECEIVED", "EVENT", "NAME", "REASON")
+	for _, h := range s.Held {
+		held.add(strconv.FormatInt(h.ID, 10), ago(h.Received, c.now()), cut(h.Event, names), cut(h.Name, names), oneLine(h.Reason))
+	}
+	for _, part := range []struct {
+		title string
+		t     *table
+	}{{"not used", errors}, {"held until released or dismissed", held}} {
+		if len(part.t.rows) == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%s:\n", part.title); err != nil {
+			return err
+		}
+		if err := part.t.write(w, c.colour); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type sourceReleaseCmd struct {
+	Name string `arg:"" help:"Source."`
+	ID   int64  `arg:"" name:"id" help:"Number of the held report, from hazardd source errors."`
+}
+
+// Run takes the report in.
+func (r *sourceReleaseCmd) Run(ctx context.Context, c *console, g *globals) error {
+	return g.withHeld(ctx, r.Name, r.ID, func(s *store.Store) error {
+		res, err := service.NewIntake(s).Release(ctx, r.ID, store.Origin{}, c.instant())
+		if err != nil {
+			return err
+		}
+		n := counts(&res)
+		return c.print(n, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "released: %d new, %d updated, %d unchanged, %d held\n", n.New, n.Updated, n.Unchanged, n.Held)
+			return err
+		})
+	})
+}
+
+type sourceDismissCmd struct {
+	Name string `arg:"" help:"Source."`
+	ID   int64  `arg:"" name:"id" help:"Number of the held report, from hazardd source errors."`
+}
+
+// Run notes that the report is wrong.
+func (d *sourceDismissCmd) Run(ctx context.Context, c *console, g *globals) error {
+	return g.withHeld(ctx, d.Name, d.ID, func(s *store.Store) error {
+		if err := service.NewIntake(s).Dismiss(ctx, d.ID, store.Origin{}, c.instant()); err != nil {
+			return err
+		}
+		result := struct {
+			Dismissed int64 `json:"dismissed"`
+		}{d.ID}
+		return c.print(result, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, "dismissed")
+			return err
+		})
+	})
+}
+
+// withHeld opens the store if the source has an undecided report of that number: whoever mixes up two sources decides nothing.
+func (g *globals) withHeld(ctx context.Context, name string, id int64, use func(*store.Store) error) error {
+	if _, err := service.FindSource(name); err != nil {
+		return err
+	}
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		n, err := s.CountHeld(ctx, name)
+		if err != nil {
+			return err
+		}
+		held, err := s.HeldReports(ctx, name, int(n))
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(held, func(h *store.Held) bool { return h.ID == id }) {
+			return fmt.Errorf("%w: %s has no report %d that waits for a decision; hazardd source errors %s lists them", hazard.ErrNotFound, name, id, name)
+		}
+		return use(s)
+	})
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/service"
+	"hazardd/internal/store"
+)
+
+type userCmd struct {
+	Add     userAddCmd     `cmd:"" help:"Add a user, who can log in at once."`
+	List    userListCmd    `cmd:"" help:"List all users."`
+	Passwd  userPasswdCmd  `cmd:"" help:"Give a user another password, and make the tokens of the user worthless."`
+	Disable userDisableCmd `cmd:"" help:"Shut a user out, with all tokens; running servers follow within a second."`
+	Enable  userEnableCmd  `cmd:"" help:"Let a disabled user log in again."`
+	Role    userRoleCmd    `cmd:"" help:"Change what a user may do."`
+	Orgs    userOrgsCmd    `cmd:"" help:"Change the organizations of a user."`
+}
+
+type userAddCmd struct {
+	Name string  `arg:"" help:"Name to log in with: a to z, 0 to 9 and . _ @ -"`
+	Role string  `required:"" enum:"reader,editor,admin" placeholder:"reader|editor|admin" help:"What the user may do."`
+	Org  []int64 `placeholder:"ID" help:"Organizations of the user."`
+	passwordFlags
+}
+
+// Run adds the user.
+func (u *userAddCmd) Run(ctx context.Context, c *console, g *globals) error {
+	password, err := u.passwordFlags.read(ctx, c)
+	if err != nil {
+		return err
+	}
+	return g.withStore(ctx, func(s *store.Store) error {
+		a, err := loadAuth(ctx, c, s, service.Config{})
+		if err != nil {
+			return err
+		}
+		now := c.instant()
+		err = a.AddUser(ctx, commandLineActor, auth.NewUser{
+			Name: u.Name, Role: auth.Role(u.Role), Orgs: u.Org, Password: password.text, PasswordEnds: u.ends(now),
+		}, now)
+		if err != nil {
+			return err
+		}
+		return printUser(c, a, u.Name, password, "added, role "+u.Role)
+	})
+}
+
+type userListCmd struct{}
+
+// Run lists the users.
+func (*userListCmd) Run(ctx context.Context, c *console, g *globals) error {
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		a, err := loadAuth(ctx, c, s, service.Config{})
+		if err != nil {
+			return err
+		}
+		users := []userJSON{}
+		t := newTable("NAME", "ROLE", "ORGS", "STATE", "CREATED", "PASSWORD SET")
+		t.colours[3] = map[string]string{"active": green, "disabled": dim, "password ended": yellow}
+		acronyms := map[int64]string{}
+		for _, o := range a.Orgs() {
+			acronyms[o.ID] = o.Acronym
+		}
+		for _, u := range a.Users() {
+			users = append(users, newUserJSON(u))
+			var orgs []string
+			for _, id := range u.Orgs {
+				orgs = append(orgs, fmt.Sprintf("%d %s", id, acronyms[id]))
+			}
+			t.add(u.Name, string(u.Role), oneLine(strings.Join(orgs, ", ")), userState(u, c.instant()), clock(u.Created.Time()), ago(u.PasswordChanged.Time(), c.now()))
+		}
+		return c.print(users, func(w io.Writer) error { return t.write(w, c.colour) })
+	})
+}
+
+func userState(u auth.User, now hazard.Instant) string {
+	switch {
+	case u.Disabled:
+		return "disabled"
+	case u.PasswordEnds != 0 && now >= u.PasswordEnds:
+		return "password ended"
+	}
+	return "active"
+}
+
+// userJSON is a user as JSON.
+type userJSON struct {
+	Name            string     `json:"name"`
+	Role            auth.Role  `json:"role"`
+	Orgs            []int64    `json:"orgs"`
+	Disabled        bool       `json:"disabled"`
+	Created         *time.Time `json:"created"`
+	PasswordChanged *time.Time `json:"password_changed"`
+	PasswordEnds    *time.Time `json:"password_ends"`
+	// Password is there only when it was made here: nobody knows it yet.
+	Password string `json:"password,omitzero"`
+}
+
+func newUserJSON(u auth.User) userJSON {
+	return userJSON{Name: u.Name, Role: u.Role, Orgs: u.Orgs, Disabled: u.Disabled, Created: moment(u.Created),
+		PasswordChanged: moment(u.PasswordChanged), PasswordEnds: moment(u.PasswordEnds)}
+}
+
+func userWithPassword(u auth.User, p auth.Password) userJSON {
+	j := newUserJSON(u)
+	j.Password = string(p)
+	return j
+}
+
+// printUser tells what was done to the user of that name, and the password if it was made here.
+func printUser(c *console, a *auth.Service, name string, p password, done string) error {
+	var result userJSON
+	for _, u := range a.Users() {
+		if u.Name == name {
+			result = newUserJSON(u)
+		}
+	}
+	if p.random {
+		result.Password = string(p.text)
+	}
+	return c.print(result, func(w io.Writer) error {
+		if _, err := fmt.Fprintf(w, "user %s: %s\n", name, done); err != nil || !p.random {
+			return err
+		}
+		_, err := fmt.Fprintf(w, "password, shown only once: %s\n", string(p.text))
+		return err
+	})
+}

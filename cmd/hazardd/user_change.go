@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/service"
+	"hazardd/internal/store"
+)
+
+type userPasswdCmd struct {
+	Name string `arg:"" help:"User."`
+	passwordFlags
+}
+
+// Run sets the password.
+func (u *userPasswdCmd) Run(ctx context.Context, c *console, g *globals) error {
+	p, err := u.passwordFlags.read(ctx, c)
+	if err != nil {
+		return err
+	}
+	return changeUser(ctx, c, g, u.Name, p, "has another password; the tokens issued so far are worthless", func(a *auth.Service, now hazard.Instant) error {
+		return a.SetPassword(ctx, commandLineActor, u.Name, p.text, u.ends(now), now)
+	})
+}
+
+type userDisableCmd struct {
+	Name string `arg:"" help:"User."`
+}
+
+// Run shuts the user out.
+func (u *userDisableCmd) Run(ctx context.Context, c *console, g *globals) error {
+	return changeUser(ctx, c, g, u.Name, password{}, "disabled", func(a *auth.Service, now hazard.Instant) error {
+		return a.Disable(ctx, commandLineActor, u.Name, now)
+	})
+}
+
+type userEnableCmd struct {
+	Name string `arg:"" help:"User."`
+}
+
+// Run lets the user in again.
+func (u *userEnableCmd) Run(ctx context.Context, c *console, g *globals) error {
+	return changeUser(ctx, c, g, u.Name, password{}, "may log in", func(a *auth.Service, now hazard.Instant) error {
+		return a.Enable(ctx, commandLineActor, u.Name, now)
+	})
+}
+
+type userRoleCmd struct {
+	Name string `arg:"" help:"User."`
+	Role string `arg:"" enum:"reader,editor,admin" help:"reader, editor or admin."`
+}
+
+// Run sets the role.
+func (u *userRoleCmd) Run(ctx context.Context, c *console, g *globals) error {
+	return changeUser(ctx, c, g, u.Name, password{}, "role "+u.Role, func(a *auth.Service, now hazard.Instant) error {
+		return a.SetRole(ctx, commandLineActor, u.Name, auth.Role(u.Role), now)
+	})
+}
+
+type userOrgsCmd struct {
+	Name string  `arg:"" help:"User."`
+	Orgs []int64 `arg:"" optional:"" name:"id" help:"All organizations that the user is to have; none takes away all."`
+}
+
+// Run sets the organizations.
+func (u *userOrgsCmd) Run(ctx context.Context, c *console, g *globals) error {
+	return changeUser(ctx, c, g, u.Name, password{}, fmt.Sprintf("organizations %v", u.Orgs), func(a *auth.Service, now hazard.Instant) error {
+		return a.SetOrgs(ctx, commandLineActor, u.Name, u.Orgs, now)
+	})
+}
+
+// changeUser makes a change to a user, and tells it.
+func changeUser(ctx context.Context, c *console, g *globals, name string, p password, done string, change func(*auth.Service, hazard.Instant) error) error {
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		a, err := loadAuth(ctx, c, s, service.Config{})
+		if err != nil {
+			return err
+		}
+		if err := change(a, c.instant()); err != nil {
+			return knownUsers(err)
+		}
+		return printUser(c, a, name, p, done)
+	})
+}
+
+// knownUsers says how to find out who there is, to whoever named nobody.
+func knownUsers(err error) error {
+	if errors.Is(err, hazard.ErrNotFound) {
+		return fmt.Errorf("%w; hazardd user list shows who there is, and who is disabled", err)
+	}
+	return err
+}

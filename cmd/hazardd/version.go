@@ -1,0 +1,51 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+)
+
+// version is set when the program is built with make (-ldflags -X).
+var version string
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (*versionCmd) Run(c *console) error {
+	v := about()
+	return c.print(v, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "hazardd %s (%s, %s)\n", v.Version, cmp.Or(v.Commit, "commit unknown"), v.Go)
+		return err
+	})
+}
+
+type versionInfo struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitzero"`
+	Go      string `json:"go"`
+}
+
+// about is what is known of this program: what make set, else what the Go toolchain noted when it built the program.
+func about() versionInfo {
+	v := versionInfo{Version: version, Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	if noted := info.Main.Version; noted != "(devel)" {
+		v.Version = cmp.Or(v.Version, noted)
+	}
+	v.Version = cmp.Or(v.Version, "dev")
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			v.Commit = s.Value[:min(len(s.Value), 12)] + v.Commit
+		case s.Key == "vcs.modified" && s.Value == "true":
+			v.Commit += "+changes"
+		}
+	}
+	return v
+}

@@ -1,0 +1,205 @@
+package poll
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+// events are n active events, each of its own hazard.
+func events(n int) []store.ActiveEvent {
+	all := make([]store.ActiveEvent, n)
+	for i := range all {
+		all[i] = store.ActiveEvent{Event: fmt.Sprint(i), HazardID: int64(i + 1)}
+	}
+	return all
+}
+
+func TestWhatIsMissedIsOverByTheSourcesContractAndNotInMasses(t *testing.T) {
+	type read struct {
+		after  time.Duration
+		missed int // events 0 to missed-1 are missed
+		over   int
+	}
+	const apart = 30 * time.Second
+	for name, tt := range map[string]struct {
+		active int
+		atOnce bool
+		reads  []read
+	}{
+		"one, by contract":                         {100, true, []read{{0, 1, 1}}},
+		"one, without contract, twice":             {100, false, []read{{0, 1, 0}, {time.Minute, 1, 1}}},
+		"one, without contract, and back":          {100, false, []read{{0, 1, 0}, {time.Minute, 0, 0}, {time.Minute, 1, 0}, {time.Minute, 1, 1}}},
+		"a fifth":                                  {100, true, []read{{0, 20, 20}}},
+		"more than a fifth":                        {100, true, []read{{0, 21, 0}, {time.Minute, 21, 21}}},
+		"more than a fifth, and back":              {100, true, []read{{0, 90, 0}, {time.Minute, 0, 0}}},
+		"more than a fifth, some back":             {100, true, []read{{0, 90, 0}, {time.Minute, 30, 30}}},
+		"more than a fifth, then more":             {100, true, []read{{0, 30, 0}, {time.Minute, 60, 30}, {time.Minute, 60, 30}}},
+		"a second read at once says nothing new":   {100, true, []read{{0, 50, 0}, {time.Second, 50, 0}, {time.Minute, 50, 50}}},
+		"five of few":                              {5, true, []read{{0, 5, 5}}},
+		"six of few":                               {6, true, []read{{0, 6, 0}, {time.Minute, 6, 6}}},
+		"without contract, masses need two too":    {100, false, []read{{0, 100, 0}, {time.Minute, 100, 100}}},
+		"the clock is set back in between":         {100, false, []read{{0, 1, 0}, {-time.Hour, 1, 0}, {time.Minute, 1, 1}}},
+		"nothing is active":                        {0, true, []read{{0, 0, 0}}},
+		"a slow loss is a sequence of small steps": {100, true, []read{{0, 10, 10}, {time.Minute, 20, 10}, {time.Minute, 30, 10}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var a absentees
+			now := hazard.At(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+			ended := map[string]bool{}
+			for i, r := range tt.reads {
+				now = now.Add(r.after)
+				var active []store.ActiveEvent
+				for _, e := range events(tt.active) {
+					if !ended[e.Event] {
+						active = append(active, e)
+					}
+				}
+				named := func(e store.ActiveEvent) bool { return int(e.HazardID) > r.missed }
+				over, _ := a.judge(active, named, now, apart, tt.atOnce)
+				if len(over) != r.over {
+					t.Errorf("read %d: %d over, want %d", i+1, len(over), r.over)
+				}
+				for _, e := range over {
+					ended[e.Event] = true
+				}
+			}
+		})
+	}
+}
+
+func TestAHazardOfSeveralEventsIsOverWithTheLastOfThem(t *testing.T) {
+	active := []store.ActiveEvent{{Event: "a", HazardID: 1}, {Event: "b", HazardID: 1}, {Event: "c", HazardID: 2}, {Event: "d", HazardID: 2}}
+	var a absentees
+	over, _ := a.judge(active, func(e store.ActiveEvent) bool { return e.Event == "b" }, 0, time.Minute, true)
+	if len(over) != 1 || over[0].HazardID != 2 {
+		t.Errorf("over: %v, want hazard 2 once", over)
+	}
+}
+
+// TestAbsenceInAWholeList plays lists, one a minute.
+func TestAbsenceInAWholeList(t *testing.T) {
+	twenty := make([]string, 20)
+	for i := range twenty {
+		twenty[i] = fmt.Sprintf("e%02d", i)
+	}
+	whole := func(events ...string) string { return list(append([]string{"whole"}, events...)...) }
+	for name, tt := range map[string]struct {
+		atOnce bool
+		lists  []string
+		want   []string
+		state  string
+	}{
+		"missing by contract":                 {true, []string{whole("a", "b"), whole("a")}, []string{"a"}, OK},
+		"missing once":                        {false, []string{whole("a", "b"), whole("a")}, []string{"a", "b"}, OK},
+		"missing twice":                       {false, []string{whole("a", "b"), whole("a"), whole("a")}, []string{"a"}, OK},
+		"not a whole list":                    {true, []string{whole("a", "b"), list("a"), list("a")}, []string{"a", "b"}, OK},
+		"a record was unreadable":             {true, []string{whole("a", "b"), "whole\nevent a\nreject\nend\n"}, []string{"a", "b"}, OK},
+		"cut":                                 {true, []string{whole("a", "b"), "whole\nevent a\n", "whole\nevent a\n"}, []string{"a", "b"}, Failing},
+		"empty, few active":                   {true, []string{whole("a", "b"), whole()}, nil, OK},
+		"empty, many active":                  {true, []string{whole(twenty...), whole(), whole(), whole()}, twenty, Failing},
+		"half is missing once":                {true, []string{whole(twenty...), whole(twenty[:10]...)}, twenty, OK},
+		"half is missing and comes back":      {true, []string{whole(twenty...), whole(twenty[:10]...), whole(twenty...)}, twenty, OK},
+		"half is missing twice":               {true, []string{whole(twenty...), whole(twenty[:10]...), whole(twenty[:10]...)}, twenty[:10], OK},
+		"missing, and listed again":           {true, []string{whole("a", "b"), whole("a"), whole("a", "b")}, []string{"a", "b"}, OK},
+		"a failure in between does not count": {false, []string{whole("a", "b"), whole("a"), "", whole("a", "b")}, []string{"a", "b"}, OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b *bed) {
+				src := testSource("a")
+				src.EndsAtOnce = tt.atOnce
+				n := 0
+				b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
+					if n == len(tt.lists) {
+						w.WriteHeader(http.StatusInternalServerError)
+						return
+					}
+					w.Header().Set("ETag", fmt.Sprintf("%q", tt.lists[n]))
+					if r.Header.Get("If-None-Match") == fmt.Sprintf("%q", tt.lists[n]) {
+						w.WriteHeader(http.StatusNotModified)
+					} else {
+						_, _ = io.WriteString(w, tt.lists[n])
+					}
+					n++
+				})
+				stop := b.start(b.poller(src))
+				for n < len(tt.lists) {
+					time.Sleep(time.Second)
+				}
+				time.Sleep(2 * time.Second)
+				stop()
+				b.wantActive("a", tt.want...)
+				if s := b.status(src)[0]; s.State != tt.state {
+					t.Errorf("state %s, %+v", s.State, s.Error)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatIsMissingOnlyInOneOfTwoFeedsIsNotOver(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		src := testSource("a")
+		src.EndsAtOnce = true
+		src.Feeds = append(src.Feeds, src.Feeds[0])
+		src.Feeds[1].URL = "https://a.example/other"
+		first := list("whole", "x", "y")
+		broken := false
+		b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path == "/feed":
+				_, _ = io.WriteString(w, first)
+			case broken:
+				w.WriteHeader(http.StatusInternalServerError)
+			default:
+				_, _ = io.WriteString(w, list("whole", "z"))
+			}
+		})
+		stop := b.start(b.poller(src))
+		time.Sleep(3 * time.Minute)
+		b.wantActive("a", "x", "y", "z")
+		broken = true
+		time.Sleep(3 * time.Minute)
+		first = list("whole", "x")
+		time.Sleep(2 * time.Minute)
+		stop()
+		b.wantActive("a", "x", "z")
+	})
+}
+
+func TestWhatAnEditorDecidedIsNotAskedAgainAndAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		src := testSource("a")
+		src.EndsAtOnce = true
+		payload := list("whole", "x", "y")
+		b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, payload) })
+		p := b.poller(src)
+		refusing := &refusingIntake{Intake: p.intake}
+		p.intake = refusing
+		stop := b.start(p)
+		time.Sleep(2 * time.Minute)
+		payload = list("whole", "y")
+		time.Sleep(30 * time.Minute)
+		stop()
+		if refusing.withdrawn != 1 {
+			t.Errorf("asked to end it %d times, want 1", refusing.withdrawn)
+		}
+	})
+}
+
+// refusingIntake withdraws nothing, as for hazards whose status an editor has set.
+type refusingIntake struct {
+	Intake
+	withdrawn int
+}
+
+func (r *refusingIntake) Withdraw(context.Context, string, string, hazard.EndReason, hazard.Instant) (int64, error) {
+	r.withdrawn++
+	return 0, nil
+}

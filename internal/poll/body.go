@@ -1,0 +1,120 @@
+package poll
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxWindow bounds the window of a zstd frame, which the decoder allocates before it has seen a byte (RFC 8878 section 3.1.1.1.2
+// recommends to support 8 MB).
+const maxWindow = 8 << 20
+
+// readBody reads and decompresses an answer of at most max bytes, compressed or not. Its memory is bounded by max and a
+// constant, whatever the body claims. The error is a *Failure, unless the connection broke (wire.err): then the payload is what
+// came before.
+func readBody(body *wire, codings []string, max int64) ([]byte, error) {
+	limited := &limitReader{r: body, left: max, max: max}
+	coding := strings.ToLower(strings.TrimSpace(strings.Join(codings, ",")))
+	var plain io.Reader
+	switch coding {
+	case "", "identity":
+		plain = limited
+	case "gzip", "x-gzip":
+		// Several members are one body (RFC 1952 section 2.2). Checksums are verified; what follows the last member is an error.
+		z, err := gzip.NewReader(limited)
+		if err != nil {
+			return nil, decodeFailure(coding, err)
+		}
+		defer func() { _ = z.Close() }()
+		plain = z
+	case "zstd":
+		z, err := zstd.NewReader(limited, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, decodeFailure(coding, err)
+		}
+		defer z.Close()
+		plain = z
+	default:
+		return nil, failf(ClassUnreadable, "Content-Encoding %.40q, expected gzip", coding)
+	}
+	payload, err := readAll(&limitReader{r: plain, left: max, max: max})
+	if err == nil || body.err != nil {
+		return payload, err
+	}
+	return nil, decodeFailure(coding, err)
+}
+
+func decodeFailure(coding string, err error) *Failure {
+	if e, ok := errors.AsType[*tooLargeError](err); ok {
+		return failf(ClassTooLarge, "%v", e)
+	}
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		return failf(ClassTooLarge, "%s: %v", coding, err)
+	}
+	return failf(ClassUnreadable, "not whole as %s: %v", coding, err)
+}
+
+// tooLargeError: more than max bytes.
+type tooLargeError struct{ max int64 }
+
+func (e *tooLargeError) Error() string { return fmt.Sprintf("more than %d bytes", e.max) }
+
+// limitReader fails when there are more bytes than left.
+type limitReader struct {
+	r         io.Reader
+	left, max int64
+}
+
+func (l *limitReader) Read(p []byte) (int, error) {
+	if l.left < 0 {
+		return 0, &tooLargeError{l.max}
+	}
+	if int64(len(p)) > l.left+1 {
+		p = p[:l.left+1]
+	}
+	n, err := l.r.Read(p)
+	l.left -= int64(n)
+	if l.left < 0 {
+		return n + int(l.left), &tooLargeError{l.max}
+	}
+	return n, err
+}
+
+// Sizes of the pieces in which a payload is collected.
+const (
+	firstPiece = 64 << 10
+	mostPiece  = 4 << 20
+)
+
+// readAll reads r to its end, also what comes before an error. It collects pieces instead of growing one, so that it needs no
+// more than what came, and twice that only at the end.
+func readAll(r io.Reader) ([]byte, error) {
+	var pieces [][]byte
+	for size := firstPiece; ; size = min(2*size, mostPiece) {
+		piece := make([]byte, 0, size)
+		for len(piece) < size {
+			n, err := r.Read(piece[len(piece):size])
+			piece = piece[:len(piece)+n]
+			if err == io.EOF {
+				return join(append(pieces, piece)), nil
+			}
+			if err != nil {
+				return join(append(pieces, piece)), err
+			}
+		}
+		pieces = append(pieces, piece)
+	}
+}
+
+func join(pieces [][]byte) []byte {
+	if len(pieces) == 1 {
+		return pieces[0]
+	}
+	return bytes.Join(pieces, nil)
+}

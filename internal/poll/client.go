@@ -1,0 +1,258 @@
+package poll
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"hazardd/internal/hazard"
+)
+
+// Limits of one request. Sources answer within seconds; what takes longer is broken, and holds up nobody but itself.
+const (
+	connectTimeout = 10 * time.Second
+	tlsTimeout     = 10 * time.Second
+	headerTimeout  = 30 * time.Second
+	wholeTimeout   = 120 * time.Second
+	// Fewer bytes than slowBytes in slowWindow (1 kB/s) are a server that drips.
+	slowWindow = 30 * time.Second
+	slowBytes  = 30_000
+	// maxHeaderBytes: answers of sources have about 1 kB of header.
+	maxHeaderBytes = 64 << 10
+	maxRedirects   = 3
+	// maxRetryAfter: a source that asks for more is asked again after an hour: it may be a mistake, and alerts would be missed.
+	maxRetryAfter = time.Hour
+	// maxValidator bounds an ETag or Last-Modified that is kept. Usual ones have some 40 bytes.
+	maxValidator = 512
+	// saidBytes is how much is read of an answer that is no payload, to tell an admin what it says.
+	saidBytes = 512
+)
+
+// client asks sources.
+type client struct {
+	http  *http.Client
+	agent string
+}
+
+func newClient(cfg *Config) (*client, error) {
+	transport := cfg.Transport
+	if transport == nil {
+		own, err := newTransport(cfg)
+		if err != nil {
+			return nil, err
+		}
+		transport = own
+	}
+	agent := "hazardd/" + cmp.Or(cfg.Version, "dev")
+	if cfg.Contact != "" {
+		agent += " (+" + hazard.CleanLine(cfg.Contact) + ")"
+	}
+	return &client{http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}, agent: agent}, nil
+}
+
+// newTransport is a transport of our own: it shares nothing with other parts, takes no proxy from the environment, and connects to
+// public addresses only.
+func newTransport(cfg *Config) (*http.Transport, error) {
+	dialer := &net.Dialer{Timeout: connectTimeout}
+	t := &http.Transport{
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    tlsTimeout,
+		ResponseHeaderTimeout:  headerTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxIdleConnsPerHost:    1,
+		IdleConnTimeout:        90 * time.Second,
+		DisableCompression:     true, // readBody decompresses, within limits
+		ForceAttemptHTTP2:      true,
+	}
+	switch {
+	case cfg.ProxyURL != "":
+		// The proxy makes the connections, so it decides where they may go; it usually has a private address itself.
+		u, err := parseURL(cfg.ProxyURL)
+		if err != nil {
+			return nil, fmt.Errorf("proxy: %w", err)
+		}
+		t.Proxy = http.ProxyURL(u)
+	case !cfg.AllowPrivate:
+		dialer.Control = guard
+	}
+	return t, nil
+}
+
+// checkRedirect follows few redirects, on the same host, never from https to http.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	from := via[len(via)-1].URL
+	switch to := req.URL; {
+	case len(via) > maxRedirects:
+		return &redirectError{fmt.Sprintf("more than %d redirects", maxRedirects)}
+	case from.Scheme == "https" && to.Scheme != "https":
+		return &redirectError{"from https to " + strconv.Quote(to.Scheme)}
+	case !sameHost(from, to):
+		return &redirectError{"to another host, " + strconv.Quote(to.Host)}
+	}
+	return nil
+}
+
+// sameHost tells whether two addresses are on one host and port, where https may take the place of http.
+func sameHost(from, to *url.URL) bool {
+	return strings.EqualFold(from.Hostname(), to.Hostname()) && (from.Port() == to.Port() || from.Port() == "" && to.Port() == "443")
+}
+
+// question is one GET.
+type question struct {
+	url                string
+	etag, lastModified string
+	maxBytes           int64
+}
+
+// answer is a complete answer, or what came of one.
+type answer struct {
+	notModified        bool
+	payload            []byte
+	cut                *Failure // the connection broke: payload is what came before
+	etag, lastModified string
+}
+
+// get asks once. Its error is a *Failure, or errStopped when ctx ended.
+func (c *client) get(ctx context.Context, q question) (*answer, error) {
+	parent := ctx
+	ctx, stop := context.WithTimeoutCause(ctx, wholeTimeout, errWhole)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, q.url, nil)
+	if err != nil {
+		return nil, failf(ClassUnreachable, "not an address")
+	}
+	req.Header.Set("User-Agent", c.agent)
+	req.Header.Set("Accept-Encoding", "gzip")
+	if q.etag != "" {
+		req.Header.Set("If-None-Match", q.etag)
+	}
+	if q.lastModified != "" {
+		req.Header.Set("If-Modified-Since", q.lastModified)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if parent.Err() != nil {
+			return nil, errStopped
+		}
+		return nil, requestFailure(ctx, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body := &wire{r: resp.Body}
+	defer body.watch(cancel)()
+	a := &answer{etag: validator(resp.Header, "ETag"), lastModified: validator(resp.Header, "Last-Modified")}
+	switch {
+	case resp.StatusCode == http.StatusNotModified && (q.etag != "" || q.lastModified != ""):
+		a.notModified = true
+		return a, nil
+	case resp.StatusCode != http.StatusOK:
+		f := statusFailure(resp.StatusCode, said(body))
+		f.RetryAfter = retryAfter(resp.Header, time.Now())
+		return nil, f
+	case resp.ContentLength > q.maxBytes:
+		return nil, failf(ClassTooLarge, "%d bytes, at most %d are expected", resp.ContentLength, q.maxBytes)
+	}
+	payload, err := readBody(body, resp.Header.Values("Content-Encoding"), q.maxBytes)
+	switch {
+	case err == nil:
+		a.payload = payload
+		return a, nil
+	case parent.Err() != nil:
+		return nil, errStopped
+	case body.err == nil: // what came is at fault, not the connection
+		return nil, err
+	}
+	f := failf(ClassIncomplete, "the answer was cut after %d bytes: %v", body.n.Load(), body.err)
+	if context.Cause(ctx) != nil {
+		f = requestFailure(ctx, body.err)
+	}
+	a.payload, a.cut = payload, f
+	return a, nil
+}
+
+// validator is a header that may be sent back as it is.
+func validator(h http.Header, name string) string {
+	if v := h.Get(name); len(v) <= maxValidator {
+		return v
+	}
+	return ""
+}
+
+// said is the beginning of an answer that is no payload, on one line; empty if it is no plain text.
+func said(body io.Reader) string {
+	text, _ := io.ReadAll(io.LimitReader(body, saidBytes)) // what could be read is good enough
+	line := hazard.CleanLine(string(bytes.ToValidUTF8(text, nil)))
+	if strings.HasPrefix(line, "<") || strings.ContainsRune(line, 0) {
+		return ""
+	}
+	return line
+}
+
+// retryAfter is how long an answer asks to wait: seconds, or a date, which is taken relative to the server's own clock.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if seconds, err := strconv.ParseUint(v, 10, 32); err == nil {
+		return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+	}
+	at, err := http.ParseTime(v)
+	if err != nil {
+		return 0
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
+	return min(max(0, at.Sub(now)), maxRetryAfter)
+}
+
+// wire reads the bytes of an answer as they come over the connection.
+type wire struct {
+	r   io.Reader
+	n   atomic.Int64
+	err error // why the connection ended too early, if it did
+}
+
+func (w *wire) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	w.n.Add(int64(n))
+	if err != nil && err != io.EOF {
+		w.err = err
+	}
+	return n, err
+}
+
+// watch gives a request up when its answer drips, until the function that it returns is called.
+func (w *wire) watch(cancel context.CancelCauseFunc) (stop func()) {
+	ended := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(slowWindow)
+		defer tick.Stop()
+		for before := int64(0); ; {
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+			}
+			now := w.n.Load()
+			if now-before < slowBytes {
+				cancel(errSlow)
+				return
+			}
+			before = now
+		}
+	}()
+	return func() { close(ended); <-done }
+}

@@ -1,0 +1,312 @@
+package poll
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/source"
+)
+
+// What may follow a poll. A poll that is due goes first; and a source that is polled rarely is asked as much each minute.
+const (
+	jobsPerPoll   = 20
+	placesPerPoll = 200
+	refillEvery   = time.Minute
+	jobPause      = time.Second
+	placePause    = 100 * time.Millisecond
+	maxTries      = 5              // for one fuller report
+	badPlaceFor   = 24 * time.Hour // a place that cannot be had is not asked for again
+	missingAgain  = time.Hour      // an event that still is there though a feed does not name it
+	maxPlaceBytes = 16 << 20       // the greatest zones have about 2 MB
+)
+
+// followUps is what is still to be asked, beside the jobs of the state.
+type followUps struct {
+	jobBudget, placeBudget int
+	refilled               time.Time
+	notBefore              time.Time // the source is not well
+	ready                  time.Time // the last thing was asked long enough ago
+	failures               int
+	places                 []string        // codes of places to be fetched, the most urgent first
+	known                  map[string]bool // places that are kept
+	learnt                 bool            // places became known that have not been used yet
+	askedAt                map[string]hazard.Instant
+}
+
+func (u *followUps) refill(now time.Time) {
+	u.jobBudget, u.placeBudget, u.refilled = jobsPerPoll, placesPerPoll, now
+}
+
+// next is when the next thing may be asked.
+func (u *followUps) next(now time.Time) time.Time {
+	if u.notBefore.After(now) {
+		return u.notBefore
+	}
+	return u.refilled.Add(refillEvery)
+}
+
+func (u *followUps) askedLately(event string, now hazard.Instant) bool {
+	at, ok := u.askedAt[event]
+	return ok && at <= now && now < at.Add(missingAgain)
+}
+
+func (u *followUps) asked(event string, now hazard.Instant) {
+	if u.askedAt == nil {
+		u.askedAt = map[string]hazard.Instant{}
+	}
+	maps.DeleteFunc(u.askedAt, func(_ string, at hazard.Instant) bool { return now >= at.Add(missingAgain) })
+	u.askedAt[event] = now
+}
+
+// open tells whether the source fails so that it is asked no more than need be.
+func (w *worker) open(now hazard.Instant) bool {
+	return slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.kept.Failures > 1 || f.kept.NotBefore > now })
+}
+
+// followUp asks the next thing, if there is one that may be asked now, and returns how long to pause after it.
+func (w *worker) followUp(ctx context.Context) (pause time.Duration, more bool) {
+	u := &w.follow
+	now := time.Now()
+	if now.Sub(u.refilled) >= refillEvery {
+		u.refill(now)
+	}
+	if ctx.Err() != nil || !w.lease.valid() || now.Before(u.notBefore) || w.open(hazard.At(now)) {
+		return 0, false
+	}
+	if now.Before(u.ready) {
+		return u.ready.Sub(now), true
+	}
+	var err error
+	switch {
+	case len(w.st.Jobs) > 0 && u.jobBudget > 0:
+		u.jobBudget--
+		pause = jobPause
+		err = w.do(ctx, w.st.Jobs[0], hazard.At(now))
+		if len(w.st.Jobs) == 0 || u.jobBudget == 0 {
+			w.save(ctx)
+		}
+	case len(u.places) > 0 && u.placeBudget > 0:
+		u.placeBudget--
+		pause = placePause
+		err = w.fetchPlace(ctx, u.places[0], hazard.At(now))
+	default:
+		return 0, false
+	}
+	u.ready = time.Now().Add(pause)
+	if err == nil {
+		u.failures = 0
+		return pause, true
+	}
+	if errors.Is(err, errStopped) {
+		return 0, false
+	}
+	fail := asFailure(err)
+	u.failures++
+	u.notBefore = now.Add(max(delay(refillEvery, u.failures, w.p.random()), fail.RetryAfter))
+	w.log.Debug("the source does not answer what follows a poll", "class", fail.Class, "error", cut(fail.Text), "again", u.notBefore.UTC())
+	return 0, false
+}
+
+// unwell tells whether a failure says something about the source as a whole, not of the one thing that was asked for.
+func unwell(f *Failure) bool {
+	switch f.Class {
+	case ClassNotFound, ClassTooLarge, ClassUnreadable, ClassIncomplete, ClassInternal, ClassRedirected:
+		return false
+	case ClassRefused:
+		return f.Code == http.StatusUnauthorized || f.Code == http.StatusForbidden
+	}
+	return true
+}
+
+// do reads one fuller report. Its error tells that the source, or the store, is not well.
+func (w *worker) do(ctx context.Context, j job, now hazard.Instant) error {
+	err := w.protect(func() error { return w.readJob(ctx, j, now) })
+	if errors.Is(err, errStopped) {
+		return err
+	}
+	rest := slices.DeleteFunc(w.st.Jobs, func(o job) bool { return o.URL == j.URL && o.Event == j.Event })
+	w.st.Jobs = rest
+	if err == nil {
+		return nil
+	}
+	fail := asFailure(err)
+	if j.Tries++; j.Tries < maxTries || fail.Class == ClassStore {
+		w.st.Jobs = append(rest, j)
+	} else {
+		w.log.Warn("a fuller report is given up", "address", w.src.shown(j.URL), "class", fail.Class, "error", cut(fail.Text))
+		w.keepError(ctx, w.src.shown(j.URL), cut(fail.Text), fail.raw, now)
+	}
+	if unwell(fail) {
+		return fail
+	}
+	return nil
+}
+
+func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
+	a, err := w.p.client.get(ctx, question{url: j.URL, maxBytes: w.src.Feeds[0].MaxBytes})
+	if fail, ok := errors.AsType[*Failure](err); ok && j.Event != "" {
+		switch fail.Code {
+		case http.StatusNotFound, http.StatusConflict, http.StatusGone:
+			_, err := w.withdraw(ctx, j.Event, now)
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if a.cut != nil {
+		return a.cut
+	}
+	batch, err := w.parse(a.payload, now)
+	if err != nil {
+		return err
+	}
+	batch.Whole = false
+	if ctx.Err() != nil || !w.lease.valid() {
+		return errStopped
+	}
+	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, now, intake.Options{})
+	w.st.Total.add(&res)
+	return err
+}
+
+// lookForPlaces notes the places of a batch whose shapes are not known and can be had, those of the most severe reports first. It
+// tells whether there are any.
+func (w *worker) lookForPlaces(ctx context.Context, batch *source.Batch, now hazard.Instant) bool {
+	if w.src.PlaceURL == nil {
+		return false
+	}
+	u := &w.follow
+	if u.known == nil {
+		u.known = map[string]bool{}
+	}
+	maps.DeleteFunc(w.st.BadPlaces, func(_ string, until hazard.Instant) bool { return until <= now || until > now.Add(badPlaceFor) })
+	urgency := map[string]hazard.Severity{}
+	for i := range batch.Reports {
+		r := &batch.Reports[i]
+		if len(r.Areas) > 0 || r.Ended != "" {
+			continue
+		}
+		for _, code := range r.Places {
+			if s, ok := urgency[code]; (!ok || s < r.Severity) && w.wanted(ctx, code) {
+				urgency[code] = r.Severity
+			}
+		}
+	}
+	found := len(urgency) > 0
+	if w.kept() { // another feed waits for places too
+		for _, code := range u.places {
+			urgency[code] = max(urgency[code], 0)
+		}
+	}
+	u.places = slices.SortedFunc(maps.Keys(urgency), func(a, b string) int {
+		return cmp.Or(cmp.Compare(urgency[b], urgency[a]), cmp.Compare(a, b))
+	})
+	return found
+}
+
+// wanted tells whether the shape of a place is not known and can be had.
+func (w *worker) wanted(ctx context.Context, code string) bool {
+	u := &w.follow
+	if u.known[code] || w.st.BadPlaces[code] != 0 {
+		return false
+	}
+	if a := w.src.PlaceURL(code); a == "" || !w.src.follows(a) {
+		return false
+	}
+	_, err := w.p.store.Place(ctx, w.src.Name, code)
+	if err == nil {
+		u.known[code] = true
+	}
+	return errors.Is(err, hazard.ErrNotFound)
+}
+
+// fetchPlace fetches and keeps the shape of a place. Its error tells that the source, or the store, is not well.
+func (w *worker) fetchPlace(ctx context.Context, code string, now hazard.Instant) error {
+	err := w.protect(func() error { return w.readPlace(ctx, code, now) })
+	if errors.Is(err, errStopped) {
+		return err
+	}
+	if err != nil {
+		if fail := asFailure(err); unwell(fail) {
+			return fail
+		}
+		w.badPlace(code, now)
+		w.log.Debug("the shape of a place cannot be had", "place", code, "error", err)
+	}
+	w.follow.places = slices.DeleteFunc(w.follow.places, func(c string) bool { return c == code })
+	return nil
+}
+
+func (w *worker) readPlace(ctx context.Context, code string, now hazard.Instant) error {
+	a, err := w.p.client.get(ctx, question{url: w.src.PlaceURL(code), maxBytes: maxPlaceBytes})
+	if err != nil {
+		return err
+	}
+	if a.cut != nil {
+		return a.cut
+	}
+	got, geometry, name, err := w.src.ParsePlace(a.payload)
+	if err != nil {
+		return failf(ClassUnreadable, "%v", err)
+	}
+	if got != code {
+		return failf(ClassUnreadable, "the shape of %.40q, expected that of %.40q", got, code)
+	}
+	if !w.follow.learnt { // a process that finds the place known must find out that it was not used yet
+		w.follow.learnt, w.st.Unfinished = true, true
+		w.save(ctx)
+	}
+	if err := w.p.store.SavePlace(ctx, w.src.Name, code, name, string(geometry), now); err != nil {
+		return err
+	}
+	w.follow.known[code] = true
+	return nil
+}
+
+// badPlace notes that a place cannot be had for now.
+func (w *worker) badPlace(code string, now hazard.Instant) {
+	if w.st.BadPlaces == nil {
+		w.st.BadPlaces = map[string]hazard.Instant{}
+	}
+	if len(w.st.BadPlaces) < maxBadPlaces {
+		w.st.BadPlaces[code] = now.Add(badPlaceFor)
+	}
+}
+
+// settle uses the places that have become known: it takes in what was read last once more.
+func (w *worker) settle(ctx context.Context) {
+	if !w.follow.learnt || ctx.Err() != nil || !w.lease.valid() {
+		return
+	}
+	now := hazard.At(time.Now())
+	for _, f := range w.feeds {
+		if f.batch == nil {
+			continue
+		}
+		err := w.protect(func() error {
+			res, err := w.p.intake.Apply(ctx, w.src.Name, *f.batch, now, intake.Options{Again: true})
+			w.enqueue(res.Details)
+			w.st.Total.New += int64(res.New)
+			w.st.Total.Updated += int64(res.Updated)
+			return err
+		})
+		if err != nil {
+			w.log.Warn("cannot use the places that became known", "error", err)
+			return // with the next poll
+		}
+		if len(w.follow.places) == 0 {
+			f.batch = nil
+		}
+	}
+	w.follow.learnt = false
+	w.st.Unfinished = w.anew
+	w.save(ctx)
+}

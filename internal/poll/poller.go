@@ -1,0 +1,308 @@
+package poll
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+// The lease: a process that died is noticed when its lease runs out, and another has it within leaseFor + leaseTry, which is
+// less than 10 seconds. A holder that the store does not answer for a moment has two more tries.
+const (
+	leaseName  = "poll"
+	leaseFor   = 8 * time.Second
+	leaseRenew = 2500 * time.Millisecond
+	leaseTry   = time.Second
+)
+
+// lookEvery is how often the polling process looks for requests of others (Poll).
+const lookEvery = time.Second
+
+// Config says what a Poller works with.
+type Config struct {
+	Store   *store.Store
+	Intake  Intake
+	Sources []Source
+	Log     *slog.Logger // nil: slog.Default
+
+	Version string // of this program, for the User-Agent
+	Contact string // address or URL of the operator, for the User-Agent: several sources refuse without
+	// ProxyURL, if not empty, is an HTTP proxy through which all is asked. The environment is not looked at.
+	ProxyURL string
+	// AllowPrivate lets sources be on private, loopback and link-local addresses: for tests, and for mirrors inside.
+	AllowPrivate bool
+	// Transport, if not nil, takes the place of the network.
+	Transport http.RoundTripper
+}
+
+// Poller polls sources. It is safe for concurrent use.
+type Poller struct {
+	store   *store.Store
+	intake  Intake
+	sources []Source
+	log     *slog.Logger
+	client  *client
+	holder  string         // this process's name in the lease
+	random  func() float64 // in [0, 1)
+}
+
+// New makes a Poller. It starts nothing.
+func New(cfg Config) (*Poller, error) {
+	for i := range cfg.Sources {
+		if err := cfg.Sources[i].check(); err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(cfg.Sources[:i], func(s Source) bool { return s.Name == cfg.Sources[i].Name }) {
+			return nil, fmt.Errorf("source %s: there twice", cfg.Sources[i].Name)
+		}
+	}
+	c, err := newClient(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "?"
+	}
+	return &Poller{
+		store: cfg.Store, intake: cfg.Intake, sources: cfg.Sources, log: cmp.Or(cfg.Log, slog.Default()), client: c,
+		holder: fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()[:8]), random: rand.Float64,
+	}, nil
+}
+
+// Run polls until ctx ends, whenever no other process does. It returns when every goroutine that it started has ended and the
+// lease is given back; its error is always nil.
+func (p *Poller) Run(ctx context.Context) error {
+	if !slices.ContainsFunc(p.sources, func(s Source) bool { return !s.Disabled }) {
+		<-ctx.Done() // a process that polls nothing must not keep others from it
+		return nil
+	}
+	defer p.client.http.CloseIdleConnections()
+	failed := false
+	for ctx.Err() == nil {
+		_, err := p.hold(ctx, p.holder, p.lead)
+		if err != nil && !failed {
+			p.log.Warn("cannot poll: the store does not give the lease", "error", err)
+		}
+		failed = err != nil
+		sleep(ctx, leaseTry)
+	}
+	return nil
+}
+
+// Poll asks whichever process polls to read all feeds of a source now. It returns at once.
+func (p *Poller) Poll(ctx context.Context, name string) error {
+	_, err := p.request(ctx, name)
+	return err
+}
+
+// PollOnce has all feeds of a source read now, by the process that polls, or by this one if none does. It returns when that is
+// done, with the source's state; the error is a *Failure if the source could not be read.
+func (p *Poller) PollOnce(ctx context.Context, name string) (Status, error) {
+	src, err := p.source(name)
+	if err != nil {
+		return Status{}, err
+	}
+	id, err := p.request(ctx, name)
+	if err != nil {
+		return Status{}, err
+	}
+	for {
+		st, err := p.load(ctx, name)
+		if err != nil {
+			return Status{}, err
+		}
+		if st.Served == id {
+			return status(src, st, hazard.At(time.Now())), st.failure()
+		}
+		// The holder's name differs from that of Run: this process may be polling at this moment.
+		_, err = p.hold(ctx, p.holder+"/once/"+id, func(ctx context.Context, l *lease) {
+			newWorker(p, src, l).once(ctx, id)
+		})
+		if err != nil {
+			return Status{}, err
+		}
+		if sleep(ctx, lookEvery/4); ctx.Err() != nil {
+			return Status{}, context.Cause(ctx)
+		}
+	}
+}
+
+func (p *Poller) source(name string) (*Source, error) {
+	for i := range p.sources {
+		switch {
+		case p.sources[i].Name != name:
+		case p.sources[i].Disabled:
+			return nil, fmt.Errorf("%w: source %q is disabled", hazard.ErrConflict, name)
+		default:
+			return &p.sources[i], nil
+		}
+	}
+	return nil, fmt.Errorf("%w: source %q", hazard.ErrNotFound, name)
+}
+
+// requestKey is where a request for a source is kept, beside its state: the two have different writers.
+func requestKey(name string) string { return name + "#request" }
+
+type request struct {
+	ID string         `json:"id"`
+	At hazard.Instant `json:"at"`
+}
+
+func (p *Poller) request(ctx context.Context, name string) (id string, err error) {
+	if _, err := p.source(name); err != nil {
+		return "", err
+	}
+	r := request{ID: uuid.NewString(), At: hazard.At(time.Now())}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return "", err
+	}
+	return r.ID, p.store.SaveSourceState(ctx, requestKey(name), body)
+}
+
+func (p *Poller) load(ctx context.Context, name string) (*state, error) {
+	body, err := p.store.SourceState(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return decodeState(body)
+}
+
+// lease is the right to poll, as this process knows it.
+type lease struct{ until atomic.Pointer[time.Time] }
+
+// valid tells whether the lease still holds. A process that was stopped for a while may have lost it without noticing.
+func (l *lease) valid() bool { return time.Now().Before(*l.until.Load()) }
+
+// hold runs work while holder has the lease, and tells whether it had it. The context of work ends when the lease is lost.
+func (p *Poller) hold(ctx context.Context, holder string, work func(context.Context, *lease)) (ran bool, err error) {
+	l := &lease{}
+	if ok, err := p.renew(ctx, holder, l); !ok || err != nil {
+		return false, err
+	}
+	working, stop := context.WithCancel(ctx)
+	renewing, done := context.WithCancel(context.WithoutCancel(ctx)) // until all work has ended
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			if sleep(renewing, leaseRenew); renewing.Err() != nil {
+				return
+			}
+			ok, err := p.renew(renewing, holder, l)
+			if err == nil && !ok || err != nil && !l.valid() {
+				p.log.Warn("lost the lease to poll", "error", err)
+				stop()
+				return
+			}
+		}
+	})
+	work(working, l)
+	stop()
+	done()
+	wg.Wait()
+	return true, p.store.DropLease(context.WithoutCancel(ctx), leaseName, holder)
+}
+
+func (p *Poller) renew(ctx context.Context, holder string, l *lease) (bool, error) {
+	now := time.Now()
+	until := now.Add(leaseFor)
+	ok, err := p.store.TakeLease(ctx, leaseName, holder, hazard.At(now), hazard.At(until))
+	if ok && err == nil {
+		l.until.Store(&until)
+	}
+	return ok, err
+}
+
+// lead polls all sources, each in its own goroutine, until ctx ends.
+func (p *Poller) lead(ctx context.Context, l *lease) {
+	p.log.Info("polling", "sources", len(p.sources))
+	var wg sync.WaitGroup
+	var workers []*worker
+	for i := range p.sources {
+		src := &p.sources[i]
+		if src.Disabled {
+			p.disable(ctx, src.Name)
+			continue
+		}
+		w := newWorker(p, src, l)
+		workers = append(workers, w)
+		wg.Go(func() { w.run(ctx) })
+	}
+	wg.Go(func() { p.look(ctx, workers) })
+	wg.Wait()
+}
+
+// look passes requests on.
+func (p *Poller) look(ctx context.Context, workers []*worker) {
+	passed := map[string]string{} // source → id
+	for ctx.Err() == nil {
+		for _, w := range workers {
+			body, err := p.store.SourceState(ctx, requestKey(w.src.Name))
+			var r request
+			if err != nil || len(body) == 0 || json.Unmarshal(body, &r) != nil || r.ID == passed[w.src.Name] {
+				continue
+			}
+			select {
+			case w.ask <- r.ID:
+				passed[w.src.Name] = r.ID
+			default: // it has one already: the next look
+			}
+		}
+		sleep(ctx, lookEvery)
+	}
+}
+
+// disable notes that a source is not polled.
+func (p *Poller) disable(ctx context.Context, name string) {
+	st, err := p.load(ctx, name)
+	if err == nil && !st.Disabled {
+		st.Disabled = true
+		err = p.save(ctx, name, st)
+	}
+	if err != nil {
+		p.log.Warn("cannot note that a source is disabled", "source", name, "error", err)
+	}
+}
+
+func (p *Poller) save(ctx context.Context, name string, st *state) error {
+	body, err := st.encode()
+	if err != nil {
+		return err
+	}
+	return p.store.SaveSourceState(context.WithoutCancel(ctx), name, body) // also when we are being stopped
+}
+
+// sleep returns after d, or when ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// failure is why the last poll of a feed failed; nil if none did.
+func (st *state) failure() error {
+	for _, f := range st.Feeds {
+		if f.Error != nil {
+			return &Failure{Class: f.Error.Class, Text: f.Error.Text}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package poll
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+)
+
+// state is what is kept of a source from poll to poll and from process to process. Instants are Unix milliseconds; 0 is never.
+type state struct {
+	Disabled bool `json:"disabled,omitzero"`
+	// Served is the id of the last request (Poll) that was done.
+	Served string `json:"served,omitzero"`
+	// Unfinished: a payload is being taken in of which more is to be read, or places became known that have not been used yet.
+	// A process that finds it set takes over from one that died in the middle: it reads everything anew.
+	Unfinished bool                  `json:"unfinished,omitzero"`
+	Feeds      map[string]*feedState `json:"feeds"` // by address
+	Last       Counts                `json:"last"`
+	Total      Counts                `json:"total"`
+	// Jobs are the addresses still to be read, the first one next.
+	Jobs []job `json:"jobs,omitzero"`
+	// BadPlaces are places that could not be had, and until when they are not asked for again.
+	BadPlaces map[string]hazard.Instant `json:"bad_places,omitzero"`
+	// Places is how many shapes of places are still to be fetched.
+	Places int `json:"places,omitzero"`
+}
+
+// feedState is what is kept of one feed.
+type feedState struct {
+	ETag         string         `json:"etag,omitzero"`
+	LastModified string         `json:"last_modified,omitzero"`
+	Digest       string         `json:"digest,omitzero"` // SHA-256 of the last payload that was read, to see a change
+	Since        hazard.Instant `json:"since"`           // it is polled since then
+	LastPoll     hazard.Instant `json:"last_poll"`
+	LastSuccess  hazard.Instant `json:"last_success"`
+	LastChanged  hazard.Instant `json:"last_changed"`
+	LastFull     hazard.Instant `json:"last_full"` // last success that was more than "not modified"
+	NextPoll     hazard.Instant `json:"next_poll"`
+	NotBefore    hazard.Instant `json:"not_before,omitzero"` // the source's Retry-After
+	Failures     int            `json:"failures,omitzero"`   // consecutive ones
+	Error        *lastError     `json:"error,omitzero"`      // of the last poll
+}
+
+type lastError struct {
+	Class Class          `json:"class"`
+	Text  string         `json:"text"`
+	At    hazard.Instant `json:"at"`
+}
+
+// job is an address that is still to be read for a source.
+type job struct {
+	URL string `json:"url"`
+	// Event, if not empty, is an event that a feed does not name any more: it is over if there is nothing at the address.
+	Event string `json:"event,omitzero"`
+	Tries int    `json:"tries,omitzero"`
+}
+
+// Counts says what became of what was read.
+type Counts struct {
+	Read      int64 `json:"read"`
+	New       int64 `json:"new"`
+	Updated   int64 `json:"updated"`
+	Unchanged int64 `json:"unchanged"`
+	Ignored   int64 `json:"ignored"`
+	Held      int64 `json:"held"`
+	Rejected  int64 `json:"rejected"`
+	// Ended counts the hazards that were ended because the source deleted them or lists them no longer.
+	Ended int64 `json:"ended"`
+}
+
+func (c *Counts) add(r *intake.Result) {
+	c.Read += int64(r.Read)
+	c.New += int64(r.New)
+	c.Updated += int64(r.Updated)
+	c.Unchanged += int64(r.Unchanged)
+	c.Ignored += int64(r.Ignored)
+	c.Held += int64(r.Held)
+	c.Rejected += int64(r.Rejected)
+}
+
+// Limits of what is kept of a source, so that its state stays some 100 kB whatever it does.
+const (
+	maxJobs      = 1000
+	maxBadPlaces = 2000
+	maxText      = 500 // bytes of an error's text
+)
+
+func decodeState(body []byte) (*state, error) {
+	st := &state{Feeds: map[string]*feedState{}}
+	if len(body) == 0 {
+		return st, nil
+	}
+	if err := json.Unmarshal(body, st); err != nil {
+		return nil, fmt.Errorf("kept state: %w", err)
+	}
+	return st, nil
+}
+
+func (st *state) encode() ([]byte, error) { return json.Marshal(st, json.Deterministic(true)) }
+
+// feed is the state of the feed with that address.
+func (st *state) feed(address string) *feedState {
+	if st.Feeds == nil {
+		st.Feeds = map[string]*feedState{}
+	}
+	f := st.Feeds[address]
+	if f == nil {
+		f = &feedState{}
+		st.Feeds[address] = f
+	}
+	return f
+}
+
+// enqueue puts jobs before those that wait, newest first. Beyond maxJobs the oldest go; n is how many.
+func (st *state) enqueue(jobs []job) (dropped int) {
+	known := map[string]bool{}
+	var all []job
+	for _, j := range slices.Concat(jobs, st.Jobs) {
+		if !known[j.URL+" "+j.Event] {
+			known[j.URL+" "+j.Event] = true
+			all = append(all, j)
+		}
+	}
+	dropped = max(0, len(all)-maxJobs)
+	st.Jobs = all[:len(all)-dropped]
+	return dropped
+}

@@ -1,0 +1,203 @@
+package poll
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hazardd/internal/hazard"
+)
+
+// The states of a source, as readers see them.
+const (
+	OK       = "ok"       // read within its rhythm
+	Stale    = "stale"    // not read for more than two rhythms and a grace: what it says now is not known
+	Failing  = "failing"  // the last poll failed, what it said before is still fresh
+	Starting = "starting" // not read yet
+	Disabled = "disabled" // not polled
+)
+
+// grace is how much later than two rhythms a source may be before it is stale: a few minutes matter to nobody, and a restart takes
+// some of them.
+const grace = 3 * time.Minute
+
+// Status is the state of one source, as JSON of GET /sources.
+type Status struct {
+	Name  string       `json:"name"`
+	Title string       `json:"title"`
+	State string       `json:"state"`
+	Feeds []FeedStatus `json:"feeds"`
+	// Times are those of the feed that is worst off; without trouble, of the one that was read last. nil: never.
+	LastPoll    *time.Time `json:"last_poll"`
+	LastSuccess *time.Time `json:"last_success"`
+	LastChanged *time.Time `json:"last_changed"` // last answer that differed from the one before
+	NextPoll    *time.Time `json:"next_poll"`
+	Lag         *int64     `json:"lag"` // seconds since LastSuccess
+	Last        Counts     `json:"last"`
+	Total       Counts     `json:"total"`
+	// Failures counts consecutive failed polls. Circuit is "open" while the source is asked more rarely than its rhythm for
+	// that, else "closed".
+	Failures int    `json:"consecutive_failures"`
+	Circuit  string `json:"circuit"`
+	Pending  int    `json:"pending"` // fuller reports and shapes of places still to be fetched
+	// Error is that of the feed that is worst off.
+	Error *StatusError `json:"last_error"`
+}
+
+// FeedStatus is the state of one address of a source.
+type FeedStatus struct {
+	URL         string     `json:"url"`   // without user and query
+	Every       int64      `json:"every"` // seconds
+	State       string     `json:"state"`
+	LastPoll    *time.Time `json:"last_poll"`
+	LastSuccess *time.Time `json:"last_success"`
+	LastChanged *time.Time `json:"last_changed"`
+	NextPoll    *time.Time `json:"next_poll"`
+	Failures    int        `json:"consecutive_failures"`
+	// Error is why the last poll failed; nil if it did not.
+	Error *StatusError `json:"last_error"`
+}
+
+// StatusError is why the last poll of a feed failed.
+type StatusError struct {
+	Class Class     `json:"class"`
+	Time  time.Time `json:"time"`
+	// Text says what happened in full. It is for admins: it may tell of names and addresses inside the operator's network.
+	Text string `json:"text,omitempty"`
+}
+
+// Public is the status as readers may see it: the class of an error without its text.
+func (s Status) Public() Status {
+	s.Error = s.Error.public()
+	s.Feeds = slices.Clone(s.Feeds)
+	for i := range s.Feeds {
+		s.Feeds[i].Error = s.Feeds[i].Error.public()
+	}
+	return s
+}
+
+func (e *StatusError) public() *StatusError {
+	if e == nil {
+		return nil
+	}
+	return &StatusError{Class: e.Class, Time: e.Time}
+}
+
+// States is the part of the store that holds the states.
+type States interface {
+	SourceStates(ctx context.Context) (map[string][]byte, error)
+}
+
+// Statuses reads the states of sources as of now, in the order given, from what the polling process keeps, which may be
+// another one.
+func Statuses(ctx context.Context, states States, now hazard.Instant, sources []Source) ([]Status, error) {
+	kept, err := states.SourceStates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Status, len(sources))
+	for i := range sources {
+		st, err := decodeState(kept[sources[i].Name])
+		if err != nil { // one bad state must not hide the others
+			st = &state{}
+			for _, f := range sources[i].Feeds {
+				*st.feed(f.URL) = feedState{Failures: 1, Error: &lastError{Class: ClassInternal, Text: err.Error(), At: now}}
+			}
+		}
+		all[i] = status(&sources[i], st, now)
+	}
+	return all, nil
+}
+
+func status(src *Source, st *state, now hazard.Instant) Status {
+	s := Status{Name: src.Name, Title: src.Title, State: OK, Last: st.Last, Total: st.Total, Circuit: "closed", Pending: len(st.Jobs) + st.Places}
+	var shown *feedState
+	var worst int
+	for _, f := range src.Feeds {
+		fs := st.Feeds[f.URL]
+		if fs == nil {
+			fs = &feedState{}
+		}
+		word := feedWord(fs, f.Every, now)
+		s.Feeds = append(s.Feeds, FeedStatus{URL: src.shown(f.URL), Every: int64(f.Every / time.Second), State: word, LastPoll: moment(fs.LastPoll),
+			LastSuccess: moment(fs.LastSuccess), LastChanged: moment(fs.LastChanged), NextPoll: moment(fs.NextPoll), Failures: fs.Failures, Error: fs.Error.status()})
+		if shown == nil || rank[word] > worst || rank[word] == worst && fs.LastSuccess > shown.LastSuccess {
+			shown, worst, s.State = fs, rank[word], word
+		}
+		if fs.Failures > 1 || fs.NotBefore > now {
+			s.Circuit = "open"
+		}
+		s.Failures = max(s.Failures, fs.Failures)
+	}
+	if shown != nil {
+		s.LastPoll, s.LastSuccess, s.LastChanged, s.NextPoll = moment(shown.LastPoll), moment(shown.LastSuccess), moment(shown.LastChanged), moment(shown.NextPoll)
+		s.Error = shown.Error.status()
+		if shown.LastSuccess != 0 {
+			s.Lag = new(max(0, int64(now-shown.LastSuccess)/1000))
+		}
+	}
+	// Another process may poll what this one has disabled; what it reads is fresh all the same.
+	if st.Disabled || src.Disabled && (s.State == Stale || s.State == Starting) {
+		s.State, s.NextPoll = Disabled, nil
+		for i := range s.Feeds {
+			s.Feeds[i].State, s.Feeds[i].NextPoll = Disabled, nil
+		}
+	}
+	return s
+}
+
+func (e *lastError) status() *StatusError {
+	if e == nil {
+		return nil
+	}
+	return &StatusError{Class: e.Class, Time: e.At.Time(), Text: e.Text}
+}
+
+// rank orders states by how much is wrong.
+var rank = map[string]int{OK: 0, Starting: 1, Failing: 2, Stale: 3}
+
+func feedWord(fs *feedState, every time.Duration, now hazard.Instant) string {
+	since := cmp.Or(fs.LastSuccess, fs.Since)
+	switch {
+	case since != 0 && now > since.Add(2*every+grace):
+		return Stale
+	case fs.Failures > 0:
+		return Failing
+	case fs.LastSuccess == 0:
+		return Starting
+	}
+	return OK
+}
+
+func moment(i hazard.Instant) *time.Time {
+	if i == 0 {
+		return nil
+	}
+	return new(i.Time())
+}
+
+// Summary is the value of the header Hazardd-Sources: how many sources are well, and the names of those that are not. Disabled
+// ones do not count.
+func Summary(all []Status) string {
+	count := map[string]int{}
+	var names []string
+	for _, s := range all {
+		count[s.State]++
+		if s.State == Stale || s.State == Failing {
+			names = append(names, s.Name)
+		}
+	}
+	text := fmt.Sprintf("ok=%d; stale=%d", count[OK], count[Stale])
+	for _, word := range []string{Failing, Starting} {
+		if count[word] > 0 {
+			text += fmt.Sprintf("; %s=%d", word, count[word])
+		}
+	}
+	if len(names) > 0 {
+		text += fmt.Sprintf("; names=%q", strings.Join(names, ","))
+	}
+	return text
+}

@@ -1,0 +1,500 @@
+package poll
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/source"
+	"hazardd/internal/store"
+)
+
+// The rhythm of a feed.
+const (
+	// maxBackoff is the longest that a feed which fails is left alone; one with a longer rhythm keeps it.
+	maxBackoff = 30 * time.Minute
+	// trust is how many rhythms a feed may answer "not modified" before it is read in full all the same: a cache that is stuck
+	// would hide every new warning behind that answer.
+	trust = 10
+	// leastApart is the least time between two polls that were asked for.
+	leastApart = 5 * time.Second
+	// spread is over how long the first polls of a process are spread.
+	spread = time.Second
+)
+
+// delay is the time from one poll of a feed to the next, after so many failures in a row. random is in [0, 1). It is never less than
+// the rhythm. Jitter keeps installations from meeting at the source.
+func delay(every time.Duration, failures int, random float64) time.Duration {
+	if failures < 2 || every >= maxBackoff {
+		return every + time.Duration(random*float64(every)/10)
+	}
+	d := every
+	for range failures - 1 {
+		d = min(2*d, maxBackoff)
+	}
+	return max(every, d-time.Duration(random*float64(d)/5))
+}
+
+// worker polls one source. Everything but ask belongs to the one goroutine that calls run or once.
+type worker struct {
+	p     *Poller
+	src   *Source
+	lease *lease
+	log   *slog.Logger
+	ask   chan string // ids of requests
+
+	st      *state
+	feeds   []*feed
+	asked   string         // a request that is to be served
+	anew    bool           // the process before died in the middle: nothing of it is relied upon
+	warned  map[Class]bool // since the last success
+	unsaved bool           // the last try to save the state failed
+	absent  absentees      // events that no feed lists
+	follow  followUps
+}
+
+// feed is one feed of the source.
+type feed struct {
+	source.Feed
+	kept *feedState
+	due  time.Time
+	// unread: not read in full success since this process polls.
+	unread bool
+	// named are the events of the last whole list, nil without one, and empty tells that it listed nothing at all.
+	named map[string]bool
+	empty bool
+	// missing are events that the feed should name.
+	missing absentees
+	// batch is what was read last, as long as places of it are missing.
+	batch *source.Batch
+}
+
+func newWorker(p *Poller, src *Source, l *lease) *worker {
+	return &worker{p: p, src: src, lease: l, log: p.log.With("source", src.Name), ask: make(chan string, 1), warned: map[Class]bool{}}
+}
+
+// run polls until ctx ends.
+func (w *worker) run(ctx context.Context) {
+	for !w.begin(ctx) {
+		if sleep(ctx, 5*time.Second); ctx.Err() != nil {
+			return
+		}
+	}
+	for ctx.Err() == nil {
+		wait := time.NewTimer(w.step(ctx))
+		select {
+		case <-ctx.Done():
+		case <-wait.C:
+		case id := <-w.ask:
+			if id != w.st.Served { // by the process before
+				w.asked = id
+			}
+		}
+		wait.Stop()
+	}
+}
+
+// once reads all feeds and what follows from them, as far as one poll goes, and notes that request id was served.
+func (w *worker) once(ctx context.Context, id string) {
+	if !w.begin(ctx) {
+		return
+	}
+	w.serve(ctx, id)
+	end := time.Now().Add(refillEvery)
+	for ctx.Err() == nil && time.Now().Before(end) && !w.dueAt(time.Now()) {
+		wait, more := w.followUp(ctx)
+		if !more {
+			break
+		}
+		sleep(ctx, wait)
+	}
+	w.settle(ctx)
+	w.save(ctx)
+}
+
+// begin reads the kept state, and plans the first poll of each feed: as early as the rhythm and the source's Retry-After let. It
+// tells whether it could.
+func (w *worker) begin(ctx context.Context) bool {
+	body, err := w.p.store.SourceState(ctx, w.src.Name)
+	if err != nil {
+		w.log.Warn("cannot read the kept state", "error", err)
+		return false
+	}
+	if w.st, err = decodeState(body); err != nil {
+		w.log.Error("the kept state is lost", "error", err)
+		w.st = &state{}
+	}
+	w.anew = w.st.Unfinished
+	w.st.Disabled, w.st.Places = false, 0
+	now := time.Now()
+	kept := map[string]*feedState{}
+	for _, sf := range w.src.Feeds {
+		spread := time.Duration(w.p.random() * float64(spread))
+		f := &feed{Feed: sf, kept: w.st.feed(sf.URL), due: now.Add(spread), unread: true}
+		kept[sf.URL] = f.kept
+		if f.kept.Since == 0 {
+			f.kept.Since = hazard.At(now)
+		}
+		// What lies further ahead than any wait was written by a clock that was wrong.
+		next := max(f.kept.LastPoll.Add(f.Every), f.kept.NotBefore)
+		if wait := next.Time().Sub(now); f.kept.LastPoll != 0 && wait > 0 && wait <= max(f.Every, maxRetryAfter) {
+			f.due = now.Add(wait + time.Millisecond + spread)
+		}
+		w.feeds = append(w.feeds, f)
+	}
+	w.st.Feeds = kept
+	return true
+}
+
+// step does the next thing, if one is due, and returns how long to wait for the one after it.
+func (w *worker) step(ctx context.Context) time.Duration {
+	if !w.lease.valid() {
+		return leaseTry / 4 // it may be renewed, or ctx ends
+	}
+	if w.asked != "" {
+		w.serve(ctx, w.asked)
+		w.asked = ""
+		return 0
+	}
+	now := time.Now()
+	next := w.feeds[0]
+	for _, f := range w.feeds {
+		if f.due.Before(next.due) {
+			next = f
+		}
+	}
+	if !now.Before(next.due) {
+		w.poll(ctx, next)
+		return 0
+	}
+	wait, more := w.followUp(ctx)
+	if !more {
+		w.settle(ctx)
+		wait = time.Hour
+		if len(w.st.Jobs)+len(w.follow.places) > 0 {
+			wait = time.Until(w.follow.next(now))
+		}
+	}
+	return max(0, min(wait, time.Until(next.due)))
+}
+
+// dueAt tells whether a feed is due.
+func (w *worker) dueAt(now time.Time) bool {
+	for _, f := range w.feeds {
+		if !now.Before(f.due) {
+			return true
+		}
+	}
+	return false
+}
+
+// serve does what was asked for: reads all feeds, but for those that were read just now and those that the source wants left
+// alone.
+func (w *worker) serve(ctx context.Context, id string) {
+	for _, f := range w.feeds {
+		now := hazard.At(time.Now())
+		if f.kept.NotBefore <= now && (f.kept.LastPoll.Add(leastApart) <= now || f.kept.LastPoll > now) {
+			w.poll(ctx, f)
+		}
+	}
+	if ctx.Err() == nil {
+		w.st.Served = id
+		w.save(ctx)
+	}
+}
+
+// poll reads a feed once, and keeps what became of it.
+func (w *worker) poll(ctx context.Context, f *feed) {
+	began := time.Now()
+	now := hazard.At(began)
+	w.follow.refill(began)
+	before := w.st.Last
+	w.st.Last = Counts{}
+	err := w.protect(func() error { return w.read(ctx, f, now) })
+	if errors.Is(err, errStopped) {
+		w.st.Last = before
+		f.due = time.Now().Add(leaseTry)
+		return
+	}
+	f.kept.LastPoll, f.kept.NotBefore = now, 0
+	if err == nil {
+		f.kept.Failures, f.kept.Error, f.kept.LastSuccess = 0, nil, now
+		f.unread = false
+		if w.anew && !slices.ContainsFunc(w.feeds, func(g *feed) bool { return g.unread }) {
+			w.anew = false
+			w.st.Unfinished = w.follow.learnt
+		}
+		w.succeeded()
+		f.due = began.Add(delay(f.Every, 0, w.p.random()))
+	} else {
+		fail := asFailure(err)
+		f.kept.Failures++
+		failures := f.kept.Failures
+		if fail.Class == ClassStore { // not the source's fault
+			failures = 1
+		}
+		wait := max(delay(f.Every, failures, w.p.random()), fail.RetryAfter)
+		f.due = time.Now().Add(wait)
+		if fail.RetryAfter > 0 {
+			f.kept.NotBefore = hazard.At(time.Now().Add(fail.RetryAfter))
+		}
+		w.failed(ctx, f, fail, now)
+	}
+	f.kept.NextPoll = hazard.At(f.due)
+	w.settle(ctx)
+	w.save(ctx)
+}
+
+// succeeded notes in the log when nothing is wrong any more.
+func (w *worker) succeeded() {
+	if len(w.warned) > 0 && !slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.kept.Failures > 0 }) {
+		w.log.Info("the source can be read again")
+		clear(w.warned)
+	}
+}
+
+// failed keeps an error, and logs it: once of each kind until the source is read again.
+func (w *worker) failed(ctx context.Context, f *feed, fail *Failure, now hazard.Instant) {
+	f.kept.Error = &lastError{Class: fail.Class, Text: cut(fail.Text), At: now}
+	level := slog.LevelDebug
+	if !w.warned[fail.Class] {
+		w.warned[fail.Class] = true
+		level = slog.LevelWarn
+	}
+	args := []any{"feed", w.src.shown(f.URL), "class", fail.Class, "error", cut(fail.Text), "failures", f.kept.Failures, "next", f.due.UTC()}
+	if fail.stack != "" {
+		args = append(args, "stack", fail.stack)
+	}
+	w.log.Log(ctx, level, "the source cannot be read", args...)
+	if fail.raw != nil {
+		w.keepError(ctx, "", cut(fail.Text), fail.raw, now)
+	}
+}
+
+// keepError keeps what could not be used, for hazardd source errors.
+func (w *worker) keepError(ctx context.Context, record, reason string, raw []byte, now hazard.Instant) {
+	_, err := w.p.store.Write(ctx, now, store.Origin{Source: w.src.Name}, func(tx *store.Tx) error {
+		return tx.AddSourceErrors(w.src.Name, []store.SourceError{{Record: record, Reason: reason, Raw: source.Keep(raw)}})
+	})
+	if err != nil {
+		w.log.Warn("cannot keep an error of the source", "error", err)
+	}
+}
+
+// save keeps the state. What cannot be saved now is saved with the next poll.
+func (w *worker) save(ctx context.Context) {
+	w.st.Places = len(w.follow.places)
+	err := w.p.save(ctx, w.src.Name, w.st)
+	if err != nil && !w.unsaved {
+		w.log.Warn("cannot keep the state of the source", "error", err)
+	}
+	w.unsaved = err != nil
+}
+
+// protect turns a panic of f into a failure of the source.
+func (w *worker) protect(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			fail := failf(ClassInternal, "panic: %v", v)
+			fail.stack = string(debug.Stack())
+			err = fail
+		}
+	}()
+	return f()
+}
+
+// asFailure gives an error its class, if it has none.
+func asFailure(err error) *Failure {
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return f
+	}
+	if errors.Is(err, hazard.ErrUnavailable) || errors.Is(err, hazard.ErrFull) {
+		return failf(ClassStore, "%v", err)
+	}
+	return failf(ClassInternal, "%v", err)
+}
+
+// read asks a feed and does all that follows from its answer.
+func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
+	q := question{url: f.URL, maxBytes: f.MaxBytes}
+	if !(w.anew && f.unread) && f.kept.LastFull <= now && now < f.kept.LastFull.Add(trust*f.Every) {
+		q.etag, q.lastModified = f.kept.ETag, f.kept.LastModified
+	}
+	a, err := w.p.client.get(ctx, q)
+	if err != nil {
+		return err
+	}
+	if a.notModified {
+		return nil
+	}
+	batch, err := w.parse(a.payload, now)
+	switch {
+	case err != nil && a.cut != nil && !isCut(err): // what came is too little to be understood
+		return a.cut
+	case err != nil && !isCut(err):
+		return err
+	case a.cut != nil:
+		err = a.cut
+	}
+	batch.Whole = batch.Whole && err == nil && len(batch.Rejects) == 0
+	res, applyErr := w.take(ctx, f, batch, now)
+	if applyErr != nil {
+		return applyErr
+	}
+	if err != nil {
+		return err
+	}
+	certain, err := w.conclude(ctx, f, &batch, res.Events, now)
+	if fail, ok := errors.AsType[*Failure](err); ok && fail.Class == ClassSuspicious {
+		fail.raw = a.payload
+	}
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(a.payload)
+	if digest := hex.EncodeToString(sum[:]); digest != f.kept.Digest {
+		f.kept.Digest, f.kept.LastChanged = digest, now
+	}
+	f.kept.LastFull = now
+	f.kept.ETag, f.kept.LastModified = "", ""
+	if certain {
+		f.kept.ETag, f.kept.LastModified = a.etag, a.lastModified
+	}
+	return nil
+}
+
+// isCut tells whether a parser could use what it read although the payload ends early.
+func isCut(err error) bool {
+	f, ok := errors.AsType[*Failure](err)
+	return ok && f.Class == ClassIncomplete
+}
+
+// parse reads a payload. Its error is a *Failure.
+func (w *worker) parse(payload []byte, now hazard.Instant) (batch source.Batch, err error) {
+	if isHTML(payload) {
+		fail := failf(ClassUnreadable, "an HTML page instead of data")
+		fail.raw = payload
+		return source.Batch{}, fail
+	}
+	err = w.protect(func() (err error) {
+		batch, err = w.src.Parse(payload, now)
+		return err
+	})
+	if err == nil {
+		return batch, nil
+	}
+	fail, ok := errors.AsType[*Failure](err)
+	if !ok {
+		fail = failf(ClassUnreadable, "%v", err)
+	}
+	if bad, ok := errors.AsType[*source.PayloadError](err); ok && bad.Cut {
+		fail.Class = ClassIncomplete
+	}
+	fail.raw = payload
+	return batch, fail
+}
+
+// isHTML tells whether a payload is a web page, which no source publishes: an error page, or a login page on the way.
+func isHTML(payload []byte) bool {
+	head := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(payload[:min(len(payload), 1024)], []byte("\ufeff"))))
+	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
+}
+
+// take takes in what a feed says.
+func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now hazard.Instant) (intake.Result, error) {
+	if ctx.Err() != nil || !w.lease.valid() {
+		return intake.Result{}, errStopped
+	}
+	hasMore := false
+	for i := range batch.Reports {
+		hasMore = hasMore || batch.Reports[i].Detail != ""
+	}
+	if hasMore && !w.st.Unfinished { // intake tells only once what has changed, so it must not be forgotten
+		w.st.Unfinished = true
+		w.save(ctx)
+	}
+	anew := w.anew && f.unread
+	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, now, intake.Options{Again: anew || w.follow.learnt})
+	w.st.Last.add(&res)
+	w.st.Total.add(&res)
+	if err != nil { // a part may have been taken in
+		w.anew, f.unread = true, true
+		return res, err
+	}
+	details := res.Details
+	if anew {
+		if details, err = w.detailsOfActive(ctx, &batch); err != nil {
+			return res, err
+		}
+	}
+	w.enqueue(details)
+	f.batch = nil
+	w.follow.learnt = w.follow.learnt && w.kept()
+	if w.lookForPlaces(ctx, &batch, hazard.At(time.Now())) {
+		batch.Rejects = nil // counted already
+		f.batch = &batch
+	}
+	w.st.Unfinished = w.follow.learnt || w.anew
+	return res, nil
+}
+
+// kept tells whether a feed waits for places.
+func (w *worker) kept() bool {
+	return slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.batch != nil })
+}
+
+// detailsOfActive are the addresses of fuller reports of all events of a batch that are active.
+func (w *worker) detailsOfActive(ctx context.Context, batch *source.Batch) ([]string, error) {
+	active, err := w.p.store.ActiveEvents(ctx, w.src.Name)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, e := range active {
+		known[e.Event] = true
+	}
+	var details []string
+	for i := range batch.Reports {
+		r := &batch.Reports[i]
+		isKnown := known[r.Key]
+		for _, alias := range r.Aliases {
+			isKnown = isKnown || known[alias]
+		}
+		if isKnown && r.Detail != "" {
+			details = append(details, r.Detail)
+		}
+	}
+	return details, nil
+}
+
+// enqueue notes fuller reports to be read, newest first.
+func (w *worker) enqueue(addresses []string) {
+	var jobs []job
+	for _, a := range addresses {
+		if !w.src.follows(a) {
+			w.log.Debug("a fuller report is at an address that is not the source's", "address", w.src.shown(a))
+			continue
+		}
+		jobs = append(jobs, job{URL: a})
+	}
+	if n := w.st.enqueue(jobs); n > 0 {
+		w.log.Warn("too many fuller reports wait, the oldest are given up", "dropped", n)
+	}
+}
+
+// cut bounds the text of an error.
+func cut(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return hazard.CleanLine(text[:maxText]) + fmt.Sprintf(" … (%d bytes)", len(text))
+}

@@ -1,0 +1,56 @@
+package hazardd
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hazardd/internal/hazardtest"
+)
+
+// The tour works when pasted: each of its commands, and each answer is one.
+func TestTheTourOfTheREADMEWorks(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "## A first tour")
+	_, rest, foundCode := strings.Cut(rest, "```sh\n")
+	tour, _, foundEnd := strings.Cut(rest, "```")
+	if !found || !foundCode || !foundEnd {
+		t.Fatal("README.md has no tour")
+	}
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("the tour needs curl, which is not on this machine")
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "hazardd")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/hazardd").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	data := filepath.Join(dir, "data")
+	server := hazardtest.ServeEmpty(t, data)
+
+	tour = strings.ReplaceAll(tour, "bin/hazardd", program+" --data "+data)
+	tour = strings.ReplaceAll(tour, "http://127.0.0.1:8080", server.URL())
+	// Each answer on a line of its own, and a failure for every status that is one.
+	tour = strings.ReplaceAll(tour, "curl -s", "curl --fail-with-body -w '\\n' -s")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail")
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(tour)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the tour: %v\n%s", err, out)
+	}
+	for _, want := range []string{`"severity_ID":"WARNING"`, `"product_total":"1"`, `"title":"The quay at 06:10"`, `"field":"severity_ID","from":"WATCH","to":"WARNING"`,
+		`"type":"FeatureCollection"`, `"retracted":true`, `"note":"It was the spring tide."`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %s in what the tour printed:\n%s", want, out)
+		}
+	}
+}
