@@ -13,6 +13,9 @@ func CleanLine(s string) string { return strings.Join(strings.Fields(Clean(s)), 
 // tab, byte order marks, bidirectional overrides and other format characters (Unicode Cc and Cf; the two joiners, which
 // scripts need, stay), and bytes that are not UTF-8. CR LF becomes LF. Blank space at the ends goes.
 func Clean(s string) string {
+	if plain(s) {
+		return strings.TrimSpace(s)
+	}
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -26,6 +29,16 @@ func Clean(s string) string {
 		return r
 	}, s)
 	return strings.TrimSpace(s)
+}
+
+// plain tells whether all of s is ASCII that stays, as most of what comes is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < ' ' || c > '~') && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
 }
 
 const (

@@ -1,0 +1,345 @@
+package intake_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/edit"
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/source"
+	"hazardd/internal/store"
+)
+
+const noon hazard.Instant = 1_795_262_400_000 // 2026-11-21T12:00:00Z
+
+// quake is a report of an earthquake of an hour ago.
+func quake(key string, version int64, aliases ...string) hazard.Report {
+	return hazard.Report{Source: "usgs", Key: key, Aliases: aliases, Version: version, Name: "M 5.1 Earthquake - " + key, Type: hazard.Earthquake,
+		Severity: hazard.Advisory, Start: noon.Add(-time.Hour), Point: &hazard.Point{Lon: 10, Lat: -20}, Creator: "USGS"}
+}
+
+// apply takes in reports received at now, and returns what became of them.
+func (d *desk) apply(src string, now hazard.Instant, opts intake.Options, reports ...hazard.Report) intake.Result {
+	d.t.Helper()
+	res, err := d.intake.Apply(d.t.Context(), src, source.Batch{Reports: reports, Read: len(reports)}, now, opts)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return res
+}
+
+// event is the hazard that a source's key leads to.
+func (d *desk) event(src, key string) *hazard.Hazard {
+	d.t.Helper()
+	var h *hazard.Hazard
+	_, err := d.store.Write(d.t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+		_, id, err := tx.Event(src, key)
+		if err == nil {
+			h, err = tx.Hazard(id)
+		}
+		return err
+	})
+	if err != nil {
+		d.t.Fatalf("event %s:%s: %v", src, key, err)
+	}
+	return h
+}
+
+var live intake.Options
+
+func TestReportThatSaysNothingNewMakesNoChange(t *testing.T) {
+	d := newDesk(t)
+	d.apply("usgs", noon, live, quake("us1", 5))
+	before := d.last()
+	if res := d.apply("usgs", noon+1000, live, quake("us1", 5)); res.Unchanged != 1 || d.last() != before {
+		t.Errorf("the same again: %+v, %d changes", res, d.last()-before)
+	}
+	older := quake("us1", 4)
+	older.Severity = hazard.Warning
+	if d.apply("usgs", noon+2000, live, older); d.last() != before {
+		t.Error("an older version that came late made a change")
+	}
+	newer := quake("us1", 6)
+	newer.Severity = hazard.Watch
+	if res := d.apply("usgs", noon+3000, live, newer); res.Updated != 1 || d.event("usgs", "us1").Severity != hazard.Watch {
+		t.Errorf("a newer version: %+v", res)
+	}
+}
+
+func TestSourceMayLowerItsOwnLevel(t *testing.T) {
+	d := newDesk(t)
+	first := quake("us1", 5)
+	first.Severity = hazard.Warning
+	d.apply("usgs", noon, live, first)
+	d.apply("usgs", noon+1, live, quake("us1", 6))
+	if got := d.event("usgs", "us1").Severity; got != hazard.Advisory {
+		t.Errorf("severity %s after a downgrade", got)
+	}
+}
+
+func TestSlightEventMakesNoHazardAndUpdatesOne(t *testing.T) {
+	d := newDesk(t)
+	slight := quake("us1", 5)
+	slight.Minor = true
+	if res := d.apply("usgs", noon, live, slight); res.Ignored != 1 || d.last() != 0 {
+		t.Errorf("a slight event: %+v", res)
+	}
+	d.apply("usgs", noon, live, quake("us1", 6))
+	slight.Version, slight.Name = 7, "M 4.4 Earthquake"
+	if res := d.apply("usgs", noon, live, slight); res.Updated != 1 || d.event("usgs", "us1").Name != "M 4.4 Earthquake" {
+		t.Errorf("it was found slight: %+v", res)
+	}
+}
+
+func TestAnyNameOfAnEventLeadsToItsHazard(t *testing.T) {
+	d := newDesk(t)
+	d.apply("usgs", noon, live, quake("us1", 5, "nc2"))
+	res := d.apply("usgs", noon, live, quake("nc2", 6, "at3"))
+	if res.New != 0 || res.Updated != 1 || len(d.hazards()) != 1 {
+		t.Errorf("under its other name: %+v", res)
+	}
+	if d.apply("usgs", noon, live, quake("at3", 7)); len(d.hazards()) != 1 {
+		t.Error("under a third name it became another hazard")
+	}
+}
+
+func TestTwoHazardsFoundToBeOneEventAreOne(t *testing.T) {
+	d := newDesk(t)
+	d.apply("usgs", noon, live, quake("us1", 5), quake("nc2", 5))
+	d.apply("usgs", noon+1, live, quake("us1", 6, "nc2"))
+	kept := d.event("usgs", "nc2")
+	if kept.UUID != hazard.EventUUID("usgs", "us1") || kept.Status != hazard.Active {
+		t.Errorf("nc2 leads to %s %s", kept.Name, kept.Status)
+	}
+	gone, err := d.store.HazardByUUID(t.Context(), hazard.EventUUID("usgs", "nc2"))
+	if err != nil || gone.Status != hazard.Expired || gone.Reason != hazard.EndMerged || gone.Successor != kept.UUID {
+		t.Errorf("the other: %+v, %v", gone, err)
+	}
+	before := d.last()
+	if d.apply("usgs", noon+2, live, quake("us1", 6, "nc2")); d.last() != before {
+		t.Error("the same again made a change")
+	}
+}
+
+func TestSummaryDoesNotTakeAwayWhatTheDetailTold(t *testing.T) {
+	d := newDesk(t)
+	detail := quake("us1", 5)
+	detail.Renewed = new(noon.Add(-time.Minute))
+	detail.Products = []hazard.ReportProduct{{Key: "usgs", Title: "USGS", Type: hazard.FolderProduct}, {Key: "pager", Parent: "usgs", Title: "PAGER",
+		Type: hazard.URLProduct, Data: "https://example.org/"}}
+	d.apply("usgs", noon, live, detail)
+	h := d.event("usgs", "us1")
+	d.apply("usgs", noon+1, live, quake("us1", 6))
+	if got := d.titles(h.ID); !slices.Equal(got, []string{"/USGS", "/USGS/PAGER"}) || d.event("usgs", "us1").End != h.End {
+		t.Errorf("products %q, end %s; was %s", got, d.event("usgs", "us1").End, h.End)
+	}
+	detail.Version, detail.Products = 7, detail.Products[:1]
+	d.apply("usgs", noon+2, live, detail)
+	if got := d.titles(h.ID); !slices.Equal(got, []string{"/USGS"}) {
+		t.Errorf("products %q after the source took one away", got)
+	}
+}
+
+func TestDetailIsAskedForWhenSomethingChanged(t *testing.T) {
+	d := newDesk(t)
+	r := quake("us1", 5)
+	r.Detail = "https://example.org/us1"
+	if res := d.apply("usgs", noon, live, r); !slices.Equal(res.Details, []string{r.Detail}) {
+		t.Errorf("details %q", res.Details)
+	}
+	if res := d.apply("usgs", noon, live, r); len(res.Details) != 0 {
+		t.Errorf("details %q though nothing changed", res.Details)
+	}
+}
+
+func TestWhatWasOverLongAgoIsHistoryOnly(t *testing.T) {
+	old := quake("us1", 5)
+	old.Start = noon.Add(-30 * 24 * time.Hour)
+	d := newDesk(t)
+	if res := d.apply("usgs", noon, live, old); res.Ignored != 1 || d.last() != 0 {
+		t.Errorf("from a live feed: %+v", res)
+	}
+	if res := d.apply("usgs", noon, intake.Options{History: true}, old); res.New != 1 || d.event("usgs", "us1").Status != hazard.Expired {
+		t.Errorf("from a file: %+v", res)
+	}
+}
+
+func TestWithdrawnEventComesBackWhenItIsListedAgain(t *testing.T) {
+	d := newDesk(t)
+	d.apply("usgs", noon, live, quake("us1", 5))
+	for range 2 {
+		if _, err := d.intake.Withdraw(t.Context(), "usgs", "us1", hazard.EndWithdrawn, noon+1000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if h := d.event("usgs", "us1"); h.Status != hazard.Expired || h.Reason != hazard.EndWithdrawn || h.Severity != hazard.Termination || h.End != noon+1000 {
+		t.Errorf("withdrawn: %+v", h)
+	}
+	if n := d.last(); n != 2 {
+		t.Errorf("%d changes, want 2: withdrawn twice is withdrawn once", n)
+	}
+	d.apply("usgs", noon+2000, live, quake("us1", 5))
+	if h := d.event("usgs", "us1"); h.Status != hazard.Active || h.Severity != hazard.Advisory || h.Reason != "" {
+		t.Errorf("listed again: %+v", h)
+	}
+}
+
+func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
+	d := newDesk(t)
+	suspect := quake("us1", 5)
+	suspect.Suspect = "the words say TEST"
+	res := d.apply("usgs", noon, live, suspect, quake("us2", 5))
+	if res.Held != 1 || res.New != 1 || len(res.Suspects) != 1 {
+		t.Errorf("held: %+v; its neighbour must not be", res)
+	}
+	if res := d.apply("usgs", noon, live, suspect); res.Held != 1 || len(res.Suspects) != 0 {
+		t.Errorf("held again: %+v", res)
+	}
+	held, err := d.store.HeldReports(t.Context(), "usgs", 10)
+	if err != nil || len(held) != 1 {
+		t.Fatalf("held %v, %v", held, err)
+	}
+	if _, err := d.intake.Release(t.Context(), held[0].ID, store.Origin{User: "ada"}, noon+5); err != nil {
+		t.Fatal(err)
+	}
+	if h := d.event("usgs", "us1"); h.Status != hazard.Active {
+		t.Errorf("released: %+v", h)
+	}
+	before := d.last()
+	if res := d.apply("usgs", noon+6, live, suspect); res.Held != 0 || d.last() != before {
+		t.Errorf("the same again, once released: %+v", res)
+	}
+	other := quake("us3", 5)
+	other.Suspect = "years ahead"
+	d.apply("usgs", noon, live, other)
+	held, _ = d.store.HeldReports(t.Context(), "usgs", 10)
+	if err := d.intake.Dismiss(t.Context(), held[0].ID, store.Origin{User: "ada"}, noon+5); err != nil {
+		t.Fatal(err)
+	}
+	if res := d.apply("usgs", noon+7, live, other); res.Held != 0 || res.Ignored != 1 {
+		t.Errorf("the same again, once dismissed: %+v", res)
+	}
+}
+
+// alert is a message that names only zones.
+func alert(key string, version int64, places, within []string) hazard.Report {
+	return hazard.Report{Source: "nws", Key: key, Part: fmt.Sprint(key, version), Version: version, Name: "Flood Warning", Type: hazard.Flood, Severity: hazard.Warning,
+		Start: noon, End: new(noon.Add(time.Hour)), Places: places, Within: within, Creator: "NWS"}
+}
+
+func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseHeld(t *testing.T) {
+	d := newDesk(t)
+	// A marine zone: there is no county.
+	sea := alert("SEA", int64(noon), []string{"GMZ650"}, []string{"077650"})
+	if res := d.apply("nws", noon, live, sea); res.Held != 1 || res.New != 0 {
+		t.Errorf("with no place: %+v", res)
+	}
+	held, err := d.store.HeldReports(t.Context(), "nws", 10)
+	if err != nil || len(held) != 1 || held[0].Reason != "no place: no shape is known of [GMZ650]" {
+		t.Fatalf("held %+v, %v", held, err)
+	}
+	square := `{"type":"Polygon","coordinates":[[[-82,24],[-81,24],[-81,25],[-82,25],[-82,24]]]}`
+	if err := d.store.SavePlace(t.Context(), "nws", "GMZ650", "Straits", square, noon); err != nil {
+		t.Fatal(err)
+	}
+	if res := d.apply("nws", noon+1, intake.Options{Again: true}, sea); res.New != 1 {
+		t.Errorf("once its zone is known: %+v", res)
+	}
+	if h := d.event("nws", "SEA"); h.Longitude != -81.5 || h.Latitude < 24.4 || h.Latitude > 24.6 || len(h.Areas) != 1 {
+		t.Errorf("placed at %v %v", h.Longitude, h.Latitude)
+	}
+	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
+		t.Errorf("%d still held, %v", n, err)
+	}
+
+	// A forecast zone that is not known yet, in a county that is: Shelby County, Indiana.
+	land := alert("LAND", int64(noon), []string{"INZ057"}, []string{"018145"})
+	d.apply("nws", noon, live, land)
+	county := d.event("nws", "LAND")
+	if county.Latitude < 39.3 || county.Latitude > 39.7 || county.Longitude < -86 || county.Longitude > -85.6 {
+		t.Errorf("placed at %v %v, want Shelby County", county.Longitude, county.Latitude)
+	}
+	if err := d.store.SavePlace(t.Context(), "nws", "INZ057", "Shelby", square, noon); err != nil {
+		t.Fatal(err)
+	}
+	if res := d.apply("nws", noon+1, intake.Options{Again: true}, land); res.Updated != 1 || slices.Equal(d.event("nws", "LAND").Areas, county.Areas) {
+		t.Errorf("once its zone is known: %+v", res)
+	}
+}
+
+func TestWhatAnEditorSetIsNotOverwritten(t *testing.T) {
+	d := newDesk(t)
+	d.apply("usgs", noon, live, quake("us1", 5))
+	h := d.event("usgs", "us1")
+	editor := edit.New(d.store, 1, func(int64) bool { return false })
+	who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
+	if _, err := editor.PatchHazard(t.Context(), who, edit.Ref{ID: h.ID}, nil, []byte(`{"severity_ID":"WARNING","latitude":-21}`), noon+1); err != nil {
+		t.Fatal(err)
+	}
+	newer := quake("us1", 6)
+	newer.Name, newer.Point = "M 5.2 Earthquake", &hazard.Point{Lon: 11, Lat: -22}
+	d.apply("usgs", noon+2, live, newer)
+	if h := d.event("usgs", "us1"); h.Severity != hazard.Warning || h.Latitude != -21 || h.Name != "M 5.2 Earthquake" {
+		t.Errorf("after the source spoke again: %+v", h)
+	}
+	if _, err := editor.Retract(t.Context(), who, edit.Ref{ID: h.ID}, nil, []byte(`{"reason":"It was a blast."}`), noon+3); err != nil {
+		t.Fatal(err)
+	}
+	newer.Version = 7
+	d.apply("usgs", noon+4, live, newer)
+	if h := d.event("usgs", "us1"); h.Status != hazard.Expired || h.Severity != hazard.Termination || h.Reason != hazard.EndRetracted || h.Note != "It was a blast." {
+		t.Errorf("the source brought back what was retracted: %+v", h)
+	}
+}
+
+func TestRejectedRecordsAreKeptAndTheirNeighboursTaken(t *testing.T) {
+	d := newDesk(t)
+	batch := source.Batch{Read: 2, Reports: []hazard.Report{quake("us1", 5)}, Rejects: []source.Reject{{Record: "us2", Reason: "mag: x", Raw: []byte("{}")}}}
+	res, err := d.intake.Apply(t.Context(), "usgs", batch, noon, live)
+	if err != nil || res.New != 1 || res.Rejected != 1 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	errs, err := d.store.SourceErrors(t.Context(), "usgs", 10)
+	if err != nil || len(errs) != 1 || errs[0].Record != "us2" || string(errs[0].Raw) != "{}" {
+		t.Errorf("kept %+v, %v", errs, err)
+	}
+}
+
+// However reports are cut into batches and ordered, the hazards are the same in the end.
+func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
+	kinds := []hazard.EndReason{"", "", "", hazard.EndCancelled, hazard.EndSuperseded}
+	rapid.Check(t, func(rt *rapid.T) {
+		reports := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) hazard.Report {
+			r := alert(rapid.SampledFrom([]string{"A", "B"}).Draw(t, "key"), int64(noon)+rapid.Int64Range(0, 9).Draw(t, "version"),
+				rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"INC005", "INC065", "INC139"}), 1, 3, rapid.ID).Draw(t, "places"), nil)
+			r.Ended = rapid.SampledFrom(kinds).Draw(t, "ended")
+			r.Severity = rapid.SampledFrom([]hazard.Severity{hazard.Advisory, hazard.Warning}).Draw(t, "severity")
+			return r
+		}), 1, 8, func(r hazard.Report) string { return r.Part }).Draw(rt, "reports")
+		run := func(order []hazard.Report, sizes []int) map[string]hazard.Hazard {
+			d := newDesk(t)
+			for i := 0; len(order) > 0; i++ {
+				n := min(sizes[i%len(sizes)], len(order))
+				d.apply("nws", noon+100, intake.Options{History: true}, order[:n]...)
+				order = order[n:]
+			}
+			all := map[string]hazard.Hazard{}
+			for id, h := range d.hazards() {
+				h.ID, h.Version = 0, 0 // they tell of the order
+				all[id] = *h
+			}
+			return all
+		}
+		want := run(reports, []int{len(reports)})
+		got := run(rapid.Permutation(reports).Draw(rt, "order"), rapid.SliceOfN(rapid.IntRange(1, 4), 1, 4).Draw(rt, "sizes"))
+		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+			rt.Errorf("got\n%+v\nwant\n%+v", got, want)
+		}
+	})
+}
