@@ -53,6 +53,14 @@ type Report struct {
 	// Within are codes of wider places (counties) that contain Places: they stand in for a place whose shape is not known.
 	Within []string `json:"within,omitzero"`
 
+	// Refs are names that other sources and registers gave the same event, as SCHEME:ID ("usgs:us6000tga9", "gdacs:EQ1559738",
+	// "glide:EQ-2026-000123-CHN", "atcf:AL092021", "gvp:354006", "irwin:…"): they lead to the event of that source.
+	Refs []string `json:"refs,omitzero"`
+	// Called is the event's proper name where it has one: a storm's ("Lala"), a volcano's, a fire's.
+	Called string `json:"called,omitzero"`
+	// Level is the source's own word for how bad it is ("Orange", "Tropical Storm Warning"), kept beside ours.
+	Level string `json:"level,omitzero"`
+
 	URL     string `json:"url,omitzero"`
 	Comment string `json:"comment,omitzero"`
 	Creator string `json:"creator,omitzero"`
