@@ -39,6 +39,8 @@ type Report struct {
 	Renewed *Instant `json:"renewed,omitzero"`
 	// Ended, when not empty, says that this part is over since Version; "expired", that it is over at its end.
 	Ended EndReason `json:"ended,omitzero"`
+	// EndedAt is when it was ended, where that is not Version.
+	EndedAt *Instant `json:"ended_at,omitzero"`
 	// Minor: too slight to make a hazard, but an update of one that exists.
 	Minor bool `json:"minor,omitzero"`
 
@@ -123,6 +125,8 @@ type Said struct {
 	Owned map[string]bool
 	// Places, and the wider ones Within which they lie, are those that Head speaks for and that came without a geometry.
 	Places, Within []string
+	// PlacesOf is the source whose codes they are, after Combine.
+	PlacesOf string
 }
 
 // Over is when the event is over by what was said.
@@ -245,6 +249,8 @@ func (r *Report) overAt() Instant {
 	switch {
 	case r.Ended == "":
 		return r.end()
+	case r.EndedAt != nil:
+		return *r.EndedAt
 	case r.Ended == EndExpired:
 		return max(Instant(r.Version), r.end())
 	}

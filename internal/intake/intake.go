@@ -14,6 +14,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
@@ -115,21 +117,27 @@ func (in *Intake) Dismiss(ctx context.Context, id int64, by store.Origin, now ha
 	return err
 }
 
-// Withdraw ends the hazard of an event that its source has deleted or lists no longer.
+// Withdraw ends an event that its source has deleted or lists no longer, and with it the hazard, unless other sources go on with it.
 func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, now hazard.Instant) (last int64, err error) {
 	return in.store.Write(ctx, now, store.Origin{Source: src}, func(tx *store.Tx) error {
-		_, id, err := tx.Event(src, event)
+		event, id, err := tx.Event(src, event)
 		if err != nil {
 			return err
 		}
-		before, err := tx.Hazard(id)
-		if err != nil || before.Status != hazard.Active || before.EditedField("status") {
+		parts, err := tx.Reports(src, event)
+		if err != nil {
 			return err
 		}
-		h := *before
-		end(&h, reason, now)
-		stamp(&h, now)
-		return tx.SaveHazard(&h, before)
+		for i := range parts {
+			if p := &parts[i]; p.Name != "" && p.Ended == "" {
+				p.Ended, p.EndedAt = reason, &now
+				if err := tx.SaveReport(event, p); err != nil {
+					return err
+				}
+			}
+		}
+		w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: now, res: &Result{}}
+		return w.resettle(id)
 	})
 }
 
@@ -142,6 +150,10 @@ type writer struct {
 	now  hazard.Instant
 	opts Options
 	res  *Result
+	// others are the events of other sources that reports of this batch may be part of, by type; loaded when first asked for.
+	others map[hazard.Type][]store.Event
+	from   hazard.Instant // when the first and the last event of the batch began
+	to     hazard.Instant
 }
 
 // rejects keeps the records that could not be read.
@@ -169,6 +181,10 @@ type absorbed struct {
 }
 
 func (w *writer) reports(reports []hazard.Report) error {
+	w.from, w.to = hazard.MaxInstant, hazard.MinInstant
+	for i := range reports {
+		w.from, w.to = min(w.from, reports[i].Start), max(w.to, reports[i].Start)
+	}
 	groups, err := w.group(reports)
 	if err != nil {
 		return err
@@ -205,7 +221,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 			if g, err = w.find(&r, names, known); err != nil {
 				return nil, err
 			}
-			if g.hazardID == 0 && r.Minor {
+			if g.hazardID == 0 && r.Minor && !w.mayJoin(&r) {
 				w.res.Ignored++
 				continue
 			}
@@ -268,45 +284,46 @@ func (w *writer) take(g *group) error {
 	if err != nil || len(parts) == 0 {
 		return err
 	}
-	var before *hazard.Hazard
-	if g.hazardID != 0 {
-		if before, err = w.tx.Hazard(g.hazardID); err != nil {
-			return err
-		}
-	}
-	// What the source listed no longer and lists again is not over.
-	back := before != nil && before.Reason == hazard.EndWithdrawn
-	if !changed && !back && !w.opts.Again && len(g.absorbed) == 0 {
+	if g.hazardID != 0 && !changed && !w.opts.Again && len(g.absorbed) == 0 {
 		w.res.Unchanged++
 		w.res.Events[g.event] = true
 		return nil
 	}
-	said := hazard.Derive(parts, w.now)
-	if before == nil && (said.Ended == hazard.EndWithdrawn || !w.opts.History && said.Over() < w.now.Add(-maxPast)) {
+	own := hazard.Derive(parts, w.now)
+	if g.hazardID == 0 && (own.Ended == hazard.EndWithdrawn || !w.opts.History && own.Over() < w.now.Add(-maxPast)) {
 		w.res.Ignored++
 		return w.forget(g)
 	}
-	shape, placed := w.place(&said)
-	if before == nil && said.Head.Point == nil && !placed {
-		return w.holdUnplaced(g, &said)
-	}
-	h, err := w.state(g, before, &said, shape, placed)
+	joined, err := w.join(g, &own)
 	if err != nil {
 		return err
 	}
-	isNew := before == nil
-	different := isNew || !h.Equal(before)
-	if different {
-		stamp(h, w.now)
-		if err := w.tx.SaveHazard(h, before); err != nil {
+	if g.hazardID == 0 && own.Head.Minor {
+		w.res.Ignored++
+		return w.forget(g)
+	}
+	others, err := w.said(g.hazardID, g.event)
+	if err != nil {
+		return err
+	}
+	newUUID := hazard.EventUUID(w.src, g.event)
+	if g.hazardID == 0 {
+		if newUUID, err = w.freeUUID(w.src, g.event); err != nil {
 			return err
 		}
 	}
-	moved, err := w.products(h, g.event, said.Head)
+	h, isNew, different, err := w.settle(g.hazardID, newUUID, append(others, own))
+	if errors.Is(err, errNoPlace) {
+		return w.holdUnplaced(g, &own)
+	}
 	if err != nil {
 		return err
 	}
-	if err := w.remember(g, h, &said, parts); err != nil {
+	moved, err := w.products(h, g.event, own.Head)
+	if err != nil {
+		return err
+	}
+	if err := w.remember(g, h, &own, parts, joined); err != nil {
 		return err
 	}
 	switch {
@@ -318,10 +335,61 @@ func (w *writer) take(g *group) error {
 		w.res.Unchanged++
 	}
 	w.res.Events[g.event] = true
-	if d := said.Head.Detail; d != "" && (changed || isNew) {
+	if d := own.Head.Detail; d != "" && (changed || isNew) {
 		w.res.Details = append(w.res.Details, d)
 	}
 	return nil
+}
+
+// said is what the sources say of a hazard, but for this source's event named.
+func (w *writer) said(hazardID int64, but string) ([]hazard.Said, error) {
+	if hazardID == 0 {
+		return nil, nil
+	}
+	events, err := w.tx.Events(hazardID)
+	if err != nil {
+		return nil, err
+	}
+	var all []hazard.Said
+	for _, e := range events {
+		if e.Source == w.src && e.Key == but {
+			continue
+		}
+		parts, err := w.tx.Reports(e.Source, e.Key)
+		if err != nil {
+			return nil, err
+		}
+		if len(parts) > 0 {
+			all = append(all, hazard.Derive(parts, w.now))
+		}
+	}
+	return all, nil
+}
+
+// errNoPlace: nothing that was said tells where it is.
+var errNoPlace = errors.New("no place")
+
+// settle makes a hazard what all say of it, and tells whether it is new or differs from before. A new one (id 0) gets the uuid.
+func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *hazard.Hazard, isNew, different bool, err error) {
+	var before *hazard.Hazard
+	if id != 0 {
+		if before, err = w.tx.Hazard(id); err != nil {
+			return nil, false, false, err
+		}
+	}
+	said := hazard.Combine(all, w.now)
+	shape, placed := w.place(&said)
+	if before == nil && said.Head.Point == nil && !placed {
+		return nil, false, false, errNoPlace
+	}
+	if h, err = w.state(newUUID, before, &said, shape, placed); err != nil {
+		return nil, false, false, err
+	}
+	if before != nil && h.Equal(before) {
+		return h, false, false, nil
+	}
+	stamp(h, w.now)
+	return h, before == nil, true, w.tx.SaveHazard(h, before)
 }
 
 // merge is the latest report of each part of the event, and whether the group's reports change any. Suspect ones are held.
@@ -434,36 +502,30 @@ func sample(words []string) string {
 	return text
 }
 
-// remember notes under which names the event is known, forgets what is superseded for good, and ends absorbed events.
-func (w *writer) remember(g *group, h *hazard.Hazard, said *hazard.Said, parts []hazard.Report) error {
-	for _, a := range g.absorbed {
-		other, err := w.tx.Hazard(a.hazardID)
-		if err != nil {
-			return err
-		}
-		if err := w.tx.MoveEvent(w.src, a.event, g.event, h.ID); err != nil {
-			return err
-		}
-		if other.Status != hazard.Active {
-			continue
-		}
-		ended := *other
-		end(&ended, hazard.EndMerged, w.now)
-		ended.Successor = h.UUID
-		stamp(&ended, w.now)
-		if err := w.tx.SaveHazard(&ended, other); err != nil {
+// remember notes under which names the event is known and what it is compared with, and forgets what is superseded for good.
+func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []hazard.Report, joined string) error {
+	e := &store.Event{Source: w.src, Key: g.event, HazardID: h.ID, Type: own.Head.Type, Start: own.Head.Start, End: own.Over(), Point: own.Head.Point,
+		Called: own.Head.Called, Joined: joined}
+	if e.Point == nil && len(own.Head.Areas)+len(own.Places) > 0 {
+		e.Point = &hazard.Point{Lon: h.Longitude, Lat: h.Latitude}
+	}
+	if err := w.tx.SaveEvent(e); err != nil {
+		return err
+	}
+	for _, key := range append(g.keys, g.event) {
+		if err := w.tx.AddEventKey(w.src, key, g.event); err != nil {
 			return err
 		}
 	}
-	for _, key := range append(g.keys, g.event) {
-		if err := w.tx.AddEventKey(w.src, key, g.event, h.ID); err != nil {
+	for _, ref := range own.Head.Refs {
+		if err := w.tx.AddRef(ref, w.src, g.event); err != nil {
 			return err
 		}
 	}
 	for i := range parts {
 		// Without places, or replacing others, what a part said may still matter to parts that come late.
-		if p := &parts[i]; !said.Owned[p.Part] && p.Name != "" && len(p.Places) > 0 && len(p.Replaces) == 0 {
-			if err := w.tx.StripReport(w.src, g.event, parts[i].Part); err != nil {
+		if p := &parts[i]; !own.Owned[p.Part] && p.Name != "" && len(p.Places) > 0 && len(p.Replaces) == 0 {
+			if err := w.tx.StripReport(w.src, g.event, p.Part); err != nil {
 				return err
 			}
 		}
@@ -484,7 +546,7 @@ func (w *writer) place(said *hazard.Said) (geo.Shape, bool) {
 			shapes = append(shapes, s)
 		}
 	}
-	if places := w.in.places[w.src]; places != nil {
+	if places := w.in.places[said.PlacesOf]; places != nil {
 		missing := false
 		for _, code := range said.Places {
 			s, ok := places.Shape(w.ctx, code)

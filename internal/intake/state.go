@@ -6,20 +6,24 @@ import (
 	"math"
 
 	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
 
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 )
 
 // state is the hazard after what was said, before it is known whether anything differs. Fields that an editor has set stay.
-func (w *writer) state(g *group, before *hazard.Hazard, said *hazard.Said, shape geo.Shape, placed bool) (*hazard.Hazard, error) {
+func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Said, shape geo.Shape, placed bool) (*hazard.Hazard, error) {
 	head := &said.Head
 	h := &hazard.Hazard{
-		UUID: hazard.EventUUID(w.src, g.event), Status: hazard.Active, AutoExpire: true, Created: w.now, OrgID: -1, AppID: 0,
+		UUID: newUUID, Status: hazard.Active, AutoExpire: true, Created: w.now, OrgID: -1, AppID: 0,
 		Source: w.src, Creator: head.Creator, Category: hazard.Event,
 	}
 	if before != nil {
 		h = new(*before)
+		if before.Source == "" { // an editor made it; sources add to what is known of it, and say nothing over the editor's word
+			return h, nil
+		}
 	}
 	set := func(field string, f func()) {
 		if !h.EditedField(field) {

@@ -22,9 +22,9 @@ func (t *Tx) Event(source, key string) (event string, hazardID int64, err error)
 	return row.Event, row.HazardID, nil
 }
 
-// AddEventKey notes that a source knows an event, and so a hazard, under key. A key that leads somewhere already stays.
-func (t *Tx) AddEventKey(source, key, event string, hazardID int64) error {
-	return t.q.AddEventKey(t.ctx, db.AddEventKeyParams{Source: source, Key: key, Event: event, HazardID: hazardID})
+// AddEventKey notes that a source knows an event under key. A key that leads somewhere already stays.
+func (t *Tx) AddEventKey(source, key, event string) error {
+	return t.q.AddEventKey(t.ctx, db.AddEventKeyParams{Source: source, Key: key, Event: event})
 }
 
 // KnownKeys tells which of keys a source has reported an event under.
@@ -32,15 +32,117 @@ func (t *Tx) KnownKeys(source string, keys []string) (map[string]bool, error) {
 	return knownKeys(t.ctx, t.tx, source, keys)
 }
 
-// MoveEvent makes all names of event from into names of event to and its hazard.
-func (t *Tx) MoveEvent(source, from, to string, hazardID int64) error {
-	return t.q.MoveEvent(t.ctx, db.MoveEventParams{Source: source, FromEvent: from, ToEvent: to, ToHazard: hazardID})
+// Event is one event of one source: the hazard that it is part of, and what events of other sources are compared with.
+type Event struct {
+	Source, Key string // Key is the one that it was first known by
+	HazardID    int64
+	Type        hazard.Type
+	Start, End  hazard.Instant
+	Point       *hazard.Point
+	Called      string
+	Joined      string // why it is part of that hazard; empty: it made it
+}
+
+// SaveEvent keeps an event.
+func (t *Tx) SaveEvent(e *Event) error {
+	p := db.SaveEventParams{Source: e.Source, Event: e.Key, HazardID: e.HazardID, TypeID: string(e.Type), StartMs: int64(e.Start), EndMs: int64(e.End),
+		Called: e.Called, Joined: e.Joined, Placed: e.Point != nil}
+	if e.Point != nil {
+		p.Lon, p.Lat = e.Point.Lon, e.Point.Lat
+	}
+	return t.q.SaveEvent(t.ctx, p)
+}
+
+// RenameEvent makes all names of a source's event from into names of its event to, which takes its place.
+func (t *Tx) RenameEvent(source, from, to string) error {
+	if err := t.q.RenameEvent(t.ctx, db.RenameEventParams{Source: source, FromEvent: from, ToEvent: to}); err != nil {
+		return err
+	}
+	return t.DropEvent(source, from)
+}
+
+// DropEvent forgets an event of which no hazard is made. What its source said of it stays, until it says it again.
+func (t *Tx) DropEvent(source, event string) error {
+	return t.q.DropEvent(t.ctx, db.DropEventParams{Source: source, Event: event})
+}
+
+// Events lists the events that make up a hazard.
+func (t *Tx) Events(hazardID int64) ([]Event, error) {
+	rows, err := t.q.EventsOfHazard(t.ctx, hazardID)
+	return decodeEvents(rows, err)
+}
+
+// EventsStarting lists the events of a type that began in a span of time, its ends included.
+func (t *Tx) EventsStarting(typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
+	rows, err := t.q.EventsStarting(t.ctx, db.EventsStartingParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to)})
+	return decodeEvents(rows, err)
+}
+
+func decodeEvents(rows []db.Event, err error) ([]Event, error) {
+	if err != nil {
+		return nil, err
+	}
+	events := make([]Event, len(rows))
+	for i, r := range rows {
+		events[i] = Event{Source: r.Source, Key: r.Event, HazardID: r.HazardID, Type: hazard.Type(r.TypeID), Start: hazard.Instant(r.StartMs),
+			End: hazard.Instant(r.EndMs), Called: r.Called, Joined: r.Joined}
+		if r.Placed {
+			events[i].Point = &hazard.Point{Lon: r.Lon, Lat: r.Lat}
+		}
+	}
+	return events, nil
+}
+
+// MoveEvents makes all events of one hazard part of another, for the reason that joined gives.
+func (t *Tx) MoveEvents(from, to int64, joined string) error {
+	return t.q.MoveEvents(t.ctx, db.MoveEventsParams{FromHazard: from, ToHazard: to, Joined: joined})
+}
+
+// AddRef notes what another calls an event, as SCHEME:ID.
+func (t *Tx) AddRef(ref, source, event string) error {
+	return t.q.AddRef(t.ctx, db.AddRefParams{Ref: ref, Source: source, Event: event})
+}
+
+// Called lists the events that are known by ref, SCHEME:ID: to any source, or to the source that the scheme names. Only Source,
+// Key and HazardID are filled.
+func (t *Tx) Called(ref string) ([]Event, error) { return called(t.ctx, t.q, ref) }
+
+func called(ctx context.Context, q *db.Queries, ref string) ([]Event, error) {
+	scheme, id, _ := strings.Cut(ref, ":")
+	rows, err := q.EventsCalled(ctx, db.EventsCalledParams{Ref: ref, Scheme: scheme, ID: id})
+	if err != nil {
+		return nil, err
+	}
+	events := make([]Event, len(rows))
+	for i, r := range rows {
+		events[i] = Event{Source: r.Source, Key: r.Event, HazardID: r.HazardID}
+	}
+	return events, nil
+}
+
+// Part notes that an event is not part of a hazard, whatever a rule says.
+func (t *Tx) Part(source, event string, hazardID int64) error {
+	return t.q.Part(t.ctx, db.PartParams{Source: source, Event: event, HazardID: hazardID})
+}
+
+// Unpart takes that back.
+func (t *Tx) Unpart(source, event string, hazardID int64) error {
+	return t.q.Unpart(t.ctx, db.UnpartParams{Source: source, Event: event, HazardID: hazardID})
+}
+
+// Parted lists the hazards that an event is not part of, whatever a rule says.
+func (t *Tx) Parted(source, event string) ([]int64, error) {
+	return t.q.Parted(t.ctx, db.PartedParams{Source: source, Event: event})
 }
 
 // Reports reads what a source said last in each part of an event. A part that was stripped has only its Part, Version,
 // Start and Places.
 func (t *Tx) Reports(source, event string) ([]hazard.Report, error) {
-	rows, err := t.q.ReportsOfEvent(t.ctx, db.ReportsOfEventParams{Source: source, Event: event})
+	return readReports(t.ctx, t.q, source, event)
+}
+
+func readReports(ctx context.Context, q *db.Queries, source, event string) ([]hazard.Report, error) {
+	rows, err := q.ReportsOfEvent(ctx, db.ReportsOfEventParams{Source: source, Event: event})
 	if err != nil {
 		return nil, err
 	}
@@ -142,6 +244,51 @@ func decodeHeld(row db.HeldReportRow) (*Held, error) {
 		return nil, fmt.Errorf("held report %d: %w", row.ID, err)
 	}
 	return h, nil
+}
+
+// EventReports is an event with what its source said last in each part of it.
+type EventReports struct {
+	Event
+	Parts []hazard.Report
+}
+
+// EventReports reads what each source says of a hazard.
+func (s *Store) EventReports(ctx context.Context, hazardID int64) ([]EventReports, error) {
+	events, err := decodeEvents(s.readQ.EventsOfHazard(ctx, hazardID))
+	if err != nil {
+		return nil, storeError(err)
+	}
+	var all []EventReports
+	for _, e := range events {
+		parts, err := readReports(ctx, s.readQ, e.Source, e.Key)
+		if err != nil {
+			return nil, storeError(err)
+		}
+		if len(parts) > 0 {
+			all = append(all, EventReports{e, parts})
+		}
+	}
+	return all, nil
+}
+
+// Called lists the hazards that ref, SCHEME:ID, leads to, by number.
+func (s *Store) Called(ctx context.Context, ref string) ([]*hazard.Hazard, error) {
+	events, err := called(ctx, s.readQ, ref)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	var list []*hazard.Hazard
+	for _, e := range events {
+		if len(list) > 0 && list[len(list)-1].ID == e.HazardID {
+			continue
+		}
+		h, err := s.Hazard(ctx, e.HazardID)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, h)
+	}
+	return list, nil
 }
 
 // HeldReports lists the held reports of a source that wait for a decision, newest first.

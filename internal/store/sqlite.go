@@ -109,7 +109,8 @@ func knownKeys(ctx context.Context, tx *sql.Tx, source string, keys []string) (m
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT key FROM event_keys WHERE source = $1 AND key IN (SELECT value FROM json_each($2))`, source, string(list))
+	rows, err := tx.QueryContext(ctx, `SELECT k.key FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
+		WHERE k.source = $1 AND k.key IN (SELECT value FROM json_each($2))`, source, string(list))
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,10 @@ func (t *Tx) Due() ([]*hazard.Hazard, error) {
 
 // SaveHazard writes the state h of a hazard and its change. A hazard without ID is new and gets one. before is the state
 // that h replaces, nil for a new one. h.Version becomes the change's number.
-func (t *Tx) SaveHazard(h, before *hazard.Hazard) error {
+func (t *Tx) SaveHazard(h, before *hazard.Hazard) error { return t.SaveHazardAs("", h, before) }
+
+// SaveHazardAs is SaveHazard for a change whose kind does not follow from the states: hazard.merged, hazard.split.
+func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error {
 	kind := hazard.HazardUpdated
 	switch {
 	case before == nil:
@@ -110,6 +113,9 @@ func (t *Tx) SaveHazard(h, before *hazard.Hazard) error {
 		h.ID = id
 	case before.Status == hazard.Active && h.Status == hazard.Expired:
 		kind = hazard.HazardExpired
+	}
+	if as != "" {
+		kind = as
 	}
 	body, err := json.Marshal(h)
 	if err != nil {

@@ -48,6 +48,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addOrganizationStmt, err = db.PrepareContext(ctx, addOrganization); err != nil {
 		return nil, fmt.Errorf("error preparing query AddOrganization: %w", err)
 	}
+	if q.addRefStmt, err = db.PrepareContext(ctx, addRef); err != nil {
+		return nil, fmt.Errorf("error preparing query AddRef: %w", err)
+	}
 	if q.addRevocationStmt, err = db.PrepareContext(ctx, addRevocation); err != nil {
 		return nil, fmt.Errorf("error preparing query AddRevocation: %w", err)
 	}
@@ -87,6 +90,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.decideHeldStmt, err = db.PrepareContext(ctx, decideHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query DecideHeld: %w", err)
 	}
+	if q.dropEventStmt, err = db.PrepareContext(ctx, dropEvent); err != nil {
+		return nil, fmt.Errorf("error preparing query DropEvent: %w", err)
+	}
 	if q.dropLeaseStmt, err = db.PrepareContext(ctx, dropLease); err != nil {
 		return nil, fmt.Errorf("error preparing query DropLease: %w", err)
 	}
@@ -95,6 +101,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.eventKeyStmt, err = db.PrepareContext(ctx, eventKey); err != nil {
 		return nil, fmt.Errorf("error preparing query EventKey: %w", err)
+	}
+	if q.eventsCalledStmt, err = db.PrepareContext(ctx, eventsCalled); err != nil {
+		return nil, fmt.Errorf("error preparing query EventsCalled: %w", err)
+	}
+	if q.eventsOfHazardStmt, err = db.PrepareContext(ctx, eventsOfHazard); err != nil {
+		return nil, fmt.Errorf("error preparing query EventsOfHazard: %w", err)
+	}
+	if q.eventsStartingStmt, err = db.PrepareContext(ctx, eventsStarting); err != nil {
+		return nil, fmt.Errorf("error preparing query EventsStarting: %w", err)
 	}
 	if q.forgetReportStmt, err = db.PrepareContext(ctx, forgetReport); err != nil {
 		return nil, fmt.Errorf("error preparing query ForgetReport: %w", err)
@@ -120,8 +135,8 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.metaStmt, err = db.PrepareContext(ctx, meta); err != nil {
 		return nil, fmt.Errorf("error preparing query Meta: %w", err)
 	}
-	if q.moveEventStmt, err = db.PrepareContext(ctx, moveEvent); err != nil {
-		return nil, fmt.Errorf("error preparing query MoveEvent: %w", err)
+	if q.moveEventsStmt, err = db.PrepareContext(ctx, moveEvents); err != nil {
+		return nil, fmt.Errorf("error preparing query MoveEvents: %w", err)
 	}
 	if q.newestSigningKeyStmt, err = db.PrepareContext(ctx, newestSigningKey); err != nil {
 		return nil, fmt.Errorf("error preparing query NewestSigningKey: %w", err)
@@ -137,6 +152,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.organizationsStmt, err = db.PrepareContext(ctx, organizations); err != nil {
 		return nil, fmt.Errorf("error preparing query Organizations: %w", err)
+	}
+	if q.partStmt, err = db.PrepareContext(ctx, part); err != nil {
+		return nil, fmt.Errorf("error preparing query Part: %w", err)
+	}
+	if q.partedStmt, err = db.PrepareContext(ctx, parted); err != nil {
+		return nil, fmt.Errorf("error preparing query Parted: %w", err)
 	}
 	if q.placeStmt, err = db.PrepareContext(ctx, place); err != nil {
 		return nil, fmt.Errorf("error preparing query Place: %w", err)
@@ -174,6 +195,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.releaseHeldStmt, err = db.PrepareContext(ctx, releaseHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query ReleaseHeld: %w", err)
 	}
+	if q.renameEventStmt, err = db.PrepareContext(ctx, renameEvent); err != nil {
+		return nil, fmt.Errorf("error preparing query RenameEvent: %w", err)
+	}
 	if q.reportsOfEventStmt, err = db.PrepareContext(ctx, reportsOfEvent); err != nil {
 		return nil, fmt.Errorf("error preparing query ReportsOfEvent: %w", err)
 	}
@@ -182,6 +206,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.revokeSessionStmt, err = db.PrepareContext(ctx, revokeSession); err != nil {
 		return nil, fmt.Errorf("error preparing query RevokeSession: %w", err)
+	}
+	if q.saveEventStmt, err = db.PrepareContext(ctx, saveEvent); err != nil {
+		return nil, fmt.Errorf("error preparing query SaveEvent: %w", err)
 	}
 	if q.saveHazardStmt, err = db.PrepareContext(ctx, saveHazard); err != nil {
 		return nil, fmt.Errorf("error preparing query SaveHazard: %w", err)
@@ -227,6 +254,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.trimSourceErrorsStmt, err = db.PrepareContext(ctx, trimSourceErrors); err != nil {
 		return nil, fmt.Errorf("error preparing query TrimSourceErrors: %w", err)
+	}
+	if q.unpartStmt, err = db.PrepareContext(ctx, unpart); err != nil {
+		return nil, fmt.Errorf("error preparing query Unpart: %w", err)
 	}
 	if q.userStmt, err = db.PrepareContext(ctx, user); err != nil {
 		return nil, fmt.Errorf("error preparing query User: %w", err)
@@ -277,6 +307,11 @@ func (q *Queries) Close() error {
 	if q.addOrganizationStmt != nil {
 		if cerr := q.addOrganizationStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addOrganizationStmt: %w", cerr)
+		}
+	}
+	if q.addRefStmt != nil {
+		if cerr := q.addRefStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addRefStmt: %w", cerr)
 		}
 	}
 	if q.addRevocationStmt != nil {
@@ -344,6 +379,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing decideHeldStmt: %w", cerr)
 		}
 	}
+	if q.dropEventStmt != nil {
+		if cerr := q.dropEventStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dropEventStmt: %w", cerr)
+		}
+	}
 	if q.dropLeaseStmt != nil {
 		if cerr := q.dropLeaseStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dropLeaseStmt: %w", cerr)
@@ -357,6 +397,21 @@ func (q *Queries) Close() error {
 	if q.eventKeyStmt != nil {
 		if cerr := q.eventKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eventKeyStmt: %w", cerr)
+		}
+	}
+	if q.eventsCalledStmt != nil {
+		if cerr := q.eventsCalledStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing eventsCalledStmt: %w", cerr)
+		}
+	}
+	if q.eventsOfHazardStmt != nil {
+		if cerr := q.eventsOfHazardStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing eventsOfHazardStmt: %w", cerr)
+		}
+	}
+	if q.eventsStartingStmt != nil {
+		if cerr := q.eventsStartingStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing eventsStartingStmt: %w", cerr)
 		}
 	}
 	if q.forgetReportStmt != nil {
@@ -399,9 +454,9 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing metaStmt: %w", cerr)
 		}
 	}
-	if q.moveEventStmt != nil {
-		if cerr := q.moveEventStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing moveEventStmt: %w", cerr)
+	if q.moveEventsStmt != nil {
+		if cerr := q.moveEventsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing moveEventsStmt: %w", cerr)
 		}
 	}
 	if q.newestSigningKeyStmt != nil {
@@ -427,6 +482,16 @@ func (q *Queries) Close() error {
 	if q.organizationsStmt != nil {
 		if cerr := q.organizationsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing organizationsStmt: %w", cerr)
+		}
+	}
+	if q.partStmt != nil {
+		if cerr := q.partStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing partStmt: %w", cerr)
+		}
+	}
+	if q.partedStmt != nil {
+		if cerr := q.partedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing partedStmt: %w", cerr)
 		}
 	}
 	if q.placeStmt != nil {
@@ -489,6 +554,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing releaseHeldStmt: %w", cerr)
 		}
 	}
+	if q.renameEventStmt != nil {
+		if cerr := q.renameEventStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing renameEventStmt: %w", cerr)
+		}
+	}
 	if q.reportsOfEventStmt != nil {
 		if cerr := q.reportsOfEventStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing reportsOfEventStmt: %w", cerr)
@@ -502,6 +572,11 @@ func (q *Queries) Close() error {
 	if q.revokeSessionStmt != nil {
 		if cerr := q.revokeSessionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing revokeSessionStmt: %w", cerr)
+		}
+	}
+	if q.saveEventStmt != nil {
+		if cerr := q.saveEventStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing saveEventStmt: %w", cerr)
 		}
 	}
 	if q.saveHazardStmt != nil {
@@ -579,6 +654,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing trimSourceErrorsStmt: %w", cerr)
 		}
 	}
+	if q.unpartStmt != nil {
+		if cerr := q.unpartStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing unpartStmt: %w", cerr)
+		}
+	}
 	if q.userStmt != nil {
 		if cerr := q.userStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing userStmt: %w", cerr)
@@ -636,6 +716,7 @@ type Queries struct {
 	addFailureStmt              *sql.Stmt
 	addGeometryStmt             *sql.Stmt
 	addOrganizationStmt         *sql.Stmt
+	addRefStmt                  *sql.Stmt
 	addRevocationStmt           *sql.Stmt
 	addSigningKeyStmt           *sql.Stmt
 	addSourceErrorStmt          *sql.Stmt
@@ -649,9 +730,13 @@ type Queries struct {
 	countHeldStmt               *sql.Stmt
 	counterStmt                 *sql.Stmt
 	decideHeldStmt              *sql.Stmt
+	dropEventStmt               *sql.Stmt
 	dropLeaseStmt               *sql.Stmt
 	dueHazardsStmt              *sql.Stmt
 	eventKeyStmt                *sql.Stmt
+	eventsCalledStmt            *sql.Stmt
+	eventsOfHazardStmt          *sql.Stmt
+	eventsStartingStmt          *sql.Stmt
 	forgetReportStmt            *sql.Stmt
 	geometryStmt                *sql.Stmt
 	hazardByIDStmt              *sql.Stmt
@@ -660,12 +745,14 @@ type Queries struct {
 	heldReportStmt              *sql.Stmt
 	holdStmt                    *sql.Stmt
 	metaStmt                    *sql.Stmt
-	moveEventStmt               *sql.Stmt
+	moveEventsStmt              *sql.Stmt
 	newestSigningKeyStmt        *sql.Stmt
 	nextStmt                    *sql.Stmt
 	nextEndStmt                 *sql.Stmt
 	openHeldStmt                *sql.Stmt
 	organizationsStmt           *sql.Stmt
+	partStmt                    *sql.Stmt
+	partedStmt                  *sql.Stmt
 	placeStmt                   *sql.Stmt
 	productByIDStmt             *sql.Stmt
 	productByUUIDStmt           *sql.Stmt
@@ -678,9 +765,11 @@ type Queries struct {
 	purgeSessionsStmt           *sql.Stmt
 	purgeSigningKeysStmt        *sql.Stmt
 	releaseHeldStmt             *sql.Stmt
+	renameEventStmt             *sql.Stmt
 	reportsOfEventStmt          *sql.Stmt
 	revocationsStmt             *sql.Stmt
 	revokeSessionStmt           *sql.Stmt
+	saveEventStmt               *sql.Stmt
 	saveHazardStmt              *sql.Stmt
 	savePlaceStmt               *sql.Stmt
 	saveProductStmt             *sql.Stmt
@@ -696,6 +785,7 @@ type Queries struct {
 	takeLeaseStmt               *sql.Stmt
 	trailStmt                   *sql.Stmt
 	trimSourceErrorsStmt        *sql.Stmt
+	unpartStmt                  *sql.Stmt
 	userStmt                    *sql.Stmt
 	usersStmt                   *sql.Stmt
 }
@@ -712,6 +802,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addFailureStmt:              q.addFailureStmt,
 		addGeometryStmt:             q.addGeometryStmt,
 		addOrganizationStmt:         q.addOrganizationStmt,
+		addRefStmt:                  q.addRefStmt,
 		addRevocationStmt:           q.addRevocationStmt,
 		addSigningKeyStmt:           q.addSigningKeyStmt,
 		addSourceErrorStmt:          q.addSourceErrorStmt,
@@ -725,9 +816,13 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		countHeldStmt:               q.countHeldStmt,
 		counterStmt:                 q.counterStmt,
 		decideHeldStmt:              q.decideHeldStmt,
+		dropEventStmt:               q.dropEventStmt,
 		dropLeaseStmt:               q.dropLeaseStmt,
 		dueHazardsStmt:              q.dueHazardsStmt,
 		eventKeyStmt:                q.eventKeyStmt,
+		eventsCalledStmt:            q.eventsCalledStmt,
+		eventsOfHazardStmt:          q.eventsOfHazardStmt,
+		eventsStartingStmt:          q.eventsStartingStmt,
 		forgetReportStmt:            q.forgetReportStmt,
 		geometryStmt:                q.geometryStmt,
 		hazardByIDStmt:              q.hazardByIDStmt,
@@ -736,12 +831,14 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		heldReportStmt:              q.heldReportStmt,
 		holdStmt:                    q.holdStmt,
 		metaStmt:                    q.metaStmt,
-		moveEventStmt:               q.moveEventStmt,
+		moveEventsStmt:              q.moveEventsStmt,
 		newestSigningKeyStmt:        q.newestSigningKeyStmt,
 		nextStmt:                    q.nextStmt,
 		nextEndStmt:                 q.nextEndStmt,
 		openHeldStmt:                q.openHeldStmt,
 		organizationsStmt:           q.organizationsStmt,
+		partStmt:                    q.partStmt,
+		partedStmt:                  q.partedStmt,
 		placeStmt:                   q.placeStmt,
 		productByIDStmt:             q.productByIDStmt,
 		productByUUIDStmt:           q.productByUUIDStmt,
@@ -754,9 +851,11 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		purgeSessionsStmt:           q.purgeSessionsStmt,
 		purgeSigningKeysStmt:        q.purgeSigningKeysStmt,
 		releaseHeldStmt:             q.releaseHeldStmt,
+		renameEventStmt:             q.renameEventStmt,
 		reportsOfEventStmt:          q.reportsOfEventStmt,
 		revocationsStmt:             q.revocationsStmt,
 		revokeSessionStmt:           q.revokeSessionStmt,
+		saveEventStmt:               q.saveEventStmt,
 		saveHazardStmt:              q.saveHazardStmt,
 		savePlaceStmt:               q.savePlaceStmt,
 		saveProductStmt:             q.saveProductStmt,
@@ -772,6 +871,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		takeLeaseStmt:               q.takeLeaseStmt,
 		trailStmt:                   q.trailStmt,
 		trimSourceErrorsStmt:        q.trimSourceErrorsStmt,
+		unpartStmt:                  q.unpartStmt,
 		userStmt:                    q.userStmt,
 		usersStmt:                   q.usersStmt,
 	}

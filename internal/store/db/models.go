@@ -4,6 +4,20 @@
 
 package db
 
+type Event struct {
+	Source   string
+	Event    string
+	HazardID int64
+	TypeID   string
+	StartMs  int64
+	EndMs    int64
+	Placed   bool
+	Lon      float64
+	Lat      float64
+	Called   string
+	Joined   string
+}
+
 type Organization struct {
 	ID      int64
 	Acronym string

@@ -10,8 +10,8 @@ import (
 )
 
 const activeEvents = `-- name: ActiveEvents :many
-SELECT DISTINCT k.event, h.id, h.start_ms FROM event_keys k JOIN hazards h ON h.id = k.hazard_id
-WHERE k.source = $1 AND h.status = 'A' ORDER BY k.event
+SELECT e.event, h.id, e.start_ms FROM events e JOIN hazards h ON h.id = e.hazard_id
+WHERE e.source = $1 AND h.status = 'A' ORDER BY e.event
 `
 
 type ActiveEventsRow struct {
@@ -45,23 +45,32 @@ func (q *Queries) ActiveEvents(ctx context.Context, source string) ([]ActiveEven
 }
 
 const addEventKey = `-- name: AddEventKey :exec
-INSERT INTO event_keys (source, key, event, hazard_id) VALUES ($1, $2, $3, $4) ON CONFLICT (source, key) DO NOTHING
+INSERT INTO event_keys (source, key, event) VALUES ($1, $2, $3) ON CONFLICT (source, key) DO NOTHING
 `
 
 type AddEventKeyParams struct {
-	Source   string
-	Key      string
-	Event    string
-	HazardID int64
+	Source string
+	Key    string
+	Event  string
 }
 
 func (q *Queries) AddEventKey(ctx context.Context, arg AddEventKeyParams) error {
-	_, err := q.exec(ctx, q.addEventKeyStmt, addEventKey,
-		arg.Source,
-		arg.Key,
-		arg.Event,
-		arg.HazardID,
-	)
+	_, err := q.exec(ctx, q.addEventKeyStmt, addEventKey, arg.Source, arg.Key, arg.Event)
+	return err
+}
+
+const addRef = `-- name: AddRef :exec
+INSERT INTO event_refs (ref, source, event) VALUES ($1, $2, $3) ON CONFLICT (ref, source, event) DO NOTHING
+`
+
+type AddRefParams struct {
+	Ref    string
+	Source string
+	Event  string
+}
+
+func (q *Queries) AddRef(ctx context.Context, arg AddRefParams) error {
+	_, err := q.exec(ctx, q.addRefStmt, addRef, arg.Ref, arg.Source, arg.Event)
 	return err
 }
 
@@ -127,6 +136,20 @@ func (q *Queries) DecideHeld(ctx context.Context, arg DecideHeldParams) (int64, 
 	return result.RowsAffected()
 }
 
+const dropEvent = `-- name: DropEvent :exec
+DELETE FROM events WHERE source = $1 AND event = $2
+`
+
+type DropEventParams struct {
+	Source string
+	Event  string
+}
+
+func (q *Queries) DropEvent(ctx context.Context, arg DropEventParams) error {
+	_, err := q.exec(ctx, q.dropEventStmt, dropEvent, arg.Source, arg.Event)
+	return err
+}
+
 const dropLease = `-- name: DropLease :exec
 DELETE FROM leases WHERE name = $1 AND holder = $2
 `
@@ -142,7 +165,7 @@ func (q *Queries) DropLease(ctx context.Context, arg DropLeaseParams) error {
 }
 
 const eventKey = `-- name: EventKey :one
-SELECT event, hazard_id FROM event_keys WHERE source = $1 AND key = $2
+SELECT k.event, e.hazard_id FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event WHERE k.source = $1 AND k.key = $2
 `
 
 type EventKeyParams struct {
@@ -160,6 +183,135 @@ func (q *Queries) EventKey(ctx context.Context, arg EventKeyParams) (EventKeyRow
 	var i EventKeyRow
 	err := row.Scan(&i.Event, &i.HazardID)
 	return i, err
+}
+
+const eventsCalled = `-- name: EventsCalled :many
+SELECT e.source, e.event, e.hazard_id FROM event_refs r JOIN events e ON e.source = r.source AND e.event = r.event WHERE r.ref = $1
+UNION
+SELECT e.source, e.event, e.hazard_id FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
+WHERE k.source = $2 AND k.key = $3
+ORDER BY 3, 1, 2
+`
+
+type EventsCalledParams struct {
+	Ref    string
+	Scheme string
+	ID     string
+}
+
+type EventsCalledRow struct {
+	Source   string
+	Event    string
+	HazardID int64
+}
+
+// The events that some source gave a name of another, or that are known to their own source by it.
+func (q *Queries) EventsCalled(ctx context.Context, arg EventsCalledParams) ([]EventsCalledRow, error) {
+	rows, err := q.query(ctx, q.eventsCalledStmt, eventsCalled, arg.Ref, arg.Scheme, arg.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []EventsCalledRow{}
+	for rows.Next() {
+		var i EventsCalledRow
+		if err := rows.Scan(&i.Source, &i.Event, &i.HazardID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const eventsOfHazard = `-- name: EventsOfHazard :many
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events WHERE hazard_id = $1 ORDER BY source, event
+`
+
+func (q *Queries) EventsOfHazard(ctx context.Context, hazardID int64) ([]Event, error) {
+	rows, err := q.query(ctx, q.eventsOfHazardStmt, eventsOfHazard, hazardID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Event{}
+	for rows.Next() {
+		var i Event
+		if err := rows.Scan(
+			&i.Source,
+			&i.Event,
+			&i.HazardID,
+			&i.TypeID,
+			&i.StartMs,
+			&i.EndMs,
+			&i.Placed,
+			&i.Lon,
+			&i.Lat,
+			&i.Called,
+			&i.Joined,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const eventsStarting = `-- name: EventsStarting :many
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
+WHERE type_id = $1 AND start_ms BETWEEN $2 AND $3 ORDER BY start_ms, source, event
+`
+
+type EventsStartingParams struct {
+	TypeID string
+	FromMs int64
+	ToMs   int64
+}
+
+func (q *Queries) EventsStarting(ctx context.Context, arg EventsStartingParams) ([]Event, error) {
+	rows, err := q.query(ctx, q.eventsStartingStmt, eventsStarting, arg.TypeID, arg.FromMs, arg.ToMs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Event{}
+	for rows.Next() {
+		var i Event
+		if err := rows.Scan(
+			&i.Source,
+			&i.Event,
+			&i.HazardID,
+			&i.TypeID,
+			&i.StartMs,
+			&i.EndMs,
+			&i.Placed,
+			&i.Lon,
+			&i.Lat,
+			&i.Called,
+			&i.Joined,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const forgetReport = `-- name: ForgetReport :exec
@@ -267,25 +419,18 @@ func (q *Queries) Hold(ctx context.Context, arg HoldParams) (int64, error) {
 	return result.RowsAffected()
 }
 
-const moveEvent = `-- name: MoveEvent :exec
-UPDATE event_keys SET event = $1, hazard_id = $2 WHERE source = $3 AND event = $4
+const moveEvents = `-- name: MoveEvents :exec
+UPDATE events SET hazard_id = $1, joined = $2 WHERE hazard_id = $3
 `
 
-type MoveEventParams struct {
-	ToEvent   string
-	ToHazard  int64
-	Source    string
-	FromEvent string
+type MoveEventsParams struct {
+	ToHazard   int64
+	Joined     string
+	FromHazard int64
 }
 
-// All names of an event, and so its hazard, become names of another.
-func (q *Queries) MoveEvent(ctx context.Context, arg MoveEventParams) error {
-	_, err := q.exec(ctx, q.moveEventStmt, moveEvent,
-		arg.ToEvent,
-		arg.ToHazard,
-		arg.Source,
-		arg.FromEvent,
-	)
+func (q *Queries) MoveEvents(ctx context.Context, arg MoveEventsParams) error {
+	_, err := q.exec(ctx, q.moveEventsStmt, moveEvents, arg.ToHazard, arg.Joined, arg.FromHazard)
 	return err
 }
 
@@ -344,6 +489,53 @@ func (q *Queries) OpenHeld(ctx context.Context, arg OpenHeldParams) ([]OpenHeldR
 	return items, nil
 }
 
+const part = `-- name: Part :exec
+INSERT INTO parted (source, event, hazard_id) VALUES ($1, $2, $3) ON CONFLICT (source, event, hazard_id) DO NOTHING
+`
+
+type PartParams struct {
+	Source   string
+	Event    string
+	HazardID int64
+}
+
+func (q *Queries) Part(ctx context.Context, arg PartParams) error {
+	_, err := q.exec(ctx, q.partStmt, part, arg.Source, arg.Event, arg.HazardID)
+	return err
+}
+
+const parted = `-- name: Parted :many
+SELECT hazard_id FROM parted WHERE source = $1 AND event = $2
+`
+
+type PartedParams struct {
+	Source string
+	Event  string
+}
+
+func (q *Queries) Parted(ctx context.Context, arg PartedParams) ([]int64, error) {
+	rows, err := q.query(ctx, q.partedStmt, parted, arg.Source, arg.Event)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var hazard_id int64
+		if err := rows.Scan(&hazard_id); err != nil {
+			return nil, err
+		}
+		items = append(items, hazard_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const place = `-- name: Place :one
 SELECT geojson FROM places WHERE source = $1 AND code = $2
 `
@@ -384,6 +576,22 @@ func (q *Queries) ReleaseHeld(ctx context.Context, arg ReleaseHeldParams) (int64
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const renameEvent = `-- name: RenameEvent :exec
+UPDATE event_keys SET event = $1 WHERE source = $2 AND event = $3
+`
+
+type RenameEventParams struct {
+	ToEvent   string
+	Source    string
+	FromEvent string
+}
+
+// All names of an event become names of another.
+func (q *Queries) RenameEvent(ctx context.Context, arg RenameEventParams) error {
+	_, err := q.exec(ctx, q.renameEventStmt, renameEvent, arg.ToEvent, arg.Source, arg.FromEvent)
+	return err
 }
 
 const reportsOfEvent = `-- name: ReportsOfEvent :many
@@ -430,6 +638,44 @@ func (q *Queries) ReportsOfEvent(ctx context.Context, arg ReportsOfEventParams) 
 		return nil, err
 	}
 	return items, nil
+}
+
+const saveEvent = `-- name: SaveEvent :exec
+INSERT INTO events (source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+ON CONFLICT (source, event) DO UPDATE SET hazard_id = excluded.hazard_id, type_id = excluded.type_id, start_ms = excluded.start_ms,
+    end_ms = excluded.end_ms, placed = excluded.placed, lon = excluded.lon, lat = excluded.lat, called = excluded.called, joined = excluded.joined
+`
+
+type SaveEventParams struct {
+	Source   string
+	Event    string
+	HazardID int64
+	TypeID   string
+	StartMs  int64
+	EndMs    int64
+	Placed   bool
+	Lon      float64
+	Lat      float64
+	Called   string
+	Joined   string
+}
+
+func (q *Queries) SaveEvent(ctx context.Context, arg SaveEventParams) error {
+	_, err := q.exec(ctx, q.saveEventStmt, saveEvent,
+		arg.Source,
+		arg.Event,
+		arg.HazardID,
+		arg.TypeID,
+		arg.StartMs,
+		arg.EndMs,
+		arg.Placed,
+		arg.Lon,
+		arg.Lat,
+		arg.Called,
+		arg.Joined,
+	)
+	return err
 }
 
 const savePlace = `-- name: SavePlace :exec
@@ -644,5 +890,20 @@ type TrimSourceErrorsParams struct {
 
 func (q *Queries) TrimSourceErrors(ctx context.Context, arg TrimSourceErrorsParams) error {
 	_, err := q.exec(ctx, q.trimSourceErrorsStmt, trimSourceErrors, arg.Source, arg.Keep)
+	return err
+}
+
+const unpart = `-- name: Unpart :exec
+DELETE FROM parted WHERE source = $1 AND event = $2 AND hazard_id = $3
+`
+
+type UnpartParams struct {
+	Source   string
+	Event    string
+	HazardID int64
+}
+
+func (q *Queries) Unpart(ctx context.Context, arg UnpartParams) error {
+	_, err := q.exec(ctx, q.unpartStmt, unpart, arg.Source, arg.Event, arg.HazardID)
 	return err
 }

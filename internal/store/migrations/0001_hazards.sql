@@ -68,15 +68,47 @@ CREATE TABLE geometries (
     geojson TEXT NOT NULL
 );
 
--- Every name under which a source knows an event, and the hazard that it became.
+-- Every name under which a source knows an event.
 CREATE TABLE event_keys (
-    source    TEXT NOT NULL,
-    key       TEXT NOT NULL,
-    event     TEXT NOT NULL, -- the key that the event was first known by
-    hazard_id BIGINT NOT NULL,
+    source TEXT NOT NULL,
+    key    TEXT NOT NULL,
+    event  TEXT NOT NULL, -- the key that the event was first known by
     PRIMARY KEY (source, key)
 );
-CREATE INDEX event_keys_of_hazard ON event_keys (hazard_id);
+
+-- The events of the sources, the hazard that each is part of, and what events of other sources are compared with.
+CREATE TABLE events (
+    source    TEXT NOT NULL,
+    event     TEXT NOT NULL,
+    hazard_id BIGINT NOT NULL,
+    type_id   TEXT NOT NULL,
+    start_ms  BIGINT NOT NULL,
+    end_ms    BIGINT NOT NULL,
+    placed    BOOLEAN NOT NULL, -- whether lon and lat are known
+    lon       DOUBLE PRECISION NOT NULL,
+    lat       DOUBLE PRECISION NOT NULL,
+    called    TEXT NOT NULL, -- its proper name
+    joined    TEXT NOT NULL, -- why it is part of that hazard; empty: it made it
+    PRIMARY KEY (source, event)
+);
+CREATE INDEX events_of_hazard ON events (hazard_id);
+CREATE INDEX events_by_time ON events (type_id, start_ms);
+
+-- What others call an event ("gdacs:EQ1559738"): two events with one of these in common are one.
+CREATE TABLE event_refs (
+    ref    TEXT NOT NULL,
+    source TEXT NOT NULL,
+    event  TEXT NOT NULL,
+    PRIMARY KEY (ref, source, event)
+);
+
+-- What an editor has found not to be part of a hazard, and no rule joins again.
+CREATE TABLE parted (
+    source    TEXT NOT NULL,
+    event     TEXT NOT NULL,
+    hazard_id BIGINT NOT NULL,
+    PRIMARY KEY (source, event, hazard_id)
+);
 
 -- What a source said last in each part of an event. A part that no longer speaks for any place keeps its row, without
 -- its body: it still knows what it spoke for, so that it is recognised as old when it comes again.

@@ -1,12 +1,51 @@
 -- name: EventKey :one
-SELECT event, hazard_id FROM event_keys WHERE source = $1 AND key = $2;
+SELECT k.event, e.hazard_id FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event WHERE k.source = $1 AND k.key = $2;
 
 -- name: AddEventKey :exec
-INSERT INTO event_keys (source, key, event, hazard_id) VALUES ($1, $2, $3, $4) ON CONFLICT (source, key) DO NOTHING;
+INSERT INTO event_keys (source, key, event) VALUES ($1, $2, $3) ON CONFLICT (source, key) DO NOTHING;
 
--- name: MoveEvent :exec
--- All names of an event, and so its hazard, become names of another.
-UPDATE event_keys SET event = sqlc.arg(to_event), hazard_id = sqlc.arg(to_hazard) WHERE source = sqlc.arg(source) AND event = sqlc.arg(from_event);
+-- name: RenameEvent :exec
+-- All names of an event become names of another.
+UPDATE event_keys SET event = sqlc.arg(to_event) WHERE source = sqlc.arg(source) AND event = sqlc.arg(from_event);
+
+-- name: SaveEvent :exec
+INSERT INTO events (source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+ON CONFLICT (source, event) DO UPDATE SET hazard_id = excluded.hazard_id, type_id = excluded.type_id, start_ms = excluded.start_ms,
+    end_ms = excluded.end_ms, placed = excluded.placed, lon = excluded.lon, lat = excluded.lat, called = excluded.called, joined = excluded.joined;
+
+-- name: DropEvent :exec
+DELETE FROM events WHERE source = $1 AND event = $2;
+
+-- name: EventsOfHazard :many
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events WHERE hazard_id = $1 ORDER BY source, event;
+
+-- name: EventsStarting :many
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
+WHERE type_id = sqlc.arg(type_id) AND start_ms BETWEEN sqlc.arg(from_ms) AND sqlc.arg(to_ms) ORDER BY start_ms, source, event;
+
+-- name: MoveEvents :exec
+UPDATE events SET hazard_id = sqlc.arg(to_hazard), joined = sqlc.arg(joined) WHERE hazard_id = sqlc.arg(from_hazard);
+
+-- name: AddRef :exec
+INSERT INTO event_refs (ref, source, event) VALUES ($1, $2, $3) ON CONFLICT (ref, source, event) DO NOTHING;
+
+-- name: EventsCalled :many
+-- The events that some source gave a name of another, or that are known to their own source by it.
+SELECT e.source, e.event, e.hazard_id FROM event_refs r JOIN events e ON e.source = r.source AND e.event = r.event WHERE r.ref = sqlc.arg(ref)
+UNION
+SELECT e.source, e.event, e.hazard_id FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
+WHERE k.source = sqlc.arg(scheme) AND k.key = sqlc.arg(id)
+ORDER BY 3, 1, 2;
+
+-- name: Part :exec
+INSERT INTO parted (source, event, hazard_id) VALUES ($1, $2, $3) ON CONFLICT (source, event, hazard_id) DO NOTHING;
+
+-- name: Unpart :exec
+DELETE FROM parted WHERE source = $1 AND event = $2 AND hazard_id = $3;
+
+-- name: Parted :many
+SELECT hazard_id FROM parted WHERE source = $1 AND event = $2;
 
 -- name: ReleaseHeld :execrows
 -- What was held for a reason that has gone.
@@ -15,8 +54,8 @@ UPDATE held SET decision = 'released', decided_ms = sqlc.arg(now_ms) WHERE sourc
 
 -- name: ActiveEvents :many
 -- The events of a source whose hazard still is active.
-SELECT DISTINCT k.event, h.id, h.start_ms FROM event_keys k JOIN hazards h ON h.id = k.hazard_id
-WHERE k.source = $1 AND h.status = 'A' ORDER BY k.event;
+SELECT e.event, h.id, e.start_ms FROM events e JOIN hazards h ON h.id = e.hazard_id
+WHERE e.source = $1 AND h.status = 'A' ORDER BY e.event;
 
 -- name: ReportsOfEvent :many
 SELECT part, version, start_ms, places, body FROM reports WHERE source = $1 AND event = $2;

@@ -1,0 +1,168 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/edit"
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+	"hazardd/wire"
+)
+
+// report is what one source says of a hazard now.
+type report struct {
+	Source string `json:"source"`
+	Event  string `json:"event"` // the source's own key
+	// Joined says why the source's event is part of this hazard; empty: it made it.
+	Joined     string        `json:"joined,omitzero"`
+	Version    string        `json:"version"` // of the latest message, milliseconds since 1970
+	Name       string        `json:"name"`
+	Text       string        `json:"description,omitzero"`
+	TypeID     string        `json:"type_ID"`
+	SeverityID string        `json:"severity_ID"`
+	Level      string        `json:"level,omitzero"` // the source's own word
+	StartDate  string        `json:"start_Date"`
+	EndDate    string        `json:"end_Date"`
+	Ended      string        `json:"ended,omitzero"` // why, if the source ended it
+	Point      *hazard.Point `json:"point,omitzero"`
+	Refs       []string      `json:"refs"`
+	URL        string        `json:"url,omitzero"`
+}
+
+// reports serves what each source says of a hazard.
+func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	now := a.now()
+	h, err := a.findHazard(r, a.Live.View(now), now)
+	if err != nil {
+		return err
+	}
+	events, err := a.Store.EventReports(r.Context(), h.ID)
+	if err != nil {
+		return err
+	}
+	list := []report{}
+	for _, e := range events {
+		said := hazard.Derive(e.Parts, now)
+		head := &said.Head
+		list = append(list, report{Source: e.Source, Event: e.Key, Joined: e.Joined, Version: strconv.FormatInt(head.Version, 10), Name: head.Name, Text: head.Description,
+			TypeID: string(head.Type), SeverityID: head.Severity.String(), Level: head.Level, StartDate: head.Start.Digits(), EndDate: said.Over().Digits(),
+			Ended: string(said.Ended), Point: head.Point, Refs: append([]string{}, head.Refs...), URL: head.URL})
+	}
+	return answerJSON(w, r, list, false)
+}
+
+// byRef serves the hazards that anybody's id leads to: a merged one to its successor.
+func (a *API) byRef(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values, err := query(r, "ref")
+	if err != nil {
+		return err
+	}
+	ref := values.Get("ref")
+	if scheme, id, ok := strings.Cut(ref, ":"); !ok || scheme == "" || id == "" {
+		return badParameter("ref", "%q is not SCHEME:ID, such as usgs:us6000pi9w, gdacs:EQ1559738, glide:EQ-2026-000123-CHN or atcf:CP012026", ref)
+	}
+	found, err := a.Store.Called(r.Context(), ref)
+	if err != nil {
+		return err
+	}
+	now := a.now()
+	v := a.Live.View(now)
+	list := []wire.Hazard{}
+	for _, h := range found {
+		products, err := a.Store.Products(r.Context(), h.ID, who.Orgs)
+		if err != nil {
+			return err
+		}
+		list = append(list, wire.FromHazard(h.ExpireAt(now), len(products), a.BaseURL))
+	}
+	body, err := jsonBody(list, false)
+	if err != nil {
+		return err
+	}
+	return a.answerList(w, r, v, body, now)
+}
+
+// merge makes one hazard of two: {"into": number or uuid}.
+func (a *API) merge(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	from, err := a.mayJoin(r, who)
+	if err != nil {
+		return err
+	}
+	body, err := writeBody(w, r)
+	if err != nil {
+		return err
+	}
+	into, err := a.readInto(r, body)
+	if err != nil {
+		return err
+	}
+	last, err := a.Intake.Merge(r.Context(), from.ID, into.ID, store.Origin{User: who.Name, Addr: a.clientAddr(r).String()}, a.now())
+	if err != nil {
+		return err
+	}
+	return a.answerJoined(w, r, who, into.ID, last)
+}
+
+// readInto reads the hazard that a body names in the member into.
+func (a *API) readInto(r *http.Request, body []byte) (*hazard.Hazard, error) {
+	var members map[string]jsontext.Value
+	bad := &hazard.InvalidError{}
+	if err := json.Unmarshal(body, &members); err != nil || len(members) != 1 {
+		bad.Add("into", "expected a JSON object with this member alone: the number or uuid of a hazard")
+		return nil, bad
+	}
+	text := strings.Trim(string(members["into"]), `"`)
+	if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 {
+		return a.Store.Hazard(r.Context(), id)
+	}
+	if id, err := uuid.Parse(text); err == nil {
+		return a.Store.HazardByUUID(r.Context(), id)
+	}
+	bad.Add("into", "%s is neither the number nor the uuid of a hazard", text)
+	return nil, bad
+}
+
+// split undoes a wrong join: {"source", "event"} names the event that is another hazard.
+func (a *API) split(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	h, err := a.mayJoin(r, who)
+	if err != nil {
+		return err
+	}
+	fields, err := stringFields(w, r, "source", "event")
+	if err != nil {
+		return err
+	}
+	id, last, err := a.Intake.Split(r.Context(), h.ID, fields[0], fields[1], store.Origin{User: who.Name, Addr: a.clientAddr(r).String()}, a.now())
+	if err != nil {
+		return err
+	}
+	return a.answerJoined(w, r, who, id, last)
+}
+
+// mayJoin is the hazard of the path, if the caller may say what is one and what is two.
+func (a *API) mayJoin(r *http.Request, who *auth.Caller) (*hazard.Hazard, error) {
+	if err := role(who, auth.Editor, auth.Admin); err != nil {
+		return nil, err
+	}
+	now := a.now()
+	return a.findHazard(r, a.Live.View(now), now)
+}
+
+func (a *API) answerJoined(w http.ResponseWriter, r *http.Request, who *auth.Caller, id, last int64) error {
+	h, err := a.Store.Hazard(r.Context(), id)
+	if err != nil {
+		return fmt.Errorf("after a join: %w", err)
+	}
+	return a.answerHazard(w, r, who, edit.Done[hazard.Hazard]{State: h, Last: last})
+}
