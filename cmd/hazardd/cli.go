@@ -23,9 +23,12 @@ type commandLine struct {
 	Version versionCmd `cmd:"" help:"Print the version of this program."`
 }
 
+// defaultData is the data folder if none is named.
+const defaultData = "./data"
+
 // globals are the flags of all commands.
 type globals struct {
-	Data     string `default:"./data" placeholder:"DIR" help:"Folder of the database and the product files."`
+	Data     string `default:"${data}" placeholder:"DIR" help:"Folder of the database and the product files."`
 	Database string `placeholder:"URL" help:"Database in place of the file in the data folder: sqlite:PATH."`
 	Config   string `placeholder:"FILE" help:"Configuration file, YAML; if not given, ./hazardd.yaml or else /etc/hazardd/hazardd.yaml, if there is one."`
 	JSON     bool   `name:"json" help:"Print results as JSON, and errors as {\"error\": …}."`
@@ -38,6 +41,7 @@ func parse(cli *commandLine, args []string) (*kong.Context, error) {
 	parser, err := kong.New(cli,
 		kong.Name("hazardd"),
 		kong.Description("A hazard data service."),
+		kong.Vars{"data": defaultData},
 		kong.PostBuild(nameVariables),
 		kong.WithBeforeResolve(file.load),
 		kong.Help(help),

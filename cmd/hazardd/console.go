@@ -53,7 +53,7 @@ func printJSON(w io.Writer, v any) error {
 
 // fail tells what went wrong, on one line.
 func (c *console) fail(err error) {
-	text := oneLine(err.Error())
+	text := oneLine(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")) // several errors at once stand on lines
 	if c.json {
 		_ = printJSON(c.err, map[string]string{"error": text}) // there is nobody left to tell
 		return
@@ -81,9 +81,7 @@ func (c *console) logger() *slog.Logger {
 func (c *console) instant() hazard.Instant { return hazard.At(c.now()) }
 
 // oneLine makes text of unknown origin fit for one line of a terminal.
-func oneLine(text string) string {
-	return hazard.CleanLine(strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
-}
+func oneLine(text string) string { return hazard.CleanLine(text) }
 
 // cut is text on one line of at most n characters.
 func cut(text string, n int) string {

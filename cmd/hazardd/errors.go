@@ -13,7 +13,7 @@ import (
 
 // explain adds to an error what to do about it, where that does not follow from its own words.
 func explain(ctx context.Context, err error, g *globals) error {
-	if errors.Is(err, context.Canceled) && interrupted(ctx) {
+	if interrupted(ctx) && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
 		return errors.New("interrupted")
 	}
 	if advice := advise(err, g); advice != "" {
@@ -42,6 +42,18 @@ func advise(err error, g *globals) string {
 		return fmt.Sprintf("see that %s can be read and written, is undamaged, and that no other program keeps it locked; then try again", g.place())
 	}
 	return ""
+}
+
+// flags is what a command needs to be told to find the same store.
+func (g *globals) flags() string {
+	text := ""
+	if g.Data != defaultData {
+		text += " --data " + g.Data
+	}
+	if g.Database != "" {
+		text += " --database " + g.Database
+	}
+	return text
 }
 
 // place is where the store is, for people.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -87,7 +88,7 @@ type reject struct {
 // take takes one file in. Its error is the store's: what is wrong with the file is part of the result.
 func (i *importCmd) take(ctx context.Context, c *console, in *intake.Intake, src *poll.Source, name string) (*imported, error) {
 	f := &imported{File: name}
-	payload, err := readPayload(c, name)
+	payload, err := readPayload(c, name, maxPayload)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		f.Error = err.Error()
 		return f, nil
@@ -129,8 +130,9 @@ func parsePayload(src *poll.Source, payload []byte, now hazard.Instant) (batch s
 	return src.Parse(payload, now)
 }
 
-// readPayload reads a file whole. When it ends early the error is io.ErrUnexpectedEOF, with what there is.
-func readPayload(c *console, name string) (_ []byte, err error) {
+// readPayload reads a file whole, if it has at most limit bytes. When it ends early the error is io.ErrUnexpectedEOF, with what there is.
+func readPayload(c *console, name string, limit int64) (_ []byte, err error) {
+	tooLarge := fmt.Errorf("%s is larger than %d MiB, the most that is taken at once; split it", name, limit>>20)
 	var r io.Reader = c.in
 	if name != "-" {
 		file, err := os.Open(name)
@@ -140,6 +142,8 @@ func readPayload(c *console, name string) (_ []byte, err error) {
 		defer file.Close()
 		if info, err := file.Stat(); err == nil && info.IsDir() {
 			return nil, fmt.Errorf("%s is a folder; name the files in it", name)
+		} else if err == nil && info.Size() > limit {
+			return nil, tooLarge
 		}
 		r = file
 	}
@@ -151,9 +155,9 @@ func readPayload(c *console, name string) (_ []byte, err error) {
 			return nil, fmt.Errorf("decompress %s: %w", name, err)
 		}
 	}
-	payload, err := io.ReadAll(io.LimitReader(r, maxPayload+1))
-	if len(payload) > maxPayload {
-		return nil, fmt.Errorf("%s is larger than %d MiB, the most that is taken at once; split it", name, maxPayload>>20)
+	payload, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if int64(len(payload)) > limit {
+		return nil, tooLarge
 	}
 	if err != nil {
 		err = fmt.Errorf("read %s: %w", name, err)
@@ -235,13 +239,13 @@ func newProgress(c *console, files []string) *progress {
 		total = -1 // not known: the bar only moves
 	}
 	p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(c.err), progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish(),
-		progressbar.OptionSetPredictTime(false), progressbar.OptionFullWidth())
+		progressbar.OptionSetPredictTime(false))
 	return p
 }
 
 func (p *progress) begin(name string) {
 	if p.bar != nil {
-		p.bar.Describe(cut(name, 40))
+		p.bar.Describe(cut(filepath.Base(name), 40))
 	}
 }
 

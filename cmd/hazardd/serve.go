@@ -44,7 +44,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := s.greet(c, running); err != nil {
+	if err := s.greet(c, g, running); err != nil {
 		return errors.Join(err, running.Close())
 	}
 	err = running.Run(ctx)
@@ -56,7 +56,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 
 // greet prints the first password, if there is one, and that the service is ready. The password goes to standard output and
 // nowhere else.
-func (s *serveCmd) greet(c *console, running *service.Service) error {
+func (s *serveCmd) greet(c *console, g *globals, running *service.Service) error {
 	if p := running.FirstPassword; p != "" {
 		u := firstUser(running.Auth)
 		err := c.print(userWithPassword(u, p), func(w io.Writer) error {
@@ -67,10 +67,10 @@ func (s *serveCmd) greet(c *console, running *service.Service) error {
     │   password  %s
     │
     │   It is good until %s. Before that, run
-    │   hazardd user passwd %s
+    │   hazardd user passwd %s%s
     └────────────────────────────────────────────────────
 
-`, u.Name, string(p), ago(u.PasswordEnds.Time(), c.now()), u.Name)
+`, u.Name, string(p), ago(u.PasswordEnds.Time(), c.now()), u.Name, g.flags())
 			return err
 		})
 		if err != nil {

@@ -170,9 +170,10 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 
 // UnmarshalText reads a range of addresses, or one address.
 func (n *network) UnmarshalText(text []byte) error {
-	prefix, err := netip.ParsePrefix(string(text))
+	word := strings.TrimSpace(string(text))
+	prefix, err := netip.ParsePrefix(word)
 	if err != nil {
-		addr, addrErr := netip.ParseAddr(string(text))
+		addr, addrErr := netip.ParseAddr(word)
 		if addrErr != nil {
 			return fmt.Errorf("%q is neither an address nor a range such as 10.0.0.0/8", text)
 		}
@@ -183,8 +184,9 @@ func (n *network) UnmarshalText(text []byte) error {
 }
 
 func (o *origin) UnmarshalText(text []byte) error {
-	if string(text) != "*" {
-		u, err := httpURL(string(text))
+	word := strings.TrimSpace(string(text))
+	if word != "*" {
+		u, err := httpURL(word)
 		if err != nil {
 			return err
 		}
@@ -192,7 +194,7 @@ func (o *origin) UnmarshalText(text []byte) error {
 			return fmt.Errorf("%q is not an origin such as https://maps.example.org", u.Redacted())
 		}
 	}
-	*o = origin(text)
+	*o = origin(word)
 	return nil
 }
 

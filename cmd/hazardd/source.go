@@ -51,7 +51,10 @@ func sourceRow(st *poll.Status, now time.Time) []string {
 		row[4] = (time.Duration(*st.Lag) * time.Second).String()
 	}
 	if st.NextPoll != nil {
-		row[5] = age(*st.NextPoll, now)
+		row[5] = "due"
+		if st.NextPoll.After(now) {
+			row[5] = age(*st.NextPoll, now)
+		}
 	}
 	for _, n := range []int64{st.Total.New, st.Total.Updated, st.Total.Held, st.Total.Rejected} {
 		row = append(row, strconv.FormatInt(n, 10))

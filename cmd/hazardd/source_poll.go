@@ -25,7 +25,7 @@ func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
 	}
 	// A server that polls others, but not this one, would never come to it.
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(p.Timeout),
-		fmt.Errorf("%s was not read within %v: the server that polls has much to do, or is told by --sources not to poll it", p.Name, time.Duration(p.Timeout)))
+		fmt.Errorf("not read within %v: the server that polls has much to do, or is told by --sources not to poll it", time.Duration(p.Timeout)))
 	defer cancel()
 	return g.withOldStore(ctx, func(s *store.Store) error {
 		cfg := service.Config{Sources: p.Sources, Version: about().Version, Logger: c.logger()}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,9 +115,10 @@ func TestAbsenceInAWholeList(t *testing.T) {
 			bubble(t, func(t *testing.T, b *bed) {
 				src := testSource("a")
 				src.EndsAtOnce = tt.atOnce
-				n := 0
+				var asked atomic.Int64
 				b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
-					if n == len(tt.lists) {
+					n := int(asked.Add(1)) - 1
+					if n >= len(tt.lists) {
 						w.WriteHeader(http.StatusInternalServerError)
 						return
 					}
@@ -126,10 +128,9 @@ func TestAbsenceInAWholeList(t *testing.T) {
 					} else {
 						_, _ = io.WriteString(w, tt.lists[n])
 					}
-					n++
 				})
 				stop := b.start(b.poller(src))
-				for n < len(tt.lists) {
+				for int(asked.Load()) < len(tt.lists) {
 					time.Sleep(time.Second)
 				}
 				time.Sleep(2 * time.Second)
@@ -149,24 +150,25 @@ func TestWhatIsMissingOnlyInOneOfTwoFeedsIsNotOver(t *testing.T) {
 		src.EndsAtOnce = true
 		src.Feeds = append(src.Feeds, src.Feeds[0])
 		src.Feeds[1].URL = "https://a.example/other"
-		first := list("whole", "x", "y")
-		broken := false
-		b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case r.URL.Path == "/feed":
-				_, _ = io.WriteString(w, first)
-			case broken:
-				w.WriteHeader(http.StatusInternalServerError)
-			default:
-				_, _ = io.WriteString(w, list("whole", "z"))
-			}
-		})
+		serve := func(first string, broken bool) {
+			b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == "/feed":
+					_, _ = io.WriteString(w, first)
+				case broken:
+					w.WriteHeader(http.StatusInternalServerError)
+				default:
+					_, _ = io.WriteString(w, list("whole", "z"))
+				}
+			})
+		}
+		serve(list("whole", "x", "y"), false)
 		stop := b.start(b.poller(src))
 		time.Sleep(3 * time.Minute)
 		b.wantActive("a", "x", "y", "z")
-		broken = true
+		serve(list("whole", "x", "y"), true)
 		time.Sleep(3 * time.Minute)
-		first = list("whole", "x")
+		serve(list("whole", "x"), true)
 		time.Sleep(2 * time.Minute)
 		stop()
 		b.wantActive("a", "x", "z")
@@ -177,14 +179,13 @@ func TestWhatAnEditorDecidedIsNotAskedAgainAndAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
 		src.EndsAtOnce = true
-		payload := list("whole", "x", "y")
-		b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, payload) })
+		b.net.text("a.example", list("whole", "x", "y"))
 		p := b.poller(src)
 		refusing := &refusingIntake{Intake: p.intake}
 		p.intake = refusing
 		stop := b.start(p)
 		time.Sleep(2 * time.Minute)
-		payload = list("whole", "y")
+		b.net.text("a.example", list("whole", "y"))
 		time.Sleep(30 * time.Minute)
 		stop()
 		if refusing.withdrawn != 1 {

@@ -5,7 +5,8 @@
 // Each source has one goroutine, one request in flight and one payload in memory, so a source that is slow, huge, hostile or
 // makes its parser panic delays and harms nobody else.
 //
-// A source is never asked faster than it states, also over restarts, nor before the end of a Retry-After. Its validators (ETag,
+// A source is never asked faster than it states, also over restarts (but for a request that a stop broke off), nor before the end
+// of a Retry-After. Its validators (ETag,
 // Last-Modified) are kept only once everything has been done that follows from the answer they belong to; a process that died in
 // between reads anew. What came before a connection broke is taken in, and nothing is concluded from what is missing then.
 //

@@ -212,7 +212,7 @@ func TestABadFeedHurtsOnlyItself(t *testing.T) {
 					t.Error("more than one request in flight")
 				}
 				b.net.text("bad.example", list("x", "y", "z"))
-				time.Sleep(10 * time.Minute)
+				time.Sleep(8 * time.Minute)
 				stop()
 				b.wantActive("bad", "x", "y", "z")
 				if s := b.status(bad)[0]; s.State != OK || s.Error != nil {
@@ -353,12 +353,12 @@ func TestWhatCannotBeReadIsKeptOnceOfAKind(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
 		b.net.text("a.example", "Sorry, we are closed "+strings.Repeat("x", 100_000)+"\n")
-		b.run(b.poller(src), 2*time.Hour)
+		b.run(b.poller(src), 30*time.Minute)
 		errs, err := b.store.SourceErrors(t.Context(), "a", 100)
 		if err != nil || len(errs) != 1 {
 			t.Fatalf("%d errors, %v", len(errs), err)
 		}
-		if e := errs[0]; e.Record != "" || e.Times < 5 || !bytes.HasPrefix(e.Raw, []byte("Sorry, we")) || len(e.Raw) > 16<<10 {
+		if e := errs[0]; e.Record != "" || e.Times < 4 || !bytes.HasPrefix(e.Raw, []byte("Sorry, we")) || len(e.Raw) > 16<<10 {
 			t.Errorf("kept %d times %d bytes: %q", e.Times, len(e.Raw), e.Reason)
 		}
 	})

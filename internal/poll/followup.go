@@ -127,7 +127,7 @@ func unwell(f *Failure) bool {
 
 // do reads one fuller report. Its error tells that the source, or the store, is not well.
 func (w *worker) do(ctx context.Context, j job, now hazard.Instant) error {
-	err := w.protect(func() error { return w.readJob(ctx, j, now) })
+	err := w.protect(ctx, func() error { return w.readJob(ctx, j, now) })
 	if errors.Is(err, errStopped) {
 		return err
 	}
@@ -164,7 +164,7 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	if a.cut != nil {
 		return a.cut
 	}
-	batch, err := w.parse(a.payload, now)
+	batch, err := w.parse(ctx, a.payload, now)
 	if err != nil {
 		return err
 	}
@@ -230,7 +230,7 @@ func (w *worker) wanted(ctx context.Context, code string) bool {
 
 // fetchPlace fetches and keeps the shape of a place. Its error tells that the source, or the store, is not well.
 func (w *worker) fetchPlace(ctx context.Context, code string, now hazard.Instant) error {
-	err := w.protect(func() error { return w.readPlace(ctx, code, now) })
+	err := w.protect(ctx, func() error { return w.readPlace(ctx, code, now) })
 	if errors.Is(err, errStopped) {
 		return err
 	}
@@ -291,13 +291,16 @@ func (w *worker) settle(ctx context.Context) {
 		if f.batch == nil {
 			continue
 		}
-		err := w.protect(func() error {
+		err := w.protect(ctx, func() error {
 			res, err := w.p.intake.Apply(ctx, w.src.Name, *f.batch, now, intake.Options{Again: true})
 			w.enqueue(res.Details)
 			w.st.Total.New += int64(res.New)
 			w.st.Total.Updated += int64(res.Updated)
 			return err
 		})
+		if errors.Is(err, errStopped) {
+			return
+		}
 		if err != nil {
 			w.log.Warn("cannot use the places that became known", "error", err)
 			return // with the next poll

@@ -95,7 +95,7 @@ func (p *Poller) Run(ctx context.Context) error {
 	failed := false
 	for ctx.Err() == nil {
 		_, err := p.hold(ctx, p.holder, p.lead)
-		if err != nil && !failed {
+		if err != nil && !failed && ctx.Err() == nil {
 			p.log.Warn("cannot poll: the store does not give the lease", "error", err)
 		}
 		failed = err != nil

@@ -138,8 +138,8 @@ func (w *worker) begin(ctx context.Context) bool {
 	now := time.Now()
 	kept := map[string]*feedState{}
 	for _, sf := range w.src.Feeds {
-		spread := time.Duration(w.p.random() * float64(spread))
-		f := &feed{Feed: sf, kept: w.st.feed(sf.URL), due: now.Add(spread), unread: true}
+		shift := time.Duration(w.p.random() * float64(spread))
+		f := &feed{Feed: sf, kept: w.st.feed(sf.URL), due: now.Add(shift), unread: true}
 		kept[sf.URL] = f.kept
 		if f.kept.Since == 0 {
 			f.kept.Since = hazard.At(now)
@@ -147,7 +147,7 @@ func (w *worker) begin(ctx context.Context) bool {
 		// What lies further ahead than any wait was written by a clock that was wrong.
 		next := max(f.kept.LastPoll.Add(f.Every), f.kept.NotBefore)
 		if wait := next.Time().Sub(now); f.kept.LastPoll != 0 && wait > 0 && wait <= max(f.Every, maxRetryAfter) {
-			f.due = now.Add(wait + time.Millisecond + spread)
+			f.due = now.Add(wait + time.Millisecond + shift) // LastPoll was cut to the millisecond
 		}
 		w.feeds = append(w.feeds, f)
 	}
@@ -219,7 +219,7 @@ func (w *worker) poll(ctx context.Context, f *feed) {
 	w.follow.refill(began)
 	before := w.st.Last
 	w.st.Last = Counts{}
-	err := w.protect(func() error { return w.read(ctx, f, now) })
+	err := w.protect(ctx, func() error { return w.read(ctx, f, now) })
 	if errors.Is(err, errStopped) {
 		w.st.Last = before
 		f.due = time.Now().Add(leaseTry)
@@ -300,8 +300,14 @@ func (w *worker) save(ctx context.Context) {
 	w.unsaved = err != nil
 }
 
-// protect turns a panic of f into a failure of the source.
-func (w *worker) protect(f func() error) (err error) {
+// protect turns a panic of f into a failure of the source, and any error after the end of ctx into errStopped: then the source
+// is not to blame.
+func (w *worker) protect(ctx context.Context, f func() error) (err error) {
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = errStopped
+		}
+	}()
 	defer func() {
 		if v := recover(); v != nil {
 			fail := failf(ClassInternal, "panic: %v", v)
@@ -336,7 +342,7 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	if a.notModified {
 		return nil
 	}
-	batch, err := w.parse(a.payload, now)
+	batch, err := w.parse(ctx, a.payload, now)
 	switch {
 	case err != nil && a.cut != nil && !isCut(err): // what came is too little to be understood
 		return a.cut
@@ -379,18 +385,18 @@ func isCut(err error) bool {
 }
 
 // parse reads a payload. Its error is a *Failure.
-func (w *worker) parse(payload []byte, now hazard.Instant) (batch source.Batch, err error) {
+func (w *worker) parse(ctx context.Context, payload []byte, now hazard.Instant) (batch source.Batch, err error) {
 	if isHTML(payload) {
 		fail := failf(ClassUnreadable, "an HTML page instead of data")
 		fail.raw = payload
 		return source.Batch{}, fail
 	}
-	err = w.protect(func() (err error) {
+	err = w.protect(ctx, func() (err error) {
 		batch, err = w.src.Parse(payload, now)
 		return err
 	})
-	if err == nil {
-		return batch, nil
+	if err == nil || errors.Is(err, errStopped) {
+		return batch, err
 	}
 	fail, ok := errors.AsType[*Failure](err)
 	if !ok {

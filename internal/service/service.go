@@ -109,11 +109,6 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if err := s.Auth.Rotate(ctx, now); err != nil {
 		return s, err
 	}
-	if len(s.Auth.Users()) == 0 {
-		if s.FirstPassword, err = s.Auth.FirstAdmin(ctx, now.Add(firstPasswordLife), now); err != nil {
-			return s, err
-		}
-	}
 	if s.live, err = live.Open(ctx, s.Store, s.cfg.PublicURL, cfg.Logger, now); err != nil {
 		return s, err
 	}
@@ -132,6 +127,12 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),
+	}
+	// Last, when nothing can fail any more: its password is told once, and must reach the operator.
+	if len(s.Auth.Users()) == 0 {
+		if s.FirstPassword, err = s.Auth.FirstAdmin(ctx, now.Add(firstPasswordLife), now); err != nil {
+			return s, err
+		}
 	}
 	return s, nil
 }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/poll"
+	"hazardd/internal/source"
+)
+
+func TestAPayloadIsBoundedAfterDecompression(t *testing.T) {
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	if _, err := w.Write(bytes.Repeat([]byte("0"), 100_000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		content string
+		limit   int64
+		size    int // 0: refused
+	}{
+		"as large as allowed":       {strings.Repeat("0", 1000), 1000, 1000},
+		"one byte too many":         {strings.Repeat("0", 1001), 1000, 0},
+		"gzip":                      {zipped.String(), 100_000, 100_000},
+		"gzip of one byte too many": {zipped.String(), 99_999, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "payload")
+			if err := os.WriteFile(path, []byte(tt.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			in, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			for _, from := range []string{path, "-"} {
+				payload, err := readPayload(&console{in: in}, from, tt.limit)
+				if refused := err != nil && strings.Contains(err.Error(), "is larger than"); refused != (tt.size == 0) || len(payload) != tt.size {
+					t.Errorf("%s: %d bytes, error %v; want %d bytes", from, len(payload), err, tt.size)
+				}
+			}
+		})
+	}
+	path := filepath.Join(t.TempDir(), "cut.gz")
+	if err := os.WriteFile(path, zipped.Bytes()[:zipped.Len()-20], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if payload, err := readPayload(&console{}, path, maxPayload); len(payload) == 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("gzip that ends early: %d bytes, error %v; want what there is, and io.ErrUnexpectedEOF", len(payload), err)
+	}
+}
+
+func TestAParserThatPanicsEndsItsFileOnly(t *testing.T) {
+	src := &poll.Source{Name: "x", Parse: func([]byte, hazard.Instant) (source.Batch, error) { panic("no such element") }}
+	if _, err := parsePayload(src, nil, 0); err == nil || !strings.Contains(err.Error(), "no such element") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestManyRejectsAreNotAllNamed(t *testing.T) {
+	var out, errs bytes.Buffer
+	f := &imported{File: "many.json", Counts: poll.Counts{Read: 25, Rejected: 25}}
+	for range 25 {
+		f.Rejects = append(f.Rejects, reject{"record", "no\x1b[2J reason"})
+	}
+	err := (&importCmd{Source: "usgs"}).report(&console{out: &out, err: &errs}, []*imported{f})
+	if n := strings.Count(errs.String(), "many.json: record: no[2J reason\n"); n != maxNamed || !strings.Contains(errs.String(), "many.json: and 5 more\n") {
+		t.Errorf("%d named:\n%s", n, &errs)
+	}
+	if err == nil || err.Error() != "25 records were rejected" {
+		t.Errorf("error %v", err)
+	}
+}

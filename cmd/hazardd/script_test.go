@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The scripts in testdata run the program as users do. Beside it they have these:
+//
+//	fetch [-token FILE] [-until STATUS] [METHOD] URL   asks, and prints the status and the body
+//	login URL NAME FILE                                logs in with the password in FILE, and prints the access token
+//	json PATH                                          reads lines of JSON, and nothing else, and prints what is at PATH
+//	newschema FILE                                     makes a database one of a later release
+//	ready FILE                                         waits until the server that prints to FILE is ready; $URL is its address
+//	signal NAME                                        sends TERM or INT to the programs in the background
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"hazardd":   main,
+		"fetch":     helper(fetchMain),
+		"login":     helper(loginMain),
+		"json":      helper(jsonMain),
+		"newschema": helper(newSchemaMain),
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HAZARDD_SHARED", os.Getenv("HAZARDD_SHARED"))
+			e.Setenv("TZ", "UTC")
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // each program would end a second late
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "recordings" {
+				return os.Getenv("HAZARDD_SHARED") != "", nil
+			}
+			return false, fmt.Errorf("unknown condition %s", name)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ready": ready, "signal": sendSignal},
+	})
+}
+
+// patience is how long a script waits for what should happen at once: test machines are slow.
+const patience = 30 * time.Second
+
+func ready(ts *testscript.TestScript, _ bool, args []string) {
+	line := regexp.MustCompile(`(?m)^(?:hazardd ready at |\{"ready":")(http://[^"\s]+)"?\}?$`)
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			ts.Fatalf("%v", err)
+		}
+		if m := line.FindSubmatch(text); m != nil {
+			ts.Setenv("URL", string(m[1]))
+			return
+		}
+	}
+	ts.Fatalf("the server does not say that it is ready")
+}
+
+func sendSignal(ts *testscript.TestScript, _ bool, args []string) {
+	sig := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT}[args[0]]
+	for _, cmd := range ts.BackgroundCmds() {
+		ts.Check(cmd.Process.Signal(sig))
+	}
+}
+
+// helper makes a command of f.
+func helper(f func(args []string) error) func() {
+	return func() {
+		if err := f(os.Args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
+
+func fetchMain(args []string) error {
+	flags := flag.NewFlagSet("fetch", flag.ExitOnError)
+	tokenFile := flags.String("token", "", "")
+	until := flags.Int("until", 0, "")
+	_ = flags.Parse(args)
+	method, address := http.MethodGet, flags.Arg(flags.NArg()-1)
+	if flags.NArg() == 2 {
+		method = flags.Arg(0)
+	}
+	token := ""
+	if *tokenFile != "" {
+		text, err := os.ReadFile(*tokenFile)
+		if err != nil {
+			return err
+		}
+		token = strings.TrimSpace(string(text))
+	}
+	// What a command has written takes effect at a running server within a second, and the machine may be busy.
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		req, err := http.NewRequest(method, address, nil)
+		if err != nil {
+			return err
+		}
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err := errors.Join(err, resp.Body.Close()); err != nil {
+			return err
+		}
+		if *until == 0 || resp.StatusCode == *until {
+			_, err := fmt.Printf("%d\n%s\n", resp.StatusCode, body)
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("still %d, not %d: %s", resp.StatusCode, *until, body)
+		}
+	}
+}
+
+func loginMain(args []string) error {
+	password, err := os.ReadFile(args[2])
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]string{"username": args[1], "password": strings.TrimSpace(string(password))})
+	if err != nil {
+		return err
+	}
+	resp, err := http.Post(args[0]+"/authorize", "application/json", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var pair struct {
+		AccessToken string `json:"accessToken"`
+	}
+	answer, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%d %s", resp.StatusCode, answer)
+	}
+	if err == nil {
+		err = json.Unmarshal(answer, &pair)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Println(pair.AccessToken)
+	return err
+}
+
+func jsonMain(args []string) error {
+	text, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(text)) {
+		var v any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			return fmt.Errorf("%q: %w", line, err)
+		}
+		for _, name := range strings.Split(args[0], ".") {
+			switch node := v.(type) {
+			case map[string]any:
+				v = node[name]
+			case []any:
+				var i int
+				if _, err := fmt.Sscan(name, &i); err != nil || i >= len(node) {
+					return fmt.Errorf("no element %s of %d", name, len(node))
+				}
+				v = node[i]
+			}
+		}
+		if v == nil {
+			continue
+		}
+		if _, err := fmt.Println(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newSchemaMain(args []string) error {
+	db, err := sql.Open("sqlite", args[0]) // the driver is there, for the store uses it
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(`INSERT INTO schema_version (version) VALUES (9999)`)
+	return errors.Join(err, db.Close())
+}
