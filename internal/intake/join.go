@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -80,178 +81,330 @@ func shareWord(a, b string) bool {
 	return slices.ContainsFunc(words(a), func(w string) bool { return slices.Contains(other, w) })
 }
 
-// candidates are the events of other sources, of a type, that may be one with some event of the batch.
-func (w *writer) candidates(typ hazard.Type) ([]store.Event, error) {
-	if list, ok := w.others[typ]; ok {
-		return list, nil
+// mayJoin tells whether a report too slight to make a hazard may be a word on one that others made.
+func (w *writer) mayJoin(r *hazard.Report) bool {
+	rule, ok := rules[r.Type]
+	if len(r.Refs) > 0 || !ok {
+		return len(r.Refs) > 0
 	}
-	window := rules[typ].window
-	list, err := w.tx.EventsStarting(typ, w.from.Add(-window), w.to.Add(window))
-	if err != nil {
-		return nil, err
-	}
-	list = slices.DeleteFunc(list, func(e store.Event) bool { return e.Source == w.src })
 	if w.others == nil {
 		w.others = map[hazard.Type][]store.Event{}
 	}
-	w.others[typ] = list
-	return list, nil
-}
-
-// mayJoin tells whether a report too slight to make a hazard may be a word on one that others made.
-func (w *writer) mayJoin(r *hazard.Report) bool {
-	if len(r.Refs) > 0 {
-		return true
-	}
-	rule, ok := rules[r.Type]
+	list, ok := w.others[r.Type]
 	if !ok {
-		return false
-	}
-	list, err := w.candidates(r.Type)
-	if err != nil {
-		return true // the error comes again where it can be told
+		var err error
+		if list, err = w.tx.EventsStarting(r.Type, w.from.Add(-rule.window), w.to.Add(rule.window)); err != nil {
+			return true // the error comes again where it can be told
+		}
+		list = slices.DeleteFunc(list, func(e store.Event) bool { return e.Source == w.src })
+		w.others[r.Type] = list
 	}
 	i, _ := slices.BinarySearchFunc(list, r.Start.Add(-rule.window), func(e store.Event, at hazard.Instant) int { return cmp.Compare(e.Start, at) })
 	return i < len(list) && list[i].Start <= r.Start.Add(rule.window)
 }
 
 // join finds the hazard that a group's event is part of: by what sources call it, else by the rule of its type. Hazards found to be one
-// become one, the oldest. It returns why the event is part of it; empty if it made it, or was part of it before.
+// become one, the oldest. It returns why the event is part of it; empty if it made it.
 func (w *writer) join(g *group, own *hazard.Said) (why string, err error) {
-	refused, err := w.tx.Parted(w.src, g.event)
-	if err != nil {
+	self := &store.Event{Source: w.src, Key: g.event, HazardID: g.hazardID, Type: own.Head.Type, Start: own.Head.Start, End: own.Over(), Point: own.Head.Point,
+		Called: own.Head.Called}
+	moved := true // whether it is to be compared anew
+	if g.hazardID != 0 {
+		if before, ok, err := w.tx.FindEvent(self.Name()); err != nil {
+			return "", err
+		} else if ok {
+			self.Joined = before.Joined
+			moved = before.Type != self.Type || before.Start != self.Start || before.Called != self.Called || !samePoint(before.Point, self.Point)
+		}
+	}
+	if err := w.joinByName(g, self, own.Head.Refs); err != nil {
 		return "", err
+	}
+	if rule, ok := rules[self.Type]; ok && moved && byRule(self.Joined) {
+		if err := w.regroup(self, own.Head.Minor, rule); err != nil {
+			return "", err
+		}
+	}
+	g.hazardID = self.HazardID
+	return self.Joined, nil
+}
+
+// FromRule begins the reason of events that a rule has joined, not a name or a person.
+const fromRule = "near "
+
+// byRule tells whether nothing but a rule, if anything, made an event part of its hazard.
+func byRule(joined string) bool { return joined == "" || strings.HasPrefix(joined, fromRule) }
+
+func samePoint(a, b *hazard.Point) bool {
+	return a == nil || b == nil || *a == *b // a place that follows from areas is not compared
+}
+
+// joinByName makes one hazard of those whose events have a name in common with this one.
+func (w *writer) joinByName(g *group, self *store.Event, refs []string) error {
+	refused, err := w.tx.Parted(self.Name())
+	if err != nil {
+		return err
 	}
 	var linked []int64
 	for _, a := range g.absorbed {
 		linked = append(linked, a.hazardID)
 	}
-	for _, ref := range own.Head.Refs {
+	// What others call it, and what it is called by others.
+	for _, key := range g.keys {
+		refs = append(refs[:len(refs):len(refs)], w.src+":"+key)
+	}
+	for _, ref := range refs {
 		events, err := w.tx.Called(ref)
 		if err != nil {
-			return "", err
+			return err
 		}
 		for _, e := range events {
+			if e.Name() == self.Name() || e.HazardID == self.HazardID || slices.Contains(refused, e.Name()) {
+				continue
+			}
 			// A tsunami is a hazard of its own, beside the earthquake that made it.
 			h, err := w.tx.Hazard(e.HazardID)
 			if err != nil {
-				return "", err
+				return err
 			}
-			if e.Source == w.src && e.Key == g.event || slices.Contains(refused, e.HazardID) || (h.Type == hazard.Tsunami) != (own.Head.Type == hazard.Tsunami) {
-				continue
+			if (h.Type == hazard.Tsunami) == (self.Type == hazard.Tsunami) {
+				linked, self.Joined = append(linked, e.HazardID), "named "+ref
 			}
-			linked, why = append(linked, e.HazardID), "named: "+ref
 		}
 	}
-	if g.hazardID == 0 && len(linked) == 0 {
-		if why, err = w.joinByRule(g, own, refused); err != nil || g.hazardID != 0 {
-			return why, err
-		}
+	if len(linked) == 0 {
+		return nil
 	}
-	if g.hazardID != 0 {
-		linked = append(linked, g.hazardID)
+	if self.HazardID != 0 {
+		linked = append(linked, self.HazardID)
 	}
 	slices.Sort(linked)
-	if linked = slices.Compact(linked); len(linked) == 0 {
-		return "", nil
-	}
-	keep := linked[0]
+	linked = slices.Compact(linked)
 	for _, other := range linked[1:] {
-		if err := w.absorbHazard(keep, other, cmp.Or(why, "the same event of "+w.src)); err != nil {
-			return "", err
+		if err := w.absorbHazard(linked[0], other); err != nil {
+			return err
 		}
 	}
 	for _, a := range g.absorbed {
 		if err := w.tx.RenameEvent(w.src, a.event, g.event); err != nil {
-			return "", err
+			return err
 		}
 	}
-	if g.hazardID == keep {
-		why = w.reason(g)
-	}
-	g.hazardID = keep
-	return why, nil
+	self.HazardID = linked[0]
+	return nil
 }
 
-// reason is why an event that is known has been part of its hazard.
-func (w *writer) reason(g *group) string {
-	events, err := w.tx.Events(g.hazardID)
+// maxCluster bounds how many events are compared with each other: the swarm after a great earthquake has fewer within its seconds.
+const maxCluster = 300
+
+// regroup compares an event with those of other sources near it, and they with those near them, and makes each hazard of them what
+// fits best: the two nearest first, of one source never more than one. The outcome depends on the events alone, not on the order in which
+// they came, so one that fits better takes the place of another, which is on its own again, or joins a third.
+func (w *writer) regroup(self *store.Event, minor bool, rule rule) error {
+	all, err := w.cluster(self, rule)
+	if err != nil || len(all) == 1 {
+		return err
+	}
+	groups, err := w.partition(all, rule)
 	if err != nil {
+		return err
+	}
+	return w.rearrange(self, minor, groups)
+}
+
+// cluster are the events around one, that one first.
+func (w *writer) cluster(self *store.Event, rule rule) ([]*store.Event, error) {
+	all := []*store.Event{self}
+	for i := 0; i < len(all) && len(all) < maxCluster; i++ {
+		near, err := w.tx.EventsStarting(self.Type, all[i].Start.Add(-rule.window), all[i].Start.Add(rule.window))
+		if err != nil {
+			return nil, err
+		}
+		for j := range near {
+			e := &near[j]
+			if rule.far(all[i], e) <= 1 && !slices.ContainsFunc(all, func(k *store.Event) bool { return k.Name() == e.Name() }) {
+				all = append(all, e)
+			}
+		}
+	}
+	// The one that is compared counts as it is now, not as it was.
+	return all, nil
+}
+
+// pair is two events of different sources, and how badly they fit.
+type pair struct {
+	a, b int
+	far  float64
+}
+
+// partition puts events together that are one.
+func (w *writer) partition(all []*store.Event, rule rule) ([][]*store.Event, error) {
+	group := make([]int, len(all)) // event → the group's first event
+	for i := range group {
+		group[i] = i
+	}
+	unite := func(a, b int) {
+		for i, from := 0, group[b]; i < len(group); i++ {
+			if group[i] == from {
+				group[i] = group[a]
+			}
+		}
+	}
+	var pairs []pair
+	for i, a := range all {
+		refused, err := w.tx.Parted(a.Name())
+		if err != nil {
+			return nil, err
+		}
+		for j, b := range all[:i] {
+			switch {
+			case a.HazardID != 0 && a.HazardID == b.HazardID && !(byRule(a.Joined) && byRule(b.Joined)):
+				unite(i, j) // a name or a person said so
+			case a.Source != b.Source && !slices.Contains(refused, b.Name()):
+				if far := rule.far(a, b); far <= 1 {
+					pairs = append(pairs, pair{i, j, far})
+				}
+			}
+		}
+	}
+	slices.SortFunc(pairs, func(p, q pair) int {
+		return cmp.Or(cmp.Compare(p.far, q.far), comparePair(all, p, q))
+	})
+	sources := func(g int) (list []string) {
+		for i, e := range all {
+			if group[i] == g {
+				list = append(list, e.Source)
+			}
+		}
+		return list
+	}
+	for _, p := range pairs {
+		a, b := group[p.a], group[p.b]
+		ofA := sources(a)
+		if a != b && !slices.ContainsFunc(sources(b), func(s string) bool { return slices.Contains(ofA, s) }) {
+			unite(p.a, p.b)
+		}
+	}
+	byFirst := map[int][]*store.Event{}
+	for i, e := range all {
+		byFirst[group[i]] = append(byFirst[group[i]], e)
+	}
+	groups := slices.Collect(maps.Values(byFirst))
+	for _, g := range groups {
+		slices.SortFunc(g, compareEvents)
+	}
+	// The group that has the oldest hazard first: it goes on with it.
+	slices.SortFunc(groups, func(a, b []*store.Event) int {
+		return cmp.Or(cmp.Compare(oldest(a), oldest(b)), compareEvents(a[0], b[0]))
+	})
+	return groups, nil
+}
+
+func compareEvents(a, b *store.Event) int {
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Key, b.Key))
+}
+
+// comparePair orders pairs that fit equally by their names, whichever of the two comes first.
+func comparePair(all []*store.Event, p, q pair) int {
+	sorted := func(p pair) (*store.Event, *store.Event) {
+		a, b := all[p.a], all[p.b]
+		if compareEvents(a, b) > 0 {
+			a, b = b, a
+		}
+		return a, b
+	}
+	a, b := sorted(p)
+	c, d := sorted(q)
+	return cmp.Or(compareEvents(a, c), compareEvents(b, d))
+}
+
+// oldest is the least number of a hazard that one of the events is part of.
+func oldest(events []*store.Event) int64 {
+	id := int64(math.MaxInt64)
+	for _, e := range events {
+		if e.HazardID != 0 {
+			id = min(id, e.HazardID)
+		}
+	}
+	return id
+}
+
+// rearrange makes the hazards what the groups say. The event self is not written: who asked will do that.
+func (w *writer) rearrange(self *store.Event, minor bool, groups [][]*store.Event) error {
+	taken := map[int64]bool{}
+	touched := map[int64]bool{}
+	for _, g := range groups {
+		into := int64(0)
+		for _, e := range g {
+			if e.HazardID != 0 && !taken[e.HazardID] && (into == 0 || e.HazardID < into) {
+				into = e.HazardID
+			}
+		}
+		if into == 0 && len(g) == 1 && g[0] == self {
+			self.HazardID, self.Joined = 0, ""
+			continue // a new hazard, if it is not too slight: as if nothing had been near
+		}
+		if into == 0 { // they were part of hazards that go on without them
+			first := g[0]
+			if first == self && len(g) > 1 {
+				first = g[1]
+			}
+			touched[first.HazardID] = true
+			id, err := w.alone(first)
+			if err != nil || id == 0 {
+				return err
+			}
+			into = id
+		}
+		taken[into] = true
+		for _, e := range g {
+			if e.HazardID == into {
+				continue
+			}
+			from := e.HazardID
+			e.HazardID, e.Joined = into, reasonFor(e, g)
+			if from != 0 {
+				touched[from] = true
+				if err := w.moveProducts(from, into, &e.Source); err != nil {
+					return err
+				}
+			}
+			if e == self {
+				continue
+			}
+			if err := w.tx.SaveEvent(e); err != nil {
+				return err
+			}
+			touched[into] = true
+		}
+	}
+	if self.HazardID != 0 {
+		// Written now, so that what is settled below counts it where it is.
+		if err := w.tx.SaveEvent(self); err != nil {
+			return err
+		}
+		delete(touched, self.HazardID) // it is settled with what self says now
+	}
+	for _, id := range slices.Sorted(maps.Keys(touched)) {
+		if err := w.settleOrEnd(id, self.HazardID); err != nil {
+			return err
+		}
+	}
+	w.others = nil
+	return nil
+}
+
+// reasonFor says why an event is part of a group.
+func reasonFor(e *store.Event, g []*store.Event) string {
+	best := -1
+	for i, o := range g {
+		if o != e && (best < 0 || rules[e.Type].far(e, o) < rules[e.Type].far(e, g[best])) {
+			best = i
+		}
+	}
+	if best < 0 {
 		return ""
 	}
-	for _, e := range events {
-		if e.Source == w.src && e.Key == g.event {
-			return e.Joined
-		}
-	}
-	return ""
-}
-
-// joinByRule finds the hazard whose events of other sources fit the group's event best. Of one source only one event is part of a
-// hazard by rule: the better of two, and the other is on its own again.
-func (w *writer) joinByRule(g *group, own *hazard.Said, refused []int64) (why string, err error) {
-	rule, ok := rules[own.Head.Type]
-	if !ok {
-		return "", nil
-	}
-	list, err := w.candidates(own.Head.Type)
-	if err != nil {
-		return "", err
-	}
-	self := &store.Event{Source: w.src, Key: g.event, Type: own.Head.Type, Start: own.Head.Start, End: own.Over(), Point: own.Head.Point, Called: own.Head.Called}
-	best, bestFar := store.Event{}, math.Inf(1)
-	var rival *store.Event
-	for _, e := range list {
-		if max(self.Start-e.Start, e.Start-self.Start) > hazard.Instant(rule.window.Milliseconds()) || slices.Contains(refused, e.HazardID) {
-			continue
-		}
-		far := rule.far(self, &e)
-		if far > 1 || far >= bestFar {
-			continue
-		}
-		other, otherFar, err := w.rival(e.HazardID, rule)
-		if err != nil {
-			return "", err
-		}
-		if other != nil && otherFar <= far {
-			continue
-		}
-		best, bestFar, rival = e, far, other
-	}
-	if best.HazardID == 0 {
-		return "", nil
-	}
-	if rival != nil {
-		if err := w.displace(rival); err != nil {
-			return "", err
-		}
-	}
-	g.hazardID = best.HazardID
-	return fmt.Sprintf("%s:%s began %.1f s and %.0f km from it", best.Source, best.Key, seconds(self, &best), kilometres(self, &best)), nil
-}
-
-// rival is the event of our source that is part of a hazard already, and how well it fits there: perfectly, if it was named.
-func (w *writer) rival(hazardID int64, rule rule) (*store.Event, float64, error) {
-	events, err := w.tx.Events(hazardID)
-	if err != nil {
-		return nil, 0, err
-	}
-	i := slices.IndexFunc(events, func(e store.Event) bool { return e.Source == w.src })
-	if i < 0 {
-		return nil, 0, nil
-	}
-	own, far := events[i], math.Inf(1)
-	if strings.HasPrefix(own.Joined, "named: ") {
-		return &own, 0, nil
-	}
-	for _, e := range events {
-		if e.Source == w.src {
-			continue
-		}
-		if strings.HasPrefix(e.Joined, "named: ") {
-			far = 0
-		}
-		far = min(far, rule.far(&own, &e))
-	}
-	return &own, far, nil
+	o := g[best]
+	return fmt.Sprintf("%s%s:%s, which began %.1f s and lies %.0f km from it", fromRule, o.Source, o.Key, seconds(e, o), kilometres(e, o))
 }

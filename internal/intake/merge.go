@@ -26,16 +26,23 @@ func (in *Intake) Merge(ctx context.Context, from, into int64, by store.Origin, 
 		if from == into || a.Reason == hazard.EndMerged || b.Reason == hazard.EndMerged {
 			return fmt.Errorf("%w: %d and %d are one already", hazard.ErrConflict, from, into)
 		}
-		events, err := tx.Events(from)
-		if err != nil {
+		moving, errA := tx.Events(from)
+		staying, errB := tx.Events(into)
+		if err := errors.Join(errA, errB); err != nil {
 			return err
 		}
-		for _, e := range events {
-			if err := tx.Unpart(e.Source, e.Key, into); err != nil {
+		for i := range moving {
+			for j := range staying {
+				if err := tx.Part(moving[i].Name(), staying[j].Name(), false); err != nil {
+					return err
+				}
+			}
+			moving[i].Joined = "found by " + by.User
+			if err := tx.SaveEvent(&moving[i]); err != nil {
 				return err
 			}
 		}
-		if err := w.absorbHazard(into, from, "found by "+by.User); err != nil {
+		if err := w.absorbHazard(into, from); err != nil {
 			return err
 		}
 		return w.resettle(into)
@@ -57,8 +64,13 @@ func (in *Intake) Split(ctx context.Context, hazardID int64, src, event string, 
 		if len(events) == 1 {
 			return fmt.Errorf("%w: %s:%s is the only event of hazard %d", hazard.ErrConflict, src, event, hazardID)
 		}
-		if err := tx.Part(src, event, hazardID); err != nil {
-			return err
+		for j := range events {
+			if j == i {
+				continue
+			}
+			if err := tx.Part(events[i].Name(), events[j].Name(), true); err != nil {
+				return err
+			}
 		}
 		w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: now, res: &Result{}}
 		if id, err = w.alone(&events[i]); err != nil {
@@ -96,7 +108,7 @@ func (w *writer) resettle(id int64) error {
 }
 
 // absorbHazard makes all events and products of hazard other those of keep, and ends other.
-func (w *writer) absorbHazard(keep, other int64, why string) error {
+func (w *writer) absorbHazard(keep, other int64) error {
 	into, err := w.tx.Hazard(keep)
 	if err != nil {
 		return err
@@ -105,7 +117,7 @@ func (w *writer) absorbHazard(keep, other int64, why string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.tx.MoveEvents(other, keep, why); err != nil {
+	if err := w.tx.MoveEvents(other, keep); err != nil {
 		return err
 	}
 	w.others = nil
@@ -141,18 +153,30 @@ func (w *writer) moveProducts(from, to int64, src *string) error {
 	return nil
 }
 
-// displace puts an event of our source out of its hazard, because another fits better: it is on its own again.
-func (w *writer) displace(e *store.Event) error {
-	w.others = nil
-	parts, err := w.tx.Reports(e.Source, e.Key)
+// settleOrEnd makes a hazard what its sources say of it now; one that no event is part of any more has become part of hazard into.
+func (w *writer) settleOrEnd(id, into int64) error {
+	events, err := w.tx.Events(id)
 	if err != nil {
 		return err
 	}
-	if own := hazard.Derive(parts, w.now); own.Head.Minor {
-		return w.tx.DropEvent(e.Source, e.Key) // no hazard is made of it
+	if len(events) > 0 {
+		return w.resettle(id)
 	}
-	_, err = w.alone(e)
-	return err
+	before, err := w.tx.Hazard(id)
+	if err != nil || before.Status != hazard.Active {
+		return err
+	}
+	ended := *before
+	end(&ended, hazard.EndMerged, w.now)
+	if into != 0 {
+		successor, err := w.tx.Hazard(into)
+		if err != nil {
+			return err
+		}
+		ended.Successor = successor.UUID
+	}
+	stamp(&ended, w.now)
+	return w.tx.SaveHazardAs(hazard.HazardMerged, &ended, before)
 }
 
 // alone makes a hazard of one event that was part of another, with the products that its source gave, and returns its number.
@@ -162,6 +186,9 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 		return 0, err
 	}
 	own := hazard.Derive(parts, w.now)
+	if own.Head.Minor { // no hazard is made of it
+		return 0, w.tx.DropEvent(e.Source, e.Key)
+	}
 	id, err := w.freeUUID(e.Source, e.Key)
 	if err != nil {
 		return 0, err

@@ -31,7 +31,7 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), "")
+	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off") // nothing here is about durability
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,6 +53,19 @@ func (t *Tx) SaveEvent(e *Event) error {
 	return t.q.SaveEvent(t.ctx, p)
 }
 
+// FindEvent reads an event, and tells whether it is known.
+func (t *Tx) FindEvent(name EventName) (Event, bool, error) {
+	row, err := t.q.EventOf(t.ctx, db.EventOfParams{Source: name.Source, Event: name.Key})
+	if none(err) {
+		return Event{}, false, nil
+	}
+	list, err := decodeEvents([]db.Event{row}, err)
+	if err != nil {
+		return Event{}, false, err
+	}
+	return list[0], true, nil
+}
+
 // RenameEvent makes all names of a source's event from into names of its event to, which takes its place.
 func (t *Tx) RenameEvent(source, from, to string) error {
 	if err := t.q.RenameEvent(t.ctx, db.RenameEventParams{Source: source, FromEvent: from, ToEvent: to}); err != nil {
@@ -93,9 +106,9 @@ func decodeEvents(rows []db.Event, err error) ([]Event, error) {
 	return events, nil
 }
 
-// MoveEvents makes all events of one hazard part of another, for the reason that joined gives.
-func (t *Tx) MoveEvents(from, to int64, joined string) error {
-	return t.q.MoveEvents(t.ctx, db.MoveEventsParams{FromHazard: from, ToHazard: to, Joined: joined})
+// MoveEvents makes all events of one hazard part of another.
+func (t *Tx) MoveEvents(from, to int64) error {
+	return t.q.MoveEvents(t.ctx, db.MoveEventsParams{FromHazard: from, ToHazard: to})
 }
 
 // AddRef notes what another calls an event, as SCHEME:ID.
@@ -120,19 +133,39 @@ func called(ctx context.Context, q *db.Queries, ref string) ([]Event, error) {
 	return events, nil
 }
 
-// Part notes that an event is not part of a hazard, whatever a rule says.
-func (t *Tx) Part(source, event string, hazardID int64) error {
-	return t.q.Part(t.ctx, db.PartParams{Source: source, Event: event, HazardID: hazardID})
+// EventName names an event of a source.
+type EventName struct{ Source, Key string }
+
+// Name is the event's name.
+func (e *Event) Name() EventName { return EventName{e.Source, e.Key} }
+
+// Part notes that two events are two, whatever a rule says; with part false it takes that back.
+func (t *Tx) Part(a, b EventName, part bool) error {
+	for _, p := range [][2]EventName{{a, b}, {b, a}} {
+		var err error
+		if part {
+			err = t.q.Part(t.ctx, db.PartParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key})
+		} else {
+			err = t.q.Unpart(t.ctx, db.UnpartParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// Unpart takes that back.
-func (t *Tx) Unpart(source, event string, hazardID int64) error {
-	return t.q.Unpart(t.ctx, db.UnpartParams{Source: source, Event: event, HazardID: hazardID})
-}
-
-// Parted lists the hazards that an event is not part of, whatever a rule says.
-func (t *Tx) Parted(source, event string) ([]int64, error) {
-	return t.q.Parted(t.ctx, db.PartedParams{Source: source, Event: event})
+// Parted lists the events that an editor has found to be others than this one.
+func (t *Tx) Parted(a EventName) ([]EventName, error) {
+	rows, err := t.q.Parted(t.ctx, db.PartedParams{Source: a.Source, Event: a.Key})
+	if err != nil {
+		return nil, err
+	}
+	names := make([]EventName, len(rows))
+	for i, r := range rows {
+		names[i] = EventName{r.OtherSource, r.OtherEvent}
+	}
+	return names, nil
 }
 
 // Reports reads what a source said last in each part of an event. A part that was stripped has only its Part, Version,

@@ -102,6 +102,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.eventKeyStmt, err = db.PrepareContext(ctx, eventKey); err != nil {
 		return nil, fmt.Errorf("error preparing query EventKey: %w", err)
 	}
+	if q.eventOfStmt, err = db.PrepareContext(ctx, eventOf); err != nil {
+		return nil, fmt.Errorf("error preparing query EventOf: %w", err)
+	}
 	if q.eventsCalledStmt, err = db.PrepareContext(ctx, eventsCalled); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsCalled: %w", err)
 	}
@@ -397,6 +400,11 @@ func (q *Queries) Close() error {
 	if q.eventKeyStmt != nil {
 		if cerr := q.eventKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eventKeyStmt: %w", cerr)
+		}
+	}
+	if q.eventOfStmt != nil {
+		if cerr := q.eventOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing eventOfStmt: %w", cerr)
 		}
 	}
 	if q.eventsCalledStmt != nil {
@@ -734,6 +742,7 @@ type Queries struct {
 	dropLeaseStmt               *sql.Stmt
 	dueHazardsStmt              *sql.Stmt
 	eventKeyStmt                *sql.Stmt
+	eventOfStmt                 *sql.Stmt
 	eventsCalledStmt            *sql.Stmt
 	eventsOfHazardStmt          *sql.Stmt
 	eventsStartingStmt          *sql.Stmt
@@ -820,6 +829,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		dropLeaseStmt:               q.dropLeaseStmt,
 		dueHazardsStmt:              q.dueHazardsStmt,
 		eventKeyStmt:                q.eventKeyStmt,
+		eventOfStmt:                 q.eventOfStmt,
 		eventsCalledStmt:            q.eventsCalledStmt,
 		eventsOfHazardStmt:          q.eventsOfHazardStmt,
 		eventsStartingStmt:          q.eventsStartingStmt,

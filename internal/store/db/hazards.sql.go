@@ -510,7 +510,7 @@ func (q *Queries) SaveHazard(ctx context.Context, arg SaveHazardParams) error {
 
 const saveProduct = `-- name: SaveProduct :exec
 INSERT INTO products (id, uuid, hazard_id, n, deleted, body) VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (id) DO UPDATE SET n = excluded.n, deleted = excluded.deleted, body = excluded.body
+ON CONFLICT (id) DO UPDATE SET hazard_id = excluded.hazard_id, n = excluded.n, deleted = excluded.deleted, body = excluded.body
 `
 
 type SaveProductParams struct {

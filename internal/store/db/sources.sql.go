@@ -185,6 +185,34 @@ func (q *Queries) EventKey(ctx context.Context, arg EventKeyParams) (EventKeyRow
 	return i, err
 }
 
+const eventOf = `-- name: EventOf :one
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events WHERE source = $1 AND event = $2
+`
+
+type EventOfParams struct {
+	Source string
+	Event  string
+}
+
+func (q *Queries) EventOf(ctx context.Context, arg EventOfParams) (Event, error) {
+	row := q.queryRow(ctx, q.eventOfStmt, eventOf, arg.Source, arg.Event)
+	var i Event
+	err := row.Scan(
+		&i.Source,
+		&i.Event,
+		&i.HazardID,
+		&i.TypeID,
+		&i.StartMs,
+		&i.EndMs,
+		&i.Placed,
+		&i.Lon,
+		&i.Lat,
+		&i.Called,
+		&i.Joined,
+	)
+	return i, err
+}
+
 const eventsCalled = `-- name: EventsCalled :many
 SELECT e.source, e.event, e.hazard_id FROM event_refs r JOIN events e ON e.source = r.source AND e.event = r.event WHERE r.ref = $1
 UNION
@@ -420,17 +448,16 @@ func (q *Queries) Hold(ctx context.Context, arg HoldParams) (int64, error) {
 }
 
 const moveEvents = `-- name: MoveEvents :exec
-UPDATE events SET hazard_id = $1, joined = $2 WHERE hazard_id = $3
+UPDATE events SET hazard_id = $1 WHERE hazard_id = $2
 `
 
 type MoveEventsParams struct {
 	ToHazard   int64
-	Joined     string
 	FromHazard int64
 }
 
 func (q *Queries) MoveEvents(ctx context.Context, arg MoveEventsParams) error {
-	_, err := q.exec(ctx, q.moveEventsStmt, moveEvents, arg.ToHazard, arg.Joined, arg.FromHazard)
+	_, err := q.exec(ctx, q.moveEventsStmt, moveEvents, arg.ToHazard, arg.FromHazard)
 	return err
 }
 
@@ -490,22 +517,28 @@ func (q *Queries) OpenHeld(ctx context.Context, arg OpenHeldParams) ([]OpenHeldR
 }
 
 const part = `-- name: Part :exec
-INSERT INTO parted (source, event, hazard_id) VALUES ($1, $2, $3) ON CONFLICT (source, event, hazard_id) DO NOTHING
+INSERT INTO parted (source, event, other_source, other_event) VALUES ($1, $2, $3, $4) ON CONFLICT (source, event, other_source, other_event) DO NOTHING
 `
 
 type PartParams struct {
-	Source   string
-	Event    string
-	HazardID int64
+	Source      string
+	Event       string
+	OtherSource string
+	OtherEvent  string
 }
 
 func (q *Queries) Part(ctx context.Context, arg PartParams) error {
-	_, err := q.exec(ctx, q.partStmt, part, arg.Source, arg.Event, arg.HazardID)
+	_, err := q.exec(ctx, q.partStmt, part,
+		arg.Source,
+		arg.Event,
+		arg.OtherSource,
+		arg.OtherEvent,
+	)
 	return err
 }
 
 const parted = `-- name: Parted :many
-SELECT hazard_id FROM parted WHERE source = $1 AND event = $2
+SELECT other_source, other_event FROM parted WHERE source = $1 AND event = $2
 `
 
 type PartedParams struct {
@@ -513,19 +546,24 @@ type PartedParams struct {
 	Event  string
 }
 
-func (q *Queries) Parted(ctx context.Context, arg PartedParams) ([]int64, error) {
+type PartedRow struct {
+	OtherSource string
+	OtherEvent  string
+}
+
+func (q *Queries) Parted(ctx context.Context, arg PartedParams) ([]PartedRow, error) {
 	rows, err := q.query(ctx, q.partedStmt, parted, arg.Source, arg.Event)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []int64{}
+	items := []PartedRow{}
 	for rows.Next() {
-		var hazard_id int64
-		if err := rows.Scan(&hazard_id); err != nil {
+		var i PartedRow
+		if err := rows.Scan(&i.OtherSource, &i.OtherEvent); err != nil {
 			return nil, err
 		}
-		items = append(items, hazard_id)
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -894,16 +932,22 @@ func (q *Queries) TrimSourceErrors(ctx context.Context, arg TrimSourceErrorsPara
 }
 
 const unpart = `-- name: Unpart :exec
-DELETE FROM parted WHERE source = $1 AND event = $2 AND hazard_id = $3
+DELETE FROM parted WHERE source = $1 AND event = $2 AND other_source = $3 AND other_event = $4
 `
 
 type UnpartParams struct {
-	Source   string
-	Event    string
-	HazardID int64
+	Source      string
+	Event       string
+	OtherSource string
+	OtherEvent  string
 }
 
 func (q *Queries) Unpart(ctx context.Context, arg UnpartParams) error {
-	_, err := q.exec(ctx, q.unpartStmt, unpart, arg.Source, arg.Event, arg.HazardID)
+	_, err := q.exec(ctx, q.unpartStmt, unpart,
+		arg.Source,
+		arg.Event,
+		arg.OtherSource,
+		arg.OtherEvent,
+	)
 	return err
 }

@@ -102,12 +102,13 @@ CREATE TABLE event_refs (
     PRIMARY KEY (ref, source, event)
 );
 
--- What an editor has found not to be part of a hazard, and no rule joins again.
+-- Pairs of events that an editor has found to be two, and that no rule makes one again. Each pair stands in both orders.
 CREATE TABLE parted (
-    source    TEXT NOT NULL,
-    event     TEXT NOT NULL,
-    hazard_id BIGINT NOT NULL,
-    PRIMARY KEY (source, event, hazard_id)
+    source       TEXT NOT NULL,
+    event        TEXT NOT NULL,
+    other_source TEXT NOT NULL,
+    other_event  TEXT NOT NULL,
+    PRIMARY KEY (source, event, other_source, other_event)
 );
 
 -- What a source said last in each part of an event. A part that no longer speaks for any place keeps its row, without

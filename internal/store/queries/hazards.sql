@@ -48,7 +48,7 @@ SELECT p.n, p.body FROM products p JOIN hazards h ON h.id = p.hazard_id WHERE h.
 
 -- name: SaveProduct :exec
 INSERT INTO products (id, uuid, hazard_id, n, deleted, body) VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (id) DO UPDATE SET n = excluded.n, deleted = excluded.deleted, body = excluded.body;
+ON CONFLICT (id) DO UPDATE SET hazard_id = excluded.hazard_id, n = excluded.n, deleted = excluded.deleted, body = excluded.body;
 
 -- name: AddChange :exec
 INSERT INTO changes (n, at_ms, kind, hazard_id, product_id, actor, addr, source, body)

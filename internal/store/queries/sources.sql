@@ -17,6 +17,9 @@ ON CONFLICT (source, event) DO UPDATE SET hazard_id = excluded.hazard_id, type_i
 -- name: DropEvent :exec
 DELETE FROM events WHERE source = $1 AND event = $2;
 
+-- name: EventOf :one
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events WHERE source = $1 AND event = $2;
+
 -- name: EventsOfHazard :many
 SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events WHERE hazard_id = $1 ORDER BY source, event;
 
@@ -25,7 +28,7 @@ SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, ca
 WHERE type_id = sqlc.arg(type_id) AND start_ms BETWEEN sqlc.arg(from_ms) AND sqlc.arg(to_ms) ORDER BY start_ms, source, event;
 
 -- name: MoveEvents :exec
-UPDATE events SET hazard_id = sqlc.arg(to_hazard), joined = sqlc.arg(joined) WHERE hazard_id = sqlc.arg(from_hazard);
+UPDATE events SET hazard_id = sqlc.arg(to_hazard) WHERE hazard_id = sqlc.arg(from_hazard);
 
 -- name: AddRef :exec
 INSERT INTO event_refs (ref, source, event) VALUES ($1, $2, $3) ON CONFLICT (ref, source, event) DO NOTHING;
@@ -39,13 +42,13 @@ WHERE k.source = sqlc.arg(scheme) AND k.key = sqlc.arg(id)
 ORDER BY 3, 1, 2;
 
 -- name: Part :exec
-INSERT INTO parted (source, event, hazard_id) VALUES ($1, $2, $3) ON CONFLICT (source, event, hazard_id) DO NOTHING;
+INSERT INTO parted (source, event, other_source, other_event) VALUES ($1, $2, $3, $4) ON CONFLICT (source, event, other_source, other_event) DO NOTHING;
 
 -- name: Unpart :exec
-DELETE FROM parted WHERE source = $1 AND event = $2 AND hazard_id = $3;
+DELETE FROM parted WHERE source = $1 AND event = $2 AND other_source = $3 AND other_event = $4;
 
 -- name: Parted :many
-SELECT hazard_id FROM parted WHERE source = $1 AND event = $2;
+SELECT other_source, other_event FROM parted WHERE source = $1 AND event = $2;
 
 -- name: ReleaseHeld :execrows
 -- What was held for a reason that has gone.
