@@ -43,11 +43,14 @@ func readBody(body *wire, codings []string, max int64) ([]byte, error) {
 	default:
 		return nil, failf(ClassUnreadable, "Content-Encoding %.40q, expected gzip", coding)
 	}
-	payload, err := readAll(&limitReader{r: plain, left: max, max: max})
-	if err == nil || body.err != nil {
-		return payload, err
+	pieces, err := readAll(&limitReader{r: plain, left: max, max: max})
+	if err != nil && body.err == nil {
+		return nil, decodeFailure(coding, err)
 	}
-	return nil, decodeFailure(coding, err)
+	if len(pieces) == 1 {
+		return pieces[0], err
+	}
+	return bytes.Join(pieces, nil), err
 }
 
 func decodeFailure(coding string, err error) *Failure {
@@ -92,29 +95,22 @@ const (
 	mostPiece  = 4 << 20
 )
 
-// readAll reads r to its end, also what comes before an error. It collects pieces instead of growing one, so that it needs no
-// more than what came, and twice that only at the end.
-func readAll(r io.Reader) ([]byte, error) {
-	var pieces [][]byte
+// readAll reads r to its end, also what comes before an error. It collects pieces instead of growing one, so that what is too
+// large needs no more memory than what was read of it.
+func readAll(r io.Reader) (pieces [][]byte, err error) {
 	for size := firstPiece; ; size = min(2*size, mostPiece) {
 		piece := make([]byte, 0, size)
-		for len(piece) < size {
-			n, err := r.Read(piece[len(piece):size])
+		for len(piece) < size && err == nil {
+			var n int
+			n, err = r.Read(piece[len(piece):size])
 			piece = piece[:len(piece)+n]
-			if err == io.EOF {
-				return join(append(pieces, piece)), nil
-			}
-			if err != nil {
-				return join(append(pieces, piece)), err
-			}
 		}
 		pieces = append(pieces, piece)
+		if err == io.EOF {
+			return pieces, nil
+		}
+		if err != nil {
+			return pieces, err
+		}
 	}
-}
-
-func join(pieces [][]byte) []byte {
-	if len(pieces) == 1 {
-		return pieces[0]
-	}
-	return bytes.Join(pieces, nil)
 }

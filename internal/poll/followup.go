@@ -177,9 +177,10 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	return err
 }
 
-// lookForPlaces notes the places of a batch whose shapes are not known and can be had, those of the most severe reports first. It
-// tells whether there are any.
-func (w *worker) lookForPlaces(ctx context.Context, batch *source.Batch, now hazard.Instant) bool {
+// lookForPlaces notes the places of a batch whose shapes are not known and can be had. First come those of reports that could
+// not be shown for want of a place, whose events are not among the known ones; then those of the most severe reports. It tells whether
+// there are any.
+func (w *worker) lookForPlaces(ctx context.Context, batch *source.Batch, known map[string]bool, now hazard.Instant) bool {
 	if w.src.PlaceURL == nil {
 		return false
 	}
@@ -188,15 +189,21 @@ func (w *worker) lookForPlaces(ctx context.Context, batch *source.Batch, now haz
 		u.known = map[string]bool{}
 	}
 	maps.DeleteFunc(w.st.BadPlaces, func(_ string, until hazard.Instant) bool { return until <= now || until > now.Add(badPlaceFor) })
-	urgency := map[string]hazard.Severity{}
+	urgency := map[string]int{}
 	for i := range batch.Reports {
 		r := &batch.Reports[i]
 		if len(r.Areas) > 0 || r.Ended != "" {
 			continue
 		}
+		urgent := int(r.Severity)
+		if !known[r.Key] {
+			urgent += int(hazard.Warning)
+		}
 		for _, code := range r.Places {
-			if s, ok := urgency[code]; (!ok || s < r.Severity) && w.wanted(ctx, code) {
-				urgency[code] = r.Severity
+			if u, ok := urgency[code]; ok {
+				urgency[code] = max(u, urgent)
+			} else if w.wanted(ctx, code) {
+				urgency[code] = urgent
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package poll
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -39,8 +38,7 @@ func parseLines(payload []byte, now hazard.Instant) (source.Batch, error) {
 		case "whole":
 			b.Whole = true
 		case "panic":
-			var m map[string]int
-			m["x"] = 1
+			panic("a fault of the parser")
 		case "reject":
 			b.Read++
 			b.Rejects = append(b.Rejects, source.Reject{Record: fmt.Sprint(i), Reason: "a bad record"})
@@ -338,5 +336,3 @@ func bubble(t *testing.T, f func(t *testing.T, b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, newBed(t)) })
 }
-
-var errTest = errors.New("test")

@@ -55,14 +55,13 @@ func TestAProcessTakesOverWithinTenSecondsOfADeath(t *testing.T) {
 			b.net.text("a.example", list("x"))
 			dead := b.open()
 			p := b.poller(src)
-			stop := func() {}
 			// The holder renews for the last time somewhere between two tries of the other, and then never again.
 			died := time.Now()
 			if ok, err := dead.TakeLease(t.Context(), leaseName, "dead", hazard.At(died), hazard.At(died.Add(leaseFor))); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
 			time.Sleep(time.Duration(p.random() * float64(leaseTry)))
-			stop = b.start(p)
+			stop := b.start(p)
 			time.Sleep(30 * time.Second)
 			stop()
 			asks := b.net.asks("a.example")

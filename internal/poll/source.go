@@ -44,8 +44,8 @@ type Source struct {
 	// is over if there is nothing at that address (404, 409, 410), or if the report found there says so.
 	Missing func(feed string, e store.ActiveEvent, now hazard.Instant) string
 
-	// PlaceURL is the address of the shape of a place that a report without geometry names, "" if there is none, and
-	// ParsePlace reads what is there. Both nil: the source names no places.
+	// PlaceURL is the address of the shape of a place that a report without geometry names, "" if there is none or none is needed,
+	// and ParsePlace reads what is there. Both nil: the source names no places.
 	PlaceURL   func(code string) string
 	ParsePlace func(payload []byte) (code string, geometry []byte, name string, err error)
 }

@@ -445,7 +445,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now haza
 	w.enqueue(details)
 	f.batch = nil
 	w.follow.learnt = w.follow.learnt && w.kept()
-	if w.lookForPlaces(ctx, &batch, hazard.At(time.Now())) {
+	if w.lookForPlaces(ctx, &batch, res.Events, hazard.At(time.Now())) {
 		batch.Rejects = nil // counted already
 		f.batch = &batch
 	}

@@ -21,21 +21,17 @@ func builtIn() []poll.Source {
 	return []poll.Source{
 		{
 			Name: nws.Name, Title: "US National Weather Service alerts", Feeds: nws.Feeds(), Parse: nws.Parse,
-			EndsAtOnce: true, PlaceURL: nws.ZoneURL, ParsePlace: nws.ParseZone,
+			EndsAtOnce: true, PlaceURL: nws.PlaceURL, ParsePlace: nws.ParseZone,
 		},
 		{Name: usgs.Name, Title: "USGS earthquakes", Feeds: usgs.Feeds(), Parse: usgs.Parse, Missing: missingQuake},
 	}
 }
 
-// missingQuake is where to ask what became of an earthquake that a summary does not name. It says something only while the
-// earthquake lies within the summary's window: older ones leave it by age.
+// missingQuake is where to ask what became of an earthquake that a summary does not name. It says something only of the summary of all
+// earthquakes, and while the earthquake lies within its day: older ones leave it by age.
 func missingQuake(feed string, e store.ActiveEvent, now hazard.Instant) string {
-	window := 24 * time.Hour
-	if strings.Contains(feed, "_week") {
-		window = 7 * 24 * time.Hour
-	}
 	const margin = time.Hour // the window's edge moves while the feed is made
-	if e.Start < now.Add(margin-window) || e.Start > now.Add(-10*time.Minute) {
+	if !strings.Contains(feed, "/all_day") || e.Start < now.Add(margin-24*time.Hour) || e.Start > now.Add(-10*time.Minute) {
 		return ""
 	}
 	return usgs.DetailURL(e.Event)

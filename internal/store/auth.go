@@ -92,9 +92,9 @@ func decodeUser(body, hash string) (u auth.User, err error) {
 }
 
 // changed runs f in one transaction, after which the version is another, with the audit row of the deed.
-func (a authStore) changed(ctx context.Context, audit *auth.Audit, f func(*db.Queries) error) error {
-	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
-		if err := f(q); err != nil {
+func (a authStore) changed(ctx context.Context, audit *auth.Audit, f func(context.Context, *db.Queries) error) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		if err := f(ctx, q); err != nil {
 			return err
 		}
 		if _, err := q.Next(ctx, db.NextParams{Name: "auth", Count: 1}); err != nil {
@@ -124,7 +124,7 @@ func (a authStore) CreateUser(ctx context.Context, u auth.User, audit auth.Audit
 	if err != nil {
 		return err
 	}
-	return a.changed(ctx, &audit, func(q *db.Queries) error {
+	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
 		n, err := q.AddUser(ctx, db.AddUserParams{Name: u.Name, Body: string(body), Hash: string(u.PasswordHash)})
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: there is a user %s already", hazard.ErrConflict, u.Name)
@@ -134,7 +134,7 @@ func (a authStore) CreateUser(ctx context.Context, u auth.User, audit auth.Audit
 }
 
 func (a authStore) UpdateUser(ctx context.Context, name string, change func(*auth.User) error, audit auth.Audit) error {
-	return a.changed(ctx, &audit, func(q *db.Queries) error {
+	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
 		row, err := q.User(ctx, name)
 		if err != nil {
 			return found(err, "user %s", name)
@@ -156,7 +156,7 @@ func (a authStore) UpdateUser(ctx context.Context, name string, change func(*aut
 }
 
 func (a authStore) CreateOrg(ctx context.Context, o auth.Org, audit auth.Audit) (auth.Org, error) {
-	err := a.changed(ctx, &audit, func(q *db.Queries) (err error) {
+	err := a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) (err error) {
 		if o.ID, err = q.Next(ctx, db.NextParams{Name: "organization", Count: 1}); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (a authStore) CreateOrg(ctx context.Context, o auth.Org, audit auth.Audit) 
 }
 
 func (a authStore) AddKey(ctx context.Context, k auth.Key, newest string) error {
-	return a.changed(ctx, nil, func(q *db.Queries) error {
+	return a.changed(ctx, nil, func(ctx context.Context, q *db.Queries) error {
 		have, err := q.NewestSigningKey(ctx)
 		if err != nil && !none(err) {
 			return err
@@ -198,7 +198,7 @@ func (a authStore) Attempts(ctx context.Context, keys []string) ([]auth.Attempts
 }
 
 func (a authStore) AddFailure(ctx context.Context, keys []string, at, forget hazard.Instant, audit *auth.Audit) error {
-	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		for _, key := range keys {
 			if err := q.AddFailure(ctx, db.AddFailureParams{Key: key, AtMs: int64(at), ForgetMs: int64(forget)}); err != nil {
 				return err
@@ -209,7 +209,7 @@ func (a authStore) AddFailure(ctx context.Context, keys []string, at, forget haz
 }
 
 func (a authStore) AddSuccess(ctx context.Context, key string, at hazard.Instant, audit auth.Audit) error {
-	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		if err := q.AddSuccess(ctx, db.AddSuccessParams{Key: key, AtMs: int64(at)}); err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func (a authStore) AdvanceSession(ctx context.Context, next auth.Session) (after
 	if err != nil {
 		return after, err
 	}
-	err = a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+	err = a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		n, err := q.AdvanceSession(ctx, db.AdvanceSessionParams{ID: next.ID.String(), Parent: next.Parent.String(), Refresh: next.Child.Refresh.String(), Child: string(child)})
 		if err == nil && n == 0 && next.Parent == next.ID {
 			_, err = q.BeginSession(ctx, db.BeginSessionParams{ID: next.ID.String(), Username: next.User, ExpiresMs: int64(next.Expires),
@@ -256,7 +256,7 @@ func (a authStore) RevokeSession(ctx context.Context, s auth.Session, until haza
 	if err != nil {
 		return err
 	}
-	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		n, err := q.RevokeSession(ctx, db.RevokeSessionParams{ID: s.ID.String(), Username: s.User, ExpiresMs: int64(s.Expires),
 			Parent: s.Parent.String(), Refresh: s.Child.Refresh.String(), Child: string(child), RevokedMs: int64(s.Revoked)})
 		if err != nil || n == 0 { // revoked already
@@ -273,7 +273,7 @@ func (a authStore) RevokeSession(ctx context.Context, s auth.Session, until haza
 }
 
 func (a authStore) AddAudit(ctx context.Context, audit auth.Audit) error {
-	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error { return addAudit(ctx, q, &audit) })
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return addAudit(ctx, q, &audit) })
 }
 
 func (a authStore) Trail(ctx context.Context, limit int) ([]auth.Audit, error) {
@@ -294,7 +294,7 @@ func (a authStore) Trail(ctx context.Context, limit int) ([]auth.Audit, error) {
 }
 
 func (a authStore) Purge(ctx context.Context, p auth.Purge) error {
-	return a.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		return errors.Join(
 			q.PurgeSessions(ctx, int64(p.Now)),
 			q.PurgeRevocations(ctx, int64(p.Now)),

@@ -433,7 +433,7 @@ func (s *Store) SourceState(ctx context.Context, name string) ([]byte, error) {
 
 // SaveSourceState keeps the state of a source.
 func (s *Store) SaveSourceState(ctx context.Context, name string, body []byte) error {
-	return s.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		return q.SaveSourceState(ctx, db.SaveSourceStateParams{Name: name, Body: string(body)})
 	})
 }
@@ -449,7 +449,7 @@ func (s *Store) Place(ctx context.Context, source, code string) (string, error) 
 
 // SavePlace keeps the shape of a place, fetched at now.
 func (s *Store) SavePlace(ctx context.Context, source, code, name, geometry string, now hazard.Instant) error {
-	return s.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		return q.SavePlace(ctx, db.SavePlaceParams{Source: source, Code: code, Name: name, Geojson: geometry, FetchedMs: int64(now)})
 	})
 }
@@ -458,7 +458,7 @@ func (s *Store) SavePlace(ctx context.Context, source, code, name, geometry stri
 // processes at most one has it.
 func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error) {
 	var taken bool
-	err := s.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+	err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		n, err := q.TakeLease(ctx, db.TakeLeaseParams{Name: name, Holder: holder, UntilMs: int64(until), NowMs: int64(now)})
 		taken = n == 1
 		return err
@@ -468,7 +468,7 @@ func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until h
 
 // DropLease gives a lease back, if holder has it.
 func (s *Store) DropLease(ctx context.Context, name, holder string) error {
-	return s.inTx(ctx, func(_ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		return q.DropLease(ctx, db.DropLeaseParams{Name: name, Holder: holder})
 	})
 }

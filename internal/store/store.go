@@ -108,15 +108,15 @@ func (s *Store) Epoch() string { return s.epoch }
 func (s *Store) Installation() string { return s.installation }
 
 // inTx runs f in one write transaction and commits it. The transaction goes on when ctx is cancelled: a client that hangs
-// up must not decide whether a commit that is under way counts.
-func (s *Store) inTx(ctx context.Context, f func(*sql.Tx, *db.Queries) error) error {
+// up must not decide whether a commit that is under way counts. f gets the context to use.
+func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return storeError(err)
 	}
-	if err := f(tx, s.writeQ.WithTx(tx)); err != nil {
+	if err := f(ctx, tx, s.writeQ.WithTx(tx)); err != nil {
 		return errors.Join(storeError(err), rollback(tx))
 	}
 	if err := tx.Commit(); err != nil {

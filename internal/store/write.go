@@ -42,8 +42,8 @@ func (t *Tx) Now() hazard.Instant { return t.now }
 // returns an error nothing was changed, unless the error is the store's own (ErrUnavailable): then the
 // changes are there all or not at all, and doing the same again under the same uuids is safe.
 func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f func(*Tx) error) (last int64, err error) {
-	err = s.inTx(ctx, func(tx *sql.Tx, q *db.Queries) error {
-		t := &Tx{tx: tx, ctx: context.WithoutCancel(ctx), q: q, now: now, origin: origin}
+	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin}
 		err := f(t)
 		last = t.last
 		return err

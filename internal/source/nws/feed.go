@@ -34,7 +34,7 @@ const maxRejects = 1000
 // Feeds is the one list that holds every alert in force. The service renews it within seconds and publishes no limit, but
 // has blocked clients that ask often (weather-gov/api issue 86).
 func Feeds() []source.Feed {
-	return []source.Feed{{URL: api + "alerts/active", Every: time.Minute, MaxBytes: 64 << 20}}
+	return []source.Feed{{URL: api + "alerts/active", Every: time.Minute, MaxBytes: 16 << 20}}
 }
 
 // feature is one message: a CAP 1.2 alert with one info block, flattened (api.weather.gov/openapi.json, AlertGeoJson).

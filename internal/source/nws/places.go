@@ -31,6 +31,14 @@ func (p Places) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 	return together(counties.ByUGC(code))
 }
 
+// PlaceURL is the address of the shape of a place, empty for those that the built-in table holds and those that have none.
+func PlaceURL(code string) string {
+	if len(counties.ByUGC(code)) > 0 {
+		return ""
+	}
+	return ZoneURL(code)
+}
+
 func together(list []counties.County) (geo.Shape, bool) {
 	if len(list) == 0 {
 		return geo.Shape{}, false
