@@ -110,6 +110,9 @@ func (s *Store) Installation() string { return s.installation }
 // inTx runs f in one write transaction and commits it. The transaction goes on when ctx is cancelled: a client that hangs
 // up must not decide whether a commit that is under way counts. f gets the context to use.
 func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
+	if err := ctx.Err(); err != nil {
+		return err // nobody waits for it any more, and nothing has begun
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	tx, err := s.write.BeginTx(ctx, nil)
