@@ -1,0 +1,76 @@
+package rig
+
+import (
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A second server on the same folder is a second process that writes; what one writes the other shows within a second.
+func TestTwoProcessesShareTheStore(t *testing.T) {
+	data := t.TempDir()
+	start(t, data, "").kill()
+	token := writer(t, data)
+	servers := []*server{start(t, data, ""), start(t, data, "")}
+	l := newLedger()
+	var wg sync.WaitGroup
+	const each = 100
+	for i := range writers {
+		wg.Go(func() {
+			c := newClient(servers[i%2].url, token)
+			defer c.http.CloseIdleConnections()
+			for n := range each {
+				id := "0190a0b0-0000-7000-8000-" + strconv.FormatInt(1e11+int64(i)*1e6+int64(n), 10)
+				if err := l.create(t.Context(), c, id); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, s := range servers {
+		deadline := time.Now().Add(time.Second)
+		c := newClient(s.url, token)
+		for {
+			_, answer, header, err := c.do(t.Context(), http.MethodGet, "/hazards/active", "", nil)
+			var list []json.RawMessage
+			if err == nil {
+				err = json.Unmarshal(answer, &list)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(list) == writers*each {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("after a second one of two processes shows %d of %d hazards, as of change %s", len(list), writers*each, header.Get("Hazardd-Change"))
+			}
+		}
+		if last := checkLog(t, c); last != writers*each {
+			t.Errorf("%d changes, want %d", last, writers*each)
+		}
+	}
+	if out, err := exec.Command(program, "user", "disable", "writer", "--data", data).CombinedOutput(); err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	deadline := time.Now().Add(3 * time.Second)
+	for _, s := range servers {
+		for {
+			status, _, _, err := newClient(s.url, token).do(t.Context(), http.MethodGet, "/hazards/types", "", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status == http.StatusForbidden {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("a user who was disabled beside the servers is still let in")
+			}
+		}
+	}
+}

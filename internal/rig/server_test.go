@@ -1,0 +1,147 @@
+package rig
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program is the path of the program under test, built once.
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "hazardd-rig")
+	if err != nil {
+		panic(err)
+	}
+	program = filepath.Join(dir, "hazardd")
+	if out, err := exec.Command("go", "build", "-o", program, "hazardd/cmd/hazardd").CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("build: %v\n%s", err, out))
+	}
+	code := m.Run()
+	if err := os.RemoveAll(dir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
+// server is a running hazardd.
+type server struct {
+	t    testing.TB
+	cmd  *exec.Cmd
+	url  string
+	logs *bytes.Buffer
+	gone chan struct{} // closed when the process has ended
+}
+
+// launch starts the program on a data folder, and does not wait until it is ready.
+func launch(t testing.TB, data, database string) (*server, *bufio.Reader) {
+	t.Helper()
+	args := []string{"serve", "--data", data, "--listen", "127.0.0.1:0", "--sources", "none", "--log-level", "error"}
+	if database != "" {
+		args = append(args, "--database", database)
+	}
+	s := &server{t: t, cmd: exec.Command(program, args...), logs: &bytes.Buffer{}, gone: make(chan struct{})}
+	s.cmd.Stderr = s.logs
+	s.cmd.Dir = os.TempDir() // never on the disk that is cut
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	return s, bufio.NewReader(out)
+}
+
+// start starts the program and waits until it is ready.
+func start(t testing.TB, data, database string) *server {
+	t.Helper()
+	s, out := launch(t, data, database)
+	for {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			s.kill()
+			t.Fatalf("the server does not start: %v\n%s", err, s.logs)
+		}
+		if url, ok := strings.CutPrefix(line, "hazardd ready at "); ok {
+			s.url = strings.TrimSpace(url)
+			go func() {
+				_, _ = io.Copy(io.Discard, out) // until the process ends
+				close(s.gone)
+			}()
+			return s
+		}
+	}
+}
+
+// kill ends the process as nothing else can, and waits until it has ended.
+func (s *server) kill() {
+	if s.cmd.ProcessState != nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGKILL) // it may have ended
+	if s.url != "" {
+		<-s.gone
+	}
+	_ = s.cmd.Wait() // killed: never without an error
+}
+
+// command runs the command line on a data folder.
+func command(t testing.TB, data string, stdin string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(program, append(args, "--data", data)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Dir = os.TempDir()
+	out, err := cmd.Output()
+	if err != nil {
+		detail := ""
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+			detail = string(failed.Stderr)
+		}
+		t.Fatalf("hazardd %s: %v %s", strings.Join(args, " "), err, detail)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// client is one client of a server, with a connection of its own.
+type client struct {
+	http  *http.Client
+	url   string
+	token string
+}
+
+func newClient(url, token string) *client {
+	return &client{&http.Client{Transport: &http.Transport{}, Timeout: 30 * time.Second}, url, token}
+}
+
+// do sends a request and reads the answer whole. An error means that it is not known what became of the request.
+func (c *client) do(ctx context.Context, method, path, contentType string, body []byte) (status int, answer []byte, header http.Header, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	if body != nil {
+		req.Header.Set("Content-Type", contentType)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer resp.Body.Close()
+	answer, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, answer, resp.Header, err
+}
