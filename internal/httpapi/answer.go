@@ -29,7 +29,7 @@ const staleView = 3 * time.Second
 func (a *API) answerList(w http.ResponseWriter, r *http.Request, v *live.View, body *live.Body, now hazard.Instant) error {
 	h := w.Header()
 	h["Hazardd-Change"] = v.Digits()
-	h["Hazardd-Sources"] = []string{a.Freshness()}
+	h["Hazardd-Sources"] = a.Freshness()
 	if age := now.Time().Sub(a.Live.ReadAt().Time()); age > staleView {
 		h["Hazardd-View-Age"] = []string{strconv.Itoa(int(age.Seconds()))}
 	}
@@ -53,7 +53,11 @@ func answer(w http.ResponseWriter, r *http.Request, body *live.Body) error {
 		coding = prefer(r.Header["Accept-Encoding"])
 	}
 	h["Etag"] = body.ETag(coding)
-	h["Vary"] = append(h["Vary"], varies...)
+	if others := h["Vary"]; others != nil { // of CORS
+		h["Vary"] = append(others, varies...)
+	} else {
+		h["Vary"] = varies
+	}
 	h["Cache-Control"] = revalidate
 	if body.Restricted {
 		h["Cache-Control"] = noStore
@@ -98,6 +102,8 @@ func prefer(values []string) live.Encoding {
 			switch name = strings.TrimSpace(name); {
 			case name == "*":
 				all = q
+			case strings.EqualFold(name, "identity"):
+				quality[live.Identity] = q
 			case strings.EqualFold(name, "gzip") || strings.EqualFold(name, "x-gzip"):
 				quality[live.Gzip] = q
 			case strings.EqualFold(name, "zstd"):
@@ -107,6 +113,7 @@ func prefer(values []string) live.Encoding {
 			}
 		}
 	}
+	// Among what is liked equally a coding wins over none.
 	best, bestQ := live.Identity, 0.0
 	for _, e := range preferred {
 		q := quality[e]
@@ -117,15 +124,19 @@ func prefer(values []string) live.Encoding {
 			best, bestQ = e, q
 		}
 	}
+	if quality[live.Identity] > bestQ {
+		return live.Identity
+	}
 	return best
 }
 
 // qvalue reads the weight of an item (RFC 9110 section 12.4.2): 1 without one, 0 if it cannot be read.
 func qvalue(params string) float64 {
-	name, value, ok := strings.Cut(strings.TrimSpace(params), "=")
-	if !ok {
+	params = strings.TrimSpace(params)
+	if params == "" {
 		return 1
 	}
+	name, value, _ := strings.Cut(params, "=")
 	q, err := strconv.ParseFloat(value, 64)
 	if !strings.EqualFold(strings.TrimSpace(name), "q") || err != nil || !(q >= 0 && q <= 1) {
 		return 0

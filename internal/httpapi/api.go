@@ -36,8 +36,8 @@ type Config struct {
 	Intake *intake.Intake
 	// Sources lists the state of the sources.
 	Sources func(ctx context.Context) ([]poll.Status, error)
-	// Freshness is the value of Hazardd-Sources now. It is asked on each list answer and must not block.
-	Freshness func() string
+	// Freshness is the value of Hazardd-Sources now, as a header's list of values. It is asked on each list answer and must not block.
+	Freshness func() []string
 	// PollNow asks for a poll of the named source; hazard.ErrNotFound if there is none.
 	PollNow func(ctx context.Context, name string) error
 	// Ready says why the service is not ready to serve, nil when it is.

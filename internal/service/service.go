@@ -61,7 +61,7 @@ type Service struct {
 	listener net.Listener
 	server   *http.Server
 	// fresh is what lists say of the sources, draining whether the end has begun.
-	fresh    atomic.Pointer[string]
+	fresh    atomic.Pointer[[]string]
 	draining atomic.Bool
 	clock    clock
 	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
@@ -164,7 +164,7 @@ func (s *Service) handler() http.Handler {
 		Sources: func(ctx context.Context) ([]poll.Status, error) {
 			return SourceStatuses(ctx, s.Store, s.cfg.Sources, s.clock.instant())
 		},
-		Freshness:      func() string { return *s.fresh.Load() },
+		Freshness:      func() []string { return *s.fresh.Load() },
 		PollNow:        s.poller.Poll,
 		Ready:          s.ready,
 		BaseURL:        s.cfg.PublicURL,
@@ -307,6 +307,6 @@ func (s *Service) freshen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.fresh.Store(new(poll.Summary(states)))
+	s.fresh.Store(&[]string{poll.Summary(states)})
 	return nil
 }
