@@ -180,7 +180,6 @@ func (r *reader) line(coords []xy, c *collection) error {
 	if err != nil {
 		return err
 	}
-	given := l
 	var lines [][]position
 	if l = slices.Compact(l); len(l) > 1 {
 		lines = cutLine(l)
@@ -189,7 +188,7 @@ func (r *reader) line(coords []xy, c *collection) error {
 		if !r.loose {
 			return faultf("the line has no length, expected two different positions")
 		}
-		c.rest = append(c.rest, given...)
+		c.rest = append(c.rest, l...)
 	}
 	c.lines = append(c.lines, lines...)
 	return nil

@@ -16,8 +16,8 @@ var authority = map[Type][]string{
 	Wildfire:   {"nifc", "nws", "gdacs", "copernicus", "eonet"},
 }
 
-// anyType is the order for all other types: national services, then models and curators.
-var anyType = []string{"nws", "copernicus", "gdacs", "eonet"}
+// anyType is the order for all other types: national services, then models, then those who tell of a response, who have no level, then curators.
+var anyType = []string{"nws", "gdacs", "copernicus", "eonet"}
 
 // Rank is how little a source's word counts on hazards of a type: the least rank is the most authoritative.
 func (t Type) Rank(source string) int {

@@ -150,6 +150,7 @@ type writer struct {
 	now  hazard.Instant
 	opts Options
 	res  *Result
+	refs map[string]bool // what others call events of the batch
 	// others are the events of other sources that reports of this batch may be part of, by type; loaded when first asked for.
 	others map[hazard.Type][]store.Event
 	from   hazard.Instant // when the first and the last event of the batch began
@@ -205,6 +206,17 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	}
 	known, err := w.tx.KnownKeys(w.src, all)
 	if err != nil {
+		return nil, err
+	}
+	var asRefs []string
+	for i := range reports {
+		if !reports[i].Minor || known[reports[i].Key] {
+			for _, name := range append(reports[i].Aliases[:len(reports[i].Aliases):len(reports[i].Aliases)], reports[i].Key) {
+				asRefs = append(asRefs, w.src+":"+name)
+			}
+		}
+	}
+	if w.refs, err = w.tx.KnownRefs(asRefs); err != nil {
 		return nil, err
 	}
 	var groups []*group
@@ -378,11 +390,11 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 		}
 	}
 	said := hazard.Combine(all, w.now)
-	shape, placed := w.place(&said)
-	if before == nil && said.Head.Point == nil && !placed {
+	placed := w.place(&said)
+	if before == nil && said.Head.Point == nil && len(placed) == 0 {
 		return nil, false, false, errNoPlace
 	}
-	if h, err = w.state(newUUID, before, &said, shape, placed); err != nil {
+	if h, err = w.state(newUUID, before, &said, placed); err != nil {
 		return nil, false, false, err
 	}
 	if before != nil && h.Equal(before) {
@@ -438,10 +450,13 @@ func supersede(old, r *hazard.Report) (hazard.Report, bool) {
 	if n.Renewed == nil {
 		n.Renewed = old.Renewed
 	}
+	if n.Detail != "" && len(n.Areas) == 0 && len(n.Places) == 0 {
+		n.Areas = old.Areas
+	}
 	if n.Version == old.Version && n.End != nil && old.End != nil {
 		n.End = new(max(*n.End, *old.End))
 	}
-	n.Aliases = union(old.Aliases, n.Aliases)
+	n.Aliases, n.Refs = union(old.Aliases, n.Aliases), union(old.Refs, n.Refs)
 	return n, !sameReport(&n, old)
 }
 
@@ -538,12 +553,12 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 	return nil
 }
 
-// place is the area of what was said, as one shape, and whether there is one.
-func (w *writer) place(said *hazard.Said) (geo.Shape, bool) {
-	var shapes []geo.Shape
+// place is the area of what was said: one shape for each role, in the order of areaRoles; empty if nothing is known of it.
+func (w *writer) place(said *hazard.Said) (placed []placedArea) {
+	shapes := map[hazard.AreaRole][]geo.Shape{}
 	for _, a := range said.Head.Areas {
 		if s, err := geo.ParseLoose([]byte(a.Geometry)); err == nil {
-			shapes = append(shapes, s)
+			shapes[a.Role] = append(shapes[a.Role], s)
 		}
 	}
 	if places := w.in.places[said.PlacesOf]; places != nil {
@@ -552,23 +567,33 @@ func (w *writer) place(said *hazard.Said) (geo.Shape, bool) {
 			s, ok := places.Shape(w.ctx, code)
 			missing = missing || !ok
 			if ok {
-				shapes = append(shapes, s)
+				shapes[hazard.AlertArea] = append(shapes[hazard.AlertArea], s)
 			}
 		}
 		if missing {
 			for _, code := range said.Within {
 				if s, ok := places.Shape(w.ctx, code); ok {
-					shapes = append(shapes, s)
+					shapes[hazard.AlertArea] = append(shapes[hazard.AlertArea], s)
 				}
 			}
 		}
 	}
-	if len(shapes) == 0 {
-		return geo.Shape{}, false
+	for _, role := range areaRoles {
+		if all, err := geo.Union(shapes[role]...); err == nil { // its only error: nothing to join
+			placed = append(placed, placedArea{role, all})
+		}
 	}
-	all, err := geo.Union(shapes...)
-	return all, err == nil
+	return placed
 }
+
+// placedArea is where a hazard is, in one role.
+type placedArea struct {
+	role  hazard.AreaRole
+	shape geo.Shape
+}
+
+// areaRoles are the roles of areas, the one that tells best where the hazard is first.
+var areaRoles = []hazard.AreaRole{hazard.AlertArea, hazard.ImpactArea, hazard.PointArea, hazard.TrackArea}
 
 // errBadPoint is our own fault: parsers refuse positions that are none.
 var errBadPoint = errors.New("position is not on Earth")

@@ -141,17 +141,22 @@ func samePoint(a, b *hazard.Point) bool {
 
 // joinByName makes one hazard of those whose events have a name in common with this one.
 func (w *writer) joinByName(g *group, self *store.Event, refs []string) error {
-	refused, err := w.tx.Parted(self.Name())
-	if err != nil {
-		return err
-	}
 	var linked []int64
 	for _, a := range g.absorbed {
 		linked = append(linked, a.hazardID)
 	}
 	// What others call it, and what it is called by others.
 	for _, key := range g.keys {
-		refs = append(refs[:len(refs):len(refs)], w.src+":"+key)
+		if ref := w.src + ":" + key; w.refs[ref] {
+			refs = append(refs[:len(refs):len(refs)], ref)
+		}
+	}
+	var refused []store.EventName
+	if len(refs) > 0 {
+		var err error
+		if refused, err = w.tx.Parted(self.Name()); err != nil {
+			return err
+		}
 	}
 	for _, ref := range refs {
 		events, err := w.tx.Called(ref)

@@ -85,8 +85,7 @@ func (in *Intake) Split(ctx context.Context, hazardID int64, src, event string, 
 			return err
 		}
 		said := hazard.Combine(rest, now)
-		shape, placed := w.place(&said)
-		h, err := w.state(before.UUID, before, &said, shape, placed)
+		h, err := w.state(before.UUID, before, &said, w.place(&said))
 		if err != nil {
 			return err
 		}

@@ -8,12 +8,11 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
-	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 )
 
 // state is the hazard after what was said, before it is known whether anything differs. Fields that an editor has set stay.
-func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Said, shape geo.Shape, placed bool) (*hazard.Hazard, error) {
+func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Said, placed []placedArea) (*hazard.Hazard, error) {
 	head := &said.Head
 	h := &hazard.Hazard{
 		UUID: newUUID, Status: hazard.Active, AutoExpire: true, Created: w.now, OrgID: -1, AppID: 0,
@@ -42,7 +41,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	set("snc_url", func() { h.URL = head.URL })
 	set("comment_Text", func() { h.Comment = hazard.Clean(head.Comment) })
 	set("severity_ID", func() { h.Severity = head.Severity })
-	if err := w.position(h, head, shape, placed); err != nil {
+	if err := w.position(h, head, placed); err != nil {
 		return nil, err
 	}
 	if h.EditedField("status") { // an editor ended or retracted it: the source does not bring it back
@@ -65,10 +64,14 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	return h, nil
 }
 
-// position sets the hazard's point and area.
-func (w *writer) position(h *hazard.Hazard, head *hazard.Report, shape geo.Shape, placed bool) error {
-	if !h.EditedField("area") && placed {
-		refs, err := w.tx.KeepAreas([]hazard.Area{{Role: hazard.AlertArea, Geometry: shape.GeoJSON()}})
+// position sets the hazard's point and areas.
+func (w *writer) position(h *hazard.Hazard, head *hazard.Report, placed []placedArea) error {
+	if !h.EditedField("area") && len(placed) > 0 {
+		var areas []hazard.Area
+		for _, p := range placed {
+			areas = append(areas, hazard.Area{Role: p.role, Geometry: p.shape.GeoJSON()})
+		}
+		refs, err := w.tx.KeepAreas(areas)
 		if err != nil {
 			return err
 		}
@@ -80,8 +83,8 @@ func (w *writer) position(h *hazard.Hazard, head *hazard.Report, shape geo.Shape
 	switch {
 	case head.Point != nil:
 		h.Longitude, h.Latitude = head.Point.Lon, head.Point.Lat
-	case placed:
-		lon, lat := shape.Point()
+	case len(placed) > 0:
+		lon, lat := placed[0].shape.Point()
 		h.Longitude, h.Latitude = round(lon), round(lat)
 	}
 	if !(math.Abs(h.Longitude) <= 180 && math.Abs(h.Latitude) <= 90) {

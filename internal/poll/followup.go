@@ -174,6 +174,7 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	}
 	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, now, intake.Options{})
 	w.st.Total.add(&res)
+	w.enqueue(res.Details) // of an event that this has changed there may be a still fuller report
 	return err
 }
 

@@ -11,6 +11,14 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 	"hazardd/internal/poll"
+	"hazardd/internal/source/copernicus"
+	"hazardd/internal/source/emsc"
+	"hazardd/internal/source/eonet"
+	"hazardd/internal/source/gdacs"
+	"hazardd/internal/source/gvp"
+	"hazardd/internal/source/hans"
+	"hazardd/internal/source/nhc"
+	"hazardd/internal/source/nifc"
 	"hazardd/internal/source/nws"
 	"hazardd/internal/source/usgs"
 	"hazardd/internal/store"
@@ -24,6 +32,17 @@ func builtIn() []poll.Source {
 			EndsAtOnce: true, PlaceURL: nws.PlaceURL, ParsePlace: nws.ParseZone,
 		},
 		{Name: usgs.Name, Title: "USGS earthquakes", Feeds: usgs.Feeds(), Parse: usgs.Parse, Missing: missingQuake},
+		{Name: emsc.Name, Title: "EMSC earthquakes", Feeds: emsc.Feeds(), Parse: emsc.Parse},
+		{Name: gdacs.Name, Title: "GDACS disaster alerts", Feeds: gdacs.Feeds(), Parse: gdacs.Parse},
+		{Name: nhc.Name, Title: "NHC tropical cyclones", Feeds: nhc.Feeds(), Parse: nhc.Parse, EndsAtOnce: true},
+		{Name: eonet.Name, Title: "NASA EONET natural events", Feeds: eonet.Feeds(), Parse: eonet.Parse},
+		{
+			Name: hans.Name, Title: "USGS volcano notices", Feeds: hans.Feeds(), Parse: hans.Parse,
+			EndsAtOnce: true, PlaceURL: hans.PlaceURL, ParsePlace: hans.ParsePlace,
+		},
+		{Name: gvp.Name, Title: "Smithsonian weekly volcanic activity", Feeds: gvp.Feeds(), Parse: gvp.Parse},
+		{Name: nifc.Name, Title: "NIFC wildfires", Feeds: nifc.Feeds(), Parse: nifc.Parse},
+		{Name: copernicus.Name, Title: "Copernicus EMS activations", Feeds: copernicus.Feeds(), Parse: copernicus.Parse},
 	}
 }
 
@@ -92,8 +111,12 @@ func SourceStatuses(ctx context.Context, s *store.Store, names []string, now haz
 
 // NewIntake makes the intake of a store, for the server and for the command line beside it.
 func NewIntake(s *store.Store) *intake.Intake {
+	kept := func(name string) func(ctx context.Context, code string) (string, error) {
+		return func(ctx context.Context, code string) (string, error) { return s.Place(ctx, name, code) }
+	}
 	return intake.New(s, map[string]intake.Places{
-		nws.Name: nws.Places{Kept: func(ctx context.Context, code string) (string, error) { return s.Place(ctx, nws.Name, code) }},
+		nws.Name:  nws.Places{Kept: kept(nws.Name)},
+		hans.Name: hans.Places{Kept: kept(hans.Name)},
 	})
 }
 

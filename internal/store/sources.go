@@ -133,6 +133,9 @@ func called(ctx context.Context, q *db.Queries, ref string) ([]Event, error) {
 	return events, nil
 }
 
+// KnownRefs tells which of refs some source gave to an event.
+func (t *Tx) KnownRefs(refs []string) (map[string]bool, error) { return knownRefs(t.ctx, t.tx, refs) }
+
 // EventName names an event of a source.
 type EventName struct{ Source, Key string }
 
@@ -233,7 +236,7 @@ func (t *Tx) Hold(r *hazard.Report, reason string) (isNew bool, decision string,
 	if err == nil || !none(err) {
 		return false, decision, err
 	}
-	id, err := t.q.Next(t.ctx, db.NextParams{Name: "held", Count: 1})
+	id, err := t.number("held")
 	if err != nil {
 		return false, "", err
 	}
@@ -361,7 +364,7 @@ const keptErrors = 200
 // AddSourceErrors keeps errors of a source, each kind once, the newest of them.
 func (t *Tx) AddSourceErrors(source string, errs []SourceError) error {
 	for _, e := range errs[:min(len(errs), keptErrors)] {
-		id, err := t.q.Next(t.ctx, db.NextParams{Name: "source_error", Count: 1})
+		id, err := t.number("source_error")
 		if err != nil {
 			return err
 		}

@@ -102,26 +102,39 @@ func storeError(err error) error {
 	return err
 }
 
-// knownKeys tells which of keys are known to a source. The keys go over as one JSON array: a list of parameters would have to be
-// prepared anew for each length.
+// knownKeys tells which of keys are known to a source.
 func knownKeys(ctx context.Context, tx *sql.Tx, source string, keys []string) (map[string]bool, error) {
-	list, err := json.Marshal(keys)
+	return known(ctx, tx, `SELECT k.key FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
+		WHERE k.key IN (SELECT value FROM json_each($1)) AND k.source = $2`, keys, source)
+}
+
+// knownRefs tells which of refs some source gave to an event.
+func knownRefs(ctx context.Context, tx *sql.Tx, refs []string) (map[string]bool, error) {
+	return known(ctx, tx, `SELECT DISTINCT ref FROM event_refs WHERE ref IN (SELECT value FROM json_each($1))`, refs)
+}
+
+// known asks which of names a query finds. They go over as one JSON array: a list of parameters would have to be prepared anew for each
+// length.
+func known(ctx context.Context, tx *sql.Tx, query string, names []string, more ...any) (map[string]bool, error) {
+	found := map[string]bool{}
+	if len(names) == 0 {
+		return found, nil
+	}
+	list, err := json.Marshal(names)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT k.key FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
-		WHERE k.source = $1 AND k.key IN (SELECT value FROM json_each($2))`, source, string(list))
+	rows, err := tx.QueryContext(ctx, query, append([]any{string(list)}, more...)...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	known := map[string]bool{}
 	for rows.Next() {
-		var key string
-		if err := rows.Scan(&key); err != nil {
+		var name string
+		if err := rows.Scan(&name); err != nil {
 			return nil, err
 		}
-		known[key] = true
+		found[name] = true
 	}
-	return known, rows.Err()
+	return found, rows.Err()
 }

@@ -32,6 +32,7 @@ type Tx struct {
 	now    hazard.Instant
 	origin Origin
 	last   int64
+	next   map[string]int64 // numbers given last by counters that this transaction has locked
 }
 
 // Now is the moment of the transaction's changes.
@@ -43,8 +44,8 @@ func (t *Tx) Now() hazard.Instant { return t.now }
 // changes are there all or not at all, and doing the same again under the same uuids is safe.
 func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f func(*Tx) error) (last int64, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
-		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin}
-		err := f(t)
+		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin, next: map[string]int64{}}
+		err := errors.Join(f(t), t.writeCounters())
 		last = t.last
 		return err
 	})
@@ -58,6 +59,30 @@ func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f 
 		s.mu.Unlock()
 	}
 	return last, nil
+}
+
+// number takes the next number of a counter. The first time its row is locked, until the transaction ends: nobody else takes a number
+// meanwhile, so the others can be counted here and written once.
+func (t *Tx) number(counter string) (int64, error) {
+	last, ok := t.next[counter]
+	if !ok {
+		var err error
+		if last, err = t.q.Next(t.ctx, db.NextParams{Name: counter, Count: 0}); err != nil {
+			return 0, err
+		}
+	}
+	t.next[counter] = last + 1
+	return last + 1, nil
+}
+
+// writeCounters writes the numbers that were given.
+func (t *Tx) writeCounters() error {
+	for counter, last := range t.next {
+		if err := t.q.SetCounter(t.ctx, db.SetCounterParams{Name: counter, Value: last}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Hazard is the present state of the hazard numbered id, or ErrNotFound.
@@ -106,7 +131,7 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 	switch {
 	case before == nil:
 		kind = hazard.HazardCreated
-		id, err := t.q.Next(t.ctx, db.NextParams{Name: "hazard", Count: 1})
+		id, err := t.number("hazard")
 		if err != nil {
 			return err
 		}
@@ -138,7 +163,7 @@ func (t *Tx) SaveProduct(p *hazard.Product) error {
 	switch {
 	case p.ID == 0:
 		kind = hazard.ProductCreated
-		id, err := t.q.Next(t.ctx, db.NextParams{Name: "product", Count: 1})
+		id, err := t.number("product")
 		if err != nil {
 			return err
 		}
@@ -158,7 +183,7 @@ func (t *Tx) SaveProduct(p *hazard.Product) error {
 
 // log writes the row of one change and gives its number.
 func (t *Tx) log(kind hazard.ChangeKind, hazardID, productID int64, body []byte, number *int64) error {
-	n, err := t.q.Next(t.ctx, db.NextParams{Name: "change", Count: 1})
+	n, err := t.number("change")
 	if err != nil {
 		return err
 	}

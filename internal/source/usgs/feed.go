@@ -15,6 +15,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 // feature is an earthquake as a summary feed, the FDSN query and the detail document give it
@@ -43,7 +44,7 @@ func (c *coordinates) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		if err != nil || value.Kind() == 'n' {
 			return err
 		}
-		return &unexpected{excerpt(value), "an array"}
+		return &unexpected{frame.Excerpt(value), "an array"}
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (c *coordinates) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return err
 }
 
-// unexpected is a value that is not of the expected type.
+// Unexpected is a value that is not of the expected type.
 type unexpected struct{ found, expected string }
 
 func (e *unexpected) Error() string { return e.found + ", expected " + e.expected }
@@ -151,11 +152,11 @@ func (n *number) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			return nil
 		}
 	default:
-		return &unexpected{excerpt(raw), "a number"}
+		return &unexpected{frame.Excerpt(raw), "a number"}
 	}
 	v, err := strconv.ParseFloat(string(bytes.TrimSpace(text)), 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return &unexpected{excerpt(raw), "a number"}
+		return &unexpected{frame.Excerpt(raw), "a number"}
 	}
 	*n = number{v, true}
 	return nil
@@ -222,38 +223,38 @@ type parser struct {
 
 // document reads the outermost object.
 func (p *parser) document(doc []byte) error {
-	c := cursor{doc: doc}
-	switch c.next() {
+	c := frame.Cursor{Doc: doc}
+	switch c.Next() {
 	case '{':
-	case end:
+	case frame.End:
 		return source.Errorf("an empty payload, expected GeoJSON")
 	case '<':
-		return source.Errorf("HTML or XML instead of GeoJSON: %s", excerpt(doc))
+		return source.Errorf("HTML or XML instead of GeoJSON: %s", frame.Excerpt(doc))
 	default:
-		return source.Errorf("%s, expected a GeoJSON object", excerpt(doc))
+		return source.Errorf("%s, expected a GeoJSON object", frame.Excerpt(doc))
 	}
 	head := map[string][]byte{} // the members that say what the document is
 	listed := false
-	err := c.members(func(name string) error {
+	err := c.Members(func(name string) error {
 		switch name {
 		case "type", "features", "metadata", "status", "title", "detail", "error", "message":
 		default:
-			_, err := c.value()
+			_, err := c.Value()
 			return err
 		}
 		if _, twice := head[name]; twice {
 			return source.Errorf("%s: the member is there twice", name)
 		}
-		if head[name] = nil; name == "features" && c.next() == '[' {
+		if head[name] = nil; name == "features" && c.Next() == '[' {
 			listed = true
 			p.batch.Reports = make([]hazard.Report, 0, min(len(doc)/leastRecord, maxReserve))
-			return c.elements(func(i int, raw []byte) { p.record(raw, i) })
+			return c.Elements(func(i int, raw []byte) { p.record(raw, i) })
 		}
-		raw, err := c.value()
+		raw, err := c.Value()
 		head[name] = raw
 		return err
 	})
-	kind := word(head["type"])
+	kind := frame.Word(head["type"])
 	if kind != "FeatureCollection" && (kind != "" || err == nil) {
 		p.batch, p.unkept = source.Batch{}, 0 // features of something else
 	}
@@ -262,18 +263,18 @@ func (p *parser) document(doc []byte) error {
 	}
 	switch {
 	case kind == "Feature":
-		p.record(bytes.TrimSpace(doc[:c.at]), detail)
+		p.record(bytes.TrimSpace(doc[:c.At]), detail)
 	case kind == "FeatureCollection" && listed:
 	case kind == "FeatureCollection":
-		return source.Errorf("features: %s, expected an array", cmp.Or(excerpt(head["features"]), "missing"))
+		return source.Errorf("features: %s, expected an array", cmp.Or(frame.Excerpt(head["features"]), "missing"))
 	default:
 		if said := complaint(head); said != "" {
 			return source.Errorf("an error message instead of earthquakes: %s", said)
 		}
-		return source.Errorf("type: %s, expected FeatureCollection or Feature", cmp.Or(excerpt(head["type"]), "missing"))
+		return source.Errorf("type: %s, expected FeatureCollection or Feature", cmp.Or(frame.Excerpt(head["type"]), "missing"))
 	}
-	if c.next() != end {
-		return source.Errorf("%s after the end of the document, at byte %d", excerpt(doc[c.at:]), c.at)
+	if c.Next() != frame.End {
+		return source.Errorf("%s after the end of the document, at byte %d", frame.Excerpt(doc[c.At:]), c.At)
 	}
 	return failure(head["metadata"])
 }
@@ -289,7 +290,7 @@ func failure(raw []byte) error {
 		return nil // nothing depends on the rest of it
 	}
 	return source.Errorf("metadata/status: %v (%s), expected 200", metadata.Status.value,
-		excerptText(cmp.Or(metadata.Error, metadata.Title)))
+		frame.ExcerptText(cmp.Or(metadata.Error, metadata.Title)))
 }
 
 // complaint is what a document says of an error: the members of RFC 9457, and those that servers write instead.
@@ -297,7 +298,7 @@ func complaint(head map[string][]byte) string {
 	var said []string
 	for _, name := range []string{"status", "title", "error", "message", "detail"} {
 		if raw, ok := head[name]; ok {
-			said = append(said, excerpt(raw))
+			said = append(said, frame.Excerpt(raw))
 		}
 	}
 	return strings.Join(said, ", ")
@@ -354,17 +355,17 @@ func unmarshalObject(raw []byte, to any) error {
 }
 
 // idIn finds the id of a feature that could not be read as a whole; empty if it has none.
-func idIn(raw []byte) string { return eventID(word(member(raw, "id"))) }
+func idIn(raw []byte) string { return eventID(frame.Word(frame.Member(raw, "id"))) }
 
 // fault says in one sentence which member of raw is wrong, what it is and what was expected.
 func fault(err error, raw []byte) string {
 	if err == errNoObject {
-		return excerpt(raw) + ", " + err.Error()
+		return frame.Excerpt(raw) + ", " + err.Error()
 	}
 	if e, ok := errors.AsType[*json.SemanticError](err); ok {
 		u, ok := errors.AsType[*unexpected](err)
 		if !ok {
-			u = &unexpected{cmp.Or(excerpt(e.JSONValue), e.JSONKind.String()), "a string"}
+			u = &unexpected{cmp.Or(frame.Excerpt(e.JSONValue), e.JSONKind.String()), "a string"}
 			if e.GoType != nil && e.GoType.Kind() != reflect.String {
 				u.expected = "an object"
 			}
@@ -381,5 +382,5 @@ func fault(err error, raw []byte) string {
 }
 
 func memberName(p jsontext.Pointer) string {
-	return cmp.Or(excerptText(strings.TrimPrefix(string(p), "/")), "the record")
+	return cmp.Or(frame.ExcerptText(strings.TrimPrefix(string(p), "/")), "the record")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/source/frame"
 )
 
 // productRow is a row of the table of products: what becomes of the preferred product of a kind.
@@ -87,25 +88,25 @@ func (p *parser) products(key string, raw jsontext.Value) products {
 	case 0, 'n', '[': // PHP writes an empty object as an empty array
 		return all
 	default:
-		p.reject(key, fmt.Sprintf("properties/products: %s, expected an object", excerpt(raw)), raw)
+		p.reject(key, fmt.Sprintf("properties/products: %s, expected an object", frame.Excerpt(raw)), raw)
 		return all
 	}
 	kept := 0
-	c := cursor{doc: raw} // is JSON: a part of what was read as such
-	_ = c.members(func(kind string) error {
-		if c.next() != '[' {
-			raw, err := c.value()
-			p.reject(key, fmt.Sprintf("properties/products/%s: %s, expected an array", excerptText(kind), excerpt(raw)), raw)
+	c := frame.Cursor{Doc: raw} // is JSON: a part of what was read as such
+	_ = c.Members(func(kind string) error {
+		if c.Next() != '[' {
+			raw, err := c.Value()
+			p.reject(key, fmt.Sprintf("properties/products/%s: %s, expected an array", frame.ExcerptText(kind), frame.Excerpt(raw)), raw)
 			return err
 		}
-		return c.elements(func(i int, raw []byte) {
+		return c.Elements(func(i int, raw []byte) {
 			var one product
 			switch err := unmarshalObject(raw, &one); {
 			case err != nil && p.full():
 				p.unkept++
 				return
 			case err != nil:
-				p.reject(key, fmt.Sprintf("properties/products/%s/%d: %s", excerptText(kind), i, fault(err, raw)), raw)
+				p.reject(key, fmt.Sprintf("properties/products/%s/%d: %s", frame.ExcerptText(kind), i, fault(err, raw)), raw)
 				return
 			}
 			if one.deleted() {
@@ -182,7 +183,7 @@ func eventPage(key string) string { return "https://earthquake.usgs.gov/earthqua
 
 // text is a property of the product as it is written; empty if there is none.
 func (p *product) text(name string) string {
-	text := clip(hazard.CleanLine(word(member(p.Properties, name))), maxExcerpt)
+	text := frame.Clip(hazard.CleanLine(frame.Word(frame.Member(p.Properties, name))), frame.MaxExcerpt)
 	if strings.EqualFold(text, "nan") || strings.EqualFold(text, "null") {
 		return ""
 	}
@@ -192,7 +193,7 @@ func (p *product) text(name string) string {
 // decimal is a property of the product as a number with one decimal; empty if it is none.
 func (p *product) decimal(name string) string {
 	var n ornament
-	if raw := member(p.Properties, name); raw == nil || json.Unmarshal(raw, &n) != nil || !n.known {
+	if raw := frame.Member(p.Properties, name); raw == nil || json.Unmarshal(raw, &n) != nil || !n.known {
 		return ""
 	}
 	return decimal(n.value)
@@ -200,7 +201,7 @@ func (p *product) decimal(name string) string {
 
 // content is what the product has at path.
 func (p *product) content(path string) (found content) {
-	if raw := member(p.Contents, path); raw != nil {
+	if raw := frame.Member(p.Contents, path); raw != nil {
 		if json.Unmarshal(raw, &found, options) != nil {
 			return content{}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 // Name is the source's name.
@@ -98,7 +99,7 @@ type quake struct {
 func quakeOf(f *feature) *quake {
 	q := &quake{
 		properties: &f.Properties,
-		place:      clip(strings.Trim(hazard.CleanLine(clip(f.Properties.Place, 4*maxPlace)), " ,;-"), maxPlace),
+		place:      frame.Clip(strings.Trim(hazard.CleanLine(frame.Clip(f.Properties.Place, 4*maxPlace)), " ,;-"), maxPlace),
 		depth:      f.Geometry.Coordinates.depth,
 	}
 	if colour := strings.ToLower(strings.TrimSpace(q.Alert)); pagerWords[colour] != "" {
@@ -142,7 +143,7 @@ func (p *parser) report(f *feature, isDetail bool) (reason string) {
 	deleted = deleted || other
 	key := eventID(f.ID)
 	if key == "" {
-		return fmt.Sprintf("id: %s, expected an id of at most %d letters and digits", cmp.Or(excerptText(f.ID), nothing), maxID)
+		return fmt.Sprintf("id: %s, expected an id of at most %d letters and digits", cmp.Or(frame.ExcerptText(f.ID), nothing), maxID)
 	}
 	updated, ok := q.Updated.instant()
 	if !ok {
@@ -250,7 +251,7 @@ func aliases(ids, key string) []string {
 // point is the feature's position, or why it has none.
 func (f *feature) point() (at *hazard.Point, fault string) {
 	if f.Geometry.Type != "Point" {
-		return nil, fmt.Sprintf("geometry/type: %s, expected Point", cmp.Or(excerptText(f.Geometry.Type), nothing))
+		return nil, fmt.Sprintf("geometry/type: %s, expected Point", cmp.Or(frame.ExcerptText(f.Geometry.Type), nothing))
 	}
 	g := &f.Geometry.Coordinates
 	if !g.lon.known || math.Abs(g.lon.value) > 180 {
@@ -278,12 +279,12 @@ func (q *quake) suspect(start, updated, now hazard.Instant, noPlace bool) string
 	if noPlace {
 		why = append(why, "no place: geometry/coordinates are 0, 0, and properties/place is empty")
 	}
-	text, where := clip(q.Title, 4*maxPlace), clip(q.Place, 4*maxPlace)
+	text, where := frame.Clip(q.Title, 4*maxPlace), frame.Clip(q.Place, 4*maxPlace)
 	if !strings.Contains(text, where) {
 		text += " / " + where
 	}
 	if w := notReal(text); w != "" {
-		why = append(why, fmt.Sprintf("the text says %s: %s", w, excerptText(text)))
+		why = append(why, fmt.Sprintf("the text says %s: %s", w, frame.ExcerptText(text)))
 	}
 	return strings.Join(why, "; ")
 }
@@ -371,7 +372,7 @@ func (q *quake) description(start hazard.Instant, ids []string) string {
 	case "reviewed":
 		say("Status: reviewed by a seismologist.\n")
 	default:
-		say("Status: ", clip(hazard.CleanLine(status), maxID), ".\n")
+		say("Status: ", frame.Clip(hazard.CleanLine(status), maxID), ".\n")
 	}
 	if q.pager != "" {
 		say("PAGER alert level: ", q.pager, " (", pagerWords[q.pager], ").\n")

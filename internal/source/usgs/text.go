@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/source/frame"
 )
 
 // maxText bounds a text product, in bytes. The longest recorded has 4,000.
@@ -13,7 +14,7 @@ const maxText = 64 << 10
 // plainText is what a person reads in a piece of HTML: without tags, comments, scripts and styles, with the characters that
 // entities stand for, and a line for each block. It need not understand all of HTML, since its result is shown as text.
 func plainText(markup string) string {
-	markup = clip(markup, 4*maxText)
+	markup = frame.Clip(markup, 4*maxText)
 	var b strings.Builder
 	for {
 		text, rest, found := strings.Cut(markup, "<")
@@ -39,7 +40,7 @@ func plainText(markup string) string {
 			lines = append(lines, line)
 		}
 	}
-	return clip(strings.TrimSpace(strings.Join(lines, "\n")), maxText)
+	return frame.Clip(strings.TrimSpace(strings.Join(lines, "\n")), maxText)
 }
 
 // breaks are the elements that begin a paragraph of their own.

@@ -234,6 +234,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.sessionStmt, err = db.PrepareContext(ctx, session); err != nil {
 		return nil, fmt.Errorf("error preparing query Session: %w", err)
 	}
+	if q.setCounterStmt, err = db.PrepareContext(ctx, setCounter); err != nil {
+		return nil, fmt.Errorf("error preparing query SetCounter: %w", err)
+	}
 	if q.signingKeysStmt, err = db.PrepareContext(ctx, signingKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query SigningKeys: %w", err)
 	}
@@ -622,6 +625,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing sessionStmt: %w", cerr)
 		}
 	}
+	if q.setCounterStmt != nil {
+		if cerr := q.setCounterStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing setCounterStmt: %w", cerr)
+		}
+	}
 	if q.signingKeysStmt != nil {
 		if cerr := q.signingKeysStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing signingKeysStmt: %w", cerr)
@@ -786,6 +794,7 @@ type Queries struct {
 	saveSourceStateStmt         *sql.Stmt
 	saveUserStmt                *sql.Stmt
 	sessionStmt                 *sql.Stmt
+	setCounterStmt              *sql.Stmt
 	signingKeysStmt             *sql.Stmt
 	sourceErrorsStmt            *sql.Stmt
 	sourceStateStmt             *sql.Stmt
@@ -873,6 +882,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		saveSourceStateStmt:         q.saveSourceStateStmt,
 		saveUserStmt:                q.saveUserStmt,
 		sessionStmt:                 q.sessionStmt,
+		setCounterStmt:              q.setCounterStmt,
 		signingKeysStmt:             q.signingKeysStmt,
 		sourceErrorsStmt:            q.sourceErrorsStmt,
 		sourceStateStmt:             q.sourceStateStmt,

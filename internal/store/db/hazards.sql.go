@@ -533,3 +533,18 @@ func (q *Queries) SaveProduct(ctx context.Context, arg SaveProductParams) error 
 	)
 	return err
 }
+
+const setCounter = `-- name: SetCounter :exec
+UPDATE counters SET value = $1 WHERE name = $2
+`
+
+type SetCounterParams struct {
+	Value int64
+	Name  string
+}
+
+// Only by who has locked the row.
+func (q *Queries) SetCounter(ctx context.Context, arg SetCounterParams) error {
+	_, err := q.exec(ctx, q.setCounterStmt, setCounter, arg.Value, arg.Name)
+	return err
+}

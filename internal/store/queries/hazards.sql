@@ -5,6 +5,10 @@ SELECT value FROM meta WHERE name = $1;
 -- Takes the next numbers: the row stays locked until the transaction ends, see the table.
 UPDATE counters SET value = value + sqlc.arg(count) WHERE name = sqlc.arg(name) RETURNING value;
 
+-- name: SetCounter :exec
+-- Only by who has locked the row.
+UPDATE counters SET value = sqlc.arg(value) WHERE name = sqlc.arg(name);
+
 -- name: Counter :one
 SELECT value FROM counters WHERE name = $1;
 

@@ -1,0 +1,76 @@
+package copernicus
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hazardd/internal/hazard"
+)
+
+const (
+	maxName = 200     // bytes of a name
+	maxText = 8 << 10 // bytes of a text that is shown. The longest recorded has 800.
+	maxSaid = 80      // bytes that a reason quotes
+)
+
+// date reads a time: UTC, without zone; one with a zone is read too.
+func date(s string) (hazard.Instant, bool) {
+	s = strings.TrimSpace(s)
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", time.RFC3339} { // with any fraction of a second
+		if t, err := time.Parse(layout, s); err == nil {
+			at := hazard.At(t)
+			return at, at >= hazard.MinInstant && at <= hazard.MaxInstant
+		}
+	}
+	return 0, false
+}
+
+// fault names a field, its value and what was expected.
+func fault(field, value, expected string) string {
+	return field + ": " + said(value) + ", expected " + expected
+}
+
+// said is a value as a reason quotes it.
+func said(s string) string {
+	s = hazard.CleanLine(clip(s, 4*maxSaid))
+	if s == "" {
+		return "missing"
+	}
+	if len(s) > maxSaid {
+		s = clip(s, maxSaid) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// line is a text on one line.
+func line(t text) string { return clip(hazard.CleanLine(clip(string(t), maxText)), maxText) }
+
+// clip cuts s to at most n bytes, between characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimSpace(s[:n])
+}
+
+// maxAddress bounds a web address, in bytes, as browsers do.
+const maxAddress = 2000
+
+// address is s if it is an address of http or https. Blanks, control characters and letters beyond ASCII are in none.
+func address(t text) string {
+	s := strings.TrimSpace(string(t))
+	if s == "" || len(s) > maxAddress || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(u.Hostname(), ".") || u.User != nil {
+		return ""
+	}
+	return u.String()
+}

@@ -1,0 +1,549 @@
+package eonet
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/source/frame"
+)
+
+// row is a row of the mapping table: what a category is in our terms.
+type row struct {
+	category string
+	typ      hazard.Type // empty: no hazard
+	word     string      // what people call it, in front of a title that does not say it
+	severity hazard.Severity
+	// From great on, in unit, it is a WATCH: no higher, since EONET says how strong something is, not what it does to people.
+	great float64
+	unit  string
+	// moves: its positions are a way that it went, and not corrections of a place.
+	moves bool
+	life  time.Duration // after the last position
+	basis string
+}
+
+const day = 24 * time.Hour
+
+// rows is the mapping table; categories as in eonet.gsfc.nasa.gov/api/v3/categories, levels and lives by judgement: a storm of hurricane
+// force and a fire of 10,000 acres are what EONET has that is sure to concern many.
+var rows = []row{
+	{category: "drought", typ: hazard.Drought, word: "Drought", severity: hazard.Information, life: 30 * day,
+		basis: "renewed by the decade of days in the registers that EONET follows"},
+	{category: "dustHaze", typ: hazard.Occurrence, word: "Dust and haze", severity: hazard.Information, life: day,
+		basis: "seen by satellite, day by day"},
+	{category: "earthquakes", typ: hazard.Earthquake, word: "Earthquake", severity: hazard.Information, life: day,
+		basis: "the seismological services say how strong; EONET adds that it was one"},
+	{category: "floods", typ: hazard.Flood, word: "Flood", severity: hazard.Information, life: 2 * day,
+		basis: "no measure is given"},
+	{category: "landslides", typ: hazard.Landslide, word: "Landslide", severity: hazard.Information, life: 36 * time.Hour,
+		basis: "no measure is given"},
+	{category: "manmade", typ: hazard.ManMade, word: "Man-made event", severity: hazard.Information, life: day,
+		basis: "no measure is given"},
+	{category: "seaLakeIce",
+		basis: "icebergs and sea ice: no danger to people on land; 395 of 471 recorded features"},
+	{category: "severeStorms", typ: hazard.Storm, word: "Storm", severity: hazard.Advisory, great: 64, unit: "kts", moves: true, life: day,
+		basis: "a cyclone when one of its sources follows cyclones (report.go, isCyclone); 64 kt: hurricane force"},
+	{category: "snow", typ: hazard.WinterStorm, word: "Snow", severity: hazard.Information, life: 12 * time.Hour,
+		basis: "no measure is given"},
+	{category: "tempExtremes", typ: hazard.ExtremeTemperature, word: "Extreme temperature", severity: hazard.Information, life: day,
+		basis: "no measure is given"},
+	{category: "volcanoes", typ: hazard.Volcano, word: "Volcano", severity: hazard.Advisory, life: 8 * day,
+		basis: "follows the weekly report of the Smithsonian Institution: a week and a day"},
+	{category: "waterColor",
+		basis: "algae and sediment: seen, and no hazard by itself"},
+	{category: "wildfires", typ: hazard.Wildfire, word: "Wildfire", severity: hazard.Advisory, great: 10_000, unit: "acres", life: 7 * day,
+		basis: "follows incident reports; prescribed fires are none (isPrescribed)"},
+}
+
+// rowOf is the row of the first category that has one.
+func (f *facts) row() *row {
+	for _, c := range f.Categories {
+		for i := range rows {
+			if strings.EqualFold(rows[i].category, strings.TrimSpace(string(c.ID))) {
+				return &rows[i]
+			}
+		}
+	}
+	return nil
+}
+
+// none tells whether the event is no hazard by the table.
+func (f *facts) none() bool {
+	r := f.row()
+	return r != nil && (r.typ == "" || r.typ == hazard.Wildfire && isPrescribed(f.Title))
+}
+
+// isPrescribed tells whether a fire was set by those who keep the land: "Prescribed Fire D2 Dye RX, Coconino, Arizona". RX is their
+// mark in the names of the register; a title that says Wildfire in front is believed more.
+func isPrescribed(title string) bool {
+	title = strings.ToLower(frame.Clip(title, maxTitle))
+	words := strings.FieldsFunc(title, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.Contains(words, "prescribed") || slices.Contains(words, "rx") && !strings.HasPrefix(title, "wildfire")
+}
+
+// isCyclone tells whether one of the event's sources follows tropical cyclones: JTWC and NHC, or GDACS as a TC.
+func isCyclone(f *facts, refs []string) bool {
+	for _, s := range f.Sources {
+		if id := strings.ToUpper(strings.TrimSpace(s.ID)); id == "JTWC" || id == "NOAA_NHC" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(refs, func(r string) bool { return strings.HasPrefix(r, "atcf:") || strings.HasPrefix(r, "gdacs:TC") })
+}
+
+// position is a moment of an event and where it was.
+type position struct {
+	at    hazard.Instant
+	point *hazard.Point // nil: an area
+	area  string        // GeoJSON
+	mag   Magnitude
+}
+
+// add reads a position. Its error begins with the member.
+func (g *gathered) add(kind string, coordinates jsontext.Value, date string, mag Magnitude) error {
+	at, ok := parseTime(date)
+	if !ok {
+		return errors.New("date: " + cmp.Or(frame.ExcerptText(date), nothing) + ", expected a time of ISO 8601")
+	}
+	p := position{at: at, mag: Magnitude{mag.Value, frame.Clip(hazard.CleanLine(frame.Clip(mag.Unit, maxTitle)), 20)}}
+	switch kind {
+	case "Point":
+		var lonLat []number
+		if err := json.Unmarshal(coordinates, &lonLat, options); err != nil || len(lonLat) < 2 {
+			return errors.New("coordinates: " + cmp.Or(frame.Excerpt(coordinates), nothing) + ", expected longitude and latitude")
+		}
+		if p.point = onEarth(lonLat[0], lonLat[1]); p.point == nil {
+			return errors.New("coordinates: " + frame.Excerpt(coordinates) + ", expected a longitude from -180 to 180 and a latitude from -90 to 90")
+		}
+	case "Polygon", "MultiPolygon":
+		shape, err := geo.ParseLoose(slices.Concat([]byte(`{"type":"`+kind+`","coordinates":`), orNull(coordinates), []byte("}")))
+		if err != nil {
+			return fmt.Errorf("coordinates: %s", frame.ExcerptText(err.Error()))
+		}
+		p.area = shape.GeoJSON()
+	default:
+		return errors.New("type: " + cmp.Or(frame.ExcerptText(kind), nothing) + ", expected Point or Polygon")
+	}
+	g.positions = append(g.positions, p)
+	return nil
+}
+
+// onEarth is the point of a longitude and a latitude; nil if there is none. Longitudes may run on beyond the antimeridian. Where only the
+// exchanged pair can be a position, it was exchanged.
+func onEarth(lon, lat number) *hazard.Point {
+	if !lon.known || !lat.known {
+		return nil
+	}
+	x, y := lon.value, lat.value
+	if math.Abs(y) > 90 && math.Abs(x) <= 90 {
+		x, y = y, x
+	}
+	switch {
+	case x > 180:
+		x -= 360
+	case x < -180:
+		x += 360
+	}
+	if math.Abs(y) > 90 || math.Abs(x) > 180 {
+		return nil
+	}
+	return &hazard.Point{Lon: x, Lat: y}
+}
+
+// sorted puts the positions in order of time and drops copies, as there are where lines and points of one event come together.
+func (g *gathered) sorted() []position {
+	slices.SortFunc(g.positions, func(a, b position) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), comparePoints(a.point, b.point), cmp.Compare(a.area, b.area),
+			-cmp.Compare(a.mag.Value.value, b.mag.Value.value), cmp.Compare(a.mag.Unit, b.mag.Unit))
+	})
+	return slices.CompactFunc(g.positions, func(a, b position) bool {
+		return a.at == b.at && a.area == b.area && comparePoints(a.point, b.point) == 0
+	})
+}
+
+func comparePoints(a, b *hazard.Point) int {
+	if a == nil || b == nil {
+		return cmp.Compare(btoi(a != nil), btoi(b != nil))
+	}
+	return cmp.Or(cmp.Compare(a.Lon, b.Lon), cmp.Compare(a.Lat, b.Lat))
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// skew is how far ahead a date may lie: most are days, and a day may have begun elsewhere.
+const skew = day
+
+// earliest is before every event that EONET can hold; what claims to be older has a wrong year.
+var earliest = hazard.At(time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC))
+
+// report maps an event; nil if it is no hazard. It says why, if it cannot.
+func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) {
+	row := g.row()
+	if row == nil {
+		var ids []string
+		for _, c := range g.Categories {
+			ids = append(ids, string(c.ID))
+		}
+		return nil, "categories: " + cmp.Or(frame.ExcerptText(strings.Join(ids, ", ")), nothing) + ", expected a category of EONET version 3"
+	}
+	if g.none() {
+		return nil, ""
+	}
+	positions := g.sorted()
+	if len(positions) == 0 {
+		return nil, "geometry: no position that can be read, expected one at least"
+	}
+	first, last := positions[0], positions[len(positions)-1]
+	mag := latestMagnitude(positions, row.unit)
+	refs := refs(g.ID, g.Sources)
+	typ, severity := row.typ, row.severity
+	if typ == hazard.Storm && isCyclone(&g.facts, refs) {
+		typ = hazard.Cyclone
+	}
+	if row.great > 0 && mag.Value.known && mag.Value.value >= row.great {
+		severity = hazard.Watch
+	}
+	name, called, level := g.names(row)
+	r = &hazard.Report{
+		Source:   Name,
+		Key:      g.ID,
+		Version:  int64(last.at),
+		Name:     name,
+		Type:     typ,
+		Severity: severity,
+		Category: hazard.Event,
+		Start:    first.at,
+		LifeMS:   row.life.Milliseconds(),
+		Point:    last.point,
+		Areas:    areas(positions, row.moves),
+		Refs:     refs,
+		Called:   called,
+		Level:    level,
+		URL:      api + "/" + g.ID,
+		Comment:  Name + ":" + g.ID,
+		Creator:  "NASA EONET",
+	}
+	if last.at > first.at {
+		r.Renewed = &last.at
+	}
+	var why []string
+	if g.Closed != "" {
+		closed, ok := parseTime(g.Closed)
+		if !ok {
+			return nil, "closed: " + frame.ExcerptText(g.Closed) + ", expected a time of ISO 8601, or null"
+		}
+		if closed > now.Add(skew) {
+			why = append(why, fmt.Sprintf("closed: %v is in the future", closed))
+		}
+		// It was over at its last position at the latest; and a closed event says more than the open one with the same position.
+		r.Ended, r.Version = hazard.EndAllClear, int64(max(closed, last.at))+1
+	}
+	if last.at > now.Add(skew) {
+		why = append(why, fmt.Sprintf("geometry: the date %v is in the future", last.at))
+	}
+	if first.at < earliest {
+		why = append(why, fmt.Sprintf("geometry: the date %v is before all that EONET holds", first.at))
+	}
+	if last.point != nil && *last.point == (hazard.Point{}) {
+		why = append(why, "no place: geometry/coordinates are 0, 0")
+	}
+	if w := notReal(g.Title); w != "" {
+		why = append(why, fmt.Sprintf("title says %s: %s", w, frame.ExcerptText(g.Title)))
+	}
+	r.Suspect = strings.Join(why, "; ")
+	r.Description = g.description(positions, mag)
+	r.Products = g.products(r)
+	return r, ""
+}
+
+// latestMagnitude is the last that is known, in the unit that counts if there is one.
+func latestMagnitude(positions []position, unit string) (m Magnitude) {
+	for _, p := range positions {
+		if p.mag.Value.known && (unit == "" || strings.EqualFold(p.mag.Unit, unit)) {
+			m = p.mag
+		}
+	}
+	return m
+}
+
+// maxTrack is of how many positions a track is drawn at most: the last. The longest recorded storm has 22, the longest on record about 150.
+const maxTrack = 2000
+
+// areas are the last area, and the track of what moves.
+func areas(positions []position, moves bool) []hazard.Area {
+	var all []hazard.Area
+	for _, p := range slices.Backward(positions) {
+		if p.area != "" {
+			all = append(all, hazard.Area{Role: hazard.ImpactArea, Geometry: p.area})
+			break
+		}
+	}
+	if !moves {
+		return all
+	}
+	var b strings.Builder
+	b.WriteString(`{"type":"LineString","coordinates":[`)
+	n := 0
+	var before hazard.Point
+	for _, p := range positions[max(0, len(positions)-maxTrack):] {
+		if p.point == nil || n > 0 && *p.point == before {
+			continue
+		}
+		if n > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "[%v,%v]", p.point.Lon, p.point.Lat)
+		before = *p.point
+		n++
+	}
+	b.WriteString("]}")
+	if n < 2 {
+		return all
+	}
+	line, err := geo.ParseLoose([]byte(b.String())) // cuts it at the antimeridian
+	if err != nil {
+		return all
+	}
+	return append(all, hazard.Area{Role: hazard.TrackArea, Geometry: line.GeoJSON()})
+}
+
+// maxTitle bounds a title, in bytes. The longest recorded has 76.
+const maxTitle = 300
+
+// maxWords bounds a description, in bytes.
+const maxWords = 4000
+
+// storms are the words in front of a storm's name, the longer before those that they contain.
+var storms = regexp.MustCompile(`(?i)^((?:severe |intense |very intense |super |sub|post-|extra|potential )?(?:tropical )?(?:super )?(?:typhoon|hurricane|cyclone|cyclonic storm|storm|depression))\s+(.+)$`)
+
+var (
+	fireOf    = regexp.MustCompile(`(?i)^(.*\S)\s+(?:wild)?fires?$`)
+	fireIn    = regexp.MustCompile(`(?i)\(([^()]*\S)\s+fire\)`)
+	wildfires = regexp.MustCompile(`(?i)^wildfires?(?:\s+(-|in\b|near\b)?\s*(.*))?$`)
+	volcanoOf = regexp.MustCompile(`(?i)^(.*\S)\s+volcano(?:,\s*(.*))?$`)
+)
+
+// names are what the event is called, its proper name if it has one, and the word of its level.
+func (g *gathered) names(row *row) (name, called, level string) {
+	title := frame.Clip(strings.Trim(hazard.CleanLine(frame.Clip(g.Title, maxTitle)), " ,;-"), maxTitle)
+	switch {
+	case title == "":
+		return row.word, "", ""
+	case row.typ == hazard.Storm:
+		if m := storms.FindStringSubmatch(title); m != nil {
+			level = m[1]
+			if !strings.ContainsAny(m[2], "0123456789") { // a number instead of a name: "Tropical Cyclone 01S"
+				called = m[2]
+			}
+		}
+		return title, called, level
+	case row.typ == hazard.Volcano:
+		if m := volcanoOf.FindStringSubmatch(title); m != nil {
+			return "Volcano - " + strings.TrimSuffix(m[1]+", "+m[2], ", "), m[1], ""
+		}
+		return "Volcano - " + title, "", ""
+	case row.typ == hazard.Wildfire:
+		name, called = fireNames(title)
+		return name, called, ""
+	case strings.HasPrefix(strings.ToLower(title), strings.ToLower(row.word)):
+		return title, "", ""
+	}
+	return row.word + " - " + title, "", ""
+}
+
+// fireNames reads the ways in which fires are titled: "Wildfires - Place (Name Fire), Country", "Wildfire Name, County, State",
+// "Name Wildfire, County, State", "Name Fire".
+func fireNames(title string) (name, called string) {
+	where := title
+	m := wildfires.FindStringSubmatch(title)
+	switch {
+	case m != nil && m[2] == "":
+		return "Wildfire", ""
+	case m != nil && m[1] != "":
+		where = m[2]
+		if in := fireIn.FindStringSubmatch(where); in != nil {
+			called = in[1]
+		}
+	case m != nil:
+		where = m[2]
+		called, _, _ = strings.Cut(where, ",")
+	default:
+		head, rest, _ := strings.Cut(title, ",")
+		if of := fireOf.FindStringSubmatch(strings.TrimSpace(head)); of != nil {
+			called = of[1]
+			if strings.HasSuffix(strings.ToLower(head), "wildfire") {
+				where = strings.TrimSuffix(called+", "+strings.TrimSpace(rest), ", ")
+			}
+		}
+	}
+	return "Wildfire - " + where, strings.TrimSpace(called)
+}
+
+// notReal is the word by which text says that it does not speak of a real event.
+func notReal(text string) string {
+	for w := range strings.FieldsFuncSeq(frame.Clip(text, maxTitle), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for _, sign := range []string{"TEST", "EXERCISE", "DRILL"} {
+			if strings.EqualFold(w, sign) {
+				return sign
+			}
+		}
+	}
+	return ""
+}
+
+// description tells people what is known, a line for each thing.
+func (g *gathered) description(positions []position, mag Magnitude) string {
+	var b strings.Builder
+	if text := plainText(g.Description); text != "" {
+		b.WriteString(text + "\n")
+	}
+	last := positions[len(positions)-1]
+	if last.point != nil {
+		fmt.Fprintf(&b, "Last position: %s, %s", degrees(last.point.Lat, "N", "S"), degrees(last.point.Lon, "E", "W"))
+	} else {
+		b.WriteString("Last area")
+	}
+	fmt.Fprintf(&b, " at %s UTC", last.at.Time().Format("2006-01-02 15:04"))
+	if len(positions) > 1 {
+		fmt.Fprintf(&b, ", of %d since %s", len(positions), positions[0].at.Time().Format("2006-01-02"))
+	}
+	b.WriteString(".\n")
+	if mag.Value.known {
+		fmt.Fprintf(&b, "%s: %s", measured(mag.Unit), strconv.FormatFloat(mag.Value.value, 'f', -1, 64))
+		if mag.Unit != "" {
+			b.WriteString(" " + mag.Unit)
+		}
+		b.WriteString(".\n")
+	}
+	if closed, ok := parseTime(g.Closed); ok {
+		fmt.Fprintf(&b, "EONET closed it as of %s.\n", closed.Time().Format("2006-01-02"))
+	}
+	b.WriteString("Gathered by NASA EONET")
+	if names := g.sourceNames(); len(names) > 0 {
+		b.WriteString(" from " + strings.Join(names, ", "))
+	}
+	b.WriteString(".")
+	return b.String()
+}
+
+// measured is what a magnitude in unit is of.
+func measured(unit string) string {
+	switch strings.ToLower(unit) {
+	case "kts":
+		return "Wind"
+	case "acres", "hectare", "nm^2":
+		return "Size"
+	}
+	return "Magnitude"
+}
+
+func degrees(d float64, positive, negative string) string {
+	side := positive
+	if d < 0 {
+		side = negative
+	}
+	return strconv.FormatFloat(math.Round(math.Abs(d)*100)/100, 'f', -1, 64) + " " + side
+}
+
+// sourceTitles are EONET's sources (eonet.gsfc.nasa.gov/api/v3/sources) by the names that people know; others keep their id.
+var sourceTitles = map[string]string{
+	"AVO": "Alaska Volcano Observatory", "BCWILDFIRE": "British Columbia Wildfire Service", "CALFIRE": "CAL FIRE",
+	"CEMS": "Copernicus Emergency Management Service", "EO": "NASA Earth Observatory", "GLIDE": "GLIDE",
+	"IDC": "International Charter Space and Major Disasters", "IRWIN": "IRWIN wildfire incidents", "JTWC": "Joint Typhoon Warning Center",
+	"MBFIRE": "Manitoba Wildfire Program", "NASA_DISP": "NASA Disasters Program", "NOAA_NHC": "National Hurricane Center",
+	"PDC": "Pacific Disaster Center", "SIVolcano": "Smithsonian Global Volcanism Program", "USGS_EHP": "USGS Earthquake Hazards Program",
+}
+
+// title is how people know the source.
+func (r *reference) title() string {
+	id := frame.Clip(hazard.CleanLine(frame.Clip(r.ID, maxTitle)), 60)
+	return cmp.Or(sourceTitles[id], id, "Source")
+}
+
+// sourceNames are the titles of the sources, each once.
+func (g *gathered) sourceNames() []string {
+	var names []string
+	for i := range g.Sources {
+		if name := g.Sources[i].title(); !slices.Contains(names, name) && len(names) < maxRefs {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// products are the pages of the event and of its sources, in the folder of EONET.
+func (g *gathered) products(r *hazard.Report) []hazard.ReportProduct {
+	tree := []hazard.ReportProduct{
+		{Key: Name, Title: "NASA EONET", Type: hazard.FolderProduct, Time: r.Start},
+		{Key: "event", Parent: Name, Title: "Event record (JSON)", Type: hazard.URLProduct, Data: r.URL, Time: r.Start},
+	}
+	var pages []hazard.ReportProduct
+	for i := range g.Sources {
+		u := address(g.Sources[i].URL)
+		if u == nil || len(pages) >= maxRefs {
+			continue
+		}
+		sum := fnv.New64a()
+		sum.Write([]byte(u.String()))
+		key := fmt.Sprintf("source/%016x", sum.Sum64()) // the address is what makes it another page
+		if slices.ContainsFunc(pages, func(p hazard.ReportProduct) bool { return p.Key == key }) {
+			continue
+		}
+		pages = append(pages, hazard.ReportProduct{Key: key, Parent: Name, Title: g.Sources[i].title(), Type: hazard.URLProduct, Data: u.String(), Time: r.Start})
+	}
+	slices.SortFunc(pages, func(a, b hazard.ReportProduct) int {
+		return cmp.Or(cmp.Compare(a.Title, b.Title), cmp.Compare(a.Data, b.Data))
+	})
+	return append(tree, pages...)
+}
+
+// eventID is s if it is an id of EONET; else empty.
+func eventID(s string) string {
+	s = strings.TrimSpace(s)
+	if !likeID.MatchString(s) {
+		return ""
+	}
+	return strings.ToUpper(s)
+}
+
+var likeID = regexp.MustCompile(`(?i)^EONET_\d{1,12}$`)
+
+// parseTime reads an instant of ISO 8601, with a blank instead of the T too. Without a zone it is UTC; a date is its first moment.
+func parseTime(s string) (hazard.Instant, bool) {
+	s = strings.TrimSpace(s)
+	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			at := hazard.At(t)
+			return at, at >= hazard.MinInstant && at <= hazard.MaxInstant
+		}
+	}
+	return 0, false
+}
+
+// orNull is raw, or null where there is nothing.
+func orNull(raw jsontext.Value) jsontext.Value {
+	if len(raw) == 0 {
+		return jsontext.Value("null")
+	}
+	return raw
+}

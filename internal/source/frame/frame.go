@@ -1,0 +1,234 @@
+// Package frame cuts a JSON document into the records of a list before anybody reads one, so that a record that is not even JSON costs
+// only itself, and quotes what it finds for the reasons of rejects. It knows no source. It never panics, and goes over each byte a bounded
+// number of times.
+package frame
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// Cursor cuts a JSON document into its members and elements by brackets and quotes alone. Whether what is between them is
+// JSON is for its reader to say: so a record that is not (a bare NaN, a wrong escape) does not end the list that holds it.
+// It goes over each byte a bounded number of times, and nesting, however deep, costs it nothing.
+type Cursor struct {
+	Doc []byte
+	At  int // the byte that comes next
+}
+
+// End is what Next gives at the end of the document.
+const End = 0
+
+// Next goes to the next byte that is not white space, and tells it.
+func (c *Cursor) Next() byte {
+	for ; c.At < len(c.Doc); c.At++ {
+		switch b := c.Doc[c.At]; b {
+		case ' ', '\t', '\n', '\r':
+		case End:
+			return 1 // a NUL in the document is not its end
+		default:
+			return b
+		}
+	}
+	return End
+}
+
+// Members calls read for each member of the object at the cursor, with the cursor before the member's value; read goes past it.
+func (c *Cursor) Members(read func(name string) error) error {
+	c.At++ // the brace
+	for {
+		switch c.Next() {
+		case '}':
+			c.At++
+			return nil
+		case End:
+			return c.cut("before the end of an object")
+		case '"':
+		default:
+			return c.Unexpected("a member's name")
+		}
+		quoted, err := c.Value()
+		if err != nil {
+			return err
+		}
+		switch c.Next() {
+		case ':':
+			c.At++
+		case End:
+			return c.cut("before the end of an object")
+		default:
+			return c.Unexpected("a colon")
+		}
+		if err := read(Word(quoted)); err != nil {
+			return err
+		}
+		switch c.Next() {
+		case ',':
+			c.At++
+		case '}', End:
+		default:
+			return c.Unexpected("a comma or the end of an object")
+		}
+	}
+}
+
+// Elements calls read for each element of the array at the cursor.
+func (c *Cursor) Elements(read func(i int, raw []byte)) error {
+	c.At++ // the bracket
+	for i := 0; ; i++ {
+		switch c.Next() {
+		case ']':
+			c.At++
+			return nil
+		case End:
+			return c.cut(fmt.Sprintf("before element %d of an array", i))
+		}
+		raw, err := c.Value()
+		if cut, ok := errors.AsType[*source.PayloadError](err); ok && cut.Cut {
+			return c.cut(fmt.Sprintf("in element %d of an array", i))
+		}
+		if err != nil {
+			return err
+		}
+		read(i, raw)
+		switch c.Next() {
+		case ',':
+			c.At++
+		case ']', End:
+		default:
+			return c.Unexpected("a comma or the end of an array")
+		}
+	}
+}
+
+// Value takes the value at the cursor. The value shares the document's memory.
+func (c *Cursor) Value() ([]byte, error) {
+	c.Next()
+	n := extent(c.Doc[c.At:])
+	switch n {
+	case -1:
+		return nil, c.cut("in a member of an object")
+	case 0:
+		return nil, c.Unexpected("a value")
+	}
+	raw := c.Doc[c.At : c.At+n : c.At+n]
+	c.At += n
+	return raw, nil
+}
+
+func (c *Cursor) cut(where string) error {
+	return &source.PayloadError{Reason: fmt.Sprintf("the payload ends early, after %d bytes, %s", len(c.Doc), where), Cut: true}
+}
+
+func (c *Cursor) Unexpected(expected string) error {
+	return source.Errorf("%s at byte %d, expected %s", Excerpt(c.Doc[c.At:]), c.At, expected)
+}
+
+// extent is how many bytes the value at the start of b has; -1 if b ends before it does, 0 if there is none.
+func extent(b []byte) int {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			n := quoted(b[i:])
+			if n < 0 {
+				return -1
+			}
+			i += n - 1
+			if depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth < 0 {
+				return i // the end of a bare word, such as a number
+			}
+			if depth == 0 {
+				return i + 1
+			}
+		case ',', ':', ' ', '\t', '\n', '\r':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// quoted is how many bytes the string at the start of b has; -1 if b ends before it does.
+func quoted(b []byte) int {
+	for i := 1; ; {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		backslashes := 0
+		for b[i-1-backslashes] == '\\' {
+			backslashes++
+		}
+		i++
+		if backslashes%2 == 0 {
+			return i
+		}
+	}
+}
+
+// Member finds a member of an object; nil if raw has none, or is no object.
+func Member(raw []byte, name string) (found []byte) {
+	c := Cursor{Doc: raw}
+	if c.Next() != '{' {
+		return nil
+	}
+	_ = c.Members(func(n string) error {
+		value, err := c.Value()
+		if n == name && err == nil {
+			found = value
+		}
+		return err
+	})
+	return found
+}
+
+// Word is the text of a JSON string; empty if raw is none.
+func Word(raw []byte) string {
+	text, _ := jsontext.AppendUnquote(nil, raw)
+	return string(text)
+}
+
+// MaxExcerpt bounds what a reason quotes of a payload, in bytes.
+const MaxExcerpt = 80
+
+// Excerpt is the beginning of raw, fit to show on one line.
+func Excerpt(raw []byte) string {
+	raw = bytes.TrimSpace(raw[:min(len(raw), 4*MaxExcerpt)])
+	return ExcerptText(string(raw))
+}
+
+func ExcerptText(s string) string {
+	s = hazard.CleanLine(s)
+	if len(s) <= MaxExcerpt {
+		return s
+	}
+	return Clip(s, MaxExcerpt) + "…"
+}
+
+// Clip cuts s to at most n bytes, between characters.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return strings.TrimSpace(s[:n])
+}

@@ -1,0 +1,405 @@
+package gdacs
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hazardd/internal/hazard"
+)
+
+// Name is the source's name.
+const Name = "gdacs"
+
+// site is where GDACS publishes.
+const site = "https://www.gdacs.org/"
+
+// form is a form of document. A greater one says more of an event.
+type form int64
+
+const (
+	capForm form = iota
+	rssForm
+	fileForm // gdacs.geojson
+	listForm
+	detailForm
+	geometryForm
+)
+
+// event is what a document says of an event, in GDACS's words: the common ground of all forms.
+type event struct {
+	form                    form
+	code, number, episode   string // "EQ", "1554511", "1721183"
+	name                    string // "LALA-26", "Mayon", "East Africa-2026"; empty for most types
+	country                 string
+	level, highest          string // of the episode, of the event
+	from, to, modified      string
+	magnitude               string // of an earthquake, where a member of its own gives it
+	severity                string // in words: "Magnitude 5.8M, Depth:10km"
+	impact                  string // people affected, in words
+	glide, sourceID, agency string
+	temporary               string
+	refs                    []string
+	point                   *hazard.Point
+	areas                   []hazard.Area
+	links                   []link
+	notes                   string // figures of impact, a text product
+	exercise, cancelled     bool
+	seconds                 string // a date whose seconds are those of from, whatever its hour
+	doubts                  []string
+}
+
+func (e *event) key() string { return e.code + e.number }
+
+// fault names a field, its value and what was expected.
+func fault(field, value, expected string) string {
+	return field + ": " + said(value) + ", expected " + expected
+}
+
+// clockSkew is by how much GDACS and we may tell the time differently: its clocks are off by hours in places.
+const clockSkew = day
+
+// The dates of an event lie within these: droughts last for years, and no data is of next month.
+const (
+	longest  = 10 * 365 * day
+	farAhead = 30 * day
+)
+
+// report makes the report of an event, or says why it cannot.
+func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
+	k := kindOf(e.code)
+	if k == nil {
+		return r, fault("eventtype", e.code, "one of EQ, TC, FL, VO, DR, WF, TS")
+	}
+	if !isNumber(e.number) {
+		return r, fault("eventid", e.number, "a number")
+	}
+	level, severity := levelOf(cmp.Or(strings.TrimSpace(e.level), e.highest))
+	if level == "" {
+		return r, fault("episodealertlevel", cmp.Or(strings.TrimSpace(e.level), e.highest), "Green, Orange or Red")
+	}
+	from, err := date(e.from)
+	if err != nil {
+		return r, fault("fromdate", e.from, "a date such as 2026-07-28T03:34:05")
+	}
+	from = e.exact(from)
+	to := from
+	if strings.TrimSpace(e.to) != "" {
+		if to, err = date(e.to); err != nil {
+			return r, fault("todate", e.to, "a date such as 2026-07-28T03:34:05")
+		}
+	}
+	modified := max(from, to) // the file gdacs.geojson and old documents do not say when they were revised
+	if strings.TrimSpace(e.modified) != "" {
+		if modified, err = date(e.modified); err != nil {
+			return r, fault("datemodified", e.modified, "a date such as 2026-07-28T03:34:05")
+		}
+	}
+	countries := places(e.country)
+	magnitude, depth, hasDepth := e.quake()
+	r = hazard.Report{
+		Source:   Name,
+		Key:      e.key(),
+		Version:  e.version(modified),
+		Type:     k.typ,
+		Severity: severity,
+		Category: hazard.Event,
+		Start:    from,
+		LifeMS:   k.life.Milliseconds(),
+		Point:    e.point,
+		Areas:    e.areas,
+		Level:    level,
+		URL:      site + "report.aspx?eventtype=" + e.code + "&eventid=" + e.number,
+		Creator:  "GDACS",
+	}
+	switch k.renew {
+	case byRevision:
+		if modified <= to.Add(lateRevision) {
+			r.Renewed = new(max(modified, to))
+			break
+		}
+		fallthrough
+	case byData:
+		r.Renewed = new(to)
+	}
+	switch k.typ {
+	case hazard.Earthquake:
+		if severity == hazard.Warning {
+			r.LifeMS = redQuakeLife.Milliseconds()
+		}
+		r.Minor = severity == hazard.Information && magnitude > 0 && magnitude < leastQuake
+	case hazard.Cyclone:
+		if storm := proper(e.name); isProper(storm) {
+			r.Called = storm
+		}
+	case hazard.Volcano:
+		r.Called = proper(e.name)
+	}
+	r.Name = e.title(k, countries, magnitude)
+	r.Description = e.description(k, countries, from, to, modified, level, magnitude, depth, hasDepth)
+	r.Refs = e.allRefs()
+	r.Products = e.products(&r, modified)
+	if !r.Minor {
+		r.Detail = e.detail(k, severity)
+	}
+	r.Suspect = strings.Join(e.suspicions(from, to, modified, now), "; ")
+	if e.cancelled {
+		r.Ended = hazard.EndCancelled
+	}
+	if e.exercise { // under the number of a real event, perhaps
+		r.Key, r.Refs, r.Category, r.Detail = "exercise:"+r.Key, nil, hazard.Exercise, ""
+	}
+	r.Comment = Name + ":" + r.Key
+	return r, ""
+}
+
+func isNumber(s string) bool {
+	return s != "" && len(s) <= 12 && strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
+}
+
+// exact is from with the seconds that another date has kept: CAP writes the minute of an earthquake, by which it could not be
+// told from its aftershocks.
+func (e *event) exact(from hazard.Instant) hazard.Instant {
+	const minute = hazard.Instant(time.Minute / time.Millisecond)
+	at, err := date(e.seconds)
+	if err != nil || from%minute != 0 || at.Time().Minute() != from.Time().Minute() {
+		return from
+	}
+	return from.Add(time.Duration(at.Time().Second()) * time.Second)
+}
+
+// version orders the documents of an event: by the second of the last revision, then by episode (the episodes of one event
+// all have the dates of its last one), then by how full the form is. The episodes of earthquakes are no small numbers, and
+// each has its own revision.
+func (e *event) version(modified hazard.Instant) int64 {
+	const second, forms, episodes = 1000, 10, 98
+	at := int64(modified)
+	at -= (at%second + second) % second
+	if n, err := strconv.Atoi(e.episode); err == nil && e.code != "EQ" {
+		at += forms * int64(min(max(n, 0), episodes))
+	}
+	return at + int64(e.form)
+}
+
+var (
+	magnitudeText = regexp.MustCompile(`(?i)magnitude ([0-9.]+) ?M`)
+	depthText     = regexp.MustCompile(`(?i)depth: ?(-?[0-9.]+) ?km`)
+)
+
+// quake is magnitude and depth of an earthquake; 0 if it is none, or the magnitude is not known.
+func (e *event) quake() (magnitude, depth float64, hasDepth bool) {
+	if e.code != "EQ" {
+		return 0, 0, false
+	}
+	magnitude, ok := number(e.magnitude)
+	if m := magnitudeText.FindStringSubmatch(e.severity); m != nil && (!ok || magnitude == 0) {
+		magnitude, ok = number(m[1])
+	}
+	if !ok || magnitude < 0 || magnitude > 11 {
+		magnitude = 0
+	}
+	if m := depthText.FindStringSubmatch(e.severity); m != nil {
+		depth, hasDepth = number(m[1])
+	}
+	return magnitude, depth, hasDepth
+}
+
+// title is what the event is called: "M 5.8 Earthquake - China", "Flood - South Korea", "Tropical Cyclone Lala - United States".
+func (e *event) title(k *kind, countries []string, magnitude float64) string {
+	what, where, region := k.label, "", ""
+	name := proper(e.name)
+	switch k.typ {
+	case hazard.Earthquake:
+		if magnitude > 0 {
+			what = "M " + decimal(magnitude) + " " + what
+		}
+	case hazard.Cyclone:
+		if name != "" {
+			what += " " + name
+		}
+	case hazard.Drought:
+		region = name
+	}
+	where = shortPlaces(countries, region)
+	switch {
+	case k.typ == hazard.Volcano && name != "":
+		where = joined(", ", name, where)
+	case where == "" && region != "":
+		where = region
+	case where == "" && e.point != nil && k.typ != hazard.Cyclone: // a storm at sea has a name
+		where = degrees(*e.point)
+	}
+	return clip(joined(" - ", what, where), 2*maxName)
+}
+
+// description tells people what is known, a line for each thing.
+func (e *event) description(
+	k *kind, countries []string, from, to, modified hazard.Instant, level string, magnitude, depth float64, hasDepth bool,
+) string {
+	const dayForm, timeForm = "2006-01-02", "2006-01-02 15:04:05"
+	var lines []string
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	where := strings.Join(countries, ", ")
+	switch {
+	case magnitude > 0 && hasDepth:
+		say("Magnitude %s, depth %s km.", decimal(magnitude), strconv.FormatFloat(math.Round(depth*10)/10, 'f', -1, 64))
+	case magnitude > 0:
+		say("Magnitude %s.", decimal(magnitude))
+	}
+	if s := e.inWords(k); s != "" {
+		say("%s.", s)
+	}
+	if where != "" {
+		say("%s: %s.", map[bool]string{true: "Countries", false: "Place"}[len(countries) > 1 && k.typ != hazard.Earthquake], where)
+	}
+	switch {
+	case k.typ == hazard.Earthquake:
+		say("Time: %s UTC.", from.Time().Format(timeForm))
+	case to > from:
+		say("From %s, data up to %s UTC.", from.Time().Format(dayForm), to.Time().Format("2006-01-02 15:04"))
+	default:
+		say("From %s UTC.", from.Time().Format("2006-01-02 15:04"))
+	}
+	if s := strings.TrimRight(hazard.CleanLine(strings.ReplaceAll(clip(e.impact, maxText), "&", "")), " ."); s != "" {
+		say("People: %s.", s)
+	}
+	line := fmt.Sprintf("GDACS alert level: %s (%s UTC)", level, modified.Time().Format("2006-01-02 15:04"))
+	if other, _ := levelOf(e.highest); other != "" && other != level {
+		line += "; of the event as a whole: " + other
+	}
+	lines = append(lines, line+".")
+	if agency := hazard.CleanLine(clip(e.agency, maxID)); agency != "" {
+		say("Data: %s.", agency)
+	}
+	if glides := e.glides(); len(glides) > 0 {
+		say("GLIDE: %s.", strings.Join(glides, ", "))
+	}
+	return hazard.Clean(strings.Join(lines, "\n"))
+}
+
+var fireSeverity = regexp.MustCompile(`(?i)impact for forest ?fire in ([0-9.]+) ha`)
+
+// inWords is the severity as GDACS words it, where that says something: "Magnitude 0 " stands for none.
+func (e *event) inWords(k *kind) string {
+	s := strings.TrimRight(hazard.CleanLine(clip(e.severity, maxText)), " .")
+	switch {
+	case s == "Magnitude 0":
+		return ""
+	case k.typ == hazard.Cyclone, k.typ == hazard.Drought, k.typ == hazard.Tsunami:
+		return s
+	case k.typ == hazard.Wildfire: // "Green impact for forestfire in 5763 ha"
+		if m := fireSeverity.FindStringSubmatch(s); m != nil {
+			return "Burnt area: " + m[1] + " ha"
+		}
+	}
+	return ""
+}
+
+var (
+	glideForm = regexp.MustCompile(`[A-Z]{2}-\d{4}-\d{6}-[A-Z]{3}`)
+	// usgsForm: the code of a network and its own number, as in us6000tga9. Other agencies give only their name here.
+	usgsForm = regexp.MustCompile(`^[a-z]{2}[a-z0-9]{4,14}$`)
+	// gvpForm: until 2020 the number of an eruption was that of the volcano (VO284096 is Nishinoshima).
+	gvpForm = regexp.MustCompile(`^[23]\d{5}$`)
+)
+
+func (e *event) glides() []string {
+	all := glideForm.FindAllString(strings.ToUpper(clip(e.glide, maxText)), 16)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// allRefs are the names that others know the event by.
+func (e *event) allRefs() []string {
+	refs := []string{"gdacs:" + e.key()}
+	for _, g := range e.glides() {
+		refs = append(refs, "glide:"+g)
+	}
+	id := strings.ToLower(strings.TrimSpace(e.sourceID))
+	if e.code == "EQ" && usgsForm.MatchString(id) && strings.ContainsAny(id, "0123456789") {
+		refs = append(refs, "usgs:"+id)
+	}
+	if e.code == "VO" && gvpForm.MatchString(e.number) {
+		refs = append(refs, "gvp:"+e.number)
+	}
+	for _, ref := range e.refs {
+		if !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// detail is the address of the next fuller document of the event: its data, then its geometry where that is a footprint.
+func (e *event) detail(k *kind, s hazard.Severity) string {
+	query := "?eventtype=" + e.code + "&eventid=" + e.number
+	switch {
+	case e.form < detailForm:
+		return site + "gdacsapi/api/events/geteventdata" + query
+	case e.form == detailForm && isNumber(e.episode) && (k.footprint || k.typ == hazard.Earthquake && s >= hazard.Watch):
+		return site + "gdacsapi/api/polygons/getgeometry" + query + "&episodeid=" + e.episode
+	}
+	return ""
+}
+
+// suspicions say why a report that can be read is not to be shown before somebody has looked at it.
+func (e *event) suspicions(from, to, modified, now hazard.Instant) []string {
+	why := slices.Clone(e.doubts)
+	doubt := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
+	for _, d := range []struct {
+		field string
+		at    hazard.Instant
+		ahead time.Duration
+	}{{"fromdate", from, clockSkew}, {"todate", to, farAhead}, {"datemodified", modified, clockSkew}} {
+		if d.at > now.Add(d.ahead) {
+			doubt("%s: %v is in the future", d.field, d.at)
+		}
+	}
+	if from < max(to, modified).Add(-longest) {
+		doubt("fromdate: %v is ten years before the last data", from)
+	}
+	switch {
+	case e.point == nil && len(e.areas) == 0:
+		doubt("no place: the document gives neither a position nor an area")
+	case e.point != nil && *e.point == (hazard.Point{}):
+		doubt("coordinates: 0, 0, expected the position of the event")
+	}
+	if strings.EqualFold(strings.TrimSpace(e.temporary), "true") {
+		doubt("istemporary: true, expected false")
+	}
+	for w := range strings.FieldsSeq(e.name) {
+		if w = strings.Trim(w, "-_.,:()[]"); strings.EqualFold(w, "TEST") || strings.EqualFold(w, "EXERCISE") {
+			doubt("eventname: %s says %s", said(e.name), strings.ToUpper(w))
+		}
+	}
+	return why
+}
+
+// joined joins the words that are not empty.
+func joined(sep string, words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), sep)
+}
+
+// place sets the position, longitude first. One that can only be a swapped pair is swapped, and doubted.
+func (e *event) place(lon, lat float64) (reason string) {
+	if math.Abs(lat) > 90 && math.Abs(lat) <= 180 && math.Abs(lon) <= 90 {
+		e.doubts = append(e.doubts, fmt.Sprintf("coordinates: %v, %v, expected longitude and latitude; read as swapped", lon, lat))
+		lon, lat = lat, lon
+	}
+	if !(math.Abs(lat) <= 90 && math.Abs(lon) <= 360) {
+		return fmt.Sprintf("coordinates: %v, %v, expected longitude and latitude in degrees", lon, lat)
+	}
+	switch {
+	case lon > 180:
+		lon -= 360
+	case lon < -180:
+		lon += 360
+	}
+	e.point = &hazard.Point{Lon: lon, Lat: lat}
+	return ""
+}

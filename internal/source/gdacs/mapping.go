@@ -1,0 +1,119 @@
+package gdacs
+
+import (
+	"strings"
+	"time"
+
+	"hazardd/internal/hazard"
+)
+
+// kind is a row of the table of event types.
+type kind struct {
+	code  string
+	typ   hazard.Type
+	label string // how names begin
+	life  time.Duration
+	renew renewal
+	// footprint: its polygons say where it is. Those of earthquakes but for the shaking, and of volcanoes, are circles of a
+	// fixed size.
+	footprint bool
+	basis     string
+}
+
+// renewal is the moment from which an event has its life left.
+type renewal int
+
+const (
+	once       renewal = iota // it begins, and is not renewed
+	byData                    // the last data (todate)
+	byRevision                // the last revision (datemodified), where that is not long after the last data
+)
+
+const day = 24 * time.Hour
+
+// kinds is the table of event types: what has no row is no event that we know. Codes as in gdacs.org/Knowledge.
+var kinds = []kind{
+	{code: "EQ", typ: hazard.Earthquake, label: "Earthquake", life: day, renew: once,
+		basis: "judgement: 24 h, as for USGS; a new solution renews nothing; see redQuakeLife"},
+	{code: "TC", typ: hazard.Cyclone, label: "Tropical Cyclone", life: day, renew: byData, footprint: true,
+		basis: "24 h after the last advisory, which todate is; TC1001253 was revised 11 weeks after its end"},
+	{code: "FL", typ: hazard.Flood, label: "Flood", life: 96 * time.Hour, renew: byData, footprint: true,
+		basis: "GDACS itself calls floods current for 4 d; FL1102983 was revised two months after its end"},
+	{code: "VO", typ: hazard.Volcano, label: "Volcanic Eruption", life: 5 * day, renew: byRevision,
+		basis: "driven by ash advisories: 5 d after the last, as PDC has it"},
+	{code: "DR", typ: hazard.Drought, label: "Drought", life: 30 * day, renew: byRevision, footprint: true,
+		basis: "judgement: 30 d; revised daily while it lasts, and 41 of 42 recorded ones are never current"},
+	{code: "WF", typ: hazard.Wildfire, label: "Wildfire", life: 27 * time.Hour, renew: byRevision, footprint: true,
+		basis: "driven by satellites: 27 h after the last, as PDC has it; todate is a whole day, revised the next"},
+	{code: "TS", typ: hazard.Tsunami, label: "Tsunami", life: day, renew: byData,
+		basis: "judgement: 24 h, as for a bulletin of tsunami.gov"},
+}
+
+func kindOf(code string) *kind {
+	for i := range kinds {
+		if kinds[i].code == code {
+			return &kinds[i]
+		}
+	}
+	return nil
+}
+
+const (
+	// redQuakeLife: judgement, search and rescue counts in three days.
+	redQuakeLife = 72 * time.Hour
+	// lateRevision is how long after its last data a revision still is news of an event: later ones are for the record.
+	// Recorded wildfires and droughts are revised within two days.
+	lateRevision = 7 * day
+	// leastQuake: a smaller earthquake that GDACS calls green is no hazard. USGS lists earthquakes worldwide from here.
+	leastQuake = 4.5
+)
+
+// levels is the table of alert levels (gdacs.org/Knowledge: with Red international help is likely needed, with Orange it may
+// be, with Green it is not). The level of the episode is the present one; that of the event was its highest.
+var levels = []struct {
+	word     string
+	severity hazard.Severity
+}{
+	{"Red", hazard.Warning},
+	{"Orange", hazard.Watch},
+	{"Green", hazard.Information},
+}
+
+// levelOf reads a level in either case; empty if it is none.
+func levelOf(word string) (string, hazard.Severity) {
+	for _, l := range levels {
+		if strings.EqualFold(strings.TrimSpace(word), l.word) {
+			return l.word, l.severity
+		}
+	}
+	return "", hazard.NoSeverity
+}
+
+// areaRow is a row of the table of polygon classes.
+type areaRow struct {
+	class string // the beginning of the class
+	kinds string // of which types
+	role  hazard.AreaRole
+	basis string
+}
+
+// areaRows is the table of polygon classes, the first row that fits decides; what has no row is no footprint: Poly_Circle (100 km
+// around an earthquake, 30 km around a volcano), Poly_Global (the wider surroundings of a flood), Point_* (positions as
+// tiny circles).
+var areaRows = []areaRow{
+	{"Poly_Affected", "FL", hazard.ImpactArea, "the flooded area"},
+	{"Poly_area", "DR WF FL", hazard.ImpactArea, "where it is dry, or burnt"},
+	{"Poly_Green", "TC", hazard.AlertArea, "wind of 60 km/h and more: no alert level"},
+	{"Poly_Orange", "TC", hazard.ImpactArea, "wind of 90 km/h and more: no alert level"},
+	{"Poly_Red", "TC", hazard.ImpactArea, "wind of 120 km/h and more: no alert level"},
+	{"Poly_Cones", "TC", hazard.TrackArea, "where the centre may go"},
+	{"Line_Line_", "TC", hazard.TrackArea, "where it went and is expected to go; number and label are in no order"},
+}
+
+// shaking is the class of the areas of one intensity (Modified Mercalli) of an earthquake, its number at the end. From VI there
+// is damage; from IV many feel it, which is the threshold of a hazard for us; below it nobody need be told.
+const (
+	shaking       = "Poly_SMPInt_"
+	leastFelt     = 4
+	leastDamaging = 6
+)

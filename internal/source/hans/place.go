@@ -1,0 +1,108 @@
+package hans
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// placePrefix begins the code of a place: "gvp:311120" is the volcano of that number.
+const placePrefix = "gvp:"
+
+// PlaceURL is where the position of a place that a report names is, empty if the code is no volcano's.
+func PlaceURL(code string) string {
+	n, ok := strings.CutPrefix(code, placePrefix)
+	if !ok || !numberForm.MatchString(n) {
+		return ""
+	}
+	return api + "getVolcano/" + n
+}
+
+// ParsePlace reads the answer of PlaceURL: the place's code, its position as a GeoJSON point, and the volcano's name.
+func ParsePlace(payload []byte) (code string, geometryGeoJSON []byte, name string, err error) {
+	if b := bytes.TrimSpace(payload); len(b) > 0 && b[0] == '{' {
+		payload = bytes.Join([][]byte{[]byte("["), b, []byte("]")}, nil)
+	}
+	all, err := ParsePositions(payload)
+	switch {
+	case err != nil:
+		return "", nil, "", err
+	case len(all) != 1:
+		return "", nil, "", source.Errorf("%d volcanoes with a position, expected one", len(all))
+	}
+	return all[0].Code, all[0].geometry(), all[0].Name, nil
+}
+
+// Position is where a volcano is.
+type Position struct {
+	Code     string // of the place
+	Name     string
+	Lon, Lat float64
+}
+
+func (p *Position) geometry() []byte {
+	b := []byte(`{"type":"Point","coordinates":[`)
+	b = strconv.AppendFloat(b, p.Lon, 'f', -1, 64)
+	b = append(b, ',')
+	b = strconv.AppendFloat(b, p.Lat, 'f', -1, 64)
+	return append(b, "]}"...)
+}
+
+// ParsePositions reads the positions from a list that has them (getUSVolcanoes, getCapElevated), in the list's order. Records
+// without a number or without a position that can be are passed over. The error, if any, is a *source.PayloadError; what was
+// read before it is good.
+func ParsePositions(payload []byte) ([]Position, error) {
+	var all []Position
+	err := list(payload, func(_ int, raw []byte) error {
+		v, err := unmarshal(raw)
+		if err != nil || v.number() == "" {
+			return nil
+		}
+		if at, _ := v.point(); at != nil {
+			all = append(all, Position{Code: placePrefix + v.number(), Name: v.called(), Lon: at.Lon, Lat: at.Lat})
+		}
+		return nil
+	})
+	return all, err
+}
+
+// point is the volcano's position, or why it has none.
+func (v *volcano) point() (*hazard.Point, string) {
+	if !v.Latitude.known || !v.Longitude.known {
+		return nil, "latitude, longitude: missing, expected degrees"
+	}
+	lat, lon := v.Latitude.value, v.Longitude.value
+	if math.Abs(lat) > 90 && math.Abs(lon) <= 90 { // the wrong way round
+		lat, lon = lon, lat
+	}
+	if lon > 180 && lon <= 360 { // the Aleutians, east all around
+		lon -= 360
+	}
+	if math.Abs(lat) > 90 || math.Abs(lon) > 180 || lat == 0 && lon == 0 {
+		return nil, fmt.Sprintf("latitude, longitude: %v, %v, expected the volcano's position", v.Latitude.value, v.Longitude.value)
+	}
+	return &hazard.Point{Lon: lon, Lat: lat}, ""
+}
+
+// Places knows where volcanoes are, from those that were fetched.
+type Places struct {
+	// Kept reads the GeoJSON geometry of a place that was fetched; an error if it never was.
+	Kept func(ctx context.Context, code string) (string, error)
+}
+
+// Shape is the position of the volcano with that code, and whether it is known.
+func (p Places) Shape(ctx context.Context, code string) (geo.Shape, bool) {
+	text, err := p.Kept(ctx, code)
+	if err != nil {
+		return geo.Shape{}, false
+	}
+	s, err := geo.ParseLoose([]byte(text))
+	return s, err == nil
+}

@@ -1,0 +1,246 @@
+package nhc
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source/frame"
+)
+
+// attributes are those of a feature of a layer (mapservices.weather.noaa.gov/tropical, NHC_tropical_weather), in lower case; the
+// shapefiles (nhc.noaa.gov/gis) have the same in capitals. Layers lag behind the list by hours: each carries its own advisory.
+type attributes struct {
+	StormName string `json:"stormname"` // "Hurricane Lala" at points, "Lala" at lines
+	StormType string `json:"stormtype"` // a code of the table of classes
+	Develops  string `json:"tcdvlp"`    // its words, at points
+	Basin     string `json:"basin"`
+	StormNum  number `json:"stormnum"`
+	AdvDate   string `json:"advdate"` // "500 PM HST Fri Aug 21 2026": the local time of the advisory
+	AdvisNum  string `json:"advisnum"`
+	Tau       number `json:"tau"` // hours ahead of the forecast's position
+	MaxWind   number `json:"maxwind"`
+	Gust      number `json:"gust"`
+	MSLP      number `json:"mslp"`  // hPa; 9999 where nothing is said
+	Radii     number `json:"radii"` // kt, in layers of winds alone
+	Watch     string `json:"tcww"`  // kind of watch or warning, in layers of coasts alone
+	// Source names the file, "cp012026-036A_5day_pts": identity, advisory and kind of layer.
+	Source string `json:"idp_source"`
+}
+
+// layer is what a GeoJSON document holds of forecasts.
+type layer struct {
+	features []spot
+}
+
+// spot is a feature with its attributes.
+type spot struct {
+	attributes
+	kind  string // of geometry
+	track []hazard.Point
+	raw   []byte
+	where string
+}
+
+// read reads a feature.
+func (l *layer) read(p *parser, raw []byte, where string) {
+	p.batch.Read++
+	var f struct {
+		Geometry struct {
+			Type        string         `json:"type"`
+			Coordinates jsontext.Value `json:"coordinates"`
+		} `json:"geometry"`
+		Properties jsontext.Value `json:"properties"`
+	}
+	s := spot{raw: raw, where: where}
+	err := unmarshalObject(raw, &f)
+	if err == nil {
+		err = json.Unmarshal(orEmpty(f.Properties), &s.attributes, options, json.MatchCaseInsensitiveNames(true))
+	}
+	if err != nil {
+		if p.full() {
+			p.unkept++
+			return
+		}
+		p.reject(where, fault(err, raw), raw)
+		return
+	}
+	s.kind = f.Geometry.Type
+	switch row := s.ignored(); {
+	case row != "":
+		p.ignore(row)
+		return
+	case s.kind == "Point":
+		s.track = points(slices.Concat([]byte("["), f.Geometry.Coordinates, []byte("]")))
+	default:
+		s.track = points(f.Geometry.Coordinates)
+	}
+	if len(s.track) == 0 {
+		p.reject(where, "geometry/coordinates: "+cmp.Or(frame.Excerpt(f.Geometry.Coordinates), nothing)+", expected positions", raw)
+		return
+	}
+	l.features = append(l.features, s)
+}
+
+func orEmpty(raw jsontext.Value) jsontext.Value {
+	if raw.Kind() != '{' {
+		return jsontext.Value("{}")
+	}
+	return raw
+}
+
+// points reads positions; nil if one of them is none.
+func points(raw []byte) (all []hazard.Point) {
+	var pairs [][]number
+	if json.Unmarshal(raw, &pairs, options) != nil || len(pairs) > maxTrack {
+		return nil
+	}
+	for _, pair := range pairs {
+		if len(pair) < 2 {
+			return nil
+		}
+		at := onEarth(pair[0], pair[1])
+		if at == nil {
+			return nil
+		}
+		// The layers have what a float makes of a tenth of a degree.
+		all = append(all, hazard.Point{Lon: math.Round(at.Lon*1e6) / 1e6, Lat: math.Round(at.Lat*1e6) / 1e6})
+	}
+	return all
+}
+
+// ignored is the row of the table others for a feature of which nothing is made; empty for a position or a line of a forecast. The
+// kind of layer is at the end of the name of its file, or in what its features have.
+func (s *spot) ignored() string {
+	file := strings.ToLower(s.Source)
+	switch {
+	case strings.Contains(file, "gtwo"):
+		return "outlook"
+	case s.Radii.known:
+		return "wind"
+	case s.Watch != "":
+		return "watch-warning"
+	case strings.Contains(file, "_pgn"), s.kind == "Polygon", s.kind == "MultiPolygon":
+		return "cone"
+	case s.AdvDate == "" && s.AdvisNum == "":
+		return "past" // positions and segments of the best track belong to no advisory
+	}
+	return ""
+}
+
+// finish makes the reports of the forecasts in the layer, one for each storm and advisory. name is that of the document.
+func (l *layer) finish(p *parser, name string) {
+	type forecast struct {
+		id    string
+		spots []spot
+	}
+	var all []*forecast
+	byName := map[string]*forecast{}
+	for _, s := range l.features {
+		f, reason := s.fix(name)
+		if reason != "" {
+			p.reject(s.where, reason, s.raw)
+			continue
+		}
+		key := fmt.Sprint(f.id, f.issued, advisoryNumber(f.advisory), s.kind == "Point")
+		if byName[key] == nil {
+			byName[key] = &forecast{id: f.id}
+			all = append(all, byName[key])
+		}
+		byName[key].spots = append(byName[key].spots, s)
+	}
+	for _, f := range all {
+		from := formLine
+		if f.spots[0].kind == "Point" {
+			from = formPoints
+		}
+		slices.SortFunc(f.spots, func(a, b spot) int {
+			return cmp.Or(cmp.Compare(a.Tau.value, b.Tau.value), bytes.Compare(a.raw, b.raw))
+		})
+		if from == formLine {
+			f.spots = f.spots[:1] // a line is the whole track
+		}
+		// What is said of the first position is said of the storm.
+		now, _ := f.spots[0].fix(name)
+		for _, s := range f.spots {
+			now.track = append(now.track, s.track...)
+		}
+		reason := ""
+		if tau := f.spots[0].Tau; from == formPoints && tau.value != 0 {
+			reason = "tau: " + tau.said() + " at the earliest, expected the position at the time of the advisory, 0"
+		} else {
+			reason = p.add(now, from)
+		}
+		if reason != "" {
+			p.reject(f.id, reason, f.spots[0].raw)
+		}
+	}
+}
+
+var (
+	anyATCF = regexp.MustCompile(`(?i)(?:^|[^a-z])((?:al|ep|cp)\d{2}20\d{2})(?:\D|$)`)
+	local   = regexp.MustCompile(`^(\d{1,2})(\d{2}) (AM|PM) ([A-Z]{2,4}) [A-Za-z]{3} ([A-Za-z]{3}) (\d{1,2}) (\d{4})$`)
+)
+
+// zones are those of the centre's products, in hours east of UTC.
+var zones = map[string]int{"UTC": 0, "GMT": 0, "CVT": -1, "ADT": -3, "AST": -4, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6,
+	"MST": -7, "PDT": -7, "PST": -8, "HST": -10, "SST": -11}
+
+// localTime reads "500 PM HST Fri Aug 21 2026".
+func localTime(s string) (hazard.Instant, bool) {
+	m := local.FindStringSubmatch(strings.Join(strings.Fields(frame.Clip(s, 100)), " "))
+	if m == nil {
+		return 0, false
+	}
+	zone, ok := zones[m[4]]
+	t, err := time.Parse("3:04 PM Jan 2 2006", m[1]+":"+m[2]+" "+m[3]+" "+m[5]+" "+m[6]+" "+m[7])
+	if !ok || err != nil {
+		return 0, false
+	}
+	return hazard.At(t.Add(-time.Duration(zone) * time.Hour)), true
+}
+
+// fix is what a feature says of a storm.
+func (s *spot) fix(name string) (f fix, reason string) {
+	f = fix{advisory: s.AdvisNum, wind: s.MaxWind, gusts: s.Gust, pressure: s.MSLP, point: &s.track[0]}
+	var ok bool
+	if f.issued, ok = localTime(s.AdvDate); !ok {
+		return f, "advdate: " + cmp.Or(frame.ExcerptText(s.AdvDate), nothing) + ", expected a time such as 500 PM HST Fri Aug 21 2026"
+	}
+	for _, text := range []string{s.Source, name} {
+		if m := anyATCF.FindStringSubmatch(text); m != nil && f.id == "" {
+			f.id = atcfID(m[1])
+		}
+	}
+	if n := s.StormNum; f.id == "" && n.known && n.value >= 1 && n.value <= 99 {
+		f.id = atcfID(strings.TrimSpace(s.Basin) + pad(int(n.value)) + strconv.Itoa(f.issued.Time().Year()))
+	}
+	if f.id == "" {
+		return f, "idp_source: " + cmp.Or(frame.ExcerptText(s.Source), nothing) + ", expected an ATCF identity in it, or basin and stormnum"
+	}
+	words, rest := classOfWords(s.StormName)
+	if f.class, f.name = words, rest; words == nil {
+		f.class = classOfCode(s.StormType)
+	}
+	if f.class == nil {
+		f.doubts = append(f.doubts, "stormtype: "+cmp.Or(frame.ExcerptText(s.StormType), nothing)+", expected a class such as TS")
+	}
+	return f, ""
+}
+
+func pad(n int) string {
+	if n < 10 {
+		return "0" + strconv.Itoa(n)
+	}
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,500 @@
+package nhc
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/source/frame"
+)
+
+// level is a row of the table of levels.
+type level struct {
+	wind     float64 // kt, at least
+	severity hazard.Severity
+	basis    string
+}
+
+// levels: the first row that fits the wind decides, for what is a tropical or subtropical cyclone, or may become one.
+var levels = []level{
+	{64, hazard.Warning, "hurricane force (nhc.noaa.gov/aboutsshws.php); judgement: as the sources of the other basins"},
+	{34, hazard.Watch, "tropical storm force"},
+	{0, hazard.Advisory, "tropical depression"},
+}
+
+// class is a row of the table of classes.
+type class struct {
+	codes string // in the list and the layers
+	words string // in RSS and texts, and as people read it
+	// wind stands for the wind where only the class is said: the least of the class, kt.
+	wind float64
+	// spent: no tropical cyclone any more, or not yet one, whatever the wind: INFORMATION.
+	spent bool
+}
+
+// classes: codes of CurrentStorms.json and of the ATCF (nrlmry.navy.mil/atcf_web, best track format). The longer words stand before
+// those that they contain. MH is what the layers call a major hurricane; PT and the last three occur in the layers only.
+var classes = []class{
+	{codes: "PC", words: "Potential Tropical Cyclone", wind: 0},
+	{codes: "PTC PT EX", words: "Post-Tropical Cyclone", spent: true},
+	{codes: "", words: "Remnants of", spent: true},
+	{codes: "STD SD", words: "Subtropical Depression", wind: 0},
+	{codes: "STS SS", words: "Subtropical Storm", wind: 34},
+	{codes: "TD", words: "Tropical Depression", wind: 0},
+	{codes: "TS", words: "Tropical Storm", wind: 34},
+	{codes: "HU MH", words: "Hurricane", wind: 64},
+	{codes: "", words: "Super Typhoon", wind: 130},
+	{codes: "TY ST", words: "Typhoon", wind: 64},
+	{codes: "", words: "Tropical Cyclone", wind: 0},
+	{codes: "LO WV DB IN", words: "Low Pressure Area", spent: true},
+}
+
+func classOfCode(code string) *class {
+	code = strings.ToUpper(strings.TrimSpace(code))
+	for i := range classes {
+		if code != "" && slices.Contains(strings.Fields(classes[i].codes), code) {
+			return &classes[i]
+		}
+	}
+	return nil
+}
+
+// classOfWords finds the class that text begins with, and what follows: the name.
+func classOfWords(text string) (c *class, rest string) {
+	text = strings.TrimSpace(text)
+	for i := range classes {
+		w := classes[i].words
+		if len(text) >= len(w) && strings.EqualFold(text[:len(w)], w) && (len(text) == len(w) || text[len(w)] == ' ') {
+			return &classes[i], strings.TrimSpace(text[len(w):])
+		}
+	}
+	return nil, text
+}
+
+// form is a row of the table of forms: where a report comes from, and how much before its hour it counts. Of what was said for
+// one hour the list comes last, and so counts.
+type form struct {
+	part  string // before the number of the advisory
+	early int64  // ms
+}
+
+var (
+	formList   = form{"list", 0}
+	formRSS    = form{"rss", 0} // has the minute at which it was sent, which is before the hour
+	formText   = form{"text", 1}
+	formPoints = form{"points", 2}
+	formLine   = form{"line", 3}
+)
+
+// others is the table of what makes no report, and why.
+var others = map[string]string{
+	"outlook": "a tropical weather outlook, in RSS, text or KML, or a layer of it (gtwo): its areas have no identity from one issue to the next, " +
+		"and in words no place",
+	"public": "a public advisory, or a forecast/advisory without its text: says of a storm in words what the list says in numbers; linked as a product",
+	"document": "a discussion, wind speed probabilities, graphics, a translation, a statement: about a storm that has its own item; the list links " +
+		"those that people want",
+	"none":          "an item that says that there is no storm",
+	"cone":          "a forecast cone: where the centre may go, not where danger is; places outside are hit too",
+	"wind":          "wind radii: of one position, in a layer that lags behind; linked as a product",
+	"watch-warning": "watches and warnings as lines along the coast: the alerts of the Weather Service have them with zones and words",
+	"past":          "the track so far: its positions are revised, and segments are there twice; linked as a product",
+}
+
+// ignore notes a record that makes no report, for the reason that the table gives.
+func (p *parser) ignore(row string) {
+	if others[row] == "" {
+		panic("no reason to ignore " + row)
+	}
+	p.batch.Ignored++
+}
+
+// fix is a storm at one time, however it was told.
+type fix struct {
+	id       string // ATCF, in capitals
+	name     string
+	class    *class // nil: not known
+	wind     number // kt
+	gusts    number
+	pressure number // hPa
+	movement string
+	headline string
+	point    *hazard.Point
+	issued   hazard.Instant
+	// advisory is its number, with its letter; empty if it is not said.
+	advisory string
+	// track is where the storm is and is expected to go, in order of time; of what was said, and what is expected at its end.
+	track []hazard.Point
+	last  bool // the last advisory of the centre on this storm
+	url   string
+	// documents are the products of the list, by member; nil if the form has none.
+	documents map[string]document
+	doubts    []string
+}
+
+// Places that a report speaks for.
+const (
+	placeStorm = "storm"
+	placeTrack = "track"
+)
+
+// life is how long a storm lasts after its last advisory: four times the rhythm of six hours.
+const life = 24 * time.Hour
+
+// skew is how far ahead an advisory may be dated: its hour lies up to an hour after its making, and clocks differ.
+const skew = 3 * time.Hour
+
+// add makes the reports of a fix. It says why, if it cannot.
+func (p *parser) add(f fix, from form) (reason string) {
+	nr, _ := strconv.Atoi(f.id[2:4])
+	invest := nr >= 90
+	if !f.wind.known && f.class == nil {
+		return "intensity: " + nothing + ", expected a wind in kt, or a classification"
+	}
+	if f.wind.known && (f.wind.value < 0 || f.wind.value > 300) {
+		return "intensity: " + f.wind.said() + ", expected a wind in kt"
+	}
+	f.name = readable(f.name)
+	f.advisory = advisoryNumber(f.advisory)
+	if d, ok := f.documents["publicAdvisory"]; ok && f.advisory == "" {
+		f.advisory = advisoryNumber(cmp.Or(d.AdvNum, f.documents["forecastAdvisory"].AdvNum))
+	}
+	year, _ := strconv.Atoi(f.id[4:])
+	why := f.doubts
+	if f.issued > p.now.Add(skew) {
+		why = append(why, fmt.Sprintf("the advisory's time %v is in the future", f.issued))
+	}
+	// Seasons end with the year, but a storm of December may last into January.
+	if y := f.issued.Time().Year(); y != year && y != year+1 {
+		why = append(why, fmt.Sprintf("id: %s is of %d, the advisory of %d", f.id, year, y))
+	}
+	if *f.point == (hazard.Point{}) {
+		why = append(why, "no place: the position is 0, 0")
+	}
+	if nr >= 50 && !invest { // ATCF: 01-49 storms, 50-79 internal, 80-89 training, 90-99 invests
+		why = append(why, fmt.Sprintf("id: %s has a number for training and internal use", f.id))
+	}
+	if w := notReal(f.name + " " + f.headline); w != "" {
+		why = append(why, "the text says "+w)
+	}
+	key := strings.ToLower(f.id)
+	r := hazard.Report{
+		Source:   Name,
+		Key:      key,
+		Part:     from.part + "/" + cmp.Or(f.advisory, f.issued.Time().Format("200601021504")),
+		Version:  int64(f.issued) - from.early,
+		Name:     f.title(),
+		Type:     hazard.Cyclone,
+		Severity: f.severity(invest),
+		Category: hazard.Event,
+		Start:    f.issued,
+		LifeMS:   life.Milliseconds(),
+		Point:    f.point,
+		Places:   []string{placeStorm},
+		Refs:     []string{"atcf:" + f.id},
+		Called:   properName(f.name),
+		Level:    f.levelWords(),
+		URL:      cmp.Or(f.url, webAddress(f.documents["forecastGraphics"].URL), site),
+		Comment:  Name + ":" + key,
+		Creator:  "NHC",
+		Suspect:  strings.Join(why, "; "),
+	}
+	r.Description = f.description()
+	r.Products = f.products(&r)
+	p.batch.Reports = append(p.batch.Reports, r)
+	if line := lineOf(f.track); line != "" {
+		// It says where, and not how bad: a track that lags behind must not keep a severity that the storm has no more.
+		r.Part, r.Version, r.Places = r.Part+"/track", r.Version-4, []string{placeTrack}
+		r.Severity, r.Products = hazard.Information, nil
+		r.Areas = []hazard.Area{{Role: hazard.TrackArea, Geometry: line}}
+		p.batch.Reports = append(p.batch.Reports, r)
+	}
+	return ""
+}
+
+func (f *fix) severity(invest bool) hazard.Severity {
+	if invest || f.class != nil && f.class.spent {
+		return hazard.Information
+	}
+	wind := f.wind.value
+	if !f.wind.known {
+		wind = f.class.wind
+	}
+	for _, l := range levels {
+		if wind >= l.wind {
+			return l.severity
+		}
+	}
+	panic("the last level has no condition")
+}
+
+// title is "Hurricane Lala".
+func (f *fix) title() string {
+	words := "Tropical Cyclone"
+	if f.class != nil {
+		words = f.class.words
+	}
+	return strings.TrimSpace(words + " " + cmp.Or(f.name, f.id))
+}
+
+// levelWords are the centre's own words for how bad it is.
+func (f *fix) levelWords() string {
+	switch {
+	case f.class == nil:
+		return ""
+	case f.class.words == "Remnants of":
+		return "Remnants"
+	}
+	return f.class.words
+}
+
+// numbers are the words for storms that have no name yet.
+var numbers = strings.Fields("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen " +
+	"eighteen nineteen twenty thirty forty")
+
+// properName is name, if it is one and not a number in words ("Two", "Twenty-One", "Two-C").
+func properName(name string) string {
+	first, _, _ := strings.Cut(strings.ToLower(name), "-")
+	if slices.Contains(numbers, first) || strings.ContainsAny(name, "0123456789") || strings.EqualFold(name, "invest") {
+		return ""
+	}
+	return name
+}
+
+// maxName bounds a storm's name, in bytes.
+const maxName = 60
+
+// readable writes a name, which comes in capitals in texts, as people do.
+func readable(name string) string {
+	name = frame.Clip(strings.Trim(hazard.CleanLine(frame.Clip(name, 4*maxName)), " ,;-."), maxName)
+	if name != strings.ToUpper(name) {
+		return name
+	}
+	begins := true
+	return strings.Map(func(r rune) rune {
+		was := begins
+		begins = !unicode.IsLetter(r) && r != '\''
+		if was {
+			return unicode.ToTitle(r)
+		}
+		return unicode.ToLower(r)
+	}, name)
+}
+
+var likeNumber = regexp.MustCompile(`^0*(\d{1,3}[A-Z]?)$`)
+
+// advisoryNumber is the number of an advisory without leading zeros, "36A"; empty if s is none.
+func advisoryNumber(s string) string {
+	m := likeNumber.FindStringSubmatch(strings.ToUpper(strings.TrimSpace(s)))
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+var likeATCF = regexp.MustCompile(`(?i)^(al|ep|cp)\d{2}(19|20)\d{2}$`)
+
+// atcfID is s in capitals if it is an ATCF identity of a basin of the centre; else empty.
+func atcfID(s string) string {
+	s = strings.TrimSpace(s)
+	if !likeATCF.MatchString(s) {
+		return ""
+	}
+	return strings.ToUpper(s)
+}
+
+// basins by the first letters of the identity.
+var basins = map[string]string{"AL": "Atlantic", "EP": "Eastern Pacific", "CP": "Central Pacific"}
+
+// description tells people what is known, a line for each thing.
+func (f *fix) description() string {
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	if f.headline != "" {
+		say("%s\n", f.headline)
+	}
+	say("Center near %s, %s", degrees(f.point.Lat, "N", "S"), degrees(f.point.Lon, "E", "W"))
+	if f.movement != "" {
+		say(", moving %s", f.movement)
+	}
+	say(".\n")
+	if f.wind.known {
+		say("Maximum sustained winds: %s kt (%.0f km/h)", whole(f.wind.value), math.Round(f.wind.value*1.852/5)*5)
+		if f.gusts.known {
+			say(", gusts to %s kt", whole(f.gusts.value))
+		}
+		say(".\n")
+	}
+	if f.pressure.known && f.pressure.value > 800 && f.pressure.value < 1100 {
+		say("Minimum central pressure: %s hPa.\n", whole(f.pressure.value))
+	}
+	if f.last {
+		say("This is the last advisory of the center on this system.\n")
+	}
+	say("Classified %s by the National Hurricane Center", cmp.Or(f.levelWords(), "in an unknown way"))
+	if f.advisory != "" {
+		say(", advisory %s", f.advisory)
+	}
+	say(", %s UTC. Basin: %s. ATCF: %s.", f.issued.Time().Format("2006-01-02 15:04"), basins[f.id[:2]], f.id)
+	return b.String()
+}
+
+func whole(v float64) string { return strconv.FormatFloat(math.Round(v), 'f', 0, 64) }
+
+func degrees(d float64, positive, negative string) string {
+	side := positive
+	if d < 0 {
+		side = negative
+	}
+	return strconv.FormatFloat(math.Round(math.Abs(d)*10)/10, 'f', 1, 64) + " " + side
+}
+
+// compass is a direction in words and degrees.
+func compass(d float64) string {
+	names := []string{"north", "north-northeast", "northeast", "east-northeast", "east", "east-southeast", "southeast", "south-southeast",
+		"south", "south-southwest", "southwest", "west-southwest", "west", "west-northwest", "northwest", "north-northwest"}
+	return fmt.Sprintf("%s (%.0f°)", names[int(math.Round(d/22.5))%16], d)
+}
+
+// products are the pages and files of the storm, in the folder of the source; nil if the form has none.
+func (f *fix) products(r *hazard.Report) []hazard.ReportProduct {
+	if f.documents == nil && f.url == "" {
+		return nil
+	}
+	tree := []hazard.ReportProduct{{Key: Name, Title: "NHC", Type: hazard.FolderProduct, Time: r.Start}}
+	if f.documents == nil {
+		return append(tree, hazard.ReportProduct{Key: "public-advisory", Parent: Name, Title: "Public advisory", Type: hazard.URLProduct, Data: f.url, Time: r.Start})
+	}
+	for _, l := range links {
+		d := f.documents[l.member]
+		u := webAddress(l.address(&d))
+		if u == "" {
+			continue
+		}
+		at, ok := parseTime(d.Issuance)
+		if !ok || at > r.Start {
+			at = r.Start
+		}
+		one := hazard.ReportProduct{Key: l.key, Parent: Name, Title: l.title, Type: hazard.URLProduct, Data: u, Time: at}
+		if nr := advisoryNumber(d.AdvNum); nr != "" {
+			one.Comment = "Advisory " + nr
+		}
+		tree = append(tree, one)
+	}
+	return tree
+}
+
+// maxTrack bounds the positions of a track. A forecast has up to nine.
+const maxTrack = 200
+
+// lineOf is a track as GeoJSON; empty if there are not two places.
+func lineOf(track []hazard.Point) string {
+	if len(track) > maxTrack {
+		return ""
+	}
+	track = slices.Compact(slices.Clone(track))
+	if len(track) < 2 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(`{"type":"LineString","coordinates":[`)
+	for i, p := range track {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "[%v,%v]", p.Lon, p.Lat)
+	}
+	b.WriteString("]}")
+	line, err := geo.ParseLoose([]byte(b.String())) // cuts it at the antimeridian, and rounds what the layers have of a float
+	if err != nil {
+		return ""
+	}
+	return line.GeoJSON()
+}
+
+// notReal is the word by which text says that it does not speak of a real event.
+func notReal(text string) string {
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for _, sign := range []string{"TEST", "EXERCISE", "DRILL"} {
+			if strings.EqualFold(w, sign) {
+				return sign
+			}
+		}
+	}
+	return ""
+}
+
+// onEarth is the point of a longitude and a latitude; nil if there is none. Longitudes may run on beyond the antimeridian.
+func onEarth(lon, lat number) *hazard.Point {
+	x, y := lon.value, lat.value
+	if !lon.known || !lat.known || math.Abs(y) > 90 || math.Abs(x) > 360 {
+		return nil
+	}
+	switch {
+	case x > 180:
+		x -= 360
+	case x < -180:
+		x += 360
+	}
+	return &hazard.Point{Lon: x, Lat: y}
+}
+
+// near tells whether two positions of one record are the same but for rounding.
+func near(a, b *hazard.Point) bool {
+	x := math.Abs(a.Lon - b.Lon)
+	return min(x, 360-x) <= 0.15 && math.Abs(a.Lat-b.Lat) <= 0.15
+}
+
+// lettered reads "30.3N": degrees and one of the two letters, of which the second is negative.
+func lettered(s, letters string) number {
+	s = strings.ToUpper(strings.TrimSpace(s))
+	if s == "" {
+		return number{}
+	}
+	side := strings.IndexByte(letters, s[len(s)-1])
+	v, err := strconv.ParseFloat(strings.TrimSpace(s[:len(s)-1]), 64)
+	if side < 0 || err != nil || !(v >= 0 && v <= 360) {
+		return number{}
+	}
+	if side == 1 {
+		v = -v
+	}
+	return number{v, true}
+}
+
+// maxAddress bounds a web address, in bytes, as browsers do.
+const maxAddress = 2000
+
+// webAddress is s if it is an absolute web address of http or https; else empty. Blanks, control characters and letters beyond
+// ASCII, which can make an address look like another, are in none.
+func webAddress(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || len(s) > maxAddress || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Opaque != "" {
+		return ""
+	}
+	return u.String()
+}
+
+// parseTime reads an instant of ISO 8601 or of RFC 1123, as the list and the RSS have them.
+func parseTime(s string) (hazard.Instant, bool) {
+	s = strings.TrimSpace(s)
+	for _, layout := range []string{time.RFC3339, time.RFC1123, time.RFC1123Z} {
+		if t, err := time.Parse(layout, s); err == nil {
+			at := hazard.At(t)
+			return at, at >= hazard.MinInstant && at <= hazard.MaxInstant
+		}
+	}
+	return 0, false
+}

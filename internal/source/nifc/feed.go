@@ -1,0 +1,440 @@
+package nifc
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// Name is the source's name in reports.
+const Name = "nifc"
+
+// services is NIFC's ArcGIS organization.
+const services = "https://services3.arcgis.com/T4QMspbfLg3qTGWY/arcgis/rest/services/"
+
+// Feeds lists the two services, wildfires only. An answer has at most 2,000 records: the last modified come first, so that in the
+// worst of seasons the quiet ones are left out. Perimeters are asked for to about 20 m (0.0002°), since the edges of great
+// fires are mapped to the metre and have more positions than a shape may have.
+func Feeds() []source.Feed {
+	feed := func(service, prefix string, more url.Values) source.Feed {
+		query := url.Values{
+			"where":         {prefix + "IncidentTypeCategory='WF'"},
+			"outFields":     {"*"},
+			"orderByFields": {prefix + "ModifiedOnDateTime_dt DESC"},
+			"f":             {"geojson"},
+		}
+		for name, values := range more {
+			query[name] = values
+		}
+		return source.Feed{URL: services + service + "/FeatureServer/0/query?" + query.Encode(), Every: 15 * time.Minute, MaxBytes: 64 << 20}
+	}
+	return []source.Feed{
+		feed("WFIGS_Incident_Locations_Current", "", nil),
+		feed("WFIGS_Interagency_Perimeters_Current", attr, url.Values{"geometryPrecision": {"5"}, "maxAllowableOffset": {"0.0002"}}),
+	}
+}
+
+// feature is an incident's location or perimeter.
+type feature struct {
+	Type string `json:"type"`
+	// Geometry is a Point, or a Polygon or MultiPolygon; null if there is none.
+	Geometry jsontext.Value `json:"geometry"`
+	// Properties are about a hundred members, which have come and gone over the years. Those that are read:
+	//
+	//   IrwinID                  the incident in IRWIN; in braces and capitals, in 2021 without braces in small letters
+	//   UniqueFireIdentifier     year, unit and number: "2026-FLFNF-000475"
+	//   IncidentTypeCategory     WF wildfire, RX prescribed fire, CX complex
+	//   IncidentName             "Pineland Road", also "SR 47 (21)", "CANYON"; by custom without "Fire"
+	//   IncidentShortDescription "13 Miles NW from Fargo, GA"
+	//   IncidentSize             acres; DailyAcres in 2021
+	//   PercentContained         may be null, goes down as well as up
+	//   FireDiscoveryDateTime    this and all dates in milliseconds since 1970
+	//   ContainmentDateTime, ControlDateTime, FireOutDateTime   when it was declared so; null before that
+	//   ModifiedOnDateTime_dt    when the incident data were last changed
+	//   InitialLatitude, InitialLongitude   where it began
+	//   POOState, POOCounty      point of origin: "US-GA", "Clinch"
+	//   FireCause, FireBehaviorGeneral, TotalIncidentPersonnel, IncidentComplexityLevel, CpxName, …
+	//
+	// In the perimeters these have attr_ before them, and the polygon its own:
+	//
+	//   poly_IncidentName, poly_IRWINID, poly_FeatureCategory ("Wildfire Daily Fire Perimeter", "Prescribed Fire"),
+	//   poly_GISAcres            of the polygon: not the incident's size
+	//   poly_DateCurrent         when the polygon was last edited: before or after the incident data
+	//   poly_PolygonDateTime     when the edge was observed
+	//   poly_MapMethod           "Mixed Methods", "IR Image Interpretation"
+	Properties map[string]jsontext.Value `json:"properties"`
+}
+
+// attr is what stands before the names of the incident data in the perimeters, poly before those of the polygon.
+const (
+	attr = "attr_"
+	poly = "poly_"
+)
+
+// incident is a feature as it is read.
+type incident struct {
+	properties map[string]jsontext.Value
+	perimeter  bool
+	fault      error // the first member that is not of its type
+}
+
+func incidentOf(f *feature) *incident {
+	in := &incident{properties: f.Properties}
+	for name := range f.Properties {
+		if strings.HasPrefix(name, attr) || strings.HasPrefix(name, poly) {
+			in.perimeter = true
+			break
+		}
+	}
+	return in
+}
+
+// field is the full name of a member of the incident data.
+func (in *incident) field(name string) string {
+	if in.perimeter && !strings.HasPrefix(name, poly) {
+		return attr + name
+	}
+	return name
+}
+
+// text is the first of the named members that says something.
+func (in *incident) text(names ...string) string {
+	for _, name := range names {
+		raw := in.properties[in.field(name)]
+		switch raw.Kind() {
+		case '"':
+			b, _ := jsontext.AppendUnquote(nil, raw) // its error is the invalid UTF-8 that was allowed
+			if s := hazard.CleanLine(clip(string(b), maxWords)); s != "" {
+				return s
+			}
+		case '0':
+			return string(raw)
+		case 0, 'n':
+		default:
+			in.expected(name, raw, "a string")
+		}
+	}
+	return ""
+}
+
+// number is the first of the named members that is a number, and whether there is one.
+func (in *incident) number(names ...string) (float64, bool) {
+	for _, name := range names {
+		raw := in.properties[in.field(name)]
+		text := []byte(raw)
+		switch raw.Kind() {
+		case 0, 'n':
+			continue
+		case '"':
+			text, _ = jsontext.AppendUnquote(nil, raw)
+			if len(bytes.TrimSpace(text)) == 0 {
+				continue
+			}
+		}
+		v, err := strconv.ParseFloat(string(bytes.TrimSpace(text)), 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			in.expected(name, raw, "a number")
+			continue
+		}
+		return v, true
+	}
+	return 0, false
+}
+
+// instant is the first of the named members that is a moment, its name, and nil if there is none.
+func (in *incident) instant(names ...string) (*hazard.Instant, string) {
+	for _, name := range names {
+		ms, ok := in.number(name)
+		switch {
+		case !ok:
+		case ms >= float64(hazard.MinInstant) && ms <= float64(hazard.MaxInstant):
+			return new(hazard.Instant(math.Floor(ms))), in.field(name)
+		default:
+			in.expected(name, in.properties[in.field(name)], "milliseconds since 1970")
+		}
+	}
+	return nil, ""
+}
+
+func (in *incident) expected(name string, raw jsontext.Value, what string) {
+	if in.fault == nil {
+		in.fault = fmt.Errorf("%s: %s, expected %s", in.field(name), excerpt(string(raw)), what)
+	}
+}
+
+// maxRejects is how many unreadable records a payload may hold: beyond it the payload, not the record, is at fault.
+const maxRejects = 1000
+
+// lenient is how the document around the features is read: what is wrong inside one of them is that one's own affair.
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+// Parse reads a FeatureCollection of either service. Features are read one after the other: one that is not of the expected
+// types makes a Reject, and its neighbours stay. Several polygons of one incident make one report; of several locations
+// of one incident the last modified counts, the others are ignored.
+//
+// The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
+func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+	p := newParser(now)
+	err := p.document(payload)
+	p.conclude()
+	p.batch.Whole = err == nil && !p.more && p.batch.Read > 0 && len(p.batch.Rejects) == 0
+	return p.batch, err
+}
+
+type parser struct {
+	now     hazard.Instant
+	batch   source.Batch
+	more    bool           // ArcGIS has more records than it gave
+	ignored map[string]int // how many records, by the reason
+	// found are the records of each incident and part, order the incidents in the order of the document.
+	found map[string][]found
+	order []string
+}
+
+func newParser(now hazard.Instant) parser {
+	return parser{now: now, ignored: map[string]int{}, found: map[string][]found{}}
+}
+
+// found is what one record says.
+type found struct {
+	report hazard.Report
+	sum    [sha256.Size]byte // of the record, to tell copies and to order the rest
+}
+
+func (p *parser) document(payload []byte) error {
+	begin := bytes.TrimSpace(bytes.TrimPrefix(payload, []byte("\ufeff")))
+	switch {
+	case len(begin) == 0:
+		return source.Errorf("an empty payload, expected GeoJSON")
+	case begin[0] == '<':
+		return source.Errorf("HTML or XML (%q), expected GeoJSON", excerpt(string(begin)))
+	case begin[0] != '{':
+		return source.Errorf("begins with %q, expected GeoJSON", excerpt(string(begin)))
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(begin), lenient...)
+	if _, err := d.ReadToken(); err != nil {
+		return broken(d, err)
+	}
+	var kind, complaint string
+	var listed bool
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return broken(d, err)
+		}
+		switch name := name.String(); name {
+		case "features":
+			if listed {
+				return source.Errorf("features: the member is there twice")
+			}
+			if listed = true; d.PeekKind() != '[' {
+				raw, err := d.ReadValue()
+				if err != nil {
+					return broken(d, err)
+				}
+				return source.Errorf("features: %s, expected an array", excerpt(string(raw)))
+			}
+			if err := p.features(d); err != nil {
+				return err
+			}
+		case "type", "error", "properties", "exceededTransferLimit":
+			raw, err := d.ReadValue()
+			if err != nil {
+				return broken(d, err)
+			}
+			switch name {
+			case "type":
+				kind = word(raw)
+			case "error": // ArcGIS says so with status 200
+				complaint = excerpt(string(raw))
+			case "exceededTransferLimit":
+				p.more = p.more || raw.Kind() != 'f' && raw.Kind() != 'n'
+			case "properties":
+				var about struct {
+					More jsontext.Value `json:"exceededTransferLimit"`
+				}
+				err := json.Unmarshal(raw, &about, lenient...)
+				p.more = p.more || err == nil && len(about.More) > 0 && about.More.Kind() != 'f' && about.More.Kind() != 'n'
+			}
+		default:
+			if err := d.SkipValue(); err != nil {
+				return broken(d, err)
+			}
+		}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return broken(d, err)
+	}
+	switch {
+	case complaint != "":
+		p.forget()
+		return source.Errorf("an error message instead of fires: %s", complaint)
+	case kind != "FeatureCollection":
+		p.forget()
+		return source.Errorf("type: %q, expected FeatureCollection", excerpt(kind))
+	case !listed:
+		return source.Errorf("features: missing, expected an array")
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return source.Errorf("something follows the document at byte %d", d.InputOffset())
+	}
+	return nil
+}
+
+// forget drops what was read: whatever it was, it was no list of fires.
+func (p *parser) forget() {
+	*p = newParser(p.now)
+}
+
+func (p *parser) features(d *jsontext.Decoder) error {
+	if _, err := d.ReadToken(); err != nil {
+		return broken(d, err)
+	}
+	for i := 0; d.PeekKind() != ']'; i++ {
+		raw, err := d.ReadValue()
+		if err != nil {
+			return broken(d, err)
+		}
+		if err := p.record(i, raw); err != nil {
+			return err
+		}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return broken(d, err)
+	}
+	return nil
+}
+
+// broken is the error of a payload that cannot be read further.
+func broken(d *jsontext.Decoder, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return &source.PayloadError{Reason: fmt.Sprintf("the payload ends early, at byte %d", d.InputOffset()), Cut: true}
+	}
+	return source.Errorf("not JSON at byte %d: %s", d.InputOffset(), excerpt(err.Error()))
+}
+
+// record reads the i-th feature. It fails only when there are too many bad ones.
+func (p *parser) record(i int, raw jsontext.Value) error {
+	p.batch.Read++
+	var f feature
+	if err := unmarshal(raw, &f); err != nil {
+		return p.reject(fmt.Sprintf("features/%d", i), err.Error(), raw)
+	}
+	in := incidentOf(&f)
+	key := in.key()
+	if key == "" {
+		return p.reject(fmt.Sprintf("features/%d", i), fmt.Sprintf("%s: %q, expected an id such as {BA2C4EC7-36BF-4B79-B6D1-8706200326BF}",
+			in.field("IrwinID"), excerpt(in.text("IrwinID"))), raw)
+	}
+	r, reason, err := in.report(f.Geometry, key, p.now)
+	switch {
+	case err != nil:
+		return p.reject(key, err.Error(), raw)
+	case reason != "":
+		p.ignore(reason)
+		return nil
+	}
+	id := key + " " + r.Part
+	if p.found[id] == nil {
+		p.order = append(p.order, id)
+	}
+	p.found[id] = append(p.found[id], found{r, sha256.Sum256(compact(raw))})
+	return nil
+}
+
+// unmarshal reads a feature. Its error names the member, the value and what was expected.
+func unmarshal(raw jsontext.Value, f *feature) error {
+	if raw.Kind() != '{' {
+		return fmt.Errorf("%s, expected an object", excerpt(string(raw)))
+	}
+	err := json.Unmarshal(raw, f, jsontext.AllowInvalidUTF8(true))
+	if bad, ok := errors.AsType[*json.SemanticError](err); ok {
+		want := "an object"
+		if strings.HasSuffix(string(bad.JSONPointer), "/type") {
+			want = "a string"
+		}
+		return fmt.Errorf("%s: %s, expected %s", member(bad.JSONPointer), bad.JSONKind, want)
+	}
+	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return fmt.Errorf("%s: %v", member(bad.JSONPointer), bad.Err)
+	}
+	switch {
+	case err != nil:
+		return err
+	case f.Type != "Feature":
+		return fmt.Errorf("type: %q, expected Feature", excerpt(f.Type))
+	case f.Properties == nil:
+		return errors.New("properties: missing, expected an object")
+	}
+	return nil
+}
+
+func member(p jsontext.Pointer) string {
+	return cmp.Or(excerpt(strings.TrimPrefix(string(p), "/")), "the record")
+}
+
+// ignore counts a record that makes no hazard, for a reason.
+func (p *parser) ignore(reason string) {
+	p.batch.Ignored++
+	p.ignored[reason]++
+}
+
+func (p *parser) reject(where, reason string, raw []byte) error {
+	if len(p.batch.Rejects) >= maxRejects {
+		return source.Errorf("more than %d unreadable records, the last %s: %s", maxRejects, where, hazard.CleanLine(reason))
+	}
+	p.batch.Rejects = append(p.batch.Rejects, source.Reject{Record: where, Reason: hazard.CleanLine(reason), Raw: source.Keep(raw)})
+	return nil
+}
+
+// conclude makes one report of the records of one incident and part, the same whatever their order.
+func (p *parser) conclude() {
+	for _, id := range p.order {
+		all := p.found[id]
+		slices.SortFunc(all, func(a, b found) int {
+			return cmp.Or(cmp.Compare(a.report.Version, b.report.Version), bytes.Compare(a.sum[:], b.sum[:]))
+		})
+		r := all[len(all)-1].report
+		var areas []hazard.Area
+		for _, f := range all {
+			for _, a := range f.report.Areas {
+				if !slices.Contains(areas, a) {
+					areas = append(areas, a)
+				}
+			}
+		}
+		r.Areas = areas
+		for range all[1:] {
+			p.ignore(repeated)
+		}
+		p.batch.Reports = append(p.batch.Reports, r)
+	}
+}
+
+// compact is raw without white space, in memory of its own.
+func compact(raw jsontext.Value) jsontext.Value {
+	v := raw.Clone()
+	_ = v.Compact() // it was read before, so it is JSON
+	return v
+}
+
+// word is the text of a JSON string; empty if raw is none.
+func word(raw []byte) string {
+	text, _ := jsontext.AppendUnquote(nil, raw)
+	return string(text)
+}

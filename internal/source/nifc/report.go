@@ -1,0 +1,338 @@
+package nifc
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hazardd/internal/hazard"
+)
+
+const (
+	// life is how long a fire lasts of which nothing more is heard, from the last modification of its data: incident reports are
+	// daily while a fire is fought (judgement).
+	life = 7 * 24 * time.Hour
+	// skew is how far in the future a date may lie.
+	skew = time.Hour
+	// farBack is how long before the last modification a fire may have been discovered: none burns through two winters.
+	farBack = 400 * 24 * time.Hour
+)
+
+// The parts of an event, and the places that they speak for.
+const (
+	incidentPlace  = "incident"
+	perimeterPlace = "perimeter"
+)
+
+var (
+	irwinForm  = regexp.MustCompile(`^[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12}$`)
+	uniqueForm = regexp.MustCompile(`^(?:19|20)[0-9]{2}-[A-Z0-9]{3,10}-[A-Z0-9-]{1,20}$`)
+)
+
+// irwin is an id of IRWIN in capitals, without braces; empty if s is none.
+func irwin(s string) string {
+	if s = strings.ToUpper(strings.Trim(s, "{} ")); irwinForm.MatchString(s) {
+		return s
+	}
+	return ""
+}
+
+// key is the identity of the incident: its id in IRWIN, else its unique fire id; empty if it has neither.
+func (in *incident) key() string {
+	return cmp.Or(irwin(in.text("IrwinID", "poly_IRWINID")), in.unique())
+}
+
+// unique is the unique fire id in capitals; empty if there is none.
+func (in *incident) unique() string {
+	if s := strings.ToUpper(in.text("UniqueFireIdentifier")); uniqueForm.MatchString(s) {
+		return s
+	}
+	return ""
+}
+
+// report maps an incident: to a report, or to a reason why it is no hazard. Its error names the field, the value and what was
+// expected.
+func (in *incident) report(geometry jsontext.Value, key string, now hazard.Instant) (r hazard.Report, ignored string, err error) {
+	var doubts []string
+	doubt := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
+
+	kind := strings.ToUpper(in.text("IncidentTypeCategory"))
+	row := slices.IndexFunc(categories, func(c category) bool { return c.word == kind })
+	switch {
+	case row < 0:
+		doubt("%s: %q, expected WF, RX or CX", in.field("IncidentTypeCategory"), excerpt(kind))
+	case categories[row].ignored != "":
+		return r, categories[row].ignored, nil
+	}
+	if drawn := in.text("poly_FeatureCategory"); strings.Contains(strings.ToLower(drawn), "prescribed") {
+		doubt("poly_FeatureCategory: %q, but %s is %q", excerpt(drawn), in.field("IncidentTypeCategory"), kind)
+	}
+	if what := in.text("IncidentTypeKind"); what != "" && what != "FI" {
+		doubt("%s: %q, expected FI", in.field("IncidentTypeKind"), excerpt(what))
+	}
+	if other := irwin(in.text("poly_IRWINID")); other != "" && other != key && irwinForm.MatchString(key) {
+		doubt("poly_IRWINID: %s, but %s is %s", other, in.field("IrwinID"), key)
+	}
+
+	modified, modifiedField := in.instant("ModifiedOnDateTime_dt", "ICS209ReportDateTime", "CreatedOnDateTime_dt", "FireDiscoveryDateTime")
+	start, startField := in.instant("FireDiscoveryDateTime", "CreatedOnDateTime_dt")
+	drawn, _ := in.instant("poly_DateCurrent", "poly_CreateDate")
+	name := called(cmp.Or(in.text("IncidentName"), in.text("poly_IncidentName")))
+	acres, hasSize := in.number("IncidentSize", "DailyAcres", "DiscoveryAcres", "poly_GISAcres")
+	contained, hasContained := in.number("PercentContained")
+	point, pointFault := in.point(geometry)
+	area, err := in.area(geometry)
+	switch {
+	case err != nil:
+		return r, "", err
+	case in.fault != nil:
+		return r, "", in.fault
+	case modified == nil:
+		return r, "", fmt.Errorf("%s: missing, expected milliseconds since 1970", in.field("ModifiedOnDateTime_dt"))
+	case start == nil:
+		return r, "", fmt.Errorf("%s: missing, expected milliseconds since 1970", in.field("FireDiscoveryDateTime"))
+	}
+
+	r = hazard.Report{
+		Source:   Name,
+		Key:      key,
+		Places:   []string{incidentPlace},
+		Version:  int64(*modified),
+		Name:     "Wildfire - " + joined(", ", cmp.Or(name, in.unique(), "unnamed"), in.state()),
+		Type:     hazard.Wildfire,
+		Severity: severity(acres),
+		Category: hazard.Event,
+		Start:    *start,
+		Renewed:  modified,
+		LifeMS:   life.Milliseconds(),
+		Point:    point,
+		Called:   name,
+		Level:    in.text("IncidentComplexityLevel", "FireMgmtComplexity"),
+		Comment:  Name + ":" + key,
+		Creator:  "NIFC",
+	}
+	if irwinForm.MatchString(key) {
+		r.Refs = append(r.Refs, "irwin:"+key)
+	}
+	if u := in.unique(); u != "" {
+		r.Refs = append(r.Refs, "nifc:"+u)
+		r.URL = "https://irwin.doi.gov/observer/incidents/" + u
+	}
+	if in.perimeter {
+		r.Part, r.Places = perimeterPlace, []string{perimeterPlace}
+		if drawn != nil { // the polygon changes when the incident data do not
+			r.Version = max(r.Version, int64(*drawn))
+		}
+		if area != "" {
+			r.Areas = []hazard.Area{{Role: hazard.ImpactArea, Geometry: area}}
+		}
+	}
+	state := ""
+	if hasContained && contained >= 100 {
+		state = "contained"
+	}
+	for _, d := range declared {
+		if at, _ := in.instant(d.member); at != nil {
+			state = d.word
+			break
+		}
+	}
+	if state != "" { // of all that was said of the fire, not of one part of it
+		r.Ended, r.Minor, r.Places = hazard.EndAllClear, true, nil
+	}
+
+	if w := notReal(name); w != "" {
+		doubt("%s says %s: %q", in.field("IncidentName"), w, excerpt(name))
+	}
+	switch {
+	case *start > now.Add(skew):
+		doubt("%s: %v is in the future", startField, *start)
+	case *start < modified.Add(-farBack):
+		doubt("%s: %v is more than a year before the last modification at %v", startField, *start, *modified)
+	}
+	if *modified > now.Add(skew) {
+		doubt("%s: %v is in the future", modifiedField, *modified)
+	}
+	if drawn != nil && *drawn > now.Add(skew) {
+		doubt("poly_DateCurrent: %v is in the future", *drawn)
+	}
+	if hasSize && acres < 0 || contained < 0 || contained > 100 {
+		doubt("%s, %s: %v, %v, expected acres and a share of 100", in.field("IncidentSize"), in.field("PercentContained"), acres, contained)
+	}
+	if point == nil && len(r.Areas) == 0 && state == "" {
+		doubt("%s", pointFault)
+	}
+	r.Suspect = strings.Join(doubts, "; ")
+
+	r.Description = in.description(&r, name, state, acres, hasSize, contained, hasContained, *modified)
+	r.Products = in.products(&r, *modified, drawn)
+	return r, "", nil
+}
+
+// state is the name of the state where the fire began; empty if it is not said.
+func (in *incident) state() string {
+	code := strings.ToUpper(in.text("POOState"))
+	return cmp.Or(states[code], code)
+}
+
+// time writes a moment for people.
+func when(at hazard.Instant) string { return at.Time().Format("2 January 2006 15:04 UTC") }
+
+// description tells people what is known, the same from either service.
+func (in *incident) description(r *hazard.Report, name, state string, size float64, hasSize bool, contained float64, hasContained bool, modified hazard.Instant) string {
+	var county string
+	if c := in.text("POOCounty"); c != "" {
+		county = c + " County"
+	}
+	where := joined(", ", county, in.state())
+	first := "Wildfire"
+	if name != "" {
+		first += " " + name
+	}
+	if where != "" {
+		first += " in " + where
+	}
+	if about := in.text("IncidentShortDescription"); about != "" {
+		first += ", " + about
+	}
+	lines := []string{first + "."}
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if hasSize {
+		say("Size: %s.", acres(size))
+	}
+	if hasContained {
+		say("Contained: %s.", percent(contained))
+	}
+	if state != "" {
+		say("Declared %s.", state)
+	}
+	if b := joined(", ", in.text("FireBehaviorGeneral"), in.text("FireBehaviorGeneral1"), in.text("FireBehaviorGeneral2")); b != "" {
+		say("Behaviour: %s.", strings.ToLower(b))
+	}
+	if c := in.text("FireCause"); c != "" {
+		say("Cause: %s.", strings.ToLower(c))
+	}
+	if n, ok := in.number("TotalIncidentPersonnel"); ok && n >= 1 {
+		say("Personnel: %s.", grouped(math.Round(n)))
+	}
+	if c := in.text("CpxName"); c != "" {
+		say("Part of: %s.", c)
+	}
+	say("Discovered: %s.", when(r.Start))
+	say("Source: National Interagency Fire Center, incident data of %s%s.", when(modified), labelled(", complexity: ", r.Level))
+	return hazard.Clean(strings.Join(lines, "\n"))
+}
+
+func labelled(label, value string) string {
+	if value == "" {
+		return ""
+	}
+	return label + value
+}
+
+// products makes the product tree of a part: the register's page with the incident, the map's dates with the perimeter.
+func (in *incident) products(r *hazard.Report, modified hazard.Instant, drawn *hazard.Instant) []hazard.ReportProduct {
+	tree := []hazard.ReportProduct{{Key: Name, Title: "NIFC", Type: hazard.FolderProduct, Time: r.Start}}
+	if !in.perimeter {
+		if r.URL != "" {
+			tree = append(tree, hazard.ReportProduct{
+				Key: "irwin", Parent: Name, Title: "IRWIN incident " + in.unique(), Type: hazard.URLProduct, Data: r.URL, Time: modified,
+			})
+		}
+		return tree
+	}
+	if len(r.Areas) == 0 {
+		return tree
+	}
+	at, lines := modified, []string{"Fire perimeter as mapped, which may be older or newer than the incident data."}
+	if drawn != nil {
+		at = *drawn
+		lines = append(lines, "Edited: "+when(at)+".")
+	}
+	if seen, _ := in.instant("poly_PolygonDateTime"); seen != nil {
+		lines = append(lines, "Observed: "+when(*seen)+".")
+	}
+	if a, ok := in.number("poly_GISAcres"); ok && a > 0 {
+		lines = append(lines, "Area: "+acres(a)+".")
+	}
+	if m := in.text("poly_MapMethod"); m != "" {
+		lines = append(lines, "Method: "+m+".")
+	}
+	return append(tree, hazard.ReportProduct{
+		Key: perimeterPlace, Parent: Name, Title: "Perimeter of " + at.Time().Format(time.DateOnly), Type: hazard.TextProduct,
+		Data: hazard.Clean(strings.Join(lines, "\n")), Time: at,
+	})
+}
+
+// point is where the fire began, or why that is not known.
+func (in *incident) point(geometry jsontext.Value) (*hazard.Point, string) {
+	fault := "geometry: null, expected a Point"
+	if !in.perimeter && geometry.Kind() == '{' {
+		var g struct {
+			Type        string         `json:"type"`
+			Coordinates jsontext.Value `json:"coordinates"`
+		}
+		var at []float64
+		if json.Unmarshal(geometry, &g, lenient...) == nil && g.Type == "Point" && json.Unmarshal(g.Coordinates, &at) == nil && len(at) >= 2 {
+			if p := believable(at[0], at[1]); p != nil {
+				return p, ""
+			}
+		}
+		fault = fmt.Sprintf("geometry: %s, expected a Point with longitude and latitude", excerpt(string(compact(geometry))))
+	}
+	lat, ok1 := in.number("InitialLatitude")
+	lon, ok2 := in.number("InitialLongitude")
+	if ok1 && ok2 {
+		if p := believable(lon, lat); p != nil {
+			return p, ""
+		}
+	}
+	return nil, fault
+}
+
+// believable is a position in degrees, mended where it is clear how; nil if it can be none of the United States.
+func believable(lon, lat float64) *hazard.Point {
+	if math.Abs(lat) > 90 && math.Abs(lon) <= 90 || lon > 0 && lat < 0 { // the wrong way round: no state is south and east
+		lon, lat = lat, lon
+	}
+	if lon > 180 && lon <= 360 { // the Aleutians, east all around
+		lon -= 360
+	}
+	if !(math.Abs(lat) <= 90 && math.Abs(lon) <= 180) || lat == 0 && lon == 0 {
+		return nil
+	}
+	return &hazard.Point{Lon: lon, Lat: lat}
+}
+
+// area is the perimeter as it was sent, empty if there is none.
+func (in *incident) area(geometry jsontext.Value) (string, error) {
+	switch kind := geometry.Kind(); {
+	case !in.perimeter || kind == 0 || kind == 'n':
+		return "", nil
+	case kind != '{':
+		return "", fmt.Errorf("geometry: %s, expected a Polygon or MultiPolygon", excerpt(string(geometry)))
+	}
+	var g struct {
+		Type        string         `json:"type"`
+		Coordinates jsontext.Value `json:"coordinates"`
+	}
+	if err := json.Unmarshal(geometry, &g, lenient...); err != nil || g.Type != "Polygon" && g.Type != "MultiPolygon" || g.Coordinates.Kind() != '[' {
+		return "", fmt.Errorf("geometry: %s, expected a Polygon or MultiPolygon", excerpt(string(compact(geometry))))
+	}
+	if text := compact(g.Coordinates); string(text) != "[]" {
+		return `{"type":"` + g.Type + `","coordinates":` + string(text) + `}`, nil
+	}
+	return "", nil
+}
+
+// joined joins the words that are not empty.
+func joined(sep string, words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), sep)
+}
