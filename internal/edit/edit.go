@@ -85,30 +85,42 @@ func (e *Editor) CreateHazard(ctx context.Context, who Author, body []byte, now 
 	if err != nil {
 		return done, err
 	}
-	draft := &hazardDraft{Hazard: hazard.Hazard{UUID: uuid.Must(uuid.NewV7()), Category: hazard.Event, Status: hazard.Active, Start: now, Created: now,
-		Creator: who.Name, OrgID: ownOrg(who), AppID: e.appID}, who: who, now: now}
-	if err := apply(hazardFields, members, draft, create); err != nil {
-		return done, err
+	draft, fault := e.newHazard(who, members, now)
+	if _, chosen := members["uuid"]; fault != nil && !chosen {
+		return done, fault
 	}
 	done.Last, err = e.store.Write(ctx, now, who.origin(), func(tx *store.Tx) error {
-		if _, given := members["uuid"]; given {
-			if done.State, err = e.hazardAgain(ctx, tx, who, draft.UUID, members); err != nil || done.State != nil {
-				return err
-			}
+		if done.State, err = e.hazardAgain(ctx, tx, who, members); err != nil || done.State != nil {
+			return err
 		}
-		h := draft.Hazard
+		if fault != nil {
+			return fault
+		}
+		h := &draft.Hazard
 		if h.Areas, err = tx.KeepAreas(draft.areas); err != nil {
 			return err
 		}
 		h.LastUpdate, h.Updated, h.UpdateUser = now, now, who.Name
-		done.State, done.New = &h, true
-		return tx.SaveHazard(&h, nil)
+		done.State, done.New = h, true
+		return tx.SaveHazard(h, nil)
 	})
 	return done, err
 }
 
-// hazardAgain is the hazard of that uuid, if the same author made it of the same members; nil if there is none.
-func (e *Editor) hazardAgain(ctx context.Context, tx *store.Tx, who Author, id uuid.UUID, members members) (*hazard.Hazard, error) {
+// newHazard is the hazard that an author's members make at now.
+func (e *Editor) newHazard(who Author, members members, now hazard.Instant) (*hazardDraft, error) {
+	draft := &hazardDraft{Hazard: hazard.Hazard{UUID: uuid.Must(uuid.NewV7()), Category: hazard.Event, Status: hazard.Active, Start: now, Created: now,
+		Creator: who.Name, OrgID: ownOrg(who), AppID: e.appID}, e: e, who: who, now: now}
+	return draft, apply(hazardFields, members, draft, create)
+}
+
+// hazardAgain is the hazard of the uuid in members, if the same author made it of the same members; nil if there is none. What the
+// members mean is what they meant then: an end that was to come may be past.
+func (e *Editor) hazardAgain(ctx context.Context, tx *store.Tx, who Author, members members) (*hazard.Hazard, error) {
+	id, err := uuidOf(members["uuid"])
+	if err != nil { // none was chosen, or one that is told with the other faults
+		return nil, nil
+	}
 	have, err := tx.HazardByUUID(id)
 	if errors.Is(err, hazard.ErrNotFound) {
 		return nil, nil
@@ -121,16 +133,14 @@ func (e *Editor) hazardAgain(ctx context.Context, tx *store.Tx, who Author, id u
 		return nil, err
 	}
 	if len(first) == 1 && first[0].Actor == who.Name && first[0].Hazard != nil {
-		again := &hazardDraft{Hazard: *first[0].Hazard, who: who, now: first[0].At}
-		if err := apply(hazardFields, members, again, create); err != nil {
+		again, err := e.newHazard(who, members, first[0].At)
+		if err != nil {
 			return nil, err
 		}
-		if again.areas != nil {
-			if again.Areas, err = tx.KeepAreas(again.areas); err != nil {
-				return nil, err
-			}
+		if again.Areas, err = tx.KeepAreas(again.areas); err != nil {
+			return nil, err
 		}
-		if again.Hazard.Equal(first[0].Hazard) {
+		if again.ID = have.ID; again.Hazard.Equal(first[0].Hazard) {
 			return have, nil
 		}
 	}
@@ -144,7 +154,7 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 		return Done[hazard.Hazard]{}, err
 	}
 	return e.alterHazard(ctx, who, id, match, now, func(tx *store.Tx, h *hazard.Hazard) error {
-		draft := &hazardDraft{Hazard: *h, before: h, who: who, now: now}
+		draft := &hazardDraft{Hazard: *h, before: h, e: e, who: who, now: now}
 		if err := apply(hazardFields, members, draft, patch); err != nil {
 			return err
 		}
@@ -160,8 +170,11 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 				draft.MarkEdited(name)
 			}
 		}
-		if draft.Status == hazard.Expired && h.Status == hazard.Active {
+		switch {
+		case draft.Status == hazard.Expired && h.Status == hazard.Active:
 			draft.Reason, draft.End = hazard.EndAllClear, max(now, draft.Start)
+		case draft.Status == hazard.Active && !draft.ActiveAt(now): // an end that is past already
+			draft.Status, draft.Reason = hazard.Expired, hazard.EndExpired
 		}
 		*h = draft.Hazard
 		return nil

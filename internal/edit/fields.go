@@ -57,10 +57,23 @@ type field[T any] struct {
 	set func(t *T, v jsontext.Value) error
 }
 
-// checker looks at what no single member can tell, when all have been read.
+// checker looks at what no single member can tell, when all have been read. Members that are at fault already mean nothing.
 type checker interface {
 	check(bad *hazard.InvalidError, given members)
 }
+
+// sound tells whether none of the members has been found at fault.
+func sound(bad *hazard.InvalidError, names ...string) bool {
+	return !slices.ContainsFunc(bad.Faults, func(f hazard.Fault) bool { return slices.Contains(names, strings.TrimPrefix(f.Field, "/")) })
+}
+
+// maxFaults bounds how many members at fault are told, of which a body may hold a million.
+const maxFaults = 100
+
+var pointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+// Pointer escapes a member's name for a JSON pointer (RFC 6901 section 3).
+func Pointer(name string) string { return pointer.Replace(name) }
 
 // apply reads members into t by the table of fields, and names every fault at once.
 func apply[T any, P interface {
@@ -69,10 +82,13 @@ func apply[T any, P interface {
 }](fields []field[T], given members, t P, m mode) error {
 	bad := &hazard.InvalidError{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if len(bad.Faults) == maxFaults {
+			return bad
+		}
 		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.name == name })
 		switch {
 		case i < 0:
-			bad.Add(name, "is not a member that can be written; these are: %s", names(fields, m))
+			bad.Add(Pointer(name), "is not a member that can be written; these are: %s", names(fields, m))
 		case fields[i].modes&m == 0:
 			bad.Add(name, "cannot be written here; these can: %s", names(fields, m))
 		default:
@@ -88,9 +104,7 @@ func apply[T any, P interface {
 			}
 		}
 	}
-	if len(bad.Faults) == 0 {
-		t.check(bad, given)
-	}
+	t.check(bad, given)
 	return bad.Err()
 }
 

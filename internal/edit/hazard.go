@@ -17,6 +17,7 @@ type hazardDraft struct {
 	hazard.Hazard
 	before *hazard.Hazard // nil in a creation
 	areas  []hazard.Area  // not yet kept; nil: not given
+	e      *Editor
 	who    Author
 	now    hazard.Instant
 }
@@ -86,7 +87,7 @@ var hazardFields = []field[hazardDraft]{
 		d.areas = []hazard.Area{{Role: hazard.AlertArea, Geometry: s.GeoJSON()}}
 		return nil
 	}},
-	{"org_ID", create, false, func(d *hazardDraft, v jsontext.Value) (err error) { d.OrgID, err = ownedBy(v, d.who); return }},
+	{"org_ID", create, false, func(d *hazardDraft, v jsontext.Value) (err error) { d.OrgID, err = d.e.ownedBy(v, d.who); return }},
 	{"snc_url", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) { d.URL, err = link(v, true); return }},
 	{"comment_Text", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) {
 		d.Comment, err = text(v, maxComment, true, hazard.Clean)
@@ -96,24 +97,33 @@ var hazardFields = []field[hazardDraft]{
 
 // check looks at what members mean together.
 func (d *hazardDraft) check(bad *hazard.InvalidError, given members) {
-	if _, ok := given["end_Date"]; !ok && d.before == nil && d.End == 0 {
-		info, _ := d.Type.Info()
-		d.End = d.Start.Add(info.Life)
-	}
-	if d.End < d.Start {
-		bad.Add("end_Date", "%q (%s) lies before start_Date %q (%s)", d.End.Digits(), d.End, d.Start.Digits(), d.Start)
+	if sound(bad, "start_Date", "end_Date") {
+		d.checkLife(bad, given)
 	}
 	if d.before == nil {
-		if d.AutoExpire && d.End <= d.now {
-			bad.Add("end_Date", "%q (%s) is past: with autoexpire \"Y\" the hazard would be over at once", d.End.Digits(), d.End)
-		}
 		return
 	}
 	if d.Status == hazard.Active && d.before.Status == hazard.Expired {
 		bad.Add("status", "%q: a hazard that has ended is not begun again; make a new one", "A")
 	}
-	if d.Category != d.before.Category && !(d.before.Category == hazard.Event && d.Category == hazard.Response) {
+	if sound(bad, "category_ID") && d.Category != d.before.Category && !(d.before.Category == hazard.Event && d.Category == hazard.Response) {
 		bad.Add("category_ID", "can only change from EVENT to RESPONSE, not from %s to %s", d.before.Category, d.Category)
+	}
+}
+
+func (d *hazardDraft) checkLife(bad *hazard.InvalidError, given members) {
+	if _, ok := given["end_Date"]; !ok && d.before == nil {
+		info, known := d.Type.Info()
+		if !known { // told already
+			return
+		}
+		d.End = d.Start.Add(info.Life)
+	}
+	switch {
+	case d.End < d.Start:
+		bad.Add("end_Date", "%q (%s) lies before start_Date %q (%s)", d.End.Digits(), d.End, d.Start.Digits(), d.Start)
+	case d.before == nil && d.AutoExpire && d.End <= d.now:
+		bad.Add("end_Date", "%q (%s) is past: with autoexpire \"Y\" the hazard would be over at once", d.End.Digits(), d.End)
 	}
 }
 
@@ -133,11 +143,15 @@ func plausible(i, now hazard.Instant) error {
 	return nil
 }
 
-// ownedBy reads the organization that shall own what is written: one of the author's.
-func ownedBy(v jsontext.Value, who Author) (int64, error) {
+// ownedBy reads the organization that shall own what is written: one of the author's, or any if the author is an admin.
+func (e *Editor) ownedBy(v jsontext.Value, who Author) (int64, error) {
 	org, err := integer(v)
-	if err == nil && org != noOrg && !slices.Contains(who.Orgs, org) && who.Role != auth.Admin {
+	switch {
+	case err != nil || org == noOrg || slices.Contains(who.Orgs, org):
+	case who.Role != auth.Admin:
 		err = fmt.Errorf("%d is no organization of %s", org, who.Name)
+	case !e.orgs(org):
+		err = fmt.Errorf("%d is no organization", org)
 	}
 	return org, err
 }

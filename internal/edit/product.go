@@ -33,50 +33,53 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, body []b
 		if err != nil {
 			return err
 		}
-		draft := e.newProduct(tx, who, h.ID, file, now)
-		if err := apply(productFields, members, draft, create); err != nil {
+		if done.State, err = e.productAgain(ctx, tx, who, h.ID, file, members); err != nil || done.State != nil {
 			return err
 		}
-		if _, given := members["uuid"]; given {
-			if done.State, err = e.productAgain(ctx, tx, who, draft, members); err != nil || done.State != nil {
-				return err
-			}
+		p, err := e.newProduct(tx, who, h.ID, file, members, now)
+		if err != nil {
+			return err
 		}
-		p := draft.Product
-		done.State, done.New = &p, true
-		return tx.SaveProduct(&p)
+		done.State, done.New = p, true
+		return tx.SaveProduct(p)
 	})
 	return done, err
 }
 
-func (e *Editor) newProduct(tx *store.Tx, who Author, hazardID int64, file *hazard.File, now hazard.Instant) *productDraft {
-	return &productDraft{Product: hazard.Product{UUID: uuid.Must(uuid.NewV7()), HazardID: hazardID, OrgID: ownOrg(who), AppIDs: strconv.FormatInt(e.appID, 10),
+// newProduct is the product that an author's members and file make at now.
+func (e *Editor) newProduct(tx *store.Tx, who Author, hazardID int64, file *hazard.File, members members, now hazard.Instant) (*hazard.Product, error) {
+	draft := &productDraft{Product: hazard.Product{UUID: uuid.Must(uuid.NewV7()), HazardID: hazardID, OrgID: ownOrg(who), AppIDs: strconv.FormatInt(e.appID, 10),
 		UserID: who.Name, UpdateUser: who.Name, Created: now, Updated: now, Timeline: now, File: file}, e: e, tx: tx, who: who, now: now}
+	err := apply(productFields, members, draft, create)
+	return &draft.Product, err
 }
 
-// productAgain is the product of the draft's uuid, if the same author made it of the same members; nil if there is none.
-func (e *Editor) productAgain(ctx context.Context, tx *store.Tx, who Author, draft *productDraft, members members) (*hazard.Product, error) {
-	conflict := fmt.Errorf("%w: the uuid %s names another product", hazard.ErrConflict, draft.UUID)
-	have, err := Ref{UUID: draft.UUID}.product(tx, who)
-	if errors.Is(err, hazard.ErrNotFound) {
-		if _, err := tx.ProductByUUID(draft.UUID); err == nil {
-			return nil, conflict // deleted, or not for the author to know of
-		}
+// productAgain is the product of the uuid in members, if the same author made it below the same hazard of the same members and file;
+// nil if there is none.
+func (e *Editor) productAgain(ctx context.Context, tx *store.Tx, who Author, hazardID int64, file *hazard.File, members members) (*hazard.Product, error) {
+	id, err := uuidOf(members["uuid"])
+	if err != nil { // none was chosen, or one that is told with the other faults
 		return nil, nil
 	}
-	if err != nil {
+	conflict := fmt.Errorf("%w: the uuid %s names another product", hazard.ErrConflict, id)
+	have, err := tx.ProductByUUID(id)
+	switch {
+	case errors.Is(err, hazard.ErrNotFound):
+		return nil, nil
+	case err != nil:
 		return nil, err
+	case have.Deleted || have.UserID != who.Name || !have.VisibleTo(who.Orgs):
+		return nil, conflict
 	}
 	first, err := e.firstOfProduct(ctx, have)
 	if err != nil {
 		return nil, err
 	}
-	again := &productDraft{Product: *first, e: e, tx: tx, who: who, now: draft.now}
-	again.File = draft.File
-	if err := apply(productFields, members, again, create); err != nil {
+	again, err := e.newProduct(tx, who, hazardID, file, members, first.Created)
+	if err != nil {
 		return nil, err
 	}
-	if have.UserID == who.Name && have.HazardID == draft.HazardID && again.Product.Equal(first) {
+	if again.ID = first.ID; again.Equal(first) {
 		return have, nil
 	}
 	return nil, conflict
@@ -202,7 +205,7 @@ var productFields = []field[productDraft]{
 		return
 	}},
 	{"org_IDs", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) { d.OrgIDs, err = d.organizations(v); return }},
-	{"org_ID", create, false, func(d *productDraft, v jsontext.Value) (err error) { d.OrgID, err = ownedBy(v, d.who); return }},
+	{"org_ID", create, false, func(d *productDraft, v jsontext.Value) (err error) { d.OrgID, err = d.e.ownedBy(v, d.who); return }},
 	{"timeline_Date", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) {
 		if d.Timeline, err = instant(v); err == nil {
 			err = plausible(d.Timeline, d.now)
@@ -210,7 +213,7 @@ var productFields = []field[productDraft]{
 		return
 	}},
 	{"geo_Locations", create | patch, false, func(d *productDraft, v jsontext.Value) error {
-		s, err := text(v, maxDescription, true, hazard.CleanLine)
+		s, err := text(v, maxDescription, true, func(s string) string { return s }) // the parser knows what may stand in it
 		if err != nil || s == "" {
 			d.Geometry = ""
 			return err
@@ -244,9 +247,16 @@ func (d *productDraft) organizations(v jsontext.Value) ([]int64, error) {
 
 // check looks at what members mean together, and at the folder.
 func (d *productDraft) check(bad *hazard.InvalidError, given members) {
-	d.checkData(bad, given)
-	parent := d.checkParent(bad)
-	d.checkAudience(bad, given, parent)
+	if sound(bad, "product_Type", "data") {
+		d.checkData(bad, given)
+	}
+	var parent *hazard.Product
+	if sound(bad, "parent_ID") {
+		parent = d.checkParent(bad)
+	}
+	if sound(bad, "security_Flag", "org_IDs", "org_ID") {
+		d.checkAudience(bad, given, parent)
+	}
 }
 
 func (d *productDraft) checkData(bad *hazard.InvalidError, given members) {

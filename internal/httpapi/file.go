@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -44,17 +45,18 @@ func cleanFileName(name string) string {
 		for !utf8.ValidString(name) {
 			name = name[:len(name)-1]
 		}
-		name += ext
+		name = strings.TrimSpace(name + ext)
 	}
 	return name
 }
 
-// mediaTypes are the types that files are served as: none that a browser runs. What is not here is octets.
+// mediaTypes are the types that files are served as: none that a browser runs, and so none that ends in +xml, as KML's does. What is
+// not here is octets.
 var mediaTypes = map[string]string{
 	".txt": "text/plain; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".json": "application/json", ".geojson": "application/geo+json",
 	".pdf": "application/pdf", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
 	".tif": "image/tiff", ".tiff": "image/tiff", ".zip": "application/zip", ".gz": "application/gzip",
-	".kml": "application/vnd.google-earth.kml+xml", ".kmz": "application/vnd.google-earth.kmz",
+	".kmz": "application/vnd.google-earth.kmz",
 	".doc": "application/msword", ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	".xls": "application/vnd.ms-excel", ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 	".ppt": "application/vnd.ms-powerpoint", ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
@@ -96,12 +98,43 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 	h.Set("Cache-Control", "private, no-store")
 	h.Set("Vary", "Authorization")
 	h.Set("ETag", `"`+p.File.Digest+`"`)
-	if strings.Count(strings.Join(r.Header["Range"], ","), ",") >= maxRanges {
-		r.Header.Del("Range") // the whole file instead (RFC 9110 section 14.2 allows it)
+	if ranges := strings.Join(r.Header["Range"], ","); !strings.HasPrefix(ranges, "bytes=") || strings.Count(ranges, ",") >= maxRanges {
+		r.Header.Del("Range") // the whole file instead: RFC 9110 section 14.2 demands it of other units, and allows it of many parts
 	}
-	http.ServeContent(w, r, "", p.Updated.Time(), content)
+	answer := &contentWriter{ResponseWriter: w}
+	http.ServeContent(answer, r, "", p.Updated.Time(), content)
+	switch answer.refused {
+	case http.StatusRequestedRangeNotSatisfiable:
+		return &problem{Status: answer.refused, Detail: fmt.Sprintf("the file has %d bytes, none of which are in the range", p.File.Size)}
+	case http.StatusPreconditionFailed:
+		return &problem{Status: answer.refused, Detail: "the file is another than the one that the request names"}
+	}
 	return nil
 }
+
+// contentWriter holds back the errors of http.ServeContent, which have another form than ours.
+type contentWriter struct {
+	http.ResponseWriter
+	refused int // status of the error
+}
+
+func (c *contentWriter) WriteHeader(status int) {
+	if status >= http.StatusBadRequest {
+		c.refused = status
+		return
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+func (c *contentWriter) Write(b []byte) (int, error) {
+	if c.refused != 0 {
+		return len(b), nil
+	}
+	return c.ResponseWriter.Write(b)
+}
+
+// ReadFrom keeps the way open for the system to send the file by itself.
+func (c *contentWriter) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.ResponseWriter, r) }
 
 // disposition makes a download of a file (RFC 6266), its name once in ASCII and once as it is (RFC 8187).
 func disposition(name string) string {

@@ -91,14 +91,15 @@ func (a *API) hazardChanges(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		return a.Store.HazardChanges(r.Context(), h.ID, after, limit)
 	}
 	before := newHistory(a.BaseURL)
-	// What changed in the first change of the page depends on those before it.
+	// What changed in the first change of the page depends on those before it that the caller may know of: a product that was restricted
+	// then keeps what it said.
 	for n := int64(0); n < p.after; {
 		earlier, err := read(n, maxChanges)
 		if err != nil {
 			return err
 		}
 		for i := range earlier {
-			if n = earlier[i].Number; n <= p.after {
+			if n = earlier[i].Number; n <= p.after && earlier[i].VisibleTo(who.Orgs) {
 				before.add(&earlier[i])
 			}
 		}

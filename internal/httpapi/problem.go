@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"hazardd/internal/auth"
@@ -51,7 +51,7 @@ func bodyError(err error, limit int64) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(limit)
 	}
-	return &problem{Status: http.StatusBadRequest, Detail: "the body ended before it was complete"}
+	return &problem{Status: http.StatusBadRequest, Detail: "the body is malformed, or ended before it was complete"}
 }
 
 type panicError struct{ value any }
@@ -118,12 +118,8 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	out := *p
 	out.Type, out.Title = "about:blank", http.StatusText(p.Status)
-	out.Detail = strings.ToValidUTF8(out.Detail, "\uFFFD")
-	for i := range out.Errors {
-		out.Errors[i].Detail = strings.ToValidUTF8(out.Errors[i].Detail, "\uFFFD")
-	}
-	body, err := json.Marshal(&out)
-	if err != nil { // cannot be: all of it is valid text
+	body, err := json.Marshal(&out, jsontext.AllowInvalidUTF8(true)) // it names what was sent, which may be no text
+	if err != nil {                                                  // cannot be: all of it is text
 		panic(err)
 	}
 	h.Set("Content-Type", "application/problem+json")

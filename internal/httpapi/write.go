@@ -125,7 +125,7 @@ func (a *API) visible(ctx context.Context, n int64) {
 func (a *API) answerHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller, done edit.Done[hazard.Hazard]) error {
 	a.visible(r.Context(), done.Last)
 	now := a.now()
-	body, err := a.hazardBody(r.Context(), a.Live.View(now), done.State, who)
+	body, err := a.hazardBody(r.Context(), a.Live.View(now), done.State.ExpireAt(now), who)
 	if err != nil {
 		return err
 	}
@@ -190,6 +190,9 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	return a.answerProduct(w, r, done)
 }
 
+// maxFormFaults bounds how many unexpected parts of a form are told.
+const maxFormFaults = 10
+
 // readForm reads the parts product and file of a form, in either order; the file goes to the store as it comes.
 func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, file *hazard.File, err error) {
 	limit := a.MaxFile + maxWrite
@@ -202,9 +205,9 @@ func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, fil
 		return nil, nil, &problem{Status: http.StatusBadRequest, Detail: "the form cannot be read: expected multipart/form-data with a boundary"}
 	}
 	bad := &hazard.InvalidError{}
-	for {
+	for len(bad.Faults) < maxFormFaults {
 		part, err := form.NextPart()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { // not errors.Is: a form without its last boundary is an error that wraps it
 			break
 		}
 		if err != nil {
@@ -223,7 +226,7 @@ func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, fil
 				return nil, nil, err
 			}
 		default:
-			bad.Add(name, "is not a part that is expected, or is there twice; expected product and file, once each")
+			bad.Add(edit.Pointer(name), "is not a part that is expected, or is there twice; expected product and file, once each")
 		}
 	}
 	if body == nil {
@@ -236,18 +239,32 @@ func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, fil
 }
 
 func (a *API) keepFile(ctx context.Context, part *multipart.Part, limit int64) (*hazard.File, error) {
-	name := fileName(part)
-	digest, size, err := a.Store.SaveFile(ctx, part, a.MaxFile)
+	name, content := fileName(part), &bodyReader{Reader: part}
+	digest, size, err := a.Store.SaveFile(ctx, content, a.MaxFile)
+	if content.err != nil {
+		return nil, bodyError(content.err, limit)
+	}
 	if invalid, ok := errors.AsType[*hazard.InvalidError](err); ok {
 		return nil, &problem{Status: http.StatusRequestEntityTooLarge, Detail: invalid.Error(), Errors: []fault{{Pointer: "/file", Detail: invalid.Faults[0].Detail}}}
-	}
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, bodyError(err, limit)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &hazard.File{Name: name, Digest: digest, Size: size, MediaType: mediaType(name)}, nil
+}
+
+// bodyReader tells the faults of a body, which are the client's, from those of the place where it is kept.
+type bodyReader struct {
+	io.Reader
+	err error
+}
+
+func (b *bodyReader) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	return n, err
 }
 
 func (a *API) patchProduct(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {

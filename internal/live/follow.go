@@ -114,8 +114,9 @@ func (l *Live) Follow(ctx context.Context) error {
 // waitForChange waits for a change, or the next end, or a second, whichever comes first.
 func (l *Live) waitForChange(ctx context.Context) error {
 	v := l.view.Load()
-	// Rounded up to the next millisecond, the unit of ends; a second at most, so that the view's age stays honest.
-	until := min(time.Until(v.nextEnd.Time())+time.Millisecond, time.Second)
+	// A second at most, so that the view's age stays honest, and a millisecond more, the unit of ends. Not the other way round:
+	// where nothing ends, the time until then is the longest that there is.
+	until := min(time.Until(v.nextEnd.Time()), time.Second) + time.Millisecond
 	waiting, cancel := context.WithTimeout(ctx, max(until, 0))
 	defer cancel()
 	if err := l.log.Wait(waiting, v.number); err != nil && waiting.Err() == nil {

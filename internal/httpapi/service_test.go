@@ -1,0 +1,150 @@
+package httpapi_test
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/hazardtest"
+	"hazardd/internal/httpapi"
+	"hazardd/internal/intake"
+	"hazardd/internal/source"
+)
+
+func TestReadinessSaysWhy(t *testing.T) {
+	var why error
+	p := handle(t, func(c *httpapi.Config) { c.Ready = func() error { return why } })
+	ready := func() (status int, reason string) {
+		var r struct {
+			Status, Reason string
+			Change         int64
+		}
+		a := p.do("", "GET", "/readyz", nil)
+		a.JSON(t, &r)
+		if (r.Status == "ready") != (a.Status == 200) || a.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		return a.Status, r.Reason
+	}
+	if status, reason := ready(); status != 200 || reason != "" {
+		t.Errorf("ready: %d %q", status, reason)
+	}
+	why = errors.New("the store has not been read for 12s")
+	if status, reason := ready(); status != 503 || reason != why.Error() {
+		t.Errorf("not ready: %d %q", status, reason)
+	}
+	if a := p.do("", "GET", "/healthz", nil); a.Status != 200 {
+		t.Errorf("the process answers: %d", a.Status)
+	}
+}
+
+func TestListsSayHowFreshTheyAre(t *testing.T) {
+	p := handle(t, func(c *httpapi.Config) {
+		c.Freshness = func() []string { return []string{`ok=9; stale=1; names="gdacs"`} }
+	})
+	p.fill(3)
+	for _, path := range []string{"/hazards/active", "/hazards/active/category/EVENT", "/hazards/active/severity/WATCH", "/hazards/1/products", "/hazards/1", "/sources"} {
+		h := p.do("reader", "GET", path, nil).Header
+		if h.Get("Hazardd-Change") != "3" || h.Get("Hazardd-Sources") != `ok=9; stale=1; names="gdacs"` || h.Get("Hazardd-View-Age") != "" {
+			t.Errorf("%s: %v", path, h)
+		}
+	}
+	p.ahead.Store(int64(100 * time.Second)) // as if the store had been away for so long
+	if age := p.do("reader", "GET", "/hazards/active", nil).Header.Get("Hazardd-View-Age"); age != "100" && age != "99" {
+		t.Errorf("a view of 100 seconds says that its age is %q", age)
+	}
+}
+
+func TestHeldReportsWaitForAnEditor(t *testing.T) {
+	s := serve(t)
+	hold := func(key string) {
+		t.Helper()
+		r := quake(key, 1)
+		r.Suspect = "the words say TEST"
+		res, err := intake.New(s.Store, nil).Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{})
+		if err != nil || res.Held != 1 {
+			t.Fatalf("%+v %v", res, err)
+		}
+	}
+	type held struct {
+		ID                  int64
+		Event, Name, Reason string
+	}
+	list := func(user, path string) (all []held) {
+		t.Helper()
+		var sources []struct {
+			Name string
+			Held []held
+		}
+		s.do(user, "GET", path, nil).JSON(t, &sources)
+		for _, src := range sources {
+			if src.Name == "usgs" {
+				all = src.Held
+			}
+		}
+		return all
+	}
+	hold("good")
+	hold("bad")
+	waiting := list("reader", "/sources")
+	if len(waiting) != 2 || waiting[0].Reason != "the words say TEST" || len(items(t, s.do("reader", "GET", "/hazards/active", nil))) != 0 {
+		t.Fatalf("%+v", waiting)
+	}
+	decide := func(user string, id int64, body any) hazardtest.Answer {
+		return s.do(user, "POST", "/sources/usgs/held/"+digits(id), body)
+	}
+	for _, h := range waiting {
+		decision := map[string]string{"good": "released", "bad": "dismissed"}[h.Event]
+		if p := wantProblem(t, decide("red", h.ID, `{"decision":"maybe"}`), 400); !slices.Equal(p.faults(), []string{"/decision"}) {
+			t.Errorf("faults %v", p.faults())
+		}
+		wantProblem(t, decide("reader", h.ID, map[string]string{"decision": decision}), 403)
+		if a := decide("red", h.ID, map[string]string{"decision": decision}); a.Status != 204 {
+			t.Errorf("%s %s: %d %s", decision, h.Event, a.Status, a.Body)
+		}
+		if a := decide("red", h.ID, map[string]string{"decision": decision}); a.Status != 404 && a.Status != 409 {
+			t.Errorf("decided twice: %d %s", a.Status, a.Body)
+		}
+	}
+	if active := items(t, s.do("reader", "GET", "/hazards/active", nil)); len(active) != 1 || active[0].UUID != hazard.EventUUID("usgs", "good").String() {
+		t.Errorf("active after the decisions: %+v", active)
+	}
+	if left := list("reader", "/sources"); len(left) != 0 {
+		t.Errorf("still held: %+v", left)
+	}
+	for _, id := range []string{"0", "-1", "x", "1.0"} {
+		wantProblem(t, s.do("red", "POST", "/sources/usgs/held/"+id, `{"decision":"released"}`), 400)
+	}
+}
+
+func TestPublicKeysVerifyTheTokens(t *testing.T) {
+	p := handle(t)
+	a := p.do("", "GET", "/.well-known/jwks.json", nil)
+	var set struct{ Keys []map[string]string }
+	a.JSON(t, &set)
+	if a.Status != 200 || len(set.Keys) == 0 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	token := p.tokens.of("reader")
+	i := strings.LastIndexByte(token, '.')
+	signature, err := base64.RawURLEncoding.DecodeString(token[i+1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	verified := false
+	for _, k := range set.Keys {
+		x, err := base64.RawURLEncoding.DecodeString(k["x"])
+		if err != nil || k["kty"] != "OKP" || k["crv"] != "Ed25519" || k["kid"] == "" || k["d"] != "" {
+			t.Fatalf("key %v: %v", k, err)
+		}
+		verified = verified || ed25519.Verify(x, []byte(token[:i]), signature)
+	}
+	if !verified {
+		t.Error("no public key verifies a token")
+	}
+}

@@ -1,0 +1,247 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hazardd/internal/hazard"
+)
+
+// follow runs Follow until the test ends.
+func follow(t *testing.T, l *Live) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- l.Follow(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Follow ended with %v", err)
+		}
+	})
+}
+
+func now() hazard.Instant { return hazard.At(time.Now()) }
+
+// wantLen checks how many hazards the present view holds.
+func wantLen(t *testing.T, l *Live, want int, when string) {
+	t.Helper()
+	if got := l.View(now()).Len(); got != want {
+		t.Errorf("%s the view holds %d hazards, want %d", when, got, want)
+	}
+}
+
+func TestHazardLeavesTheViewAtExactlyItsEnd(t *testing.T) {
+	for name, following := range map[string]bool{"while Follow runs": true, "though nothing follows the log": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := newMemoryLog()
+				log.write(flood(1, now().Add(time.Minute)), nil)
+				l := open(t, log, now())
+				if following {
+					follow(t, l)
+				}
+				time.Sleep(time.Minute - time.Millisecond)
+				wantLen(t, l, 1, "a millisecond before the end")
+				time.Sleep(time.Millisecond)
+				wantLen(t, l, 0, "at the end")
+				if _, ok := l.View(now()).Hazard(1); ok {
+					t.Error("the hazard is still found by its number")
+				}
+			})
+		})
+	}
+}
+
+func TestHazardLeavesTheViewThoughNobodyAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newMemoryLog()
+		log.write(flood(1, now().Add(time.Minute)), nil)
+		l := open(t, log, now())
+		follow(t, l)
+		time.Sleep(time.Minute + 2*time.Millisecond)
+		synctest.Wait()
+		if got := l.view.Load().Len(); got != 0 { // not by View, which would drop it itself
+			t.Errorf("the view holds %d hazards two milliseconds after the end", got)
+		}
+	})
+}
+
+func TestHazardThatDoesNotEndByItselfStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newMemoryLog()
+		h := flood(1, now().Add(time.Minute))
+		h.AutoExpire = false
+		log.write(h, nil)
+		l := open(t, log, now())
+		follow(t, l)
+		time.Sleep(time.Hour)
+		wantLen(t, l, 1, "an hour after the expected end")
+	})
+}
+
+func TestClockThatIsSetBackBringsNothingBack(t *testing.T) {
+	start := now()
+	log := newMemoryLog()
+	log.write(flood(1, start.Add(time.Minute)), nil)
+	l := open(t, log, start)
+	if got := l.View(start.Add(time.Minute)).Len(); got != 0 {
+		t.Fatalf("%d hazards at the end, want none", got)
+	}
+	for _, back := range []time.Duration{time.Millisecond, time.Hour, 24 * time.Hour} {
+		if got := l.View(start.Add(-back)).Len(); got != 0 {
+			t.Errorf("with the clock %v before the start %d hazards are back", back, got)
+		}
+	}
+	log.write(flood(1, start.Add(time.Minute)), nil)
+	log.write(flood(2, start.Add(time.Hour)), nil)
+	if err := l.catchUp(t.Context()); err != nil { // its clock is that of the machine: before the end
+		t.Fatal(err)
+	}
+	if _, back := l.View(start).Hazard(1); back || l.View(start).Len() != 1 {
+		t.Errorf("after more changes there are %d hazards, want the new one alone; the one that is over is back: %v", l.View(start).Len(), back)
+	}
+}
+
+func TestFollowDoesNotAskTheLogWithoutAPause(t *testing.T) {
+	for name, hazards := range map[string][]*hazard.Hazard{
+		"without a hazard":                      nil,
+		"with a hazard that never ends":         {func() *hazard.Hazard { h := flood(1, 0); h.AutoExpire = false; return h }()},
+		"with a hazard that ends in a year":     {flood(1, now().Add(365*24*time.Hour))},
+		"with a hazard that ends in year 9999":  {flood(1, hazard.MaxInstant)},
+		"with a hazard whose end was yesterday": {flood(1, 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := newMemoryLog()
+				for _, h := range hazards {
+					log.write(h, nil)
+				}
+				follow(t, open(t, log, now()))
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				log.mu.Lock()
+				defer log.mu.Unlock()
+				if log.waits < 50 || log.waits > 100 {
+					t.Errorf("in a minute the log was asked %d times, want about once a second", log.waits)
+				}
+			})
+		})
+	}
+}
+
+func TestFollowSurvivesALogThatFailsForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newMemoryLog()
+		log.write(flood(1, now().Add(30*time.Second)), nil)
+		l := open(t, log, now())
+		var logged bytes.Buffer
+		l.logger = textLogger(&logged)
+		follow(t, l)
+		synctest.Wait()
+
+		log.fail(errors.New("the disk is gone"))
+		broken := now()
+		log.write(flood(2, now().Add(time.Hour)), nil)
+		time.Sleep(20 * time.Second)
+		wantLen(t, l, 1, "while the log fails")
+		if age := now() - l.ReadAt(); age < 19_000 || l.ReadAt() > broken+1000 {
+			t.Errorf("after 20 s without the log the view says that it is %d ms old", age)
+		}
+		time.Sleep(10 * time.Second)
+		wantLen(t, l, 0, "when the end comes while the log fails")
+
+		log.fail(nil)
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		wantLen(t, l, 1, "when the log is back")
+		if age := now() - l.ReadAt(); age > 1100 {
+			t.Errorf("when the log is back the view says that it is %d ms old", age)
+		}
+		if lines := strings.Count(logged.String(), "the disk is gone"); lines < 5 || lines > 40 {
+			t.Errorf("30 s without the log are told in %d lines, want about one a second", lines)
+		}
+	})
+}
+
+func TestWriterSeesItsOwnWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newMemoryLog()
+		l := open(t, log, now())
+		follow(t, l)
+		n := log.write(flood(1, now().Add(time.Hour)), nil)
+		if err := l.WaitFor(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		wantLen(t, l, 1, "after WaitFor")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := l.WaitFor(ctx, n+1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("WaitFor of a change that does not come returns %v, want the context's error", err)
+		}
+	})
+}
+
+func TestReaderKeepsItsViewWhileTheViewIsSwapped(t *testing.T) {
+	start := now()
+	log := newMemoryLog()
+	log.write(flood(1, start.Add(time.Hour)), nil)
+	log.write(nil, note(1, 1))
+	log.write(nil, note(2, 1, 7))
+	l := open(t, log, start)
+	kept := l.View(start)
+	members := []int64{7}
+	bodies := func() [3]string {
+		products, _ := kept.Products(1, members)
+		return [3]string{string(kept.Active(Filter{}, nil).Bytes(Identity)), string(kept.Active(Filter{}, members).Bytes(Identity)), string(products.Bytes(Identity))}
+	}
+	want := bodies()
+
+	var readers sync.WaitGroup
+	swapping, stop := context.WithCancel(t.Context())
+	for range 4 {
+		readers.Go(func() {
+			for swapping.Err() == nil {
+				if got := bodies(); got != want || kept.Number() != 3 || kept.Len() != 1 {
+					t.Errorf("the view of change 3 now says %q (change %d, %d hazards)", got, kept.Number(), kept.Len())
+					return
+				}
+				v := l.View(start)
+				if v.Len() != len(v.list) || len(v.byID) != len(v.list) || len(v.byUUID) != len(v.list) {
+					t.Errorf("half a change is seen: %d listed, %d by number, %d by uuid", len(v.list), len(v.byID), len(v.byUUID))
+					return
+				}
+			}
+		})
+	}
+	for i := range int64(100) {
+		switch i % 4 {
+		case 0:
+			log.write(flood(i+2, start.Add(time.Hour)), nil)
+		case 1:
+			h := flood(1, start.Add(time.Hour))
+			h.Severity = hazard.Severity(1 + i%5)
+			log.write(h, nil)
+		case 2:
+			log.write(nil, note(1, 1, i%3))
+		case 3:
+			p := note(2, 1)
+			p.Deleted = true
+			log.write(nil, p)
+		}
+		if err := l.catchUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	readers.Wait()
+	if got := l.View(start).Number(); got != 103 {
+		t.Errorf("the present view is of change %d, want 103", got)
+	}
+}

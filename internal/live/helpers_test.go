@@ -1,0 +1,181 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/andybalholm/brotli"
+	"github.com/google/uuid"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+const base = "https://hazardd.example"
+
+var discard = slog.New(slog.DiscardHandler)
+
+// memoryLog is a log that a test writes to, and whose store it takes away.
+type memoryLog struct {
+	mu       sync.Mutex
+	changes  []hazard.Change
+	hazards  map[int64]*hazard.Hazard
+	products map[int64]*hazard.Product
+	failing  error
+	waits    int // calls of Wait
+	wake     chan struct{}
+}
+
+func newMemoryLog() *memoryLog {
+	return &memoryLog{hazards: map[int64]*hazard.Hazard{}, products: map[int64]*hazard.Product{}, wake: make(chan struct{})}
+}
+
+// write appends a change of h, or of p when h is nil, and returns its number.
+func (m *memoryLog) write(h *hazard.Hazard, p *hazard.Product) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := hazard.Change{Number: int64(len(m.changes) + 1)}
+	if h != nil {
+		h = new(*h)
+		h.Version, c.Kind, c.HazardID, c.Hazard = c.Number, hazard.HazardUpdated, h.ID, h
+		if m.hazards[h.ID] == nil {
+			c.Kind = hazard.HazardCreated
+		}
+		m.hazards[h.ID] = h
+	} else {
+		p = new(*p)
+		p.Version, c.Kind, c.HazardID, c.Product = c.Number, hazard.ProductUpdated, p.HazardID, p
+		m.products[p.ID] = p
+	}
+	m.changes = append(m.changes, c)
+	close(m.wake)
+	m.wake = make(chan struct{})
+	return c.Number
+}
+
+// fail makes every call return err; nil ends that.
+func (m *memoryLog) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failing = err
+}
+
+func (m *memoryLog) Snapshot(context.Context) (*store.Snapshot, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	snap := &store.Snapshot{Number: int64(len(m.changes))}
+	for _, h := range m.hazards {
+		if h.Status == hazard.Active {
+			snap.Hazards = append(snap.Hazards, h)
+			snap.Products = append(snap.Products, m.of(h.ID)...)
+		}
+	}
+	return snap, m.failing
+}
+
+func (m *memoryLog) of(hazardID int64) (list []*hazard.Product) {
+	for _, p := range m.products {
+		if p.HazardID == hazardID && !p.Deleted {
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, func(a, b *hazard.Product) int { return int(a.ID - b.ID) })
+	return list
+}
+
+func (m *memoryLog) Since(_ context.Context, n int64, limit int) ([]hazard.Change, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failing != nil {
+		return nil, m.failing
+	}
+	return slices.Clone(m.changes[n:min(int(n)+limit, len(m.changes))]), nil
+}
+
+func (m *memoryLog) AllProducts(_ context.Context, hazardID int64) ([]*hazard.Product, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.of(hazardID), m.failing
+}
+
+// tooManyWaits is more calls of Wait than any test of ours takes: a follower that spins is told instead of followed for ever.
+const tooManyWaits = 10_000
+
+func (m *memoryLog) Wait(ctx context.Context, n int64) error {
+	for {
+		m.mu.Lock()
+		wake, last, err := m.wake, int64(len(m.changes)), m.failing
+		m.waits++
+		spinning := m.waits > tooManyWaits
+		m.mu.Unlock()
+		if spinning {
+			panic("the log is asked without a pause")
+		}
+		if err != nil || last > n {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-wake:
+		}
+	}
+}
+
+// flood is an active hazard that ends by itself.
+func flood(id int64, end hazard.Instant) *hazard.Hazard {
+	return &hazard.Hazard{ID: id, UUID: uuid.NewSHA1(uuid.NameSpaceOID, []byte{byte(id >> 8), byte(id)}), Name: "Flood", Type: hazard.Flood, Severity: hazard.Warning,
+		Category: hazard.Event, Status: hazard.Active, AutoExpire: true, End: end, OrgID: -1}
+}
+
+// note is a text product that only members of orgs may know of; everybody, if there are none.
+func note(id, hazardID int64, orgs ...int64) *hazard.Product {
+	return &hazard.Product{ID: id, UUID: uuid.NewSHA1(uuid.NameSpaceURL, []byte{byte(id >> 8), byte(id)}), HazardID: hazardID, Title: "Note", Type: hazard.TextProduct,
+		Data: "text", OrgIDs: orgs, OrgID: -1}
+}
+
+func textLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
+
+func open(t testing.TB, log Log, now hazard.Instant) *Live {
+	t.Helper()
+	l, err := Open(t.Context(), log, base, discard, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// decode undoes a coding, by readers that are not the code under test.
+func decode(t testing.TB, e Encoding, data []byte) []byte {
+	t.Helper()
+	var r io.Reader = bytes.NewReader(data)
+	switch e {
+	case Gzip:
+		z, err := gzip.NewReader(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = z
+	case Zstd:
+		z, err := zstd.NewReader(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		r = z
+	case Brotli:
+		r = brotli.NewReader(r)
+	}
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatalf("%v: %v", e, err)
+	}
+	return text
+}
