@@ -18,15 +18,26 @@ import (
 	"hazardd/internal/store"
 )
 
-// CreateProduct makes a product of body below a hazard. file is the content that came with it, already kept; nil if none came.
+// Upload is the file of a product that is to be made, with its content received, and how to keep that for good.
+type Upload struct {
+	hazard.File
+	Keep func() error // durable when it returns
+}
+
+// CreateProduct makes a product of body below a hazard. upload is the file that came with it; nil if none came. Its content is kept only if the
+// product is made.
 // With the uuid of a product that the same author made of the same body it makes nothing, and returns that one.
-func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, body []byte, file *hazard.File, now hazard.Instant) (done Done[hazard.Product], err error) {
+func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, body []byte, upload *Upload, now hazard.Instant) (done Done[hazard.Product], err error) {
 	if err := who.mayWrite(noOrg); err != nil {
 		return done, err
 	}
 	members, err := decode(body)
 	if err != nil {
 		return done, err
+	}
+	var file *hazard.File
+	if upload != nil {
+		file = &upload.File
 	}
 	done.Last, err = e.store.Write(ctx, now, who.origin(), func(tx *store.Tx) error {
 		h, err := id.hazard(tx)
@@ -41,6 +52,11 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, body []b
 			return err
 		}
 		done.State, done.New = p, true
+		if upload != nil {
+			if err := upload.Keep(); err != nil {
+				return err
+			}
+		}
 		return tx.SaveProduct(p)
 	})
 	return done, err

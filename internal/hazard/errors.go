@@ -34,7 +34,10 @@ type InvalidError struct{ Faults []Fault }
 func (e *InvalidError) Error() string {
 	words := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
-		words[i] = strings.TrimPrefix(f.Field, "/") + ": " + f.Detail
+		words[i] = f.Detail
+		if f.Field != "" { // else it is of the whole
+			words[i] = strings.TrimPrefix(f.Field, "/") + ": " + f.Detail
+		}
 	}
 	return strings.Join(words, "; ")
 }

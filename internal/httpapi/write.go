@@ -14,6 +14,7 @@ import (
 	"hazardd/internal/edit"
 	"hazardd/internal/hazard"
 	"hazardd/internal/live"
+	"hazardd/internal/store"
 	"hazardd/wire"
 )
 
@@ -166,7 +167,7 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	}
 	author := a.author(r, who)
 	var body []byte
-	var file *hazard.File
+	var upload *edit.Upload
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
 		// Before a file is read: there must be a hazard to put it to, and a right to.
 		if !author.MayUpload() {
@@ -176,14 +177,22 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		if _, err := a.findHazard(r, a.Live.View(now), now); err != nil {
 			return err
 		}
-		body, file, err = a.readForm(w, r)
+		var staged *store.StagedFile
+		body, upload, staged, err = a.readForm(w, r)
+		if staged != nil {
+			defer func() {
+				if err := staged.Drop(); err != nil { // swept at a later start
+					a.Logger.Warn("a file that was not kept cannot be removed", "error", err)
+				}
+			}()
+		}
 	} else {
 		body, err = writeBody(w, r)
 	}
 	if err != nil {
 		return err
 	}
-	done, err := a.Edit.CreateProduct(r.Context(), author, id, body, file, a.now())
+	done, err := a.Edit.CreateProduct(r.Context(), author, id, body, upload, a.now())
 	if err != nil {
 		return err
 	}
@@ -194,15 +203,16 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 const maxFormFaults = 10
 
 // readForm reads the parts product and file of a form, in either order; the file goes to the store as it comes.
-func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, file *hazard.File, err error) {
+// The caller drops what was staged, also when there is an error.
+func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, upload *edit.Upload, staged *store.StagedFile, err error) {
 	limit := a.MaxFile + maxWrite
 	if r.ContentLength > limit {
-		return nil, nil, tooLarge(limit)
+		return nil, nil, staged, tooLarge(limit)
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	form, err := r.MultipartReader()
 	if err != nil {
-		return nil, nil, &problem{Status: http.StatusBadRequest, Detail: "the form cannot be read: expected multipart/form-data with a boundary"}
+		return nil, nil, staged, &problem{Status: http.StatusBadRequest, Detail: "the form cannot be read: expected multipart/form-data with a boundary"}
 	}
 	bad := &hazard.InvalidError{}
 	for len(bad.Faults) < maxFormFaults {
@@ -211,19 +221,19 @@ func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, fil
 			break
 		}
 		if err != nil {
-			return nil, nil, bodyError(err, limit)
+			return nil, nil, staged, bodyError(err, limit)
 		}
 		switch name := part.FormName(); {
 		case name == "product" && body == nil:
 			if body, err = io.ReadAll(io.LimitReader(part, maxWrite+1)); err != nil {
-				return nil, nil, bodyError(err, limit)
+				return nil, nil, staged, bodyError(err, limit)
 			}
 			if len(body) > maxWrite {
-				return nil, nil, tooLarge(maxWrite)
+				return nil, nil, staged, tooLarge(maxWrite)
 			}
-		case name == "file" && file == nil:
-			if file, err = a.keepFile(r.Context(), part, limit); err != nil {
-				return nil, nil, err
+		case name == "file" && staged == nil:
+			if upload, staged, err = a.stageFile(r.Context(), part, limit); err != nil {
+				return nil, nil, staged, err
 			}
 		default:
 			bad.Add(edit.Pointer(name), "is not a part that is expected, or is there twice; expected product and file, once each")
@@ -232,25 +242,25 @@ func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, fil
 	if body == nil {
 		bad.Add("product", "is missing: the part with the product's JSON object")
 	}
-	if file == nil {
+	if upload == nil {
 		bad.Add("file", "is missing: the part with the file")
 	}
-	return body, file, bad.Err()
+	return body, upload, staged, bad.Err()
 }
 
-func (a *API) keepFile(ctx context.Context, part *multipart.Part, limit int64) (*hazard.File, error) {
+func (a *API) stageFile(ctx context.Context, part *multipart.Part, limit int64) (*edit.Upload, *store.StagedFile, error) {
 	name, content := fileName(part), &bodyReader{Reader: part}
-	digest, size, err := a.Store.SaveFile(ctx, content, a.MaxFile)
+	staged, err := a.Store.StageFile(ctx, content, a.MaxFile)
 	if content.err != nil {
-		return nil, bodyError(content.err, limit)
+		return nil, nil, bodyError(content.err, limit)
 	}
 	if invalid, ok := errors.AsType[*hazard.InvalidError](err); ok {
-		return nil, &problem{Status: http.StatusRequestEntityTooLarge, Detail: invalid.Error(), Errors: []fault{{Pointer: "/file", Detail: invalid.Faults[0].Detail}}}
+		return nil, nil, &problem{Status: http.StatusRequestEntityTooLarge, Detail: invalid.Error(), Errors: []fault{{Pointer: "/file", Detail: invalid.Faults[0].Detail}}}
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &hazard.File{Name: name, Digest: digest, Size: size, MediaType: mediaType(name)}, nil
+	return &edit.Upload{File: hazard.File{Name: name, Digest: staged.Digest, Size: staged.Size, MediaType: mediaType(name)}, Keep: staged.Keep}, staged, nil
 }
 
 // bodyReader tells the faults of a body, which are the client's, from those of the place where it is kept.

@@ -3,6 +3,9 @@ package intake
 import (
 	"errors"
 	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
 
 	"hazardd/internal/hazard"
 )
@@ -20,14 +23,15 @@ func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (c
 		if !ok {
 			continue // its folder was taken away by an editor, and it with it
 		}
-		want := &hazard.Product{UUID: hazard.ProductUUID(w.src, event, rp.Key), HazardID: h.ID, ParentID: parent, Title: hazard.CleanLine(rp.Title),
+		id, have, err := w.productOf(event, rp.Key)
+		if err != nil {
+			return false, err
+		}
+		want := &hazard.Product{UUID: id, HazardID: h.ID, ParentID: parent, Title: hazard.CleanLine(rp.Title),
 			Type: rp.Type, Data: hazard.Clean(rp.Data), Comment: hazard.Clean(rp.Comment), OrgID: -1, AppIDs: "0", UserID: h.Creator,
 			UpdateUser: h.Creator, Created: w.now, Updated: w.now, Timeline: rp.Time, Source: w.src}
-		have, err := w.tx.ProductByUUID(want.UUID)
 		switch {
-		case errors.Is(err, hazard.ErrNotFound):
-		case err != nil:
-			return false, err
+		case have == nil:
 		case have.Edited:
 			if !have.Deleted {
 				ids[rp.Key], wanted[have.ID] = have.ID, true
@@ -48,6 +52,27 @@ func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (c
 	}
 	gone, err := w.gone(h.ID, wanted)
 	return changed || gone, err
+}
+
+// productOf finds the product that the source gave under key, nil if it gave none, and its uuid. A uuid that follows from known names may have
+// been chosen by somebody else: what is not this source's is left alone, and another uuid follows.
+func (w *writer) productOf(event, key string) (uuid.UUID, *hazard.Product, error) {
+	for n := 1; ; n++ {
+		name := key
+		if n > 1 {
+			name += "#" + strconv.Itoa(n)
+		}
+		id := hazard.ProductUUID(w.src, event, name)
+		have, err := w.tx.ProductByUUID(id)
+		switch {
+		case errors.Is(err, hazard.ErrNotFound):
+			return id, nil, nil
+		case err != nil:
+			return id, nil, err
+		case have.Source == w.src:
+			return id, have, nil
+		}
+	}
 }
 
 // gone deletes what the source gave before and gives no longer, children first. A folder in which something stays, stays.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -21,7 +22,17 @@ import (
 
 // fileStore keeps the contents of product files in a folder, by the SHA-256 of what they hold. A name that a user gave is
 // never a path. The folder is opened once as a root that nothing in it can lead out of.
-type fileStore struct{ root *os.Root }
+type fileStore struct {
+	root *os.Root
+	// sound are the contents that were read and found to be what was stored, with the file's time and size then.
+	sound sync.Map // digest → stamp
+}
+
+// stamp tells whether a file may have changed since it was read.
+type stamp struct {
+	time time.Time
+	size int64
+}
 
 func openFiles(dir string) (*fileStore, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -31,30 +42,31 @@ func openFiles(dir string) (*fileStore, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder of product files: %w", err)
 	}
-	f := &fileStore{root}
+	f := &fileStore{root: root}
 	return f, f.sweep(time.Now())
 }
 
 func (f *fileStore) Close() error { return f.root.Close() }
 
-// SaveFile keeps the content that r gives, at most limit bytes of it, and returns its digest and size. When it returns, the
-// content is durable under its digest, so that a row may name it. More than limit is a *hazard.InvalidError; a full disk
-// ErrFull. What a failure leaves behind is swept at the next start.
-func (s *Store) SaveFile(_ context.Context, r io.Reader, limit int64) (digest string, size int64, err error) {
-	root := s.files.root
-	temp := "incoming-" + uuid.NewString()
-	out, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// StagedFile is a content that was received whole and is on disk, but has no name yet under which a row could name it.
+type StagedFile struct {
+	Digest string // SHA-256, hexadecimal
+	Size   int64  // bytes
+	root   *os.Root
+	temp   string
+}
+
+// StageFile receives the content that r gives, at most limit bytes of it. More is a *hazard.InvalidError; a full disk ErrFull. Keep or Drop
+// it; what neither was done to is swept at a later start.
+func (s *Store) StageFile(_ context.Context, r io.Reader, limit int64) (*StagedFile, error) {
+	f := &StagedFile{root: s.files.root, temp: "incoming-" + uuid.NewString()}
+	out, err := f.root.OpenFile(f.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return "", 0, fileError(err)
+		return nil, fileError(err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, removeIfThere(root, temp))
-		}
-	}()
 	sum := sha256.New()
-	size, err = io.Copy(io.MultiWriter(out, sum), io.LimitReader(r, limit+1))
-	if err == nil && size > limit {
+	f.Size, err = io.Copy(io.MultiWriter(out, sum), io.LimitReader(r, limit+1))
+	if err == nil && f.Size > limit {
 		bad := &hazard.InvalidError{}
 		bad.Add("file", "is larger than %d bytes, the most that is taken", limit)
 		err = bad
@@ -63,22 +75,27 @@ func (s *Store) SaveFile(_ context.Context, r io.Reader, limit int64) (digest st
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err != nil {
-		return "", 0, fileError(err)
+		return nil, errors.Join(fileError(err), f.Drop())
 	}
-	digest = hex.EncodeToString(sum.Sum(nil))
-	folder := digest[:2]
-	if err = root.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", 0, fileError(err)
+	f.Digest = hex.EncodeToString(sum.Sum(nil))
+	return f, nil
+}
+
+// Keep gives the content its name. When it returns, the content is durable under its digest, so that a row may name it.
+func (f *StagedFile) Keep() error {
+	folder := f.Digest[:2]
+	if err := f.root.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fileError(err)
 	}
-	if err = root.Rename(temp, path.Join(folder, digest)); err != nil {
-		return "", 0, fileError(err)
+	if err := f.root.Rename(f.temp, path.Join(folder, f.Digest)); err != nil {
+		return fileError(err)
 	}
 	// The entries in both folders must be on disk too, before a row names the file.
-	if err = errors.Join(syncFolder(root, folder), syncFolder(root, ".")); err != nil {
-		return "", 0, fileError(err)
-	}
-	return digest, size, nil
+	return fileError(errors.Join(syncFolder(f.root, folder), syncFolder(f.root, ".")))
 }
+
+// Drop forgets a content that was not kept; one that was stays.
+func (f *StagedFile) Drop() error { return removeIfThere(f.root, f.temp) }
 
 // OpenFile opens the content with that digest, for reading and seeking. ErrNotFound if there is none. A content that is no
 // longer what was stored is an error: damage is told, not served.
@@ -93,6 +110,14 @@ func (s *Store) OpenFile(_ context.Context, digest string) (io.ReadSeekCloser, e
 	if err != nil {
 		return nil, fileError(err)
 	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(fileError(err), f.Close())
+	}
+	now := stamp{info.ModTime(), info.Size()}
+	if before, ok := s.files.sound.Load(digest); ok && before == now {
+		return f, nil // read before, and not written to since
+	}
 	sum := sha256.New()
 	_, err = io.Copy(sum, f)
 	if err == nil && hex.EncodeToString(sum.Sum(nil)) != digest {
@@ -104,6 +129,7 @@ func (s *Store) OpenFile(_ context.Context, digest string) (io.ReadSeekCloser, e
 	if err != nil {
 		return nil, errors.Join(fileError(err), f.Close())
 	}
+	s.files.sound.Store(digest, now)
 	return f, nil
 }
 

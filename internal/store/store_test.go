@@ -290,16 +290,44 @@ func TestDataIsForTheOwnerAlone(t *testing.T) {
 	}
 }
 
+// saveFile keeps a content.
+func saveFile(t *testing.T, s *store.Store, r io.Reader, limit int64) (digest string, size int64, err error) {
+	t.Helper()
+	f, err := s.StageFile(t.Context(), r, limit)
+	if err != nil {
+		return "", 0, err
+	}
+	return f.Digest, f.Size, errors.Join(f.Keep(), f.Drop())
+}
+
+func TestStagedFileThatIsDroppedLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	f, err := s.StageFile(t.Context(), strings.NewReader("abc"), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Drop(), f.Drop()); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, "files")); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	if _, err := s.OpenFile(t.Context(), f.Digest); !errors.Is(err, hazard.ErrNotFound) {
+		t.Errorf("it can be opened: %v", err)
+	}
+}
+
 func TestFileComesBackAsItWasAndDamageIsTold(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	content := []byte("what the file holds\x00\xff")
-	digest, size, err := s.SaveFile(t.Context(), bytes.NewReader(content), 100)
+	digest, size, err := saveFile(t, s, bytes.NewReader(content), 100)
 	sum := sha256.Sum256(content)
 	if err != nil || size != int64(len(content)) || digest != hex.EncodeToString(sum[:]) {
 		t.Fatalf("digest %s, size %d, %v", digest, size, err)
 	}
-	if again, _, err := s.SaveFile(t.Context(), bytes.NewReader(content), 100); err != nil || again != digest {
+	if again, _, err := saveFile(t, s, bytes.NewReader(content), 100); err != nil || again != digest {
 		t.Errorf("the same again: %s, %v", again, err)
 	}
 	f, err := s.OpenFile(t.Context(), digest)
@@ -327,16 +355,16 @@ func TestFileComesBackAsItWasAndDamageIsTold(t *testing.T) {
 func TestFileOverTheLimitOrCutLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	if _, _, err := s.SaveFile(t.Context(), strings.NewReader("12345"), 4); err == nil {
+	if _, _, err := saveFile(t, s, strings.NewReader("12345"), 4); err == nil {
 		t.Error("5 bytes were taken with a limit of 4")
 	} else if _, ok := errors.AsType[*hazard.InvalidError](err); !ok {
 		t.Errorf("over the limit: %v", err)
 	}
-	if digest, _, err := s.SaveFile(t.Context(), strings.NewReader("1234"), 4); err != nil || digest == "" {
+	if digest, _, err := saveFile(t, s, strings.NewReader("1234"), 4); err != nil || digest == "" {
 		t.Errorf("exactly the limit: %v", err)
 	}
 	cut := io.MultiReader(strings.NewReader("abc"), errorReader{io.ErrUnexpectedEOF})
-	if _, _, err := s.SaveFile(t.Context(), cut, 100); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, _, err := saveFile(t, s, cut, 100); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a cut upload: %v", err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "files", "incoming-*"))
