@@ -1,0 +1,60 @@
+package cap
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// Config is one feed of CAP, as an operator names it.
+type Config struct {
+	// Name is the source's name in reports: short, of small letters, digits and "-", never changed once in use.
+	Name string
+	// Title is the source's name as people know it; empty: each message's own sender.
+	Title string
+	// URL is the address of the index, or of the one document.
+	URL string
+	// Every is the time between two polls; 0: five minutes.
+	Every time.Duration
+	// Language is that of the texts that are shown where a message has several, as in RFC 5646 ("de", "fr-CA"); empty: English.
+	Language string
+	// Caps are the highest levels of a source that calls everything severe, by type; the type "" stands for all that have none.
+	Caps map[hazard.Type]hazard.Severity
+	// Exercises: exercises become hazards, of category EXERCISE and under keys of their own. Without it they are ignored.
+	Exercises bool
+	// Charset is what the bytes are that are not what the document declares ("windows-1252"); empty: only what is clear is read.
+	Charset string
+}
+
+// Feeds is the feed's one address.
+func (c Config) Feeds() []source.Feed {
+	return []source.Feed{{URL: c.URL, Every: cmp.Or(c.Every, 5*time.Minute), MaxBytes: 64 << 20}}
+}
+
+var nameForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+
+// Check tells what is wrong with the configuration.
+func (c Config) Check() error {
+	var errs []error
+	if !nameForm.MatchString(c.Name) {
+		errs = append(errs, fmt.Errorf("name: %.60q, expected at most 40 small letters, digits and -, a letter first", c.Name))
+	}
+	if u, ok := WebAddress(c.URL); !ok || u == "" {
+		errs = append(errs, fmt.Errorf("url: %.200q, expected an address of https or http", c.URL))
+	}
+	if c.Charset != "" && charsets[strings.ToLower(c.Charset)] == nil {
+		errs = append(errs, fmt.Errorf("charset: %.40q, expected one such as windows-1252", c.Charset))
+	}
+	for typ := range c.Caps {
+		if _, ok := typ.Info(); !ok && typ != "" {
+			errs = append(errs, fmt.Errorf("caps: %.40q is no type", string(typ)))
+		}
+	}
+	return errors.Join(errs...)
+}

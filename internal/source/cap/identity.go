@@ -1,0 +1,188 @@
+package cap
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hazardd/internal/hazard"
+)
+
+// ref names an earlier message.
+type ref struct {
+	sender, id string
+	sent       hazard.Instant
+	timed      bool // the time was readable, and is not that of the referring message itself (China, 2026)
+}
+
+// references reads what the message refers to. Its error says why a Cancel cannot be used.
+func (r *reader) references() error {
+	if strings.TrimSpace(r.m.References) == "" {
+		return errors.New("references: missing, expected the messages that are cancelled")
+	}
+	for triple := range strings.FieldsSeq(r.m.References) {
+		if len(r.refs) == maxRefs {
+			break // the first of them are the oldest
+		}
+		sender, rest, ok := strings.Cut(triple, ",")
+		i := strings.LastIndexByte(rest, ',')
+		if !ok || i <= 0 || sender == "" {
+			continue
+		}
+		f := ref{sender: hazard.CleanLine(sender), id: hazard.CleanLine(cut(rest[:i], maxID))}
+		if at, err := ParseTime(rest[i+1:]); err == nil {
+			f.sent, f.timed = at, at != r.sent
+		}
+		r.refs = append(r.refs, f)
+	}
+	if len(r.refs) == 0 {
+		return fmt.Errorf("references: %.80q, expected sender,identifier,sent", r.m.References)
+	}
+	return nil
+}
+
+// own tells whether a reference names the message's own sender.
+func (r *reader) own(f ref) bool { return strings.EqualFold(f.sender, hazard.CleanLine(r.m.Sender)) }
+
+// exact and plain are the names of a message, with and without its time of issue.
+func exact(sender, id string, sent hazard.Instant) string {
+	return plain(sender, id) + "," + sent.Time().Format("2006-01-02T15:04:05Z")
+}
+
+func plain(sender, id string) string { return strings.ToLower(sender) + "," + id }
+
+// exercise makes an identity that no real event has.
+func exercise(key string) string { return "exercise:" + key }
+
+// begin sets what is common to all reports of the message, its identity first.
+func (r *reader) begin(category hazard.Category) {
+	m := r.m
+	sender, id := hazard.CleanLine(m.Sender), hazard.CleanLine(m.Identifier)
+	cancel := is(m.MsgType, "Cancel")
+	var own, foreign []ref
+	for _, f := range r.refs {
+		if r.own(f) {
+			own = append(own, f)
+		} else {
+			foreign = append(foreign, f)
+		}
+	}
+	if cancel && len(foreign) > 0 {
+		f := foreign[0]
+		r.doubts = append(r.doubts, fmt.Sprintf("references: %.60q cancels a message of %.60q, which only that sender may", sender, f.sender))
+		own = r.refs
+	}
+	// What another sender writes does not change a sender's own events: then the message stands for itself.
+	r.refs = own
+
+	c := &r.common
+	*c = hazard.Report{
+		Source: r.cfg.Name, Key: exact(sender, id, r.sent), Version: int64(r.sent), Category: category,
+		Refs: []string{"cap:" + plain(sender, id)},
+	}
+	c.Aliases = []string{exact(sender, id, r.sent), plain(sender, id)}
+	if base, ok := mowas(id); ok {
+		c.Aliases = append(c.Aliases, plain(sender, base))
+	}
+	if first, ok := oldest(own); ok {
+		c.Key = first.key()
+	}
+	for _, f := range own {
+		if f.timed {
+			c.Aliases = append(c.Aliases, exact(f.sender, f.id, f.sent))
+		}
+		// A Cancel that names a time must name the right one; an update, at worst, says something new of the same event.
+		if !cancel || !f.timed {
+			c.Aliases = append(c.Aliases, plain(f.sender, f.id))
+		}
+		if base, ok := mowas(f.id); ok && !cancel {
+			c.Aliases = append(c.Aliases, plain(f.sender, base))
+		}
+	}
+	if category == hazard.Exercise {
+		c.Key, c.Refs = exercise(c.Key), nil
+		for i, a := range c.Aliases {
+			c.Aliases[i] = exercise(a)
+		}
+	}
+	c.Aliases = slices.DeleteFunc(sorted(c.Aliases), func(a string) bool { return a == c.Key })
+	c.Comment = r.cfg.Name + ":" + c.Key
+}
+
+func (f ref) key() string {
+	if f.timed {
+		return exact(f.sender, f.id, f.sent)
+	}
+	return plain(f.sender, f.id)
+}
+
+// mowasForm is an identifier of MoWaS, whose last group counts the versions of one warning.
+var mowasForm = regexp.MustCompile(`^(mow\..+)-[0-9]{3}$`)
+
+func mowas(id string) (base string, ok bool) {
+	m := mowasForm.FindStringSubmatch(id)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}
+
+// oldest is the first message of the chain, as far as its references tell.
+func oldest(refs []ref) (ref, bool) {
+	if len(refs) == 0 {
+		return ref{}, false
+	}
+	return slices.MinFunc(refs, func(a, b ref) int {
+		at := func(f ref) hazard.Instant {
+			if f.timed {
+				return f.sent
+			}
+			return math.MaxInt64
+		}
+		return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(a.id, b.id))
+	}), true
+}
+
+// part names a report of the message: a message that follows others has the place of all that follow the same first one, so that
+// a Cancel can name it before it comes.
+func part(stem string, n int) string { return fmt.Sprintf("%s#%02d", stem, n) }
+
+func follower(id string) string { return id + ">" }
+
+// fingerprints are names that the issues of one alert under different identifiers share: of sender, event, places, onset and
+// expiry, each time in hours that begin on the hour and in such that begin at half past, so that times less than half an
+// hour apart have one of them in common, and times more than an hour apart none.
+func (r *reader) fingerprints(g *group) []string {
+	if g.onset == nil || g.expiry == nil || g.ended != "" || is(r.m.MsgType, "Cancel") || len(g.places) == 0 {
+		return nil
+	}
+	var out []string
+	for _, i := range []hazard.Instant{0, 1} {
+		for _, j := range []hazard.Instant{0, 1} {
+			h := sha256.New()
+			fmt.Fprintf(h, "%q %q %q %d %d %d %d", hazard.CleanLine(strings.ToLower(r.m.Sender)), normal(g.in.Event), g.places, i, window(*g.onset, i), j, window(*g.expiry, j))
+			key := "again:" + hex.EncodeToString(h.Sum(nil)[:12])
+			if r.common.Category == hazard.Exercise {
+				key = exercise(key)
+			}
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// window is the number of the hour that holds at, beginning half an hour earlier if half is 1.
+func window(at, half hazard.Instant) hazard.Instant {
+	hour := hazard.Instant(again.Milliseconds())
+	at += half * hour / 2
+	if at < 0 {
+		at -= hour - 1
+	}
+	return at / hour
+}

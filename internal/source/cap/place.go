@@ -1,0 +1,176 @@
+package cap
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+)
+
+// maxCircle is the greatest radius of a circle, in kilometres: a quarter of the way round the Earth.
+const maxCircle = 10_000
+
+// vocabularies are those of the place codes, the narrowest first: of several codes of one area the first kind is its place.
+//
+// A code is written with its vocabulary before it ("EMMA_ID:HR004", "SAME:006109"), but for UGC ("AKZ185"), as in package nws.
+// An area without any code is called by its description ("area:Siersburg").
+var vocabularies = []struct{ name, prefix string }{
+	{"emma_id", "EMMA_ID:"}, {"ugc", ""}, {"clc", "CLC:"}, {"warncellid", "WARNCELLID:"}, {"same", "SAME:"}, {"fips6", "SAME:"},
+}
+
+// maxPlace bounds a place code, in bytes.
+const maxPlace = 80
+
+// places are the codes of an area, and those of wider places (SAME) that hold it.
+func (a *Area) places() (codes, within []string) {
+	best := len(vocabularies)
+	rank := func(v Value) int {
+		name := strings.ToLower(v.Name[strings.LastIndexByte(v.Name, ':')+1:])
+		i := slices.IndexFunc(vocabularies, func(x struct{ name, prefix string }) bool { return x.name == strings.TrimSpace(name) })
+		if i < 0 {
+			return len(vocabularies)
+		}
+		return i
+	}
+	for _, v := range a.Geocode {
+		best = min(best, rank(v))
+	}
+	for _, v := range a.Geocode {
+		r := rank(v)
+		// Some write several codes as one value, separated by blanks.
+		for code := range strings.FieldsSeq(v.Value) {
+			code = cut(hazard.CleanLine(code), maxPlace)
+			switch {
+			case code == "":
+			case r == best && best < len(vocabularies):
+				codes = append(codes, vocabularies[r].prefix+code)
+			case r == best:
+				codes = append(codes, cut(hazard.CleanLine(v.Name), maxPlace)+":"+code)
+			case r < len(vocabularies) && vocabularies[r].prefix == "SAME:":
+				within = append(within, code)
+			}
+		}
+	}
+	if len(codes) == 0 {
+		if desc := hazard.CleanLine(a.Desc); desc != "" {
+			codes = []string{"area:" + cut(desc, maxPlace)}
+		}
+	}
+	return codes, within
+}
+
+// Shapes are the polygons and circles of an area as GeoJSON, and what is wrong with those that cannot be read.
+func (a *Area) Shapes() (shapes []hazard.Area, faults []error) {
+	for i, text := range a.Polygon {
+		if strings.TrimSpace(text) == "" && len(a.Polygon) > 1 {
+			continue
+		}
+		g, err := polygon(text)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("polygon/%d: %w", i, err))
+			continue
+		}
+		shapes = append(shapes, hazard.Area{Role: hazard.AlertArea, Geometry: g})
+	}
+	for i, text := range a.Circle {
+		s, point, err := circle(text)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("circle/%d: %w", i, err))
+			continue
+		}
+		role := hazard.AlertArea
+		if point != nil {
+			role = hazard.PointArea
+		}
+		shapes = append(shapes, hazard.Area{Role: role, Geometry: s})
+	}
+	return shapes, faults
+}
+
+// polygon is a GeoJSON polygon: the order of each pair is turned round.
+func polygon(text string) (string, error) {
+	var b strings.Builder
+	b.WriteString(`{"type":"Polygon","coordinates":[[`)
+	var first, last hazard.Point
+	n, extent := 0, false
+	for pair := range strings.FieldsSeq(text) {
+		p, err := Position(strings.TrimSuffix(pair, ","))
+		if err != nil {
+			return "", err
+		}
+		if n == 0 {
+			first = p
+		} else {
+			b.WriteByte(',')
+		}
+		extent = extent || p != first
+		n, last = n+1, p
+		b.WriteString(pairOf(p))
+	}
+	switch {
+	case n == 0:
+		return "", errors.New("empty, expected positions")
+	case n < 4:
+		return "", fmt.Errorf("%d positions, expected at least 4, the last of them the first again", n)
+	case first != last:
+		return "", fmt.Errorf("not closed: begins at %v,%v and ends at %v,%v", first.Lat, first.Lon, last.Lat, last.Lon)
+	case !extent:
+		return "", fmt.Errorf("every position is %v,%v, expected an area", first.Lat, first.Lon)
+	}
+	b.WriteString("]]}")
+	return b.String(), nil
+}
+
+// circle is a circle as a GeoJSON polygon, or the point that it is with a radius of 0.
+func circle(text string) (geometry string, point *hazard.Point, err error) {
+	words := strings.Fields(text)
+	if len(words) != 2 {
+		return "", nil, fmt.Errorf("%.60q, expected a position and a radius", text)
+	}
+	p, err := Position(words[0])
+	if err != nil {
+		return "", nil, err
+	}
+	radius, err := number(words[1])
+	switch {
+	case err != nil || radius < 0 || radius > maxCircle:
+		return "", nil, fmt.Errorf("radius %.40q, expected 0 to %d km", words[1], maxCircle)
+	case p == hazard.Point{}:
+		return "", nil, errors.New("0,0, which is nowhere")
+	case radius == 0:
+		return `{"type":"Point","coordinates":` + pairOf(p) + "}", &p, nil
+	}
+	return geo.Circle(p.Lon, p.Lat, radius*1000).GeoJSON(), nil, nil
+}
+
+// Position reads "lat,lon".
+func Position(text string) (hazard.Point, error) {
+	lat, lon, ok := strings.Cut(text, ",")
+	y, errY := number(lat)
+	x, errX := number(lon)
+	switch {
+	case !ok || errY != nil || errX != nil:
+		return hazard.Point{}, fmt.Errorf("%.40q, expected latitude,longitude", text)
+	case y < -90 || y > 90:
+		return hazard.Point{}, fmt.Errorf("latitude %v, expected -90 to 90, before the longitude", y)
+	case x < -180 || x > 180:
+		return hazard.Point{}, fmt.Errorf("longitude %v, expected -180 to 180", x)
+	}
+	return hazard.Point{Lon: x + 0, Lat: y + 0}, nil // no negative zero
+}
+
+// number reads a decimal number: no NaN, no infinity, no hexadecimal.
+func number(s string) (float64, error) {
+	if len(s) > 40 || strings.Trim(s, "+-.0123456789eE") != "" {
+		return 0, errors.New("not a number")
+	}
+	return strconv.ParseFloat(s, 64)
+}
+
+func pairOf(p hazard.Point) string {
+	return "[" + strconv.FormatFloat(p.Lon, 'f', -1, 64) + "," + strconv.FormatFloat(p.Lat, 'f', -1, 64) + "]"
+}

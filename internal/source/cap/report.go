@@ -1,0 +1,564 @@
+package cap
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+const (
+	// farAhead is how far in the future an event may begin, or end: beyond it a start is a slip, and an end means "never".
+	farAhead = 366 * 24 * time.Hour
+	// clockSkew is how far in the future a message may have been issued.
+	clockSkew = time.Hour
+	// goesOn is how long before its time of issue an update begins that only goes on.
+	goesOn = 30 * time.Minute
+	// again is how far two issues of one alert under different identifiers may part in time (wmo-raf/cap-aggregator issue 107).
+	again = time.Hour
+	// maxRejects is how many unreadable records a payload may hold: beyond it the payload, not the record, is at fault.
+	maxRejects = 1000
+	// maxID bounds an identifier, in bytes.
+	maxID = 255
+	// maxInfo and maxRefs bound the info blocks and references of one message. Real ones have up to 20, and up to 39.
+	maxInfo = 1000
+	maxRefs = 250
+	// replaced is how many info blocks of an update a Cancel can name before it comes.
+	replaced = 8
+)
+
+// Parse reads a payload of the feed: the alerts in it, whatever envelope they are in. An index that only links to alerts gives an
+// empty batch; Links tells where they are. It returns a *source.PayloadError, beside what it could read, when the payload as a
+// whole is not what such a feed sends.
+//
+// No batch is Whole: CAP does not say that what an index no longer lists is over. Copies of one message count as one record;
+// messages that share identifier, sender and time but not the content are all suspect. Polygons and circles that cannot be
+// read are rejected on their own, beside the report of the area.
+func Parse(cfg Config, payload []byte, now hazard.Instant) (source.Batch, error) {
+	doc, err := Read(payload, cfg.Charset)
+	p := parser{cfg: cfg, now: now, seen: map[string]*seen{}}
+	for _, bad := range doc.Bad {
+		p.batch.Read++
+		p.reject(bad)
+	}
+	for i := range doc.Messages {
+		p.record(&doc.Messages[i], i)
+	}
+	p.holdContradictions()
+	if err == nil && p.dropped > 0 {
+		err = source.Errorf("more than %d unreadable records", maxRejects)
+	}
+	return p.batch, err
+}
+
+type parser struct {
+	cfg     Config
+	now     hazard.Instant
+	batch   source.Batch
+	seen    map[string]*seen
+	dropped int // rejects beyond what is kept
+}
+
+// seen is what was read under one triple of sender, identifier and time.
+type seen struct {
+	sum     [sha256.Size]byte
+	reports []int
+	clash   bool
+}
+
+func (p *parser) reject(r source.Reject) {
+	if len(p.batch.Rejects) == maxRejects {
+		p.dropped++
+		return
+	}
+	p.batch.Rejects = append(p.batch.Rejects, r)
+}
+
+// record reads one alert.
+func (p *parser) record(m *Message, i int) {
+	id := hazard.CleanLine(cut(m.Identifier, maxID))
+	record := cmp.Or(id, fmt.Sprintf("alerts/%d", i))
+	text, _ := json.Marshal(m.Alert) // strings alone: it cannot fail
+	sum := sha256.Sum256(text)
+	key := m.Sender + "\x00" + m.Identifier + "\x00" + m.Sent
+	s := p.seen[key]
+	switch {
+	case s == nil:
+		s = &seen{sum: sum}
+		p.seen[key] = s
+	case s.sum == sum:
+		return
+	default:
+		s.clash = true
+	}
+	p.batch.Read++
+	r := reader{cfg: p.cfg, now: p.now, m: &m.Alert}
+	reports, err := r.read()
+	if err != nil {
+		p.reject(source.Reject{Record: record, Reason: err.Error(), Raw: source.Keep(m.Raw)})
+		return
+	}
+	for _, f := range r.faults {
+		p.reject(source.Reject{Record: record, Reason: f.Error(), Raw: source.Keep(m.Raw)})
+	}
+	if len(reports) == 0 {
+		p.batch.Ignored++
+	}
+	for _, r := range reports {
+		s.reports = append(s.reports, len(p.batch.Reports))
+		p.batch.Reports = append(p.batch.Reports, r)
+	}
+}
+
+// holdContradictions marks messages that contradict each other under one triple: nobody knows which is right.
+func (p *parser) holdContradictions() {
+	for _, s := range p.seen {
+		if !s.clash {
+			continue
+		}
+		for _, i := range s.reports {
+			r := &p.batch.Reports[i]
+			r.Suspect = joined("; ", r.Suspect, "another message of the same sender, identifier and time has other content")
+		}
+	}
+}
+
+// reader makes the reports of one alert.
+type reader struct {
+	cfg    Config
+	now    hazard.Instant
+	m      *Alert
+	sent   hazard.Instant
+	refs   []ref
+	faults []error // of parts that are left out
+	doubts []string
+	common hazard.Report
+}
+
+// read makes the reports of the alert: none if it is no hazard by the tables, or not for the public. Its error names field,
+// value and what was expected.
+func (r *reader) read() ([]hazard.Report, error) {
+	m := r.m
+	admitted, err := m.Admit()
+	if err != nil || !admitted {
+		return nil, err
+	}
+	category := hazard.Event
+	if is(m.Status, "Exercise") {
+		if !r.cfg.Exercises {
+			return nil, nil
+		}
+		category = hazard.Exercise
+	}
+	cancel := is(m.MsgType, "Cancel")
+	if r.sent, err = ParseTime(m.Sent); err != nil {
+		return nil, fmt.Errorf("sent: %.40q, expected a time with its zone, as 2026-11-21T06:00:00-00:00", m.Sent)
+	}
+	if err := r.references(); err != nil && cancel {
+		return nil, err
+	}
+	if len(m.Information) == 0 && !cancel {
+		return nil, nil
+	}
+	if len(m.Information) > maxInfo {
+		return nil, fmt.Errorf("info: %d blocks, expected at most %d", len(m.Information), maxInfo)
+	}
+	groups, err := r.groups(cancel)
+	if err != nil {
+		return nil, err
+	}
+	if len(groups) == 0 && len(m.Information) > 0 {
+		return nil, nil
+	}
+	if r.sent > r.now.Add(clockSkew) {
+		r.doubts = append(r.doubts, fmt.Sprintf("sent: %v is in the future", r.sent))
+	}
+	if category == hazard.Event {
+		if w := TestWords(m); w != "" {
+			r.doubts = append(r.doubts, w)
+		}
+	}
+	r.begin(category)
+	if cancel {
+		return r.finish([]hazard.Report{r.cancel(groups)}), nil
+	}
+	return r.finish(r.states(groups)), nil
+}
+
+// Admit tells whether a message is for the public and says something of the world: neither a test nor a draft, nor between
+// systems. An exercise is admitted: that it is one, its status says. Its error names a field without which a message is no
+// alert, or that has no value of CAP's.
+func (m *Alert) Admit() (bool, error) {
+	for _, f := range []struct{ name, value, want string }{
+		{"identifier", m.Identifier, "the message's own"}, {"sender", m.Sender, "who sends it"}, {"sent", m.Sent, "a time with its zone"},
+		{"status", m.Status, "Actual, Exercise, System, Test or Draft"}, {"msgType", m.MsgType, "Alert, Update, Cancel, Ack or Error"},
+		{"scope", m.Scope, "Public, Restricted or Private"},
+	} {
+		if strings.TrimSpace(f.value) == "" {
+			return false, fmt.Errorf("%s: missing, expected %s", f.name, f.want)
+		}
+		if len(f.value) > maxID {
+			return false, fmt.Errorf("%s: %d bytes, expected at most %d", f.name, len(f.value), maxID)
+		}
+	}
+	// The status goes before anything else: a test must not pass for an event, whatever the rest says.
+	for _, f := range []struct {
+		name, value string
+		yes, no     []string
+	}{
+		{"status", m.Status, []string{"Actual", "Exercise"}, []string{"System", "Test", "Draft"}},
+		{"scope", m.Scope, []string{"Public"}, []string{"Restricted", "Private"}},
+		{"msgType", m.MsgType, []string{"Alert", "Update", "Cancel"}, []string{"Ack", "Error"}},
+	} {
+		switch {
+		case is(f.value, f.yes...):
+		case is(f.value, f.no...):
+			return false, nil
+		default:
+			return false, fmt.Errorf("%s: %.40q, expected %s", f.name, f.value, strings.Join(append(slices.Clone(f.yes), f.no...), ", "))
+		}
+	}
+	return true, nil
+}
+
+// group is one thing that the message says, in all its languages.
+type group struct {
+	infos []*Info
+	in    *Info // the language that is shown
+	kind
+	level
+	ended         hazard.EndReason
+	nothing       bool // the sender says that there is nothing to warn of
+	start         hazard.Instant
+	end           *hazard.Instant
+	places        []string
+	within        []string
+	areas         []hazard.Area
+	point         *hazard.Point
+	doubts        []string
+	onset, expiry *hazard.Instant // as the message says them
+}
+
+// groups puts the info blocks together that differ in language alone, and reads each group. Blocks that cannot be read are
+// left out with the reason; it fails when none is left for that.
+func (r *reader) groups(cancel bool) ([]*group, error) {
+	var groups []*group
+	bySignature := map[string][]*group{}
+	for i := range r.m.Information {
+		in := &r.m.Information[i]
+		if _, ok := severities[strings.ToLower(strings.TrimSpace(in.Severity))]; !ok && !cancel {
+			r.faults = append(r.faults, fmt.Errorf("info/%d/severity: %.40q, expected Extreme, Severe, Moderate, Minor or Unknown", i, in.Severity))
+			continue
+		}
+		sig := in.signature()
+		var g *group
+		for _, other := range bySignature[sig] {
+			if !slices.ContainsFunc(other.infos, func(o *Info) bool { return strings.EqualFold(o.Language, in.Language) }) {
+				g = other
+				break
+			}
+		}
+		if g == nil {
+			g = &group{}
+			groups = append(groups, g)
+			bySignature[sig] = append(bySignature[sig], g)
+		}
+		g.infos = append(g.infos, in)
+	}
+	if len(groups) == 0 && len(r.faults) > 0 {
+		return nil, r.faults[0]
+	}
+	kept := groups[:0]
+	for _, g := range groups {
+		if r.complete(g, cancel) {
+			kept = append(kept, g)
+		}
+	}
+	return kept, nil
+}
+
+// signature is what the languages of one thing have in common.
+func (in *Info) signature() string {
+	var b strings.Builder
+	add := func(words ...string) {
+		for _, w := range words {
+			fmt.Fprintf(&b, "%d:%s", len(w), strings.TrimSpace(w))
+		}
+	}
+	add(in.Severity, in.Urgency, in.Certainty, in.Onset, in.Effective, in.Expires)
+	add(in.Param("awareness_level"), in.Param("awareness_type"), in.Param("AlertLevel"), in.parameterEnding(":Alert_Location_Status"))
+	add(in.ResponseType...)
+	for _, c := range in.EventCode {
+		add(c.Name, c.Value)
+	}
+	for _, a := range in.Area {
+		add("area")
+		add(a.Polygon...)
+		add(a.Circle...)
+		for _, c := range a.Geocode {
+			add(c.Name, c.Value)
+		}
+	}
+	return b.String()
+}
+
+// complete reads what a group says, and tells whether it is a hazard by the tables.
+func (r *reader) complete(g *group, cancel bool) bool {
+	g.in = preferred(g.infos, r.cfg.Language)
+	k, known := classify(g.infos)
+	if known && k.typ == "" {
+		return false
+	}
+	if m, _, ok := g.in.quake(); ok && k.typ == hazard.Earthquake && m < leastQuake {
+		return false
+	}
+	g.kind = k
+	g.level = levelOf(r.m, g.in, k)
+	g.nothing = g.severity == hazard.NoSeverity
+	for _, a := range g.in.Area {
+		codes, within := a.places()
+		g.places, g.within = append(g.places, codes...), append(g.within, within...)
+		shapes, faults := a.Shapes()
+		g.areas = append(g.areas, shapes...)
+		for _, f := range faults {
+			r.faults = append(r.faults, fmt.Errorf("area %.60q/%w", hazard.CleanLine(a.Desc), f))
+		}
+		if len(a.Circle) == 1 && len(g.in.Area) == 1 && len(a.Polygon) == 0 {
+			if _, p, err := circle(a.Circle[0]); err == nil {
+				g.point = p
+			}
+		}
+	}
+	g.places, g.within = sorted(g.places), sorted(g.within)
+	r.times(g)
+	g.ended = cmp.Or(ending(g), g.ended)
+	if !known {
+		if g.typ = hazard.Occurrence; !cancel && g.ended == "" { // what ends need not be understood
+			g.doubts = append(g.doubts, fmt.Sprintf("event: %.60q is not in the mapping table", hazard.CleanLine(g.in.Event)))
+		}
+	}
+	most, ok := r.cfg.Caps[g.typ]
+	if !ok {
+		most = r.cfg.Caps[""]
+	}
+	if most != hazard.NoSeverity {
+		g.severity = min(g.severity, most)
+	}
+	g.severity = max(g.severity, hazard.Information)
+	return true
+}
+
+func sorted(words []string) []string {
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// ending is the end that an info block says. That it is Past, or expires, is none.
+func ending(g *group) hazard.EndReason {
+	switch status := strings.ToLower(g.in.parameterEnding(":Alert_Location_Status")); { // CAP-CP
+	case status == "transitioned_out": // its place is in another alert now
+		return hazard.EndSuperseded
+	case status == "ended":
+		return hazard.EndAllClear
+	}
+	if g.nothing || slices.ContainsFunc(g.in.ResponseType, func(w string) bool { return is(w, "AllClear") }) {
+		return hazard.EndAllClear
+	}
+	return ""
+}
+
+// preferred is the info block in the language asked for, else in English, else the first.
+func preferred(infos []*Info, language string) *Info {
+	primary := func(tag string) string {
+		p, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "-")
+		return cmp.Or(p, "en") // CAP: without language it is en-US
+	}
+	for _, fits := range []func(tag string) bool{
+		func(tag string) bool { return language != "" && strings.EqualFold(strings.TrimSpace(tag), language) },
+		func(tag string) bool { return language != "" && primary(tag) == primary(language) },
+		func(tag string) bool { return primary(tag) == "en" },
+	} {
+		if i := slices.IndexFunc(infos, func(in *Info) bool { return fits(in.Language) }); i >= 0 {
+			return infos[i]
+		}
+	}
+	return infos[0]
+}
+
+// states are the reports of an Alert or Update: one for each group, and before them, for one that follows others, one without
+// places that takes the place of all that was said before.
+func (r *reader) states(groups []*group) []hazard.Report {
+	// The worst comes last among the reports of one moment, for hazard.Derive takes name and type from the last in force.
+	slices.SortStableFunc(groups, func(a, b *group) int {
+		return cmp.Or(-boolOrder(a.ended != "", b.ended != ""), cmp.Compare(a.severity, b.severity), cmp.Compare(a.rank(), b.rank()))
+	})
+	stem := hazard.CleanLine(r.m.Identifier)
+	first, follows := oldest(r.refs)
+	if follows {
+		stem = follower(first.id)
+	}
+	over, worst := true, groups[len(groups)-1]
+	for _, g := range groups {
+		over = over && g.ended != ""
+	}
+	var reports []hazard.Report
+	var notes []string
+	for _, g := range groups {
+		if g.typ != worst.typ && !over {
+			notes = append(notes, "Also: "+hazard.CleanLine(Text(g.in.Event))+" ("+g.level.word+").")
+		}
+	}
+	for i, g := range groups {
+		p := r.report(g, notes)
+		// An update that begins when it is sent says that something goes on which began with the first message.
+		if follows && first.timed && g.start > r.sent.Add(-goesOn) && g.start <= r.sent {
+			p.Start = min(p.Start, first.sent)
+		}
+		p.Part = part(stem, i+1)
+		p.Ended = g.ended
+		reports = append(reports, p)
+	}
+	if follows {
+		base := r.report(worst, nil)
+		base.Part, base.Places, base.Within, base.Areas, base.Products = stem, nil, nil, nil, nil
+		base.Ended, base.End = hazard.EndExpired, &r.sent // it only clears the place
+		for _, p := range reports {
+			base.Start = min(base.Start, p.Start)
+		}
+		return append([]hazard.Report{base}, reports...)
+	}
+	if over { // there is nothing of its own that it could end
+		for i := range reports {
+			reports[i].Minor = true
+		}
+	}
+	return reports
+}
+
+// rank tells apart what has the same level of ours.
+func (g *group) rank() hazard.Severity {
+	return severities[strings.ToLower(strings.TrimSpace(g.in.Severity))]
+}
+
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// cancel is the report of a Cancel: it takes the place of all before it, and of what follows the same messages later.
+func (r *reader) cancel(groups []*group) hazard.Report {
+	g := &group{in: &Info{Event: "Alert cancelled"}, kind: kind{typ: hazard.Occurrence}, level: level{severity: hazard.Information}, start: r.sent}
+	reason := hazard.EndCancelled
+	var areas []hazard.Area
+	for _, o := range groups {
+		if o.severity >= g.severity || g.infos == nil {
+			g = o
+		}
+		areas = append(areas, o.areas...)
+		if o.ended == hazard.EndAllClear {
+			reason = hazard.EndAllClear
+		}
+	}
+	p := r.report(g, nil)
+	p.Part, p.Areas, p.Ended = hazard.CleanLine(r.m.Identifier), areas, reason
+	p.Places, p.Within, p.End = nil, nil, nil
+	for _, f := range r.refs {
+		if f.timed {
+			p.Start = min(p.Start, f.sent)
+		}
+		for _, stem := range []string{f.id, follower(f.id)} {
+			p.Replaces = append(p.Replaces, stem)
+			for n := range replaced {
+				p.Replaces = append(p.Replaces, part(stem, n+1))
+			}
+		}
+	}
+	p.Replaces = sorted(p.Replaces)
+	p.Replaces = slices.DeleteFunc(p.Replaces, func(s string) bool { return s == p.Part })
+	return p
+}
+
+// report is what a group says, without its part and end reason.
+func (r *reader) report(g *group, notes []string) hazard.Report {
+	p := r.common
+	p.Aliases = append(slices.Clone(p.Aliases), r.fingerprints(g)...)
+	in := g.in
+	agency := cmp.Or(hazard.CleanLine(Text(cut(in.SenderName, maxTitle))), r.cfg.Title, hazard.CleanLine(r.m.Sender))
+	p.Name = name(in, anything[normal(in.Event)])
+	p.Description = description(agency, in, g.level, r.sent, notes...)
+	p.Type, p.Severity, p.Level = g.typ, g.severity, g.level.word
+	p.Start, p.End = g.start, g.end
+	if g.end == nil {
+		p.Renewed = &r.sent
+	}
+	p.Places, p.Within, p.Areas, p.Point = g.places, g.within, g.areas, g.point
+	p.Creator = cmp.Or(r.cfg.Title, agency)
+	p.URL, _ = WebAddress(in.Web)
+	p.Suspect = joined("; ", append(slices.Clone(r.doubts), g.doubts...)...)
+	p.Products = r.products(g, p.Name)
+	return p
+}
+
+// products are the folder of the source with the text, the page and the files of a group.
+func (r *reader) products(g *group, title string) []hazard.ReportProduct {
+	in, folder := g.in, r.cfg.Name
+	out := []hazard.ReportProduct{{Key: folder, Title: cmp.Or(r.cfg.Title, folder), Type: hazard.FolderProduct, Time: r.sent}}
+	add := func(p hazard.ReportProduct) {
+		p.Parent, p.Time = folder, r.sent
+		p.Title = cut(p.Title, maxTitle)
+		if !slices.ContainsFunc(out, func(o hazard.ReportProduct) bool { return o.Key == p.Key }) {
+			out = append(out, p)
+		}
+	}
+	if text := joined("\n\n", Text(in.Headline), Text(in.Description), Text(in.Instruction)); text != "" {
+		add(hazard.ReportProduct{
+			Key: "text", Title: cmp.Or(hazard.CleanLine(Text(in.Headline)), title), Type: hazard.TextProduct,
+			Data: shortened(text, maxProduct), Comment: hazard.CleanLine(r.m.Identifier),
+		})
+	}
+	if u, ok := WebAddress(in.Web); ok {
+		add(hazard.ReportProduct{Key: "web", Title: "Web page", Type: hazard.URLProduct, Data: u})
+	}
+	for i, f := range in.Resource {
+		if u, ok := WebAddress(f.URI); ok && i < maxResources {
+			desc := hazard.CleanLine(Text(cut(f.Desc, maxTitle)))
+			add(hazard.ReportProduct{Key: "resource/" + u, Title: cmp.Or(desc, "Resource"), Type: hazard.URLProduct, Data: u, Comment: hazard.CleanLine(cut(f.MimeType, 100))})
+		}
+	}
+	return out
+}
+
+// maxResources bounds the files of one info block. Real ones have up to five.
+const maxResources = 50
+
+// finish gives all reports of the message what makes it doubtful.
+func (r *reader) finish(reports []hazard.Report) []hazard.Report {
+	for i := range reports {
+		p := &reports[i]
+		p.Aliases = sorted(p.Aliases)
+		if len(p.Aliases) == 0 {
+			p.Aliases = nil
+		}
+	}
+	// What clears the place of others must not do so while what takes the place is held.
+	if len(reports) > 1 && reports[0].Areas == nil && reports[0].Places == nil {
+		for _, p := range reports[1:] {
+			if p.Suspect != "" {
+				reports[0].Suspect = p.Suspect
+			}
+		}
+	}
+	return reports
+}

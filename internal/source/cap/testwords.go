@@ -1,0 +1,72 @@
+package cap
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// tests are sentences of tests that came as real, in small letters.
+var tests = []string{
+	"this is a test", "this is only a test", "this is just a test", "test message", "test alert", "test warning", "for testing", "only a drill", "this is a drill",
+	"this is an exercise", "ceci est un test", "ceci est un exercice", "c'est l'épreuve", "dies ist ein test", "dies ist eine übung", "probewarnung", "probealarm", "testwarnung",
+	"esto es una prueba", "esto es un simulacro", "questo è un test", "to je test",
+}
+
+// TestWords says which words of an actual message are those of a test. A test that is sent as real must not be shown unseen,
+// and a real alert must not be held because it tells people to exercise caution.
+func TestWords(m *Alert) string {
+	for i := range m.Information {
+		in := &m.Information[i]
+		for _, f := range []struct{ field, text string }{
+			{"event", in.Event}, {"headline", in.Headline}, {"description", in.Description}, {"instruction", in.Instruction},
+		} {
+			found := ""
+			low := strings.ToLower(f.text)
+			switch {
+			case f.field == "event" && hasWord(strings.ToUpper(f.text), "TEST", nil), hasWord(f.text, "TEST", nil),
+				f.field != "instruction" && strings.HasPrefix(normal(f.text)+" ", "test "):
+				found = "TEST"
+			case f.field != "instruction" && (hasWord(f.text, "EXERCISE", carefully) || hasWord(f.text, "DRILL", carefully)):
+				found = "EXERCISE or DRILL"
+			default:
+				if i := slices.IndexFunc(tests, func(w string) bool { return strings.Contains(low, w) }); i >= 0 {
+					found = tests[i]
+				}
+			}
+			if found != "" {
+				return fmt.Sprintf("status is Actual, but %s says %q", f.field, found)
+			}
+		}
+	}
+	return ""
+}
+
+var carefully = []string{"CAUTION", "CARE", "DUE", "VIGILANCE", "EXTREME"}
+
+// hasWord tells whether text has the whole word, unless "NOT A" precedes it or one of the next three words is in but.
+func hasWord(text, word string, but []string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		before, after := text[:from+i], text[from+i+len(word):]
+		from += i + len(word)
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(after)
+		if isWordRune(last) || isWordRune(next) || strings.HasSuffix(strings.TrimRight(before, " \n"), "NOT A") {
+			continue
+		}
+		following := strings.FieldsFunc(cut(after, 60), func(r rune) bool { return !isWordRune(r) })
+		if !slices.ContainsFunc(following[:min(len(following), 3)], func(w string) bool { return slices.Contains(but, w) }) {
+			return true
+		}
+	}
+}
+
+func isWordRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}

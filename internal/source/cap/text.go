@@ -1,0 +1,230 @@
+package cap
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"hazardd/internal/hazard"
+)
+
+// How much text is kept, in bytes. Real descriptions have some kilobytes.
+const (
+	maxDescription = 16 << 10
+	maxProduct     = 64 << 10
+	maxTitle       = 300
+)
+
+// Text is what a person reads in text that may hold HTML: without tags, comments and scripts, with the characters that entities
+// stand for. Line breaks stay.
+func Text(s string) string {
+	s = cut(s, 4*maxProduct)
+	for range 3 { // what is written twice over is markup too
+		plain := html.UnescapeString(s)
+		if strings.ContainsRune(plain, '<') {
+			plain = withoutTags(plain)
+		}
+		if plain == s {
+			break
+		}
+		s = plain
+	}
+	lines := strings.Split(hazard.Clean(s), "\n")
+	for i, line := range lines {
+		lines[i] = strings.Join(strings.Fields(line), " ")
+	}
+	lines = slices.CompactFunc(lines, func(a, b string) bool { return a == "" && b == "" })
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// withoutTags drops tags, and what is inside of scripts and styles; some begin a line.
+func withoutTags(s string) string {
+	var b strings.Builder
+	for {
+		text, rest, found := strings.Cut(s, "<")
+		b.WriteString(text)
+		if !found {
+			return b.String()
+		}
+		letters := strings.TrimPrefix(rest, "/")
+		end := strings.IndexAny(rest, "<>")
+		switch {
+		case strings.HasPrefix(rest, "!--"):
+			_, s, _ = strings.Cut(rest, "-->")
+			continue
+		case letters == "" || !(letters[0] == '!' || letters[0]|0x20 >= 'a' && letters[0]|0x20 <= 'z') || end < 0 || rest[end] == '<':
+			b.WriteByte('<') // only a character
+			s = rest
+			continue
+		}
+		name := strings.ToLower(strings.FieldsFunc(letters[:len(letters)-len(rest)+end]+" ", func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '!' })[0])
+		s = rest[end+1:]
+		switch name {
+		case "script", "style":
+			if rest[0] != '/' {
+				if i := strings.Index(strings.ToLower(s), "</"+name); i >= 0 {
+					s = s[i:]
+				} else {
+					s = ""
+				}
+			}
+		case "br", "li", "tr":
+			b.WriteByte('\n')
+		case "p", "div", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "table", "blockquote":
+			b.WriteString("\n\n")
+		}
+	}
+}
+
+// name is a hazard's name: what happens, without words of levels, and where.
+func name(in *Info, headline bool) string {
+	what := hazard.CleanLine(Text(in.Event))
+	if headline {
+		what = cmp.Or(withoutPlace(hazard.CleanLine(Text(in.Headline))), what)
+	}
+	var kept []string
+	meteo := in.Param("awareness_level") != ""
+	for _, w := range strings.Fields(what) {
+		l := strings.ToLower(w)
+		// MeteoAlarm writes its severity into the name; elsewhere "Severe Thunderstorm Warning" is a name as it is.
+		if levelWords[l] || meteo && slices.Contains([]string{"minor", "moderate", "severe", "extreme"}, l) {
+			continue
+		}
+		kept = append(kept, w)
+	}
+	what = sentence(cmp.Or(strings.Join(kept, " "), what, hazard.CleanLine(Text(in.Headline)), "Alert"))
+	return joined(" - ", cut(what, maxTitle), shortArea(in.Area))
+}
+
+// withoutPlace drops what a headline says before a colon of the kind of message ("Entwarnung: …").
+func withoutPlace(headline string) string {
+	if before, after, ok := strings.Cut(headline, ": "); ok && !strings.Contains(before, " ") {
+		return after
+	}
+	return headline
+}
+
+// sentence begins with a capital letter, and is not in capitals throughout.
+func sentence(s string) string {
+	letters, upper := 0, 0
+	for _, r := range s {
+		if unicode.IsLetter(r) {
+			letters++
+			if unicode.IsUpper(r) {
+				upper++
+			}
+		}
+	}
+	if letters > 3 && upper == letters {
+		s = strings.ToLower(s)
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	if n == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// areaWidth is how many characters of a hazard's name its area may take: names stand in lists.
+const areaWidth = 80
+
+// shortArea names the first of the areas, and how many more there are.
+func shortArea(areas []Area) string {
+	var names []string
+	for i := range areas {
+		if n := hazard.CleanLine(Text(cut(areas[i].Desc, 1000))); n != "" && !slices.Contains(names[:min(len(names), 50)], n) {
+			names = append(names, n)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	out := names[0]
+	if utf8.RuneCountInString(out) > areaWidth {
+		out = strings.TrimSpace(string([]rune(out)[:areaWidth-1])) + "…"
+	}
+	for i, name := range names[1:] {
+		more := fmt.Sprintf(" and %d more", len(names)-1-i)
+		room := areaWidth - utf8.RuneCountInString(out) - len("; ") - utf8.RuneCountInString(name)
+		if room < 0 || i+2 < len(names) && room < len(more) {
+			return out + more
+		}
+		out += "; " + name
+	}
+	return out
+}
+
+// description is the message for a reader: who said what and when in their own words, then the text, in paragraphs.
+func description(agency string, in *Info, l level, sent hazard.Instant, notes ...string) string {
+	first := agency + ": " + hazard.CleanLine(Text(in.Event))
+	words := []string{l.word}
+	for _, w := range []string{in.Severity, in.Urgency, in.Certainty} {
+		if w = hazard.CleanLine(w); w != "" && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	if w := joined(", ", words...); w != "" {
+		first += " (" + w + ")"
+	}
+	first += ", issued " + sent.Time().Format("2 Jan 2006 15:04 UTC")
+	parts := append([]string{hazard.CleanLine(first)}, notes...)
+	parts = append(parts, Text(in.Headline), Text(in.Description), Text(in.Instruction))
+	return shortened(joined("\n\n", parts...), maxDescription)
+}
+
+// shortened is s cut to n bytes, with a sign that it was.
+func shortened(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.TrimSpace(cut(s, n-len("…"))) + "…"
+}
+
+// joined joins the words that are not empty.
+func joined(sep string, words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }), sep)
+}
+
+// cut is the beginning of s, at most n bytes, never half a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// quoted is the beginning of what was found, for a reason.
+func quoted(b []byte) string {
+	return fmt.Sprintf("%.60q", strings.TrimSpace(string(b[:min(len(b), 200)])))
+}
+
+// WebAddress is an address that may be shown: http or https, on a host that has a name, or an address in the public network.
+func WebAddress(s string) (string, bool) {
+	s = strings.TrimSpace(s)
+	if len(s) > maxAddress || strings.ContainsFunc(s, unicode.IsControl) {
+		return "", false
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+		return "", false
+	}
+	host := strings.ToLower(u.Hostname())
+	if ip, err := netip.ParseAddr(host); err == nil {
+		ip = ip.Unmap()
+		if !ip.IsGlobalUnicast() || ip.IsPrivate() {
+			return "", false
+		}
+	} else if last := host[strings.LastIndexByte(host, '.')+1:]; last == host || last == "" || last == "localhost" || last == "local" || last[0] <= '9' {
+		return "", false // no name of the public network: one that ends in a number is an address in disguise
+	}
+	return u.String(), true
+}
