@@ -85,6 +85,38 @@ func TestFullerReportsAreReadFewAtATimeNewestFirst(t *testing.T) {
 	})
 }
 
+func TestDocumentsOfAnIndexAreReadWhenItHasChanged(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		src := testSource("a")
+		index := "link https://a.example/doc\nend\n"
+		version := 1
+		b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/doc" {
+				_, _ = fmt.Fprintf(w, "event storm version=%d\nend\n", version)
+				return
+			}
+			w.Header().Set("ETag", fmt.Sprintf(`"%d"`, version))
+			if r.Header.Get("If-None-Match") == w.Header().Get("ETag") {
+				w.WriteHeader(http.StatusNotModified)
+				return
+			}
+			_, _ = io.WriteString(w, index)
+		})
+		stop := b.start(b.poller(src))
+		time.Sleep(3*time.Minute + 10*time.Second)
+		b.wantActive("a", "storm")
+		if n := len(b.net.asks("/doc")); n != 1 {
+			t.Errorf("the document of an index that has not changed was read %d times", n)
+		}
+		version = 2
+		time.Sleep(2 * time.Minute)
+		stop()
+		if n := len(b.net.asks("/doc")); n != 2 {
+			t.Errorf("after the index has changed: read %d times, want 2", n)
+		}
+	})
+}
+
 func eventsOf(payload string) (events []string) {
 	for line := range strings.Lines(payload) {
 		if e, ok := strings.CutPrefix(strings.TrimSpace(line), "event "); ok {

@@ -24,7 +24,7 @@ import (
 	"hazardd/internal/store"
 )
 
-// The tests' feed is a list of lines: "event KEY [version=N] [detail=URL] [place=CODE] [minor]", "whole", "gone KEY", "reject",
+// The tests' feed is a list of lines: "event KEY [version=N] [detail=URL] [place=CODE] [minor]", "whole", "gone KEY", "link URL", "reject",
 // and at last "end". A list without its end was cut.
 func parseLines(payload []byte, now hazard.Instant) (source.Batch, error) {
 	var b source.Batch
@@ -37,6 +37,8 @@ func parseLines(payload []byte, now hazard.Instant) (source.Batch, error) {
 		switch words[0] {
 		case "whole":
 			b.Whole = true
+		case "link":
+			b.Links = append(b.Links, words[1])
 		case "panic":
 			panic("a fault of the parser")
 		case "reject":

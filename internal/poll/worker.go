@@ -420,7 +420,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now haza
 	if ctx.Err() != nil || !w.lease.valid() {
 		return intake.Result{}, errStopped
 	}
-	hasMore := false
+	hasMore := len(batch.Links) > 0
 	for i := range batch.Reports {
 		hasMore = hasMore || batch.Reports[i].Detail != ""
 	}
@@ -442,7 +442,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now haza
 			return res, err
 		}
 	}
-	w.enqueue(details)
+	w.enqueue(append(details, batch.Links...))
 	f.batch = nil
 	w.follow.learnt = w.follow.learnt && w.kept()
 	if w.lookForPlaces(ctx, &batch, res.Events, hazard.At(time.Now())) {

@@ -11,6 +11,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 	"hazardd/internal/poll"
+	"hazardd/internal/source"
 	"hazardd/internal/source/copernicus"
 	"hazardd/internal/source/emsc"
 	"hazardd/internal/source/eonet"
@@ -20,6 +21,7 @@ import (
 	"hazardd/internal/source/nhc"
 	"hazardd/internal/source/nifc"
 	"hazardd/internal/source/nws"
+	"hazardd/internal/source/tsunami"
 	"hazardd/internal/source/usgs"
 	"hazardd/internal/store"
 )
@@ -33,6 +35,7 @@ func builtIn() []poll.Source {
 		},
 		{Name: usgs.Name, Title: "USGS earthquakes", Feeds: usgs.Feeds(), Parse: usgs.Parse, Missing: missingQuake},
 		{Name: emsc.Name, Title: "EMSC earthquakes", Feeds: emsc.Feeds(), Parse: emsc.Parse},
+		{Name: tsunami.Name, Title: "US tsunami warning centres", Feeds: tsunami.Feeds(), Parse: parseTsunami},
 		{Name: gdacs.Name, Title: "GDACS disaster alerts", Feeds: gdacs.Feeds(), Parse: gdacs.Parse},
 		{Name: nhc.Name, Title: "NHC tropical cyclones", Feeds: nhc.Feeds(), Parse: nhc.Parse, EndsAtOnce: true},
 		{Name: eonet.Name, Title: "NASA EONET natural events", Feeds: eonet.Feeds(), Parse: eonet.Parse},
@@ -44,6 +47,19 @@ func builtIn() []poll.Source {
 		{Name: nifc.Name, Title: "NIFC wildfires", Feeds: nifc.Feeds(), Parse: nifc.Parse},
 		{Name: copernicus.Name, Title: "Copernicus EMS activations", Feeds: copernicus.Feeds(), Parse: copernicus.Parse},
 	}
+}
+
+// parseTsunami reads a bulletin, or the index that leads to the latest one.
+func parseTsunami(payload []byte, now hazard.Instant) (source.Batch, error) {
+	batch, err := tsunami.Parse(payload, now)
+	if err != nil {
+		return batch, err
+	}
+	links, err := tsunami.Links(payload)
+	for _, l := range links {
+		batch.Links = append(batch.Links, l.URL)
+	}
+	return batch, err
 }
 
 // missingQuake is where to ask what became of an earthquake that a summary does not name. It says something only of the summary of all
@@ -117,6 +133,8 @@ func NewIntake(s *store.Store) *intake.Intake {
 	return intake.New(s, map[string]intake.Places{
 		nws.Name:  nws.Places{Kept: kept(nws.Name)},
 		hans.Name: hans.Places{Kept: kept(hans.Name)},
+		// The centres name the coasts by the codes of the weather service.
+		tsunami.Name: nws.Places{Kept: kept(nws.Name)},
 	})
 }
 

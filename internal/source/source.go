@@ -21,6 +21,9 @@ type Batch struct {
 	Ignored int
 	// Read counts the records of the payload: len(Reports) differs from it where a record makes several reports or none.
 	Read int
+	// Links are the addresses of the documents that hold the reports, if the payload is an index of them. Each is read when the index has
+	// changed, and whatever it then says is taken in.
+	Links []string
 	// Whole: the payload is a complete, well-formed list of everything that the source holds to be going on, so that what
 	// is missing in it is over by the source's own contract.
 	Whole bool
