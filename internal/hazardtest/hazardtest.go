@@ -8,13 +8,12 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"hazardd/internal/auth"
+	"hazardd/internal/recordings"
 	"hazardd/internal/service"
 )
 
@@ -160,27 +159,8 @@ func (s *Server) Do(user, method, path string, body any, header ...string) Answe
 	return Answer{resp.StatusCode, resp.Header, text}
 }
 
-// Shared is the path of a file of the recordings and vectors that the variable HAZARDD_SHARED leads to. Without the variable the test is
-// skipped by name; with it a missing file is a failure.
-func Shared(t testing.TB, name string) string {
-	t.Helper()
-	dir := os.Getenv("HAZARDD_SHARED")
-	if dir == "" {
-		t.Skip("recordings and vectors: HAZARDD_SHARED is not set")
-	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("recording: %v", err)
-	}
-	return path
-}
+// Shared is recordings.Path.
+func Shared(t testing.TB, name string) string { t.Helper(); return recordings.Path(t, name) }
 
-// ReadShared reads a file that Shared finds.
-func ReadShared(t testing.TB, name string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(Shared(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
+// ReadShared is recordings.Read.
+func ReadShared(t testing.TB, name string) []byte { t.Helper(); return recordings.Read(t, name) }

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
+	"hazardd/internal/recordings"
 	"hazardd/internal/source"
 )
 
@@ -174,7 +174,7 @@ func TestCutPayloads(t *testing.T) {
 		step = 16 << 10
 	}
 	for _, file := range []string{"cap/edxl-tasmania-20260921.xml", "cap/canada-2026/20260710-chain00-10-update.cap", "meteoalarm/api-germany-20260420.json", "meteoalarm/api-bosnia-herzegovina-202401.json", "cap/weather_index.atom"} {
-		payload := hazardtest.ReadShared(t, "feeds/"+file)
+		payload := recordings.Read(t, "feeds/"+file)
 		whole, err := Parse(feed, payload, at(t, noon))
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
+	"hazardd/internal/recordings"
 	"hazardd/internal/source"
 )
 
@@ -168,10 +168,10 @@ func placed(places []string) bool {
 	return slices.ContainsFunc(places, func(p string) bool { return !strings.HasPrefix(p, "area:") })
 }
 
-// recordings are recorded payloads by a pattern below the folder of recordings.
-func recordings(t testing.TB, pattern string) []string {
+// recordedFiles are recorded payloads by a pattern below the folder of recordings.
+func recordedFiles(t testing.TB, pattern string) []string {
 	t.Helper()
-	root := hazardtest.Shared(t, "feeds")
+	root := recordings.Path(t, "feeds")
 	names, err := filepath.Glob(filepath.Join(root, pattern))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no recording %s: %v", pattern, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
+	"hazardd/internal/recordings"
 )
 
 // comesTo is what each recording comes to: read, reports, ignored, rejects; of the reports those that end something, are
@@ -93,7 +93,7 @@ func TestRecordings(t *testing.T) {
 	var seen []string
 	for _, tt := range comesTo {
 		seen = append(seen, tt.file)
-		payload := hazardtest.ReadShared(t, "feeds/"+tt.file)
+		payload := recordings.Read(t, "feeds/"+tt.file)
 		now := recordedAt(t, tt.file)
 		b, err := Parse(feed, payload, now)
 		links, _ := Links(payload)
@@ -124,7 +124,7 @@ func TestRecordings(t *testing.T) {
 		}
 	}
 	for _, pattern := range []string{"cap/*.*", "meteoalarm/*", "wmo/*", "bbk/*", "georss/*"} {
-		for _, f := range recordings(t, pattern) {
+		for _, f := range recordedFiles(t, pattern) {
 			if !slices.Contains(seen, f) {
 				t.Errorf("%s is not in the table", f)
 			}
@@ -136,12 +136,12 @@ func TestRecordings(t *testing.T) {
 func chains(t *testing.T) map[string][][]hazard.Report {
 	t.Helper()
 	out := map[string][][]hazard.Report{}
-	files := recordings(t, "cap/canada-2026/*")
+	files := recordedFiles(t, "cap/canada-2026/*")
 	if len(files) != 59 {
 		t.Fatalf("%d messages, want 59", len(files))
 	}
 	for _, f := range files {
-		b, err := Parse(feed, hazardtest.ReadShared(t, "feeds/"+f), at(t, "2026-09-01T00:00:00Z"))
+		b, err := Parse(feed, recordings.Read(t, "feeds/"+f), at(t, "2026-09-01T00:00:00Z"))
 		if err != nil || b.Read != 1 || len(b.Reports) == 0 || len(b.Rejects) != 0 {
 			t.Fatalf("%s: %+v, %v", f, b, err)
 		}
@@ -224,7 +224,7 @@ func TestCanadianChains(t *testing.T) {
 
 // Croatia's 63 warnings: updates join what they refer to, each region and day is an event of its own.
 func TestMeteoAlarmOfCroatia(t *testing.T) {
-	payload := hazardtest.ReadShared(t, "feeds/meteoalarm/api-croatia-202401.json")
+	payload := recordings.Read(t, "feeds/meteoalarm/api-croatia-202401.json")
 	now := at(t, "2024-01-07T12:00:00Z")
 	var e events
 	b := parsed(t, feed, string(payload), now)
@@ -256,7 +256,7 @@ func TestLinksOfRecordedIndexes(t *testing.T) {
 			"dwd.2.49.0.0.276.0.DWD.PVW.1789837260000.f831dd90-b825-45e6-b453-68d2579831c5.MUL", new(at(t, "2026-09-19T19:00:24+02:00"))},
 		"cap/oasis-amber.rss": {"http://cap-validator.appspot.com/examples/KAR0-0306112239-SW.cap", "KAR0-0306112239-SW", nil}, // "PDT" is no offset
 	} {
-		links, err := Links(hazardtest.ReadShared(t, "feeds/"+file))
+		links, err := Links(recordings.Read(t, "feeds/"+file))
 		if err != nil || len(links) == 0 {
 			t.Fatalf("%s: %v, %v", file, links, err)
 		}
@@ -267,7 +267,7 @@ func TestLinksOfRecordedIndexes(t *testing.T) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	payload := hazardtest.ReadShared(b, "feeds/cap/canada-2026/20260710-chain00-10-update.cap")
+	payload := recordings.Read(b, "feeds/cap/canada-2026/20260710-chain00-10-update.cap")
 	b.SetBytes(int64(len(payload)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
+	"hazardd/internal/recordings"
 	"hazardd/internal/source"
 )
 
@@ -26,7 +26,7 @@ type expected struct {
 func expectations(t *testing.T, folder string) expected {
 	t.Helper()
 	var e expected
-	if err := json.Unmarshal(hazardtest.ReadShared(t, "vectors/"+folder+"/expected.json"), &e); err != nil {
+	if err := json.Unmarshal(recordings.Read(t, "vectors/"+folder+"/expected.json"), &e); err != nil {
 		t.Fatal(err)
 	}
 	if len(e.Cases) == 0 {
@@ -101,7 +101,7 @@ func TestVectors(t *testing.T) {
 			if !ok {
 				t.Fatalf("expectation %q is not known", c.Expect)
 			}
-			b, err := Parse(feed, hazardtest.ReadShared(t, "vectors/cap/"+name), now)
+			b, err := Parse(feed, recordings.Read(t, "vectors/cap/"+name), now)
 			if got := strings.Join(outcome(b, err, now), ", "); got != wanted {
 				t.Errorf("%s (%s): got %q, want %q\nrejects %v, error %v", c.Expect, c.Why, got, wanted, b.Rejects, err)
 			}
@@ -133,7 +133,7 @@ func TestVectorsOfOneHistoryInAnyOrder(t *testing.T) {
 	}
 	reports := map[string][]hazard.Report{}
 	for _, name := range names {
-		b, _ := Parse(feed, hazardtest.ReadShared(t, "vectors/cap/"+name), now)
+		b, _ := Parse(feed, recordings.Read(t, "vectors/cap/"+name), now)
 		reports[name] = b.Reports
 	}
 	after := func(order []string) *events {
@@ -208,7 +208,7 @@ func TestVectorsOfOneHistoryInAnyOrder(t *testing.T) {
 func TestHostileTextIsHarmless(t *testing.T) {
 	now := at(t, "2026-11-21T08:00:00Z")
 	for _, name := range []string{"090-html.cap", "091-long-description.cap", "092-bidi.cap", "093-web-javascript.cap", "094-resource-file.cap", "095-resource-metadata.cap", "096-resource-dereffed.cap", "097-parameters-500.cap"} {
-		b, err := Parse(feed, hazardtest.ReadShared(t, "vectors/cap/"+name), now)
+		b, err := Parse(feed, recordings.Read(t, "vectors/cap/"+name), now)
 		if err != nil || len(b.Reports) != 1 {
 			t.Fatalf("%s: %d reports, %v", name, len(b.Reports), err)
 		}
@@ -250,7 +250,7 @@ func TestXMLVectors(t *testing.T) {
 					t.Fatalf("expectation %q needs a decision", c.Expect)
 				}
 			}
-			payload := hazardtest.ReadShared(t, "vectors/xml/"+name)
+			payload := recordings.Read(t, "vectors/xml/"+name)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			begun := time.Now()

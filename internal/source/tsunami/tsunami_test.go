@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
+	"hazardd/internal/recordings"
 	"hazardd/internal/source"
 	"hazardd/internal/source/cap"
 )
@@ -268,7 +268,7 @@ func TestWhatIsNotForThePublicIsIgnored(t *testing.T) {
 // The 21 messages of one centre about the Tonga eruption of 15 January 2022 are one event, in any order, to whose parts the
 // level and the coasts of the last message belong.
 func TestTongaInAnyOrder(t *testing.T) {
-	payload := hazardtest.ReadShared(t, "feeds/tsunami/derived-ntwc-cap-2022.json")
+	payload := recordings.Read(t, "feeds/tsunami/derived-ntwc-cap-2022.json")
 	b := parsed(t, payload, at(t, "2022-12-31T00:00:00Z"))
 	messages := map[hazard.Instant][]hazard.Report{}
 	events := map[string]bool{}
@@ -333,7 +333,7 @@ func TestRecordings(t *testing.T) {
 		{"PHEBAtom-20260812.xml", 0, 0, 0, 0, "https://www.tsunami.gov/events/PHEB/2026/08/12/26224050/1/WEHW42/PHEBCAP.xml"},
 		{"../cap/wcatwc-warning.cap", 1, 1, 0, 0, ""},
 	} {
-		payload := hazardtest.ReadShared(t, "feeds/tsunami/"+tt.file)
+		payload := recordings.Read(t, "feeds/tsunami/"+tt.file)
 		b := parsed(t, payload, at(t, "2026-12-31T00:00:00Z"))
 		if b.Read != tt.read || len(b.Reports) != tt.reports || b.Ignored != tt.ignored || len(b.Rejects) != tt.rejects || b.Whole {
 			t.Errorf("%s: read %d, %d reports, %d ignored, rejects %v", tt.file, b.Read, len(b.Reports), b.Ignored, b.Rejects)
@@ -350,7 +350,7 @@ func TestRecordings(t *testing.T) {
 	}
 	// Text bulletins, and what another program made of them, are refused for what they are.
 	for _, folder := range []string{"ptwc-raw", "ptwc-pdc-parsed"} {
-		root := hazardtest.Shared(t, "feeds/tsunami/"+folder)
+		root := recordings.Path(t, "feeds/tsunami/"+folder)
 		files, err := os.ReadDir(root)
 		if err != nil || len(files) < 300 {
 			t.Fatalf("%s: %d files, %v", folder, len(files), err)
@@ -406,7 +406,7 @@ func TestCutAndWrongPayloads(t *testing.T) {
 // What a list says does not depend on the order of its records.
 func TestOrderOfRecordsDoesNotMatter(t *testing.T) {
 	var doc struct{ Alerts map[string]json.RawMessage }
-	if err := json.Unmarshal(hazardtest.ReadShared(t, "feeds/tsunami/derived-ntwc-cap-2022.json"), &doc); err != nil {
+	if err := json.Unmarshal(recordings.Read(t, "feeds/tsunami/derived-ntwc-cap-2022.json"), &doc); err != nil {
 		t.Fatal(err)
 	}
 	all := slices.Collect(maps.Values(doc.Alerts))[:20]

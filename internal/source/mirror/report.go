@@ -1,0 +1,243 @@
+//go:build reportuuid
+
+package mirror
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source/frame"
+	"hazardd/wire"
+)
+
+// otherTypes are the types that servers use beside those of the base interface, section 2.3, which keep their names. "Spec" in this
+// package is the notes on the base interface in practice.
+var otherTypes = map[string]hazard.Type{
+	// Spec, "extra type": version 2 of the original server and the Montandon extension know "Severe Weather"; map it to STORM.
+	"SEVEREWEATHER":  hazard.Storm,
+	"SEVERE_WEATHER": hazard.Storm,
+	"Severe Weather": hazard.Storm,
+}
+
+// registers are the names in comment_Text that lead to an event of a source, and the type that such an event has; empty: any.
+// Hazardd writes the source and the source's key there.
+var registers = map[string]hazard.Type{
+	"usgs": hazard.Earthquake, "emsc": hazard.Earthquake,
+	"gvp": hazard.Volcano, "hans": hazard.Volcano,
+	"nifc": hazard.Wildfire, "irwin": hazard.Wildfire,
+	"nhc": hazard.Cyclone, "atcf": hazard.Cyclone,
+	"tsunami": hazard.Tsunami,
+	"nws":     "", "gdacs": "", "eonet": "", "copernicus": "", "cems": "", "charter": "", "glide": "",
+}
+
+const (
+	// standing is how long a hazard lasts that does not expire by itself, after the beginning of the year in which it was last listed:
+	// so long that a server which is silent for years ends nothing (interface, section 2), and so that its reports differ once a year.
+	standing = 3 * 366 * 24 * time.Hour
+	// ahead is how far ahead a hazard may begin, and skew how far ahead the other server's clock may be.
+	ahead = 366 * 24 * time.Hour
+	skew  = 24 * time.Hour
+	// oldest is before any server of the interface: seconds read as milliseconds fall before it.
+	oldest hazard.Instant = 631152000000 // 1990-01-01
+)
+
+// report is what a record says, or why it says nothing that can be used.
+func report(h *wire.Hazard, name string, now hazard.Instant) (r hazard.Report, reject string) {
+	id, ok := readUUID(h.UUID)
+	if !ok {
+		return r, fmt.Sprintf("uuid: %q, expected a UUID: it is the hazard's identity", frame.ExcerptText(h.UUID))
+	}
+	r = hazard.Report{Source: name, Key: id.String(), UUID: id, Name: hazard.CleanLine(h.HazardName), Description: hazard.Clean(h.Description),
+		Category: hazard.Category(cmp.Or(h.CategoryID, string(hazard.Event))), Creator: cmp.Or(hazard.CleanLine(h.Creator), name),
+		Comment: cmp.Or(hazard.Clean(h.CommentText), name+":"+id.String())}
+	if r.Type, ok = typeOf(h.TypeID); !ok {
+		return r, fmt.Sprintf("type_ID: %q is none of the types", frame.ExcerptText(h.TypeID))
+	}
+	if r.Severity, ok = hazard.ParseSeverity(h.SeverityID); !ok {
+		return r, fmt.Sprintf("severity_ID: %q is none of the severities", frame.ExcerptText(h.SeverityID))
+	}
+	if _, ok = r.Category.Info(); !ok {
+		return r, fmt.Sprintf("category_ID: %q is none of the categories", frame.ExcerptText(h.CategoryID))
+	}
+	if r.Name == "" {
+		info, _ := r.Type.Info()
+		r.Name = info.Name
+	}
+	t, reject := readTimes(h)
+	if reject != "" {
+		return r, reject
+	}
+	r.Version, r.Start = int64(t.last), t.start
+	if reject := life(&r, h, t, now); reject != "" {
+		return r, reject
+	}
+	if link, ok := webAddress(h.SncURL); ok {
+		r.URL = link
+	}
+	var doubts []string
+	r.Point, doubts = point(h)
+	r.Refs = refs(h, r.Type)
+	r.Suspect = strings.Join(append(doubts, doubtsOf(&r, t, now)...), "; ")
+	return r, ""
+}
+
+func typeOf(id string) (hazard.Type, bool) {
+	if t, ok := otherTypes[id]; ok {
+		return t, true
+	}
+	_, ok := hazard.Type(id).Info()
+	return hazard.Type(id), ok
+}
+
+// times are the moments of a record.
+type times struct {
+	start, last, updated hazard.Instant
+	end                  *hazard.Instant
+}
+
+// readTimes reads the moments. Section 2.6 has them as strings of digits; servers send numbers too. last_Update is the version: where it
+// is missing, the latest of the others stands in.
+func readTimes(h *wire.Hazard) (t times, reject string) {
+	var start, created, last, updated *hazard.Instant
+	for _, f := range []struct {
+		field, text string
+		into        **hazard.Instant
+	}{{"start_Date", h.StartDate, &start}, {"end_Date", h.EndDate, &t.end}, {"create_Date", h.CreateDate, &created}, {"last_Update", h.LastUpdate, &last}, {"update_Date", h.UpdateDate, &updated}} {
+		text := strings.TrimSpace(f.text)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if i := hazard.Instant(n); err == nil && i >= hazard.MinInstant && i <= hazard.MaxInstant {
+			*f.into = &i
+			continue
+		}
+		return t, fmt.Sprintf("%s: %q, expected digits, milliseconds since 1970, in the years 1 to 9999", f.field, frame.ExcerptText(text))
+	}
+	first := func(choices ...*hazard.Instant) (hazard.Instant, bool) {
+		for _, c := range choices {
+			if c != nil {
+				return *c, true
+			}
+		}
+		return 0, false
+	}
+	var ok bool
+	if t.start, ok = first(start, created); !ok {
+		return t, "start_Date: missing, and create_Date too: expected one of them"
+	}
+	t.last, _ = first(last, updated, created, start)
+	t.updated, _ = first(updated, last, created, start)
+	return t, ""
+}
+
+// life sets when the hazard ends.
+func life(r *hazard.Report, h *wire.Hazard, t times, now hazard.Instant) (reject string) {
+	expires := strings.EqualFold(h.AutoExpire, "Y")
+	switch {
+	case !expires:
+		// Section 2.6: end_Date is "the time the hazard expires if it is set to auto-expire". Without, it lasts while it is listed.
+		r.Renewed, r.LifeMS = new(yearOf(now)), standing.Milliseconds()
+	case t.end != nil && *t.end >= t.start:
+		r.End = t.end
+	default:
+		// Spec, "start > end": it occurs; accept it. The life of the type is the best guess; that of no end at all too.
+	}
+	switch {
+	case h.Status == "E":
+		// Spec, "expiry act": at the expiry last_Update moves past end_Date, and update_Date stays. Else somebody ended it; the record
+		// does not say why.
+		r.Ended = hazard.EndWithdrawn
+		if expires && t.end != nil && *t.end <= t.last && t.updated < t.last {
+			r.Ended = hazard.EndExpired
+			r.EndedAt = cmp.Or(r.End, &t.last)
+		}
+	case h.Status != "A" && h.Status != "": // missing at some servers, whose list says that it is active
+		return fmt.Sprintf("status: %q is neither A nor E", frame.ExcerptText(h.Status))
+	}
+	return ""
+}
+
+func yearOf(now hazard.Instant) hazard.Instant {
+	return hazard.At(time.Date(now.Time().Year(), 1, 1, 0, 0, 0, 0, time.UTC))
+}
+
+// point is the position, or why it is not believed. 180 to 360 degrees east are west.
+func point(h *wire.Hazard) (*hazard.Point, []string) {
+	lon, lat := h.Longitude, h.Latitude
+	if lon > 180 && lon <= 360 {
+		lon -= 360
+	}
+	switch {
+	case math.Abs(lat) > 90 && math.Abs(lat) <= 180 && math.Abs(lon) <= 90:
+		return nil, []string{fmt.Sprintf("latitude %v, longitude %v: they look exchanged", h.Latitude, h.Longitude)}
+	case math.Abs(lat) > 90 || math.Abs(lon) > 180 || math.IsNaN(lat) || math.IsNaN(lon):
+		return nil, []string{fmt.Sprintf("latitude %v, longitude %v: not on Earth", h.Latitude, h.Longitude)}
+	case lat == 0 && lon == 0:
+		return &hazard.Point{}, []string{"latitude, longitude: 0, 0: missing, or not filled in"}
+	}
+	return &hazard.Point{Lon: lon, Lat: lat}, nil
+}
+
+// doubtsOf are what else is not believed.
+func doubtsOf(r *hazard.Report, t times, now hazard.Instant) (doubts []string) {
+	if t.last < oldest || t.last > now.Add(skew) {
+		doubts = append(doubts, fmt.Sprintf("last_Update: %s, expected 1990 to now", t.last))
+	}
+	if t.start > now.Add(ahead) {
+		doubts = append(doubts, fmt.Sprintf("start_Date: %s is more than a year ahead", t.start))
+	}
+	if word := drillWord(r.Name); word != "" && (r.Category == hazard.Event || r.Category == hazard.Response) {
+		doubts = append(doubts, fmt.Sprintf("category_ID is %s, but hazard_Name says %q", r.Category, word))
+	}
+	return doubts
+}
+
+// drill finds a name that begins with a word of a drill, or has it in capitals. Places are called Test, too.
+var drill = regexp.MustCompile(`^(?i:test|exercise|drill|training)(?:$|[^\p{L}])|(?:^|[^\p{L}])(?:TEST|EXERCISE|DRILL)(?:$|[^\p{L}])`)
+
+func drillWord(name string) string {
+	return strings.Trim(drill.FindString(name), " _-:.,;!()[]\"'0123456789")
+}
+
+// Names of events in other registers.
+var (
+	glideNumber   = regexp.MustCompile(`\b[A-Z]{2}-\d{4}-\d{6}-[A-Z]{3}\b`)
+	volcanoNumber = regexp.MustCompile(`^\d{6}$`)
+	registered    = regexp.MustCompile(`^([a-z]+):(\S{1,200})$`)
+)
+
+// refs are what others call the event.
+func refs(h *wire.Hazard, t hazard.Type) (refs []string) {
+	comment := strings.TrimSpace(h.CommentText)
+	if m := registered.FindStringSubmatch(comment); m != nil {
+		if of, known := registers[m[1]]; known && (of == "" || of == t) {
+			refs = append(refs, comment)
+		}
+	}
+	// Spec, "comment_Text": the original server writes a machine's key there; of a volcano its Smithsonian number.
+	if t == hazard.Volcano && volcanoNumber.MatchString(comment) {
+		refs = append(refs, "gvp:"+comment)
+	}
+	if n := glideNumber.FindString(h.GlideURI); n != "" {
+		refs = append(refs, "glide:"+n)
+	}
+	return refs
+}
+
+// webAddress is an absolute http or https address without a password in it.
+func webAddress(s string) (string, bool) {
+	s = hazard.CleanLine(s)
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return "", false
+	}
+	return s, true
+}
