@@ -194,7 +194,7 @@ const maxRejects = 1000
 // for no more than a week has, since what claims to be a feed may be anything.
 const (
 	leastRecord = 600
-	maxReserve  = 4000
+	maxReserve  = 2000
 )
 
 // Parse reads a FeatureCollection (a summary feed, or an answer of the FDSN query) or a single Feature (a detail), told
