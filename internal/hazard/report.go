@@ -17,6 +17,8 @@ type Report struct {
 	Source string `json:"source"` // the source's name, such as "usgs"
 	// Key is the source's own identity of the event. The hazard's uuid is EventUUID(Source, Key).
 	Key string `json:"key"`
+	// UUID is the uuid that the hazard has at the source; Nil: EventUUID(Source, Key).
+	UUID uuid.UUID `json:"uuid,omitzero"`
 	// Aliases are other keys under which the same source knows the same event: any of them leads to the hazard.
 	Aliases []string `json:"aliases,omitzero"`
 	// Earlier are keys under which the event may have begun; followed only to a hazard that still is active.
@@ -83,6 +85,7 @@ type Point struct {
 // ReportProduct is a product as a source gives it: a folder, a text or a url.
 type ReportProduct struct {
 	Key     string      `json:"key"`             // stable within the event, whatever else changes
+	UUID    uuid.UUID   `json:"uuid,omitzero"`   // that it has at the source; Nil: ProductUUID
 	Parent  string      `json:"parent,omitzero"` // Key of the folder that holds it; empty: the root
 	Title   string      `json:"title"`
 	Type    ProductType `json:"type"`

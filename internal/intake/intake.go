@@ -324,6 +324,11 @@ func (w *writer) take(g *group) error {
 			return err
 		}
 	}
+	if id := own.Head.UUID; id != uuid.Nil && g.hazardID == 0 {
+		if _, err := w.tx.HazardByUUID(id); errors.Is(err, hazard.ErrNotFound) {
+			newUUID = id
+		}
+	}
 	h, isNew, different, err := w.settle(g.hazardID, newUUID, append(others, own))
 	if errors.Is(err, errNoPlace) {
 		return w.holdUnplaced(g, &own)

@@ -23,7 +23,7 @@ func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (c
 		if !ok {
 			continue // its folder was taken away by an editor, and it with it
 		}
-		id, have, err := w.productOf(event, rp.Key)
+		id, have, err := w.productOf(h.ID, event, rp)
 		if err != nil {
 			return false, err
 		}
@@ -56,9 +56,20 @@ func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (c
 
 // productOf finds the product that the source gave under key, nil if it gave none, and its uuid. A uuid that follows from known names may have
 // been chosen by somebody else: what is not this source's is left alone, and another uuid follows.
-func (w *writer) productOf(event, key string) (uuid.UUID, *hazard.Product, error) {
+func (w *writer) productOf(hazardID int64, event string, rp hazard.ReportProduct) (uuid.UUID, *hazard.Product, error) {
+	if rp.UUID != uuid.Nil {
+		have, err := w.tx.ProductByUUID(rp.UUID)
+		switch {
+		case errors.Is(err, hazard.ErrNotFound):
+			return rp.UUID, nil, nil
+		case err != nil:
+			return rp.UUID, nil, err
+		case have.Source == w.src && have.HazardID == hazardID: // what a server says of one hazard moves nothing of another
+			return rp.UUID, have, nil
+		}
+	}
 	for n := 1; ; n++ {
-		name := key
+		name := rp.Key
 		if n > 1 {
 			name += "#" + strconv.Itoa(n)
 		}

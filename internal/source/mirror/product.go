@@ -1,5 +1,3 @@
-//go:build reportuuid
-
 package mirror
 
 import (

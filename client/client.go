@@ -1,0 +1,296 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The defaults of Options.
+const (
+	// DefaultTimeout is far above what an answer takes, and short enough that whoever waits still is there.
+	DefaultTimeout = time.Minute
+	// DefaultMaxBody is some 100,000 hazards, in bytes.
+	DefaultMaxBody = 256 << 20
+	// DefaultUserAgent names the client to the server.
+	DefaultUserAgent = "hazardd-client"
+)
+
+// Options say how a Client asks. A token comes from a name and password, or is given.
+type Options struct {
+	// Username and Password log in when a token is needed.
+	Username, Password string
+	// Token is an access token got elsewhere, used until the server refuses it. RefreshToken, with or without it, gets new ones.
+	Token, RefreshToken string
+	// HTTPClient makes the requests; nil: one of the client's own. Its rule for redirects is not used.
+	HTTPClient *http.Client
+	// UserAgent names the program to the server; empty: DefaultUserAgent.
+	UserAgent string
+	// Timeout bounds a request and its answer; for files, the time in which nothing moves. 0: DefaultTimeout.
+	Timeout time.Duration
+	// MaxBody bounds an answer after decompression, in bytes; files are not bounded. 0: DefaultMaxBody.
+	MaxBody int64
+}
+
+const redacted = "redacted"
+
+// Format writes the options without their secrets, whatever the verb.
+func (o Options) Format(s fmt.State, _ rune) {
+	fmt.Fprintf(s, "{Username:%q UserAgent:%q Timeout:%s MaxBody:%d, secrets %s}", o.Username, o.UserAgent, o.Timeout, o.MaxBody, redacted)
+}
+
+// LogValue is the options without their secrets.
+func (o Options) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(o)) }
+
+// MarshalJSON is the options without their secrets.
+func (o Options) MarshalJSON() ([]byte, error) { return strconv.AppendQuote(nil, redacted), nil }
+
+// Client talks to one server. Make it with New.
+type Client struct {
+	base    *url.URL // without a slash at its end
+	http    *http.Client
+	agent   string
+	timeout time.Duration
+	maxBody int64
+	// pageSize is how many changes are asked for at once.
+	pageSize int
+	session  session
+}
+
+// New makes a client of the server at baseURL, an absolute http or https address. It asks the server nothing yet.
+func New(baseURL string, o Options) (*Client, error) {
+	base, err := url.Parse(baseURL)
+	switch {
+	case err != nil:
+		return nil, errors.New("base URL: cannot be read") // what url.Parse says repeats it, and it may hold a password
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return nil, fmt.Errorf("base URL: scheme %q, host %q; expected an absolute address beginning with http:// or https://", base.Scheme, base.Host)
+	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
+		return nil, errors.New("base URL: holds a user, a query or a fragment; expected scheme, host and path")
+	case o.Timeout < 0 || o.MaxBody < 0:
+		return nil, fmt.Errorf("timeout %s, body limit %d: expected none below zero", o.Timeout, o.MaxBody)
+	case (o.Username == "") != (o.Password == ""):
+		return nil, errors.New("username and password go together")
+	}
+	base.Path = strings.TrimRight(base.Path, "/")
+	base.RawPath = strings.TrimRight(base.RawPath, "/")
+	c := &Client{base: base, agent: o.UserAgent, timeout: o.Timeout, maxBody: o.MaxBody, pageSize: defaultPage}
+	if c.agent == "" {
+		c.agent = DefaultUserAgent
+	}
+	if c.timeout == 0 {
+		c.timeout = DefaultTimeout
+	}
+	if c.maxBody == 0 {
+		c.maxBody = DefaultMaxBody
+	}
+	c.http = &http.Client{}
+	if o.HTTPClient != nil {
+		*c.http = *o.HTTPClient
+	}
+	c.http.CheckRedirect = c.redirect
+	c.session = session{client: c, username: o.Username, password: o.Password, refresh: o.RefreshToken, turn: make(chan struct{}, 1)}
+	c.session.adopt(o.Token)
+	return c, nil
+}
+
+// String is the server's address.
+func (c *Client) String() string { return c.base.String() }
+
+// Format writes the server's address, whatever the verb: nothing in the Client is to be printed.
+func (c *Client) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, c.String()) }
+
+// LogValue is the server's address.
+func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalJSON is the server's address.
+func (c *Client) MarshalJSON() ([]byte, error) { return strconv.AppendQuote(nil, c.String()), nil }
+
+// ID is a number as reads and writes take it: client.ID(h.HazardID).
+func ID(number int64) string { return strconv.FormatInt(number, 10) }
+
+// Digits is a moment as the base interface carries it: milliseconds since 1970 in a string of digits.
+func Digits(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
+
+// Time reads a moment of a record.
+func Time(digits string) (time.Time, error) {
+	ms, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%q is not a string of digits, milliseconds since 1970", digits)
+	}
+	return time.UnixMilli(ms).UTC(), nil
+}
+
+// maxRedirects is how many redirects a read follows: a server that tidies its paths needs one.
+const maxRedirects = 5
+
+// redirect follows a read to another path of the same server, and nothing else: the token would go along.
+func (c *Client) redirect(next *http.Request, via []*http.Request) error {
+	method := via[0].Method
+	if method != http.MethodGet && method != http.MethodHead || len(via) > maxRedirects || next.URL.Scheme != c.base.Scheme || next.URL.Host != c.base.Host {
+		return http.ErrUseLastResponse // an answer that is an error by its status
+	}
+	return nil
+}
+
+// CallOption alters one call.
+type CallOption func(http.Header)
+
+// IfNoneMatch makes a read end with ErrNotModified if its answer would be the one whose State holds etag. An empty etag changes nothing.
+func IfNoneMatch(etag string) CallOption {
+	return func(h http.Header) {
+		if etag != "" {
+			h.Set("If-None-Match", etag)
+		}
+	}
+}
+
+// IfMatch makes a write end with ErrStale if the record is no longer the one whose State holds etag. An empty etag changes nothing.
+func IfMatch(etag string) CallOption {
+	return func(h http.Header) {
+		if etag != "" {
+			h.Set("If-Match", etag)
+		}
+	}
+}
+
+// request is one request to the server.
+type request struct {
+	method string
+	path   string // escaped, below the base URL
+	query  url.Values
+	header http.Header
+	body   func() (content io.Reader, size int64, err error) // nil: none; each call begins it anew; size -1: not known
+	// stream: the body or the answer is a file: as long as something moves, it goes on. unbounded: so is the size of the answer.
+	stream, unbounded bool
+	// open: no token is sent.
+	open bool
+}
+
+func (r *request) String() string { return r.method + " " + r.path }
+
+func newRequest(method, path string, opts []CallOption) *request {
+	r := &request{method: method, path: path, header: http.Header{}}
+	for _, o := range opts {
+		o(r.header)
+	}
+	return r
+}
+
+// pathOf joins the parts of a path below the base URL. Empty parts, and those that a server would take for a way up, are refused: they
+// would lead to another path than the one that was meant.
+func pathOf(parts ...string) (string, error) {
+	var path strings.Builder
+	for _, p := range parts {
+		if p == "" || p == "." || p == ".." {
+			return "", &InputError{fmt.Sprintf("%q names nothing; expected a uuid, a number or an identifier", p)}
+		}
+		path.WriteByte('/')
+		path.WriteString(url.PathEscape(p))
+	}
+	return path.String(), nil
+}
+
+// do makes a request and returns its answer if that is a success. The caller closes the body, which bounds what is read of it by size and
+// time.
+func (c *Client) do(ctx context.Context, r *request) (*http.Response, error) {
+	resp, err := c.try(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r, err)
+	}
+	return resp, nil
+}
+
+// try is do with a second try when the token is refused and another can be had.
+func (c *Client) try(ctx context.Context, r *request) (*http.Response, error) {
+	if r.open {
+		return c.send(ctx, r, "")
+	}
+	token, err := c.session.token(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.send(ctx, r, token)
+	problem, ok := errors.AsType[*Problem](err)
+	if !ok || !problem.refusedToken() {
+		return resp, err
+	}
+	token, renewErr := c.session.refused(ctx, token)
+	if renewErr != nil {
+		return nil, renewErr
+	}
+	if token == "" {
+		return nil, err
+	}
+	return c.send(ctx, r, token)
+}
+
+// send makes a request with a token.
+func (c *Client) send(ctx context.Context, r *request, token string) (_ *http.Response, err error) {
+	ctx, w := watched(ctx, c.timeout, r.stream)
+	defer func() {
+		if err != nil {
+			w.end()
+		}
+	}()
+	address := *c.base
+	address.RawPath = c.base.EscapedPath() + r.path
+	if address.Path, err = url.PathUnescape(address.RawPath); err != nil {
+		return nil, &InputError{fmt.Sprintf("path %q cannot be read", r.path)}
+	}
+	address.RawQuery = r.query.Encode()
+	req, err := http.NewRequestWithContext(ctx, r.method, address.String(), nil)
+	if err != nil {
+		return nil, &InputError{fmt.Sprintf("method %q or path %q cannot be used", r.method, r.path)}
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("User-Agent", c.agent)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if r.body != nil {
+		content, size, err := r.body()
+		if err != nil {
+			return nil, err
+		}
+		body := &upload{content: content, watch: w}
+		defer func() {
+			if err != nil {
+				_ = body.Close() // it may be read anew: nobody else must still be at it
+			}
+		}()
+		req.Body, req.ContentLength = body, size
+		if size == 0 {
+			req.Body = http.NoBody
+		}
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if at, ok := errors.AsType[*url.Error](err); ok {
+			err = at.Err // our caller says which request it was
+		}
+		return nil, w.explain(err)
+	}
+	limit := c.maxBody
+	if r.unbounded && resp.StatusCode < http.StatusMultipleChoices {
+		limit = -1
+	}
+	resp.Body = &download{body: resp.Body, watch: w, left: limit, limit: limit}
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotModified {
+		return nil, ErrNotModified
+	}
+	return nil, c.problem(resp)
+}

@@ -1,0 +1,146 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"hazardd/wire"
+)
+
+// State says which state of the server an answer shows.
+type State struct {
+	// ETag names the answer for IfNoneMatch, and the record in it for IfMatch; empty if the server gives none.
+	ETag string
+	// Change is the number of the last change that the answer shows, 0 if the server does not say.
+	Change int64
+	// Sources tells how fresh the server's sources are ("ok=9; stale=1; names=\"gdacs\""), empty if it does not say. "No hazards" and "the
+	// source is broken" look alike without it.
+	Sources string
+}
+
+// List is a list that was read.
+type List[T any] struct {
+	State
+	Items    []T
+	Rejected []Rejected // records that could not be read
+}
+
+// Record is one record that was read.
+type Record[T any] struct {
+	State
+	Item T
+}
+
+func stateOf(resp *http.Response) State {
+	s := State{ETag: resp.Header.Get("ETag"), Sources: resp.Header.Get("Hazardd-Sources")}
+	if n, err := strconv.ParseInt(resp.Header.Get("Hazardd-Change"), 10, 64); err == nil {
+		s.Change = n
+	}
+	return s
+}
+
+// list reads a list.
+func list[T any](ctx context.Context, c *Client, r *request) (l List[T], next string, err error) {
+	r.header.Set("Accept", "application/json")
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return l, "", err
+	}
+	defer resp.Body.Close()
+	if err := ofOther(resp); err != nil {
+		return l, "", fmt.Errorf("%s: %w", r, err)
+	}
+	l.State = stateOf(resp)
+	if l.Items, l.Rejected, err = ReadList[T](resp.Body); err != nil {
+		l.ETag = "" // it is not the answer
+		return l, "", fmt.Errorf("%s: %w", r, err)
+	}
+	return l, nextPage(resp.Header["Link"]), nil
+}
+
+func listAt[T any](ctx context.Context, c *Client, opts []CallOption, path ...string) (List[T], error) {
+	p, err := pathOf(path...)
+	if err != nil {
+		return List[T]{}, err
+	}
+	l, _, err := list[T](ctx, c, newRequest(http.MethodGet, p, opts))
+	return l, err
+}
+
+// record makes a request whose answer is one object.
+func record[T any](ctx context.Context, c *Client, r *request) (one Record[T], err error) {
+	r.header.Set("Accept", "application/json")
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return one, err
+	}
+	defer resp.Body.Close()
+	if err := decodeOne(resp, &one.Item); err != nil {
+		return one, fmt.Errorf("%s: %w", r, err)
+	}
+	one.State = stateOf(resp)
+	return one, nil
+}
+
+// Types lists the hazard types.
+func (c *Client) Types(ctx context.Context, opts ...CallOption) (List[wire.HazardType], error) {
+	return listAt[wire.HazardType](ctx, c, opts, "hazards", "types")
+}
+
+// Severities lists the severities, least severe first.
+func (c *Client) Severities(ctx context.Context, opts ...CallOption) (List[wire.HazardSeverity], error) {
+	return listAt[wire.HazardSeverity](ctx, c, opts, "hazards", "severities")
+}
+
+// Categories lists the categories.
+func (c *Client) Categories(ctx context.Context, opts ...CallOption) (List[wire.HazardCategory], error) {
+	return listAt[wire.HazardCategory](ctx, c, opts, "hazards", "categories")
+}
+
+// ProductTypes lists the product types. Not every server has them.
+func (c *Client) ProductTypes(ctx context.Context, opts ...CallOption) (List[wire.ProductType], error) {
+	return listAt[wire.ProductType](ctx, c, opts, "products", "types")
+}
+
+// Active lists the active hazards.
+func (c *Client) Active(ctx context.Context, opts ...CallOption) (List[wire.Hazard], error) {
+	return listAt[wire.Hazard](ctx, c, opts, "hazards", "active")
+}
+
+// ActiveByCategory lists the active hazards of a category, such as "EVENT".
+func (c *Client) ActiveByCategory(ctx context.Context, category string, opts ...CallOption) (List[wire.Hazard], error) {
+	return listAt[wire.Hazard](ctx, c, opts, "hazards", "active", "category", category)
+}
+
+// ActiveBySeverity lists the active hazards of a severity, such as "WARNING".
+func (c *Client) ActiveBySeverity(ctx context.Context, severity string, opts ...CallOption) (List[wire.Hazard], error) {
+	return listAt[wire.Hazard](ctx, c, opts, "hazards", "active", "severity", severity)
+}
+
+// Hazard reads one hazard, active or not. Not every server has that.
+func (c *Client) Hazard(ctx context.Context, hazard string, opts ...CallOption) (Record[wire.Hazard], error) {
+	p, err := pathOf("hazards", hazard)
+	if err != nil {
+		return Record[wire.Hazard]{}, err
+	}
+	return record[wire.Hazard](ctx, c, newRequest(http.MethodGet, p, opts))
+}
+
+// Products lists the products of a hazard, folders and what is in them in one flat list that ParentID links.
+func (c *Client) Products(ctx context.Context, hazard string, opts ...CallOption) (List[wire.Product], error) {
+	return listAt[wire.Product](ctx, c, opts, "hazards", hazard, "products")
+}
+
+// Product reads one product.
+func (c *Client) Product(ctx context.Context, product string, opts ...CallOption) (Record[wire.Product], error) {
+	l, err := listAt[wire.Product](ctx, c, opts, "products", product)
+	if err != nil {
+		return Record[wire.Product]{}, err
+	}
+	if len(l.Items) != 1 {
+		return Record[wire.Product]{}, fmt.Errorf("product %s: %w", product, &AnswerError{Reason: fmt.Sprintf("%d products that can be read, expected 1", len(l.Items))})
+	}
+	return Record[wire.Product]{l.State, l.Items[0]}, nil
+}

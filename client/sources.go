@@ -1,0 +1,83 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Source is the state of one of hazardd's sources.
+type Source struct {
+	Name        string     `json:"name"`
+	Title       string     `json:"title"`
+	State       string     `json:"state"` // ok, stale, failing, starting, disabled
+	Feeds       []Feed     `json:"feeds"`
+	LastPoll    *time.Time `json:"last_poll"`
+	LastSuccess *time.Time `json:"last_success"`
+	LastChanged *time.Time `json:"last_changed"`
+	NextPoll    *time.Time `json:"next_poll"`
+	Lag         *int64     `json:"lag"`   // seconds since LastSuccess
+	Last        Counts     `json:"last"`  // of the last poll
+	Total       Counts     `json:"total"` // of all polls
+	Failures    int        `json:"consecutive_failures"`
+	Circuit     string     `json:"circuit"`
+	Pending     int        `json:"pending"`
+	// Error is why the last poll failed; its text is for admins only.
+	Error *SourceError `json:"last_error"`
+	Held  []HeldReport `json:"held"`
+}
+
+// Feed is the state of one address of a source.
+type Feed struct {
+	URL         string       `json:"url"`
+	Every       int64        `json:"every"` // seconds
+	State       string       `json:"state"`
+	LastPoll    *time.Time   `json:"last_poll"`
+	LastSuccess *time.Time   `json:"last_success"`
+	LastChanged *time.Time   `json:"last_changed"`
+	NextPoll    *time.Time   `json:"next_poll"`
+	Failures    int          `json:"consecutive_failures"`
+	Error       *SourceError `json:"last_error"`
+}
+
+// Counts are what became of the records of a source.
+type Counts struct {
+	Read      int64 `json:"read"`
+	New       int64 `json:"new"`
+	Updated   int64 `json:"updated"`
+	Unchanged int64 `json:"unchanged"`
+	Ignored   int64 `json:"ignored"`
+	Held      int64 `json:"held"`
+	Rejected  int64 `json:"rejected"`
+	Ended     int64 `json:"ended"`
+}
+
+// SourceError is why a poll failed.
+type SourceError struct {
+	Class string    `json:"class"`
+	Time  time.Time `json:"time"`
+	Text  string    `json:"text"`
+}
+
+// HeldReport is a report that waits for an editor.
+type HeldReport struct {
+	ID       int64  `json:"id"`
+	Event    string `json:"event"`
+	Name     string `json:"name"`
+	Reason   string `json:"reason"`
+	Received string `json:"received"`
+}
+
+// Sources lists the state of each of hazardd's sources.
+func (c *Client) Sources(ctx context.Context, opts ...CallOption) (List[Source], error) {
+	return listAt[Source](ctx, c, opts, "sources")
+}
+
+// PollSource asks for a poll of a source now (role admin). It does not wait for it.
+func (c *Client) PollSource(ctx context.Context, name string) error {
+	p, err := pathOf("sources", name, "poll")
+	if err != nil {
+		return err
+	}
+	return c.plain(ctx, newRequest(http.MethodPost, p, nil))
+}

@@ -1,0 +1,176 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hazardd/wire"
+)
+
+// NewHazard is a hazard to be made. HazardName, TypeID, SeverityID and the position are needed; what else is zero is left to the server.
+type NewHazard struct {
+	// UUID makes it safe to repeat the call when its answer was lost: with the same uuid nothing is made twice.
+	UUID        string
+	HazardName  string
+	Description string
+	TypeID      string // "FLOOD"
+	SeverityID  string // "WARNING"
+	CategoryID  string // "EVENT", if empty
+	Latitude    float64
+	Longitude   float64
+	Area        []byte    // a GeoJSON geometry
+	Start       time.Time // now, if zero
+	End         time.Time // after the life of its type, if zero
+	AutoExpire  bool      // it ends by itself at End
+	OrgID       int64     // the writer's own, if 0
+	SncURL      string    // a web page about it
+	CommentText string
+}
+
+// hazardBody is a NewHazard on the wire.
+type hazardBody struct {
+	UUID        string         `json:"uuid,omitzero"`
+	HazardName  string         `json:"hazard_Name"`
+	Description string         `json:"description,omitzero"`
+	TypeID      string         `json:"type_ID"`
+	SeverityID  string         `json:"severity_ID"`
+	CategoryID  string         `json:"category_ID,omitzero"`
+	Latitude    float64        `json:"latitude"`
+	Longitude   float64        `json:"longitude"`
+	Area        jsontext.Value `json:"area,omitzero"`
+	StartDate   string         `json:"start_Date,omitzero"`
+	EndDate     string         `json:"end_Date,omitzero"`
+	AutoExpire  string         `json:"autoexpire"`
+	OrgID       int64          `json:"org_ID,omitzero"`
+	SncURL      string         `json:"snc_url,omitzero"`
+	CommentText string         `json:"comment_Text,omitzero"`
+}
+
+// NewProduct is a product to be made. Title and ProductType are needed, Data for a text or a hyperlink.
+type NewProduct struct {
+	UUID         string // see NewHazard
+	Title        string
+	ProductType  string // "TEXT_PRODUCT"; that of CreateFile is known
+	Data         string // the message of a text product, the address of a url product
+	ParentID     int64  // product_ID of a folder of the same hazard; 0: the root
+	CommentText  string
+	Hidden       bool
+	SecurityFlag string // "R" restricts it to OrgIDs; if empty, they decide
+	OrgIDs       string // separated by commas
+	OrgID        int64  // the writer's own, if 0
+	Timeline     time.Time
+	GeoLocations string // WKT, longitude latitude
+}
+
+// productBody is a NewProduct on the wire.
+type productBody struct {
+	UUID         string `json:"uuid,omitzero"`
+	Title        string `json:"title"`
+	ProductType  string `json:"product_Type"`
+	Data         string `json:"data,omitzero"`
+	ParentID     int64  `json:"parent_ID,omitzero"`
+	CommentText  string `json:"comment_Text,omitzero"`
+	IsHidden     string `json:"is_Hidden,omitzero"`
+	SecurityFlag string `json:"security_Flag,omitzero"`
+	OrgIDs       string `json:"org_IDs,omitzero"`
+	OrgID        int64  `json:"org_ID,omitzero"`
+	TimelineDate string `json:"timeline_Date,omitzero"`
+	GeoLocations string `json:"geo_Locations,omitzero"`
+}
+
+// Fields are members of a record to be altered, by their names in the base interface. Nil is the member's default; what is not named stays
+// (JSON merge patch, RFC 7396). Moments are strings: see Digits.
+type Fields map[string]any
+
+// CreateHazard makes a hazard (role editor).
+func (c *Client) CreateHazard(ctx context.Context, h NewHazard) (wire.Hazard, error) {
+	body := hazardBody{
+		UUID: h.UUID, HazardName: h.HazardName, Description: h.Description, TypeID: h.TypeID, SeverityID: h.SeverityID, CategoryID: h.CategoryID,
+		Latitude: h.Latitude, Longitude: h.Longitude, Area: jsontext.Value(h.Area), StartDate: digits(h.Start), EndDate: digits(h.End),
+		AutoExpire: "N", OrgID: h.OrgID, SncURL: h.SncURL, CommentText: h.CommentText,
+	}
+	if h.AutoExpire {
+		body.AutoExpire = "Y"
+	}
+	return write[wire.Hazard](ctx, c, http.MethodPost, body, nil, "hazards")
+}
+
+// PatchHazard alters a hazard: Fields{"status": "E"} ends it. With IfMatch it does so only if nobody else has altered it.
+func (c *Client) PatchHazard(ctx context.Context, hazard string, f Fields, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, c, http.MethodPatch, f, opts, "hazards", hazard)
+}
+
+// Retract takes back a false hazard: it ends, and everybody is told that it was none, and why.
+func (c *Client) Retract(ctx context.Context, hazard, reason string, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"reason": reason}, opts, "hazards", hazard, "retract")
+}
+
+// CreateProduct makes a folder, text or url product of a hazard (role editor).
+func (c *Client) CreateProduct(ctx context.Context, hazard string, p NewProduct) (wire.Product, error) {
+	return write[wire.Product](ctx, c, http.MethodPost, p.body(), nil, "hazards", hazard, "products")
+}
+
+func (p *NewProduct) body() productBody {
+	body := productBody{
+		UUID: p.UUID, Title: p.Title, ProductType: p.ProductType, Data: p.Data, ParentID: p.ParentID, CommentText: p.CommentText, SecurityFlag: p.SecurityFlag,
+		OrgIDs: p.OrgIDs, OrgID: p.OrgID, TimelineDate: digits(p.Timeline), GeoLocations: p.GeoLocations,
+	}
+	if p.Hidden {
+		body.IsHidden = "Y"
+	}
+	return body
+}
+
+// PatchProduct alters a product, as PatchHazard does a hazard.
+func (c *Client) PatchProduct(ctx context.Context, product string, f Fields, opts ...CallOption) (wire.Product, error) {
+	return write[wire.Product](ctx, c, http.MethodPatch, f, opts, "products", product)
+}
+
+// DeleteProduct deletes a product; a folder only when nothing is in it.
+func (c *Client) DeleteProduct(ctx context.Context, product string, opts ...CallOption) error {
+	p, err := pathOf("products", product)
+	if err != nil {
+		return err
+	}
+	return c.plain(ctx, newRequest(http.MethodDelete, p, opts))
+}
+
+// write sends a JSON object; the answer is the record as it is now.
+func write[T any](ctx context.Context, c *Client, method string, body any, opts []CallOption, path ...string) (item T, err error) {
+	p, err := pathOf(path...)
+	if err != nil {
+		return item, err
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return item, &InputError{"the fields cannot be written as JSON: " + err.Error()}
+	}
+	r := newRequest(method, p, opts)
+	r.body = content(text)
+	r.header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		r.header.Set("Content-Type", "application/merge-patch+json")
+	}
+	done, err := record[T](ctx, c, r)
+	return done.Item, err
+}
+
+// plain makes a request whose answer says nothing.
+func (c *Client) plain(ctx context.Context, r *request) error {
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+func digits(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return Digits(t)
+}
