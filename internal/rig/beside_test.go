@@ -1,7 +1,9 @@
 package rig
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os/exec"
 	"strconv"
@@ -71,6 +73,34 @@ func TestTwoProcessesShareTheStore(t *testing.T) {
 			if time.Now().After(deadline) {
 				t.Fatal("a user who was disabled beside the servers is still let in")
 			}
+		}
+	}
+}
+
+// quake is what the command line takes in beside the server.
+const quake = `{"type":"FeatureCollection","metadata":{"generated":%[1]d,"title":"USGS All Earthquakes","status":200,"api":"1.10.3","count":1},"features":[
+{"type":"Feature","properties":{"mag":6.9,"place":"266 km S of Burica, Panama","time":%[1]d,"updated":%[1]d,"url":"https://earthquake.usgs.gov/earthquakes/eventpage/us6000kxfl",
+"status":"reviewed","tsunami":0,"sig":537,"net":"us","code":"6000kxfl","ids":",us6000kxfl,","sources":",us,","types":",origin,","magType":"mww","type":"earthquake",
+"title":"M 6.9 - 266 km S of Burica, Panama"},"geometry":{"type":"Point","coordinates":[-82.6217,5.6346,8]},"id":"us6000kxfl"}]}`
+
+func TestCommandLineBesideTheServerIsSeenWithinASecond(t *testing.T) {
+	data := t.TempDir()
+	start(t, data, "").kill()
+	token := writer(t, data)
+	s := start(t, data, "")
+	command(t, data, fmt.Sprintf(quake, time.Now().UnixMilli()), "import", "--source", "usgs", "-")
+	deadline := time.Now().Add(time.Second)
+	c := newClient(s.url, token)
+	for {
+		status, answer, _, err := c.do(t.Context(), http.MethodGet, "/hazards/active", "", nil)
+		if err != nil || status != http.StatusOK {
+			t.Fatalf("%d %v", status, err)
+		}
+		if bytes.Contains(answer, []byte("266 km S of Burica")) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("a second after the import the server shows %s", answer)
 		}
 	}
 }

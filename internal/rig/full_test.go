@@ -2,6 +2,11 @@ package rig
 
 import (
 	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -10,24 +15,44 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	_ "modernc.org/sqlite" // the driver
 )
+
+// integrity has SQLite look at every page of a store that nobody uses.
+func integrity(data string) (err error) {
+	db, err := sql.Open("sqlite", filepath.Join(data, "hazardd.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var found string
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&found); err != nil {
+		return err
+	}
+	if found != "ok" {
+		return fmt.Errorf("integrity_check: %s", found)
+	}
+	return nil
+}
 
 func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 		t.Skip("a small file system takes Linux and root")
 	}
+	tidy(t)
 	mount := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", mount).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=6m", tagged(), mount).CombinedOutput(); err != nil {
 		t.Skipf("there is no tmpfs here: %v %s", err, out)
 	}
-	t.Cleanup(func() { run(t, "umount", mount) })
+	t.Cleanup(func() { unmount(t, mount) })
 	data := filepath.Join(mount, "data")
 	start(t, data, "").kill()
 	token := writer(t, data)
 	s := start(t, data, "")
 	c := newClient(s.url, token)
 	l := newLedger()
-	if err := l.create(t.Context(), c, uuid.NewString()); err != nil {
+	first := uuid.NewString()
+	if err := l.create(t.Context(), c, first); err != nil {
 		t.Fatal(err)
 	}
 	filler := filepath.Join(mount, "filler")
@@ -48,7 +73,7 @@ func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 		if err == nil {
 			continue
 		}
-		r, ok := err.(*refusal)
+		r, ok := errors.AsType[*refusal](err)
 		if !ok {
 			t.Fatalf("on a full disk: %v", err)
 		}
@@ -56,9 +81,17 @@ func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 			t.Fatalf("on a full disk: %v", r)
 		}
 		refused++
+		var problem struct{ Status int }
+		if err := json.Unmarshal([]byte(r.answer), &problem); err != nil || problem.Status != r.status || r.contentType != "application/problem+json" {
+			t.Fatalf("on a full disk: %s %s; want problem+json", r.contentType, r.answer)
+		}
 	}
 	if refused == 0 {
 		t.Error("no write was refused on a full disk")
+	}
+	err = l.upload(t.Context(), c, first, uuid.NewString(), rand.New(rand.NewPCG(1, 1)))
+	if r, ok := errors.AsType[*refusal](err); !ok || r.status != http.StatusInsufficientStorage {
+		t.Errorf("a file on a full disk: %v, want 507", err)
 	}
 	if status, _, _, err := c.do(t.Context(), http.MethodGet, "/hazards/active", "", nil); err != nil || status != http.StatusOK {
 		t.Errorf("reads on a full disk: %d %v", status, err)
@@ -73,4 +106,8 @@ func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 		t.Error(what)
 	}
 	t.Logf("%d writes refused while the disk was full, %d changes in the end", refused, checkLog(t, c))
+	s.end()
+	if err := integrity(data); err != nil {
+		t.Error(err)
+	}
 }

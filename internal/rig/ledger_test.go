@@ -31,7 +31,6 @@ type ledger struct {
 
 // entry is one hazard or product: its value is the hazard's name, the product's text, or the file's content.
 type entry struct {
-	path    string // below which it is created, for products
 	create  request
 	acked   string // the latest acknowledged value; empty: the creation was not acknowledged
 	pending string // a value of which it is not known whether it was written
@@ -78,8 +77,9 @@ func (l *ledger) write(ctx context.Context, c *client, seed uint64) error {
 
 // refusal is an answer that the server should not give.
 type refusal struct {
-	status int
-	answer string
+	status      int
+	contentType string
+	answer      string
 }
 
 func (r *refusal) Error() string { return fmt.Sprintf("refused with %d: %s", r.status, r.answer) }
@@ -89,12 +89,12 @@ func (l *ledger) send(ctx context.Context, c *client, method string, r request, 
 	l.mu.Lock()
 	note(false)
 	l.mu.Unlock()
-	status, answer, _, err := c.do(ctx, method, r.path, r.contentType, r.body)
+	status, answer, header, err := c.do(ctx, method, r.path, r.contentType, r.body)
 	if err != nil {
 		return err
 	}
 	if status >= 300 {
-		return &refusal{status, string(answer)}
+		return &refusal{status, header.Get("Content-Type"), string(answer)}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

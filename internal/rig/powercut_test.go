@@ -40,8 +40,9 @@ func newDisk(t testing.TB) *disk {
 			t.Skipf("cutting the power of a file system takes %s (Debian: e2fsprogs, mount)", tool)
 		}
 	}
+	tidy(t)
 	dir := t.TempDir()
-	image := filepath.Join(dir, "disk.img")
+	image := filepath.Join(dir, tagged()+".img")
 	f, err := os.Create(image)
 	if err := errors.Join(err, f.Truncate(256<<20), f.Close()); err != nil {
 		t.Fatal(err)
@@ -53,7 +54,7 @@ func newDisk(t testing.TB) *disk {
 	}
 	d := &disk{t, strings.TrimSpace(string(out)), filepath.Join(dir, "mnt")}
 	t.Cleanup(func() {
-		_ = exec.Command("umount", d.mount).Run() // it may not be mounted
+		unmount(t, d.mount)
 		run(t, "losetup", "--detach", d.device)
 	})
 	if err := os.Mkdir(d.mount, 0o755); err != nil {

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"time"
+
+	"hazardd/bench/internal/sample"
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/service"
+	"hazardd/internal/store"
+)
+
+// ready is what a server's process prints, in one line, when it serves.
+type ready struct {
+	Addr  string
+	Token string
+}
+
+// counters are the allocations of a server's process since its start.
+type counters struct{ Mallocs, Bytes uint64 }
+
+// obey prints where the server listens, and answers what is asked on the standard input until that ends: so no process outlives the one
+// that started it.
+func obey(r ready) error {
+	out := json.NewEncoder(os.Stdout)
+	if err := out.Encode(r); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		command, argument, _ := strings.Cut(lines.Text(), " ")
+		switch command {
+		case "mallocs":
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			if err := out.Encode(counters{m.Mallocs, m.TotalAlloc}); err != nil {
+				return err
+			}
+		case "profile":
+			f, err := os.Create(argument)
+			if err != nil {
+				return err
+			}
+			if err := pprof.StartCPUProfile(f); err != nil {
+				return err
+			}
+		case "stop":
+			pprof.StopCPUProfile()
+		}
+	}
+	return lines.Err()
+}
+
+// serveHazardd is the process of the real service, on a store of size hazards in folder dir.
+func serveHazardd(dir string, size int) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	now := hazard.At(time.Now())
+	s, err := store.Open(ctx, dir, "")
+	if err != nil {
+		return err
+	}
+	if err := sample.Fill(ctx, s, size, now); err != nil {
+		return err
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	running, err := service.Open(ctx, service.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		return err
+	}
+	pair, err := running.Auth.Issue(ctx, auth.Actor{}, "admin", now)
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- running.Run(ctx) }()
+	err = obey(ready{running.Addr().String(), pair.Access})
+	cancel()
+	if ran := <-ended; ran != nil {
+		return ran
+	}
+	return err
+}
+
+// floorToken is the one token that the floor remembers. It is as long as a real one.
+var floorToken = strings.Repeat("t", 500)
+
+// serveFloor is the process of the least that a server on net/http does for this request: it looks the caller up by the Authorization
+// header and writes bytes that it has ready, with the header fields that the real service sends.
+func serveFloor(plain, zipped string, fields http.Header) error {
+	type form struct {
+		body   []byte
+		header map[string][]string
+	}
+	read := func(name, coding string) (form, error) {
+		body, err := os.ReadFile(name)
+		f := form{body, map[string][]string{"Content-Length": {strconv.Itoa(len(body))}}}
+		for k, v := range fields {
+			f.header[k] = v
+		}
+		if coding != "" {
+			f.header["Content-Encoding"] = []string{coding}
+		}
+		return f, err
+	}
+	identity, err := read(plain, "")
+	if err != nil {
+		return err
+	}
+	gzip, err := read(zipped, "gzip")
+	if err != nil {
+		return err
+	}
+	callers := map[string]bool{"Bearer " + floorToken: true}
+	etag := fields.Get("Etag")
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if values := r.Header["Authorization"]; len(values) != 1 || !callers[values[0]] {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		f := &identity
+		if values := r.Header["Accept-Encoding"]; len(values) > 0 && values[0] == "gzip" {
+			f = &gzip
+		}
+		h := w.Header()
+		if values := r.Header["If-None-Match"]; len(values) > 0 && values[0] == etag {
+			for k, v := range fields {
+				if k != "Content-Type" {
+					h[k] = v
+				}
+			}
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		for k, v := range f.header {
+			h[k] = v
+		}
+		_, _ = w.Write(f.body) // a reader who has gone
+	})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /hazards/active", handler)
+	go func() { _ = http.Serve(l, mux) }() // until the process ends
+	return obey(ready{l.Addr().String(), floorToken})
+}
+
+// serve is what a process does that was started as a server: args say which.
+func serve(args []string) error {
+	switch {
+	case len(args) == 3 && args[0] == "hazardd":
+		size, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		return serveHazardd(args[1], size)
+	case len(args) == 4 && args[0] == "floor":
+		var fields http.Header
+		if err := json.Unmarshal([]byte(args[3]), &fields); err != nil {
+			return err
+		}
+		return serveFloor(args[1], args[2], fields)
+	}
+	return fmt.Errorf("no such server: %q", args)
+}

@@ -1,0 +1,330 @@
+// Import measures what it costs to take a recorded feed into an empty store: parsing it, deciding which hazards it makes, and writing them with
+// their changes, reports, areas and names, as `hazardd import` does.
+//
+// The baseline are the very rows that this leaves in the store, in all its tables, inserted into an empty file of the same schema, indexes and
+// settings with prepared statements in one transaction: what the database alone takes. Both are done by turns in one run; the ratio is the
+// median over the rounds of what was measured in the same round. What is timed are bytes in memory to changes on disk; opening and
+// closing the files is not. The processor time, which leaves out waiting for the disk and for neighbours, stands beside.
+//
+// The recordings are found by the variable HAZARDD_SHARED. With --profile a CPU profile of the imports alone is written.
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"hazardd/bench/internal/measure"
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/service"
+	"hazardd/internal/store"
+)
+
+// recording is a payload, and when it was received.
+type recording struct {
+	source, file string
+	received     time.Time
+}
+
+var recordings = []recording{
+	{"usgs", "usgs/all_week-1.geojson", time.Date(2023, 8, 4, 3, 8, 57, 0, time.UTC)},
+	{"nws", "nws/full-20251215T2155Z.json", time.Date(2025, 12, 15, 21, 55, 0, 0, time.UTC)},
+}
+
+// goal is the most that an import may take, in times of the bare inserts.
+const goal = 3
+
+func main() {
+	rounds := flag.Int("rounds", 15, "rounds; medians are over these")
+	asJSON := flag.Bool("json", false, "print JSON")
+	only := flag.String("source", "", "the recording of this source alone")
+	profile := flag.String("profile", "", "write a CPU profile of the imports to this `file`, and measure nothing else")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *rounds, *asJSON, *only, *profile); err != nil {
+		fmt.Fprintf(os.Stderr, "bench/import: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, rounds int, asJSON bool, only, profile string) error {
+	shared := os.Getenv("HAZARDD_SHARED")
+	if shared == "" {
+		return errors.New("the recordings are not here: set HAZARDD_SHARED to the folder that holds feeds/")
+	}
+	r := &measure.Report{Program: "bench/import", Machine: map[string]string{
+		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH, "rounds": strconv.Itoa(rounds),
+	}}
+	times := measure.Table{Title: "Milliseconds (medians)", Heads: []string{"recording", "hazards", "changes", "rows", "kB of rows", "parse", "intake", "import", "inserts", "import/inserts", "import cpu", "inserts cpu", "by cpu"}}
+	if profile != "" {
+		f, err := os.Create(profile)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer func() {
+			pprof.StopCPUProfile()
+			_ = f.Close() // of no use to who did not get it
+		}()
+	}
+	for _, rec := range recordings {
+		if only != "" && rec.source != only {
+			continue
+		}
+		payload, err := os.ReadFile(filepath.Join(shared, "feeds", rec.file))
+		if err != nil {
+			return err
+		}
+		var parse, apply, whole, inserts, wholeCPU, insertsCPU []float64
+		var last *imported
+		var rows *content
+		for round := range rounds {
+			for _, side := range measure.Rotated(2, round) {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				if side == 0 || last == nil {
+					if last, err = importOnce(ctx, rec, payload); err != nil {
+						return fmt.Errorf("%s: %w", rec.file, err)
+					}
+					rows = last.rows
+					parse, apply, whole = append(parse, last.parse), append(apply, last.apply), append(whole, last.parse+last.apply)
+					wholeCPU = append(wholeCPU, last.cpu)
+				}
+				if side == 1 && profile == "" {
+					took, cpu, err := insertOnce(ctx, rows)
+					if err != nil {
+						return fmt.Errorf("%s: %w", rec.file, err)
+					}
+					inserts, insertsCPU = append(inserts, took), append(insertsCPU, cpu)
+				}
+			}
+		}
+		ratio := measure.Ratio(whole, inserts)
+		times.Add(rec.file, last.hazards, last.changes, rows.count, rows.bytes/1000, measure.Median(parse), measure.Median(apply), measure.Median(whole), measure.Median(inserts), ratio,
+			measure.Median(wholeCPU), measure.Median(insertsCPU), measure.Ratio(wholeCPU, insertsCPU))
+		if profile == "" {
+			r.Goals = append(r.Goals, measure.AtMost("import / inserts of the same rows, "+rec.file, ratio, goal))
+		}
+	}
+	r.Tables = []measure.Table{times}
+	return r.Write(os.Stdout, asJSON)
+}
+
+// imported is what became of one import.
+type imported struct {
+	hazards      int
+	changes      int64
+	parse, apply float64 // milliseconds
+	cpu          float64 // of both, in milliseconds of processor time
+	rows         *content
+}
+
+func importOnce(ctx context.Context, rec recording, payload []byte) (out *imported, err error) {
+	dir, err := os.MkdirTemp("", "hazardd-bench-import-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	src, err := service.FindSource(rec.source)
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, dir, "")
+	if err != nil {
+		return nil, err
+	}
+	in := service.NewIntake(s)
+	runtime.GC() // neither side pays for what the other left
+	used, begin := cpuTime(), time.Now()
+	batch, err := src.Parse(payload, hazard.At(rec.received))
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	parsed := time.Now()
+	res, err := in.Apply(ctx, rec.source, batch, hazard.At(rec.received), intake.Options{History: true})
+	done := time.Now()
+	used = cpuTime() - used
+	if err := errors.Join(err, s.Close()); err != nil {
+		return nil, err
+	}
+	out = &imported{hazards: res.New, changes: res.Last, parse: milliseconds(parsed.Sub(begin)), apply: milliseconds(done.Sub(parsed)), cpu: milliseconds(used)}
+	out.rows, err = readContent(ctx, filepath.Join(dir, "hazardd.db"))
+	return out, err
+}
+
+// cpuTime is what this process has used of the processors.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// content is all rows of a store, by table.
+type content struct {
+	tables []table
+	count  int
+	bytes  int
+}
+
+type table struct {
+	name, insert string
+	rows         [][]any
+}
+
+// settings are those that the store opens its file with.
+const settings = "?_txlock=immediate&_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)&_pragma=synchronous(full)&_pragma=foreign_keys(1)&_pragma=cell_size_check(1)"
+
+func open(path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", "file:"+path+settings)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+func readContent(ctx context.Context, path string) (c *content, err error) {
+	db, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	names, err := column(ctx, db, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name`)
+	if err != nil {
+		return nil, err
+	}
+	c = &content{}
+	for _, name := range names {
+		t, err := readTable(ctx, db, name)
+		if err != nil {
+			return nil, fmt.Errorf("table %s: %w", name, err)
+		}
+		c.tables = append(c.tables, t)
+		c.count += len(t.rows)
+		for _, row := range t.rows {
+			for _, v := range row {
+				switch v := v.(type) {
+				case string:
+					c.bytes += len(v)
+				case []byte:
+					c.bytes += len(v)
+				default:
+					c.bytes += 8
+				}
+			}
+		}
+	}
+	return c, nil
+}
+
+func column(ctx context.Context, db *sql.DB, query string) (values []string, err error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var v string
+		if err := rows.Scan(&v); err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, rows.Err()
+}
+
+func readTable(ctx context.Context, db *sql.DB, name string) (t table, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT * FROM "`+name+`" ORDER BY rowid`)
+	if err != nil {
+		return t, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return t, err
+	}
+	t.name = name
+	t.insert = fmt.Sprintf(`INSERT INTO "%s" VALUES (?%s)`, name, strings.Repeat(", ?", len(columns)-1))
+	for rows.Next() {
+		row, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return t, err
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t, rows.Err()
+}
+
+// insertOnce inserts the rows into an empty file and returns how many milliseconds that took, and of processor time.
+func insertOnce(ctx context.Context, c *content) (took, cpu float64, err error) {
+	dir, err := os.MkdirTemp("", "hazardd-bench-inserts-")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer os.RemoveAll(dir)
+	s, err := store.Open(ctx, dir, "") // for its schema
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := s.Close(); err != nil {
+		return 0, 0, err
+	}
+	db, err := open(filepath.Join(dir, "hazardd.db"))
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	inserts := make([]*sql.Stmt, len(c.tables))
+	for i, t := range c.tables {
+		if _, err := db.ExecContext(ctx, `DELETE FROM "`+t.name+`"`); err != nil { // an empty store has a few rows too
+			return 0, 0, err
+		}
+		if inserts[i], err = db.PrepareContext(ctx, t.insert); err != nil {
+			return 0, 0, err
+		}
+		defer inserts[i].Close()
+	}
+	runtime.GC() // as before an import
+	used, begin := cpuTime(), time.Now()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i, t := range c.tables {
+		insert := tx.StmtContext(ctx, inserts[i])
+		for _, row := range t.rows {
+			if _, err := insert.ExecContext(ctx, row...); err != nil {
+				return 0, 0, errors.Join(err, tx.Rollback())
+			}
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return 0, 0, err
+	}
+	return milliseconds(time.Since(begin)), milliseconds(cpuTime() - used), nil
+}
