@@ -49,7 +49,7 @@ func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, er
 		"journal_mode(WAL)",
 		"synchronous(" + synchronous + ")",
 		"foreign_keys(1)",
-		"cell_size_check(1)", // a damaged page is an error, not an answer
+		"cell_size_check(1)", // a page whose structure is damaged is an error; a turned bit inside a text is not seen
 	}}
 	dsn := func(more url.Values) string {
 		for k, v := range pragmas {
