@@ -43,7 +43,7 @@ type geometry struct {
 	Type string `json:"type"`
 	// Coordinates are longitude and latitude in degrees, and the *height* in km: 15 km deep is -15, where FDSN services and
 	// properties.depth say 15.
-	Coordinates []number `json:"coordinates"`
+	Coordinates []frame.Number `json:"coordinates"`
 }
 
 type properties struct {
@@ -57,17 +57,17 @@ type properties struct {
 	Time       string `json:"time"`
 	LastUpdate string `json:"lastupdate"`
 	// Region is the name of the Flinn-Engdahl region, in capitals: "DODECANESE ISLANDS, GREECE".
-	Region string `json:"flynn_region"`
-	Lat    number `json:"lat"`
-	Lon    number `json:"lon"`
+	Region string       `json:"flynn_region"`
+	Lat    frame.Number `json:"lat"`
+	Lon    frame.Number `json:"lon"`
 	// Depth is in km below sea level.
-	Depth number `json:"depth"`
+	Depth frame.Number `json:"depth"`
 	// EvType is how certain (k known, s suspected) what kind of event is: e earthquake, m mine explosion …
 	EvType string `json:"evtype"`
 	// Auth is the network whose solution this is: "EMSC" for the centre's own, else "AFAD", "NOA" …
-	Auth    string `json:"auth"`
-	Mag     number `json:"mag"`
-	MagType string `json:"magtype"`
+	Auth    string       `json:"auth"`
+	Mag     frame.Number `json:"mag"`
+	MagType string       `json:"magtype"`
 }
 
 // label is a text that may be written as a number.
@@ -86,7 +86,7 @@ func (l *label) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	case '0':
 		*l = label(raw)
 	default:
-		return &unexpected{frame.Excerpt(raw), "a string"}
+		return &frame.Unexpected{Found: frame.Excerpt(raw), Expected: "a string"}
 	}
 	return nil
 }
@@ -202,12 +202,12 @@ func complaint(head map[string][]byte) string {
 func (p *parser) record(raw []byte, where string) {
 	p.batch.Read++
 	var f feature
-	if err := unmarshalObject(raw, &f); err != nil {
+	if err := frame.UnmarshalObject(raw, &f); err != nil {
 		if p.full() {
 			p.unkept++
 			return
 		}
-		p.reject(cmp.Or(eventID(frame.Word(frame.Member(raw, "id"))), where), fault(err, raw), raw)
+		p.reject(cmp.Or(eventID(frame.Word(frame.Member(raw, "id"))), where), frame.Fault(err, raw), raw)
 		return
 	}
 	r, reason := f.report(p.now)

@@ -100,18 +100,18 @@ func (f *feature) report(now hazard.Instant) (r hazard.Report, reason string) {
 	p := &f.Properties
 	key := f.key()
 	if key == "" {
-		return r, fmt.Sprintf("properties/unid: %s, expected an id of at most %d letters and digits", cmp.Or(frame.ExcerptText(p.UNID), nothing), maxID)
+		return r, fmt.Sprintf("properties/unid: %s, expected an id of at most %d letters and digits", cmp.Or(frame.ExcerptText(p.UNID), frame.Nothing), maxID)
 	}
 	if id := eventID(f.ID); id != "" && id != key {
 		return r, fmt.Sprintf("properties/unid: %s, expected the id of the record, %s", frame.ExcerptText(p.UNID), id)
 	}
 	start, ok := parseTime(p.Time)
 	if !ok {
-		return r, "properties/time: " + cmp.Or(frame.ExcerptText(p.Time), nothing) + ", expected a time of ISO 8601"
+		return r, "properties/time: " + cmp.Or(frame.ExcerptText(p.Time), frame.Nothing) + ", expected a time of ISO 8601"
 	}
 	updated, ok := parseTime(p.LastUpdate)
 	if !ok {
-		return r, "properties/lastupdate: " + cmp.Or(frame.ExcerptText(p.LastUpdate), nothing) + ", expected a time of ISO 8601"
+		return r, "properties/lastupdate: " + cmp.Or(frame.ExcerptText(p.LastUpdate), frame.Nothing) + ", expected a time of ISO 8601"
 	}
 	k := kindOf(p.EvType)
 	point, doubt, reason := f.point()
@@ -148,7 +148,7 @@ func (f *feature) report(now hazard.Instant) (r hazard.Report, reason string) {
 		why = append(why, doubt)
 	}
 	if k == nil {
-		why = append(why, fmt.Sprintf("properties/evtype: %s, expected the code of a kind of event such as ke", cmp.Or(frame.ExcerptText(p.EvType), nothing)))
+		why = append(why, fmt.Sprintf("properties/evtype: %s, expected the code of a kind of event such as ke", cmp.Or(frame.ExcerptText(p.EvType), frame.Nothing)))
 	}
 	if start > now.Add(skew) {
 		why = append(why, fmt.Sprintf("properties/time: %v is in the future", start))
@@ -206,16 +206,16 @@ func parseTime(s string) (hazard.Instant, bool) {
 func (f *feature) point() (at *hazard.Point, doubt, fault string) {
 	written := position(f.Properties.Lon, f.Properties.Lat)
 	c := f.Geometry.Coordinates
-	if f.Geometry.Type != "Point" || len(c) < 2 || !c[0].known || !c[1].known {
+	if f.Geometry.Type != "Point" || len(c) < 2 || !c[0].Known || !c[1].Known {
 		if written != nil {
 			return written, "", ""
 		}
-		return nil, "", fmt.Sprintf("geometry: %s with %d coordinates, expected a Point with longitude and latitude", cmp.Or(frame.ExcerptText(f.Geometry.Type), nothing), len(c))
+		return nil, "", fmt.Sprintf("geometry: %s with %d coordinates, expected a Point with longitude and latitude", cmp.Or(frame.ExcerptText(f.Geometry.Type), frame.Nothing), len(c))
 	}
 	drawn := position(c[0], c[1])
 	switch {
 	case drawn == nil && written == nil:
-		return nil, "", fmt.Sprintf("geometry/coordinates: %s, %s, expected a longitude and a latitude", c[0].said(), c[1].said())
+		return nil, "", fmt.Sprintf("geometry/coordinates: %s, %s, expected a longitude and a latitude", c[0].Said(), c[1].Said())
 	case drawn == nil:
 		return written, "", ""
 	case written == nil || near(drawn, written):
@@ -224,22 +224,22 @@ func (f *feature) point() (at *hazard.Point, doubt, fault string) {
 		return written, "", ""
 	}
 	return drawn, fmt.Sprintf("geometry/coordinates: %s, %s, expected the position of properties/lon and lat, %s, %s",
-		c[0].said(), c[1].said(), f.Properties.Lon.said(), f.Properties.Lat.said()), ""
+		c[0].Said(), c[1].Said(), f.Properties.Lon.Said(), f.Properties.Lat.Said()), ""
 }
 
 // position is a point on Earth; nil if there is none. Longitudes may run on to 360, as where a region lies across the antimeridian.
-func position(lon, lat number) *hazard.Point {
-	if !lon.known || !lat.known || math.Abs(lat.value) > 90 || math.Abs(lon.value) > 360 {
+func position(lon, lat frame.Number) *hazard.Point {
+	if !lon.Known || !lat.Known || math.Abs(lat.Value) > 90 || math.Abs(lon.Value) > 360 {
 		return nil
 	}
-	x := lon.value
+	x := lon.Value
 	switch {
 	case x > 180:
 		x -= 360
 	case x < -180:
 		x += 360
 	}
-	return &hazard.Point{Lon: x, Lat: lat.value}
+	return &hazard.Point{Lon: x, Lat: lat.Value}
 }
 
 func near(a, b *hazard.Point) bool {
@@ -248,14 +248,14 @@ func near(a, b *hazard.Point) bool {
 }
 
 // depth is in km below sea level.
-func (f *feature) depth() number {
-	if f.Properties.Depth.known {
+func (f *feature) depth() frame.Number {
+	if f.Properties.Depth.Known {
 		return f.Properties.Depth
 	}
-	if c := f.Geometry.Coordinates; len(c) > 2 && c[2].known {
-		return number{-c[2].value, true}
+	if c := f.Geometry.Coordinates; len(c) > 2 && c[2].Known {
+		return frame.Number{Value: -c[2].Value, Known: true}
 	}
-	return number{}
+	return frame.Number{}
 }
 
 // refs are the names of the event: the centre's own, and that of another network whose solution was taken over.
@@ -275,13 +275,13 @@ func (p *properties) refs(key string) []string {
 type quake struct {
 	*properties
 	place string // in readable case, empty if nothing is said of it
-	depth number
+	depth frame.Number
 }
 
 func (q *quake) level() *level {
 	for i := range levels {
 		l := &levels[i]
-		if (l.mag == 0 || q.Mag.known && q.Mag.value >= l.mag) && (l.depth == 0 || !q.depth.known || q.depth.value < l.depth) {
+		if (l.mag == 0 || q.Mag.Known && q.Mag.Value >= l.mag) && (l.depth == 0 || !q.depth.Known || q.depth.Value < l.depth) {
 			return l
 		}
 	}
@@ -343,8 +343,8 @@ func (q *quake) name(at *hazard.Point) string {
 		where = fmt.Sprintf("%.2f %s, %.2f %s", math.Abs(at.Lat), side(at.Lat, "N", "S"), math.Abs(at.Lon), side(at.Lon, "E", "W"))
 	}
 	called := "Earthquake"
-	if q.Mag.known {
-		called = "M " + decimal(q.Mag.value) + " Earthquake"
+	if q.Mag.Known {
+		called = "M " + decimal(q.Mag.Value) + " Earthquake"
 	}
 	if where == "" {
 		return called
@@ -375,8 +375,8 @@ func (q *quake) description(key string, start hazard.Instant) string {
 			b.WriteString(w)
 		}
 	}
-	if q.Mag.known {
-		say("Magnitude ", decimal(q.Mag.value))
+	if q.Mag.Known {
+		say("Magnitude ", decimal(q.Mag.Value))
 		if kind := strings.ToLower(strings.TrimSpace(q.MagType)); kind != "" && kind != "m" && eventID(kind) != "" {
 			say(" (", kind, ")")
 		}
@@ -387,10 +387,10 @@ func (q *quake) description(key string, start hazard.Instant) string {
 		say(", ", q.place)
 	}
 	say(".\n")
-	if q.depth.known {
-		km := strconv.FormatFloat(math.Round(math.Abs(q.depth.value)*10)/10, 'f', -1, 64)
+	if q.depth.Known {
+		km := strconv.FormatFloat(math.Round(math.Abs(q.depth.Value)*10)/10, 'f', -1, 64)
 		say("Depth: ", km, " km")
-		if q.depth.value < 0 && km != "0" {
+		if q.depth.Value < 0 && km != "0" {
 			say(" above sea level")
 		}
 		say(".\n")

@@ -52,7 +52,7 @@ type facts struct {
 
 // Magnitude is how great the event was at a position, null where nobody measures that.
 type Magnitude struct {
-	Value number `json:"magnitudeValue"`
+	Value frame.Number `json:"magnitudeValue"`
 	// Unit is "kts" (storms), "acres" (fires), "NM^2" (icebergs) and others.
 	Unit string `json:"magnitudeUnit"`
 }
@@ -108,7 +108,7 @@ func (l *label) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	case '0':
 		*l = label(raw)
 	default:
-		return &unexpected{frame.Excerpt(raw), "a string"}
+		return &frame.Unexpected{Found: frame.Excerpt(raw), Expected: "a string"}
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func complaint(head map[string][]byte) string {
 func (p *parser) event(raw []byte, where string) {
 	p.batch.Read++
 	var e event
-	if err := unmarshalObject(raw, &e); err != nil {
+	if err := frame.UnmarshalObject(raw, &e); err != nil {
 		p.unreadable(cmp.Or(eventID(frame.Word(frame.Member(raw, "id"))), where), err, raw)
 		return
 	}
@@ -271,7 +271,7 @@ func (p *parser) event(raw []byte, where string) {
 func (p *parser) feature(raw []byte, where string) {
 	p.batch.Read++
 	var f feature
-	if err := unmarshalObject(raw, &f); err != nil {
+	if err := frame.UnmarshalObject(raw, &f); err != nil {
 		p.unreadable(cmp.Or(eventID(frame.Word(frame.Member(frame.Member(raw, "properties"), "id"))), where), err, raw)
 		return
 	}
@@ -288,7 +288,7 @@ func (p *parser) feature(raw []byte, where string) {
 	}
 	c := frame.Cursor{Doc: f.Geometry.Coordinates} // is JSON: a part of what was read as such
 	if c.Next() != '[' {
-		p.reject(id, "geometry/coordinates: "+cmp.Or(frame.Excerpt(f.Geometry.Coordinates), nothing)+", expected an array", raw)
+		p.reject(id, "geometry/coordinates: "+cmp.Or(frame.Excerpt(f.Geometry.Coordinates), frame.Nothing)+", expected an array", raw)
 		return
 	}
 	n := 0
@@ -311,7 +311,7 @@ func (p *parser) feature(raw []byte, where string) {
 func (p *parser) gather(f *facts, raw []byte, where string) *gathered {
 	id := eventID(f.ID)
 	if id == "" {
-		p.reject(where, fmt.Sprintf("id: %s, expected an id such as EONET_15547", cmp.Or(frame.ExcerptText(f.ID), nothing)), raw)
+		p.reject(where, fmt.Sprintf("id: %s, expected an id such as EONET_15547", cmp.Or(frame.ExcerptText(f.ID), frame.Nothing)), raw)
 		return nil
 	}
 	g := p.byID[id]
@@ -356,7 +356,7 @@ func (p *parser) unreadable(record string, err error, raw []byte) {
 		p.unkept++
 		return
 	}
-	p.reject(record, fault(err, raw), raw)
+	p.reject(record, frame.Fault(err, raw), raw)
 }
 
 // full tells whether no more rejects are kept: then nobody need say why either.

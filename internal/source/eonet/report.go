@@ -117,14 +117,14 @@ type position struct {
 func (g *gathered) add(kind string, coordinates jsontext.Value, date string, mag Magnitude) error {
 	at, ok := parseTime(date)
 	if !ok {
-		return errors.New("date: " + cmp.Or(frame.ExcerptText(date), nothing) + ", expected a time of ISO 8601")
+		return errors.New("date: " + cmp.Or(frame.ExcerptText(date), frame.Nothing) + ", expected a time of ISO 8601")
 	}
 	p := position{at: at, mag: Magnitude{mag.Value, frame.Clip(hazard.CleanLine(frame.Clip(mag.Unit, maxTitle)), 20)}}
 	switch kind {
 	case "Point":
-		var lonLat []number
-		if err := json.Unmarshal(coordinates, &lonLat, options); err != nil || len(lonLat) < 2 {
-			return errors.New("coordinates: " + cmp.Or(frame.Excerpt(coordinates), nothing) + ", expected longitude and latitude")
+		var lonLat []frame.Number
+		if err := json.Unmarshal(coordinates, &lonLat, frame.Options); err != nil || len(lonLat) < 2 {
+			return errors.New("coordinates: " + cmp.Or(frame.Excerpt(coordinates), frame.Nothing) + ", expected longitude and latitude")
 		}
 		if p.point = onEarth(lonLat[0], lonLat[1]); p.point == nil {
 			return errors.New("coordinates: " + frame.Excerpt(coordinates) + ", expected a longitude from -180 to 180 and a latitude from -90 to 90")
@@ -136,7 +136,7 @@ func (g *gathered) add(kind string, coordinates jsontext.Value, date string, mag
 		}
 		p.area = shape.GeoJSON()
 	default:
-		return errors.New("type: " + cmp.Or(frame.ExcerptText(kind), nothing) + ", expected Point or Polygon")
+		return errors.New("type: " + cmp.Or(frame.ExcerptText(kind), frame.Nothing) + ", expected Point or Polygon")
 	}
 	g.positions = append(g.positions, p)
 	return nil
@@ -144,11 +144,11 @@ func (g *gathered) add(kind string, coordinates jsontext.Value, date string, mag
 
 // onEarth is the point of a longitude and a latitude; nil if there is none. Longitudes may run on beyond the antimeridian. Where only the
 // exchanged pair can be a position, it was exchanged.
-func onEarth(lon, lat number) *hazard.Point {
-	if !lon.known || !lat.known {
+func onEarth(lon, lat frame.Number) *hazard.Point {
+	if !lon.Known || !lat.Known {
 		return nil
 	}
-	x, y := lon.value, lat.value
+	x, y := lon.Value, lat.Value
 	if math.Abs(y) > 90 && math.Abs(x) <= 90 {
 		x, y = y, x
 	}
@@ -168,7 +168,7 @@ func onEarth(lon, lat number) *hazard.Point {
 func (g *gathered) sorted() []position {
 	slices.SortFunc(g.positions, func(a, b position) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), comparePoints(a.point, b.point), cmp.Compare(a.area, b.area),
-			-cmp.Compare(a.mag.Value.value, b.mag.Value.value), cmp.Compare(a.mag.Unit, b.mag.Unit))
+			-cmp.Compare(a.mag.Value.Value, b.mag.Value.Value), cmp.Compare(a.mag.Unit, b.mag.Unit))
 	})
 	return slices.CompactFunc(g.positions, func(a, b position) bool {
 		return a.at == b.at && a.area == b.area && comparePoints(a.point, b.point) == 0
@@ -203,7 +203,7 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 		for _, c := range g.Categories {
 			ids = append(ids, string(c.ID))
 		}
-		return nil, "categories: " + cmp.Or(frame.ExcerptText(strings.Join(ids, ", ")), nothing) + ", expected a category of EONET version 3"
+		return nil, "categories: " + cmp.Or(frame.ExcerptText(strings.Join(ids, ", ")), frame.Nothing) + ", expected a category of EONET version 3"
 	}
 	if g.none() {
 		return nil, ""
@@ -219,7 +219,7 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 	if typ == hazard.Storm && isCyclone(&g.facts, refs) {
 		typ = hazard.Cyclone
 	}
-	if row.great > 0 && mag.Value.known && mag.Value.value >= row.great {
+	if row.great > 0 && mag.Value.Known && mag.Value.Value >= row.great {
 		severity = hazard.Watch
 	}
 	name, called, level := g.names(row)
@@ -278,7 +278,7 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 // latestMagnitude is the last that is known, in the unit that counts if there is one.
 func latestMagnitude(positions []position, unit string) (m Magnitude) {
 	for _, p := range positions {
-		if p.mag.Value.known && (unit == "" || strings.EqualFold(p.mag.Unit, unit)) {
+		if p.mag.Value.Known && (unit == "" || strings.EqualFold(p.mag.Unit, unit)) {
 			m = p.mag
 		}
 	}
@@ -427,8 +427,8 @@ func (g *gathered) description(positions []position, mag Magnitude) string {
 		fmt.Fprintf(&b, ", of %d since %s", len(positions), positions[0].at.Time().Format("2006-01-02"))
 	}
 	b.WriteString(".\n")
-	if mag.Value.known {
-		fmt.Fprintf(&b, "%s: %s", measured(mag.Unit), strconv.FormatFloat(mag.Value.value, 'f', -1, 64))
+	if mag.Value.Known {
+		fmt.Fprintf(&b, "%s: %s", measured(mag.Unit), strconv.FormatFloat(mag.Value.Value, 'f', -1, 64))
 		if mag.Unit != "" {
 			b.WriteString(" " + mag.Unit)
 		}

@@ -118,9 +118,9 @@ func tcmFix(text string) (f fix, reason string) {
 	return f, ""
 }
 
-func integer(s string) number {
+func integer(s string) frame.Number {
 	v, err := strconv.Atoi(s)
-	return number{float64(v), err == nil}
+	return frame.Number{Value: float64(v), Known: err == nil}
 }
 
 // isTCM tells whether raw holds a forecast/advisory.

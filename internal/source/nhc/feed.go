@@ -44,15 +44,15 @@ type storm struct {
 	// Name is the storm's name, or its number in words before it has one ("Two", "Two-C").
 	Name string `json:"name"`
 	// Classification is TD, TS, HU, STD, STS, PTC (post-tropical, or remnants), PC (potential), TY.
-	Classification string `json:"classification"`
-	Intensity      number `json:"intensity"` // the highest wind over one minute, kt
-	Pressure       number `json:"pressure"`  // hPa
+	Classification string       `json:"classification"`
+	Intensity      frame.Number `json:"intensity"` // the highest wind over one minute, kt
+	Pressure       frame.Number `json:"pressure"`  // hPa
 	// Latitude and Longitude are "30.3N" and "172.0W"; the others the same with a sign.
-	Latitude         string `json:"latitude"`
-	Longitude        string `json:"longitude"`
-	LatitudeNumeric  number `json:"latitudeNumeric"`
-	LongitudeNumeric number `json:"longitudeNumeric"`
-	MovementDir      number `json:"movementDir"` // degrees, where it goes; null when it does not move
+	Latitude         string       `json:"latitude"`
+	Longitude        string       `json:"longitude"`
+	LatitudeNumeric  frame.Number `json:"latitudeNumeric"`
+	LongitudeNumeric frame.Number `json:"longitudeNumeric"`
+	MovementDir      frame.Number `json:"movementDir"` // degrees, where it goes; null when it does not move
 	// LastUpdate is the nominal hour of the last advisory, some minutes ahead of when it was made.
 	LastUpdate string `json:"lastUpdate"`
 }
@@ -200,12 +200,12 @@ func (p *parser) json(doc []byte) error {
 func (p *parser) storm(raw []byte, where string) {
 	p.batch.Read++
 	var s storm
-	if err := unmarshalObject(raw, &s); err != nil {
+	if err := frame.UnmarshalObject(raw, &s); err != nil {
 		if p.full() {
 			p.unkept++
 			return
 		}
-		p.reject(cmp.Or(atcfID(frame.Word(frame.Member(raw, "id"))), where), fault(err, raw), raw)
+		p.reject(cmp.Or(atcfID(frame.Word(frame.Member(raw, "id"))), where), frame.Fault(err, raw), raw)
 		return
 	}
 	f, reason := s.fix()
@@ -214,7 +214,7 @@ func (p *parser) storm(raw []byte, where string) {
 		for _, l := range links {
 			var d document
 			if err := jsonObject(frame.Member(raw, l.member), &d); err != nil {
-				p.reject(f.id, l.member+"/"+fault(err, raw), raw)
+				p.reject(f.id, l.member+"/"+frame.Fault(err, raw), raw)
 				continue
 			}
 			f.documents[l.member] = d
@@ -231,36 +231,36 @@ func jsonObject(raw jsontext.Value, to any) error {
 	if raw == nil || raw.Kind() == 'n' {
 		return nil
 	}
-	return unmarshalObject(raw, to)
+	return frame.UnmarshalObject(raw, to)
 }
 
 // fix is what the list says of a storm.
 func (s *storm) fix() (f fix, reason string) {
 	f = fix{id: atcfID(s.ID), name: s.Name, class: classOfCode(s.Classification), wind: s.Intensity, pressure: s.Pressure}
 	if f.id == "" {
-		return f, "id: " + cmp.Or(frame.ExcerptText(s.ID), nothing) + ", expected an ATCF identity such as al062026"
+		return f, "id: " + cmp.Or(frame.ExcerptText(s.ID), frame.Nothing) + ", expected an ATCF identity such as al062026"
 	}
 	var ok bool
 	if f.issued, ok = parseTime(s.LastUpdate); !ok {
-		return f, "lastUpdate: " + cmp.Or(frame.ExcerptText(s.LastUpdate), nothing) + ", expected a time of ISO 8601"
+		return f, "lastUpdate: " + cmp.Or(frame.ExcerptText(s.LastUpdate), frame.Nothing) + ", expected a time of ISO 8601"
 	}
 	if f.class == nil {
-		f.doubts = append(f.doubts, "classification: "+cmp.Or(frame.ExcerptText(s.Classification), nothing)+", expected TD, TS, HU, STD, STS, PTC, PC or TY")
+		f.doubts = append(f.doubts, "classification: "+cmp.Or(frame.ExcerptText(s.Classification), frame.Nothing)+", expected TD, TS, HU, STD, STS, PTC, PC or TY")
 	}
 	signed := onEarth(s.LongitudeNumeric, s.LatitudeNumeric)
 	written := onEarth(lettered(s.Longitude, "EW"), lettered(s.Latitude, "NS"))
 	switch {
 	case signed == nil && written == nil:
-		return f, fmt.Sprintf("longitudeNumeric, latitudeNumeric: %s, %s, expected a position", s.LongitudeNumeric.said(), s.LatitudeNumeric.said())
+		return f, fmt.Sprintf("longitudeNumeric, latitudeNumeric: %s, %s, expected a position", s.LongitudeNumeric.Said(), s.LatitudeNumeric.Said())
 	case signed == nil:
 		signed = written
 	case written != nil && !near(signed, written):
 		f.doubts = append(f.doubts, fmt.Sprintf("longitudeNumeric, latitudeNumeric: %s, %s, expected the position of longitude and latitude, %s, %s",
-			s.LongitudeNumeric.said(), s.LatitudeNumeric.said(), frame.ExcerptText(s.Longitude), frame.ExcerptText(s.Latitude)))
+			s.LongitudeNumeric.Said(), s.LatitudeNumeric.Said(), frame.ExcerptText(s.Longitude), frame.ExcerptText(s.Latitude)))
 	}
 	f.point = signed
-	if d := s.MovementDir; d.known && d.value >= 0 && d.value <= 360 {
-		f.movement = compass(d.value) // the unit of movementSpeed is not said
+	if d := s.MovementDir; d.Known && d.Value >= 0 && d.Value <= 360 {
+		f.movement = compass(d.Value) // the unit of movementSpeed is not said
 	}
 	return f, ""
 }

@@ -21,19 +21,19 @@ import (
 // attributes are those of a feature of a layer (mapservices.weather.noaa.gov/tropical, NHC_tropical_weather), in lower case; the
 // shapefiles (nhc.noaa.gov/gis) have the same in capitals. Layers lag behind the list by hours: each carries its own advisory.
 type attributes struct {
-	StormName string `json:"stormname"` // "Hurricane Lala" at points, "Lala" at lines
-	StormType string `json:"stormtype"` // a code of the table of classes
-	Develops  string `json:"tcdvlp"`    // its words, at points
-	Basin     string `json:"basin"`
-	StormNum  number `json:"stormnum"`
-	AdvDate   string `json:"advdate"` // "500 PM HST Fri Aug 21 2026": the local time of the advisory
-	AdvisNum  string `json:"advisnum"`
-	Tau       number `json:"tau"` // hours ahead of the forecast's position
-	MaxWind   number `json:"maxwind"`
-	Gust      number `json:"gust"`
-	MSLP      number `json:"mslp"`  // hPa; 9999 where nothing is said
-	Radii     number `json:"radii"` // kt, in layers of winds alone
-	Watch     string `json:"tcww"`  // kind of watch or warning, in layers of coasts alone
+	StormName string       `json:"stormname"` // "Hurricane Lala" at points, "Lala" at lines
+	StormType string       `json:"stormtype"` // a code of the table of classes
+	Develops  string       `json:"tcdvlp"`    // its words, at points
+	Basin     string       `json:"basin"`
+	StormNum  frame.Number `json:"stormnum"`
+	AdvDate   string       `json:"advdate"` // "500 PM HST Fri Aug 21 2026": the local time of the advisory
+	AdvisNum  string       `json:"advisnum"`
+	Tau       frame.Number `json:"tau"` // hours ahead of the forecast's position
+	MaxWind   frame.Number `json:"maxwind"`
+	Gust      frame.Number `json:"gust"`
+	MSLP      frame.Number `json:"mslp"`  // hPa; 9999 where nothing is said
+	Radii     frame.Number `json:"radii"` // kt, in layers of winds alone
+	Watch     string       `json:"tcww"`  // kind of watch or warning, in layers of coasts alone
 	// Source names the file, "cp012026-036A_5day_pts": identity, advisory and kind of layer.
 	Source string `json:"idp_source"`
 }
@@ -63,16 +63,16 @@ func (l *layer) read(p *parser, raw []byte, where string) {
 		Properties jsontext.Value `json:"properties"`
 	}
 	s := spot{raw: raw, where: where}
-	err := unmarshalObject(raw, &f)
+	err := frame.UnmarshalObject(raw, &f)
 	if err == nil {
-		err = json.Unmarshal(orEmpty(f.Properties), &s.attributes, options, json.MatchCaseInsensitiveNames(true))
+		err = json.Unmarshal(orEmpty(f.Properties), &s.attributes, frame.Options, json.MatchCaseInsensitiveNames(true))
 	}
 	if err != nil {
 		if p.full() {
 			p.unkept++
 			return
 		}
-		p.reject(where, fault(err, raw), raw)
+		p.reject(where, frame.Fault(err, raw), raw)
 		return
 	}
 	s.kind = f.Geometry.Type
@@ -86,7 +86,7 @@ func (l *layer) read(p *parser, raw []byte, where string) {
 		s.track = points(f.Geometry.Coordinates)
 	}
 	if len(s.track) == 0 {
-		p.reject(where, "geometry/coordinates: "+cmp.Or(frame.Excerpt(f.Geometry.Coordinates), nothing)+", expected positions", raw)
+		p.reject(where, "geometry/coordinates: "+cmp.Or(frame.Excerpt(f.Geometry.Coordinates), frame.Nothing)+", expected positions", raw)
 		return
 	}
 	l.features = append(l.features, s)
@@ -101,8 +101,8 @@ func orEmpty(raw jsontext.Value) jsontext.Value {
 
 // points reads positions; nil if one of them is none.
 func points(raw []byte) (all []hazard.Point) {
-	var pairs [][]number
-	if json.Unmarshal(raw, &pairs, options) != nil || len(pairs) > maxTrack {
+	var pairs [][]frame.Number
+	if json.Unmarshal(raw, &pairs, frame.Options) != nil || len(pairs) > maxTrack {
 		return nil
 	}
 	for _, pair := range pairs {
@@ -126,7 +126,7 @@ func (s *spot) ignored() string {
 	switch {
 	case strings.Contains(file, "gtwo"):
 		return "outlook"
-	case s.Radii.known:
+	case s.Radii.Known:
 		return "wind"
 	case s.Watch != "":
 		return "watch-warning"
@@ -165,7 +165,7 @@ func (l *layer) finish(p *parser, name string) {
 			from = formPoints
 		}
 		slices.SortFunc(f.spots, func(a, b spot) int {
-			return cmp.Or(cmp.Compare(a.Tau.value, b.Tau.value), bytes.Compare(a.raw, b.raw))
+			return cmp.Or(cmp.Compare(a.Tau.Value, b.Tau.Value), bytes.Compare(a.raw, b.raw))
 		})
 		if from == formLine {
 			f.spots = f.spots[:1] // a line is the whole track
@@ -176,8 +176,8 @@ func (l *layer) finish(p *parser, name string) {
 			now.track = append(now.track, s.track...)
 		}
 		reason := ""
-		if tau := f.spots[0].Tau; from == formPoints && tau.value != 0 {
-			reason = "tau: " + tau.said() + " at the earliest, expected the position at the time of the advisory, 0"
+		if tau := f.spots[0].Tau; from == formPoints && tau.Value != 0 {
+			reason = "tau: " + tau.Said() + " at the earliest, expected the position at the time of the advisory, 0"
 		} else {
 			reason = p.add(now, from)
 		}
@@ -215,25 +215,25 @@ func (s *spot) fix(name string) (f fix, reason string) {
 	f = fix{advisory: s.AdvisNum, wind: s.MaxWind, gusts: s.Gust, pressure: s.MSLP, point: &s.track[0]}
 	var ok bool
 	if f.issued, ok = localTime(s.AdvDate); !ok {
-		return f, "advdate: " + cmp.Or(frame.ExcerptText(s.AdvDate), nothing) + ", expected a time such as 500 PM HST Fri Aug 21 2026"
+		return f, "advdate: " + cmp.Or(frame.ExcerptText(s.AdvDate), frame.Nothing) + ", expected a time such as 500 PM HST Fri Aug 21 2026"
 	}
 	for _, text := range []string{s.Source, name} {
 		if m := anyATCF.FindStringSubmatch(text); m != nil && f.id == "" {
 			f.id = atcfID(m[1])
 		}
 	}
-	if n := s.StormNum; f.id == "" && n.known && n.value >= 1 && n.value <= 99 {
-		f.id = atcfID(strings.TrimSpace(s.Basin) + pad(int(n.value)) + strconv.Itoa(f.issued.Time().Year()))
+	if n := s.StormNum; f.id == "" && n.Known && n.Value >= 1 && n.Value <= 99 {
+		f.id = atcfID(strings.TrimSpace(s.Basin) + pad(int(n.Value)) + strconv.Itoa(f.issued.Time().Year()))
 	}
 	if f.id == "" {
-		return f, "idp_source: " + cmp.Or(frame.ExcerptText(s.Source), nothing) + ", expected an ATCF identity in it, or basin and stormnum"
+		return f, "idp_source: " + cmp.Or(frame.ExcerptText(s.Source), frame.Nothing) + ", expected an ATCF identity in it, or basin and stormnum"
 	}
 	words, rest := classOfWords(s.StormName)
 	if f.class, f.name = words, rest; words == nil {
 		f.class = classOfCode(s.StormType)
 	}
 	if f.class == nil {
-		f.doubts = append(f.doubts, "stormtype: "+cmp.Or(frame.ExcerptText(s.StormType), nothing)+", expected a class such as TS")
+		f.doubts = append(f.doubts, "stormtype: "+cmp.Or(frame.ExcerptText(s.StormType), frame.Nothing)+", expected a class such as TS")
 	}
 	return f, ""
 }

@@ -121,10 +121,10 @@ func (p *parser) ignore(row string) {
 type fix struct {
 	id       string // ATCF, in capitals
 	name     string
-	class    *class // nil: not known
-	wind     number // kt
-	gusts    number
-	pressure number // hPa
+	class    *class       // nil: not known
+	wind     frame.Number // kt
+	gusts    frame.Number
+	pressure frame.Number // hPa
 	movement string
 	headline string
 	point    *hazard.Point
@@ -156,11 +156,11 @@ const skew = 3 * time.Hour
 func (p *parser) add(f fix, from form) (reason string) {
 	nr, _ := strconv.Atoi(f.id[2:4])
 	invest := nr >= 90
-	if !f.wind.known && f.class == nil {
-		return "intensity: " + nothing + ", expected a wind in kt, or a classification"
+	if !f.wind.Known && f.class == nil {
+		return "intensity: " + frame.Nothing + ", expected a wind in kt, or a classification"
 	}
-	if f.wind.known && (f.wind.value < 0 || f.wind.value > 300) {
-		return "intensity: " + f.wind.said() + ", expected a wind in kt"
+	if f.wind.Known && (f.wind.Value < 0 || f.wind.Value > 300) {
+		return "intensity: " + f.wind.Said() + ", expected a wind in kt"
 	}
 	f.name = readable(f.name)
 	f.advisory = advisoryNumber(f.advisory)
@@ -224,8 +224,8 @@ func (f *fix) severity(invest bool) hazard.Severity {
 	if invest || f.class != nil && f.class.spent {
 		return hazard.Information
 	}
-	wind := f.wind.value
-	if !f.wind.known {
+	wind := f.wind.Value
+	if !f.wind.Known {
 		wind = f.class.wind
 	}
 	for _, l := range levels {
@@ -326,15 +326,15 @@ func (f *fix) description() string {
 		say(", moving %s", f.movement)
 	}
 	say(".\n")
-	if f.wind.known {
-		say("Maximum sustained winds: %s kt (%.0f km/h)", whole(f.wind.value), math.Round(f.wind.value*1.852/5)*5)
-		if f.gusts.known {
-			say(", gusts to %s kt", whole(f.gusts.value))
+	if f.wind.Known {
+		say("Maximum sustained winds: %s kt (%.0f km/h)", whole(f.wind.Value), math.Round(f.wind.Value*1.852/5)*5)
+		if f.gusts.Known {
+			say(", gusts to %s kt", whole(f.gusts.Value))
 		}
 		say(".\n")
 	}
-	if f.pressure.known && f.pressure.value > 800 && f.pressure.value < 1100 {
-		say("Minimum central pressure: %s hPa.\n", whole(f.pressure.value))
+	if f.pressure.Known && f.pressure.Value > 800 && f.pressure.Value < 1100 {
+		say("Minimum central pressure: %s hPa.\n", whole(f.pressure.Value))
 	}
 	if f.last {
 		say("This is the last advisory of the center on this system.\n")
@@ -433,9 +433,9 @@ func notReal(text string) string {
 }
 
 // onEarth is the point of a longitude and a latitude; nil if there is none. Longitudes may run on beyond the antimeridian.
-func onEarth(lon, lat number) *hazard.Point {
-	x, y := lon.value, lat.value
-	if !lon.known || !lat.known || math.Abs(y) > 90 || math.Abs(x) > 360 {
+func onEarth(lon, lat frame.Number) *hazard.Point {
+	x, y := lon.Value, lat.Value
+	if !lon.Known || !lat.Known || math.Abs(y) > 90 || math.Abs(x) > 360 {
 		return nil
 	}
 	switch {
@@ -454,20 +454,20 @@ func near(a, b *hazard.Point) bool {
 }
 
 // lettered reads "30.3N": degrees and one of the two letters, of which the second is negative.
-func lettered(s, letters string) number {
+func lettered(s, letters string) frame.Number {
 	s = strings.ToUpper(strings.TrimSpace(s))
 	if s == "" {
-		return number{}
+		return frame.Number{}
 	}
 	side := strings.IndexByte(letters, s[len(s)-1])
 	v, err := strconv.ParseFloat(strings.TrimSpace(s[:len(s)-1]), 64)
 	if side < 0 || err != nil || !(v >= 0 && v <= 360) {
-		return number{}
+		return frame.Number{}
 	}
 	if side == 1 {
 		v = -v
 	}
-	return number{v, true}
+	return frame.Number{Value: v, Known: true}
 }
 
 // maxAddress bounds a web address, in bytes, as browsers do.

@@ -235,14 +235,14 @@ func (it *item) fix() (f fix, reason string) {
 	c := it.Cyclone
 	f = fix{id: atcfID(c.ATCF), name: c.Name, url: webAddress(it.Link)}
 	if f.id == "" {
-		return f, "nhc:atcf: " + cmp.Or(frame.ExcerptText(c.ATCF), nothing) + ", expected an ATCF identity such as AL012022"
+		return f, "nhc:atcf: " + cmp.Or(frame.ExcerptText(c.ATCF), frame.Nothing) + ", expected an ATCF identity such as AL012022"
 	}
 	issued, ok := parseTime(it.PubDate)
 	if m := madeAt.FindStringSubmatch(strings.TrimSpace(it.GUID)); !ok && m != nil {
 		issued, ok = parseTime(m[1][:4] + "-" + m[1][4:6] + "-" + m[1][6:8] + "T" + m[1][8:10] + ":" + m[1][10:] + ":00Z")
 	}
 	if f.issued = issued; !ok {
-		return f, "pubDate: " + cmp.Or(frame.ExcerptText(it.PubDate), nothing) + ", expected a time of RFC 1123"
+		return f, "pubDate: " + cmp.Or(frame.ExcerptText(it.PubDate), frame.Nothing) + ", expected a time of RFC 1123"
 	}
 	class, rest := classOfWords(c.Type)
 	if class != nil && rest == "" || class != nil && class.words == "Remnants of" {
@@ -250,16 +250,16 @@ func (it *item) fix() (f fix, reason string) {
 	} else if strings.EqualFold(strings.TrimSpace(c.Type), "Remnants") {
 		f.class, _ = classOfWords("Remnants of")
 	} else {
-		f.doubts = append(f.doubts, "nhc:type: "+cmp.Or(frame.ExcerptText(c.Type), nothing)+", expected a class such as Tropical Storm")
+		f.doubts = append(f.doubts, "nhc:type: "+cmp.Or(frame.ExcerptText(c.Type), frame.Nothing)+", expected a class such as Tropical Storm")
 	}
 	lat, lon, _ := strings.Cut(c.Center, ",")
 	if f.point = onEarth(decimal(lon), decimal(lat)); f.point == nil {
-		return f, "nhc:center: " + cmp.Or(frame.ExcerptText(c.Center), nothing) + ", expected latitude and longitude"
+		return f, "nhc:center: " + cmp.Or(frame.ExcerptText(c.Center), frame.Nothing) + ", expected latitude and longitude"
 	}
 	if m := mph.FindStringSubmatch(strings.TrimSpace(c.Wind)); m != nil {
 		// The centre works in steps of 5 kt and rounds to 5 mph for people: back to where it came from.
 		v := integer(m[1])
-		f.wind = number{float64(int(v.value/1.150779/5+0.5)) * 5, v.known}
+		f.wind = frame.Number{Value: float64(int(v.Value/1.150779/5+0.5)) * 5, Known: v.Known}
 	}
 	if m := millibar.FindStringSubmatch(strings.TrimSpace(c.Pressure)); m != nil {
 		f.pressure = integer(m[1])
@@ -269,9 +269,9 @@ func (it *item) fix() (f fix, reason string) {
 	return f, ""
 }
 
-func decimal(s string) number {
+func decimal(s string) frame.Number {
 	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	return number{v, err == nil && v == v}
+	return frame.Number{Value: v, Known: err == nil && v == v}
 }
 
 // maxHeadline bounds a headline, in bytes.

@@ -1,0 +1,115 @@
+package frame
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Number is a number that may be missing. It is also read from a string; "nan" and "" are missing.
+type Number struct {
+	Value float64
+	Known bool
+}
+
+func (n *Number) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*n = Number{}
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	text := raw
+	switch raw.Kind() {
+	case 'n':
+		return nil
+	case '0':
+	case '"':
+		if text, err = jsontext.AppendUnquote(nil, raw); err != nil {
+			return err
+		}
+		switch strings.ToLower(strings.TrimSpace(string(text))) {
+		case "", "nan", "null":
+			return nil
+		}
+	default:
+		return &Unexpected{Excerpt(raw), "a number"}
+	}
+	v, err := strconv.ParseFloat(string(bytes.TrimSpace(text)), 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return &Unexpected{Excerpt(raw), "a number"}
+	}
+	*n = Number{v, true}
+	return nil
+}
+
+// Nothing is what a reason says of a member that says nothing.
+const Nothing = "null or missing"
+
+// Said is the number as a reason quotes it.
+func (n Number) Said() string {
+	if !n.Known {
+		return Nothing
+	}
+	return strconv.FormatFloat(n.Value, 'g', -1, 64)
+}
+
+// Unexpected is a value that is not of the expected type.
+type Unexpected struct{ Found, Expected string }
+
+func (e *Unexpected) Error() string { return e.Found + ", expected " + e.Expected }
+
+// Options: bytes that are not UTF-8 do not cost a record, they go when the text is cleaned. A member that is there twice
+// does, since nobody can say which of them counts.
+var Options = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(false))
+
+var errNoObject = errors.New("expected an object")
+
+// UnmarshalObject reads the JSON object raw into to. Fault says what is wrong with one that cannot be read.
+func UnmarshalObject(raw []byte, to any) error {
+	if len(raw) == 0 || raw[0] != '{' {
+		return errNoObject
+	}
+	return json.Unmarshal(raw, to, Options)
+}
+
+// Fault says in one sentence which member of raw is wrong, what it is and what was expected.
+func Fault(err error, raw []byte) string {
+	if err == errNoObject {
+		return cmp.Or(Excerpt(raw), Nothing) + ", " + err.Error()
+	}
+	if e, ok := errors.AsType[*json.SemanticError](err); ok {
+		u, ok := errors.AsType[*Unexpected](err)
+		if !ok {
+			u = &Unexpected{cmp.Or(Excerpt(e.JSONValue), e.JSONKind.String()), "a string"}
+			if e.GoType != nil {
+				switch e.GoType.Kind() {
+				case reflect.String:
+				case reflect.Slice:
+					u.Expected = "an array"
+				default:
+					u.Expected = "an object"
+				}
+			}
+		}
+		return memberName(e.JSONPointer) + ": " + u.Error()
+	}
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			return memberName(e.JSONPointer) + ": the member is there twice"
+		}
+		return fmt.Sprintf("%s: not JSON at byte %d: %v", memberName(e.JSONPointer), e.ByteOffset, e.Err)
+	}
+	return ExcerptText(err.Error())
+}
+
+func memberName(p jsontext.Pointer) string {
+	return cmp.Or(ExcerptText(strings.TrimPrefix(string(p), "/")), "the record")
+}
