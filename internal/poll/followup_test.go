@@ -89,13 +89,14 @@ func TestDocumentsOfAnIndexAreReadWhenItHasChanged(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
 		index := "link https://a.example/doc\nend\n"
-		version := 1
+		var version atomic.Int64
+		version.Store(1)
 		b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/doc" {
-				_, _ = fmt.Fprintf(w, "event storm version=%d\nend\n", version)
+				_, _ = fmt.Fprintf(w, "event storm version=%d\nend\n", version.Load())
 				return
 			}
-			w.Header().Set("ETag", fmt.Sprintf(`"%d"`, version))
+			w.Header().Set("ETag", fmt.Sprintf(`"%d"`, version.Load()))
 			if r.Header.Get("If-None-Match") == w.Header().Get("ETag") {
 				w.WriteHeader(http.StatusNotModified)
 				return
@@ -108,7 +109,7 @@ func TestDocumentsOfAnIndexAreReadWhenItHasChanged(t *testing.T) {
 		if n := len(b.net.asks("/doc")); n != 1 {
 			t.Errorf("the document of an index that has not changed was read %d times", n)
 		}
-		version = 2
+		version.Store(2)
 		time.Sleep(2 * time.Minute)
 		stop()
 		if n := len(b.net.asks("/doc")); n != 2 {
