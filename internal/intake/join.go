@@ -121,7 +121,7 @@ func (w *writer) join(g *group, own *hazard.Said) (why string, err error) {
 		return "", err
 	}
 	if rule, ok := rules[self.Type]; ok && moved && byRule(self.Joined) {
-		if err := w.regroup(self, own.Head.Minor, rule); err != nil {
+		if err := w.regroup(self, rule); err != nil {
 			return "", err
 		}
 	}
@@ -129,7 +129,7 @@ func (w *writer) join(g *group, own *hazard.Said) (why string, err error) {
 	return self.Joined, nil
 }
 
-// FromRule begins the reason of events that a rule has joined, not a name or a person.
+// fromRule begins the reason of events that a rule has joined, not a name or a person.
 const fromRule = "near "
 
 // byRule tells whether nothing but a rule, if anything, made an event part of its hazard.
@@ -205,7 +205,7 @@ const maxCluster = 300
 // regroup compares an event with those of other sources near it, and they with those near them, and makes each hazard of them what
 // fits best: the two nearest first, of one source never more than one. The outcome depends on the events alone, not on the order in which
 // they came, so one that fits better takes the place of another, which is on its own again, or joins a third.
-func (w *writer) regroup(self *store.Event, minor bool, rule rule) error {
+func (w *writer) regroup(self *store.Event, rule rule) error {
 	all, err := w.cluster(self, rule)
 	if err != nil || len(all) == 1 {
 		return err
@@ -214,7 +214,7 @@ func (w *writer) regroup(self *store.Event, minor bool, rule rule) error {
 	if err != nil {
 		return err
 	}
-	return w.rearrange(self, minor, groups)
+	return w.rearrange(self, groups)
 }
 
 // cluster are the events around one, that one first.
@@ -232,7 +232,6 @@ func (w *writer) cluster(self *store.Event, rule rule) ([]*store.Event, error) {
 			}
 		}
 	}
-	// The one that is compared counts as it is now, not as it was.
 	return all, nil
 }
 
@@ -335,7 +334,7 @@ func oldest(events []*store.Event) int64 {
 }
 
 // rearrange makes the hazards what the groups say. The event self is not written: who asked will do that.
-func (w *writer) rearrange(self *store.Event, minor bool, groups [][]*store.Event) error {
+func (w *writer) rearrange(self *store.Event, groups [][]*store.Event) error {
 	taken := map[int64]bool{}
 	touched := map[int64]bool{}
 	for _, g := range groups {

@@ -123,12 +123,17 @@ func (w *writer) absorbHazard(keep, other int64) error {
 	if err := w.moveProducts(other, keep, nil); err != nil {
 		return err
 	}
+	return w.endMerged(before, into.UUID)
+}
+
+// endMerged ends a hazard whose events are part of another now, if it has not ended before.
+func (w *writer) endMerged(before *hazard.Hazard, successor uuid.UUID) error {
 	if before.Status != hazard.Active {
 		return nil
 	}
 	ended := *before
 	end(&ended, hazard.EndMerged, w.now)
-	ended.Successor = into.UUID
+	ended.Successor = successor
 	stamp(&ended, w.now)
 	return w.tx.SaveHazardAs(hazard.HazardMerged, &ended, before)
 }
@@ -162,20 +167,17 @@ func (w *writer) settleOrEnd(id, into int64) error {
 		return w.resettle(id)
 	}
 	before, err := w.tx.Hazard(id)
-	if err != nil || before.Status != hazard.Active {
+	if err != nil {
 		return err
 	}
-	ended := *before
-	end(&ended, hazard.EndMerged, w.now)
-	if into != 0 {
-		successor, err := w.tx.Hazard(into)
-		if err != nil {
-			return err
-		}
-		ended.Successor = successor.UUID
+	if into == 0 {
+		return w.endMerged(before, uuid.Nil)
 	}
-	stamp(&ended, w.now)
-	return w.tx.SaveHazardAs(hazard.HazardMerged, &ended, before)
+	successor, err := w.tx.Hazard(into)
+	if err != nil {
+		return err
+	}
+	return w.endMerged(before, successor.UUID)
 }
 
 // alone makes a hazard of one event that was part of another, with the products that its source gave, and returns its number.
