@@ -143,7 +143,7 @@ func importOnce(ctx context.Context, rec recording, payload []byte) (out *import
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	src, err := service.FindSource(rec.source)
+	src, err := service.BuiltIn().Find(rec.source)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func importOnce(ctx context.Context, rec recording, payload []byte) (out *import
 	if err != nil {
 		return nil, err
 	}
-	in := service.NewIntake(s)
+	in := service.BuiltIn().Intake(s)
 	runtime.GC() // neither side pays for what the other left
 	used, begin := cpuTime(), time.Now()
 	batch, err := src.Parse(payload, hazard.At(rec.received))

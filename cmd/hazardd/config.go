@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -29,8 +30,9 @@ type configFile struct {
 }
 
 type configValue struct {
-	text string
-	line int
+	items []string // of a list; one for a plain value
+	list  bool
+	line  int
 }
 
 // load finds the file and reads it, once it is known which file is wanted. It is called for every part of a command line.
@@ -113,7 +115,14 @@ func (c *configFile) resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, 
 		}
 	}
 	c.last = configKey(f)
-	return v.text, nil
+	if !v.list {
+		return v.items[0], nil
+	}
+	separator := f.Tag.Sep
+	if separator <= 0 { // the flag takes one value
+		separator = ','
+	}
+	return kong.JoinEscaped(v.items, separator), nil
 }
 
 // blame adds the place in the file to the error of a flag whose value came from there.
@@ -132,7 +141,8 @@ func configKey(f *kong.Flag) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(f.Tag.Envs[0], variablePrefix)), "_", "-")
 }
 
-// parseConfig reads a YAML mapping of settings to scalars, or to lists of scalars. Lists come back as flags would have them.
+// parseConfig reads a YAML mapping of settings to scalars, or to lists of scalars and of flat mappings. A mapping comes back as the pairs that
+// the flag would have.
 func parseConfig(text []byte) (map[string]configValue, error) {
 	if onlyComments(string(text)) { // to the library that is no document, to people it is a file that sets nothing
 		return nil, nil
@@ -151,32 +161,62 @@ func parseConfig(text []byte) (map[string]configValue, error) {
 		if first, again := values[key.Value]; again {
 			return nil, fmt.Errorf("line %d: %s is set in line %d already", key.Line, key.Value, first.line)
 		}
-		text, err := configText(value)
+		v, err := readConfigValue(value)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %s: %w", key.Line, key.Value, err)
 		}
-		values[key.Value] = configValue{text, key.Line}
+		v.line = key.Line
+		values[key.Value] = v
 	}
 	return values, nil
 }
 
-func configText(n *yaml.Node) (string, error) {
-	switch {
-	case n.Kind == yaml.AliasNode:
-		return configText(n.Alias)
-	case n.Kind == yaml.ScalarNode && n.Tag != "!!null":
-		return n.Value, nil
-	case n.Kind == yaml.SequenceNode:
-		var items []string
-		for _, item := range n.Content {
-			if item.Kind != yaml.ScalarNode {
-				return "", errors.New("expected a list of plain values")
-			}
-			items = append(items, item.Value)
-		}
-		return kong.JoinEscaped(items, ','), nil
+func readConfigValue(n *yaml.Node) (configValue, error) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
 	}
-	return "", errors.New("expected a value or a list of values")
+	if n.Kind != yaml.SequenceNode {
+		text, err := plainText(n)
+		return configValue{items: []string{text}}, err
+	}
+	v := configValue{list: true}
+	for _, item := range n.Content {
+		text, err := itemText(item)
+		if err != nil {
+			return v, err
+		}
+		v.items = append(v.items, text)
+	}
+	return v, nil
+}
+
+func plainText(n *yaml.Node) (string, error) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return "", errors.New("expected a value or a list of values")
+	}
+	return n.Value, nil
+}
+
+// itemText is an item of a list: a plain value, or a mapping as pairs.
+func itemText(n *yaml.Node) (string, error) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.MappingNode {
+		return plainText(n)
+	}
+	var pairs []string
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		v, err := readConfigValue(n.Content[i+1])
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", n.Content[i].Value, err)
+		}
+		pairs = append(pairs, n.Content[i].Value+"="+strconv.Quote(strings.Join(v.items, ",")))
+	}
+	return strings.Join(pairs, " "), nil
 }
 
 func onlyComments(text string) bool {

@@ -18,7 +18,6 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 	"hazardd/internal/poll"
-	"hazardd/internal/service"
 	"hazardd/internal/source"
 	"hazardd/internal/store"
 )
@@ -33,7 +32,8 @@ const maxNamed = 20
 type importCmd struct {
 	Source string    `required:"" placeholder:"NAME" help:"Source that published the files."`
 	AsOf   time.Time `placeholder:"TIME" help:"Take the files in as if received at that time (RFC 3339); if not given, now."`
-	Files  []string  `arg:"" name:"file" help:"Files to take in, in this order; gzip is decompressed, - is standard input."`
+	knownFlags
+	Files []string `arg:"" name:"file" help:"Files to take in, in this order; gzip is decompressed, - is standard input."`
 }
 
 // Validate refuses a time that cannot be: changes would be recorded ahead of all that follow.
@@ -41,18 +41,22 @@ func (i *importCmd) Validate() error {
 	if i.AsOf.After(time.Now()) {
 		return fmt.Errorf("--as-of: %s lies in the future", i.AsOf.Format(time.RFC3339))
 	}
-	return nil
+	return i.knownFlags.Validate()
 }
 
 // Run takes the files in. What cannot be used of one does not keep the others out.
 func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
-	src, err := service.FindSource(i.Source)
+	known, err := i.known()
+	if err != nil {
+		return err
+	}
+	src, err := known.Find(i.Source)
 	if err != nil {
 		return err
 	}
 	var files []*imported
 	err = g.withStore(ctx, func(s *store.Store) error {
-		in := service.NewIntake(s)
+		in := known.Intake(s)
 		bar := newProgress(c, i.Files)
 		defer bar.end()
 		for _, name := range i.Files {

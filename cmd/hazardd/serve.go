@@ -28,12 +28,15 @@ type serveCmd struct {
 // Run serves until ctx ends.
 func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	cfg := service.Config{
-		DataDir: g.Data, Database: g.Database, Sources: s.Sources, AppID: s.AppID, MaxFile: int64(s.MaxFile),
+		DataDir: g.Data, Database: g.Database, AppID: s.AppID, MaxFile: int64(s.MaxFile),
 		Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
 	}
 	s.addressFlags.set(&cfg)
 	s.tokenFlags.set(&cfg)
 	s.pollFlags.set(&cfg)
+	if err := s.sourcesFlag.set(&cfg); err != nil {
+		return err
+	}
 	for _, o := range s.AllowedOrigins {
 		cfg.AllowedOrigins = append(cfg.AllowedOrigins, string(o))
 	}

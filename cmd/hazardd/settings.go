@@ -51,19 +51,16 @@ func (f *tokenFlags) set(cfg *service.Config) {
 	cfg.AccessLife, cfg.RefreshLife = time.Duration(f.AccessLife), time.Duration(f.RefreshLife)
 }
 
-// sourcesFlag says which sources are polled.
-type sourcesFlag struct {
-	Sources sourceNames `default:"all" placeholder:"all|none|NAME,…" help:"Sources to poll."`
-}
-
 // pollFlags say how sources are asked.
 type pollFlags struct {
 	Contact  string   `placeholder:"TEXT" help:"Address or URL at which the sources can reach you; it is sent to them, and some refuse to answer without."`
 	ProxyURL proxyURL `name:"proxy-url" placeholder:"URL" help:"HTTP proxy through which the sources are asked."`
+	// PrivateSources is off so that no payload, redirect or name leads inside.
+	PrivateSources bool `help:"Sources may be at private and loopback addresses, such as a mirrored server inside."`
 }
 
 func (f *pollFlags) set(cfg *service.Config) {
-	cfg.Contact, cfg.ProxyURL = f.Contact, string(f.ProxyURL)
+	cfg.Contact, cfg.ProxyURL, cfg.PrivateSources = f.Contact, string(f.ProxyURL), f.PrivateSources
 }
 
 // logFlags say what is logged, and how.
@@ -74,14 +71,13 @@ type logFlags struct {
 
 // The types of flags. Each refuses what it cannot mean, so that a mistake is told before anything is done.
 type (
-	address     string
-	publicURL   string
-	proxyURL    string
-	sourceNames []string
-	life        time.Duration
-	byteSize    int64
-	network     netip.Prefix
-	origin      string
+	address   string
+	publicURL string
+	proxyURL  string
+	life      time.Duration
+	byteSize  int64
+	network   netip.Prefix
+	origin    string
 )
 
 func (a *address) UnmarshalText(text []byte) error {
@@ -123,12 +119,6 @@ func httpURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("%q is not an address beginning with http:// or https://", u.Redacted())
 	}
 	return u, nil
-}
-
-func (n *sourceNames) UnmarshalText(text []byte) error {
-	names, err := service.ChooseSources(string(text))
-	*n = names
-	return err
 }
 
 // UnmarshalText reads a duration as Go writes it, and whole days: 90m, 12h, 30d.

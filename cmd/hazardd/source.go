@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"hazardd/internal/poll"
-	"hazardd/internal/service"
 	"hazardd/internal/store"
 )
 
@@ -28,8 +27,12 @@ const maxShownError = 80
 
 // Run shows the sources.
 func (l *sourceListCmd) Run(ctx context.Context, c *console, g *globals) error {
+	known, names, err := l.chosen()
+	if err != nil {
+		return err
+	}
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		states, err := service.SourceStatuses(ctx, s, l.Sources, c.instant())
+		states, err := known.Statuses(ctx, s, names, c.instant())
 		if err != nil {
 			return err
 		}

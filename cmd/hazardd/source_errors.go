@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"hazardd/internal/hazard"
-	"hazardd/internal/service"
 	"hazardd/internal/store"
 )
 
 type sourceErrorsCmd struct {
 	Name string `arg:"" help:"Source."`
+	knownFlags
 }
 
 // maxListed is how many errors and held reports are listed: the newest.
@@ -23,7 +23,7 @@ const maxListed = 1000
 
 // Run shows the errors and the held reports.
 func (e *sourceErrorsCmd) Run(ctx context.Context, c *console, g *globals) error {
-	if _, err := service.FindSource(e.Name); err != nil {
+	if _, err := e.find(e.Name); err != nil {
 		return err
 	}
 	return g.withOldStore(ctx, func(s *store.Store) error {
@@ -99,12 +99,17 @@ func (s *sourceTroubles) write(w io.Writer, c *console) error {
 type sourceReleaseCmd struct {
 	Name string `arg:"" help:"Source."`
 	ID   int64  `arg:"" name:"id" help:"Number of the held report, from hazardd source errors."`
+	knownFlags
 }
 
 // Run takes the report in.
 func (r *sourceReleaseCmd) Run(ctx context.Context, c *console, g *globals) error {
+	known, err := r.find(r.Name)
+	if err != nil {
+		return err
+	}
 	return g.withHeld(ctx, r.Name, r.ID, func(s *store.Store) error {
-		res, err := service.NewIntake(s).Release(ctx, r.ID, store.Origin{}, c.instant())
+		res, err := known.Intake(s).Release(ctx, r.ID, store.Origin{}, c.instant())
 		if err != nil {
 			return err
 		}
@@ -119,12 +124,17 @@ func (r *sourceReleaseCmd) Run(ctx context.Context, c *console, g *globals) erro
 type sourceDismissCmd struct {
 	Name string `arg:"" help:"Source."`
 	ID   int64  `arg:"" name:"id" help:"Number of the held report, from hazardd source errors."`
+	knownFlags
 }
 
 // Run notes that the report is wrong.
 func (d *sourceDismissCmd) Run(ctx context.Context, c *console, g *globals) error {
+	known, err := d.find(d.Name)
+	if err != nil {
+		return err
+	}
 	return g.withHeld(ctx, d.Name, d.ID, func(s *store.Store) error {
-		if err := service.NewIntake(s).Dismiss(ctx, d.ID, store.Origin{}, c.instant()); err != nil {
+		if err := known.Intake(s).Dismiss(ctx, d.ID, store.Origin{}, c.instant()); err != nil {
 			return err
 		}
 		result := struct {
@@ -139,9 +149,6 @@ func (d *sourceDismissCmd) Run(ctx context.Context, c *console, g *globals) erro
 
 // withHeld opens the store if the source has an undecided report of that number: whoever mixes up two sources decides nothing.
 func (g *globals) withHeld(ctx context.Context, name string, id int64, use func(*store.Store) error) error {
-	if _, err := service.FindSource(name); err != nil {
-		return err
-	}
 	return g.withOldStore(ctx, func(s *store.Store) error {
 		n, err := s.CountHeld(ctx, name)
 		if err != nil {

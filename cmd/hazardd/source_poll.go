@@ -20,7 +20,12 @@ type sourcePollCmd struct {
 
 // Run has the source read.
 func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
-	if _, err := service.FindSource(p.Name); err != nil {
+	cfg := service.Config{Version: about().Version, Logger: c.logger()}
+	p.pollFlags.set(&cfg)
+	if err := p.sourcesFlag.set(&cfg); err != nil {
+		return err
+	}
+	if _, err := cfg.Known.Find(p.Name); err != nil {
 		return err
 	}
 	// A server that polls others, but not this one, would never come to it.
@@ -28,9 +33,7 @@ func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
 		fmt.Errorf("not read within %v: the server that polls has much to do, or is told by --sources not to poll it", time.Duration(p.Timeout)))
 	defer cancel()
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		cfg := service.Config{Sources: p.Sources, Version: about().Version, Logger: c.logger()}
-		p.pollFlags.set(&cfg)
-		poller, err := service.NewPoller(s, service.NewIntake(s), cfg)
+		poller, err := service.NewPoller(s, cfg.Known.Intake(s), cfg)
 		if err != nil {
 			return err
 		}

@@ -40,14 +40,17 @@ func (t Type) Rank(source string) int {
 // Each field comes from the most authoritative source in force that has it, so that a downgrade by that source lowers the level
 // and a lesser source's word never does. The hazard goes on while any source says so; its category is RESPONSE once any source
 // tells of a response. Products stay each source's own, and are not combined here.
+//
+// What is relayed does not count where anybody speaks for himself, and is over as soon as one who relays it says so: servers that mirror
+// each other in a ring would otherwise keep alive for ever what each knows from the other alone.
 func Combine(all []Said, now Instant) Said {
-	all = slices.Clone(all)
+	all = counting(all)
 	slices.SortFunc(all, func(a, b Said) int {
 		return cmp.Or(
 			cmp.Compare(a.Head.Type.Rank(a.Head.Source), b.Head.Type.Rank(b.Head.Source)),
 			cmp.Compare(a.Head.Source, b.Head.Source), cmp.Compare(a.Head.Key, b.Head.Key))
 	})
-	inForce := slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return s.Ended != "" || s.End <= now })
+	inForce := slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return !s.inForce(now) })
 	counted := inForce
 	if len(counted) == 0 {
 		counted = all
@@ -66,6 +69,7 @@ func Combine(all []Said, now Instant) Said {
 		head.Called = cmp.Or(head.Called, s.Head.Called)
 		head.URL = cmp.Or(head.URL, s.Head.URL)
 		said.End = max(said.End, s.End)
+		said.Open = said.Open || s.Open
 	}
 	if len(inForce) == 0 {
 		// Over for all: since the last of them said so, and for the reason that the most authoritative gave.
@@ -87,4 +91,18 @@ func Combine(all []Said, now Instant) Said {
 		}
 	}
 	return said
+}
+
+// counting are those whose word counts: who speaks for himself, else those who relay, and of them only who says that it is over, if
+// one does.
+func counting(all []Said) []Said {
+	kept := slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return s.Head.Relayed })
+	if len(kept) > 0 {
+		return kept
+	}
+	kept = slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return s.Ended == "" })
+	if len(kept) > 0 {
+		return kept
+	}
+	return slices.Clone(all)
 }

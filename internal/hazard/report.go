@@ -45,6 +45,11 @@ type Report struct {
 	EndedAt *Instant `json:"ended_at,omitzero"`
 	// Minor: too slight to make a hazard, but an update of one that exists.
 	Minor bool `json:"minor,omitzero"`
+	// Open: it lasts until the source ends it, and End is only an expectation.
+	Open bool `json:"open,omitzero"`
+	// Relayed: the source passes on what others said (another server of the base interface). Beside the word of anybody
+	// else it does not count, so that what ended here does not go on because it came back.
+	Relayed bool `json:"relayed,omitzero"`
 
 	// Point is the source's own position. Without it the position follows from the areas.
 	Point *Point `json:"point,omitzero"`
@@ -91,7 +96,9 @@ type ReportProduct struct {
 	Type    ProductType `json:"type"`
 	Data    string      `json:"data,omitzero"`
 	Comment string      `json:"comment,omitzero"`
-	Time    Instant     `json:"time"` // its place on a timeline
+	Time    Instant     `json:"time"`            // its place on a timeline
+	Hidden  bool        `json:"hidden,omitzero"` // for user interfaces (is_Hidden)
+	WKT     string      `json:"wkt,omitzero"`    // geo_Locations, longitude latitude
 }
 
 // namespace is the UUID under which this service makes names. It must never change: all uuids of reported events follow from it.
@@ -126,6 +133,8 @@ type Said struct {
 	EndedAt Instant
 	// Owned are the parts that still speak for some place: the others are superseded for good.
 	Owned map[string]bool
+	// Open: it goes on until somebody ends it, whatever End says.
+	Open bool
 	// Places, and the wider ones Within which they lie, are those that Head speaks for and that came without a geometry.
 	Places, Within []string
 	// PlacesOf is the source whose codes they are, after Combine.
@@ -134,11 +143,17 @@ type Said struct {
 
 // Over is when the event is over by what was said.
 func (s *Said) Over() Instant {
-	if s.Ended != "" {
+	switch {
+	case s.Ended != "":
 		return s.EndedAt
+	case s.Open:
+		return MaxInstant
 	}
 	return s.End
 }
+
+// inForce tells whether it goes on at now.
+func (s *Said) inForce(now Instant) bool { return s.Ended == "" && s.Over() > now }
 
 // Derive says what a source says of one event now, given the latest report of each of its parts (at least one), in
 // whatever order they came. For each place the latest report that names it counts, and a report without places takes the
@@ -179,11 +194,12 @@ func Derive(parts []Report, now Instant) Said {
 	head := &said.Head
 	head.Start = firstStart(parts)
 	head.Areas, head.Products = nil, nil
-	said.End = parts[counted[0]].overAt()
+	said.End = parts[counted[0]].endAt()
 	for _, i := range counted {
 		p := parts[i]
 		head.Severity = max(head.Severity, p.Severity)
-		said.End = max(said.End, p.overAt())
+		said.End = max(said.End, p.endAt())
+		said.Open = said.Open || p.Open && p.Ended == ""
 		head.Areas = append(head.Areas, p.Areas...)
 		if len(p.Areas) == 0 && len(p.Places) > 0 {
 			said.Places = append(said.Places, owned[i]...)
@@ -249,6 +265,14 @@ func lastWord(parts []Report, ended []int) (reason EndReason, at Instant) {
 
 // overAt is when the report's part is over: since it was said, if the source has ended it.
 func (r *Report) overAt() Instant {
+	if r.Open && r.Ended == "" {
+		return MaxInstant
+	}
+	return r.endAt()
+}
+
+// endAt is overAt, but when it is expected to be over where the source has left that open.
+func (r *Report) endAt() Instant {
 	switch {
 	case r.Ended == "":
 		return r.end()

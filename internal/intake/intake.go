@@ -324,10 +324,8 @@ func (w *writer) take(g *group) error {
 			return err
 		}
 	}
-	if id := own.Head.UUID; id != uuid.Nil && g.hazardID == 0 {
-		if _, err := w.tx.HazardByUUID(id); errors.Is(err, hazard.ErrNotFound) {
-			newUUID = id
-		}
+	if id := own.Head.UUID; id != uuid.Nil { // what had it before was joined
+		newUUID = id
 	}
 	h, isNew, different, err := w.settle(g.hazardID, newUUID, append(others, own))
 	if errors.Is(err, errNoPlace) {

@@ -2,12 +2,15 @@ package intake
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
@@ -117,6 +120,9 @@ func (w *writer) join(g *group, own *hazard.Said) (why string, err error) {
 			moved = before.Type != self.Type || before.Start != self.Start || before.Called != self.Called || !samePoint(before.Point, self.Point)
 		}
 	}
+	if err := w.joinByUUID(g, self, own); err != nil {
+		return "", err
+	}
 	if err := w.joinByName(g, self, own.Head.Refs); err != nil {
 		return "", err
 	}
@@ -138,6 +144,45 @@ func byRule(joined string) bool { return joined == "" || strings.HasPrefix(joine
 func samePoint(a, b *hazard.Point) bool {
 	return a == nil || b == nil || *a == *b // a place that follows from areas is not compared
 }
+
+// joinByUUID makes a new event part of the hazard that has its uuid already, where a server relays the one or the other: what was mirrored
+// there and back is the same hazard, and so is what its own source tells later. A merged hazard leads to its successor.
+func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error {
+	if g.hazardID != 0 {
+		return nil
+	}
+	id := own.Head.UUID
+	if id == uuid.Nil {
+		id = hazard.EventUUID(w.src, g.event)
+	}
+	h, err := w.tx.HazardByUUID(id)
+	for range maxSuccessors {
+		if err != nil || h.Reason != hazard.EndMerged || h.Successor == uuid.Nil {
+			break
+		}
+		h, err = w.tx.HazardByUUID(h.Successor)
+	}
+	if errors.Is(err, hazard.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !own.Head.Relayed {
+		all, err := w.said(h.ID, "")
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 || slices.ContainsFunc(all, func(s hazard.Said) bool { return !s.Head.Relayed }) {
+			return nil
+		}
+	}
+	g.hazardID, self.HazardID, self.Joined = h.ID, h.ID, "has the same uuid"
+	return nil
+}
+
+// maxSuccessors bounds how many times a hazard is followed to the one that it was merged into.
+const maxSuccessors = 10
 
 // joinByName makes one hazard of those whose events have a name in common with this one.
 func (w *writer) joinByName(g *group, self *store.Event, refs []string) error {

@@ -29,9 +29,14 @@ func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (c
 		}
 		want := &hazard.Product{UUID: id, HazardID: h.ID, ParentID: parent, Title: hazard.CleanLine(rp.Title),
 			Type: rp.Type, Data: hazard.Clean(rp.Data), Comment: hazard.Clean(rp.Comment), OrgID: -1, AppIDs: "0", UserID: h.Creator,
-			UpdateUser: h.Creator, Created: w.now, Updated: w.now, Timeline: rp.Time, Source: w.src}
+			UpdateUser: h.Creator, Created: w.now, Updated: w.now, Timeline: rp.Time, Hidden: rp.Hidden, Geometry: rp.WKT, Source: w.src}
 		switch {
 		case have == nil:
+		case have.Source != w.src: // relayed, and known from who made it
+			if !have.Deleted {
+				ids[rp.Key] = have.ID
+			}
+			continue
 		case have.Edited:
 			if !have.Deleted {
 				ids[rp.Key], wanted[have.ID] = have.ID, true
@@ -64,7 +69,7 @@ func (w *writer) productOf(hazardID int64, event string, rp hazard.ReportProduct
 			return rp.UUID, nil, nil
 		case err != nil:
 			return rp.UUID, nil, err
-		case have.Source == w.src && have.HazardID == hazardID: // what a server says of one hazard moves nothing of another
+		case have.HazardID == hazardID: // what a server says of one hazard moves nothing of another
 			return rp.UUID, have, nil
 		}
 	}

@@ -36,7 +36,7 @@ func newDesk(t testing.TB) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return &desk{t, s, service.NewIntake(s)}
+	return &desk{t, s, service.BuiltIn().Intake(s)}
 }
 
 // take reads a recording as if it was received at now.

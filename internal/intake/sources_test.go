@@ -18,7 +18,7 @@ type recording struct{ source, file string }
 func (d *desk) takeRecordings(now hazard.Instant, recordings ...recording) {
 	d.t.Helper()
 	for _, r := range recordings {
-		src, err := service.FindSource(r.source)
+		src, err := service.BuiltIn().Find(r.source)
 		if err != nil {
 			d.t.Fatal(err)
 		}

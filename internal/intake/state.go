@@ -56,6 +56,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 		info, _ := h.Type.Info()
 		h.End = h.Start.Add(info.Life)
 	}
+	set("autoexpire", func() { h.AutoExpire = !said.Open })
 	if h.AutoExpire && h.End <= w.now {
 		h.Status, h.Reason = hazard.Expired, hazard.EndExpired
 	} else {

@@ -47,22 +47,27 @@ type client struct {
 func newClient(cfg *Config) (*client, error) {
 	transport := cfg.Transport
 	if transport == nil {
-		own, err := newTransport(cfg)
+		own, err := NewTransport(cfg)
 		if err != nil {
 			return nil, err
 		}
 		transport = own
 	}
-	agent := "hazardd/" + cmp.Or(cfg.Version, "dev")
-	if cfg.Contact != "" {
-		agent += " (+" + hazard.CleanLine(cfg.Contact) + ")"
-	}
-	return &client{http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}, agent: agent}, nil
+	return &client{http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}, agent: cfg.UserAgent()}, nil
 }
 
-// newTransport is a transport of our own: it shares nothing with other parts, takes no proxy from the environment, and connects to
-// public addresses only.
-func newTransport(cfg *Config) (*http.Transport, error) {
+// UserAgent names this program, and its operator, to the sources.
+func (c *Config) UserAgent() string {
+	agent := "hazardd/" + cmp.Or(c.Version, "dev")
+	if c.Contact != "" {
+		agent += " (+" + hazard.CleanLine(c.Contact) + ")"
+	}
+	return agent
+}
+
+// NewTransport is a transport of our own: it shares nothing with other parts, takes no proxy from the environment, and connects to
+// public addresses only, unless cfg says otherwise. It does not decompress.
+func NewTransport(cfg *Config) (*http.Transport, error) {
 	dialer := &net.Dialer{Timeout: connectTimeout}
 	t := &http.Transport{
 		DialContext:            dialer.DialContext,

@@ -176,11 +176,11 @@ func TestTheGuardRefusesWhatTheVectorsRefuse(t *testing.T) {
 func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-	tr, err := newTransport(&Config{})
+	tr, err := NewTransport(&Config{})
 	if err != nil || tr.Proxy != nil {
 		t.Errorf("proxy %v, %v", tr.Proxy != nil, err)
 	}
-	tr, err = newTransport(&Config{ProxyURL: "http://proxy.example:3128"})
+	tr, err = NewTransport(&Config{ProxyURL: "http://proxy.example:3128"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"hazardd/internal/hazard"
 )
 
 // Class is the kind of a failure, as every reader may know it. What cannot be connected to has one class, whatever the reason:
@@ -101,6 +103,13 @@ func isTLS(err error) bool {
 	)
 	return errors.As(err, &verification) || errors.As(err, &record) || errors.As(err, &alert) ||
 		errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
+}
+
+// Answered is the failure of a source that answered with an HTTP status, said and asked to be left alone for a while (0: it did not say).
+func Answered(code int, said string, retryAfter time.Duration) *Failure {
+	f := statusFailure(code, hazard.CleanLine(said))
+	f.RetryAfter = min(max(0, retryAfter), maxRetryAfter)
+	return f
 }
 
 // statusFailure is the failure that an HTTP status tells of; said is the beginning of the answer.

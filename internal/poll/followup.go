@@ -44,6 +44,14 @@ func (u *followUps) refill(now time.Time) {
 	u.jobBudget, u.placeBudget, u.refilled = jobsPerPoll, placesPerPoll, now
 }
 
+// budget is how many more of its kind may be read: the documents of an index are as small as places, and as many.
+func (u *followUps) budget(j job) *int {
+	if j.Link != "" {
+		return &u.placeBudget
+	}
+	return &u.jobBudget
+}
+
 // next is when the next thing may be asked.
 func (u *followUps) next(now time.Time) time.Time {
 	if u.notBefore.After(now) {
@@ -85,11 +93,14 @@ func (w *worker) followUp(ctx context.Context) (pause time.Duration, more bool) 
 	}
 	var err error
 	switch {
-	case len(w.st.Jobs) > 0 && u.jobBudget > 0:
-		u.jobBudget--
-		pause = jobPause
-		err = w.do(ctx, w.st.Jobs[0], hazard.At(now))
-		if len(w.st.Jobs) == 0 || u.jobBudget == 0 {
+	case len(w.st.Jobs) > 0 && *u.budget(w.st.Jobs[0]) > 0:
+		j := w.st.Jobs[0]
+		*u.budget(j)--
+		if pause = jobPause; j.Link != "" {
+			pause = placePause
+		}
+		err = w.do(ctx, j, hazard.At(now))
+		if len(w.st.Jobs) == 0 || *u.budget(j) == 0 {
 			w.save(ctx)
 		}
 	case len(u.places) > 0 && u.placeBudget > 0:
@@ -134,12 +145,14 @@ func (w *worker) do(ctx context.Context, j job, now hazard.Instant) error {
 	rest := slices.DeleteFunc(w.st.Jobs, func(o job) bool { return o.URL == j.URL && o.Event == j.Event })
 	w.st.Jobs = rest
 	if err == nil {
+		w.linkRead(j, true, now)
 		return nil
 	}
 	fail := asFailure(err)
 	if j.Tries++; j.Tries < maxTries || fail.Class == ClassStore {
 		w.st.Jobs = append(rest, j)
 	} else {
+		w.linkRead(j, false, now)
 		w.log.Warn("a fuller report is given up", "address", w.src.shown(j.URL), "class", fail.Class, "error", cut(fail.Text))
 		w.keepError(ctx, w.src.shown(j.URL), cut(fail.Text), fail.raw, now)
 	}

@@ -85,35 +85,67 @@ func TestFullerReportsAreReadFewAtATimeNewestFirst(t *testing.T) {
 	})
 }
 
-func TestDocumentsOfAnIndexAreReadWhenItHasChanged(t *testing.T) {
+func TestDocumentsOfAnIndexAreReadOnceAndWhenItSaysThatTheyChanged(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
-		index := "link https://a.example/doc\nend\n"
-		var version atomic.Int64
-		version.Store(1)
+		// The index changes at each poll, as its own time does; of its documents one is dated, one is not, and one is not there.
+		var updated, polls atomic.Int64
+		updated.Store(1)
 		b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/doc" {
-				_, _ = fmt.Fprintf(w, "event storm version=%d\nend\n", version.Load())
-				return
+			switch r.URL.Path {
+			case "/dated":
+				_, _ = fmt.Fprintf(w, "event storm version=%d\nend\n", updated.Load())
+			case "/undated":
+				_, _ = io.WriteString(w, "event flood\nend\n")
+			case "/gone":
+				w.WriteHeader(http.StatusNotFound)
+			default:
+				w.Header().Set("ETag", fmt.Sprintf(`"%d"`, polls.Add(1)))
+				_, _ = fmt.Fprintf(w, "link https://a.example/dated %d\nlink https://a.example/undated\nlink https://a.example/gone 5\nlink https://b.example/elsewhere 1\nend\n", updated.Load())
 			}
-			w.Header().Set("ETag", fmt.Sprintf(`"%d"`, version.Load()))
-			if r.Header.Get("If-None-Match") == w.Header().Get("ETag") {
-				w.WriteHeader(http.StatusNotModified)
-				return
-			}
-			_, _ = io.WriteString(w, index)
 		})
-		stop := b.start(b.poller(src))
-		time.Sleep(3*time.Minute + 10*time.Second)
-		b.wantActive("a", "storm")
-		if n := len(b.net.asks("/doc")); n != 1 {
-			t.Errorf("the document of an index that has not changed was read %d times", n)
+		read := func(want map[string]int) {
+			t.Helper()
+			for path, n := range want {
+				if got := len(b.net.asks(path)); got != n {
+					t.Errorf("%s was read %d times, want %d", path, got, n)
+				}
+			}
 		}
-		version.Store(2)
+		stop := b.start(b.poller(src))
+		time.Sleep(20 * time.Minute)
+		b.wantActive("a", "flood", "storm")
+		read(map[string]int{"/dated": 1, "/undated": 1, "/gone": maxTries, "/elsewhere": 0})
+		updated.Store(2)
 		time.Sleep(2 * time.Minute)
+		read(map[string]int{"/dated": 2, "/undated": 1})
+		time.Sleep(linkAgain)
+		read(map[string]int{"/dated": 2, "/undated": 2, "/gone": 2 * maxTries})
 		stop()
-		if n := len(b.net.asks("/doc")); n != 2 {
-			t.Errorf("after the index has changed: read %d times, want 2", n)
+		stop = b.start(b.poller(src)) // another process knows what this one has read
+		time.Sleep(5 * time.Minute)
+		stop()
+		read(map[string]int{"/dated": 2, "/undated": 2})
+	})
+}
+
+func TestManyDocumentsOfAnIndexAreReadSoon(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		src := testSource("a")
+		const n = 150
+		b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
+			if name, ok := strings.CutPrefix(r.URL.Path, "/doc/"); ok {
+				_, _ = fmt.Fprintf(w, "event %s\nend\n", name)
+				return
+			}
+			for i := range n {
+				_, _ = fmt.Fprintf(w, "link https://a.example/doc/e%03d 1\n", i)
+			}
+			_, _ = io.WriteString(w, "end\n")
+		})
+		b.run(b.poller(src), 50*time.Second)
+		if got := len(b.net.asks("/doc/")); got != n {
+			t.Errorf("%d documents read, want %d", got, n)
 		}
 	})
 }

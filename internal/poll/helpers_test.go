@@ -24,7 +24,7 @@ import (
 	"hazardd/internal/store"
 )
 
-// The tests' feed is a list of lines: "event KEY [version=N] [detail=URL] [place=CODE] [minor]", "whole", "gone KEY", "link URL", "reject",
+// The tests' feed is a list of lines: "event KEY [version=N] [detail=URL] [place=CODE] [minor]", "whole", "gone KEY", "link URL [UPDATED]", "reject",
 // and at last "end". A list without its end was cut.
 func parseLines(payload []byte, now hazard.Instant) (source.Batch, error) {
 	var b source.Batch
@@ -38,7 +38,15 @@ func parseLines(payload []byte, now hazard.Instant) (source.Batch, error) {
 		case "whole":
 			b.Whole = true
 		case "link":
-			b.Links = append(b.Links, words[1])
+			link := source.Link{URL: words[1]}
+			if len(words) > 2 {
+				n, err := strconv.ParseInt(words[2], 10, 64)
+				if err != nil {
+					return b, err
+				}
+				link.Updated = new(hazard.Instant(n))
+			}
+			b.Links = append(b.Links, link)
 		case "panic":
 			panic("a fault of the parser")
 		case "reject":
@@ -138,7 +146,7 @@ func (n *network) dial(context.Context, string, string) (net.Conn, error) {
 
 // transport is the poller's own transport on this network. TLS is left out.
 func (n *network) transport() http.RoundTripper {
-	t, err := newTransport(&Config{})
+	t, err := NewTransport(&Config{})
 	if err != nil {
 		n.t.Fatal(err)
 	}

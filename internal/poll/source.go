@@ -27,6 +27,10 @@ type Source struct {
 	Title string // for people
 	Feeds []source.Feed
 	Parse func(payload []byte, now hazard.Instant) (source.Batch, error)
+	// Read, if not nil, asks the source in place of a GET of its one feed, whose address is only shown: a source that is no document but has to
+	// be logged in to, and asked in steps. Its error should be a *Failure. Taken is called when what it read last was taken in.
+	Read  func(ctx context.Context, now hazard.Instant) (source.Batch, error)
+	Taken func()
 
 	// Disabled sources are listed, and not polled.
 	Disabled bool
@@ -54,6 +58,9 @@ type Source struct {
 func (s *Source) check() error {
 	if s.Name == "" || s.Parse == nil || len(s.Feeds) == 0 {
 		return fmt.Errorf("source %q: needs a name, a parser and a feed", s.Name)
+	}
+	if (s.Read == nil) != (s.Taken == nil) || s.Read != nil && len(s.Feeds) > 1 {
+		return fmt.Errorf("source %s: Read and Taken go together, and with one feed", s.Name)
 	}
 	if (s.PlaceURL == nil) != (s.ParsePlace == nil) {
 		return fmt.Errorf("source %s: PlaceURL and ParsePlace go together", s.Name)

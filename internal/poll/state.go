@@ -41,8 +41,10 @@ type feedState struct {
 	LastFull     hazard.Instant `json:"last_full"` // last success that was more than "not modified"
 	NextPoll     hazard.Instant `json:"next_poll"`
 	NotBefore    hazard.Instant `json:"not_before,omitzero"` // the source's Retry-After
-	Failures     int            `json:"failures,omitzero"`   // consecutive ones
-	Error        *lastError     `json:"error,omitzero"`      // of the last poll
+	// Links are the entries of the index whose documents were read, and until when they need not be read again.
+	Links    map[string]hazard.Instant `json:"links,omitzero"`
+	Failures int                       `json:"failures,omitzero"` // consecutive ones
+	Error    *lastError                `json:"error,omitzero"`    // of the last poll
 }
 
 type lastError struct {
@@ -54,6 +56,10 @@ type lastError struct {
 // job is an address that is still to be read for a source.
 type job struct {
 	URL string `json:"url"`
+	// Link, if not empty, is the entry of the index Feed that led here; Dated, that it says when the document changed.
+	Link  string `json:"link,omitzero"`
+	Feed  string `json:"feed,omitzero"`
+	Dated bool   `json:"dated,omitzero"`
 	// Event, if not empty, is an event that a feed does not name any more: it is over if there is nothing at the address.
 	Event string `json:"event,omitzero"`
 	Tries int    `json:"tries,omitzero"`
@@ -86,7 +92,8 @@ func (c *Counts) add(r *intake.Result) {
 const (
 	maxJobs      = 1000
 	maxBadPlaces = 2000
-	maxText      = 500 // bytes of an error's text
+	maxLinks     = 5000 // of one index
+	maxText      = 500  // bytes of an error's text
 )
 
 func decodeState(body []byte) (*state, error) {

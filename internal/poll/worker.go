@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -331,6 +332,9 @@ func asFailure(err error) *Failure {
 
 // read asks a feed and does all that follows from its answer.
 func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
+	if w.src.Read != nil {
+		return w.converse(ctx, f, now)
+	}
 	q := question{url: f.URL, maxBytes: f.MaxBytes}
 	if !(w.anew && f.unread) && f.kept.LastFull <= now && now < f.kept.LastFull.Add(trust*f.Every) {
 		q.etag, q.lastModified = f.kept.ETag, f.kept.LastModified
@@ -375,6 +379,36 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	if certain {
 		f.kept.ETag, f.kept.LastModified = a.etag, a.lastModified
 	}
+	return nil
+}
+
+// converse is read for a source that asks in its own way.
+func (w *worker) converse(ctx context.Context, f *feed, now hazard.Instant) error {
+	batch, err := w.src.Read(ctx, now)
+	bad, _ := errors.AsType[*source.PayloadError](err)
+	if _, told := errors.AsType[*Failure](err); told {
+		return err
+	} else if err != nil && bad == nil {
+		return requestFailure(ctx, err)
+	} else if err != nil && !bad.Cut {
+		return failf(ClassUnreadable, "%v", bad)
+	}
+	batch.Whole = batch.Whole && err == nil
+	res, applyErr := w.take(ctx, f, batch, now)
+	if applyErr != nil {
+		return applyErr
+	}
+	w.src.Taken()
+	if bad != nil {
+		return failf(ClassIncomplete, "%v", bad)
+	}
+	if _, err := w.conclude(ctx, f, &batch, res.Events, now); err != nil {
+		return err
+	}
+	if res.New+res.Updated > 0 || f.kept.LastFull == 0 {
+		f.kept.LastChanged = now
+	}
+	f.kept.LastFull = now
 	return nil
 }
 
@@ -442,7 +476,8 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now haza
 			return res, err
 		}
 	}
-	w.enqueue(append(details, batch.Links...))
+	w.enqueue(details)
+	w.enqueueLinks(f, batch.Links, now)
 	f.batch = nil
 	w.follow.learnt = w.follow.learnt && w.kept()
 	if w.lookForPlaces(ctx, &batch, res.Events, hazard.At(time.Now())) {
@@ -494,6 +529,62 @@ func (w *worker) enqueue(addresses []string) {
 	}
 	if n := w.st.enqueue(jobs); n > 0 {
 		w.log.Warn("too many fuller reports wait, the oldest are given up", "dropped", n)
+	}
+}
+
+// linkAgain is when a document is read again whose index does not say when it changed, or that could not be had.
+const linkAgain = time.Hour
+
+// enqueueLinks notes the documents of an index that are to be read, and forgets those that it lists no longer.
+func (w *worker) enqueueLinks(f *feed, links []source.Link, now hazard.Instant) {
+	if len(links) == 0 && len(f.kept.Links) == 0 {
+		return
+	}
+	read := map[string]hazard.Instant{}
+	var jobs []job
+	for _, l := range links {
+		if !w.src.follows(l.URL) {
+			w.log.Debug("a document is at an address that is not the source's", "address", w.src.shown(l.URL))
+			continue
+		}
+		name := linkName(l)
+		if until, ok := f.kept.Links[name]; ok && now < until {
+			read[name] = until
+			continue
+		}
+		jobs = append(jobs, job{URL: l.URL, Feed: f.URL, Link: name, Dated: l.Updated != nil})
+	}
+	f.kept.Links = read
+	if n := w.st.enqueue(jobs); n > 0 {
+		w.log.Warn("too many documents wait, the oldest are given up until the next read of the index", "dropped", n)
+	}
+}
+
+// linkName is what is kept of an entry that was read: another one of the same document has another name.
+func linkName(l source.Link) string {
+	updated := ""
+	if l.Updated != nil {
+		updated = l.Updated.Digits()
+	}
+	sum := sha256.Sum256([]byte(l.URL + "\n" + l.ID + "\n" + updated))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// linkRead notes that the document of a job was read, or cannot be had for now.
+func (w *worker) linkRead(j job, had bool, now hazard.Instant) {
+	f := w.st.Feeds[j.Feed]
+	if j.Link == "" || f == nil {
+		return
+	}
+	until := now.Add(linkAgain)
+	if had && j.Dated {
+		until = hazard.MaxInstant
+	}
+	if f.Links == nil {
+		f.Links = map[string]hazard.Instant{}
+	}
+	if len(f.Links) < maxLinks {
+		f.Links[j.Link] = until
 	}
 }
 

@@ -36,7 +36,9 @@ type Config struct {
 	Listen   string // host:port
 	// PublicURL is the address that clients know the service by, without a slash at its end; empty: http:// and Listen.
 	PublicURL      string
+	Known          *Sources // nil: BuiltIn
 	Sources        []string // names of the sources to poll
+	PrivateSources bool     // sources may be at private and loopback addresses
 	Contact        string   // how the sources may reach the operator, in the User-Agent
 	ProxyURL       string   // HTTP proxy for the sources; empty: none
 	AppID          int64    // number of this installation; default 1
@@ -90,6 +92,9 @@ const ballast = 32 << 20
 // Open opens the store, makes the first user if there is none, reads the present state, and listens.
 func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	cfg.Grace, cfg.MaxFile, cfg.AppID = cmp.Or(cfg.Grace, 10*time.Second), cmp.Or(cfg.MaxFile, 32<<20), cmp.Or(cfg.AppID, 1)
+	if cfg.Known == nil {
+		cfg.Known = BuiltIn()
+	}
 	s = &Service{cfg: cfg, ballast: make([]byte, ballast)}
 	defer func() {
 		if err != nil {
@@ -117,7 +122,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if s.live, err = live.Open(ctx, s.Store, s.cfg.PublicURL, cfg.Logger, now); err != nil {
 		return s, err
 	}
-	s.intake = NewIntake(s.Store)
+	s.intake = s.cfg.Known.Intake(s.Store)
 	if s.poller, err = NewPoller(s.Store, s.intake, s.cfg); err != nil {
 		return s, err
 	}
@@ -167,7 +172,7 @@ func (s *Service) handler() http.Handler {
 		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake,
 		Edit: edit.New(s.Store, s.cfg.AppID, s.orgExists),
 		Sources: func(ctx context.Context) ([]poll.Status, error) {
-			return SourceStatuses(ctx, s.Store, s.cfg.Sources, s.clock.instant())
+			return s.cfg.Known.Statuses(ctx, s.Store, s.cfg.Sources, s.clock.instant())
 		},
 		Freshness:      func() []string { return *s.fresh.Load() },
 		PollNow:        s.poller.Poll,
@@ -308,7 +313,7 @@ func (s *Service) tick(ctx context.Context) error {
 
 // freshen reads the state of the sources for the header of lists.
 func (s *Service) freshen(ctx context.Context) error {
-	states, err := SourceStatuses(ctx, s.Store, s.cfg.Sources, s.clock.instant())
+	states, err := s.cfg.Known.Statuses(ctx, s.Store, s.cfg.Sources, s.clock.instant())
 	if err != nil {
 		return err
 	}

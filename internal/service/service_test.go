@@ -55,12 +55,12 @@ func TestRunEndsWhenItsContextDoes(t *testing.T) {
 }
 
 func TestChooseSourcesNamesTheOneItDoesNotKnow(t *testing.T) {
-	for setting, want := range map[string]int{"all": len(service.SourceNames()), "none": 0, "": 0, "usgs, nws": 2} {
-		if got, err := service.ChooseSources(setting); err != nil || len(got) != want {
+	for setting, want := range map[string]int{"all": len(service.BuiltIn().Names()), "none": 0, "": 0, "usgs, nws": 2} {
+		if got, err := service.BuiltIn().Choose(setting); err != nil || len(got) != want {
 			t.Errorf("%q: %v, %v; want %d sources", setting, got, err, want)
 		}
 	}
-	if _, err := service.ChooseSources("usgs,nowhere"); err == nil {
+	if _, err := service.BuiltIn().Choose("usgs,nowhere"); err == nil {
 		t.Error("a source that is none was taken")
 	}
 }

@@ -2,22 +2,29 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"hazardd/client"
 	"hazardd/internal/auth"
+	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 	"hazardd/internal/poll"
 	"hazardd/internal/source"
+	"hazardd/internal/source/cap"
 	"hazardd/internal/source/copernicus"
 	"hazardd/internal/source/emsc"
 	"hazardd/internal/source/eonet"
 	"hazardd/internal/source/gdacs"
 	"hazardd/internal/source/gvp"
 	"hazardd/internal/source/hans"
+	"hazardd/internal/source/mirror"
 	"hazardd/internal/source/nhc"
 	"hazardd/internal/source/nifc"
 	"hazardd/internal/source/nws"
@@ -35,7 +42,7 @@ func builtIn() []poll.Source {
 		},
 		{Name: usgs.Name, Title: "USGS earthquakes", Feeds: usgs.Feeds(), Parse: usgs.Parse, Missing: missingQuake},
 		{Name: emsc.Name, Title: "EMSC earthquakes", Feeds: emsc.Feeds(), Parse: emsc.Parse},
-		{Name: tsunami.Name, Title: "US tsunami warning centres", Feeds: tsunami.Feeds(), Parse: parseTsunami},
+		{Name: tsunami.Name, Title: "US tsunami warning centres", Feeds: tsunami.Feeds(), Parse: tsunami.Parse},
 		{Name: gdacs.Name, Title: "GDACS disaster alerts", Feeds: gdacs.Feeds(), Parse: gdacs.Parse},
 		{Name: nhc.Name, Title: "NHC tropical cyclones", Feeds: nhc.Feeds(), Parse: nhc.Parse, EndsAtOnce: true},
 		{Name: eonet.Name, Title: "NASA EONET natural events", Feeds: eonet.Feeds(), Parse: eonet.Parse},
@@ -49,19 +56,6 @@ func builtIn() []poll.Source {
 	}
 }
 
-// parseTsunami reads a bulletin, or the index that leads to the latest one.
-func parseTsunami(payload []byte, now hazard.Instant) (source.Batch, error) {
-	batch, err := tsunami.Parse(payload, now)
-	if err != nil {
-		return batch, err
-	}
-	links, err := tsunami.Links(payload)
-	for _, l := range links {
-		batch.Links = append(batch.Links, l.URL)
-	}
-	return batch, err
-}
-
 // missingQuake is where to ask what became of an earthquake that a summary does not name. It says something only of the summary of all
 // earthquakes, and while the earthquake lies within its day: older ones leave it by age.
 func missingQuake(feed string, e store.ActiveEvent, now hazard.Instant) string {
@@ -72,18 +66,164 @@ func missingQuake(feed string, e store.ActiveEvent, now hazard.Instant) string {
 	return usgs.DetailURL(e.Event)
 }
 
-// SourceNames lists the names of the built-in sources.
-func SourceNames() []string {
+// CAPSource is a feed of CAP alerts that an operator has named.
+type CAPSource struct {
+	cap.Config
+	// Hosts are further hosts that the index may lead to, beside its own.
+	Hosts []string
+	// PlacesFile is a file of the shapes of the places that the alerts only name (cap.ReadPlaces); empty: there is none.
+	PlacesFile string
+}
+
+// MirrorSource is another server of the base interface that an operator has named.
+type MirrorSource struct {
+	Name, Title string
+	URL         string // its base address
+	Username    string
+	Password    string
+	Every       time.Duration // 0: mirror.Every
+}
+
+// Sources are the sources of an installation: those built in, and those that its operator has named. They are immutable.
+type Sources struct {
+	polled []poll.Source
+	// filed are known by name for payloads from files alone.
+	filed   []poll.Source
+	places  map[string]intake.Places
+	mirrors map[string]MirrorSource
+}
+
+// NewSources makes the sources of an installation. Its error names the setting at fault.
+func NewSources(caps []CAPSource, mirrors []MirrorSource) (*Sources, error) {
+	s := &Sources{polled: builtIn(), places: map[string]intake.Places{}, mirrors: map[string]MirrorSource{}}
+	add := func(setting string, src poll.Source, errs ...error) error {
+		if slices.ContainsFunc(s.polled, func(p poll.Source) bool { return p.Name == src.Name }) {
+			errs = append(errs, fmt.Errorf("name: %q is another source's", src.Name))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return fmt.Errorf("%s source %q: %w", setting, src.Name, err)
+		}
+		s.polled = append(s.polled, src)
+		return nil
+	}
+	for _, c := range caps {
+		places, err := readPlaces(c.PlacesFile)
+		s.places[c.Name] = places
+		if err := add("cap", capSource(c.Config, c.Hosts), c.Check(), err); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range mirrors {
+		s.mirrors[m.Name] = m
+		src, err := mirrorSource(m)
+		if err := add("mirror", src, err); err != nil {
+			return nil, err
+		}
+	}
+	for _, src := range []poll.Source{
+		capSource(cap.Config{Name: "cap", Title: "CAP alerts from files"}, nil),
+		{
+			Name: mirror.Name, Title: "Lists of hazards from files",
+			Parse: func(payload []byte, now hazard.Instant) (source.Batch, error) {
+				return mirror.Parse(payload, mirror.Name, now)
+			},
+		},
+	} {
+		if !slices.ContainsFunc(s.polled, func(p poll.Source) bool { return p.Name == src.Name }) {
+			s.filed = append(s.filed, src)
+		}
+	}
+	return s, nil
+}
+
+// BuiltIn are the sources of an installation whose operator has named none.
+func BuiltIn() *Sources {
+	s, err := NewSources(nil, nil)
+	if err != nil {
+		panic(err) // our own list
+	}
+	return s
+}
+
+func capSource(c cap.Config, hosts []string) poll.Source {
+	title := c.Title
+	if title == "" {
+		title = "CAP alerts of " + c.Name
+	}
+	return poll.Source{
+		Name: c.Name, Title: title, Feeds: c.Feeds(), Hosts: hosts,
+		Parse: func(payload []byte, now hazard.Instant) (source.Batch, error) { return cap.Parse(c, payload, now) },
+	}
+}
+
+func readPlaces(file string) (cap.Places, error) {
+	if file == "" {
+		return cap.Places{}, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return cap.Places{}, fmt.Errorf("places: %w", err)
+	}
+	places, err := cap.ReadPlaces(text)
+	if err != nil {
+		return places, fmt.Errorf("places: %s: %w", file, err)
+	}
+	return places, nil
+}
+
+// mirrorSource is a server to be mirrored, without the means to ask it, which the poller has.
+func mirrorSource(m MirrorSource) (poll.Source, error) {
+	every, title := m.Every, m.Title
+	if every == 0 {
+		every = mirror.Every
+	}
+	if title == "" {
+		title = "Hazards of another server"
+	}
+	_, err := client.New(m.URL, client.Options{Username: m.Username, Password: m.Password})
+	if err == nil && m.Username == "" {
+		err = errors.New("user: missing")
+	}
+	return poll.Source{
+		Name: m.Name, Title: title, Feeds: []source.Feed{{URL: strings.TrimRight(m.URL, "/") + "/hazards/active", Every: every, MaxBytes: client.DefaultMaxBody}},
+		Parse: func(payload []byte, now hazard.Instant) (source.Batch, error) {
+			return mirror.Parse(payload, m.Name, now)
+		},
+		// The list is complete by the interface, and says of each hazard that is missing how it ended where it can be asked.
+		EndsAtOnce: true,
+	}, err
+}
+
+// ask gives a source that is asked in its own way the means to be asked.
+func (m MirrorSource) ask(src *poll.Source, transport http.RoundTripper, agent string) error {
+	server, err := client.New(m.URL, client.Options{Username: m.Username, Password: m.Password, HTTPClient: &http.Client{Transport: transport}, UserAgent: agent})
+	if err != nil {
+		return err
+	}
+	replica := mirror.New(m.Name, server)
+	src.Taken = replica.Taken
+	src.Read = func(ctx context.Context, now hazard.Instant) (source.Batch, error) {
+		batch, err := replica.Read(ctx, now)
+		if answer, ok := errors.AsType[*client.Problem](err); ok {
+			return batch, poll.Answered(answer.Status, answer.Detail, answer.RetryAfter)
+		}
+		return batch, err
+	}
+	return nil
+}
+
+// Names lists the names of the sources that can be polled.
+func (s *Sources) Names() []string {
 	var names []string
-	for _, s := range builtIn() {
-		names = append(names, s.Name)
+	for _, p := range s.polled {
+		names = append(names, p.Name)
 	}
 	return names
 }
 
-// ChooseSources reads the setting of which sources are polled: "all", "none", or names separated by commas.
-func ChooseSources(setting string) ([]string, error) {
-	known := SourceNames()
+// Choose reads the setting of which sources are polled: "all", "none", or names separated by commas.
+func (s *Sources) Choose(setting string) ([]string, error) {
+	known := s.Names()
 	switch setting {
 	case "all":
 		return known, nil
@@ -101,46 +241,85 @@ func ChooseSources(setting string) ([]string, error) {
 	return names, nil
 }
 
-// FindSource is the built-in source of that name.
-func FindSource(name string) (poll.Source, error) {
-	for _, s := range builtIn() {
-		if s.Name == name {
-			return s, nil
+// Find is the source of that name, which may be one for files alone: it then has no feeds, or none that can be polled.
+func (s *Sources) Find(name string) (poll.Source, error) {
+	for _, p := range slices.Concat(s.polled, s.filed) {
+		if p.Name == name {
+			return p, nil
 		}
 	}
-	return poll.Source{}, fmt.Errorf("%w: %q is no source; these are: %s", hazard.ErrNotFound, name, strings.Join(SourceNames(), ", "))
+	var names []string
+	for _, p := range s.filed {
+		names = append(names, p.Name)
+	}
+	return poll.Source{}, fmt.Errorf("%w: %q is no source; these are: %s; and for files alone: %s", hazard.ErrNotFound, name,
+		strings.Join(s.Names(), ", "), strings.Join(names, ", "))
 }
 
-// chosen are the built-in sources, those not named disabled.
-func chosen(names []string) []poll.Source {
-	sources := builtIn()
+// chosen are the sources that can be polled, those not named disabled.
+func (s *Sources) chosen(names []string) []poll.Source {
+	sources := slices.Clone(s.polled)
 	for i := range sources {
 		sources[i].Disabled = !slices.Contains(names, sources[i].Name)
 	}
 	return sources
 }
 
-// SourceStatuses reads the state of every source; those not named are disabled.
-func SourceStatuses(ctx context.Context, s *store.Store, names []string, now hazard.Instant) ([]poll.Status, error) {
-	return poll.Statuses(ctx, s, now, chosen(names))
+// Statuses reads the state of every source that can be polled; those not named are disabled.
+func (s *Sources) Statuses(ctx context.Context, st *store.Store, names []string, now hazard.Instant) ([]poll.Status, error) {
+	return poll.Statuses(ctx, st, now, s.chosen(names))
 }
 
-// NewIntake makes the intake of a store, for the server and for the command line beside it.
-func NewIntake(s *store.Store) *intake.Intake {
+// Intake makes the intake of a store, for the server and for the command line beside it.
+func (s *Sources) Intake(st *store.Store) *intake.Intake {
 	kept := func(name string) func(ctx context.Context, code string) (string, error) {
-		return func(ctx context.Context, code string) (string, error) { return s.Place(ctx, name, code) }
+		return func(ctx context.Context, code string) (string, error) { return st.Place(ctx, name, code) }
 	}
-	return intake.New(s, map[string]intake.Places{
-		nws.Name:  nws.Places{Kept: kept(nws.Name)},
+	american := nws.Places{Kept: kept(nws.Name)}
+	places := map[string]intake.Places{
+		nws.Name:  american,
 		hans.Name: hans.Places{Kept: kept(hans.Name)},
 		// The centres name the coasts by the codes of the weather service.
-		tsunami.Name: nws.Places{Kept: kept(nws.Name)},
-	})
+		tsunami.Name: american,
+		"cap":        american,
+	}
+	for name, own := range s.places {
+		places[name] = either{own, american}
+	}
+	return intake.New(st, places)
+}
+
+// either finds a place where the first of them knows it.
+type either []intake.Places
+
+func (e either) Shape(ctx context.Context, code string) (geo.Shape, bool) {
+	for _, places := range e {
+		if s, ok := places.Shape(ctx, code); ok {
+			return s, true
+		}
+	}
+	return geo.Shape{}, false
 }
 
 // NewPoller makes the poller of the sources that cfg names.
 func NewPoller(s *store.Store, in *intake.Intake, cfg Config) (*poll.Poller, error) {
-	return poll.New(poll.Config{Store: s, Intake: in, Sources: chosen(cfg.Sources), Log: cfg.Logger, Version: cfg.Version, Contact: cfg.Contact, ProxyURL: cfg.ProxyURL})
+	pc := poll.Config{Store: s, Intake: in, Sources: cfg.Known.chosen(cfg.Sources), Log: cfg.Logger, Version: cfg.Version, Contact: cfg.Contact, ProxyURL: cfg.ProxyURL,
+		AllowPrivate: cfg.PrivateSources}
+	if len(cfg.Known.mirrors) > 0 {
+		transport, err := poll.NewTransport(&pc)
+		if err != nil {
+			return nil, err
+		}
+		transport.DisableCompression = false // the client bounds what comes out
+		for i := range pc.Sources {
+			if m, ok := cfg.Known.mirrors[pc.Sources[i].Name]; ok {
+				if err := m.ask(&pc.Sources[i], transport, pc.UserAgent()); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return poll.New(pc)
 }
 
 // NewAuth makes the users, tokens and keys of a store. Tokens name the installation, not its address: they stay good when that changes,

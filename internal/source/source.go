@@ -21,12 +21,20 @@ type Batch struct {
 	Ignored int
 	// Read counts the records of the payload: len(Reports) differs from it where a record makes several reports or none.
 	Read int
-	// Links are the addresses of the documents that hold the reports, if the payload is an index of them. Each is read when the index has
-	// changed, and whatever it then says is taken in.
-	Links []string
+	// Links lead to the documents that hold the reports, if the payload is an index of them: the newest first. Each is read once, and again
+	// when the index says that it has changed.
+	Links []Link
 	// Whole: the payload is a complete, well-formed list of everything that the source holds to be going on, so that what
 	// is missing in it is over by the source's own contract.
 	Whole bool
+}
+
+// Link is an entry of an index that leads to a document.
+type Link struct {
+	URL string // https or http
+	ID  string // the entry's own name for what is there, mostly the identifier of an alert; empty if it has none
+	// Updated is when the entry was written by its own account, nil if it does not say.
+	Updated *hazard.Instant
 }
 
 // Reject is a record that could not be read, or is not to be believed. It is counted and kept, never dropped silently.

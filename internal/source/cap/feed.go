@@ -80,17 +80,9 @@ type Message struct {
 // Document is what a payload holds.
 type Document struct {
 	Messages []Message
-	Links    []Link
+	Links    []source.Link
 	// Bad are the records that are no alert though they should be.
 	Bad []source.Reject
-}
-
-// Link is an entry of an index that leads to a document.
-type Link struct {
-	URL string // https or http
-	ID  string // the entry's own, mostly the alert's identifier
-	// Updated is when the entry was written by its own account, nil if it does not say.
-	Updated *hazard.Instant
 }
 
 // namespaces of the versions that are read.
@@ -280,7 +272,7 @@ func (s *scanner) finish() {
 	if !ok {
 		return
 	}
-	link := Link{URL: u, ID: hazard.CleanLine(first(strings.TrimSpace(e.id), strings.TrimSpace(e.guid)))}
+	link := source.Link{URL: u, ID: hazard.CleanLine(first(strings.TrimSpace(e.id), strings.TrimSpace(e.guid)))}
 	if t, err := parseFeedTime(strings.TrimSpace(e.updated)); err == nil {
 		link.Updated = &t
 	}
@@ -289,7 +281,7 @@ func (s *scanner) finish() {
 
 // Links are the documents that an index leads to, in its order: an entry that holds its alert itself is left out, and so is
 // one whose address is not http, or is that of a page. A payload that is no index has none.
-func Links(payload []byte) ([]Link, error) {
+func Links(payload []byte) ([]source.Link, error) {
 	doc, err := Read(payload, "windows-1252") // an address is ASCII
 	return doc.Links, err
 }

@@ -179,7 +179,7 @@ func (r *jsonReader) dashboard(raw []byte) {
 		r.record(raw)
 		return
 	}
-	link := Link{URL: ninaWarning + url.PathEscape(e.ID) + ".json", ID: hazard.CleanLine(e.ID)}
+	link := source.Link{URL: ninaWarning + url.PathEscape(e.ID) + ".json", ID: hazard.CleanLine(e.ID)}
 	if t, err := ParseTime(e.Sent); err == nil {
 		link.Updated = &t
 	}

@@ -11,6 +11,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/recordings"
+	"hazardd/internal/source"
 )
 
 // comesTo is what each recording comes to: read, reports, ignored, rejects; of the reports those that end something, are
@@ -246,15 +247,15 @@ func TestMeteoAlarmOfCroatia(t *testing.T) {
 }
 
 func TestLinksOfRecordedIndexes(t *testing.T) {
-	for file, want := range map[string]Link{
-		"meteoalarm/atom-spain-20260823-excerpt.xml": {"https://feeds.meteoalarm.org/api/v1/warnings/feeds-spain/9d62e839-995b-4831-854e-3c006c69eefb",
-			"2.49.0.0.724.0.ES.260823153609.754802TOTO231899369", new(at(t, "2026-08-23T15:36:09Z"))},
-		"cap/ncm-sa-index-20260927.rss": {"https://www.ncm.gov.sa/cap/en/alerts/07c93b6f-853f-4032-8d54-afd95d859e07.xml", "{07c93b6f-853f-4032-8d54-afd95d859e07}",
-			new(at(t, "2026-09-27T18:42:57Z"))},
-		"cap/earthquake_index.atom": {"http://earthquake.usgs.gov/earthquakes/catalogs/cap/us2010apcd", "urn:earthquake-usgs-gov:us:2010apcd", new(at(t, "2010-08-30T23:25:40Z"))},
-		"bbk/dashboard-20260919.json": {"https://warnung.bund.de/api31/warnings/dwd.2.49.0.0.276.0.DWD.PVW.1789837260000.f831dd90-b825-45e6-b453-68d2579831c5.MUL.json",
-			"dwd.2.49.0.0.276.0.DWD.PVW.1789837260000.f831dd90-b825-45e6-b453-68d2579831c5.MUL", new(at(t, "2026-09-19T19:00:24+02:00"))},
-		"cap/oasis-amber.rss": {"http://cap-validator.appspot.com/examples/KAR0-0306112239-SW.cap", "KAR0-0306112239-SW", nil}, // "PDT" is no offset
+	for file, want := range map[string]source.Link{
+		"meteoalarm/atom-spain-20260823-excerpt.xml": {URL: "https://feeds.meteoalarm.org/api/v1/warnings/feeds-spain/9d62e839-995b-4831-854e-3c006c69eefb",
+			ID: "2.49.0.0.724.0.ES.260823153609.754802TOTO231899369", Updated: new(at(t, "2026-08-23T15:36:09Z"))},
+		"cap/ncm-sa-index-20260927.rss": {URL: "https://www.ncm.gov.sa/cap/en/alerts/07c93b6f-853f-4032-8d54-afd95d859e07.xml", ID: "{07c93b6f-853f-4032-8d54-afd95d859e07}",
+			Updated: new(at(t, "2026-09-27T18:42:57Z"))},
+		"cap/earthquake_index.atom": {URL: "http://earthquake.usgs.gov/earthquakes/catalogs/cap/us2010apcd", ID: "urn:earthquake-usgs-gov:us:2010apcd", Updated: new(at(t, "2010-08-30T23:25:40Z"))},
+		"bbk/dashboard-20260919.json": {URL: "https://warnung.bund.de/api31/warnings/dwd.2.49.0.0.276.0.DWD.PVW.1789837260000.f831dd90-b825-45e6-b453-68d2579831c5.MUL.json",
+			ID: "dwd.2.49.0.0.276.0.DWD.PVW.1789837260000.f831dd90-b825-45e6-b453-68d2579831c5.MUL", Updated: new(at(t, "2026-09-19T19:00:24+02:00"))},
+		"cap/oasis-amber.rss": {URL: "http://cap-validator.appspot.com/examples/KAR0-0306112239-SW.cap", ID: "KAR0-0306112239-SW", Updated: nil}, // "PDT" is no offset
 	} {
 		links, err := Links(recordings.Read(t, "feeds/"+file))
 		if err != nil || len(links) == 0 {

@@ -43,7 +43,13 @@ const (
 // read are rejected on their own, beside the report of the area.
 func Parse(cfg Config, payload []byte, now hazard.Instant) (source.Batch, error) {
 	doc, err := Read(payload, cfg.Charset)
-	p := parser{cfg: cfg, now: now, seen: map[string]*seen{}}
+	if err != nil && len(doc.Messages) == 0 {
+		// The titles of an index may be in any character set; what it leads to is told in ASCII.
+		if links, linksErr := Links(payload); linksErr == nil && len(links) > 0 {
+			doc.Links, err = links, nil
+		}
+	}
+	p := parser{cfg: cfg, now: now, batch: source.Batch{Links: doc.Links}, seen: map[string]*seen{}}
 	for _, bad := range doc.Bad {
 		p.batch.Read++
 		p.reject(bad)

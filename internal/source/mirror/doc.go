@@ -1,8 +1,8 @@
 // Package mirror reads another server of the base interface as a source: its active hazards, and their products.
 //
 // A hazard keeps its uuid, which is its key, and its products keep theirs. What the other server restricts to organizations, or what lies
-// in a folder that it restricts, is never read into a report, whatever the account may see there; nor is what it hides, since a report
-// cannot say so of a product. A file stays where it is: its product becomes a hyperlink to it.
+// in a folder that it restricts, is never read into a report, whatever the account may see there. A file stays where it is: its product
+// becomes a hyperlink to it.
 //
 // A Mirror reads the whole list of active hazards each time, asks for products only where the list tells of a change, and looks at some
 // that it has not asked for in a long time. What it has read counts as known only after Taken: if a batch could not be taken in, the

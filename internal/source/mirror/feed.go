@@ -27,8 +27,8 @@ const Name = "mirror"
 const Every = time.Minute
 
 // Parse reads hazards in the field names of the base interface, section 2.6: the array that /hazards/active and its two variants answer,
-// or a single hazard. Its batch is never Whole: whether a file holds all active hazards or those of a category, it does not say.
-func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+// or a single hazard, as those of the source with that name. Its batch is never Whole: whether a file holds all active hazards or those of a category, it does not say.
+func Parse(payload []byte, name string, now hazard.Instant) (source.Batch, error) {
 	payload = bytes.TrimSpace(bytes.TrimPrefix(payload, []byte("\ufeff")))
 	if len(payload) > 0 && payload[0] == '{' && frame.Member(payload, "type_ID") != nil {
 		payload = slices.Concat([]byte{'['}, payload, []byte{']'})
@@ -37,7 +37,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		return source.Batch{}, source.Errorf("%s; expected an array of hazards, or a hazard, in the field names of the base interface", what)
 	}
 	hazards, rejected, err := client.ReadList[wire.Hazard](bytes.NewReader(payload))
-	l := listOf(client.List[wire.Hazard]{Items: hazards, Rejected: rejected}, Name, now)
+	l := listOf(client.List[wire.Hazard]{Items: hazards, Rejected: rejected}, name, now)
 	return l.batch(nil), payloadError(err, len(hazards) > 0)
 }
 

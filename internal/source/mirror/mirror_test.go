@@ -58,7 +58,7 @@ type replica struct {
 
 func newReplica(t testing.TB, of *client.Client) *replica {
 	srv := hazardtest.Serve(t)
-	return &replica{srv, service.NewIntake(srv.Store), as(t, srv, "reader"), mirror.New("mirror", of)}
+	return &replica{srv, service.BuiltIn().Intake(srv.Store), as(t, srv, "reader"), mirror.New("mirror", of)}
 }
 
 // sync reads the other server once and takes in what it said, and waits until readers see it.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"hazardd/client"
+	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
 	"hazardd/internal/source/frame"
@@ -39,7 +40,7 @@ func tree(l client.List[wire.Product], record string) ([]hazard.ReportProduct, [
 	}
 	for i, p := range l.Items {
 		switch {
-		case restricted(&p) || strings.EqualFold(p.IsHidden, "Y"):
+		case restricted(&p):
 			f.shut[p.ProductID] = true
 		case p.ProductID <= 0:
 			f.rejects = append(f.rejects, source.Reject{Record: fmt.Sprintf("%s/%d", record, i), Reason: fmt.Sprintf("product_ID: %d, expected a number above zero", p.ProductID)})
@@ -136,7 +137,7 @@ func (f *forest) grow(folder int64, key string) {
 // product maps one product.
 func (f *forest) product(p *wire.Product) (rp hazard.ReportProduct, reject string) {
 	rp = hazard.ReportProduct{Title: hazard.CleanLine(cmp.Or(p.Title, text(p.Filename), p.ProductType)), Type: hazard.ProductType(p.ProductType),
-		Comment: hazard.Clean(p.CommentText), Time: f.time(p)}
+		Comment: hazard.Clean(p.CommentText), Time: f.time(p), Hidden: strings.EqualFold(p.IsHidden, "Y"), WKT: geometry(p.GeoLocations)}
 	if id, ok := readUUID(p.UUID); ok && !f.keys[id.String()] {
 		rp.Key, rp.UUID = id.String(), id
 	} else {
@@ -175,6 +176,14 @@ func (f *forest) time(p *wire.Product) hazard.Instant {
 		}
 	}
 	return 0
+}
+
+// geometry is the place of a product, empty if it is none that can be read: a product without its place is still good.
+func geometry(wkt string) string {
+	if _, err := geo.ParseWKT(wkt); err != nil {
+		return ""
+	}
+	return wkt
 }
 
 func text(s *string) string {

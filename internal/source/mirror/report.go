@@ -36,9 +36,6 @@ var registers = map[string]hazard.Type{
 }
 
 const (
-	// standing is how long a hazard lasts that does not expire by itself, after the beginning of the year in which it was last listed:
-	// so long that a server which is silent for years ends nothing (interface, section 2), and so that its reports differ once a year.
-	standing = 3 * 366 * 24 * time.Hour
 	// ahead is how far ahead a hazard may begin, and skew how far ahead the other server's clock may be.
 	ahead = 366 * 24 * time.Hour
 	skew  = 24 * time.Hour
@@ -52,7 +49,7 @@ func report(h *wire.Hazard, name string, now hazard.Instant) (r hazard.Report, r
 	if !ok {
 		return r, fmt.Sprintf("uuid: %q, expected a UUID: it is the hazard's identity", frame.ExcerptText(h.UUID))
 	}
-	r = hazard.Report{Source: name, Key: id.String(), UUID: id, Name: hazard.CleanLine(h.HazardName), Description: hazard.Clean(h.Description),
+	r = hazard.Report{Source: name, Key: id.String(), UUID: id, Relayed: true, Name: hazard.CleanLine(h.HazardName), Description: hazard.Clean(h.Description),
 		Category: hazard.Category(cmp.Or(h.CategoryID, string(hazard.Event))), Creator: cmp.Or(hazard.CleanLine(h.Creator), name),
 		Comment: cmp.Or(hazard.Clean(h.CommentText), name+":"+id.String())}
 	if r.Type, ok = typeOf(h.TypeID); !ok {
@@ -73,7 +70,7 @@ func report(h *wire.Hazard, name string, now hazard.Instant) (r hazard.Report, r
 		return r, reject
 	}
 	r.Version, r.Start = int64(t.last), t.start
-	if reject := life(&r, h, t, now); reject != "" {
+	if reject := life(&r, h, t); reject != "" {
 		return r, reject
 	}
 	if link, ok := webAddress(h.SncURL); ok {
@@ -137,12 +134,15 @@ func readTimes(h *wire.Hazard) (t times, reject string) {
 }
 
 // life sets when the hazard ends.
-func life(r *hazard.Report, h *wire.Hazard, t times, now hazard.Instant) (reject string) {
+func life(r *hazard.Report, h *wire.Hazard, t times) (reject string) {
 	expires := strings.EqualFold(h.AutoExpire, "Y")
 	switch {
 	case !expires:
 		// Section 2.6: end_Date is "the time the hazard expires if it is set to auto-expire". Without, it lasts while it is listed.
-		r.Renewed, r.LifeMS = new(yearOf(now)), standing.Milliseconds()
+		r.Open = true
+		if t.end != nil && *t.end >= t.start {
+			r.End = t.end
+		}
 	case t.end != nil && *t.end >= t.start:
 		r.End = t.end
 	default:
@@ -161,10 +161,6 @@ func life(r *hazard.Report, h *wire.Hazard, t times, now hazard.Instant) (reject
 		return fmt.Sprintf("status: %q is neither A nor E", frame.ExcerptText(h.Status))
 	}
 	return ""
-}
-
-func yearOf(now hazard.Instant) hazard.Instant {
-	return hazard.At(time.Date(now.Time().Year(), 1, 1, 0, 0, 0, 0, time.UTC))
 }
 
 // point is the position, or why it is not believed. 180 to 360 degrees east are west.

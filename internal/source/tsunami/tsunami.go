@@ -28,15 +28,6 @@ func Feeds() []source.Feed {
 	return feeds
 }
 
-// Links are the CAP documents that an index leads to, on the source's own host.
-func Links(payload []byte) ([]cap.Link, error) {
-	links, err := cap.Links(payload)
-	return slices.DeleteFunc(links, func(l cap.Link) bool {
-		u, err := url.Parse(l.URL)
-		return err != nil || u.Scheme != "https" || u.Host != "www.tsunami.gov" && u.Host != "tsunami.gov"
-	}), err
-}
-
 const (
 	// life is how long a message holds without another, and lifeOfInformation how long one that tells of no threat does.
 	life              = 24 * time.Hour
@@ -66,13 +57,18 @@ var levels = []struct {
 	{"statement", hazard.Information, lifeOfInformation},
 }
 
-// Parse reads a payload of the source: a CAP document, or an index, which gives an empty batch (Links tells where it leads). It
+// Parse reads a payload of the source: a CAP document, or an index, which only leads to documents on the source's own host. It
 // returns a *source.PayloadError, beside what it could read, when the payload as a whole is not what the source publishes.
 //
 // No batch is Whole: an index names the latest message alone.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	doc, err := cap.Read(payload, "")
 	b := source.Batch{Rejects: doc.Bad, Read: len(doc.Bad)}
+	for _, l := range doc.Links {
+		if u, err := url.Parse(l.URL); err == nil && u.Scheme == "https" && (u.Host == "www.tsunami.gov" || u.Host == "tsunami.gov") {
+			b.Links = append(b.Links, l)
+		}
+	}
 	for i := range doc.Messages {
 		m := &doc.Messages[i]
 		b.Read++

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/service"
+	"hazardd/internal/source/cap"
+	"hazardd/internal/source/mirror"
+)
+
+// knownFlags name the sources that are not built in. All commands must be told the same as the server.
+type knownFlags struct {
+	CAP    []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, every, highest, hosts, places, charset, exercises. Several are separated by ; or given each on its own."`
+	Mirror []mirrorSetting `name:"mirror" sep:";" placeholder:"name=… url=… user=… password-file=…" help:"Another server of this interface, whose hazards are shown too: name, url, user, password-file; title, every."`
+}
+
+// known are the sources of the installation.
+func (f *knownFlags) known() (*service.Sources, error) {
+	var caps []service.CAPSource
+	for _, c := range f.CAP {
+		caps = append(caps, service.CAPSource(c))
+	}
+	var mirrors []service.MirrorSource
+	for _, m := range f.Mirror {
+		mirrors = append(mirrors, service.MirrorSource(m))
+	}
+	return service.NewSources(caps, mirrors)
+}
+
+// find are the sources of the installation, if there is one of that name.
+func (f *knownFlags) find(name string) (*service.Sources, error) {
+	known, err := f.known()
+	if err != nil {
+		return nil, err
+	}
+	_, err = known.Find(name)
+	return known, err
+}
+
+// Validate tells what is wrong with a source before anything is done.
+func (f *knownFlags) Validate() error {
+	_, err := f.known()
+	return err
+}
+
+// sourcesFlag says which sources there are, and which of them are polled.
+type sourcesFlag struct {
+	knownFlags
+	Sources string `default:"all" placeholder:"all|none|NAME,…" help:"Sources to poll."`
+}
+
+// Validate tells what is wrong with a source, or names one that is none.
+func (f *sourcesFlag) Validate() error {
+	_, _, err := f.chosen()
+	return err
+}
+
+// chosen are the sources of the installation, and the names of those that are polled.
+func (f *sourcesFlag) chosen() (*service.Sources, []string, error) {
+	known, err := f.known()
+	if err != nil {
+		return nil, nil, err
+	}
+	names, err := known.Choose(f.Sources)
+	return known, names, err
+}
+
+func (f *sourcesFlag) set(cfg *service.Config) (err error) {
+	cfg.Known, cfg.Sources, err = f.chosen()
+	return err
+}
+
+type (
+	capSetting    service.CAPSource
+	mirrorSetting service.MirrorSource
+)
+
+// UnmarshalText reads the pairs of a feed of CAP.
+func (c *capSetting) UnmarshalText(text []byte) error {
+	*c = capSetting{Config: cap.Config{Name: "cap"}}
+	return readPairs("cap", string(text), map[string]func(string) error{
+		"name":      into(&c.Name),
+		"url":       into(&c.URL),
+		"title":     into(&c.Title),
+		"language":  into(&c.Language),
+		"charset":   into(&c.Charset),
+		"places":    into(&c.PlacesFile),
+		"every":     intoTime(&c.Every),
+		"highest":   func(v string) (err error) { c.Caps, err = readHighest(v); return err },
+		"exercises": func(v string) (err error) { c.Exercises, err = strconv.ParseBool(v); return err },
+		"hosts":     func(v string) error { c.Hosts = strings.Split(v, ","); return nil },
+	})
+}
+
+// UnmarshalText reads the pairs of a server to be mirrored. Its password is in a file: what is said on a command line everybody sees who is
+// on the machine.
+func (m *mirrorSetting) UnmarshalText(text []byte) error {
+	*m = mirrorSetting{Name: mirror.Name}
+	var file string
+	err := readPairs("mirror", string(text), map[string]func(string) error{
+		"name":          into(&m.Name),
+		"url":           into(&m.URL),
+		"title":         into(&m.Title),
+		"user":          into(&m.Username),
+		"password-file": into(&file),
+		"every":         intoTime(&m.Every),
+	})
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		return errors.New("mirror: password-file: missing, expected the path of a file that holds the password")
+	}
+	password, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("mirror: password-file: %w", err)
+	}
+	if m.Password = strings.TrimRight(string(password), "\r\n"); m.Password == "" {
+		return fmt.Errorf("mirror: password-file: %s is empty", file)
+	}
+	return nil
+}
+
+func into(s *string) func(string) error { return func(v string) error { *s = v; return nil } }
+
+// leastEvery keeps a slip from making a nuisance of us.
+const leastEvery = 10 * time.Second
+
+func intoTime(d *time.Duration) func(string) error {
+	return func(v string) error {
+		var l life
+		if err := l.UnmarshalText([]byte(v)); err != nil {
+			return err
+		}
+		if *d = time.Duration(l); *d < leastEvery {
+			return fmt.Errorf("%q is more often than a source should be asked: at least %v", v, leastEvery)
+		}
+		return nil
+	}
+}
+
+// readHighest reads the highest levels of a source, by type: "WATCH", "STORM:ADVISORY,WATCH".
+func readHighest(text string) (map[hazard.Type]hazard.Severity, error) {
+	highest := map[hazard.Type]hazard.Severity{}
+	for word := range strings.SplitSeq(text, ",") {
+		typ, level, found := strings.Cut(strings.TrimSpace(word), ":")
+		if !found {
+			typ, level = "", typ
+		}
+		severity, ok := hazard.ParseSeverity(level)
+		if !ok {
+			return nil, fmt.Errorf("%q is no severity, expected such as WATCH, or STORM:ADVISORY", level)
+		}
+		highest[hazard.Type(typ)] = severity
+	}
+	return highest, nil
+}
+
+// readPairs reads pairs of the form key=value, separated by blanks; a value with blanks is in double quotes, as in Go.
+func readPairs(setting, text string, keys map[string]func(string) error) error {
+	expected := strings.Join(slices.Sorted(maps.Keys(keys)), ", ")
+	seen := map[string]bool{}
+	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
+		key, after, found := strings.Cut(rest, "=")
+		if !found || strings.ContainsFunc(key, unicode.IsSpace) {
+			return fmt.Errorf("%s: %.60q is no key=value; the keys are %s", setting, rest, expected)
+		}
+		var value string
+		if quoted, err := strconv.QuotedPrefix(after); err == nil && strings.HasPrefix(after, `"`) {
+			value, _ = strconv.Unquote(quoted) // QuotedPrefix has found it good
+			rest = after[len(quoted):]
+		} else {
+			end := strings.IndexFunc(after, unicode.IsSpace)
+			if end < 0 {
+				end = len(after)
+			}
+			value, rest = after[:end], after[end:]
+		}
+		set, ok := keys[key]
+		if !ok {
+			return fmt.Errorf("%s: %q is no key%s; the keys are %s", setting, key, suggest(key, keySet(keys)), expected)
+		}
+		if seen[key] {
+			return fmt.Errorf("%s: %s is there twice", setting, key)
+		}
+		seen[key] = true
+		if err := set(value); err != nil {
+			return fmt.Errorf("%s: %s: %w", setting, key, err)
+		}
+	}
+	return nil
+}
+
+func keySet(keys map[string]func(string) error) map[string]bool {
+	set := map[string]bool{}
+	for k := range keys {
+		set[k] = true
+	}
+	return set
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/service"
+	"hazardd/internal/source/cap"
+)
+
+func TestSourcesOfAnOperatorBySettingOfEveryKind(t *testing.T) {
+	password := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(password, []byte("violet kayak\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	caps := []capSetting{
+		{Config: cap.Config{Name: "meteoalarm-de", Title: "MeteoAlarm Germany", URL: "https://feeds.example.org/a?x=1;2", Language: "de", Every: 2 * time.Minute,
+			Caps: map[hazard.Type]hazard.Severity{hazard.Storm: hazard.Advisory, "": hazard.Watch}}, Hosts: []string{"a.example.org", "b.example.org"}},
+		{Config: cap.Config{Name: "cap", URL: "https://alerts.example.org/index.rss", Charset: "windows-1252", Exercises: true}},
+	}
+	mirrors := []mirrorSetting{{Name: "disaster-centre", URL: "https://api.example.org/msvc", Username: "replica", Password: "violet kayak"}}
+	first := `name=meteoalarm-de title="MeteoAlarm Germany" url=https://feeds.example.org/a?x=1\;2 language=de every=2m highest=STORM:ADVISORY,WATCH hosts=a.example.org,b.example.org`
+	second := "url=https://alerts.example.org/index.rss charset=windows-1252 exercises=true"
+	third := "name=disaster-centre url=https://api.example.org/msvc user=replica password-file=" + password
+	for name, tt := range map[string]struct {
+		args []string
+		env  map[string]string
+		file string
+	}{
+		"flags":    {args: []string{"--cap", first, "--cap", second, "--mirror", third}},
+		"one flag": {args: []string{"--cap", first + " ; " + second, "--mirror=" + third}},
+		"variable": {env: map[string]string{"HAZARDD_CAP": first + ";" + second, "HAZARDD_MIRROR": third}},
+		"file": {file: `cap:
+- name: meteoalarm-de
+  title: MeteoAlarm Germany
+  url: https://feeds.example.org/a?x=1;2
+  language: de
+  every: 2m
+  highest: [STORM:ADVISORY, WATCH]
+  hosts: [a.example.org, b.example.org]
+- url: https://alerts.example.org/index.rss
+  charset: windows-1252
+  exercises: true
+mirror:
+- {name: disaster-centre, url: "https://api.example.org/msvc", user: replica, password-file: ` + password + `}
+sources: [usgs, meteoalarm-de, cap, disaster-centre]
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cli, err := parseIn(t, tt.file, tt.env, append([]string{"serve"}, tt.args...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(caps, cli.Serve.CAP) + cmp.Diff(mirrors, cli.Serve.Mirror); diff != "" {
+				t.Error(diff)
+			}
+			var cfg service.Config
+			if err := cli.Serve.sourcesFlag.set(&cfg); err != nil {
+				t.Fatal(err)
+			}
+			if all := strings.Join(cfg.Sources, " "); !strings.HasSuffix(all, "meteoalarm-de cap disaster-centre") {
+				t.Errorf("polled: %s", all)
+			}
+		})
+	}
+}
+
+func TestFaultySourcesOfAnOperatorAreRefused(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	places := filepath.Join(t.TempDir(), "places.json")
+	if err := os.WriteFile(places, []byte(`{"type":"FeatureCollection","features":[{"properties":{"code":"AT001"},"geometry":{"type":"Point","coordinates":[1,2]}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const good = "url=https://a.example.org/ "
+	for setting, want := range map[string]string{
+		"--cap=https://a.example.org/":                       "is no key=value; the keys are charset, every,",
+		"--cap=" + good + "lang=de":                          `"lang" is no key; the keys are charset,`,
+		"--cap=" + good + "langage=de":                       `did you mean language?`,
+		"--cap=" + good + "name=a name=b":                    "name is there twice",
+		"--cap=" + good + "every=1s":                         "at least 10s",
+		"--cap=" + good + "every=soon":                       `every: "soon" is not a time`,
+		"--cap=" + good + "name=usgs":                        `name: "usgs" is another source's`,
+		"--cap=" + good + "highest=RED":                      `"RED" is no severity`,
+		"--cap=" + good + "highest=RAIN:WATCH":               `caps: "RAIN" is no type`,
+		"--cap=" + good + "places=/nowhere":                  "places: open /nowhere",
+		"--cap=" + good + "places=" + places:                 `features/0/properties: code "AT001", type "", expected both`,
+		"--cap=url=ftp://a.example.org/":                     `url: "ftp://a.example.org/", expected an address of https or http`,
+		"--cap=" + good + ";" + good:                         `name: "cap" is another source's`,
+		"--mirror=" + good + "user=a":                        "password-file: missing",
+		"--mirror=" + good + "password-file=/none":           "password-file: open /none",
+		"--mirror=" + good + "user=a password-file=" + empty: "is empty",
+		"--sources=nowhere":                                  `"nowhere" is no source`,
+	} {
+		if _, err := parseIn(t, "", nil, "serve", setting); err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "see hazardd serve --help") {
+			t.Errorf("%s: error %v, want %s", setting, err, want)
+		}
+	}
+}
