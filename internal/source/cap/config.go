@@ -45,7 +45,7 @@ func (c Config) Check() error {
 	if !nameForm.MatchString(c.Name) {
 		errs = append(errs, fmt.Errorf("name: %.60q, expected at most 40 small letters, digits and -, a letter first", c.Name))
 	}
-	if u, ok := WebAddress(c.URL); !ok || u == "" {
+	if httpAddress(c.URL) == nil {
 		errs = append(errs, fmt.Errorf("url: %.200q, expected an address of https or http", c.URL))
 	}
 	if c.Charset != "" && charsets[strings.ToLower(c.Charset)] == nil {

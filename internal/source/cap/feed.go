@@ -268,11 +268,11 @@ func (s *scanner) finish() {
 	if address == "" && e.permaLink {
 		address = strings.TrimSpace(e.guid)
 	}
-	u, ok := WebAddress(address)
-	if !ok {
+	u := httpAddress(address) // where it may lead is for the poller to decide
+	if u == nil {
 		return
 	}
-	link := source.Link{URL: u, ID: hazard.CleanLine(first(strings.TrimSpace(e.id), strings.TrimSpace(e.guid)))}
+	link := source.Link{URL: u.String(), ID: hazard.CleanLine(first(strings.TrimSpace(e.id), strings.TrimSpace(e.guid)))}
 	if t, err := parseFeedTime(strings.TrimSpace(e.updated)); err == nil {
 		link.Updated = &t
 	}

@@ -207,14 +207,23 @@ func quoted(b []byte) string {
 	return fmt.Sprintf("%.60q", strings.TrimSpace(string(b[:min(len(b), 200)])))
 }
 
-// WebAddress is an address that may be shown: http or https, on a host that has a name, or an address in the public network.
-func WebAddress(s string) (string, bool) {
+// httpAddress reads an address of http or https without a user; nil if it is none.
+func httpAddress(s string) *url.URL {
 	s = strings.TrimSpace(s)
 	if len(s) > maxAddress || strings.ContainsFunc(s, unicode.IsControl) {
-		return "", false
+		return nil
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		return nil
+	}
+	return u
+}
+
+// WebAddress is an address that may be shown: http or https, on a host that has a name, or an address in the public network.
+func WebAddress(s string) (string, bool) {
+	u := httpAddress(s)
+	if u == nil {
 		return "", false
 	}
 	host := strings.ToLower(u.Hostname())
