@@ -41,6 +41,8 @@ type Report struct {
 	Renewed *Instant `json:"renewed,omitzero"`
 	// Ended, when not empty, says that this part is over since Version; "expired", that it is over at its end.
 	Ended EndReason `json:"ended,omitzero"`
+	// Successor is the source's key of the event that took the place of this one, where one did.
+	Successor string `json:"successor,omitzero"`
 	// EndedAt is when it was ended, where that is not Version.
 	EndedAt *Instant `json:"ended_at,omitzero"`
 	// Minor: too slight to make a hazard, but an update of one that exists.

@@ -110,6 +110,7 @@ func (a *API) routes() {
 	a.private("GET /hazards/{hazard}/changes", a.hazardChanges)
 	a.private("GET /hazards/{hazard}/alert-geography", a.alertGeography)
 	a.private("GET /hazards/{hazard}/reports", a.reports)
+	a.private("GET /hazards/{hazard}/related", a.related)
 	a.private("GET /hazards", a.byRef)
 	a.private("GET /changes", a.changes)
 

@@ -62,6 +62,38 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	return answerJSON(w, r, list, false)
 }
 
+// relatedHazard is a hazard that has to do with another.
+type relatedHazard struct {
+	Relation string      `json:"relation"` // what it is to the other: "caused by" or "causes"
+	Why      string      `json:"why"`
+	Hazard   wire.Hazard `json:"hazard"`
+}
+
+// related serves the hazards that have to do with one.
+func (a *API) related(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	now := a.now()
+	h, err := a.findHazard(r, a.Live.View(now), now)
+	if err != nil {
+		return err
+	}
+	found, err := a.Intake.Related(r.Context(), h.ID)
+	if err != nil {
+		return err
+	}
+	list := []relatedHazard{}
+	for _, f := range found {
+		products, err := a.Store.Products(r.Context(), f.Hazard.ID, who.Orgs)
+		if err != nil {
+			return err
+		}
+		list = append(list, relatedHazard{string(f.Relation), f.Why, wire.FromHazard(f.Hazard.ExpireAt(now), len(products), a.BaseURL)})
+	}
+	return answerJSON(w, r, list, false)
+}
+
 // byRef serves the hazards that anybody's id leads to: a merged one to its successor.
 func (a *API) byRef(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, "ref")

@@ -212,7 +212,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	for i := range reports {
 		if !reports[i].Minor || known[reports[i].Key] {
 			for _, name := range append(reports[i].Aliases[:len(reports[i].Aliases):len(reports[i].Aliases)], reports[i].Key) {
-				asRefs = append(asRefs, w.src+":"+name)
+				asRefs = append(asRefs, w.src+":"+name, successorRef(w.src, name))
 			}
 		}
 	}
@@ -339,6 +339,9 @@ func (w *writer) take(g *group) error {
 		return err
 	}
 	if err := w.remember(g, h, &own, parts, joined); err != nil {
+		return err
+	}
+	if err := w.toldOf(g); err != nil {
 		return err
 	}
 	switch {
@@ -537,6 +540,11 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 	}
 	for _, ref := range own.Head.Refs {
 		if err := w.tx.AddRef(ref, w.src, g.event); err != nil {
+			return err
+		}
+	}
+	if next := own.Head.Successor; next != "" {
+		if err := w.tx.AddRef(successorRef(w.src, next), w.src, g.event); err != nil {
 			return err
 		}
 	}

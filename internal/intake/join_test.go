@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -269,4 +270,81 @@ func TestJoiningDoesNotDependOnOrder(t *testing.T) {
 			rt.Errorf("got %q, want %q", got, want)
 		}
 	})
+}
+
+func TestWhatTookThePlaceOfAnEventIsNamedInWhateverOrderTheyCome(t *testing.T) {
+	watch := said("nws", "watch", hazard.WinterStorm, hourAgo, -90, 40)
+	over := with(watch, func(r *hazard.Report) {
+		r.Version++
+		r.Ended, r.Successor = hazard.EndSuperseded, "warning"
+	})
+	warning := with(said("nws", "first", hazard.WinterStorm, hourAgo, -90, 40), func(r *hazard.Report) { r.Aliases = []string{"warning"} })
+	for name, order := range map[string][]hazard.Report{
+		"the watch first":   {watch, over, warning},
+		"the warning first": {warning, watch, over},
+		"the end first":     {over, watch, warning},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.takeEach(noon, order...)
+			next, err := d.store.HazardByUUID(t.Context(), hazard.EventUUID("nws", "first"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := d.store.HazardByUUID(t.Context(), hazard.EventUUID("nws", "watch"))
+			if err != nil || h.Reason != hazard.EndSuperseded || h.Successor != next.UUID || next.Status != hazard.Active {
+				t.Errorf("%+v, successor is %s, error %v", h, next.UUID, err)
+			}
+		})
+	}
+}
+
+func TestATsunamiAndItsEarthquakeAreRelated(t *testing.T) {
+	d := newDesk(t)
+	d.takeEach(noon,
+		with(said("usgs", "us7000a", hazard.Earthquake, hourAgo, -131, 51.9), func(r *hazard.Report) { r.Aliases = []string{"at00rcz9ap"} }),
+		said("usgs", "aftershock", hazard.Earthquake, hourAgo+50_000, -131, 51.9),
+		said("emsc", "2", hazard.Earthquake, hourAgo.Add(-30*time.Minute), 142, 38),
+		with(said("tsunami", "rcz9ap", hazard.Tsunami, hourAgo+600_000, -131, 51.9), func(r *hazard.Report) { r.Refs = []string{"quake:at00rcz9ap"} }),
+		with(said("tsunami", "japan", hazard.Tsunami, hourAgo, 142, 38), func(r *hazard.Report) {
+			r.Refs = []string{"quake:pt123", "quake:" + hourAgo.Add(-30*time.Minute).Time().Add(4*time.Second).Format(time.RFC3339) + "@38.200,142.100"}
+		}),
+		with(said("tsunami", "nowhere", hazard.Tsunami, hourAgo, 0, 0), func(r *hazard.Report) {
+			r.Refs = []string{"quake:2020-01-01T00:00:00Z@1,2", "quake:@", "quake:x@y,z"}
+		}),
+	)
+	number := map[string]int64{}
+	for _, h := range d.hazards() {
+		events, err := d.store.EventReports(t.Context(), h.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		number[events[0].Key] = h.ID
+	}
+	for key, want := range map[string]string{
+		"rcz9ap":     "caused by us7000a: named at00rcz9ap",
+		"us7000a":    "causes rcz9ap: named at00rcz9ap",
+		"japan":      "caused by 2: an origin that is named 4.0 s and 24 km from it",
+		"2":          "causes japan: an origin that is named 4.0 s and 24 km from it",
+		"aftershock": "", "nowhere": "",
+	} {
+		related, err := d.intake.Related(t.Context(), number[key])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, r := range related {
+			for other, id := range number {
+				if id == r.Hazard.ID {
+					got += string(r.Relation) + " " + other + ": " + r.Why
+				}
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", key, got, want)
+		}
+	}
+	if _, err := d.intake.Related(t.Context(), 999); !errors.Is(err, hazard.ErrNotFound) {
+		t.Errorf("of no hazard: %v", err)
+	}
 }

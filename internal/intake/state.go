@@ -2,6 +2,7 @@ package intake
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 
@@ -49,7 +50,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	}
 	if said.Ended != "" {
 		end(h, said.Ended, max(said.EndedAt, h.Start))
-		return h, nil
+		return h, w.succeed(h, head)
 	}
 	set("end_Date", func() { h.End = said.End })
 	if h.End < h.Start { // some sources say so; the type's life is the best guess, and the report keeps their words
@@ -96,6 +97,48 @@ func (w *writer) position(h *hazard.Hazard, head *hazard.Report, placed []placed
 
 // round keeps a position to about 10 cm.
 func round(degrees float64) float64 { return math.Round(degrees*1e6) / 1e6 }
+
+// succeed notes which hazard took the place of one that is over, if it is known by now; else it is noted when it becomes known.
+func (w *writer) succeed(h *hazard.Hazard, head *hazard.Report) error {
+	if head.Ended != hazard.EndSuperseded || head.Successor == "" {
+		return nil
+	}
+	_, id, err := w.tx.Event(head.Source, head.Successor)
+	if errors.Is(err, hazard.ErrNotFound) || id == h.ID {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	next, err := w.tx.Hazard(id)
+	if err == nil {
+		h.Successor = next.UUID
+	}
+	return err
+}
+
+// successorRef is the name under which an event waits for the one that took its place.
+func successorRef(src, key string) string { return "successor:" + src + ":" + key }
+
+// toldOf makes the hazards anew that the event of g took the place of, when it has become known.
+func (w *writer) toldOf(g *group) error {
+	for _, key := range g.keys {
+		ref := successorRef(w.src, key)
+		if !w.refs[ref] {
+			continue
+		}
+		waiting, err := w.tx.Called(ref)
+		if err != nil {
+			return err
+		}
+		for _, e := range waiting {
+			if err := w.resettle(e.HazardID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 // end makes a hazard one that its source ended at a moment.
 func end(h *hazard.Hazard, reason hazard.EndReason, at hazard.Instant) {

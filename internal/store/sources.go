@@ -87,7 +87,17 @@ func (t *Tx) Events(hazardID int64) ([]Event, error) {
 
 // EventsStarting lists the events of a type that began in a span of time, its ends included.
 func (t *Tx) EventsStarting(typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
-	rows, err := t.q.EventsStarting(t.ctx, db.EventsStartingParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to)})
+	return eventsStarting(t.ctx, t.q, typ, from, to)
+}
+
+// EventsStarting is that of Tx.
+func (s *Store) EventsStarting(ctx context.Context, typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
+	events, err := eventsStarting(ctx, s.readQ, typ, from, to)
+	return events, storeError(err)
+}
+
+func eventsStarting(ctx context.Context, q *db.Queries, typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
+	rows, err := q.EventsStarting(ctx, db.EventsStartingParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to)})
 	return decodeEvents(rows, err)
 }
 

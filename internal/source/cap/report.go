@@ -241,7 +241,8 @@ type group struct {
 	kind
 	level
 	ended         hazard.EndReason
-	nothing       bool // the sender says that there is nothing to warn of
+	successor     string // the message of the alert that its place went over to
+	nothing       bool   // the sender says that there is nothing to warn of
 	start         hazard.Instant
 	end           *hazard.Instant
 	places        []string
@@ -345,6 +346,9 @@ func (r *reader) complete(g *group, cancel bool) bool {
 	g.places, g.within = sorted(g.places), sorted(g.within)
 	r.times(g)
 	g.ended = cmp.Or(ending(g), g.ended)
+	if g.ended == hazard.EndSuperseded {
+		g.successor = successor(g.in)
+	}
 	if !known {
 		if g.typ = hazard.Occurrence; !cancel && g.ended == "" { // what ends need not be understood
 			g.doubts = append(g.doubts, fmt.Sprintf("event: %.60q is not in the mapping table", hazard.CleanLine(g.in.Event)))
@@ -364,6 +368,20 @@ func (r *reader) complete(g *group, cancel bool) bool {
 func sorted(words []string) []string {
 	slices.Sort(words)
 	return slices.Compact(words)
+}
+
+// successor is the message of the alert that the place went over to, as CAP-CP names it: "sender,identifier,sent;location".
+func successor(in *Info) string {
+	triple, _, _ := strings.Cut(in.parameterEnding(":Transitioned_Out_CAP_Reference"), ";")
+	words := strings.Split(triple, ",")
+	if len(words) != 3 {
+		return ""
+	}
+	at, err := ParseTime(words[2])
+	if err != nil {
+		return ""
+	}
+	return exact(hazard.CleanLine(words[0]), hazard.CleanLine(cut(words[1], maxID)), at)
 }
 
 // ending is the end that an info block says. That it is Past, or expires, is none.
@@ -428,7 +446,7 @@ func (r *reader) states(groups []*group) []hazard.Report {
 			p.Start = min(p.Start, first.sent)
 		}
 		p.Part = part(stem, i+1)
-		p.Ended = g.ended
+		p.Ended, p.Successor = g.ended, g.successor
 		reports = append(reports, p)
 	}
 	if follows {

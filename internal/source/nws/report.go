@@ -96,7 +96,19 @@ func read(f *feature, now hazard.Instant) (message, error) {
 		r.Places = zones[s.typ == hazard.Wildfire]
 		m.reports = append(m.reports, s.report(r, al, t, now))
 	}
+	nameSuccessors(m.reports)
 	return m, nil
+}
+
+// nameSuccessors notes which event took the place of one that the message says was upgraded: the one that it begins or goes on with (NWSI
+// 10-1703: the strings of both are in one segment).
+func nameSuccessors(reports []report) {
+	i := slices.IndexFunc(reports, func(r report) bool { return r.Ended == "" })
+	for j := range reports {
+		if r := &reports[j]; i >= 0 && r.Ended == hazard.EndSuperseded {
+			r.Successor = reports[i].Key
+		}
+	}
 }
 
 // speak is one event of which a message speaks.

@@ -153,13 +153,13 @@ func TestOneMessageMaySpeakOfSeveralEvents(t *testing.T) {
 		)})), at(t, tornadoNow))
 	var got []string
 	for _, r := range b.Reports {
-		got = append(got, strings.Join([]string{r.Part, r.Key, r.Severity.String(), string(r.Ended), r.End.String()}, " "))
+		got = append(got, strings.Join([]string{r.Part, r.Key, r.Severity.String(), string(r.Ended), r.End.String(), r.Successor}, " "))
 	}
 	want := []string{
-		"urn:oid:1.1 KDMX.WS.A.0002.2026 WATCH superseded 2026-01-03T00:00:00.000Z",
-		"urn:oid:1.1 KDMX.WS.W.0003.2026 WARNING  2026-01-03T06:00:00.000Z",
-		"urn:oid:1.1#1 KDMX.WW.Y.0007.2026 ADVISORY cancelled 2026-01-03T00:00:00.000Z",
-		"urn:oid:1.1#2 KDMX.WW.Y.0007.2026 ADVISORY  2026-01-04T00:00:00.000Z",
+		"urn:oid:1.1 KDMX.WS.A.0002.2026 WATCH superseded 2026-01-03T00:00:00.000Z KDMX.WS.W.0003.2026",
+		"urn:oid:1.1 KDMX.WS.W.0003.2026 WARNING  2026-01-03T06:00:00.000Z ",
+		"urn:oid:1.1#1 KDMX.WW.Y.0007.2026 ADVISORY cancelled 2026-01-03T00:00:00.000Z ",
+		"urn:oid:1.1#2 KDMX.WW.Y.0007.2026 ADVISORY  2026-01-04T00:00:00.000Z ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || b.Read != 1 || b.Ignored != 0 {
 		t.Errorf("read %d, ignored %d: %s", b.Read, b.Ignored, diff)
