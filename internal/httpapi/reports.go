@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,6 +14,7 @@ import (
 	"hazardd/internal/auth"
 	"hazardd/internal/edit"
 	"hazardd/internal/hazard"
+	"hazardd/internal/poll"
 	"hazardd/internal/store"
 	"hazardd/wire"
 )
@@ -20,7 +22,11 @@ import (
 // report is what one source says of a hazard now.
 type report struct {
 	Source string `json:"source"`
-	Event  string `json:"event"` // the source's own key
+	// SourceState is how the source is now, as in GET /sources: of what a stale one says, nobody knows whether it still says so. LastSuccess is
+	// when it was last read; absent: never, or not by this service.
+	SourceState string     `json:"source_state"`
+	LastSuccess *time.Time `json:"last_success,omitzero"`
+	Event       string     `json:"event"` // the source's own key
 	// Joined says why the source's event is part of this hazard; empty: it made it.
 	Joined     string        `json:"joined,omitzero"`
 	Version    string        `json:"version"` // of the latest message, milliseconds since 1970
@@ -51,11 +57,21 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	if err != nil {
 		return err
 	}
+	states, err := a.Sources(r.Context())
+	if err != nil {
+		return err
+	}
 	list := []report{}
 	for _, e := range events {
+		state := poll.Status{State: poll.Disabled} // one that is configured no longer
+		for _, s := range states {
+			if s.Name == e.Source {
+				state = s
+			}
+		}
 		said := hazard.Derive(e.Parts, now)
 		head := &said.Head
-		list = append(list, report{Source: e.Source, Event: e.Key, Joined: e.Joined, Version: strconv.FormatInt(head.Version, 10), Name: head.Name, Text: head.Description,
+		list = append(list, report{Source: e.Source, SourceState: state.State, LastSuccess: state.LastSuccess, Event: e.Key, Joined: e.Joined, Version: strconv.FormatInt(head.Version, 10), Name: head.Name, Text: head.Description,
 			TypeID: string(head.Type), SeverityID: head.Severity.String(), Level: head.Level, StartDate: head.Start.Digits(), EndDate: said.Over().Digits(),
 			Ended: string(said.Ended), Point: head.Point, Refs: append([]string{}, head.Refs...), URL: head.URL})
 	}
