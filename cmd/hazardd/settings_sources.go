@@ -19,21 +19,21 @@ import (
 
 // knownFlags name the sources that are not built in. All commands must be told the same as the server.
 type knownFlags struct {
-	CAP    []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, every, highest, hosts, places, charset, exercises. Several are separated by ; or given each on its own."`
-	Mirror []mirrorSetting `name:"mirror" sep:";" placeholder:"name=… url=… user=… password-file=…" help:"Another server of this interface, whose hazards are shown too: name, url, user, password-file; title, every."`
+	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, every, highest, hosts, places, charset, exercises. Several are separated by ; or given each on its own."`
+	Mirror   []mirrorSetting `name:"mirror" sep:";" placeholder:"name=… url=… user=… password-file=…" help:"Another server of this interface, whose hazards are shown too: name, url, user, password-file; title, every."`
+	Response bool            `default:"true" negatable:"" help:"An activation of Copernicus EMS moves a hazard from EVENT to RESPONSE."`
 }
 
 // known are the sources of the installation.
 func (f *knownFlags) known() (*service.Sources, error) {
-	var caps []service.CAPSource
+	set := service.SourceSettings{NoResponse: !f.Response}
 	for _, c := range f.CAP {
-		caps = append(caps, service.CAPSource(c))
+		set.CAP = append(set.CAP, service.CAPSource(c))
 	}
-	var mirrors []service.MirrorSource
 	for _, m := range f.Mirror {
-		mirrors = append(mirrors, service.MirrorSource(m))
+		set.Mirrors = append(set.Mirrors, service.MirrorSource(m))
 	}
-	return service.NewSources(caps, mirrors)
+	return service.NewSources(set)
 }
 
 // find are the sources of the installation, if there is one of that name.

@@ -18,6 +18,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/hazardtest"
 	"hazardd/internal/intake"
+	"hazardd/internal/recordings"
 	"hazardd/internal/service"
 	"hazardd/internal/source"
 	"hazardd/internal/source/cap"
@@ -82,7 +83,7 @@ func (a *address) leadTo(t *testing.T, s *hazardtest.Server) {
 // mirroring polls the server at base as one of its users.
 func mirroring(t *testing.T, name, base, user string) func(*service.Config) {
 	t.Helper()
-	known, err := service.NewSources(nil, []service.MirrorSource{{Name: name, URL: base, Username: user, Password: hazardtest.Password, Every: 100 * time.Millisecond}})
+	known, err := service.NewSources(service.SourceSettings{Mirrors: []service.MirrorSource{{Name: name, URL: base, Username: user, Password: hazardtest.Password, Every: 100 * time.Millisecond}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +186,7 @@ func TestTwoServersThatMirrorEachOtherShowTheSame(t *testing.T) {
 
 func TestAServerThatDoesNotLetUsInIsAFailingSource(t *testing.T) {
 	origin := hazardtest.Serve(t)
-	known, err := service.NewSources(nil, []service.MirrorSource{{Name: "origin", URL: origin.URL(), Username: "reader", Password: "not this one", Every: time.Minute}})
+	known, err := service.NewSources(service.SourceSettings{Mirrors: []service.MirrorSource{{Name: "origin", URL: origin.URL(), Username: "reader", Password: "not this one", Every: time.Minute}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +282,7 @@ func TestAnIndexOfCAPByConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := service.NewSources([]service.CAPSource{{Config: cap.Config{Name: "weather", URL: agency.URL + "/index.atom", Every: 200 * time.Millisecond}, PlacesFile: places}}, nil)
+	known, err := service.NewSources(service.SourceSettings{CAP: []service.CAPSource{{Config: cap.Config{Name: "weather", URL: agency.URL + "/index.atom", Every: 200 * time.Millisecond}, PlacesFile: places}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,5 +311,26 @@ func TestAnIndexOfCAPByConfiguration(t *testing.T) {
 	}
 	if n := reads.Load(); n != 1 {
 		t.Errorf("the document was read %d times", n)
+	}
+}
+
+func TestAnActivationMovesAHazardToResponseUnlessItIsToldNotTo(t *testing.T) {
+	payload := recordings.Read(t, "feeds/copernicus-ems/activations-202609-excerpt.json")
+	for noResponse, want := range map[bool]bool{false: true, true: false} {
+		known, err := service.NewSources(service.SourceSettings{NoResponse: noResponse})
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := known.Find("copernicus")
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch, err := src.Parse(payload, hazard.At(time.Date(2026, 9, 27, 12, 0, 0, 0, time.UTC)))
+		if err != nil || len(batch.Reports) == 0 {
+			t.Fatalf("%d reports, error %v", len(batch.Reports), err)
+		}
+		if got := slices.ContainsFunc(batch.Reports, func(r hazard.Report) bool { return r.Category == hazard.Response }); got != want {
+			t.Errorf("NoResponse %v: a RESPONSE is there: %v", noResponse, got)
+		}
 	}
 }

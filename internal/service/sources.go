@@ -93,9 +93,21 @@ type Sources struct {
 	mirrors map[string]MirrorSource
 }
 
+// SourceSettings are what an operator can say of the sources.
+type SourceSettings struct {
+	CAP     []CAPSource
+	Mirrors []MirrorSource
+	// NoResponse: an activation of Copernicus does not move a hazard from EVENT to RESPONSE.
+	NoResponse bool
+}
+
 // NewSources makes the sources of an installation. Its error names the setting at fault.
-func NewSources(caps []CAPSource, mirrors []MirrorSource) (*Sources, error) {
+func NewSources(set SourceSettings) (*Sources, error) {
 	s := &Sources{polled: builtIn(), places: map[string]intake.Places{}, mirrors: map[string]MirrorSource{}}
+	if set.NoResponse {
+		i := slices.IndexFunc(s.polled, func(p poll.Source) bool { return p.Name == copernicus.Name })
+		s.polled[i].Parse = withoutResponse(copernicus.Parse)
+	}
 	add := func(setting string, src poll.Source, errs ...error) error {
 		if slices.ContainsFunc(s.polled, func(p poll.Source) bool { return p.Name == src.Name }) {
 			errs = append(errs, fmt.Errorf("name: %q is another source's", src.Name))
@@ -106,14 +118,14 @@ func NewSources(caps []CAPSource, mirrors []MirrorSource) (*Sources, error) {
 		s.polled = append(s.polled, src)
 		return nil
 	}
-	for _, c := range caps {
+	for _, c := range set.CAP {
 		places, err := readPlaces(c.PlacesFile)
 		s.places[c.Name] = places
 		if err := add("cap", capSource(c.Config, c.Hosts), c.Check(), err); err != nil {
 			return nil, err
 		}
 	}
-	for _, m := range mirrors {
+	for _, m := range set.Mirrors {
 		s.mirrors[m.Name] = m
 		src, err := mirrorSource(m)
 		if err := add("mirror", src, err); err != nil {
@@ -138,11 +150,24 @@ func NewSources(caps []CAPSource, mirrors []MirrorSource) (*Sources, error) {
 
 // BuiltIn are the sources of an installation whose operator has named none.
 func BuiltIn() *Sources {
-	s, err := NewSources(nil, nil)
+	s, err := NewSources(SourceSettings{})
 	if err != nil {
 		panic(err) // our own list
 	}
 	return s
+}
+
+// withoutResponse leaves the category to editors.
+func withoutResponse(parse func([]byte, hazard.Instant) (source.Batch, error)) func([]byte, hazard.Instant) (source.Batch, error) {
+	return func(payload []byte, now hazard.Instant) (source.Batch, error) {
+		batch, err := parse(payload, now)
+		for i := range batch.Reports {
+			if r := &batch.Reports[i]; r.Category == hazard.Response {
+				r.Category = hazard.Event
+			}
+		}
+		return batch, err
+	}
 }
 
 func capSource(c cap.Config, hosts []string) poll.Source {
