@@ -26,8 +26,9 @@ lint: ## Find faults: gofmt, go vet, staticcheck
 	go vet ./...
 	go run $(STATICCHECK) ./...
 
-generate: ## Make internal/store/db from the SQL, after a change of it
+generate: ## Make internal/store/db from the SQL, and the picture of all symbols, after a change of them
 	cd internal/store && go run $(SQLC) generate
+	go run ./internal/symbol/sheet docs/symbols.png
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

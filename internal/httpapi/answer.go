@@ -45,8 +45,17 @@ func answerJSON(w http.ResponseWriter, r *http.Request, value any, restricted bo
 	return answer(w, r, body)
 }
 
-// answer writes a body in the coding that the client prefers, or 304 if it has it already (RFC 9110 section 13.1.2).
+// answer writes a body, as JSON unless the header says otherwise, that must not be reused without asking again.
 func answer(w http.ResponseWriter, r *http.Request, body *live.Body) error {
+	cache := revalidate
+	if body.Restricted {
+		cache = noStore
+	}
+	return send(w, r, body, cache, varies)
+}
+
+// send writes a body in the coding that the client prefers, or 304 if it has it already (RFC 9110 section 13.1.2).
+func send(w http.ResponseWriter, r *http.Request, body *live.Body, cache, vary []string) error {
 	h := w.Header()
 	coding := live.Identity
 	if len(body.Bytes(live.Identity)) >= minCompressed {
@@ -54,14 +63,11 @@ func answer(w http.ResponseWriter, r *http.Request, body *live.Body) error {
 	}
 	h["Etag"] = body.ETag(coding)
 	if others := h["Vary"]; others != nil { // of CORS
-		h["Vary"] = append(others, varies...)
+		h["Vary"] = append(others, vary...)
 	} else {
-		h["Vary"] = varies
+		h["Vary"] = vary
 	}
-	h["Cache-Control"] = revalidate
-	if body.Restricted {
-		h["Cache-Control"] = noStore
-	}
+	h["Cache-Control"] = cache
 	if matches(r.Header["If-None-Match"], body.ETag(coding)[0]) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil

@@ -57,8 +57,9 @@ type Config struct {
 // API answers requests. Make it with New.
 type API struct {
 	Config
-	static map[string]*live.Body
-	mux    *http.ServeMux
+	static  map[string]*live.Body
+	symbols *symbols
+	mux     *http.ServeMux
 	// probe knows the routes alone, without the catch-all: it tells which methods a path has.
 	probe *http.ServeMux
 }
@@ -71,7 +72,7 @@ type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 
 // New makes the API as an http.Handler.
 func New(c Config) http.Handler {
-	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), static: staticBodies()}
+	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), static: staticBodies(), symbols: newSymbols()}
 	a.routes()
 	a.mux.Handle("/", a.open(a.unknown))
 	var h http.Handler = a.mux
@@ -129,6 +130,7 @@ func (a *API) routes() {
 	a.private("POST /sources/{source}/held/{held}", a.decideHeld)
 
 	a.public("GET /icons/hazard/large/{icon}", a.icon)
+	a.public("GET /symbols/{type}/{category}/{file}", a.symbol)
 	a.public("GET /healthz", a.healthz)
 	a.public("GET /readyz", a.readyz)
 	a.public("GET /{$}", a.index)

@@ -1,7 +1,7 @@
 // Package symbol holds the pictograms of the hazard types: one per type_icon of the base interface, drawn for this
-// project, as SVG and rendered to PNG.
+// project, as SVG and rendered to PNG; and the symbols of hazards that are composed of them.
 //
-// All are of one style: bold glyphs of one dark colour on a transparent 64 by 64 unit square, with a margin of 4 units
+// All icons are of one style: bold glyphs of one dark colour on a transparent 64 by 64 unit square, with a margin of 4 units
 // and strokes and gaps wide enough that a reader tells them apart at 24 pixels. An SVG holds a single g element, without
 // ids, scripts, text and references, that may be put into another SVG as it is. The package keeps no state: its functions
 // may be called concurrently, and give the same bytes for the same arguments each time.
@@ -28,8 +28,8 @@ const (
 )
 
 var (
-	// ErrUnknown means that no icon has the name asked for.
-	ErrUnknown = errors.New("unknown icon")
+	// ErrUnknown means that there is no such icon, or that a symbol is of no known type, category or severity.
+	ErrUnknown = errors.New("unknown")
 	// ErrSize means that the size asked for is not between MinSize and MaxSize.
 	ErrSize = errors.New("size out of range")
 )
@@ -63,15 +63,15 @@ func Names() []string {
 // PNG renders the named icon as a square PNG of size pixels (MinSize to MaxSize) with transparent background. Output is
 // deterministic. Errors are ErrUnknown and ErrSize.
 func PNG(name string, size int) ([]byte, error) {
-	if size < MinSize || size > MaxSize {
-		return nil, fmt.Errorf("%w: %d is not between %d and %d pixels", ErrSize, size, MinSize, MaxSize)
+	if err := checkSize(size); err != nil {
+		return nil, err
 	}
 	svg, ok := Icon(name)
 	if !ok {
 		return nil, fmt.Errorf("%w: %q is none of %s", ErrUnknown, name, strings.Join(Names(), ", "))
 	}
-	img, err := render(svg, size)
-	if err != nil {
+	img := image.NewRGBA(image.Rect(0, 0, size, size))
+	if err := draw(img, svg, 0, 0, float64(size)); err != nil {
 		return nil, fmt.Errorf("render icon %s: %w", name, err)
 	}
 	var out bytes.Buffer
@@ -81,17 +81,25 @@ func PNG(name string, size int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// render draws an SVG of the style of this package on a transparent square of size pixels.
-func render(svg []byte, size int) (image.Image, error) {
+func checkSize(size int) error {
+	if size < MinSize || size > MaxSize {
+		return fmt.Errorf("%w: %d is not between %d and %d pixels", ErrSize, size, MinSize, MaxSize)
+	}
+	return nil
+}
+
+// draw puts an SVG of the style of this package on img: in a square of edge pixels, whose upper left corner is x, y.
+func draw(img *image.RGBA, svg []byte, x, y, edge float64) error {
 	icon, err := oksvg.ReadIconStream(bytes.NewReader(svg), oksvg.StrictErrorMode)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	icon.SetTarget(0, 0, float64(size), float64(size))
+	scale := edge / icon.ViewBox.W
+	icon.Transform = rasterx.Identity.Translate(x, y).Scale(scale, scale)
 	for i := range icon.SVGPaths {
-		icon.SVGPaths[i].LineWidth *= float64(size) / unitsPerEdge // oksvg scales paths, but not the width of their strokes
+		icon.SVGPaths[i].LineWidth *= scale // oksvg scales paths, but not the width of their strokes
 	}
-	img := image.NewRGBA(image.Rect(0, 0, size, size))
-	icon.Draw(rasterx.NewDasher(size, size, rasterx.NewScannerGV(size, size, img, img.Bounds())), 1)
-	return img, nil
+	size := img.Bounds().Size()
+	icon.Draw(rasterx.NewDasher(size.X, size.Y, rasterx.NewScannerGV(size.X, size.Y, img, img.Bounds())), 1)
+	return nil
 }

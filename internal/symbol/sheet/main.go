@@ -1,7 +1,7 @@
-// Command sheet writes a contact sheet of all hazard icons, to look at them: each at 64 and at 24 pixels, on a light
-// background and, on a white disc as in a symbol, on a dark one.
+// Command sheet writes a contact sheet of all symbols, to look at them: a row for each type, its symbols at 32 pixels on a
+// light map and at 24 on a dark one, by category and, within it, by severity.
 //
-//	go run ./internal/symbol/sheet sheet.png
+//	go run ./internal/symbol/sheet docs/symbols.png
 package main
 
 import (
@@ -17,18 +17,25 @@ import (
 	"golang.org/x/image/font/basicfont"
 	"golang.org/x/image/math/fixed"
 
+	"hazardd/internal/hazard"
 	"hazardd/internal/symbol"
 )
 
-// The layout in pixels: each cell has its light half on the left, its dark half on the right and its name below.
+// The layout in pixels.
 const (
-	columns    = 4
-	halfWidth  = 150
-	rowHeight  = 124
-	nameHeight = 20
+	nameWidth  = 140
+	headHeight = 20
+	rowHeight  = 36
 )
 
-var dark = color.Gray{Y: 0x30}
+// halves are the two maps, left to right.
+var halves = []struct {
+	size, cell int
+	ground     color.Color
+}{
+	{32, 36, color.RGBA{0xee, 0xf0, 0xe8, 0xff}},
+	{24, 29, color.RGBA{0x22, 0x28, 0x30, 0xff}},
+}
 
 func main() {
 	if len(os.Args) != 2 {
@@ -42,61 +49,55 @@ func main() {
 }
 
 func write(file string) error {
-	names := symbol.Names()
-	rows := (len(names) + columns - 1) / columns
-	sheet := image.NewRGBA(image.Rect(0, 0, columns*2*halfWidth, rows*rowHeight))
+	types, categories, severities := hazard.Types(), hazard.Categories(), hazard.Severities()
+	columns := len(categories) * len(severities)
+	width := nameWidth
+	for _, h := range halves {
+		width += columns * h.cell
+	}
+	sheet := image.NewRGBA(image.Rect(0, 0, width, headHeight+len(types)*rowHeight))
 	draw.Draw(sheet, sheet.Bounds(), image.White, image.Point{}, draw.Src)
-	for i, name := range names {
-		at := image.Pt(i%columns*2*halfWidth, i/columns*rowHeight)
-		if err := drawCell(sheet, at, name); err != nil {
-			return err
+	left := nameWidth
+	for _, h := range halves {
+		ground := image.Rect(left, headHeight, left+columns*h.cell, sheet.Bounds().Max.Y)
+		draw.Draw(sheet, ground, image.NewUniform(h.ground), image.Point{}, draw.Src)
+		for i, c := range categories {
+			label(sheet, left+i*len(severities)*h.cell+4, 14, string(c.ID))
+		}
+		left += columns * h.cell
+	}
+	for i, s := range symbol.All() {
+		row, column := i/columns, i%columns
+		top := headHeight + row*rowHeight
+		if column == 0 {
+			label(sheet, 4, top+rowHeight/2+4, string(s.Type))
+		}
+		left := nameWidth
+		for _, h := range halves {
+			data, err := s.PNG(h.size)
+			if err != nil {
+				return err
+			}
+			img, err := png.Decode(bytes.NewReader(data))
+			if err != nil {
+				return err
+			}
+			at := image.Pt(left+column*h.cell+(h.cell-h.size)/2, top+(rowHeight-h.size)/2)
+			draw.Draw(sheet, img.Bounds().Add(at), img, image.Point{}, draw.Over)
+			left += columns * h.cell
 		}
 	}
+	for i, v := range sheet.Pix { // sixteen levels of each colour: nobody sees the difference, and the file is half as large
+		sheet.Pix[i] = uint8((int(v) + 8) / 17 * 17)
+	}
 	var out bytes.Buffer
-	if err := png.Encode(&out, sheet); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, sheet); err != nil {
 		return err
 	}
 	return os.WriteFile(file, out.Bytes(), 0o644)
 }
 
-func drawCell(sheet draw.Image, at image.Point, name string) error {
-	middle := at.Y + (rowHeight-nameHeight)/2
-	night := image.Rect(at.X+halfWidth, at.Y, at.X+2*halfWidth, at.Y+rowHeight-nameHeight)
-	draw.Draw(sheet, night, image.NewUniform(dark), image.Point{}, draw.Src)
-	for _, tt := range []struct{ size, x int }{{64, 52}, {24, 124}} {
-		data, err := symbol.PNG(name, tt.size)
-		if err != nil {
-			return err
-		}
-		icon, err := png.Decode(bytes.NewReader(data))
-		if err != nil {
-			return err
-		}
-		day, night := image.Pt(at.X+tt.x, middle), image.Pt(at.X+halfWidth+tt.x, middle)
-		drawCentred(sheet, day, icon)
-		drawCentred(sheet, night, disc(tt.size*3/4)) // its edge passes beyond the corners of the icon
-		drawCentred(sheet, night, icon)
-	}
-	text := font.Drawer{Dst: sheet, Src: image.Black, Face: basicfont.Face7x13, Dot: fixed.P(at.X+20, at.Y+rowHeight-6)}
-	text.DrawString(name)
-	return nil
-}
-
-func drawCentred(dst draw.Image, centre image.Point, src image.Image) {
-	half := src.Bounds().Size().Div(2)
-	at := image.Rectangle{Max: src.Bounds().Size()}.Add(centre.Sub(half))
-	draw.Draw(dst, at, src, src.Bounds().Min, draw.Over)
-}
-
-// disc returns a white disc on a transparent ground.
-func disc(radius int) image.Image {
-	img := image.NewRGBA(image.Rect(0, 0, 2*radius, 2*radius))
-	for y := range 2 * radius {
-		for x := range 2 * radius {
-			if dx, dy := 2*x+1-2*radius, 2*y+1-2*radius; dx*dx+dy*dy <= 4*radius*radius {
-				img.Set(x, y, color.White)
-			}
-		}
-	}
-	return img
+func label(dst draw.Image, x, y int, text string) {
+	d := font.Drawer{Dst: dst, Src: image.Black, Face: basicfont.Face7x13, Dot: fixed.P(x, y)}
+	d.DrawString(text)
 }
