@@ -1,19 +1,35 @@
-# `make help` lists the targets. Nothing but Go is needed for run and build; test needs a C compiler for the race detector.
+# `make help` lists the targets. Go, and Node.js for the map, are needed for run and build; test needs a C compiler for the race detector.
+# `go build ./cmd/hazardd` does without Node.js, and makes a binary without the map.
 
 # Pinned, as every dependency; they are run, not linked.
 SQLC        := github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
-.PHONY: run build test bench lint generate help
+# What the map is made of; it is built again only when this has changed.
+MAP_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -type f ! -name '*.go' -print)
+
+.PHONY: run build web test bench lint generate help
 
 run: build ## Serve on http://127.0.0.1:8080 from ./data, polling all sources
 	bin/hazardd serve
 
-build: ## Make bin/hazardd, one static binary
+build: web ## Make bin/hazardd, one static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hazardd ./cmd/hazardd
 
-test: ## Run all tests with the race detector; with HAZARDD_SHARED set, those on recordings and vectors too
+web: web/dist/index.html ## Make the map, web/dist
+
+web/dist/index.html: $(MAP_SOURCES) web/node_modules/.package-lock.json
+	npm --prefix web run build
+	@touch $@
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	@command -v npm >/dev/null || { echo 'the map needs Node.js 20.19 or later, with npm; go build ./cmd/hazardd makes a binary without the map' >&2; exit 1; }
+	npm --prefix web ci
+	@touch $@
+
+test: web ## Run all tests with the race detector; with HAZARDD_SHARED set, those on recordings and vectors too
+	npm --prefix web test
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
 
 bench: ## Measure against baselines: prints ratios (needs nginx for one of them)

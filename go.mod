@@ -2,6 +2,8 @@ module hazardd
 
 go 1.26.0
 
+ignore ./web/node_modules
+
 require (
 	code.dny.dev/ssrf v0.3.0
 	github.com/alecthomas/kong v1.17.0

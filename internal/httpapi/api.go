@@ -25,6 +25,7 @@ import (
 	"hazardd/internal/live"
 	"hazardd/internal/poll"
 	"hazardd/internal/store"
+	"hazardd/web"
 )
 
 // Config is what the API is made of. All of it is needed unless it says otherwise.
@@ -59,6 +60,7 @@ type API struct {
 	Config
 	static  map[string]*live.Body
 	symbols *symbols
+	page    web.Handler
 	mux     *http.ServeMux
 	// probe knows the routes alone, without the catch-all: it tells which methods a path has.
 	probe *http.ServeMux
@@ -72,7 +74,7 @@ type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 
 // New makes the API as an http.Handler.
 func New(c Config) http.Handler {
-	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), static: staticBodies(), symbols: newSymbols()}
+	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler()}
 	a.routes()
 	a.mux.Handle("/", a.open(a.unknown))
 	var h http.Handler = a.mux
@@ -134,6 +136,8 @@ func (a *API) routes() {
 	a.public("GET /healthz", a.healthz)
 	a.public("GET /readyz", a.readyz)
 	a.public("GET /{$}", a.index)
+	a.public("GET /assets/{file...}", a.mapFile)
+	a.public("GET /basemap/{file...}", a.mapFile)
 }
 
 func (a *API) public(pattern string, h handler) {

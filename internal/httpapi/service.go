@@ -264,9 +264,23 @@ func (a *API) icon(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// index tells a newcomer where to go.
-func (a *API) index(w http.ResponseWriter, _ *http.Request) error {
+// mapFile serves what the map loads: code, style, basemap.
+func (a *API) mapFile(w http.ResponseWriter, r *http.Request) error {
+	if !a.page.Has(r.URL.Path) {
+		return &problem{Status: http.StatusNotFound, Detail: "no such file of the map"}
+	}
+	a.page.ServeHTTP(w, r)
+	return nil
+}
+
+// index is the map for a browser; it tells every other newcomer where to go.
+func (a *API) index(w http.ResponseWriter, r *http.Request) error {
+	if strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html") {
+		a.page.ServeHTTP(w, r)
+		return nil
+	}
 	h := w.Header()
+	h.Set("Vary", "Accept")
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = fmt.Fprintf(w, `hazardd serves what is dangerous right now, where, and how bad.
 
@@ -275,6 +289,8 @@ GET  %[1]s/hazards/active   the active hazards, most severe first
 GET  %[1]s/hazards/types    the types of hazards; /hazards/severities and /hazards/categories too
 GET  %[1]s/sources          where it comes from, and how fresh it is
 GET  %[1]s/readyz           whether the service is ready
+
+A browser gets the map at this address.
 `, a.BaseURL) // a reader who has gone
 	return nil
 }

@@ -1,0 +1,40 @@
+// Compresses what the build has made (.br and .gz beside each file), and fails when a first load is larger than its limit.
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+
+const dist = new URL("../dist/", import.meta.url).pathname;
+const LIMIT = 600_000; // bytes, of all that a first visit loads, coded as a browser without brotli (plain HTTP) takes it
+const MIN = 1_200; // bytes; what is smaller fits one packet anyway
+// What is loaded only when the map comes close, or when it is asked for.
+const LATER = JSON.parse(readFileSync(new URL("../later.json", import.meta.url), "utf8"));
+
+const files = readdirSync(dist, { recursive: true, encoding: "utf8" })
+  .filter((name) => statSync(join(dist, name)).isFile() && !/\.(br|gz)$/.test(name))
+  .sort();
+let first = 0;
+let brotli = 0;
+for (const name of files) {
+  const content = readFileSync(join(dist, name));
+  let gz = content.length;
+  let br = content.length;
+  if (content.length >= MIN && /\.(html|js|css|json|geojson|svg|txt|webmanifest|pbf)$/.test(name)) {
+    const gzip = gzipSync(content, { level: 9 });
+    const brot = brotliCompressSync(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: content.length } });
+    writeFileSync(join(dist, name + ".gz"), gzip);
+    writeFileSync(join(dist, name + ".br"), brot);
+    gz = gzip.length;
+    br = brot.length;
+  }
+  const later = LATER.some((prefix) => name.startsWith(prefix));
+  if (!later) {
+    first += gz;
+    brotli += br;
+  }
+  console.log(`${String(content.length).padStart(9)} ${String(gz).padStart(8)} gz ${String(br).padStart(8)} br  ${name}${later ? "  (later)" : ""}`);
+}
+console.log(`first load: ${first} bytes with gzip, ${brotli} with brotli; limit ${LIMIT}`);
+if (first > LIMIT) {
+  console.error(`the first load is ${first - LIMIT} bytes over its limit`);
+  process.exit(1);
+}

@@ -1,0 +1,283 @@
+// Requests to the service, and the login that they need.
+//
+// Tokens live in this module's memory and nowhere else: a reload is a log-out. They are renewed before they end; an answer
+// "Invalid Token" renews them once and repeats the request. All errors are a Problem (the service answered), or a
+// LostError (it did not).
+
+/** The service answered with an error (RFC 9457). */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    /** What is wrong, in words fit to show. */
+    readonly detail: string,
+    /** Each fault of the input: a JSON pointer or the name of a parameter, and what is wrong with it. */
+    readonly faults: readonly { readonly pointer?: string; readonly parameter?: string; readonly detail: string }[] = [],
+    /** Seconds to wait before the next attempt, if the service says so. */
+    readonly retryAfter?: number,
+  ) {
+    super(detail);
+    this.name = "Problem";
+  }
+}
+
+/** The service did not answer. */
+export class LostError extends Error {
+  override name = "LostError";
+}
+
+/** Nobody is logged in, or the login has ended. */
+export class LoggedOutError extends Error {
+  override name = "LoggedOutError";
+}
+
+export interface User {
+  readonly name: string;
+  readonly role: "reader" | "editor" | "admin";
+  readonly orgs: readonly number[];
+}
+
+interface Login {
+  access: string;
+  refresh: string;
+  user: User;
+  /** When to renew, by this machine's clock, in milliseconds. */
+  renewAt: number;
+}
+
+export interface Options {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON, or as it is if it is a form (a file). */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds until the answer's head must have come; 0: no limit. */
+  readonly timeout?: number;
+  /** Statuses beside 2xx that are no error. */
+  readonly allow?: readonly number[];
+}
+
+const TIMEOUT = 10_000;
+/** A token is renewed when a fifth of its life is left. */
+const RENEW = 0.8;
+
+type Fetch = typeof fetch;
+
+export class Api {
+  #login: Login | undefined;
+  #renewing: Promise<void> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Called when the login has ended by itself: its tokens are no longer accepted. */
+  onEnded: () => void = () => {};
+  /** Milliseconds that the server's clock is ahead of ours. */
+  skew = 0;
+
+  constructor(
+    readonly base = "",
+    private readonly fetch: Fetch = (...args) => globalThis.fetch(...args),
+  ) {}
+
+  get user(): User | undefined {
+    return this.#login?.user;
+  }
+
+  /** The server's time, in milliseconds since 1970. */
+  now(): number {
+    return Date.now() + this.skew;
+  }
+
+  /** Exchanges credentials for tokens. A Problem of status 401 says that they were not accepted. */
+  async login(username: string, password: string): Promise<User> {
+    const answer = await this.#send("/authorize", { method: "POST", body: { username, password } });
+    await this.#fail(answer);
+    this.#keep(await answer.json());
+    void this.#session("POST");
+    return this.#login!.user;
+  }
+
+  /** Ends the login here and on the server. What the server answers does not matter: the tokens are forgotten first. */
+  async logout(): Promise<void> {
+    const login = this.#login;
+    this.#forget();
+    if (!login) return;
+    const end = { method: "POST", body: { refreshToken: login.refresh } };
+    await Promise.allSettled([
+      this.#send("/session", { method: "DELETE", headers: { Authorization: `Bearer ${login.access}` } }),
+      this.#send("/authorize/revoke", end),
+    ]);
+  }
+
+  /** A request with the token. Throws a Problem for an answer that is an error, unless its status is allowed. */
+  async request(path: string, options: Options = {}): Promise<Response> {
+    for (let again = false; ; again = true) {
+      if (!this.#login) throw new LoggedOutError();
+      const sent = this.#login.access;
+      const answer = await this.#send(path, { ...options, headers: { ...options.headers, Authorization: `Bearer ${sent}` } });
+      if (answer.status === 403 && !again && isInvalidToken(answer)) {
+        if (this.#login?.access === sent) await this.#renew();
+        continue;
+      }
+      if (answer.status === 403 && isInvalidToken(answer)) {
+        this.#end();
+        throw new LoggedOutError();
+      }
+      await this.#fail(answer, options.allow);
+      return answer;
+    }
+  }
+
+  /** GET of JSON. */
+  async get<T>(path: string, options: Options = {}): Promise<T> {
+    return (await this.request(path, options)).json() as Promise<T>;
+  }
+
+  /** POST, PATCH or DELETE; the JSON of the answer, undefined if it has none. For conditional writes give ifMatch the ETag that was read. */
+  async write<T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown, ifMatch?: string): Promise<T | undefined> {
+    const headers: Record<string, string> = ifMatch ? { "If-Match": ifMatch } : {};
+    const answer = await this.request(path, { method, body, headers });
+    return answer.headers.get("Content-Type")?.includes("json") ? ((await answer.json()) as T) : undefined;
+  }
+
+  /** The content of a file product, and its name. */
+  async file(productId: number): Promise<Blob> {
+    return (await this.request(`/products/${productId}/file`, { timeout: 0 })).blob();
+  }
+
+  async #send(path: string, o: Options): Promise<Response> {
+    const headers: Record<string, string> = { ...o.headers };
+    let body: BodyInit | undefined;
+    if (o.body instanceof FormData) body = o.body;
+    else if (o.body !== undefined) {
+      body = JSON.stringify(o.body);
+      headers["Content-Type"] ??= "application/json";
+    }
+    const limit = new AbortController();
+    const timer = o.timeout === 0 ? undefined : setTimeout(() => limit.abort(), o.timeout ?? TIMEOUT);
+    const signal = o.signal ? AbortSignal.any([o.signal, limit.signal]) : limit.signal;
+    try {
+      // no-store: conditions are ours to make, and what is restricted stays out of the browser's cache.
+      const asked = Date.now();
+      const answer = await this.fetch(this.base + path, {
+        method: o.method ?? "GET",
+        headers,
+        signal,
+        cache: "no-store",
+        credentials: "same-origin",
+        ...(body === undefined ? {} : { body }),
+      });
+      this.#clock(answer, asked);
+      return answer;
+    } catch (error) {
+      if (o.signal?.aborted) throw error;
+      throw new LostError("the server does not answer");
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Learns the server's clock of an answer. The Date header has whole seconds: less than two of difference is none. */
+  #clock(answer: Response, asked: number): void {
+    const date = Date.parse(answer.headers.get("Date") ?? "");
+    if (Number.isNaN(date)) return;
+    const ahead = date + 500 - (asked + Date.now()) / 2;
+    this.skew = Math.abs(ahead) < 2_000 ? 0 : ahead;
+  }
+
+  async #fail(answer: Response, allow: readonly number[] = []): Promise<void> {
+    if (answer.ok || allow.includes(answer.status)) return;
+    const wait = Number(answer.headers.get("Retry-After")) || undefined;
+    const text = await answer.text().catch(() => "");
+    if (answer.headers.get("Content-Type")?.includes("json")) {
+      try {
+        const p = JSON.parse(text) as { detail?: string; title?: string; errors?: Problem["faults"] };
+        throw new Problem(answer.status, p.detail ?? p.title ?? "", p.errors, wait);
+      } catch (error) {
+        if (error instanceof Problem) throw error;
+      }
+    }
+    throw new Problem(answer.status, text.length > 0 && text.length < 200 && !text.startsWith("<") ? text.trim() : `status ${answer.status}`, [], wait);
+  }
+
+  #keep(pair: { accessToken: string; refreshToken: string }): void {
+    const claims = decodeClaims(pair.accessToken);
+    const life = (claims.exp - claims.iat) * 1000;
+    this.#login = {
+      access: pair.accessToken,
+      refresh: pair.refreshToken,
+      user: { name: claims.sub, role: claims.role, orgs: claims.orgs ?? [] },
+      renewAt: Date.now() + life * RENEW,
+    };
+    this.#arm(life * RENEW);
+  }
+
+  #arm(wait: number): void {
+    clearTimeout(this.#timer);
+    // Longer timers than 24 days fire at once.
+    this.#timer = setTimeout(() => void this.#renew().catch(() => {}), Math.min(Math.max(wait, 1_000), 2 ** 31 - 1));
+  }
+
+  /** Renews the tokens, once for all who ask at the same time. */
+  #renew(): Promise<void> {
+    this.#renewing ??= this.#renewNow().finally(() => (this.#renewing = undefined));
+    return this.#renewing;
+  }
+
+  async #renewNow(): Promise<void> {
+    const login = this.#login;
+    if (!login) throw new LoggedOutError();
+    let answer: Response;
+    try {
+      answer = await this.#send("/authorize/refresh", { method: "POST", body: { refreshToken: login.refresh } });
+    } catch (error) {
+      this.#arm(3_000); // a lost answer may be asked for again within ten seconds
+      throw error;
+    }
+    if (this.#login !== login) return; // logged out meanwhile
+    if (answer.status === 401) {
+      this.#end();
+      throw new LoggedOutError();
+    }
+    if (!answer.ok) {
+      this.#arm(3_000);
+      await this.#fail(answer);
+    }
+    this.#keep(await answer.json());
+    void this.#session("POST");
+  }
+
+  /** The cookie by which pages know the login; a server without such pages has no such path. */
+  async #session(method: "POST" | "DELETE"): Promise<void> {
+    try {
+      await this.request("/session", { method, allow: [404, 405] });
+    } catch {
+      // Pages ask for a login then; the map does without them.
+    }
+  }
+
+  #forget(): void {
+    clearTimeout(this.#timer);
+    this.#login = undefined;
+  }
+
+  #end(): void {
+    if (!this.#login) return;
+    this.#forget();
+    this.onEnded();
+  }
+}
+
+const isInvalidToken = (answer: Response): boolean => !answer.headers.get("Content-Type")?.includes("json");
+
+interface Claims {
+  sub: string;
+  iat: number;
+  exp: number;
+  role: User["role"];
+  orgs?: number[];
+}
+
+/** Reads a token's claims, which say who we are and for how long. Whether they are true is the server's to check. */
+export function decodeClaims(token: string): Claims {
+  const part = (token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/");
+  const bytes = Uint8Array.from(atob(part), (c) => c.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes)) as Claims;
+}

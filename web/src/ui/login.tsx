@@ -1,0 +1,45 @@
+import { useState } from "preact/hooks";
+import { LostError, Problem, type Api } from "../api";
+import { text } from "../text";
+
+/** The login page. `ended` says that a login was there and is over. */
+export function Login({ api, ended, done }: { api: Api; ended: boolean; done: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState("");
+  async function submit(event: SubmitEvent) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    setBusy(true);
+    setError("");
+    try {
+      await api.login(String(form.get("username")), String(form.get("password")));
+      done();
+    } catch (e) {
+      setBusy(false);
+      setError(explain(e));
+    }
+  }
+  return (
+    <main class="login">
+      <form onSubmit={(e) => void submit(e)}>
+        <h1>{text.product}</h1>
+        <p>{text.tagline}</p>
+        {ended && !error && <p role="status">{text.login.ended}</p>}
+        <label for="username">{text.login.user}</label>
+        <input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck={false} required autofocus />
+        <label for="password">{text.login.password}</label>
+        <input id="password" name="password" type="password" autocomplete="current-password" required />
+        <p class="error" role="alert">{error}</p>
+        <button type="submit" disabled={busy}>{busy ? text.login.busy : text.login.submit}</button>
+        <p class="hint">{text.login.memory}</p>
+      </form>
+    </main>
+  );
+}
+
+function explain(e: unknown): string {
+  if (e instanceof LostError) return text.login.lost;
+  if (e instanceof Problem && e.status === 401) return text.login.denied;
+  if (e instanceof Problem && e.retryAfter) return text.login.limited(e.retryAfter);
+  return e instanceof Error ? e.message : String(e);
+}

@@ -1,0 +1,19 @@
+import { defineConfig } from "vitest/config";
+
+// The address of a running hazardd, for `npm run dev`.
+const service = process.env["HAZARDD"] ?? "http://127.0.0.1:8080";
+const paths = ["/authorize", "/session", "/hazards", "/products", "/sources", "/events", "/changes", "/symbols", "/icons", "/h/"];
+
+export default defineConfig({
+  // MapLibre's files for a strict policy: its worker is a file of its own, not a blob made of text.
+  resolve: { alias: [{ find: /^maplibre-gl$/, replacement: "maplibre-gl/dist/maplibre-gl-csp.js" }] },
+  build: {
+    target: "es2022",
+    // No data: addresses, no inline script: the policy forbids what they would need.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 1200,
+  },
+  server: { proxy: Object.fromEntries(paths.map((path) => [path, service])) },
+  test: { include: ["test/**/*.test.ts"], environment: "node" },
+});

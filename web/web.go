@@ -1,0 +1,170 @@
+// Package web holds the map: the page that `make` builds from the TypeScript beside it, inside the binary.
+//
+// A Handler serves the page and all that it loads. Files under assets/ have the hash of their content in their name and are kept
+// forever; all others are revalidated by ETag. What the build has compressed (.br, .gz beside a file) is sent so to those who
+// take it. The page's policy lets it load, run and connect to nothing but the server that it came from. A binary that was built
+// without the map says so in its place, and what to do.
+package web
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+//go:embed all:dist
+var dist embed.FS
+
+// policy is the Content-Security-Policy of the page (CSP level 3). MapLibre draws on a canvas, and starts its worker from a file of
+// its own; data: is for the pictures of its style sheet, blob: for pictures that it decodes.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; " +
+	"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// missing is the page of a binary without the map.
+const missing = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>hazardd</title></head>
+<body><h1>The map is not in this binary</h1>
+<p>This binary was built without the map: run <code>make</code>, which builds both (it needs Node.js), and start <code>bin/hazardd</code> again.</p>
+<p>The service itself is complete: <code>GET /hazards/active</code> and all else work.</p></body></html>
+`
+
+// page is the file that "/" is.
+const page = "index.html"
+
+// types of what the map consists of. The system's table is not asked: it differs from machine to machine.
+var types = map[string]string{
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".json": "application/json",
+	".geojson": "application/geo+json", ".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json",
+	".txt": "text/plain; charset=utf-8", ".pbf": "application/x-protobuf", ".woff2": "font/woff2",
+}
+
+// file is one file in the codings that there are.
+type file struct {
+	kind, etag             string
+	identity, gzip, brotli []byte
+}
+
+// load reads the files once. The content of an embedded file is not copied again by a server that keeps it.
+var load = sync.OnceValue(func() map[string]*file { return read(dist) })
+
+func read(from fs.FS) map[string]*file {
+	files := map[string]*file{}
+	codings := map[string][]byte{}
+	err := fs.WalkDir(from, "dist", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(from, name)
+		if err != nil {
+			return err
+		}
+		name = strings.TrimPrefix(name, "dist/")
+		if ext := path.Ext(name); ext == ".br" || ext == ".gz" {
+			codings[name] = content
+			return nil
+		}
+		kind, ok := types[path.Ext(name)]
+		if !ok {
+			kind = "application/octet-stream"
+		}
+		sum := sha256.Sum256(content)
+		files[name] = &file{kind: kind, etag: base64.RawURLEncoding.EncodeToString(sum[:12]), identity: content}
+		return nil
+	})
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	for name, f := range files {
+		f.brotli, f.gzip = codings[name+".br"], codings[name+".gz"]
+	}
+	return files
+}
+
+// Handler serves the map's files by their path; "/" is the page. Make it with NewHandler.
+type Handler struct{ files map[string]*file }
+
+// NewHandler serves what the binary holds.
+func NewHandler() Handler { return Handler{load()} }
+
+// Built tells whether the binary holds the map.
+func (h Handler) Built() bool { return h.Has("/" + page) }
+
+// Has tells whether there is a file of that path.
+func (h Handler) Has(urlPath string) bool {
+	_, ok := h.files[strings.TrimPrefix(urlPath, "/")]
+	return ok
+}
+
+// ServeHTTP answers GET and HEAD. A path that is none is a 404 in plain text.
+func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	if name == "" {
+		name = page
+	}
+	header := w.Header()
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	f, ok := h.files[name]
+	switch {
+	case !ok && name == page:
+		header.Set("Content-Security-Policy", policy)
+		header.Set("Content-Type", types[".html"])
+		header.Set("Cache-Control", "no-store")
+		_, _ = w.Write([]byte(missing)) // a reader who has gone
+		return
+	case !ok:
+		http.NotFound(w, r)
+		return
+	}
+	content, coding, tag := f.identity, "", f.etag
+	switch {
+	case f.brotli != nil && accepts(r, "br"):
+		content, coding, tag = f.brotli, "br", tag+"-br"
+	case f.gzip != nil && accepts(r, "gzip"):
+		content, coding, tag = f.gzip, "gzip", tag+"-gz"
+	}
+	header.Set("Content-Type", f.kind)
+	header.Set("ETag", `"`+tag+`"`)
+	header.Add("Vary", "Accept-Encoding")
+	header.Set("Cache-Control", "no-cache")
+	if strings.HasPrefix(name, "assets/") {
+		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	if name == page {
+		header.Add("Vary", "Accept")
+	}
+	if name == page || strings.HasSuffix(name, ".js") || strings.HasSuffix(name, ".svg") {
+		// A worker has the policy of its own file.
+		header.Set("Content-Security-Policy", policy)
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
+	if coding != "" {
+		header.Set("Content-Encoding", coding)
+	}
+	if strings.Contains(r.Header.Get("If-None-Match"), `"`+tag+`"`) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	header.Set("Content-Length", strconv.Itoa(len(content)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(content) // a reader who has gone
+	}
+}
+
+// accepts tells whether Accept-Encoding names coding with a weight above 0 (RFC 9110 section 12.5.3). Browsers name what they take.
+func accepts(r *http.Request, coding string) bool {
+	for item := range strings.SplitSeq(strings.Join(r.Header["Accept-Encoding"], ","), ",") {
+		name, weight, _ := strings.Cut(item, ";")
+		if strings.EqualFold(strings.TrimSpace(name), coding) {
+			weight = strings.ReplaceAll(weight, " ", "")
+			return strings.Trim(strings.TrimPrefix(weight, "q="), "0.") != "" || weight == ""
+		}
+	}
+	return false
+}
