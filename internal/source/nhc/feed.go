@@ -171,6 +171,10 @@ func (p *parser) json(doc []byte) error {
 	switch {
 	case err != nil:
 		return err // of a forecast that was cut off nothing is made: its track would be too short
+	case features && kind == "FeatureCollection" && layer.foreign > 0 && layer.foreign == p.batch.Read:
+		n := layer.foreign
+		p.batch, p.unkept = source.Batch{}, 0
+		return source.Errorf("properties: none of a layer of the centre in all of %d features, expected stormnum, advisnum, basin, radii, tcww or idp_source", n)
 	case features && kind == "FeatureCollection":
 		layer.finish(p, frame.Word(head["name"]))
 	case listed:

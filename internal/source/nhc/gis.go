@@ -41,6 +41,7 @@ type attributes struct {
 // layer is what a GeoJSON document holds of forecasts.
 type layer struct {
 	features []spot
+	foreign  int // features that have nothing of a layer of the centre
 }
 
 // spot is a feature with its attributes.
@@ -76,6 +77,11 @@ func (l *layer) read(p *parser, raw []byte, where string) {
 		return
 	}
 	s.kind = f.Geometry.Type
+	if s.foreign() {
+		l.foreign++
+		p.reject(where, "properties: none of a layer of the centre, expected stormnum, advisnum, basin, radii, tcww or idp_source", raw)
+		return
+	}
 	switch row := s.ignored(); {
 	case row != "":
 		p.ignore(row)
@@ -117,6 +123,11 @@ func points(raw []byte) (all []hazard.Point) {
 		all = append(all, hazard.Point{Lon: math.Round(at.Lon*1e6) / 1e6, Lat: math.Round(at.Lat*1e6) / 1e6})
 	}
 	return all
+}
+
+// foreign tells whether a feature has nothing that a layer of the centre has: it is of another source, and not to be passed over as known.
+func (s *spot) foreign() bool {
+	return s.StormName == "" && s.Basin == "" && s.AdvDate == "" && s.AdvisNum == "" && s.Watch == "" && s.Source == "" && !s.StormNum.Known && !s.Radii.Known
 }
 
 // ignored is the row of the table others for a feature of which nothing is made; empty for a position or a line of a forecast. The
