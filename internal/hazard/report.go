@@ -79,8 +79,17 @@ type Report struct {
 	Products []ReportProduct `json:"products,omitzero"`
 	// Detail is the address of a fuller report of the same event, which alone has its products; empty if there is none.
 	Detail string `json:"-"`
+	// Kept are the versions of the reports of which this one keeps what it does not say itself; 0: it says it, or nobody did.
+	Kept Kept `json:"kept,omitzero"`
 	// Suspect, when not empty, says why the report is to be held instead of shown (decisions, "suspect reports").
 	Suspect string `json:"-"`
+}
+
+// Kept names the versions that parts of a report come from, where those are others than the report's own.
+type Kept struct {
+	Products int64 `json:"products,omitzero"`
+	Areas    int64 `json:"areas,omitzero"`
+	Renewed  int64 `json:"renewed,omitzero"`
 }
 
 // Point is a position in degrees, WGS84.
@@ -207,9 +216,7 @@ func Derive(parts []Report, now Instant) Said {
 			said.Places = append(said.Places, owned[i]...)
 			said.Within = append(said.Within, p.Within...)
 		}
-		if said.Ended == "" { // the products of what is over stay as they were
-			head.Products = mergeProducts(head.Products, p.Products, owned[i][0])
-		}
+		head.Products = mergeProducts(head.Products, p.Products, owned[i][0])
 	}
 	slices.Sort(said.Within)
 	said.Within = slices.Compact(said.Within)

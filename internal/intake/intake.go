@@ -8,9 +8,11 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -338,7 +340,7 @@ func (w *writer) take(g *group) error {
 	if err != nil {
 		return err
 	}
-	if err := w.remember(g, h, &own, parts, joined); err != nil {
+	if err := w.remember(g, h, &own, parts, joined, isNew); err != nil {
 		return err
 	}
 	if err := w.toldOf(g); err != nil {
@@ -412,10 +414,8 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 
 // merge is the latest report of each part of the event, and whether the group's reports change any. Suspect ones are held.
 func (w *writer) merge(g *group) (parts []hazard.Report, changed bool, err error) {
-	if g.hazardID != 0 {
-		if parts, err = w.tx.Reports(w.src, g.event); err != nil {
-			return nil, false, err
-		}
+	if parts, err = w.tx.Reports(w.src, g.event); err != nil { // of a new event there may be what came before its place, or before it
+		return nil, false, err
 	}
 	for i := range g.reports {
 		r := &g.reports[i]
@@ -444,27 +444,42 @@ func (w *writer) merge(g *group) (parts []hazard.Report, changed bool, err error
 	return parts, changed, nil
 }
 
-// supersede is what a part says after r, and whether that differs from what it said before.
+// supersede is what a part says after r, and whether that differs from what it said before. The latest of the two speaks; what a summary
+// leaves out (products, areas) it keeps of the latest report that told, whichever of them came first.
 func supersede(old, r *hazard.Report) (hazard.Report, bool) {
-	if r.Version < old.Version || old.Name == "" && r.Version == old.Version { // older, or a stripped part come again
+	if old.Name == "" && r.Version <= old.Version { // a stripped part come again
 		return *old, false
 	}
-	n := *r
-	if n.Products == nil { // a summary says nothing of what only the detail tells
-		n.Products = old.Products
+	n, other := *r, old
+	if r.Version < old.Version {
+		n, other = *old, r
 	}
-	if n.Renewed == nil {
-		n.Renewed = old.Renewed
+	if v := toldAt(other, other.Products != nil, other.Kept.Products); v > toldAt(&n, n.Products != nil, n.Kept.Products) {
+		n.Products, n.Kept.Products = other.Products, v
 	}
-	if n.Detail != "" && len(n.Areas) == 0 && len(n.Places) == 0 {
-		n.Areas = old.Areas
+	if v := toldAt(other, tellsWhere(other), other.Kept.Areas); v > toldAt(&n, tellsWhere(&n), n.Kept.Areas) && len(other.Places) == 0 {
+		n.Areas, n.Kept.Areas = other.Areas, v
 	}
-	if n.Version == old.Version && n.End != nil && old.End != nil {
-		n.End = new(max(*n.End, *old.End))
+	if v := toldAt(other, other.Renewed != nil, other.Kept.Renewed); v > toldAt(&n, n.Renewed != nil, n.Kept.Renewed) {
+		n.Renewed, n.Kept.Renewed = other.Renewed, v
 	}
-	n.Aliases, n.Refs = union(old.Aliases, n.Aliases), union(old.Refs, n.Refs)
+	if n.Version == other.Version && n.End != nil && other.End != nil {
+		n.End = new(max(*n.End, *other.End))
+	}
+	n.Aliases, n.Refs = union(old.Aliases, r.Aliases), union(old.Refs, r.Refs)
 	return n, !sameReport(&n, old)
 }
+
+// toldAt is the version of the report that told what r says, or keeps, of something; before all others if it says nothing of it.
+func toldAt(r *hazard.Report, tells bool, kept int64) int64 {
+	if !tells {
+		return math.MinInt64
+	}
+	return cmp.Or(kept, r.Version)
+}
+
+// tellsWhere tells whether a report says, or keeps, more of a place than a point.
+func tellsWhere(r *hazard.Report) bool { return len(r.Areas) > 0 || len(r.Places) > 0 }
 
 func union(a, b []string) []string {
 	all := append(slices.Clone(a), b...)
@@ -489,8 +504,12 @@ func (w *writer) suspect(r *hazard.Report, reason string) (believed bool, err er
 	return false, nil
 }
 
-// holdUnplaced holds what a new event's reports say until its place becomes known.
+// holdUnplaced holds what a new event's reports say until its place becomes known; what is over already is of no use to anybody without one.
 func (w *writer) holdUnplaced(g *group, said *hazard.Said) error {
+	if said.Ended != "" {
+		w.res.Ignored++
+		return nil
+	}
 	reason := store.NoPlace + ": the report gives neither a position nor an area that can be read"
 	if len(said.Places) > 0 {
 		reason = fmt.Sprintf("%s: no shape is known of %s", store.NoPlace, sample(said.Places))
@@ -500,12 +519,16 @@ func (w *writer) holdUnplaced(g *group, said *hazard.Said) error {
 			return err
 		}
 	}
-	return w.forget(g)
+	return nil
 }
 
-// forget takes back the reports of a new event of which no hazard is made.
+// forget takes back the reports of a new event of which no hazard is made. What says that the event is over stays: the report that it ends
+// may come after it.
 func (w *writer) forget(g *group) error {
 	for i := range g.reports {
+		if g.reports[i].Ended != "" {
+			continue
+		}
 		if err := w.tx.ForgetReport(w.src, g.event, g.reports[i].Part); err != nil {
 			return err
 		}
@@ -524,7 +547,7 @@ func sample(words []string) string {
 }
 
 // remember notes under which names the event is known and what it is compared with, and forgets what is superseded for good.
-func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []hazard.Report, joined string) error {
+func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []hazard.Report, joined string, isNew bool) error {
 	e := &store.Event{Source: w.src, Key: g.event, HazardID: h.ID, Type: own.Head.Type, Start: own.Head.Start, End: own.Over(), Point: own.Head.Point,
 		Called: own.Head.Called, Joined: joined}
 	if e.Point == nil && len(own.Head.Areas)+len(own.Places) > 0 {
@@ -556,8 +579,12 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 			}
 		}
 	}
-	for i := range g.reports {
-		if err := w.tx.Placed(&g.reports[i]); err != nil {
+	placed := g.reports
+	if isNew { // with it came what had waited for a place
+		placed = parts
+	}
+	for i := range placed {
+		if err := w.tx.Placed(&placed[i]); err != nil {
 			return err
 		}
 	}

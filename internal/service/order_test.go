@@ -1,0 +1,208 @@
+package service_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/recordings"
+	"hazardd/internal/source"
+)
+
+// told is all that a reader sees of a hazard, but for numbers and for when it was written.
+type told struct {
+	Events   string // all that it is made of, sorted
+	Hazard   hazard.Hazard
+	Products []string // path and content of each, sorted
+}
+
+// tell is what a reader sees of all hazards at now, by the events that each is made of. A hazard that was found to be part of another is none
+// of them; it must have ended, and what it names as its successor must be there.
+func (d *desk) tell(now hazard.Instant) map[string]told {
+	d.t.Helper()
+	ctx := d.t.Context()
+	changes, err := d.store.Since(ctx, 0, 10_000_000)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	last := map[int64]*hazard.Hazard{}
+	for _, c := range changes {
+		if c.Hazard != nil {
+			last[c.Hazard.ID] = c.Hazard
+		}
+	}
+	all := map[string]told{}
+	for _, h := range last {
+		reports, err := d.store.EventReports(ctx, h.ID)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if len(reports) == 0 {
+			if h.Status == hazard.Active {
+				d.t.Errorf("%s is active, and nobody tells of it", h.Name)
+			}
+			if _, err := d.store.HazardByUUID(ctx, h.Successor); h.Successor != uuid.Nil && err != nil {
+				d.t.Errorf("%s has become part of %s: %v", h.Name, h.Successor, err)
+			}
+			continue
+		}
+		var events []string
+		var uuids []uuid.UUID
+		for _, e := range reports {
+			events = append(events, e.Source+":"+e.Key)
+			uuids = append(uuids, hazard.EventUUID(e.Source, e.Key))
+		}
+		slices.Sort(events)
+		seen := *h.ExpireAt(now)
+		seen.ID, seen.Version, seen.Created, seen.Updated, seen.LastUpdate, seen.UpdateUser = 0, 0, 0, 0, 0, ""
+		if len(events) > 1 {
+			// It has the uuid under which it was first shown, so whichever event came first names it, and who told of it.
+			if !slices.Contains(uuids, seen.UUID) {
+				d.t.Errorf("%s has a uuid of none of %q", seen.Name, events)
+			}
+			seen.UUID, seen.Source, seen.Creator = uuid.Nil, "", ""
+		}
+		products, err := d.store.AllProducts(ctx, h.ID)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		key := strings.Join(events, " ")
+		all[key] = told{key, seen, productPaths(products)}
+	}
+	return all
+}
+
+// productPaths is each product as its path and what it says, sorted.
+func productPaths(products []*hazard.Product) []string {
+	byID := map[int64]*hazard.Product{}
+	for _, p := range products {
+		byID[p.ID] = p
+	}
+	var lines []string
+	for _, p := range products {
+		if p.Deleted {
+			continue
+		}
+		path := p.Title
+		for up := byID[p.ParentID]; up != nil; up = byID[up.ParentID] {
+			path = up.Title + "/" + path
+		}
+		lines = append(lines, fmt.Sprint(path, " ", p.UUID, " ", p.Type, " ", p.Data, " ", p.Comment, " ", p.Timeline, " ", p.Source))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// parsed is a recording, read.
+type parsed struct {
+	row   *row
+	batch source.Batch
+}
+
+// between are the recordings of a time, read as of its end.
+func between(t *testing.T, from, to string) (list []parsed, end hazard.Instant) {
+	t.Helper()
+	day := func(s string) hazard.Instant {
+		at, err := time.Parse("2006-01-02", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hazard.At(at)
+	}
+	end = day(to)
+	_, rows := readTable(t)
+	for _, r := range rows {
+		if r.source == "-" || r.want.refused || r.at < day(from) || r.at >= end {
+			continue
+		}
+		parse, err := parserOf(r.source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch, err := parse(recordings.Read(t, "feeds/"+r.file), end)
+		if err != nil {
+			t.Fatalf("%s: %v", r.file, err)
+		}
+		if len(batch.Reports) > 0 {
+			list = append(list, parsed{r, batch})
+		}
+	}
+	slices.SortFunc(list, func(a, b parsed) int { return cmp.Compare(a.row.at, b.row.at) })
+	return list, end
+}
+
+// takeAll takes recordings in as of one moment, in their order. What is too slight to make a hazard is said again at the end, as feeds do: it is
+// heard only where there is a hazard to say it of.
+func (d *desk) takeAll(list []parsed, now hazard.Instant) {
+	d.t.Helper()
+	for _, p := range list {
+		d.places(p.row.source, &p.batch, now)
+		d.apply(p.row, p.batch.Reports, now)
+	}
+	for _, p := range list {
+		slight := slices.DeleteFunc(slices.Clone(p.batch.Reports), func(r hazard.Report) bool { return !r.Minor })
+		d.apply(p.row, slight, now)
+	}
+}
+
+func (d *desk) apply(r *row, reports []hazard.Report, now hazard.Instant) {
+	d.t.Helper()
+	if _, err := d.intake.Apply(d.t.Context(), r.source, source.Batch{Reports: reports}, now, intake.Options{History: true}); err != nil {
+		d.t.Fatalf("%s: %v", r.file, err)
+	}
+}
+
+// TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards takes all recordings of a time into empty stores in random orders.
+func TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards(t *testing.T) {
+	orders := 20
+	if testing.Short() {
+		orders = 3
+	}
+	for name, span := range map[string][2]string{
+		"Ida":                        {"2021-08-26", "2021-09-03"},
+		"tsunamis of 2022":           {"2022-01-15", "2022-08-18"},
+		"earthquakes in Turkey 2025": {"2025-04-26", "2025-04-27"},
+		"May 2026":                   {"2026-05-13", "2026-06-04"},
+		"July 2026":                  {"2026-07-05", "2026-07-31"},
+		"August 2026":                {"2026-08-01", "2026-08-31"},
+		"September 2026":             {"2026-09-16", "2026-09-30"},
+		"a week of 2022":             {"2022-04-04", "2022-04-05"},
+		"two weeks of 2019":          {"2019-02-16", "2019-12-31"},
+		"summer of 2021":             {"2021-07-25", "2021-08-04"},
+		"April 2021":                 {"2021-04-19", "2021-04-21"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list, now := between(t, span[0], span[1])
+			if len(list) < 2 {
+				t.Fatalf("%d recordings", len(list))
+			}
+			forward := newDesk(t)
+			forward.takeAll(list, now)
+			want := forward.tell(now)
+			t.Logf("%d recordings, %d hazards", len(list), len(want))
+			for range orders {
+				seed := rand.Uint64()
+				shuffled := slices.Clone(list)
+				rand.New(rand.NewPCG(seed, 0)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+				d := newDesk(t)
+				d.takeAll(shuffled, now)
+				if diff := gocmp.Diff(want, d.tell(now)); diff != "" {
+					var order []string
+					for _, p := range shuffled {
+						order = append(order, p.row.file)
+					}
+					t.Fatalf("seed %d, in the order %q, differs (-by time +in that order):\n%.4000s", seed, order, diff)
+				}
+			}
+		})
+	}
+}
