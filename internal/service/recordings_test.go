@@ -21,7 +21,6 @@ import (
 	"hazardd/internal/service"
 	"hazardd/internal/source"
 	"hazardd/internal/source/cap"
-	"hazardd/internal/source/mirror"
 	"hazardd/internal/store"
 )
 
@@ -161,21 +160,11 @@ type parser func(payload []byte, now hazard.Instant) (source.Batch, error)
 
 // parserOf is the parser of a source as the program uses it; of CAP and of other servers, which are configured, with the least of settings.
 func parserOf(name string) (parser, error) {
-	switch {
-	case name == mirror.Name:
-		return mirror.Parse, nil
-	case name == "cap" || strings.HasPrefix(name, "cap-"):
+	if strings.HasPrefix(name, "cap-") {
 		cfg := cap.Config{Name: name, URL: "https://cap.example.org/"}
-		return func(payload []byte, now hazard.Instant) (source.Batch, error) {
-			batch, err := cap.Parse(cfg, payload, now)
-			links, _ := cap.Links(payload) // of what was read
-			for _, l := range links {
-				batch.Links = append(batch.Links, l.URL)
-			}
-			return batch, err
-		}, nil
+		return func(payload []byte, now hazard.Instant) (source.Batch, error) { return cap.Parse(cfg, payload, now) }, nil
 	}
-	src, err := service.FindSource(name)
+	src, err := service.BuiltIn().Find(name)
 	return src.Parse, err
 }
 
@@ -194,7 +183,7 @@ func newDesk(t testing.TB) *desk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return &desk{t, s, service.NewIntake(s), map[string]bool{}}
+	return &desk{t, s, service.BuiltIn().Intake(s), map[string]bool{}}
 }
 
 // take reads a recording as the command import does, as of the moment at.
@@ -220,7 +209,7 @@ func (d *desk) take(src, file string, at hazard.Instant) (o outcome, res intake.
 // places makes the places known that the batch names and that the poller would ask the source for: a degree square each.
 func (d *desk) places(src string, batch *source.Batch, at hazard.Instant) {
 	d.t.Helper()
-	s, err := service.FindSource(src)
+	s, err := service.BuiltIn().Find(src)
 	if err != nil || s.PlaceURL == nil {
 		return
 	}
@@ -315,7 +304,7 @@ func TestEveryRecordingIsReadAsTheTableSays(t *testing.T) {
 func notRead(t *testing.T, file string) {
 	t.Helper()
 	payload := recordings.Read(t, "feeds/"+file)
-	for _, name := range append(service.SourceNames(), mirror.Name, "cap") {
+	for _, name := range append(service.BuiltIn().Names(), "mirror", "cap") {
 		parse, err := parserOf(name)
 		if err != nil {
 			t.Fatal(err)
