@@ -159,6 +159,9 @@ func follower(id string) string { return id + ">" }
 // expiry, each time in hours that begin on the hour and in such that begin at half past, so that times less than half an
 // hour apart have one of them in common, and times more than an hour apart none.
 func (r *reader) fingerprints(g *group) []string {
+	if _, ok := g.in.ownType(); ok { // a hazardd names its events well
+		return nil
+	}
 	if g.onset == nil || g.expiry == nil || g.ended != "" || is(r.m.MsgType, "Cancel") || len(g.places) == 0 {
 		return nil
 	}

@@ -163,6 +163,9 @@ func levelOf(m *Alert, in *Info, k kind) level {
 }
 
 func plainLevel(m *Alert, in *Info, k kind) level {
+	if s, ok := in.ownSeverity(); ok {
+		return level{s, s.String()}
+	}
 	if v := in.Param("awareness_level"); v != "" {
 		parts := strings.Split(strings.ToLower(v), ";")
 		n, err := strconv.Atoi(strings.TrimSpace(parts[0]))
@@ -242,6 +245,11 @@ func is(word string, any ...string) bool {
 
 // classify finds the type of what infos, one thing in several languages, speak of. Known is false when no row fits.
 func classify(infos []*Info) (k kind, known bool) {
+	for _, in := range infos {
+		if typ, ok := in.ownType(); ok {
+			return kind{typ: typ}, true
+		}
+	}
 	for _, in := range infos {
 		if n, ok := leadingInt(in.Param("awareness_type")); ok {
 			if k, ok := awareness[n]; ok {

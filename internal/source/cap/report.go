@@ -344,6 +344,7 @@ func (r *reader) complete(g *group, cancel bool) bool {
 		}
 	}
 	g.places, g.within = sorted(g.places), sorted(g.within)
+	g.own()
 	r.times(g)
 	g.ended = cmp.Or(ending(g), g.ended)
 	if g.ended == hazard.EndSuperseded {
@@ -522,6 +523,12 @@ func (r *reader) report(g *group, notes []string) hazard.Report {
 	agency := cmp.Or(hazard.CleanLine(Text(cut(in.SenderName, maxTitle))), r.cfg.Title, hazard.CleanLine(r.m.Sender))
 	p.Name = name(in, anything[normal(in.Event)])
 	p.Description = description(agency, in, g.level, r.sent, notes...)
+	if _, ok := in.ownType(); ok { // another hazardd: the headline is the hazard's name
+		p.Name = cmp.Or(hazard.CleanLine(cut(in.Headline, maxTitle)), p.Name)
+		if p.Category == hazard.Event {
+			p.Category = in.ownCategory()
+		}
+	}
 	p.Type, p.Severity, p.Level = g.typ, g.severity, g.level.word
 	p.Start, p.End = g.start, g.end
 	if g.end == nil {

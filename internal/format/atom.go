@@ -1,0 +1,140 @@
+package format
+
+import (
+	"bufio"
+	"encoding/xml"
+	"net/url"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+)
+
+// atomEncoder writes an Atom feed (RFC 4287) with GeoRSS Simple (OGC 17-002r1): latitude before longitude. An entry has one
+// geometry, which is all that most readers take: the area if it is one polygon without holes, the way if it is one line, a box
+// around an area of several parts, else the point. There is no box across the antimeridian: readers would draw it round the world.
+type atomEncoder struct {
+	options Options
+	// alerts: each entry holds its CAP document. The document stands without a server then.
+	alerts bool
+}
+
+type atomEntry struct {
+	XMLName    xml.Name       `xml:"entry"`
+	ID         string         `xml:"id"`
+	Title      string         `xml:"title"`
+	Updated    string         `xml:"updated"`
+	Published  string         `xml:"published"`
+	Author     *atomPerson    `xml:"author,omitempty"`
+	Links      []atomLink     `xml:"link"`
+	Categories []atomCategory `xml:"category"`
+	Summary    string         `xml:"summary,omitempty"`
+	Point      string         `xml:"georss:point,omitempty"`
+	Line       string         `xml:"georss:line,omitempty"`
+	Polygon    string         `xml:"georss:polygon,omitempty"`
+	Box        string         `xml:"georss:box,omitempty"`
+	Content    *atomContent   `xml:"content,omitempty"`
+}
+
+type atomPerson struct {
+	Name string `xml:"name"`
+}
+
+type atomLink struct {
+	Rel  string `xml:"rel,attr"`
+	Type string `xml:"type,attr,omitempty"`
+	Href string `xml:"href,attr"`
+}
+
+type atomCategory struct {
+	Scheme string `xml:"scheme,attr,omitempty"`
+	Term   string `xml:"term,attr"`
+	Label  string `xml:"label,attr,omitempty"`
+}
+
+type atomContent struct {
+	Type  string `xml:"type,attr"`
+	Alert *alert `xml:"alert"`
+}
+
+func (a *atomEncoder) begin(out *bufio.Writer) error {
+	o := a.options
+	out.WriteString(header + `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:georss="http://www.georss.org/georss">`)
+	// Section 4.2.6: the id never changes, wherever the feed is kept.
+	id := o.Self
+	if id == "" {
+		id = o.Base + "/hazards"
+	}
+	out.WriteString(`<id>` + escaped(id) + `</id><title>` + escaped(o.Title) + `</title><updated>` + rfc3339(o.Updated) + `</updated>`)
+	out.WriteString(`<author><name>` + escaped(hostOf(o.Base)) + `</name></author><generator>hazardd</generator>`)
+	if o.Self != "" {
+		out.WriteString(`<link rel="self" type="application/atom+xml" href="` + escaped(o.Self) + `"/>`)
+	}
+	out.WriteString(`<link rel="alternate" type="text/html" href="` + escaped(o.Base+"/") + `"/>`)
+	return nil
+}
+
+func (a *atomEncoder) entry(out *bufio.Writer, e *Entry, _ int) error {
+	h, base := e.Hazard, a.options.Base
+	entry := atomEntry{
+		ID: "urn:uuid:" + h.UUID.String(), Title: clean(h.Name), Updated: h.LastUpdate.String(), Published: h.Created.String(),
+		Links: []atomLink{
+			{"alternate", "text/html", pageURL(base, h)},
+			{"related", "application/cap+xml", capURL(base, h)},
+			{"related", "application/geo+json", hazardURL(base, h) + "?f=geojson"},
+		},
+		Categories: []atomCategory{
+			{base + "/hazards/types", string(h.Type), typeName(h.Type)},
+			{base + "/hazards/severities", h.Severity.String(), severityName(h.Severity)},
+			{base + "/hazards/categories", string(h.Category), ""},
+			{"", string(h.Status), map[hazard.Status]string{hazard.Active: "Active", hazard.Expired: "Expired"}[h.Status]},
+		},
+		Summary: clean(h.Description),
+	}
+	if link := webURL(base, h); link != pageURL(base, h) {
+		entry.Links = append(entry.Links, atomLink{"via", "", link})
+	}
+	if h.Creator != "" {
+		entry.Author = &atomPerson{clean(h.Creator)}
+	}
+	shape, _ := e.shape()
+	entry.locate(h, shape)
+	if a.alerts {
+		entry.Content = &atomContent{"application/cap+xml", newAlert(e, base)}
+	}
+	return writeXML(out, &entry)
+}
+
+// locate sets the one geometry of the entry.
+func (e *atomEntry) locate(h *hazard.Hazard, shape geo.Shape) {
+	polygons, lines, points := shape.Polygons(), shape.Lines(), shape.Points()
+	west, south, east, north := shape.Bounds()
+	switch {
+	case len(polygons) == 1 && len(polygons[0]) == 1 && len(lines)+len(points) == 0:
+		e.Polygon = pairs(polygons[0][0], ' ', ' ')
+	case len(lines) == 1 && len(polygons)+len(points) == 0:
+		e.Line = pairs(lines[0], ' ', ' ')
+	case len(polygons)+len(lines) > 0 && west < east && south < north:
+		e.Box = pairs([]geo.Position{{west, south}, {east, north}}, ' ', ' ')
+	default:
+		e.Point = pairs([]geo.Position{{h.Longitude, h.Latitude}}, ' ', ' ')
+	}
+}
+
+func (a *atomEncoder) end(out *bufio.Writer) error {
+	out.WriteString("</feed>\n")
+	return nil
+}
+
+// hazardURL is the address of a hazard's record.
+func hazardURL(base string, h *hazard.Hazard) string { return base + "/hazards/" + h.UUID.String() }
+
+// capURL is the address of a hazard's CAP document.
+func capURL(base string, h *hazard.Hazard) string { return hazardURL(base, h) + "?f=" + CAP.String() }
+
+// hostOf is the host of the service's public address, with its port if that is given.
+func hostOf(base string) string {
+	if u, err := url.Parse(base); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "localhost"
+}

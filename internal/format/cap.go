@@ -1,0 +1,263 @@
+package format
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/xml"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+)
+
+// Version is one state of a hazard that was, or is, a CAP message of its own.
+type Version struct {
+	Number int64          // of the change that made it
+	Sent   hazard.Instant // the hazard's update_Date then
+}
+
+// Versions are the versions in the changes of one hazard, oldest first; changes of its products are none. That a hazard's end was
+// reached is none either: the message that was sent before says when it expires.
+func Versions(changes []hazard.Change) []Version {
+	var versions []Version
+	var before *hazard.Hazard
+	for i := range changes {
+		h := changes[i].Hazard
+		if h == nil {
+			continue
+		}
+		if expiry := before != nil && h.Reason == hazard.EndExpired && h.Updated == before.Updated; !expiry {
+			versions = append(versions, Version{changes[i].Number, h.Updated})
+		}
+		before = h
+	}
+	return versions
+}
+
+// The words of CAP 1.2 for ours, as the reader of CAP (mapping.md, section 1) understands them. Our level and type stand beside
+// them as parameters, so that nothing is lost between two servers.
+
+// capSeverities are CAP's words for our levels. WATCH alone depends on the other two words: it is Severe without being both near and
+// likely.
+var capSeverities = map[hazard.Severity]string{
+	hazard.Warning: "Extreme", hazard.Watch: "Severe", hazard.Advisory: "Moderate", hazard.Information: "Minor", hazard.Termination: "Minor",
+}
+
+// soon is how far ahead Expected reaches: "responsive action should be taken soon (within next hour)" (section 3.2.2, urgency).
+const soon = time.Hour
+
+// capUrgency follows from when the hazard begins alone.
+func capUrgency(h *hazard.Hazard, sent hazard.Instant) string {
+	switch {
+	case h.Status == hazard.Expired && h.Reason != hazard.EndExpired:
+		return "Past"
+	case h.Start <= sent:
+		return "Immediate"
+	case h.Start <= sent.Add(soon):
+		return "Expected"
+	}
+	return "Future"
+}
+
+// capCertainty: what has begun is observed, what is ahead is likely. A WATCH says less: what it warns of is possible, and how sure it
+// is once the hazard has begun, nobody has said.
+func capCertainty(h *hazard.Hazard, sent hazard.Instant) string {
+	begun := h.Start <= sent
+	switch {
+	case h.Severity == hazard.Watch && begun:
+		return "Unknown"
+	case h.Severity == hazard.Watch:
+		return "Possible"
+	case begun:
+		return "Observed"
+	}
+	return "Likely"
+}
+
+// capCategories are CAP's categories of our types (section 3.2.2, category: Geo includes landslides, Met includes floods).
+var capCategories = map[hazard.Type]string{
+	hazard.Accident: "Safety", hazard.ActiveShooter: "Security", hazard.Avalanche: "Geo", hazard.Biomedical: "Health", hazard.CivilUnrest: "Security",
+	hazard.Combat: "Security", hazard.Conflict: "Security", hazard.Cyber: "Infra", hazard.Cyclone: "Met", hazard.Drought: "Met",
+	hazard.Earthquake: "Geo", hazard.Equipment: "Infra", hazard.ExtremeTemperature: "Met", hazard.Flood: "Met", hazard.HighSurf: "Met",
+	hazard.HighWind: "Met", hazard.Incident: "Safety", hazard.Landslide: "Geo", hazard.ManMade: "Safety", hazard.Marine: "Met",
+	hazard.Occurrence: "Env", hazard.PoliticalConflict: "Security", hazard.Storm: "Met", hazard.Terrorism: "Security", hazard.Tornado: "Met",
+	hazard.Tsunami: "Geo", hazard.Unit: "Rescue", hazard.Volcano: "Geo", hazard.Weapons: "CBRNE", hazard.Wildfire: "Fire", hazard.WinterStorm: "Met",
+}
+
+// Names of values that are ours. The reader knows them too (package cap).
+const (
+	capTypeName     = "hazardd:type"
+	capSeverityName = "hazardd:severity"
+	capCategoryName = "hazardd:category"
+	capPositionName = "hazardd:position" // lat,lon: a CAP area has no point of its own
+	capRoleName     = "hazardd:area"     // what the area is: alert, impact, track, point
+	capReasonName   = "hazardd:reason"   // why it ended
+	capSuccessor    = "hazardd:successor"
+	capEnding       = "eventEndingTime" // MET Norway's: the end of the event, where that is not when the message expires
+)
+
+// alert is a CAP message, in the order of the schema.
+type alert struct {
+	XMLName    xml.Name `xml:"alert"`
+	Namespace  string   `xml:"xmlns,attr"`
+	Identifier string   `xml:"identifier"`
+	Sender     string   `xml:"sender"`
+	Sent       string   `xml:"sent"`
+	Status     string   `xml:"status"`
+	MsgType    string   `xml:"msgType"`
+	Source     string   `xml:"source,omitempty"`
+	Scope      string   `xml:"scope"`
+	Note       string   `xml:"note,omitempty"`
+	References string   `xml:"references,omitempty"`
+	Incidents  string   `xml:"incidents"`
+	Info       capInfo  `xml:"info"`
+}
+
+type capInfo struct {
+	Language    string     `xml:"language"`
+	Category    string     `xml:"category"`
+	Event       string     `xml:"event"`
+	Response    string     `xml:"responseType,omitempty"`
+	Urgency     string     `xml:"urgency"`
+	Severity    string     `xml:"severity"`
+	Certainty   string     `xml:"certainty"`
+	EventCode   capValue   `xml:"eventCode"`
+	Onset       string     `xml:"onset"`
+	Expires     string     `xml:"expires,omitempty"`
+	SenderName  string     `xml:"senderName"`
+	Headline    string     `xml:"headline"`
+	Description string     `xml:"description,omitempty"`
+	Web         string     `xml:"web"`
+	Parameter   []capValue `xml:"parameter"`
+	Area        capArea    `xml:"area"`
+}
+
+type capValue struct {
+	Name  string `xml:"valueName"`
+	Value string `xml:"value"`
+}
+
+type capArea struct {
+	Desc    string   `xml:"areaDesc"`
+	Polygon []string `xml:"polygon"`
+	Circle  string   `xml:"circle,omitempty"`
+}
+
+// capEncoder writes one alert.
+type capEncoder struct{ options Options }
+
+func (c *capEncoder) begin(out *bufio.Writer) error {
+	out.WriteString(header)
+	return nil
+}
+
+func (c *capEncoder) entry(out *bufio.Writer, e *Entry, _ int) error {
+	return writeXML(out, newAlert(e, c.options.Base))
+}
+
+func (c *capEncoder) end(out *bufio.Writer) error { return out.WriteByte('\n') }
+
+// newAlert is the message of a hazard's present version. It names all earlier ones, so that a reader who missed some still knows
+// what they are about.
+func newAlert(e *Entry, base string) *alert {
+	h := e.Hazard
+	versions := e.Versions
+	if len(versions) == 0 {
+		versions = []Version{{h.Version, h.Updated}}
+	}
+	earlier, this := versions[:len(versions)-1], versions[len(versions)-1]
+	sender := capSender(base)
+	a := &alert{
+		Namespace: "urn:oasis:names:tc:emergency:cap:1.2", Identifier: capIdentifier(h, this), Sender: sender, Sent: capTime(this.Sent),
+		Status: "Actual", MsgType: "Alert", Source: clean(hazard.CleanLine(h.Source)), Scope: "Public", Incidents: h.UUID.String(),
+	}
+	if h.Category == hazard.Exercise {
+		a.Status = "Exercise"
+	}
+	if len(earlier) > 0 {
+		a.MsgType = "Update"
+		refs := make([]string, len(earlier))
+		for i, v := range earlier {
+			refs[i] = sender + "," + capIdentifier(h, v) + "," + capTime(v.Sent)
+		}
+		a.References = strings.Join(refs, " ")
+	}
+	shape, role := e.shape()
+	in := &a.Info
+	*in = capInfo{
+		Language: "en", Category: cmp.Or(capCategories[h.Type], "Other"), Event: typeName(h.Type), Urgency: capUrgency(h, this.Sent), Severity: cmp.Or(capSeverities[h.Severity], "Unknown"),
+		Certainty: capCertainty(h, this.Sent), EventCode: capValue{capTypeName, string(h.Type)}, Onset: capTime(h.Start),
+		SenderName: clean(cmp.Or(h.Creator, hostOf(base))), Headline: clean(h.Name), Description: clean(h.Description), Web: webURL(base, h),
+		Parameter: []capValue{{capSeverityName, h.Severity.String()}, {capCategoryName, string(h.Category)}},
+		Area:      capAreaOf(h, shape),
+	}
+	add := func(name, value string) { in.Parameter = append(in.Parameter, capValue{name, value}) }
+	add(capPositionName, pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' '))
+	add(capRoleName, string(role))
+	switch {
+	case h.AutoExpire || h.Status == hazard.Expired:
+		in.Expires = capTime(h.End)
+	case h.End > this.Sent:
+		// Only expected: the message holds until another comes.
+		add(capEnding, capTime(h.End))
+	}
+	if h.Status == hazard.Expired && h.Reason != hazard.EndExpired {
+		a.ended(h)
+	}
+	return a
+}
+
+// ended makes the message that of a hazard's end before its time, or by somebody's word. There is nothing to cancel if it is the
+// first: then it tells of something that was over when it became known.
+func (a *alert) ended(h *hazard.Hazard) {
+	if a.References != "" {
+		a.MsgType = "Cancel"
+	}
+	if h.Reason == hazard.EndAllClear || a.MsgType != "Cancel" {
+		a.Info.Response = "AllClear" // "the subject event no longer poses a threat"
+	}
+	a.Info.Parameter = append(a.Info.Parameter, capValue{capReasonName, string(h.Reason)})
+	a.Note = "Ended: " + string(h.Reason)
+	if h.Successor != uuid.Nil {
+		a.Info.Parameter = append(a.Info.Parameter, capValue{capSuccessor, h.Successor.String()})
+		a.Note += "; " + h.Successor.String() + " goes on"
+	}
+	if h.Note != "" {
+		a.Note += "; " + clean(h.Note)
+	}
+}
+
+// capSender is who says so: this service, by its host. Section 3.2.1 forbids spaces, commas, < and &; a host has none.
+func capSender(base string) string {
+	return "hazardd@" + strings.Map(func(r rune) rune {
+		if r <= ' ' || strings.ContainsRune(",<&", r) {
+			return -1
+		}
+		return r
+	}, hostOf(base))
+}
+
+// capIdentifier names a version of a hazard, the same whenever it is asked for. Section 3.2.1 forbids spaces, commas, < and &.
+func capIdentifier(h *hazard.Hazard, v Version) string {
+	return h.UUID.String() + "." + strconv.FormatInt(v.Number, 10)
+}
+
+// capTime is a moment in whole seconds; UTC is "-00:00" and never Z (section 3.3.2).
+func capTime(i hazard.Instant) string { return i.Time().Format("2006-01-02T15:04:05") + "-00:00" }
+
+// capAreaOf is where: an area has outlines alone, so polygons with holes are cut. Where there is none, it is the point, as a circle
+// without radius.
+func capAreaOf(h *hazard.Hazard, shape geo.Shape) capArea {
+	area := capArea{Desc: cmp.Or(clean(hazard.CleanLine(h.Name)), typeName(h.Type))}
+	for _, rings := range shape.WithoutHoles().Polygons() {
+		area.Polygon = append(area.Polygon, pairs(rings[0], ',', ' '))
+	}
+	if len(area.Polygon) == 0 {
+		area.Circle = pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' ') + " 0"
+	}
+	return area
+}

@@ -1,0 +1,225 @@
+package format
+
+import (
+	"bufio"
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+	"hazardd/wire"
+)
+
+// record is what a row of a table says of a hazard: the base interface's fields, and ours. No two names are the same in letters
+// of one case, since some databases do not tell them apart.
+type record struct {
+	wire.Hazard
+	// The instants of the base interface once more, as RFC 3339 in UTC: programs that make tables know it.
+	StartTime      string `json:"start_time"`
+	EndTime        string `json:"end_time"`
+	CreateTime     string `json:"create_time"`
+	LastUpdateTime string `json:"last_update_time"`
+	UpdateTime     string `json:"update_time"`
+	SeverityRank   int    `json:"severity_rank"` // 1 TERMINATION to 5 WARNING, to sort and to colour by
+	Source         string `json:"source"`        // that reported it first; empty for an editor's
+	// Why it ended (hazard.EndReason), the uuid of what took its place, and an editor's words when it was a false alarm.
+	Reason    string `json:"reason"`
+	Successor string `json:"successor"`
+	Note      string `json:"note"`
+	AreaRole  string `json:"area_role"` // what the geometry is: alert, impact, track, point
+	PageURL   string `json:"page_url"`
+	SymbolURL string `json:"symbol_url"`
+}
+
+func newRecord(e *Entry, base string, role hazard.AreaRole) *record {
+	h := e.Hazard
+	r := &record{
+		Hazard: wire.FromHazard(h, e.Products, base), StartTime: h.Start.String(), EndTime: h.End.String(), CreateTime: h.Created.String(),
+		LastUpdateTime: h.LastUpdate.String(), UpdateTime: h.Updated.String(), SeverityRank: int(h.Severity), Source: h.Source, Reason: string(h.Reason),
+		Note: h.Note, AreaRole: string(role), PageURL: pageURL(base, h), SymbolURL: symbolURL(base, h),
+	}
+	if h.Successor != uuid.Nil {
+		r.Successor = h.Successor.String()
+	}
+	return r
+}
+
+// pageURL is the service's own page of a hazard.
+func pageURL(base string, h *hazard.Hazard) string { return base + "/h/" + h.UUID.String() }
+
+// symbolURL is the picture of a hazard's type, category and severity; it needs no token.
+func symbolURL(base string, h *hazard.Hazard) string {
+	return base + "/symbols/" + string(h.Type) + "/" + string(h.Category) + "/" + h.Severity.String() + ".png"
+}
+
+// field is one field of a record as text.
+type field struct {
+	name, value string
+	number      bool
+}
+
+// fields are the record's fields in their order. null and an empty array are the empty text.
+func (r *record) fields() ([]field, error) {
+	text, err := marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(text))
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	fields := make([]field, 0, 48)
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		f := field{name: name.String()}
+		value, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		switch value.Kind() {
+		case '"':
+			if err := json.Unmarshal(value, &f.value); err != nil {
+				return nil, err
+			}
+		case '0':
+			f.value, f.number = string(value), true
+		case 'n':
+		default:
+			if f.value = string(value); f.value == "[]" {
+				f.value = ""
+			}
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// marshal writes JSON. What is stored is UTF-8 and finite; should a byte not be, a sign stands for it.
+func marshal(v any) ([]byte, error) { return json.Marshal(v, jsontext.AllowInvalidUTF8(true)) }
+
+// jsonEncoder writes the records of the base interface: an array without white space, as the live view does, or one on each line.
+type jsonEncoder struct {
+	options Options
+	lines   bool
+}
+
+func (j *jsonEncoder) begin(out *bufio.Writer) error {
+	if !j.lines && !j.options.Single {
+		out.WriteByte('[')
+	}
+	return nil
+}
+
+func (j *jsonEncoder) entry(out *bufio.Writer, e *Entry, n int) error {
+	text, err := marshal(wire.FromHazard(e.Hazard, e.Products, j.options.Base))
+	if err != nil {
+		return err
+	}
+	if n > 0 && !j.lines {
+		out.WriteByte(',')
+	}
+	out.Write(text)
+	if j.lines {
+		out.WriteByte('\n')
+	}
+	return nil
+}
+
+func (j *jsonEncoder) end(out *bufio.Writer) error {
+	if !j.lines && !j.options.Single {
+		out.WriteByte(']')
+	}
+	return nil
+}
+
+// csvEncoder writes a table.
+type csvEncoder struct{ options Options }
+
+// geometryColumn is the name by which GDAL, QGIS and others know a column of well-known text.
+const geometryColumn = "WKT"
+
+func (c *csvEncoder) begin(out *bufio.Writer) error {
+	fields, err := newRecord(&Entry{Hazard: &hazard.Hazard{}}, "", "").fields()
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		out.WriteString(f.name)
+		out.WriteByte(',')
+	}
+	out.WriteString(geometryColumn + "\r\n")
+	return nil
+}
+
+func (c *csvEncoder) entry(out *bufio.Writer, e *Entry, _ int) error {
+	shape, role := e.shape()
+	fields, err := newRecord(e, c.options.Base, role).fields()
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		if f.number {
+			out.WriteString(f.value)
+		} else {
+			cell(out, guarded(f.value))
+		}
+		out.WriteByte(',')
+	}
+	cell(out, shape.WKT())
+	out.WriteString("\r\n")
+	return nil
+}
+
+func (c *csvEncoder) end(*bufio.Writer) error { return nil }
+
+// cell writes a field in quotes (RFC 4180, section 2, rules 5 to 7). encoding/csv is not used: it writes a line break within a field
+// either as CR LF there too, or as LF at the end of records.
+func cell(out *bufio.Writer, text string) {
+	if text == "" {
+		return
+	}
+	out.WriteByte('"')
+	out.WriteString(strings.ReplaceAll(text, `"`, `""`))
+	out.WriteByte('"')
+}
+
+// guarded is text that no spreadsheet takes for a formula: what begins like one gets an apostrophe before it (OWASP, "CSV
+// Injection"). A number, be it negative, stays as it is.
+func guarded(text string) string {
+	const formula = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20" // the last four are full-width forms of the first
+	trimmed := strings.TrimLeft(text, " ")               // some programs skip blanks first
+	if trimmed == "" || !strings.ContainsRune(formula, firstRune(trimmed)) || plainNumber(text) {
+		return text
+	}
+	return "'" + text
+}
+
+func firstRune(s string) rune {
+	for _, r := range s {
+		return r
+	}
+	return 0
+}
+
+// plainNumber tells whether text is a decimal number and nothing else.
+func plainNumber(text string) bool {
+	digits, point := 0, false
+	for i, c := range text {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c == '-' && i == 0:
+		case c == '.' && !point && digits > 0:
+			point = true
+		default:
+			return false
+		}
+	}
+	return digits > 0 && text[len(text)-1] != '.'
+}

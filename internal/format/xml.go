@@ -1,0 +1,74 @@
+package format
+
+import (
+	"bufio"
+	"encoding/xml"
+	"net/url"
+	"strings"
+	"time"
+
+	"hazardd/internal/hazard"
+)
+
+// header begins every XML document.
+const header = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
+
+// writeXML writes a value as an element. What XML cannot hold is left out before: see clean.
+func writeXML(out *bufio.Writer, v any) error { return xml.NewEncoder(out).Encode(v) }
+
+// escaped is text as the content of an element or the value of an attribute.
+func escaped(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(clean(text))) // a strings.Builder does not fail
+	return b.String()
+}
+
+// clean leaves out the characters that XML 1.0 cannot hold, even escaped (section 2.2, production 2).
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r' || r >= 0x20 && r <= 0xd7ff || r >= 0xe000 && r <= 0xfffd || r >= 0x10000:
+			return r
+		}
+		return -1
+	}, strings.ToValidUTF8(text, "\ufffd"))
+}
+
+// rfc3339 is a moment in whole seconds, UTC.
+func rfc3339(i hazard.Instant) string { return i.Time().Format(time.RFC3339) }
+
+// webURL is a hazard's page of its source, written so that every reader of URIs takes it (RFC 3986, section 2): or the service's own
+// page of it when there is none, or what there is is no address of the web.
+func webURL(base string, h *hazard.Hazard) string {
+	u, err := url.Parse(h.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(u.Host, "<>\"{}|\\^`% ") {
+		return pageURL(base, h)
+	}
+	const reserved = ":/?#@!$&'()*+,;=-._~%"
+	front, rest, _ := strings.Cut(u.String(), "://")
+	host, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host, path = rest[:i], rest[i:]
+	}
+	var b strings.Builder
+	fragment := false
+	for i := range len(path) {
+		c := path[i]
+		// A second # is part of the fragment, where it must be escaped, as what is no character of a URI.
+		if c == '#' && !fragment {
+			fragment = true
+			b.WriteByte(c)
+			continue
+		}
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if c == '%' && !(i+2 < len(path) && hex(path[i+1]) && hex(path[i+2])) || c == '#' || !letter && strings.IndexByte(reserved, c) < 0 {
+			const digits = "0123456789ABCDEF"
+			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return front + "://" + host + b.String()
+}
+
+func hex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
