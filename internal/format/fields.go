@@ -61,7 +61,8 @@ type field struct {
 	number      bool
 }
 
-// fields are the record's fields in their order. null and an empty array are the empty text.
+// fields are the record's fields in their order. null and an empty array are the empty text; characters that XML cannot hold, which
+// end the text for many other programs, are left out.
 func (r *record) fields() ([]field, error) {
 	text, err := marshal(r)
 	if err != nil {
@@ -87,6 +88,7 @@ func (r *record) fields() ([]field, error) {
 			if err := json.Unmarshal(value, &f.value); err != nil {
 				return nil, err
 			}
+			f.value = clean(f.value)
 		case '0':
 			f.value, f.number = string(value), true
 		case 'n':

@@ -103,7 +103,7 @@ func samples() []*format.Entry {
 			e.Hazard.Name, e.Hazard.Type, e.Hazard.Severity = "Cyclone Ána – \"the second\" & <others>; Überflutung 台风", hazard.Cyclone, hazard.Information
 		}),
 		flood(6, func(e *format.Entry) {
-			e.Hazard.Name, e.Hazard.Description = `=HYPERLINK("http://evil.example","x")`, "]]><script>alert('1')</script>\r\n\"quoted\", and; more\x00\ufffe\ttab"
+			e.Hazard.Name, e.Hazard.Description = `=HYPERLINK("http://evil.example","x")`, "]]><script>alert('1')</script>\r\n\"quoted\", and; more\ufffe\ttab"
 			e.Hazard.Comment, e.Hazard.Creator, e.Hazard.Note = "-12.5", "@SUM(1+1)", "+cmd|' /C calc'!A0"
 			e.Hazard.URL, e.Hazard.AutoExpire, e.Hazard.Category = "", false, hazard.Exercise
 		}),

@@ -115,7 +115,7 @@ func (k *kmlEncoder) entry(out *bufio.Writer, e *Entry, n int) error {
 		p.TimeSpan.End = rfc3339(h.End)
 	}
 	for _, f := range fields {
-		p.Data = append(p.Data, kmlData{f.name, clean(f.value)})
+		p.Data = append(p.Data, kmlData{f.name, f.value})
 	}
 	p.Point, p.Multi = kmlGeometry(h, shape)
 	return writeXML(out, &p)
