@@ -135,7 +135,7 @@ func TestASecondServerThatReadsEveryVersionHasTheSameHazards(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	in := service.NewIntake(s)
+	in := service.BuiltIn().Intake(s)
 	first := map[string]*format.Entry{}
 	for _, e := range r.versions {
 		at := e.Hazard.LastUpdate

@@ -164,7 +164,7 @@ func importRecordings() (r recorded, err error) {
 		return r, err
 	}
 	defer s.Close()
-	in := service.NewIntake(s)
+	in := service.BuiltIn().Intake(s)
 	feeds := filepath.Join(os.Getenv("HAZARDD_SHARED"), "feeds")
 	take := func(source string, parse func([]byte, hazard.Instant) (batch, error), now func([]byte) hazard.Instant, patterns ...string) error {
 		for _, p := range patterns {
@@ -222,7 +222,7 @@ func importRecordings() (r recorded, err error) {
 		{"copernicus", atNoon, []string{"copernicus-ems/activations-202609-excerpt.json"}},
 		{"tsunami", atNoon, []string{"tsunami/PAAQ-CAP-20220605.xml"}},
 	} {
-		src, err := service.FindSource(c.source)
+		src, err := service.BuiltIn().Find(c.source)
 		if err != nil {
 			return r, err
 		}

@@ -14,6 +14,7 @@ import (
 
 	"hazardd/internal/auth"
 	"hazardd/internal/edit"
+	"hazardd/internal/format"
 	"hazardd/internal/hazard"
 	"hazardd/internal/live"
 	"hazardd/wire"
@@ -81,13 +82,24 @@ func unknownID(what, id string, known []string) error {
 	return &problem{Status: http.StatusNotFound, Detail: detail, Errors: []fault{{Parameter: what + "-id", Detail: detail}}}
 }
 
-func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Caller, f live.Filter) error {
-	if err := noQuery(r); err != nil {
+func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Caller, filter live.Filter) error {
+	values, err := optionalQuery(r, "f")
+	if err != nil {
+		return err
+	}
+	if values.Get("f") == networkLink {
+		return a.answerLink(w, r)
+	}
+	f, err := formatOf(r, values)
+	if err != nil {
 		return err
 	}
 	now := a.now()
 	v := a.Live.View(now)
-	return a.answerList(w, r, v, v.Active(f, who.Orgs), now)
+	if f != format.JSON {
+		return a.activeForm(w, r, who, v, filter, f, now)
+	}
+	return a.answerList(w, r, v, v.Active(filter, who.Orgs), now)
 }
 
 // products serves the products of a hazard, active or not (operation 8).
@@ -133,7 +145,12 @@ func (a *API) product(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 
 // hazard serves one hazard, active or not.
 func (a *API) hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := noQuery(r); err != nil {
+	values, err := optionalQuery(r, "f")
+	if err != nil {
+		return err
+	}
+	f, err := formatOf(r, values)
+	if err != nil {
 		return err
 	}
 	now := a.now()
@@ -141,6 +158,9 @@ func (a *API) hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	h, err := a.findHazard(r, v, now)
 	if err != nil {
 		return err
+	}
+	if f != format.JSON {
+		return a.hazardForm(w, r, f, v, h, who, now)
 	}
 	body, err := a.hazardBody(r.Context(), v, h, who)
 	if err != nil {
@@ -151,19 +171,24 @@ func (a *API) hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 
 // hazardBody is one hazard's representation for a caller.
 func (a *API) hazardBody(ctx context.Context, v *live.View, h *hazard.Hazard, who *auth.Caller) (*live.Body, error) {
-	total := v.ProductTotal(h.ID, who.Orgs)
-	if _, active := v.Hazard(h.ID); !active {
-		products, err := a.Store.Products(ctx, h.ID, who.Orgs)
-		if err != nil {
-			return nil, err
-		}
-		total = len(products)
+	total, err := a.productTotal(ctx, v, h, who)
+	if err != nil {
+		return nil, err
 	}
 	text, err := json.Marshal(wire.FromHazard(h, total, a.BaseURL))
 	if err != nil {
 		return nil, err
 	}
 	return live.NewBody(text, false), nil
+}
+
+// productTotal counts the products of a hazard that the caller may know of.
+func (a *API) productTotal(ctx context.Context, v *live.View, h *hazard.Hazard, who *auth.Caller) (int, error) {
+	if _, active := v.Hazard(h.ID); active {
+		return v.ProductTotal(h.ID, who.Orgs), nil
+	}
+	products, err := a.Store.Products(ctx, h.ID, who.Orgs)
+	return len(products), err
 }
 
 // findHazard is the hazard that the path names, as it reads at now: from the view, or from the store if it is over.
@@ -219,11 +244,16 @@ func pathRef(r *http.Request, name string) (edit.Ref, error) {
 
 // noQuery refuses parameters: what is not understood would be ignored, and a client would take the whole for a part.
 func noQuery(r *http.Request) error {
-	if r.URL.RawQuery == "" {
-		return nil
-	}
-	_, err := query(r)
+	_, err := optionalQuery(r)
 	return err
+}
+
+// optionalQuery is query, at no cost where there is none.
+func optionalQuery(r *http.Request, known ...string) (url.Values, error) {
+	if r.URL.RawQuery == "" {
+		return nil, nil
+	}
+	return query(r, known...)
 }
 
 // query reads the parameters of the query, which may be those named, each once.

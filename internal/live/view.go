@@ -23,6 +23,7 @@ import (
 // View is everything active as of one change, at one moment.
 type View struct {
 	number  int64
+	at      hazard.Instant // when it was made
 	digits  []string
 	base    string
 	list    []*entry // in the order of lists
@@ -32,7 +33,7 @@ type View struct {
 	// restricted are the organizations that some product here is restricted to, sorted: other memberships make no difference.
 	restricted []int64
 	nextEnd    hazard.Instant // when the first of them ends by itself
-	lists      sync.Map       // listKey → *lazyBody
+	lists      sync.Map       // listKey → *lazyBody, formKey → *formBody
 }
 
 // entry is one active hazard with its products. It is shared by all views in which neither changed.
@@ -52,6 +53,9 @@ type lazyBody struct {
 
 // Number is the change as of which the view is true.
 func (v *View) Number() int64 { return v.number }
+
+// At is when the view was made: after the change that it ends with, or the latest end that it leaves out.
+func (v *View) At() hazard.Instant { return v.at }
 
 // Digits is Number in digits, as a header's list of values.
 func (v *View) Digits() []string { return v.digits }
@@ -100,6 +104,10 @@ type Filter struct {
 	Severity hazard.Severity
 }
 
+func (f Filter) passes(h *hazard.Hazard) bool {
+	return (f.Category == "" || h.Category == f.Category) && (f.Severity == 0 || h.Severity == f.Severity)
+}
+
 // audience is a set of organizations as a value that compares. Fixed width, so that no two sets make the same.
 type audience string
 
@@ -138,7 +146,7 @@ func (v *View) encodeActive(f Filter, orgs []int64, member bool) *Body {
 	size := 2
 	var texts [][]byte
 	for _, e := range v.list {
-		if f.Category != "" && e.hazard.Category != f.Category || f.Severity != 0 && e.hazard.Severity != f.Severity {
+		if !f.passes(e.hazard) {
 			continue
 		}
 		text := e.json(v.base, orgs, member)
@@ -220,7 +228,7 @@ func (v *View) Products(id int64, orgs []int64) (*Body, bool) {
 
 // newView makes a view of entries, leaving out what has ended at now.
 func newView(number int64, base string, entries map[int64]*entry, now hazard.Instant) *View {
-	v := &View{number: number, digits: []string{strconv.FormatInt(number, 10)}, base: base, byID: make(map[int64]*entry, len(entries)), byUUID: make(map[uuid.UUID]*entry, len(entries)),
+	v := &View{number: number, at: now, digits: []string{strconv.FormatInt(number, 10)}, base: base, byID: make(map[int64]*entry, len(entries)), byUUID: make(map[uuid.UUID]*entry, len(entries)),
 		list: make([]*entry, 0, len(entries)), product: map[int64]*hazard.Product{}, nextEnd: hazard.MaxInstant}
 	orgs := map[int64]bool{}
 	for id, e := range entries {

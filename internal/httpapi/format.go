@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/format"
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+)
+
+// formatOf is the format that a request asks for, by the parameter f or by Accept.
+func formatOf(r *http.Request, values url.Values) (format.Format, error) {
+	accept := ""
+	if lines := r.Header["Accept"]; len(lines) > 0 {
+		if accept = lines[0]; len(lines) > 1 {
+			accept = strings.Join(lines, ",")
+		}
+	}
+	name := values.Get("f")
+	if name == "" && values.Has("f") {
+		return format.JSON, badParameter("f", "is empty; these formats are known: %s", strings.Join(format.Names(), ", "))
+	}
+	f, err := format.Choose(accept, name)
+	if unknown, ok := errors.AsType[*format.UnknownError](err); ok {
+		return f, badParameter("f", "%v", unknown)
+	}
+	if err != nil {
+		return f, &problem{Status: http.StatusNotAcceptable, Detail: err.Error()}
+	}
+	return f, nil
+}
+
+// networkLink is the value of f that asks for the small file that has a globe read a list in KML again and again.
+const networkLink = "networklink"
+
+// linkEvery is how often it does: a list is as fresh as its sources, which are read each minute at best.
+const linkEvery = time.Minute
+
+// activeForm serves a list of active hazards in another format than JSON. The list of a format is encoded once for each change, as the
+// JSON is; path is the list's own.
+func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, filter live.Filter, f format.Format, now hazard.Instant) error {
+	if f == format.CAP { // CAP has no lists: a feed links to the alerts
+		f = format.Atom
+	}
+	o := a.documentOf(r, f)
+	o.Title, o.Updated = "Active hazards", v.At()
+	body, err := v.Form(f.String(), filter, who.Orgs, func(list iter.Seq2[*hazard.Hazard, int]) ([]byte, error) {
+		// Those who wait for the body must not lose it because the first of them has gone.
+		return a.encode(context.WithoutCancel(r.Context()), f, o, list)
+	})
+	if err != nil {
+		return err
+	}
+	sendAs(w, f, false, "hazards-active")
+	return a.answerList(w, r, v, body, now)
+}
+
+// answerLink serves the network link of the list that the request names.
+func (a *API) answerLink(w http.ResponseWriter, r *http.Request) error {
+	sendAs(w, format.KML, false, "hazards-link")
+	return answer(w, r, live.NewBody(format.NetworkLink("Active hazards", a.documentOf(r, format.KML).Self, linkEvery), false))
+}
+
+// answerFormat serves a list that is not kept in the view, in any format: hazards as readers see them at now, each with the number of
+// its products that the caller may know of. Restricted: some of those products are not known to everybody.
+func (a *API) answerFormat(w http.ResponseWriter, r *http.Request, f format.Format, v *live.View, list iter.Seq2[*hazard.Hazard, int], restricted bool, now hazard.Instant) error {
+	if f == format.CAP {
+		f = format.Atom
+	}
+	o := a.documentOf(r, f)
+	o.Title, o.Updated = "Hazards", v.At()
+	body, err := a.encode(r.Context(), f, o, list)
+	if err != nil {
+		return err
+	}
+	sendAs(w, f, false, "hazards")
+	return a.answerList(w, r, v, live.NewBody(body, restricted), now)
+}
+
+// hazardForm serves one hazard in another format than JSON.
+func (a *API) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format, v *live.View, h *hazard.Hazard, who *auth.Caller, now hazard.Instant) error {
+	products, err := a.productTotal(r.Context(), v, h, who)
+	if err != nil {
+		return err
+	}
+	o := a.documentOf(r, f)
+	o.Title, o.Updated, o.Single = h.Name, h.LastUpdate, true
+	body, err := a.encode(r.Context(), f, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
+	if err != nil {
+		return err
+	}
+	sendAs(w, f, true, "hazard-"+h.UUID.String())
+	return a.answerList(w, r, v, live.NewBody(body, false), now)
+}
+
+// documentOf is what a document says of itself: its address names the format, however it was asked for, so that it leads there again.
+func (a *API) documentOf(r *http.Request, f format.Format) format.Options {
+	values := r.URL.Query()
+	values.Set("f", f.String())
+	return format.Options{Base: a.BaseURL, Self: a.BaseURL + r.URL.EscapedPath() + "?" + values.Encode()}
+}
+
+// encode writes a document, with what the format shows beside the hazards.
+func (a *API) encode(ctx context.Context, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) ([]byte, error) {
+	var out bytes.Buffer
+	doc := format.NewWriter(&out, f, o)
+	for h, products := range list {
+		e := format.Entry{Hazard: h, Products: products}
+		var err error
+		if f.NeedsAreas() {
+			if e.Areas, err = a.Store.Areas(ctx, h.Areas); err != nil {
+				return nil, err
+			}
+		}
+		if f.NeedsVersions() {
+			if e.Versions, err = a.versions(ctx, h.ID); err != nil {
+				return nil, err
+			}
+		}
+		if err := doc.Write(&e); err != nil {
+			return nil, err
+		}
+	}
+	err := doc.Close()
+	return out.Bytes(), err
+}
+
+// versions are the CAP messages that a hazard has had.
+func (a *API) versions(ctx context.Context, id int64) ([]format.Version, error) {
+	var all []hazard.Change
+	for after := int64(0); ; {
+		changes, err := a.Store.HazardChanges(ctx, id, after, maxChanges)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, changes...)
+		if len(changes) < maxChanges {
+			return format.Versions(all), nil
+		}
+		after = changes[len(changes)-1].Number
+	}
+}
+
+// sendAs sets what the answer is, and the name that it has when it is kept as a file.
+func sendAs(w http.ResponseWriter, f format.Format, single bool, name string) {
+	h := w.Header()
+	h["Content-Type"] = []string{f.MediaType(single)}
+	if f != format.JSON {
+		h["Content-Disposition"] = []string{fmt.Sprintf("inline; filename=%q", f.FileName(name))}
+	}
+}
