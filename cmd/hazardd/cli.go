@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"hazardd/internal/format"
 )
 
 // commandLine is everything that can be said on the command line.
@@ -18,6 +20,7 @@ type commandLine struct {
 	User    userCmd    `cmd:"" help:"Manage who may log in."`
 	Org     orgCmd     `cmd:"" help:"Manage organizations."`
 	Import  importCmd  `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
+	Export  exportCmd  `cmd:"" help:"Write hazards to a file: for maps, tables, globes, feeds and alerting systems."`
 	Source  sourceCmd  `cmd:"" help:"Look after the sources."`
 	Token   tokenCmd   `cmd:"" help:"Print an access token for a user."`
 	Version versionCmd `cmd:"" help:"Print the version of this program."`
@@ -41,7 +44,7 @@ func parse(cli *commandLine, args []string) (*kong.Context, error) {
 	parser, err := kong.New(cli,
 		kong.Name("hazardd"),
 		kong.Description("A hazard data service."),
-		kong.Vars{"data": defaultData},
+		kong.Vars{"data": defaultData, "formats": strings.Join(format.Names(), ", ")},
 		kong.PostBuild(nameVariables),
 		kong.WithBeforeResolve(file.load),
 		kong.Help(help),

@@ -84,13 +84,7 @@ func (f Format) MediaType(single bool) string {
 // FileName is name with the extension that the format's documents have.
 func (f Format) FileName(name string) string { return name + "." + infos[f].extension }
 
-// NeedsAreas tells whether the format shows Entry.Areas: without them the caller need not read geometries.
-func (f Format) NeedsAreas() bool { return f != JSON && f != NDJSON }
-
-// NeedsVersions tells whether the format shows Entry.Versions.
-func (f Format) NeedsVersions() bool { return f == CAP }
-
-// Entry is a hazard and what a document says of it.
+// Entry is a hazard and what a document says of it. Read makes one.
 type Entry struct {
 	Hazard   *hazard.Hazard
 	Areas    []hazard.Area // those that Hazard.Areas names

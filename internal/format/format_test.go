@@ -371,6 +371,11 @@ func TestWhateverAHazardSaysEveryFormatHoldsIt(t *testing.T) {
 		for _, f := range []format.Format{format.KML, format.Atom, format.CAP} {
 			wellFormed(t, docs[f])
 		}
+		for f, doc := range docs {
+			if bytes.ContainsAny(doc, "\x00\x01\x1b") {
+				t.Fatalf("%v holds control characters: %q", f, doc)
+			}
+		}
 		for _, e := range entries {
 			doc, err := write(format.CAP, options(true), e)
 			if err != nil {

@@ -41,7 +41,7 @@ func rfc3339(i hazard.Instant) string { return i.Time().Format(time.RFC3339) }
 // page of it when there is none, or what there is is no address of the web.
 func webURL(base string, h *hazard.Hazard) string {
 	u, err := url.Parse(h.URL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(u.Host, "<>\"{}|\\^`% ") {
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(u.Host, "<>\"{}|\\^`% ") {
 		return pageURL(base, h)
 	}
 	const reserved = ":/?#@!$&'()*+,;=-._~%"

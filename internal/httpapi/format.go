@@ -114,40 +114,16 @@ func (a *API) encode(ctx context.Context, f format.Format, o format.Options, lis
 	var out bytes.Buffer
 	doc := format.NewWriter(&out, f, o)
 	for h, products := range list {
-		e := format.Entry{Hazard: h, Products: products}
-		var err error
-		if f.NeedsAreas() {
-			if e.Areas, err = a.Store.Areas(ctx, h.Areas); err != nil {
-				return nil, err
-			}
+		e, err := format.Read(ctx, a.Store, f, h, products)
+		if err != nil {
+			return nil, err
 		}
-		if f.NeedsVersions() {
-			if e.Versions, err = a.versions(ctx, h.ID); err != nil {
-				return nil, err
-			}
-		}
-		if err := doc.Write(&e); err != nil {
+		if err := doc.Write(e); err != nil {
 			return nil, err
 		}
 	}
 	err := doc.Close()
 	return out.Bytes(), err
-}
-
-// versions are the CAP messages that a hazard has had.
-func (a *API) versions(ctx context.Context, id int64) ([]format.Version, error) {
-	var all []hazard.Change
-	for after := int64(0); ; {
-		changes, err := a.Store.HazardChanges(ctx, id, after, maxChanges)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, changes...)
-		if len(changes) < maxChanges {
-			return format.Versions(all), nil
-		}
-		after = changes[len(changes)-1].Number
-	}
 }
 
 // sendAs sets what the answer is, and the name that it has when it is kept as a file.

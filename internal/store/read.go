@@ -128,6 +128,12 @@ func (s *Store) HazardByUUID(ctx context.Context, id uuid.UUID) (*hazard.Hazard,
 	return hazardByUUID(ctx, s.readQ, id)
 }
 
+// HazardIDs lists the numbers of all hazards, active and expired, in the order of lists (hazard.Compare).
+func (s *Store) HazardIDs(ctx context.Context) ([]int64, error) {
+	ids, err := s.readQ.HazardIDs(ctx)
+	return ids, storeError(err)
+}
+
 // Product is the present state of the product numbered id for a member of orgs: ErrNotFound if there is none, if it was
 // deleted, or if the caller may not know of it.
 func (s *Store) Product(ctx context.Context, id int64, orgs []int64) (*hazard.Product, error) {

@@ -126,6 +126,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.hazardByUUIDStmt, err = db.PrepareContext(ctx, hazardByUUID); err != nil {
 		return nil, fmt.Errorf("error preparing query HazardByUUID: %w", err)
 	}
+	if q.hazardIDsStmt, err = db.PrepareContext(ctx, hazardIDs); err != nil {
+		return nil, fmt.Errorf("error preparing query HazardIDs: %w", err)
+	}
 	if q.heldDecisionStmt, err = db.PrepareContext(ctx, heldDecision); err != nil {
 		return nil, fmt.Errorf("error preparing query HeldDecision: %w", err)
 	}
@@ -445,6 +448,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing hazardByUUIDStmt: %w", cerr)
 		}
 	}
+	if q.hazardIDsStmt != nil {
+		if cerr := q.hazardIDsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing hazardIDsStmt: %w", cerr)
+		}
+	}
 	if q.heldDecisionStmt != nil {
 		if cerr := q.heldDecisionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing heldDecisionStmt: %w", cerr)
@@ -758,6 +766,7 @@ type Queries struct {
 	geometryStmt                *sql.Stmt
 	hazardByIDStmt              *sql.Stmt
 	hazardByUUIDStmt            *sql.Stmt
+	hazardIDsStmt               *sql.Stmt
 	heldDecisionStmt            *sql.Stmt
 	heldReportStmt              *sql.Stmt
 	holdStmt                    *sql.Stmt
@@ -846,6 +855,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		geometryStmt:                q.geometryStmt,
 		hazardByIDStmt:              q.hazardByIDStmt,
 		hazardByUUIDStmt:            q.hazardByUUIDStmt,
+		hazardIDsStmt:               q.hazardIDsStmt,
 		heldDecisionStmt:            q.heldDecisionStmt,
 		heldReportStmt:              q.heldReportStmt,
 		holdStmt:                    q.holdStmt,

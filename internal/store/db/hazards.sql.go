@@ -282,6 +282,34 @@ func (q *Queries) HazardByUUID(ctx context.Context, uuid string) (HazardByUUIDRo
 	return i, err
 }
 
+const hazardIDs = `-- name: HazardIDs :many
+SELECT id FROM hazards ORDER BY severity DESC, last_update_ms DESC, id
+`
+
+// Every hazard, in the order of lists.
+func (q *Queries) HazardIDs(ctx context.Context) ([]int64, error) {
+	rows, err := q.query(ctx, q.hazardIDsStmt, hazardIDs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const meta = `-- name: Meta :one
 SELECT value FROM meta WHERE name = $1
 `

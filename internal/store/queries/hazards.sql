@@ -21,6 +21,10 @@ SELECT n, body FROM hazards WHERE uuid = $1;
 -- name: ActiveHazards :many
 SELECT n, body FROM hazards WHERE status = 'A';
 
+-- name: HazardIDs :many
+-- Every hazard, in the order of lists.
+SELECT id FROM hazards ORDER BY severity DESC, last_update_ms DESC, id;
+
 -- name: DueHazards :many
 -- The active hazards that end by themselves at or before a moment.
 SELECT n, body FROM hazards WHERE status = 'A' AND autoexpire AND end_ms <= $1 ORDER BY end_ms, id;
