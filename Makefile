@@ -9,10 +9,13 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo 
 # What the map is made of; it is built again only when this has changed.
 MAP_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -type f ! -name '*.go' -print)
 
-.PHONY: run build web test bench lint generate help
+.PHONY: run demo build web test bench lint generate help
 
 run: build ## Serve on http://127.0.0.1:8080 from ./data, polling all sources
 	bin/hazardd serve
+
+demo: build ## Serve a throw-away store with a drill in it, to look around; needs no network
+	@bin/hazardd demo
 
 build: web ## Make bin/hazardd, one static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hazardd ./cmd/hazardd

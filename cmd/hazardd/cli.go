@@ -16,14 +16,16 @@ import (
 // commandLine is everything that can be said on the command line.
 type commandLine struct {
 	globals
-	Serve   serveCmd   `cmd:"" help:"Run the service."`
-	User    userCmd    `cmd:"" help:"Manage who may log in."`
-	Org     orgCmd     `cmd:"" help:"Manage organizations."`
-	Import  importCmd  `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
-	Export  exportCmd  `cmd:"" help:"Write hazards to a file: for maps, tables, globes, feeds and alerting systems."`
-	Source  sourceCmd  `cmd:"" help:"Look after the sources."`
-	Token   tokenCmd   `cmd:"" help:"Print an access token for a user."`
-	Version versionCmd `cmd:"" help:"Print the version of this program."`
+	Serve    serveCmd    `cmd:"" help:"Run the service."`
+	User     userCmd     `cmd:"" help:"Manage who may log in."`
+	Org      orgCmd      `cmd:"" help:"Manage organizations."`
+	Exercise exerciseCmd `cmd:"" help:"Play a drill on a running server: hazards of category EXERCISE on a timeline."`
+	Demo     demoCmd     `cmd:"" help:"Serve a throw-away store with a drill in it, to look around; it needs no network."`
+	Import   importCmd   `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
+	Export   exportCmd   `cmd:"" help:"Write hazards to a file: for maps, tables, globes, feeds and alerting systems."`
+	Source   sourceCmd   `cmd:"" help:"Look after the sources."`
+	Token    tokenCmd    `cmd:"" help:"Print an access token for a user."`
+	Version  versionCmd  `cmd:"" help:"Print the version of this program."`
 }
 
 // defaultData is the data folder if none is named.

@@ -2,7 +2,7 @@
 //
 // Each subcommand is one small file here: its flags, and what it does with them. Nothing is decided here that another package
 // could decide: the commands parse, ask, and print. What a command writes it writes beside a running server, through the same
-// store.
+// store; a drill is played over HTTP, as an editor's client does.
 //
 // Standard output is for results alone: text for people, JSON with --json. Errors are one line on standard error that says what to
 // do next, progress goes there too. The status is 0, 1 when something failed or a part of it, 2 when the command line, the

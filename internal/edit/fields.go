@@ -201,7 +201,7 @@ func uuidOf(v jsontext.Value) (uuid.UUID, error) {
 
 // link reads an absolute http or https address.
 func link(v jsontext.Value, blank bool) (string, error) {
-	s, err := text(v, maxLink, blank, hazard.CleanLine)
+	s, err := text(v, hazard.MaxLink, blank, hazard.CleanLine)
 	if err != nil || s == "" {
 		return s, err
 	}
@@ -232,12 +232,3 @@ func brief(v jsontext.Value) string {
 	}
 	return s
 }
-
-// The longest texts that are taken, in characters: far above what a reader can use, far below what hurts.
-const (
-	maxName        = 500
-	maxDescription = 100_000
-	maxComment     = 10_000
-	maxLink        = 2_000
-	maxData        = 1_000_000
-)

@@ -26,11 +26,11 @@ type hazardDraft struct {
 var hazardFields = []field[hazardDraft]{
 	{"uuid", create, false, func(d *hazardDraft, v jsontext.Value) (err error) { d.UUID, err = uuidOf(v); return }},
 	{"hazard_Name", create | patch, true, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Name, err = text(v, maxName, false, hazard.CleanLine)
+		d.Name, err = text(v, hazard.MaxName, false, hazard.CleanLine)
 		return
 	}},
 	{"description", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Description, err = text(v, maxDescription, true, hazard.Clean)
+		d.Description, err = text(v, hazard.MaxDescription, true, hazard.Clean)
 		return
 	}},
 	{"type_ID", create | patch, true, func(d *hazardDraft, v jsontext.Value) (err error) {
@@ -90,7 +90,7 @@ var hazardFields = []field[hazardDraft]{
 	{"org_ID", create, false, func(d *hazardDraft, v jsontext.Value) (err error) { d.OrgID, err = d.e.ownedBy(v, d.who); return }},
 	{"snc_url", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) { d.URL, err = link(v, true); return }},
 	{"comment_Text", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Comment, err = text(v, maxComment, true, hazard.Clean)
+		d.Comment, err = text(v, hazard.MaxComment, true, hazard.Clean)
 		return
 	}},
 }
@@ -182,7 +182,7 @@ type retraction struct{ reason string }
 
 var retractionFields = []field[retraction]{
 	{"reason", create, true, func(r *retraction, v jsontext.Value) (err error) {
-		r.reason, err = text(v, maxComment, false, hazard.Clean)
+		r.reason, err = text(v, hazard.MaxComment, false, hazard.Clean)
 		return
 	}},
 }

@@ -194,7 +194,7 @@ type productDraft struct {
 var productFields = []field[productDraft]{
 	{"uuid", create, false, func(d *productDraft, v jsontext.Value) (err error) { d.UUID, err = uuidOf(v); return }},
 	{"title", create | patch, true, func(d *productDraft, v jsontext.Value) (err error) {
-		d.Title, err = text(v, maxName, false, hazard.CleanLine)
+		d.Title, err = text(v, hazard.MaxName, false, hazard.CleanLine)
 		return
 	}},
 	{"product_Type", create, true, func(d *productDraft, v jsontext.Value) (err error) {
@@ -204,7 +204,7 @@ var productFields = []field[productDraft]{
 		return
 	}},
 	{"data", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) {
-		d.Data, err = text(v, maxData, true, hazard.Clean)
+		d.Data, err = text(v, hazard.MaxData, true, hazard.Clean)
 		return
 	}},
 	{"parent_ID", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) {
@@ -212,7 +212,7 @@ var productFields = []field[productDraft]{
 		return
 	}},
 	{"comment_Text", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) {
-		d.Comment, err = text(v, maxComment, true, hazard.Clean)
+		d.Comment, err = text(v, hazard.MaxComment, true, hazard.Clean)
 		return
 	}},
 	{"is_Hidden", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) { d.Hidden, err = flag(v); return }},
@@ -229,7 +229,7 @@ var productFields = []field[productDraft]{
 		return
 	}},
 	{"geo_Locations", create | patch, false, func(d *productDraft, v jsontext.Value) error {
-		s, err := text(v, maxDescription, true, func(s string) string { return s }) // the parser knows what may stand in it
+		s, err := text(v, hazard.MaxDescription, true, func(s string) string { return s }) // the parser knows what may stand in it
 		if err != nil || s == "" {
 			d.Geometry = ""
 			return err
@@ -245,7 +245,7 @@ var productFields = []field[productDraft]{
 
 // organizations reads numbers of organizations separated by commas.
 func (d *productDraft) organizations(v jsontext.Value) ([]int64, error) {
-	s, err := text(v, maxName, true, hazard.CleanLine)
+	s, err := text(v, hazard.MaxName, true, hazard.CleanLine)
 	if err != nil || s == "" {
 		return nil, err
 	}

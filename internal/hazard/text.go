@@ -6,6 +6,15 @@ import (
 	"unicode/utf8"
 )
 
+// The longest texts that editors write, in characters: far above what a reader can use, far below what hurts.
+const (
+	MaxName        = 500 // of a hazard, and of a product's title
+	MaxDescription = 100_000
+	MaxComment     = 10_000
+	MaxLink        = 2_000
+	MaxData        = 1_000_000 // of a text product
+)
+
 // CleanLine makes text fit to show on one line: Clean, with every run of white space as one blank, trimmed.
 func CleanLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hazardd/client"
+	"hazardd/internal/auth"
+	"hazardd/internal/service"
+)
+
+type demoCmd struct {
+	Scenario string  `arg:"" optional:"" default:"earthquake-tsunami" placeholder:"FILE" help:"Scenario: a file, or the name of one that is built in."`
+	Address  address `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes any free one."`
+	Within   life    `default:"3m" placeholder:"TIME" help:"How long the scenario takes from its beginning to its end."`
+}
+
+// demoUser plays the drill, and is who looks at it.
+const demoUser = "demo"
+
+// Run serves a store that is thrown away at the end, without sources, and plays the scenario there. It needs no network.
+func (d *demoCmd) Run(ctx context.Context, c *console) (err error) {
+	s, err := loadScenario(d.Scenario)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "hazardd-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	running, err := service.Open(ctx, service.Config{DataDir: dir, Listen: string(d.Address), Grace: time.Second, Version: about().Version, Logger: c.logger()})
+	if err != nil {
+		return err
+	}
+	password := auth.RandomPassword()
+	err = running.Auth.AddUser(ctx, commandLineActor, auth.NewUser{Name: demoUser, Role: auth.Editor, Password: password}, running.Now())
+	if err == nil {
+		err = d.greet(c, running.URL(), password)
+	}
+	if err != nil {
+		return errors.Join(err, running.Close())
+	}
+	server, err := client.New(running.URL(), client.Options{Username: demoUser, Password: string(password), UserAgent: "hazardd-demo"})
+	if err != nil {
+		return errors.Join(err, running.Close())
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return running.Run(ctx) })
+	g.Go(func() error {
+		speed := max(1, s.Length().Seconds()/time.Duration(d.Within).Seconds())
+		if err := play(ctx, c, server, s, speed, true); err != nil {
+			if ctx.Err() != nil { // whoever has seen enough ends it
+				return nil
+			}
+			return err
+		}
+		c.note("The drill is over. What it left can be looked at until Ctrl-C, which removes everything.")
+		return nil
+	})
+	return g.Wait()
+}
+
+// greet tells where the demo is, and how to get in.
+func (d *demoCmd) greet(c *console, url string, password auth.Password) error {
+	result := struct {
+		Ready    string `json:"ready"`
+		User     string `json:"user"`
+		Password string `json:"password"`
+	}{url, demoUser, string(password)}
+	return c.print(result, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, `
+    ┌─ a drill, to look around ──────────────────────────
+    │
+    │   open      %s
+    │   user      %s
+    │   password  %s
+    │
+    │   Everything in it is made up. Ctrl-C ends it, and
+    │   removes all that it has written.
+    └────────────────────────────────────────────────────
+
+`, result.Ready, result.User, result.Password)
+		return err
+	})
+}

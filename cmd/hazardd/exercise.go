@@ -1,0 +1,374 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"hazardd/client"
+	"hazardd/exercises"
+	"hazardd/internal/exercise"
+	"hazardd/internal/hazard"
+)
+
+type exerciseCmd struct {
+	Scenario      string    `arg:"" optional:"" placeholder:"FILE" help:"Scenario: a file, or the name of one that is built in."`
+	List          bool      `xor:"what" help:"List the scenarios that are built in."`
+	Show          bool      `xor:"what" help:"Print the scenario's file, to begin one of your own with."`
+	Check         bool      `xor:"what" help:"Only check the scenario, and print its timeline."`
+	End           bool      `xor:"what" help:"End what earlier runs of the scenario have left at the server."`
+	Server        publicURL `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Server to play it on."`
+	User          string    `placeholder:"NAME" help:"User to play it as: an editor, or an admin."`
+	PasswordStdin bool      `xor:"secret" help:"Read the password from standard input. Without this it is asked for."`
+	TokenStdin    bool      `xor:"secret" help:"Read what hazardd token prints from standard input, in place of a user and password."`
+	Speed         speed     `default:"1" placeholder:"FACTOR" help:"How many times faster to play it."`
+	Keep          bool      `help:"Leave the hazards that the scenario does not end, also when it is interrupted; they end by themselves a day later."`
+}
+
+// speed is how many times faster a drill runs.
+type speed float64
+
+func (s *speed) UnmarshalText(text []byte) error {
+	const most = 100_000
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || !(f > 0 && f <= most) {
+		return fmt.Errorf("%q is not a factor above 0, at most %d, such as 1, 0.5 or 60", text, most)
+	}
+	*s = speed(f)
+	return nil
+}
+
+// Validate refuses what does not go together, before anything is asked for.
+func (e *exerciseCmd) Validate() error {
+	switch {
+	case e.List && e.Scenario != "":
+		return errors.New("--list takes no scenario")
+	case !e.List && e.Scenario == "":
+		return errors.New("name a scenario: a file, or one of those that hazardd exercise --list shows")
+	case !e.List && !e.Check && !e.Show && e.User == "" && !e.TokenStdin:
+		return errors.New("say who plays it: --user NAME, an editor, or --token-stdin")
+	case e.User != "" && e.TokenStdin:
+		return errors.New("--user and --token-stdin exclude each other")
+	}
+	return nil
+}
+
+// Run plays the scenario, or does with it what else was asked for.
+func (e *exerciseCmd) Run(ctx context.Context, c *console) error {
+	if e.List {
+		return listScenarios(c)
+	}
+	if e.Show {
+		text, _, err := readScenario(e.Scenario)
+		if err != nil {
+			return err
+		}
+		_, err = c.out.Write(text)
+		return err
+	}
+	s, err := loadScenario(e.Scenario)
+	if err != nil {
+		return err
+	}
+	for _, n := range s.Notes {
+		c.note("%s: %s", e.Scenario, n)
+	}
+	if e.Check {
+		return printTimeline(c, s)
+	}
+	server, err := e.client(ctx, c)
+	if err != nil {
+		return err
+	}
+	t := &teller{c: c, length: s.Length()}
+	if e.End {
+		if err := exercise.End(ctx, server, s, t.told); err != nil {
+			return e.explain(err)
+		}
+		return t.total("ended")
+	}
+	left, err := exercise.Left(ctx, server, s)
+	if err != nil {
+		return e.explain(err)
+	}
+	if len(left) > 0 {
+		c.note("%d hazards of an earlier run are still active; hazardd exercise --end %s ends them", len(left), e.Scenario)
+	}
+	c.note("%s: %d steps in %s, at speed %g on %s. Ctrl-C ends it%s.", s.Title, len(s.Steps), exercise.Clock(s.Length())[1:], float64(e.Speed), e.Server,
+		map[bool]string{true: ", and leaves its hazards", false: " and its hazards"}[e.Keep])
+	if err := play(ctx, c, server, s, float64(e.Speed), e.Keep); err != nil {
+		if errors.Is(err, exercise.ErrLeft) {
+			return fmt.Errorf("%w; hazardd exercise --end %s ends them", err, e.Scenario)
+		}
+		return e.explain(err)
+	}
+	return nil
+}
+
+// explain adds what to do about an error of the server.
+func (e *exerciseCmd) explain(err error) error {
+	switch {
+	case errors.Is(err, client.ErrUnauthorized):
+		return fmt.Errorf("%w: see that user and password are right; a token lasts an hour, a password as long as the drill", err)
+	case errors.Is(err, client.ErrForbidden):
+		return fmt.Errorf("%w: a drill is played by an editor", err)
+	}
+	return err
+}
+
+// play plays a scenario and tells its events and, on a terminal, how far it is.
+func play(ctx context.Context, c *console, server exercise.Server, s *exercise.Scenario, speed float64, keep bool) error {
+	t := &teller{c: c, length: s.Length()}
+	p := &exercise.Player{Server: server, Speed: speed, Keep: keep, Run: exercise.NewRun(), Told: t.told}
+	if c.errTerminal && !c.json {
+		p.Tick = t.tick
+	}
+	err := p.Play(ctx, s)
+	t.clear()
+	if err != nil {
+		return err
+	}
+	return t.total("played")
+}
+
+func (e *exerciseCmd) client(ctx context.Context, c *console) (*client.Client, error) {
+	o := client.Options{Username: e.User, UserAgent: "hazardd-exercise"}
+	switch {
+	case e.TokenStdin:
+		text, err := readSecret(c, "token")
+		if err != nil {
+			return nil, err
+		}
+		if o.Token = text; strings.HasPrefix(text, "{") { // as hazardd token --json prints it
+			var pair struct {
+				AccessToken  string `json:"accessToken"`
+				RefreshToken string `json:"refreshToken"`
+			}
+			if err := json.Unmarshal([]byte(text), &pair); err != nil || pair.AccessToken == "" {
+				return nil, errors.New("token: expected what hazardd token prints, with or without --json")
+			}
+			o.Token, o.RefreshToken = pair.AccessToken, pair.RefreshToken
+		}
+	case e.PasswordStdin:
+		text, err := readSecret(c, "password")
+		if err != nil {
+			return nil, err
+		}
+		o.Password = text
+	case c.inTerminal:
+		password, err := ask(ctx, c, "Password of "+e.User+": ")
+		if err != nil {
+			return nil, err
+		}
+		o.Password = string(password)
+	default:
+		return nil, errors.New("there is no terminal to ask for the password on: give it with --password-stdin")
+	}
+	if o.Username != "" && o.Password == "" {
+		return nil, errors.New("the password is empty")
+	}
+	return client.New(string(e.Server), o)
+}
+
+// readSecret reads one line from standard input.
+func readSecret(c *console, what string) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(c.in, maxPasswordInput+1))
+	if err != nil {
+		return "", fmt.Errorf("read the %s: %w", what, err)
+	}
+	line := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
+	if strings.Contains(line, "\n") || len(text) > maxPasswordInput || line == "" {
+		return "", fmt.Errorf("%s: expected one line on standard input", what)
+	}
+	return line, nil
+}
+
+// loadScenario reads a scenario: a file, or one that is built in.
+func loadScenario(name string) (_ *exercise.Scenario, err error) {
+	text, folder, err := readScenario(name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := exercise.Parse(text, folder)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+func readScenario(name string) ([]byte, fs.FS, error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if text, err := fs.ReadFile(exercises.Files, name+".yaml"); err == nil {
+			return text, exercises.Files, nil
+		}
+		return nil, nil, fmt.Errorf("%s is neither a file nor a scenario that is built in; these are: %s", name, strings.Join(builtIn(), ", "))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.Size() > exercise.MaxScenario {
+		return nil, nil, fmt.Errorf("%s has %d bytes, more than the %d that a scenario may have", name, info.Size(), exercise.MaxScenario)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return text, os.DirFS(filepath.Dir(name)), nil
+}
+
+// builtIn are the names of the scenarios in the program.
+func builtIn() []string {
+	files, err := fs.Glob(exercises.Files, "*.yaml")
+	if err != nil {
+		panic(err) // the pattern is ours
+	}
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(f, ".yaml")
+	}
+	return files
+}
+
+func listScenarios(c *console) error {
+	type scenario struct {
+		Name        string `json:"name"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		Length      string `json:"length"`
+		Hazards     int    `json:"hazards"`
+		Steps       int    `json:"steps"`
+	}
+	list := []scenario{}
+	t := newTable("NAME", "LENGTH", "HAZARDS", "STEPS", "TITLE")
+	for _, name := range builtIn() {
+		s, err := loadScenario(name)
+		if err != nil {
+			return err
+		}
+		length := exercise.Clock(s.Length())[1:]
+		list = append(list, scenario{name, s.Title, s.Description, length, len(s.Hazards()), len(s.Steps)})
+		t.add(name, length, fmt.Sprint(len(s.Hazards())), fmt.Sprint(len(s.Steps)), s.Title)
+	}
+	return c.print(list, func(w io.Writer) error { return t.write(w, c.colour) })
+}
+
+// stepJSON is a step, or what became of it, as a line of JSON.
+type stepJSON struct {
+	Line    int           `json:"line,omitzero"`
+	At      string        `json:"at"`
+	Do      exercise.Deed `json:"do"`
+	Hazard  string        `json:"hazard,omitzero"`
+	Name    string        `json:"name,omitzero"` // of the hazard or product
+	UUID    string        `json:"uuid,omitzero"` // of the hazard
+	Say     string        `json:"say,omitzero"`
+	Skipped string        `json:"skipped,omitzero"`
+	Time    *time.Time    `json:"time,omitzero"`
+}
+
+func printTimeline(c *console, s *exercise.Scenario) error {
+	t := newTable("AT", "DO", "HAZARD", "WHAT")
+	for _, step := range s.Steps {
+		if c.json {
+			if err := printJSON(c.out, stepJSON{Line: step.Line, At: exercise.Clock(step.At), Do: step.Do, Hazard: step.Hazard, Name: step.Subject, Say: step.Say}); err != nil {
+				return err
+			}
+			continue
+		}
+		t.add(exercise.Clock(step.At), string(step.Do), step.Hazard, cut(what(&step), 90))
+	}
+	if c.json {
+		return nil
+	}
+	if err := t.write(c.out, false); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(c.out, "\n%s: %d steps in %s, %d hazards; no fault found\n", s.Title, len(s.Steps), exercise.Clock(s.Length())[1:], len(s.Hazards()))
+	return err
+}
+
+// what is what a step is about, for people.
+func what(step *exercise.Step) string {
+	text := step.Subject
+	if v, ok := step.Fields["severity_ID"].(string); ok {
+		text += ": " + v
+	}
+	if step.Begin != nil {
+		text += ": " + step.Begin.Severity
+	}
+	if step.Add != nil {
+		text = map[string]string{string(hazard.FolderProduct): "folder ", string(hazard.FileProduct): "file ", string(hazard.URLProduct): "link ",
+			string(hazard.TextProduct): "text "}[step.Add.Type] + text
+	}
+	if step.Say != "" {
+		text = strings.TrimSpace(text + "  » " + step.Say)
+	}
+	return text
+}
+
+// teller tells what a drill does: a line for each event on standard output, and on a terminal a line below that says how far it is.
+type teller struct {
+	c       *console
+	length  time.Duration
+	status  bool // whether the line that says so is there
+	events  int
+	skipped int
+}
+
+func (t *teller) told(e exercise.Event) {
+	t.clear()
+	t.events++
+	if e.Skipped != "" {
+		t.skipped++
+	}
+	if t.c.json {
+		_ = printJSON(t.c.out, stepJSON{Line: e.Line, At: exercise.Clock(e.At), Do: e.Do, Hazard: e.Hazard, Name: e.Subject, UUID: e.UUID, Say: e.Say,
+			Skipped: e.Skipped, Time: new(t.c.now())}) // if nobody reads, the drill goes on
+		return
+	}
+	line := fmt.Sprintf("%s  %-6s  %s", exercise.Clock(e.At), e.Do, oneLine(what(&e.Step)))
+	if e.Skipped != "" {
+		line += " - skipped: " + oneLine(e.Skipped)
+	}
+	fmt.Fprintln(t.c.out, line)
+}
+
+// tick draws the line that says how far the drill is.
+func (t *teller) tick(s exercise.Status) {
+	const bar, width = 12, 79 // a line that wraps could not be drawn over
+	done := int(bar * s.Elapsed / max(t.length, 1))
+	line := fmt.Sprintf("[%s%s] %s of %s, %d active", strings.Repeat("=", done), strings.Repeat("-", bar-done), exercise.Clock(s.Elapsed), exercise.Clock(s.Length)[1:], s.Active)
+	if s.Next != nil {
+		line += fmt.Sprintf(", in %s: %s %s", span(s.NextIn+999*time.Millisecond), s.Next.Do, strings.TrimPrefix(s.Next.Subject, "EXERCISE - "))
+	}
+	fmt.Fprintf(t.c.err, "\r\x1b[K%s", cut(line, width))
+	t.status = true
+}
+
+func (t *teller) clear() {
+	if t.status {
+		fmt.Fprint(t.c.err, "\r\x1b[K")
+		t.status = false
+	}
+}
+
+// total tells how many events there were.
+func (t *teller) total(done string) error {
+	if t.c.json {
+		return printJSON(t.c.out, map[string]int{done: t.events - t.skipped, "skipped": t.skipped})
+	}
+	text := fmt.Sprintf("%s: %d", done, t.events-t.skipped)
+	if t.skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", t.skipped)
+	}
+	_, err := fmt.Fprintln(t.c.out, text)
+	return err
+}
