@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -107,7 +108,8 @@ func (e *exerciseCmd) Run(ctx context.Context, c *console) error {
 		map[bool]string{true: ", and leaves its hazards", false: " and its hazards"}[e.Keep])
 	if err := play(ctx, c, server, s, float64(e.Speed), e.Keep); err != nil {
 		if errors.Is(err, exercise.ErrLeft) {
-			return fmt.Errorf("%w; hazardd exercise --end %s ends them", err, e.Scenario)
+			// Not wrapped: that it was interrupted is not all that there is to say.
+			return fmt.Errorf("%v; hazardd exercise --end %s ends them", err, e.Scenario)
 		}
 		return e.explain(err)
 	}
@@ -119,10 +121,18 @@ func (e *exerciseCmd) explain(err error) error {
 	switch {
 	case errors.Is(err, client.ErrUnauthorized):
 		return fmt.Errorf("%w: see that user and password are right; a token lasts an hour, a password as long as the drill", err)
+	case isNetwork(err):
+		// Not wrapped: it is not about an address of ours.
+		return fmt.Errorf("%v: see that a server runs at %s, or name another with --server", err, e.Server)
 	case errors.Is(err, client.ErrForbidden):
 		return fmt.Errorf("%w: a drill is played by an editor", err)
 	}
 	return err
+}
+
+func isNetwork(err error) bool {
+	_, is := errors.AsType[net.Error](err)
+	return is && !errors.Is(err, context.Canceled)
 }
 
 // play plays a scenario and tells its events and, on a terminal, how far it is.
