@@ -11,8 +11,9 @@ import (
 func FuzzVerify(f *testing.F) {
 	s, _ := serve(f, auth.Config{})
 	p := login(f, s, t0)
+	pages := page(f, s, p.Access, t0).Text
 	h := strings.Split(p.Access, ".")
-	for _, seed := range []string{p.Access, p.Refresh, "", "..", "null", h[0] + "." + h[1] + ".", h[0] + ".e30." + h[2], "e30." + h[1] + "." + h[2],
+	for _, seed := range []string{p.Access, p.Refresh, pages, "", "..", "null", h[0] + "." + h[1] + ".", h[0] + ".e30." + h[2], "e30." + h[1] + "." + h[2],
 		p.Access + "\n", p.Access + "=", p.Access + ".", auth.FlipSignature(p.Access), strings.ToUpper(p.Access),
 		"eyJhbGciOiJub25lIn0." + h[1] + ".", "eyJhbGciOiJFZERTQSIsImtpZCI6W119." + h[1] + "." + h[2], `{"payload":"` + h[1] + `"}`} {
 		f.Add(seed)
@@ -27,6 +28,9 @@ func FuzzVerify(f *testing.F) {
 		}
 		if _, err := s.Refresh(t.Context(), token, home, t0); err == nil && token != p.Refresh {
 			t.Fatalf("gave a new pair for %q", token)
+		}
+		if _, err := s.VerifyPage(token, t0); err == nil && token != pages {
+			t.Fatalf("accepted for pages: %q", token)
 		}
 	})
 }

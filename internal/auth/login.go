@@ -18,10 +18,19 @@ import (
 // *LimitedError: too many logins failed; nothing was looked at. *BusyError: too many passwords are being checked.
 // It works from memory while the store is away, but for the count of failures on other nodes.
 func (s *Service) Authorize(ctx context.Context, username string, password Password, addr netip.Addr, now hazard.Instant) (Pair, error) {
+	p, u, err := s.admit(ctx, username, password, addr, now)
+	if err != nil {
+		return Pair{}, err
+	}
+	return s.issue(p, u, now)
+}
+
+// admit is the user of that name and password, with the picture in which he is one. Its errors are Authorize's.
+func (s *Service) admit(ctx context.Context, username string, password Password, addr netip.Addr, now hazard.Instant) (*picture, *User, error) {
 	a := attempt{name: username, addr: addr, keys: attemptKeys(username, addr), at: now}
 	before, err := s.mayTry(ctx, &a)
 	if err != nil {
-		return Pair{}, err
+		return nil, nil, err
 	}
 	p := s.latest(ctx, &a)
 	u := p.user(username)
@@ -30,11 +39,11 @@ func (s *Service) Authorize(ctx context.Context, username string, password Passw
 	}
 	if u == nil || !s.passwords.knows(u, password, now) {
 		if err := s.check(ctx, &a, u, password, p.users[username] != nil); err != nil {
-			return Pair{}, err
+			return nil, nil, err
 		}
 	}
 	s.succeeded(ctx, &a, before)
-	return s.issue(p, u, now)
+	return p, u, nil
 }
 
 // latest is the picture with what was written up to now, anywhere: who was added a moment ago can log in, and who was
@@ -140,22 +149,9 @@ func (s *Service) pair(p *picture, g Grant, user string, session uuid.UUID, expi
 	if k == nil {
 		return Pair{}, fmt.Errorf("the key %q of a renewed pair is not known", g.KeyID)
 	}
-	audience, err := json.Marshal(s.cfg.Audience)
+	c, err := s.claims(g, user, session, min(expiry(g.Issued, s.cfg.AccessLife), expires))
 	if err != nil {
-		return Pair{}, fmt.Errorf("audience: %w", err)
-	}
-	second := int64(g.Issued) / 1000
-	c := claims{
-		JTI:  g.Access.String(),
-		Iss:  s.cfg.Issuer,
-		Aud:  audience,
-		Sub:  user,
-		IAT:  second,
-		NBF:  second - int64(clockSkew/time.Second),
-		Exp:  int64(min(expiry(g.Issued, s.cfg.AccessLife), expires)) / 1000,
-		Role: g.Role,
-		Orgs: g.Orgs,
-		SID:  session.String(),
+		return Pair{}, err
 	}
 	var pair Pair
 	if pair.Access, err = sign(k, accessType, &c); err != nil {
@@ -166,6 +162,27 @@ func (s *Service) pair(p *picture, g Grant, user string, session uuid.UUID, expi
 		return Pair{}, err
 	}
 	return pair, nil
+}
+
+// claims are those of the grant's access token, with that end.
+func (s *Service) claims(g Grant, user string, session uuid.UUID, end hazard.Instant) (claims, error) {
+	audience, err := json.Marshal(s.cfg.Audience)
+	if err != nil {
+		return claims{}, fmt.Errorf("audience: %w", err)
+	}
+	second := int64(g.Issued) / 1000
+	return claims{
+		JTI:  g.Access.String(),
+		Iss:  s.cfg.Issuer,
+		Aud:  audience,
+		Sub:  user,
+		IAT:  second,
+		NBF:  second - int64(clockSkew/time.Second),
+		Exp:  int64(end) / 1000,
+		Role: g.Role,
+		Orgs: g.Orgs,
+		SID:  session.String(),
+	}, nil
 }
 
 // expiry is the end of a token of that life: whole seconds, as its claims.

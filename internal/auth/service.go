@@ -24,6 +24,7 @@ type Config struct {
 	Audience    string        // aud of every token; default: Issuer
 	AccessLife  time.Duration // default 1 h
 	RefreshLife time.Duration // from the login, however often it is renewed; default 30 d; never less than AccessLife
+	PageLife    time.Duration // of a session that serves pages; default 12 h, a shift; never more than RefreshLife
 	KeyLife     time.Duration // how long a key signs; default 90 d
 	// Remember is how many verified access tokens are kept, so that the same token costs no second signature check;
 	// default 65,536, of about 1 kB each when full.
@@ -73,6 +74,7 @@ func New(store Store, cfg Config) *Service {
 	cfg.Audience = cmp.Or(cfg.Audience, cfg.Issuer)
 	cfg.AccessLife = cmp.Or(cfg.AccessLife, time.Hour)
 	cfg.RefreshLife = max(cmp.Or(cfg.RefreshLife, 30*24*time.Hour), cfg.AccessLife)
+	cfg.PageLife = min(cmp.Or(cfg.PageLife, 12*time.Hour), cfg.RefreshLife)
 	cfg.KeyLife = cmp.Or(cfg.KeyLife, 90*24*time.Hour)
 	cfg.Remember = cmp.Or(cfg.Remember, 1<<16)
 	if cfg.Rand == nil {

@@ -24,6 +24,7 @@ const (
 	algorithm   = "EdDSA"
 	accessType  = "at+jwt"
 	refreshType = "rt+jwt"
+	pageType    = "pg+jwt"
 
 	// maxToken bounds what is looked at, in bytes; it is the limit of a request's header. Ours have some 500.
 	maxToken = 16 << 10

@@ -1,0 +1,101 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+)
+
+// A page token is what a browser shows to read pages: it travels in a cookie, by itself, and so must be good for reading pages and for
+// nothing else. It is a third kind of token, which Verify and Refresh refuse, and it is judged as an access token is: by the user's
+// standing now, and by the revocations of the token and of its login. It is never remembered, so that no memory can confuse the kinds.
+
+// PageToken is a token that serves pages alone.
+type PageToken struct {
+	Text    string
+	Expires hazard.Instant // refused from then on
+}
+
+// AuthorizePage gives a page token for a name and a password, with the limits, the work and the errors of Authorize. It is a login of
+// its own, without tokens of other kinds.
+func (s *Service) AuthorizePage(ctx context.Context, username string, password Password, addr netip.Addr, now hazard.Instant) (PageToken, error) {
+	p, u, err := s.admit(ctx, username, password, addr, now)
+	if err != nil {
+		return PageToken{}, err
+	}
+	g, err := s.grant(p, u, now)
+	if err != nil {
+		return PageToken{}, err
+	}
+	return s.pageToken(p, g, u.Name, g.Refresh)
+}
+
+// Page gives a page token of the same login to a caller whom Verify has returned. It ends with that login at the latest.
+// Errors are of the kind ErrInvalidToken when the caller may not come in any more.
+func (s *Service) Page(c *Caller, now hazard.Instant) (PageToken, error) {
+	p := s.current.Load()
+	c, err := p.judge(c)
+	if err != nil {
+		return PageToken{}, err
+	}
+	g, err := s.grant(p, p.user(c.Name), now)
+	if err != nil {
+		return PageToken{}, err
+	}
+	return s.pageToken(p, g, c.Name, c.sid)
+}
+
+func (s *Service) pageToken(p *picture, g Grant, user string, session uuid.UUID) (PageToken, error) {
+	end := expiry(g.Issued, s.cfg.PageLife)
+	// A session is named by a UUIDv7 of the moment of its login (newID), from which its refresh tokens live RefreshLife.
+	if session.Version() == 7 {
+		end = min(end, expiry(loginTime(session), s.cfg.RefreshLife))
+	}
+	if end <= g.Issued {
+		return PageToken{}, refusal("the login has ended")
+	}
+	c, err := s.claims(g, user, session, end)
+	if err != nil {
+		return PageToken{}, err
+	}
+	text, err := sign(p.keys[g.KeyID], pageType, &c)
+	return PageToken{text, end}, err
+}
+
+// loginTime is the moment that a UUIDv7 holds in its first 48 bits.
+func loginTime(id uuid.UUID) (at hazard.Instant) {
+	for _, b := range id[:6] {
+		at = at<<8 | hazard.Instant(b)
+	}
+	return at
+}
+
+// VerifyPage returns the caller that the page token speaks for, with the rights of now. Errors are of the kind ErrInvalidToken.
+func (s *Service) VerifyPage(token string, now hazard.Instant) (*Caller, error) {
+	p := s.current.Load()
+	c, err := s.read(p, token, pageType, s.cfg.PageLife, now)
+	if err != nil {
+		return nil, err
+	}
+	return p.judge(c)
+}
+
+// EndPage makes a page token worthless, and no other token of its login: it authorizes nothing but its own end. One that is worthless
+// already is left as it is, without an error.
+func (s *Service) EndPage(ctx context.Context, token string, addr netip.Addr, now hazard.Instant) error {
+	c, err := s.VerifyPage(token, now)
+	if err != nil {
+		return nil
+	}
+	ended := Session{ID: c.JTI, User: c.Name, Expires: c.Expires, Revoked: now}
+	a := Audit{At: now, Actor: c.Name, Addr: addr, Action: ActionRevoke, Subject: c.Name, Detail: "page session " + c.JTI.String(), OK: true}
+	if err := s.store.RevokeSession(ctx, ended, c.Expires.Add(clockSkew), a); err != nil {
+		return fmt.Errorf("end a page session: %w", err)
+	}
+	s.reloadAfter(ctx)
+	return nil
+}
