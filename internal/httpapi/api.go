@@ -23,6 +23,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 	"hazardd/internal/live"
+	pages "hazardd/internal/page"
 	"hazardd/internal/poll"
 	"hazardd/internal/store"
 	"hazardd/web"
@@ -61,6 +62,8 @@ type API struct {
 	static  map[string]*live.Body
 	symbols *symbols
 	page    web.Handler
+	css     *live.Body // of the pages
+	visits  visits
 	mux     *http.ServeMux
 	// probe knows the routes alone, without the catch-all: it tells which methods a path has.
 	probe *http.ServeMux
@@ -74,7 +77,9 @@ type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 
 // New makes the API as an http.Handler.
 func New(c Config) http.Handler {
-	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler()}
+	_, css := pages.Style()
+	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
+		css: live.NewBody(css, false), visits: newVisits(c.BaseURL)}
 	a.routes()
 	a.mux.Handle("/", a.open(a.unknown))
 	var h http.Handler = a.mux
@@ -130,6 +135,20 @@ func (a *API) routes() {
 	a.private("POST /sources/{source}/poll", a.pollSource)
 	a.private("GET /sources/{source}/errors", a.sourceErrors)
 	a.private("POST /sources/{source}/held/{held}", a.decideHeld)
+
+	// Pages, which a cookie serves.
+	a.private("POST /session", a.openSession)
+	a.public("DELETE /session", a.closeSession)
+	a.openPage("GET /login", a.loginPage)
+	a.openPage("POST /login", a.login)
+	a.openPage("POST /logout", a.logout)
+	a.paged(hazardPattern, a.hazardPage)
+	a.paged("GET /h/{hazard}/map.svg", a.pageMap)
+	a.paged("GET /h/{hazard}/hazard.json", a.hazard)
+	a.paged("GET /h/{hazard}/changes.json", a.hazardChanges)
+	a.paged("GET /h/{hazard}/area.geojson", a.pageGeography)
+	a.paged("GET /h/{hazard}/products/{product}/file", a.pageFile)
+	a.public("GET /pages/{style}", a.style)
 
 	a.public("GET /icons/hazard/large/{icon}", a.icon)
 	a.public("GET /symbols/{type}/{category}/{file}", a.symbol)

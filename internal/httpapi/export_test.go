@@ -22,3 +22,6 @@ func Prefer(values []string) string { return prefer(values).String() }
 func ClientAddr(trusted []netip.Prefix, r *http.Request) netip.Addr {
 	return (&API{Config: Config{TrustedProxies: trusted}}).clientAddr(r)
 }
+
+// LocalPath is where a visitor is led who asks for next.
+func LocalPath(next string) string { return localPath(next) }

@@ -101,6 +101,22 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		denied(w)
 		return
 	}
+	out := a.problem(w, r, err)
+	out.Type, out.Title = "about:blank", http.StatusText(out.Status)
+	body, err := json.Marshal(&out, jsontext.AllowInvalidUTF8(true)) // it names what was sent, which may be no text
+	if err != nil {                                                  // cannot be: all of it is text
+		panic(err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(out.Status)
+	_, _ = w.Write(body) // a reader who has gone
+}
+
+// problem is the problem that an error is, logged where the operator must know; what it says in the header is set.
+func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) problem {
 	p := problemFor(err)
 	if p == nil {
 		id := uuid.NewString()
@@ -114,19 +130,9 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		p.header(h)
 	}
 	if p.retry > 0 {
-		h.Set("Retry-After", strconv.Itoa(int((p.retry+time.Second-1)/time.Second)))
+		h.Set("Retry-After", retryAfter(p.retry))
 	}
-	out := *p
-	out.Type, out.Title = "about:blank", http.StatusText(p.Status)
-	body, err := json.Marshal(&out, jsontext.AllowInvalidUTF8(true)) // it names what was sent, which may be no text
-	if err != nil {                                                  // cannot be: all of it is text
-		panic(err)
-	}
-	h.Set("Content-Type", "application/problem+json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(p.Status)
-	_, _ = w.Write(body) // a reader who has gone
+	return *p
 }
 
 // invalidToken is the answer to a missing, malformed, expired, revoked or foreign token: base interface section 7, to the letter.
@@ -136,8 +142,10 @@ func invalidToken(w http.ResponseWriter) {
 
 // denied is the answer to credentials or a refresh token that are not accepted: base interface section 7.
 func denied(w http.ResponseWriter) {
-	plain(w, http.StatusUnauthorized, `Bearer realm="hazardd"`, "Authentication failed.")
+	plain(w, http.StatusUnauthorized, realm, "Authentication failed.")
 }
+
+const realm = `Bearer realm="hazardd"`
 
 func plain(w http.ResponseWriter, status int, authenticate, text string) {
 	h := w.Header()

@@ -1,0 +1,299 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+	pages "hazardd/internal/page"
+)
+
+// pagePolicy lets a page load styles, images and nothing else, from its own server, and send its forms there. No script runs.
+const pagePolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// hazardPattern is the page of one hazard. A program that wants JSON of it is led to the hazard itself, where its access token counts.
+const hazardPattern = "GET /h/{hazard}"
+
+// paged serves a page to visitors with a session; others are led to the form to log in, and back.
+func (a *API) paged(pattern string, h protected) {
+	a.openPage(pattern, func(w http.ResponseWriter, r *http.Request) error {
+		if wantsJSON(r) && pattern == hazardPattern {
+			a.seeOther(w, "/hazards/"+url.PathEscape(r.PathValue("hazard")))
+			return nil
+		}
+		who, err := a.Auth.VerifyPage(a.visits.token(r), a.now())
+		if err != nil && wantsJSON(r) {
+			invalidToken(w)
+			return nil
+		}
+		if err != nil {
+			a.seeOther(w, "/login?next="+url.QueryEscape(r.URL.RequestURI()))
+			return nil
+		}
+		return h(w, r, who)
+	})
+}
+
+// openPage serves a page that needs no session. Its errors are pages too.
+func (a *API) openPage(pattern string, h handler) {
+	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if p := recover(); p != nil {
+				if p == http.ErrAbortHandler {
+					panic(p)
+				}
+				a.failPage(w, r, &panicError{p})
+			}
+		}()
+		head := w.Header()
+		secure(head)
+		// Not no-referrer: with that, browsers hide the origin of a form from the server that it is sent to (Fetch, "append a request Origin").
+		head.Set("Referrer-Policy", "same-origin")
+		head.Set("Content-Security-Policy", pagePolicy)
+		head.Set("Cross-Origin-Opener-Policy", "same-origin")
+		head.Set("Cross-Origin-Resource-Policy", "same-origin")
+		head.Add("Vary", "Cookie")
+		if err := h(w, r); err != nil {
+			a.failPage(w, r, err)
+		}
+	})
+	a.probe.Handle(pattern, http.NotFoundHandler())
+}
+
+// failPage writes the page that an error has, with the status of the API; the problem itself to who asked for JSON.
+func (a *API) failPage(w http.ResponseWriter, r *http.Request, err error) {
+	if wantsJSON(r) {
+		a.fail(w, r, err)
+		return
+	}
+	p := a.problem(w, r, err)
+	out := &pages.Problem{Frame: pages.Frame{Root: a.visits.root}, Status: p.Status, Title: http.StatusText(p.Status), Detail: sentence(p.Detail), Instance: p.Instance}
+	if who, err := a.Auth.VerifyPage(a.visits.token(r), a.now()); err == nil {
+		out.User = who.Name
+	}
+	if r.PathValue("hazard") != "" && r.PathValue("product") == "" && (p.Status == http.StatusNotFound || len(p.Errors) > 0 && p.Errors[0].Parameter == "hazard-id") {
+		out.Title, out.Hazard = "No such hazard", true
+	}
+	html, err := out.HTML()
+	if err != nil {
+		a.Logger.Error("no page for an error", "error", err)
+		html = []byte(http.StatusText(p.Status))
+	}
+	writeHTML(w, p.Status, html)
+}
+
+// sentence is text with a capital.
+func sentence(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+func writeHTML(w http.ResponseWriter, status int, html []byte) {
+	h := w.Header()
+	h["Content-Type"], h["Cache-Control"] = htmlType, noStore
+	h.Set("Content-Length", strconv.Itoa(len(html)))
+	w.WriteHeader(status)
+	_, _ = w.Write(html) // a reader who has gone
+}
+
+var htmlType = []string{"text/html; charset=utf-8"}
+
+// wantsJSON tells whether who asks is a program: it names a form of JSON, and not HTML.
+func wantsJSON(r *http.Request) bool {
+	accept := strings.ToLower(strings.Join(r.Header["Accept"], ","))
+	return strings.Contains(accept, "json") && !strings.Contains(accept, "text/html")
+}
+
+// style serves the style sheet of the pages, to be kept for ever: another content has another path.
+func (a *API) style(w http.ResponseWriter, r *http.Request) error {
+	if path, _ := pages.Style(); r.URL.Path != path {
+		return &problem{Status: http.StatusNotFound, Detail: "no such style sheet"}
+	}
+	coding := prefer(r.Header["Accept-Encoding"])
+	h := w.Header()
+	h.Set("Content-Type", "text/css; charset=utf-8")
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Add("Vary", "Accept-Encoding")
+	h["Etag"] = a.css.ETag(coding)
+	if coding != live.Identity {
+		h["Content-Encoding"] = codingValues[coding]
+	}
+	http.ServeContent(w, r, "", hazard.Instant(0).Time(), bytes.NewReader(a.css.Bytes(coding)))
+	return nil
+}
+
+// hazardPage serves the page of one hazard. Unlike in the API any query is let pass: mail programs and portals add theirs to links.
+func (a *API) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	now := a.now()
+	h, err := a.findHazard(r, a.Live.View(now), now)
+	if err != nil {
+		return err
+	}
+	content, restricted, err := a.pageOf(r, h, who, now)
+	if err != nil {
+		return err
+	}
+	html, err := content.HTML()
+	if err != nil {
+		return err
+	}
+	w.Header()["Content-Type"] = htmlType
+	return answer(w, r, live.NewBody(html, restricted))
+}
+
+// pageOf gathers what the visitor may know of the hazard, and tells whether any of it is restricted.
+func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now hazard.Instant) (c *pages.Hazard, restricted bool, err error) {
+	ctx := r.Context()
+	c = &pages.Hazard{Frame: pages.Frame{Root: a.visits.root, User: who.Name}, Now: now, Hazard: h, Symbol: a.symbolPath, Orgs: map[int64]string{}}
+	for _, o := range a.Auth.Orgs() {
+		c.Orgs[o.ID] = o.Acronym
+	}
+	if h.Successor != uuid.Nil {
+		s, err := a.Store.HazardByUUID(ctx, h.Successor)
+		if err != nil && !errors.Is(err, hazard.ErrNotFound) {
+			return nil, false, err
+		}
+		if err == nil {
+			c.Successor = s.ExpireAt(now)
+		}
+	}
+	if c.Areas, err = a.Store.Areas(ctx, h.Areas); err != nil {
+		return nil, false, err
+	}
+	if c.Products, err = a.Store.Products(ctx, h.ID, who.Orgs); err != nil {
+		return nil, false, err
+	}
+	restricted = slices.ContainsFunc(c.Products, (*hazard.Product).Restricted)
+	events, err := a.Store.EventReports(ctx, h.ID)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, e := range events {
+		c.Reports = append(c.Reports, pages.Report{Source: e.Source, Event: e.Key, Joined: e.Joined, Said: hazard.Derive(e.Parts, now)})
+	}
+	states, err := a.Sources(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, s := range states {
+		source := pages.Source{Name: s.Name, Title: s.Title, State: s.State}
+		if s.LastSuccess != nil {
+			source.Read = hazard.At(*s.LastSuccess)
+		}
+		c.Sources = append(c.Sources, source)
+	}
+	secret, err := a.pageHistory(r, c, who)
+	return c, restricted || secret, err
+}
+
+// maxPageChanges is how many of the latest changes a page holds; the whole history is one link away.
+const maxPageChanges = 200
+
+// pageHistory adds the changes that the visitor may know of, and tells whether any is restricted.
+func (a *API) pageHistory(r *http.Request, c *pages.Hazard, who *auth.Caller) (restricted bool, err error) {
+	before := newHistory(a.BaseURL)
+	for after := int64(0); ; {
+		changes, err := a.Store.HazardChanges(r.Context(), c.Hazard.ID, after, maxChanges)
+		if err != nil {
+			return false, err
+		}
+		for i := range changes {
+			ch := &changes[i]
+			after = ch.Number
+			if !ch.VisibleTo(who.Orgs) {
+				continue
+			}
+			shown := pages.Change{Change: ch}
+			for _, f := range before.add(ch) {
+				field := pages.Field{Name: f.Field}
+				if err := errors.Join(json.Unmarshal(f.From, &field.From), json.Unmarshal(f.To, &field.To)); err != nil {
+					return false, err
+				}
+				shown.Fields = append(shown.Fields, field)
+			}
+			restricted = restricted || ch.Product != nil && ch.Product.Restricted()
+			c.Changes = append(c.Changes, shown)
+		}
+		if len(changes) < maxChanges {
+			break
+		}
+	}
+	slices.Reverse(c.Changes)
+	if n := len(c.Changes); n > maxPageChanges {
+		c.Changes, c.Earlier = c.Changes[:maxPageChanges], n-maxPageChanges
+	}
+	return restricted, nil
+}
+
+// symbolPath is where the symbol of a hazard is.
+func (a *API) symbolPath(h *hazard.Hazard) string {
+	whole := "/symbols/" + string(h.Type) + "/" + string(h.Category) + "/" + h.Severity.String() + ".svg"
+	if _, pattern := a.probe.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: whole}}); pattern != "" {
+		return a.visits.root + whole
+	}
+	info, _ := h.Type.Info()
+	return a.visits.root + "/icons/hazard/large/" + info.Icon
+}
+
+// pageMap serves the small map of a hazard's page.
+func (a *API) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	values, err := query(r, "theme")
+	if err != nil {
+		return err
+	}
+	if theme := values.Get("theme"); theme != "" && theme != "light" && theme != "dark" {
+		return badParameter("theme", "%q is neither light nor dark", theme)
+	}
+	now := a.now()
+	h, err := a.findHazard(r, a.Live.View(now), now)
+	if err != nil {
+		return err
+	}
+	areas, err := a.Store.Areas(r.Context(), h.Areas)
+	if err != nil {
+		return err
+	}
+	m := pages.Map{Hazard: h, Areas: areas, Dark: values.Get("theme") == "dark"}
+	w.Header()["Content-Type"] = []string{"image/svg+xml"}
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	return answer(w, r, live.NewBody(m.SVG(), false))
+}
+
+// pageGeography serves the hazard's area as GeoJSON, for who follows a link.
+func (a *API) pageGeography(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	r = r.Clone(r.Context())
+	r.Header.Set("Accept", geoJSON)
+	return a.alertGeography(w, r, who)
+}
+
+// pageFile serves a file of a product of the hazard of the page.
+func (a *API) pageFile(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	now := a.now()
+	h, err := a.findHazard(r, a.Live.View(now), now)
+	if err != nil {
+		return err
+	}
+	p, err := a.findProduct(r, who)
+	if err != nil {
+		return err
+	}
+	if p.HazardID != h.ID {
+		return hazard.ErrNotFound
+	}
+	return a.file(w, r, who)
+}

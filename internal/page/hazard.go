@@ -1,0 +1,456 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+)
+
+// Hazard is the page of one hazard for one visitor.
+type Hazard struct {
+	Frame
+	Now    hazard.Instant
+	Hazard *hazard.Hazard // as it reads at Now
+	// Symbol is the path of a hazard's symbol.
+	Symbol func(*hazard.Hazard) string
+	// Successor is what took its place; nil: nothing, or it is not known here.
+	Successor *hazard.Hazard
+	Areas     []hazard.Area
+	Products  []*hazard.Product // that the visitor may know of
+	Orgs      map[int64]string  // acronyms
+	Reports   []Report
+	Sources   []Source
+	// Changes are the latest that the visitor may know of, newest first; Earlier, how many came before them.
+	Changes []Change
+	Earlier int
+}
+
+// Report is what a source says of the hazard now.
+type Report struct {
+	Source, Event string
+	Joined        string // why the event is part of this hazard; empty: it made it
+	Said          hazard.Said
+}
+
+// Source is the state of a source.
+type Source struct {
+	Name, Title string
+	// State is a word of poll.Status: ok, stale, failing, starting, disabled.
+	State string
+	Read  hazard.Instant // when it was read last; 0: never
+}
+
+// reasons say why a hazard ended.
+var reasons = map[hazard.EndReason]struct{ short, long string }{
+	hazard.EndExpired:    {"its end was reached", "The end that was given for it has come."},
+	hazard.EndCancelled:  {"cancelled", "Whoever issued it has cancelled it before its end."},
+	hazard.EndAllClear:   {"all clear", "It is over: the all-clear was given."},
+	hazard.EndSuperseded: {"superseded", "Another hazard has taken its place."},
+	hazard.EndWithdrawn:  {"withdrawn", "Its source has withdrawn it."},
+	hazard.EndRetracted:  {"retracted", "It was a false report, and has been taken back."},
+	hazard.EndMerged:     {"merged", "It was found to be one and the same as another hazard."},
+}
+
+// view is what the template reads.
+type view struct {
+	Frame
+	H                         *hazard.Hazard
+	Ref                       string // path of the page
+	MapURL                    string // path of the whole map, at this hazard
+	Title                     string
+	Symbol                    string
+	Exercise, Over            bool
+	SeverityClass             string
+	Severity, Category, Type  string
+	Reason                    string
+	Next                      *next
+	Made, Start, End, Updated moment
+	EndLabel                  string
+	Position, Degrees         string
+	MapAlt                    string
+	Description               []block
+	Note, Comment             []block
+	Areas                     []area
+	Products                  []*product
+	ProductCount              int
+	Reports                   []report
+	Origin, Org               string
+	Sources, Doubts           []source // of all, and of those that readers must not rely on
+	SourceLink                string
+	Recent, Older             []change
+	Earlier                   int
+	Total                     int
+}
+
+type next struct {
+	Name, Href, Symbol, Severity, SeverityClass string
+	Over                                        bool
+}
+
+type area struct {
+	Role, What, Class string
+	Size              string
+}
+
+type product struct {
+	Title, Kind, Comment  string
+	Folder, File          bool
+	Text                  []block
+	Link, LinkText        string
+	FileURL, Name, Detail string
+	RestrictedTo          []string
+	By                    string
+	At                    moment
+	Place                 string
+	Children              []*product
+}
+
+type report struct {
+	Source, Event, Joined, Name, Level, Severity, Type string
+	SeverityClass                                      string
+	Link                                               string
+	Said, Start, End                                   moment
+	EndLabel                                           string
+	Reason                                             string
+	Text                                               []block
+}
+
+type source struct {
+	Title, State string
+	Read         moment
+	Never        bool
+	Words        string
+}
+
+// shownChanges is how many of the changes are open to the eye; the others are folded away.
+const shownChanges = 12
+
+func (c *Hazard) view() *view {
+	h := c.Hazard
+	v := &view{Frame: c.Frame, H: h, Ref: c.Root + "/h/" + h.UUID.String(), MapURL: c.Root + "/#hazard=" + h.UUID.String(), Title: h.Name, Symbol: c.Symbol(h),
+		Exercise: h.Category == hazard.Exercise, Over: !h.ActiveAt(c.Now), SeverityClass: severityClass(h.Severity), Severity: severityName(h.Severity),
+		Category: string(h.Category), Type: typeName(h.Type), Made: at(c.Now, c.Now), Start: at(h.Start, c.Now), End: at(h.End, c.Now), Updated: at(h.LastUpdate, c.Now),
+		Position: words(h.Latitude, h.Longitude), Degrees: fmt.Sprintf("%s, %s", number(h.Latitude, 5), number(h.Longitude, 5)),
+		Description: blocks(h.Description), Note: blocks(h.Note), Comment: blocks(h.Comment), SourceLink: safeLink(h.URL, "https", "http"), Earlier: c.Earlier}
+	if info, ok := h.Category.Info(); ok {
+		v.Category = info.Name
+	}
+	if v.Exercise {
+		v.Title = "EXERCISE: " + v.Title
+	}
+	switch {
+	case v.Over:
+		v.EndLabel = "Ended"
+		if h.End > c.Now { // it was not said when
+			v.End = v.Updated
+		}
+	case !h.AutoExpire && h.End <= c.Now:
+		v.EndLabel = "Was expected to end"
+	case !h.AutoExpire:
+		v.EndLabel = "Expected to end"
+	default:
+		v.EndLabel = "Ends"
+	}
+	if v.Over {
+		v.Title = "Ended: " + v.Title
+		v.Reason = cmp.Or(reasons[h.Reason].long, "It is over.")
+	}
+	v.Next = c.next()
+	v.Areas, v.MapAlt = c.areas()
+	v.Products, v.ProductCount = c.products()
+	for i := range c.Reports {
+		v.Reports = append(v.Reports, c.report(&c.Reports[i]))
+	}
+	c.origin(v)
+	for i := range c.Changes {
+		if i < shownChanges {
+			v.Recent = append(v.Recent, c.change(&c.Changes[i]))
+		} else {
+			v.Older = append(v.Older, c.change(&c.Changes[i]))
+		}
+	}
+	v.Total = len(c.Changes) + c.Earlier
+	return v
+}
+
+func (c *Hazard) next() *next {
+	h := c.Hazard
+	if h.Successor == uuid.Nil {
+		return nil
+	}
+	n := &next{Name: "hazard " + h.Successor.String(), Href: c.Root + "/h/" + h.Successor.String()}
+	if s := c.Successor; s != nil {
+		n.Name, n.Symbol, n.Severity, n.SeverityClass, n.Over = s.Name, c.Symbol(s), severityName(s.Severity), severityClass(s.Severity), !s.ActiveAt(c.Now)
+	}
+	return n
+}
+
+// roles say what an area means.
+var roles = map[hazard.AreaRole][2]string{
+	hazard.AlertArea:  {"Alert area", "who is in it should know"},
+	hazard.ImpactArea: {"Impact area", "where damage is, or will be"},
+	hazard.TrackArea:  {"Track", "where it went, or will go"},
+	hazard.PointArea:  {"Position", "only the position is known"},
+}
+
+// areas lists the areas by role, and says what the map shows.
+func (c *Hazard) areas() (list []area, alt string) {
+	names := []string{}
+	for _, role := range []hazard.AreaRole{hazard.AlertArea, hazard.ImpactArea, hazard.TrackArea} {
+		n, km2 := 0, 0.0
+		for _, a := range c.Areas {
+			if a.Role != role {
+				continue
+			}
+			n++
+			if s, err := geo.ParseLoose([]byte(a.Geometry)); err == nil {
+				km2 += s.AreaKm2()
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		size := ""
+		if km2 > 0 {
+			size = squareKilometres(km2)
+		}
+		if n > 1 {
+			size = strings.TrimSuffix(fmt.Sprintf("%d shapes, %s", n, size), ", ")
+		}
+		list = append(list, area{Role: roles[role][0], What: roles[role][1], Class: string(role), Size: size})
+		names = append(names, strings.ToLower(roles[role][0]))
+	}
+	if len(list) == 0 {
+		list = append(list, area{Role: roles[hazard.PointArea][0], What: roles[hazard.PointArea][1], Class: string(hazard.PointArea)})
+	}
+	alt = "Small map around " + words(c.Hazard.Latitude, c.Hazard.Longitude)
+	if len(names) > 0 {
+		alt += ", with the " + strings.Join(names, " and the ")
+	}
+	return list, alt
+}
+
+// products makes the tree of the products that are not hidden; what is in a hidden folder is hidden with it.
+func (c *Hazard) products() (roots []*product, count int) {
+	known := map[int64]bool{}
+	for _, p := range c.Products {
+		known[p.ID] = true
+	}
+	below := map[int64][]*hazard.Product{}
+	for _, p := range c.Products {
+		if p.Hidden {
+			continue
+		}
+		parent := p.ParentID
+		if !known[parent] {
+			parent = 0
+		}
+		below[parent] = append(below[parent], p)
+	}
+	var grow func(parent int64) []*product
+	grow = func(parent int64) (list []*product) {
+		for _, p := range below[parent] {
+			count++
+			shown := c.product(p)
+			shown.Children = grow(p.ID)
+			list = append(list, shown)
+		}
+		return list
+	}
+	return grow(0), count
+}
+
+func (c *Hazard) product(p *hazard.Product) *product {
+	out := &product{Title: p.Title, Comment: p.Comment, At: at(p.Updated, c.Now), By: cmp.Or(p.UpdateUser, p.UserID), Place: cut(p.Geometry, 120)}
+	if p.Source != "" && !p.Edited {
+		out.By = c.sourceTitle(p.Source)
+	}
+	for _, id := range p.OrgIDs {
+		out.RestrictedTo = append(out.RestrictedTo, c.org(id))
+	}
+	switch p.Type {
+	case hazard.FolderProduct:
+		out.Kind, out.Folder = "Folder", true
+	case hazard.TextProduct:
+		out.Kind, out.Text = "Text", blocks(p.Data)
+	case hazard.URLProduct:
+		out.Kind, out.Link, out.LinkText = "Link", safeLink(p.Data, "https", "http"), p.Data
+	case hazard.FileProduct:
+		out.Kind, out.File = "File", true
+		out.FileURL = c.Root + "/h/" + c.Hazard.UUID.String() + "/products/" + strconv.FormatInt(p.ID, 10) + "/file"
+		out.Name, out.Detail = p.File.Name, strings.TrimPrefix(strings.ToUpper(strings.TrimPrefix(path.Ext(p.File.Name), "."))+", "+bytesInWords(p.File.Size), ", ")
+	}
+	return out
+}
+
+func (c *Hazard) report(r *Report) report {
+	head := &r.Said.Head
+	out := report{Source: c.sourceTitle(r.Source), Event: r.Event, Joined: r.Joined, Name: head.Name, Level: head.Level, Severity: severityName(head.Severity),
+		SeverityClass: severityClass(head.Severity), Type: typeName(head.Type), Link: safeLink(head.URL, "https", "http"), Start: at(head.Start, c.Now),
+		End: at(r.Said.Over(), c.Now), EndLabel: "Ends", Reason: reasons[r.Said.Ended].short}
+	if r.Said.Over() <= c.Now {
+		out.EndLabel = "Ended"
+	}
+	// A version is a time of issue in most sources, but for some a count.
+	if said := hazard.Instant(head.Version); said > 1e12 && said < c.Now.Add(maxRelative) {
+		out.Said = at(said, c.Now)
+	}
+	if head.Description != c.Hazard.Description {
+		out.Text = blocks(head.Description)
+	}
+	return out
+}
+
+// origin says where the hazard comes from, and how fresh what its sources say is.
+func (c *Hazard) origin(v *view) {
+	h := c.Hazard
+	v.Origin = cmp.Or(h.Creator, h.UpdateUser)
+	if h.OrgID > 0 {
+		v.Org = c.org(h.OrgID)
+	}
+	var names []string
+	if h.Source != "" {
+		names = append(names, h.Source)
+	}
+	for _, r := range c.Reports {
+		if !slices.Contains(names, r.Source) {
+			names = append(names, r.Source)
+		}
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(c.Sources, func(s Source) bool { return s.Name == name })
+		if i < 0 {
+			v.Sources = append(v.Sources, source{Title: name, State: "imported", Never: true, Words: "taken from files; it is not polled here"})
+			continue
+		}
+		s := c.Sources[i]
+		out := source{Title: s.Title, State: s.State, Never: s.Read == 0, Read: at(s.Read, c.Now)}
+		switch s.State {
+		case "stale":
+			out.Words = "it could not be read since"
+		case "failing":
+			out.Words = "the last attempt to read it failed"
+		case "disabled":
+			out.Words = "it is not polled by this server"
+		case "starting":
+			out.Words = "it has not been read since the service started"
+		}
+		if (s.State == "stale" || s.State == "disabled") && !v.Over {
+			v.Doubts = append(v.Doubts, out)
+		}
+		v.Sources = append(v.Sources, out)
+	}
+}
+
+func (c *Hazard) sourceTitle(name string) string {
+	for _, s := range c.Sources {
+		if s.Name == name {
+			return s.Title
+		}
+	}
+	return name
+}
+
+func (c *Hazard) org(id int64) string {
+	if id < 0 {
+		return "none"
+	}
+	return cmp.Or(c.Orgs[id], "organization "+strconv.FormatInt(id, 10))
+}
+
+func severityName(s hazard.Severity) string {
+	for _, info := range hazard.Severities() {
+		if info.Severity == s {
+			return info.Name
+		}
+	}
+	return "None"
+}
+
+// severityClass is the class of the style sheet that has the severity's colour.
+func severityClass(s hazard.Severity) string { return "sev-" + strings.ToLower(severityName(s)) }
+
+// typeName is the type in words. The base interface gives POLITICALCONFLICT a file's name.
+func typeName(t hazard.Type) string {
+	info, ok := t.Info()
+	if !ok {
+		return string(t)
+	}
+	if name, isFile := strings.CutSuffix(info.Name, ".png"); isFile {
+		first, rest, _ := strings.Cut(name, "_")
+		return strings.ToUpper(first[:1]) + first[1:] + " " + strings.ToUpper(rest[:1]) + rest[1:]
+	}
+	return info.Name
+}
+
+// words is a position as people write it, in degrees, minutes and seconds.
+func words(lat, lon float64) string {
+	return angle(lat, "N", "S") + ", " + angle(lon, "E", "W")
+}
+
+func angle(degrees float64, positive, negative string) string {
+	side := positive
+	if degrees < 0 {
+		side = negative
+	}
+	seconds := int(math.Round(math.Abs(degrees) * 3600))
+	return fmt.Sprintf("%d° %02d′ %02d″ %s", seconds/3600, seconds/60%60, seconds%60, side)
+}
+
+// number has at most that many decimals.
+func number(x float64, decimals int) string {
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	if text == "-0" {
+		return "0"
+	}
+	return text
+}
+
+func squareKilometres(km2 float64) string {
+	switch {
+	case km2 < 0.01:
+		return grouped(int64(math.Round(km2*1e6))) + " m²"
+	case km2 < 10:
+		return strconv.FormatFloat(km2, 'f', 2, 64) + " km²"
+	}
+	return grouped(int64(math.Round(km2))) + " km²"
+}
+
+// grouped is n with its digits in threes.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func bytesInWords(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1000_000:
+		return fmt.Sprintf("%d kB", (n+500)/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// cut is text of at most that many characters.
+func cut(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,409 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"math"
+	"strconv"
+	"strings"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/symbol"
+)
+
+// Map is the small map of a hazard: its areas, tracks and position on a graticule.
+type Map struct {
+	Hazard *hazard.Hazard
+	Areas  []hazard.Area
+	Dark   bool // for dark pages
+}
+
+// The size of the map, in its own units, and how near it looks.
+const (
+	mapWidth, mapHeight = 480, 300
+	// minSpan is the least width that is shown, in degrees: with less nobody knows where he is.
+	minSpan = 0.2
+	// pointSpan is the width around a hazard of which only the position is known.
+	pointSpan = 12.0
+	// maxMercator is the latitude beyond which the map has equal degrees instead: Mercator has no poles.
+	maxMercator = 78.0
+)
+
+// palette is the colours of a map.
+type palette struct{ sea, line, label, frame, casing, plate string }
+
+var (
+	lightMap = palette{sea: "#dce8f1", line: "#b9cbd9", label: "#3d5163", frame: "#8fa3b3", casing: "#1b2733", plate: "#ffffff"}
+	darkMap  = palette{sea: "#16232f", line: "#2b3d4d", label: "#b4c5d4", frame: "#4a6073", casing: "#05080b", plate: "#f3f6f8"}
+)
+
+// drawing is a map in the making.
+type drawing struct {
+	bytes.Buffer
+	palette
+	colour             string // of the severity
+	west, north, scale float64
+	project            func(lat float64) float64 // to degrees at the equator
+	inverse            func(y float64) float64
+	lon                float64 // of the hazard: everything is drawn on its side of the world
+}
+
+// SVG is the map as an image of 480 by 300 units, without scripts, styles and references. Geometries that cannot be read are left out.
+func (m *Map) SVG() []byte {
+	h := m.Hazard
+	d := &drawing{palette: lightMap, lon: h.Longitude}
+	if m.Dark {
+		d.palette = darkMap
+	}
+	for _, s := range hazard.Severities() {
+		if s.Severity == h.Severity {
+			d.colour = fmt.Sprintf("#%02x%02x%02x", s.Colour[0], s.Colour[1], s.Colour[2])
+		}
+	}
+	shapes := make([]shape, len(m.Areas))
+	for i, a := range m.Areas {
+		if s := readShape([]byte(a.Geometry)); s.onEarth() {
+			shapes[i] = s
+		}
+		shapes[i].role = a.Role
+		shapes[i].turn(h.Longitude)
+	}
+	d.look(shapes, h)
+
+	fmt.Fprintf(d, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="system-ui, sans-serif" font-size="14">`,
+		mapWidth, mapHeight, mapWidth, mapHeight)
+	fmt.Fprintf(d, `<title>%s</title>`, html.EscapeString(hazard.CleanLine(h.Name)))
+	fmt.Fprintf(d, `<rect width="%d" height="%d" fill="%s"/>`, mapWidth, mapHeight, d.sea)
+	d.graticule()
+	for _, role := range []hazard.AreaRole{hazard.ImpactArea, hazard.AlertArea, hazard.TrackArea} {
+		for i := range shapes {
+			if shapes[i].role == role {
+				d.shape(&shapes[i])
+			}
+		}
+	}
+	d.labels()
+	if h.Category == hazard.Exercise {
+		d.exercise()
+	}
+	d.symbol(h)
+	d.scaleBar(h.Latitude)
+	fmt.Fprintf(d, `<rect x="0.5" y="0.5" width="%d" height="%d" fill="none" stroke="%s"/></svg>`, mapWidth-1, mapHeight-1, d.frame)
+	return d.Bytes()
+}
+
+// shape is a geometry as lists of positions, longitude before latitude.
+type shape struct {
+	role     hazard.AreaRole
+	polygons [][][][2]float64
+	lines    [][][2]float64
+	points   [][2]float64
+}
+
+// readShape reads a GeoJSON geometry. What is stored was written by package geo.
+func readShape(text []byte) (s shape) {
+	var g struct {
+		Type        string
+		Coordinates json.RawMessage
+		Geometries  []json.RawMessage
+	}
+	if json.Unmarshal(text, &g) != nil {
+		return s
+	}
+	var point [2]float64
+	var line [][2]float64
+	var polygon [][][2]float64
+	ok := func(into any) bool { return json.Unmarshal(g.Coordinates, into) == nil }
+	switch g.Type {
+	case "Point":
+		if ok(&point) {
+			s.points = append(s.points, point)
+		}
+	case "MultiPoint":
+		if ok(&line) {
+			s.points = line
+		}
+	case "LineString":
+		if ok(&line) {
+			s.lines = append(s.lines, line)
+		}
+	case "MultiLineString":
+		if ok(&polygon) {
+			s.lines = polygon
+		}
+	case "Polygon":
+		if ok(&polygon) {
+			s.polygons = append(s.polygons, polygon)
+		}
+	case "MultiPolygon":
+		_ = ok(&s.polygons) // what was read until a fault is still right
+	case "GeometryCollection":
+		for _, one := range g.Geometries {
+			part := readShape(one)
+			s.polygons, s.lines, s.points = append(s.polygons, part.polygons...), append(s.lines, part.lines...), append(s.points, part.points...)
+		}
+	}
+	return s
+}
+
+// onEarth tells whether every position is one.
+func (s *shape) onEarth() bool {
+	ok := true
+	s.each(func(lon, lat float64) { ok = ok && math.Abs(lon) <= 180 && math.Abs(lat) <= 90 })
+	return ok
+}
+
+// turn puts every part whole on the side of the world where lon is: what crosses the antimeridian is stored in two.
+func (s *shape) turn(lon float64) {
+	move := func(list [][2]float64, by float64) {
+		for i := range list {
+			list[i][0] += by
+		}
+	}
+	for _, p := range s.polygons {
+		if len(p) > 0 {
+			by := turnBy(p[0], lon)
+			for _, ring := range p {
+				move(ring, by)
+			}
+		}
+	}
+	for _, l := range s.lines {
+		move(l, turnBy(l, lon))
+	}
+	for i := range s.points {
+		move(s.points[i:i+1], turnBy(s.points[i:i+1], lon))
+	}
+}
+
+func turnBy(list [][2]float64, lon float64) float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, p := range list {
+		low, high = min(low, p[0]), max(high, p[0])
+	}
+	if by := 360 * math.Round((lon-(low+high)/2)/360); !math.IsNaN(by) && !math.IsInf(by, 0) {
+		return by
+	}
+	return 0
+}
+
+// each calls f with every position.
+func (s *shape) each(f func(lon, lat float64)) {
+	for _, p := range s.polygons {
+		for _, ring := range p {
+			for _, at := range ring {
+				f(at[0], at[1])
+			}
+		}
+	}
+	for _, l := range s.lines {
+		for _, at := range l {
+			f(at[0], at[1])
+		}
+	}
+	for _, at := range s.points {
+		f(at[0], at[1])
+	}
+}
+
+// look chooses what the map shows: all shapes and the position, with some room around.
+func (d *drawing) look(shapes []shape, h *hazard.Hazard) {
+	west, east, south, north := h.Longitude, h.Longitude, h.Latitude, h.Latitude
+	span := pointSpan
+	for i := range shapes {
+		shapes[i].each(func(lon, lat float64) {
+			west, east, south, north = min(west, lon), max(east, lon), min(south, lat), max(north, lat)
+			span = minSpan
+		})
+	}
+	d.project, d.inverse = mercator, unmercator
+	if max(math.Abs(south), math.Abs(north)) > maxMercator {
+		d.project = func(lat float64) float64 { return lat }
+		d.inverse = d.project
+	}
+	low, high := d.project(south), d.project(north)
+	const room = 1.3
+	width := max((east-west)*room, (high-low)*room*mapWidth/mapHeight, span)
+	width = min(width, 400)
+	d.scale = mapWidth / width
+	d.west = (west+east)/2 - width/2
+	d.north = (low+high)/2 + width*mapHeight/mapWidth/2
+}
+
+func mercator(lat float64) float64 {
+	return math.Log(math.Tan(math.Pi/4+lat*math.Pi/360)) * 180 / math.Pi
+}
+func unmercator(y float64) float64 {
+	return math.Atan(math.Sinh(y*math.Pi/180)) * 180 / math.Pi
+}
+
+func (d *drawing) xy(lon, lat float64) (x, y float64) {
+	return (lon - d.west) * d.scale, (d.north - d.project(lat)) * d.scale
+}
+
+// step is the distance of the lines of the graticule, in degrees.
+func (d *drawing) step() float64 {
+	for _, s := range []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15} {
+		if mapWidth/d.scale/s <= 5 {
+			return s
+		}
+	}
+	return 30
+}
+
+// meridians and parallels call f with each line of the graticule that is seen, and where it is.
+func (d *drawing) meridians(f func(lon, x float64)) {
+	s := d.step()
+	for i := math.Ceil(d.west / s); i*s < d.west+mapWidth/d.scale; i++ {
+		x, _ := d.xy(i*s, 0)
+		f(i*s, x)
+	}
+}
+
+func (d *drawing) parallels(f func(lat, y float64)) {
+	s := d.step()
+	south, north := d.inverse(d.north-mapHeight/d.scale), d.inverse(d.north)
+	for i := math.Ceil(max(south, -90) / s); i*s <= min(north, 90); i++ {
+		_, y := d.xy(0, i*s)
+		f(i*s, y)
+	}
+}
+
+func (d *drawing) graticule() {
+	fmt.Fprintf(d, `<g stroke="%s" stroke-width="1">`, d.line)
+	d.meridians(func(_, x float64) { fmt.Fprintf(d, `<path d="M%.1f 0V%d"/>`, x, mapHeight) })
+	d.parallels(func(_, y float64) { fmt.Fprintf(d, `<path d="M0 %.1fH%d"/>`, y, mapWidth) })
+	d.WriteString(`</g>`)
+}
+
+// labels writes the degrees along the left and the upper edge, with the sea around the letters.
+func (d *drawing) labels() {
+	decimals := 0
+	for s := d.step(); s < 1 && decimals < 2; s *= 10 {
+		decimals++
+	}
+	fmt.Fprintf(d, `<g fill="%s" stroke="%s" stroke-width="4" stroke-linejoin="round" paint-order="stroke">`, d.label, d.sea)
+	d.meridians(func(lon, x float64) {
+		if x > 64 && x < mapWidth-36 {
+			fmt.Fprintf(d, `<text x="%.1f" y="20" text-anchor="middle">%s</text>`, x, degrees(math.Remainder(lon, 360), decimals, "E", "W"))
+		}
+	})
+	d.parallels(func(lat, y float64) {
+		if y > 40 && y < mapHeight-40 {
+			fmt.Fprintf(d, `<text x="8" y="%.1f">%s</text>`, y+5, degrees(lat, decimals, "N", "S"))
+		}
+	})
+	d.WriteString(`</g>`)
+}
+
+func degrees(x float64, decimals int, positive, negative string) string {
+	text := strconv.FormatFloat(math.Abs(x), 'f', decimals, 64) + "°"
+	switch {
+	case math.Abs(x) < 1e-9 || math.Abs(x) > 180-1e-9 && positive == "E":
+		return text
+	case x < 0:
+		return text + " " + negative
+	}
+	return text + " " + positive
+}
+
+// way is the path along positions, without those that are no pixel apart.
+func (d *drawing) way(list [][2]float64, closed bool) string {
+	var out strings.Builder
+	lastX, lastY := math.Inf(1), math.Inf(1)
+	for i, at := range list {
+		x, y := d.xy(at[0], max(-89.9, min(89.9, at[1])))
+		if i > 0 && i < len(list)-1 && math.Hypot(x-lastX, y-lastY) < 0.7 {
+			continue
+		}
+		// What is far outside is cut, so that no reader of SVG has to do with large numbers.
+		x, y = max(-5*mapWidth, min(6*mapWidth, x)), max(-5*mapHeight, min(6*mapHeight, y))
+		command := byte('L')
+		if i == 0 {
+			command = 'M'
+		}
+		fmt.Fprintf(&out, "%c%.1f %.1f", command, x, y)
+		lastX, lastY = x, y
+	}
+	if closed {
+		out.WriteByte('Z')
+	}
+	return out.String()
+}
+
+// shape draws areas in the severity's colour with a dark edge around it, since the colour may be as light as the sea.
+func (d *drawing) shape(s *shape) {
+	var areas, lines strings.Builder
+	for _, p := range s.polygons {
+		for _, ring := range p {
+			areas.WriteString(d.way(ring, true))
+		}
+	}
+	for _, l := range s.lines {
+		lines.WriteString(d.way(l, false))
+	}
+	dash := ""
+	if s.role == hazard.ImpactArea {
+		dash = ` stroke-dasharray="9 5"`
+	}
+	if areas.Len() > 0 {
+		fmt.Fprintf(d, `<path d="%s" fill="%s" fill-opacity="0.28" fill-rule="evenodd" stroke="%s" stroke-width="4" stroke-linejoin="round"%s/>`, areas.String(), d.colour, d.casing, dash)
+		fmt.Fprintf(d, `<path d="%s" fill="none" stroke="%s" stroke-width="2" stroke-linejoin="round"%s/>`, areas.String(), d.colour, dash)
+	}
+	if lines.Len() > 0 {
+		fmt.Fprintf(d, `<path d="%s" fill="none" stroke="%s" stroke-width="6" stroke-linejoin="round" stroke-linecap="round"/>`, lines.String(), d.casing)
+		fmt.Fprintf(d, `<path d="%s" fill="none" stroke="%s" stroke-width="3" stroke-linejoin="round" stroke-linecap="round"/>`, lines.String(), d.colour)
+	}
+	for _, at := range s.points {
+		x, y := d.xy(at[0], at[1])
+		fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="5" fill="%s" stroke="%s" stroke-width="1.5"/>`, x, y, d.colour, d.casing)
+	}
+}
+
+// symbol puts the type's icon, in a halo of the severity's colour, at the position.
+func (d *drawing) symbol(h *hazard.Hazard) {
+	x, y := d.xy(h.Longitude, h.Latitude)
+	const r = 19.0
+	fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s"/>`, x, y, r+5.5, d.casing)
+	fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s"/>`, x, y, r+4, d.colour)
+	fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s" stroke="%s" stroke-width="1.5"/>`, x, y, r-1.5, d.plate, d.casing)
+	info, _ := h.Type.Info()
+	if icon, ok := symbol.Icon(strings.TrimSuffix(info.Icon, ".png")); ok {
+		const edge = 25.0
+		// An icon is a document with a view box; inside another it only needs its place.
+		inner := strings.Replace(string(icon), "<svg ", fmt.Sprintf(`<svg x="%.1f" y="%.1f" width="%.0f" height="%.0f" `, x-edge/2, y-edge/2, edge, edge), 1)
+		d.WriteString(inner)
+	}
+}
+
+// exercise writes over the map what it is not.
+func (d *drawing) exercise() {
+	fmt.Fprintf(d, `<text x="%d" y="%d" text-anchor="middle" font-size="62" font-weight="800" letter-spacing="4" fill="#8a2be2" fill-opacity="0.55" transform="rotate(-24 %d %d)">EXERCISE</text>`,
+		mapWidth/2, mapHeight/2+22, mapWidth/2, mapHeight/2)
+}
+
+// scaleBar tells how long a round number of kilometres is at that latitude.
+func (d *drawing) scaleBar(lat float64) {
+	perUnit := 111.195 / d.scale * math.Cos(lat*math.Pi/180) // km; on a sphere of 6371 km
+	if perUnit <= 0 || math.IsNaN(perUnit) {
+		return
+	}
+	km := math.Pow(10, math.Floor(math.Log10(perUnit*110)))
+	for _, f := range []float64{5, 2} {
+		if km*f/perUnit <= 110 {
+			km *= f
+			break
+		}
+	}
+	length := km / perUnit
+	text := number(km, 3) + " km"
+	if km < 1 {
+		text = number(km*1000, 0) + " m"
+	}
+	x, y := float64(mapWidth)-18, float64(mapHeight)-16
+	fmt.Fprintf(d, `<path d="M%.1f %.1fv6h%.1fv-6" fill="none" stroke="%s" stroke-width="6" stroke-linecap="round"/>`, x-length, y-8, length, d.sea)
+	fmt.Fprintf(d, `<path d="M%.1f %.1fv6h%.1fv-6" fill="none" stroke="%s" stroke-width="2"/>`, x-length, y-8, length, d.label)
+	fmt.Fprintf(d, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="%s" stroke="%s" stroke-width="4" paint-order="stroke">%s</text>`, x-length/2, y-12, d.label, d.sea, text)
+}

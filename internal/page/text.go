@@ -1,0 +1,123 @@
+package page
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// block is a paragraph, or a table that keeps its blanks.
+type block struct {
+	Table bool
+	Runs  []run
+}
+
+// run is a piece of text; with Href it is a link; Break ends a line before it.
+type run struct {
+	Text  string
+	Href  string
+	Break bool
+}
+
+// longLine is from how many characters on a line was broken by its width: texts of weather services come in lines of up to 69.
+const longLine = 58
+
+// table finds lines that stand in columns.
+var table = regexp.MustCompile(`\S {3,}\S|\S\t+\S`)
+
+// blocks reads plain text as sources and editors write it: paragraphs end at an empty line; lines that were broken by their width are
+// joined, those that end early or begin with a mark of a list are not; columns stay as they are.
+func blocks(text string) []block {
+	var all []block
+	for _, paragraph := range paragraphs(text) {
+		lines := strings.Split(paragraph, "\n")
+		columns := 0
+		for _, l := range lines {
+			if table.MatchString(l) {
+				columns++
+			}
+		}
+		if columns >= 2 {
+			all = append(all, block{Table: true, Runs: links(paragraph)})
+			continue
+		}
+		var b block
+		for i, l := range lines {
+			l = strings.Join(strings.Fields(l), " ")
+			broken := i > 0 && (utf8.RuneCountInString(lines[i-1]) < longLine || listed(l))
+			if i > 0 && !broken {
+				l = " " + l
+			}
+			runs := links(l)
+			if broken && len(runs) > 0 {
+				runs[0].Break = true
+			}
+			b.Runs = append(b.Runs, runs...)
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// paragraphs cuts text at empty lines.
+func paragraphs(text string) []string {
+	var all, lines []string
+	for line := range strings.SplitSeq(text+"\n\n", "\n") {
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, strings.TrimRight(line, " \t\r"))
+			continue
+		}
+		if len(lines) > 0 {
+			all = append(all, strings.Join(lines, "\n"))
+			lines = nil
+		}
+	}
+	return all
+}
+
+// listed tells whether a line begins as an item of a list.
+func listed(line string) bool {
+	return strings.HasPrefix(line, "* ") || strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "• ") || strings.HasPrefix(line, "...") || numbered.MatchString(line)
+}
+
+var numbered = regexp.MustCompile(`^\d{1,3}[.)] `)
+
+var address = regexp.MustCompile(`https://[^\s<>"'\x60{}|\\^]+`)
+
+// links cuts text into pieces, of which those that are addresses of https are links to what they say.
+func links(text string) []run {
+	var runs []run
+	for text != "" {
+		at := address.FindStringIndex(text)
+		if at == nil {
+			return append(runs, run{Text: text})
+		}
+		word := text[at[0]:at[1]]
+		word = strings.TrimRight(word, ".,;:!?*_~")
+		if strings.HasSuffix(word, ")") && !strings.Contains(word, "(") {
+			word = strings.TrimRight(word, ").,;")
+		}
+		if at[0] > 0 {
+			runs = append(runs, run{Text: text[:at[0]]})
+		}
+		runs = append(runs, run{Text: word, Href: safeLink(word, "https")})
+		text = text[at[0]+len(word):]
+	}
+	return runs
+}
+
+// safeLink is the address if it is whole, of one of the schemes, and without a name or password in front of its host, which is how an
+// address is made to look like another's; else empty.
+func safeLink(text string, schemes ...string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil {
+		return ""
+	}
+	for _, s := range schemes {
+		if u.Scheme == s {
+			return u.String()
+		}
+	}
+	return ""
+}
