@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"net/url"
@@ -16,6 +15,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/live"
 	pages "hazardd/internal/page"
+	"hazardd/internal/symbol"
 )
 
 // pagePolicy lets a page load styles, images and nothing else, from its own server, and send its forms there. No script runs.
@@ -121,17 +121,8 @@ func (a *API) style(w http.ResponseWriter, r *http.Request) error {
 	if path, _ := pages.Style(); r.URL.Path != path {
 		return &problem{Status: http.StatusNotFound, Detail: "no such style sheet"}
 	}
-	coding := prefer(r.Header["Accept-Encoding"])
-	h := w.Header()
-	h.Set("Content-Type", "text/css; charset=utf-8")
-	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	h.Add("Vary", "Accept-Encoding")
-	h["Etag"] = a.css.ETag(coding)
-	if coding != live.Identity {
-		h["Content-Encoding"] = codingValues[coding]
-	}
-	http.ServeContent(w, r, "", hazard.Instant(0).Time(), bytes.NewReader(a.css.Bytes(coding)))
-	return nil
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	return send(w, r, a.css, forVersion, variesSVG)
 }
 
 // hazardPage serves the page of one hazard. Unlike in the API any query is let pass: mail programs and portals add theirs to links.
@@ -237,14 +228,9 @@ func (a *API) pageHistory(r *http.Request, c *pages.Hazard, who *auth.Caller) (r
 	return restricted, nil
 }
 
-// symbolPath is where the symbol of a hazard is.
+// symbolPath is where the symbol of a hazard is, in the version that may be kept for ever.
 func (a *API) symbolPath(h *hazard.Hazard) string {
-	whole := "/symbols/" + string(h.Type) + "/" + string(h.Category) + "/" + h.Severity.String() + ".svg"
-	if _, pattern := a.probe.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: whole}}); pattern != "" {
-		return a.visits.root + whole
-	}
-	info, _ := h.Type.Info()
-	return a.visits.root + "/icons/hazard/large/" + info.Icon
+	return a.visits.root + "/symbols/" + string(h.Type) + "/" + string(h.Category) + "/" + h.Severity.String() + ".svg?v=" + symbol.Version
 }
 
 // pageMap serves the small map of a hazard's page.

@@ -580,7 +580,7 @@ func TestPagesOfWhatIsNotThere(t *testing.T) {
 		"/h/" + h.UUID + "/map.svg?theme=pink":    {400, "neither light nor dark"},
 		"/h/" + h.UUID + "/products/999/file":     {404, "Not Found"},
 		"/h/" + h.UUID + "/products/<b>/file":     {400, "Bad Request"},
-		"/h/" + h.UUID + "/changes.json?limit=no": {400, "limit"},
+		"/h/" + h.UUID + "/changes.json?limit=no": {400, "not a whole number"},
 	} {
 		a := visit(s, cookie, path)
 		if words := wantHTML(t, a, want.status); !strings.Contains(words, want.words) || a.Header.Get("Cache-Control") != "no-store" || !strings.Contains(words, "Logged in as reader") {

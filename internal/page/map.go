@@ -32,11 +32,11 @@ const (
 )
 
 // palette is the colours of a map.
-type palette struct{ sea, line, label, frame, casing, plate string }
+type palette struct{ sea, line, label, frame, casing string }
 
 var (
-	lightMap = palette{sea: "#dce8f1", line: "#b9cbd9", label: "#3d5163", frame: "#8fa3b3", casing: "#1b2733", plate: "#ffffff"}
-	darkMap  = palette{sea: "#16232f", line: "#2b3d4d", label: "#b4c5d4", frame: "#4a6073", casing: "#05080b", plate: "#f3f6f8"}
+	lightMap = palette{sea: "#dce8f1", line: "#b9cbd9", label: "#3d5163", frame: "#8fa3b3", casing: "#1b2733"}
+	darkMap  = palette{sea: "#16232f", line: "#2b3d4d", label: "#b4c5d4", frame: "#4a6073", casing: "#05080b"}
 )
 
 // drawing is a map in the making.
@@ -362,20 +362,17 @@ func (d *drawing) shape(s *shape) {
 	}
 }
 
-// symbol puts the type's icon, in a halo of the severity's colour, at the position.
+// symbolSize is the edge of the symbol on the map; symbolEdge, that of its own document.
+const symbolSize, symbolEdge = 56.0, 128.0
+
+// symbol puts the hazard's symbol at its position.
 func (d *drawing) symbol(h *hazard.Hazard) {
-	x, y := d.xy(h.Longitude, h.Latitude)
-	const r = 19.0
-	fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s"/>`, x, y, r+5.5, d.casing)
-	fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s"/>`, x, y, r+4, d.colour)
-	fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="%.1f" fill="%s" stroke="%s" stroke-width="1.5"/>`, x, y, r-1.5, d.plate, d.casing)
-	info, _ := h.Type.Info()
-	if icon, ok := symbol.Icon(strings.TrimSuffix(info.Icon, ".png")); ok {
-		const edge = 25.0
-		// An icon is a document with a view box; inside another it only needs its place.
-		inner := strings.Replace(string(icon), "<svg ", fmt.Sprintf(`<svg x="%.1f" y="%.1f" width="%.0f" height="%.0f" `, x-edge/2, y-edge/2, edge, edge), 1)
-		d.WriteString(inner)
+	svg, err := symbol.Symbol{Type: h.Type, Category: h.Category, Severity: h.Severity}.SVG()
+	if err != nil {
+		return // of a type that is not known any more: the areas are still right
 	}
+	x, y := d.xy(h.Longitude, h.Latitude)
+	fmt.Fprintf(d, `<g transform="translate(%.1f %.1f) scale(%.4f)">%s</g>`, x-symbolSize/2, y-symbolSize/2, symbolSize/symbolEdge, svg)
 }
 
 // exercise writes over the map what it is not.
