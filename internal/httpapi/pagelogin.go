@@ -191,7 +191,7 @@ func localPath(next string) string {
 		}
 	}
 	u, err := url.Parse(next)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || !strings.HasPrefix(u.Path, "/") || path.Clean(u.Path) != u.Path ||
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || !strings.HasPrefix(next, "/") || path.Clean(u.Path) != u.Path ||
 		u.Path == "/login" || u.Path == "/logout" {
 		return home
 	}

@@ -309,8 +309,9 @@ func degrees(x float64, decimals int, positive, negative string) string {
 	return text + " " + positive
 }
 
-// way is the path along positions, without those that are no pixel apart.
-func (d *drawing) way(list [][2]float64, closed bool) string {
+// way is the path along positions, without those that are no pixel apart. Without fill it leaves out where an area was cut at the
+// antimeridian, which is no edge of it.
+func (d *drawing) way(list [][2]float64, fill bool) string {
 	var out strings.Builder
 	lastX, lastY := math.Inf(1), math.Inf(1)
 	for i, at := range list {
@@ -321,36 +322,42 @@ func (d *drawing) way(list [][2]float64, closed bool) string {
 		// What is far outside is cut, so that no reader of SVG has to do with large numbers.
 		x, y = max(-5*mapWidth, min(6*mapWidth, x)), max(-5*mapHeight, min(6*mapHeight, y))
 		command := byte('L')
-		if i == 0 {
+		if i == 0 || !fill && cutAt(list[i-1]) && cutAt(at) {
 			command = 'M'
 		}
 		fmt.Fprintf(&out, "%c%.1f %.1f", command, x, y)
 		lastX, lastY = x, y
 	}
-	if closed {
-		out.WriteByte('Z')
-	}
 	return out.String()
 }
 
+// cutAt tells whether a position is on the antimeridian, on whatever side it was put.
+func cutAt(at [2]float64) bool { return math.Abs(math.Remainder(at[0], 360)) == 180 }
+
 // shape draws areas in the severity's colour with a dark edge around it, since the colour may be as light as the sea.
 func (d *drawing) shape(s *shape) {
-	var areas, lines strings.Builder
+	var areas, edges, lines strings.Builder
 	for _, p := range s.polygons {
 		for _, ring := range p {
-			areas.WriteString(d.way(ring, true))
+			areas.WriteString(d.way(ring, true) + "Z")
+			edges.WriteString(d.way(ring, false))
 		}
 	}
 	for _, l := range s.lines {
-		lines.WriteString(d.way(l, false))
+		lines.WriteString(d.way(l, true))
 	}
 	dash := ""
 	if s.role == hazard.ImpactArea {
 		dash = ` stroke-dasharray="9 5"`
 	}
 	if areas.Len() > 0 {
-		fmt.Fprintf(d, `<path d="%s" fill="%s" fill-opacity="0.28" fill-rule="evenodd" stroke="%s" stroke-width="4" stroke-linejoin="round"%s/>`, areas.String(), d.colour, d.casing, dash)
-		fmt.Fprintf(d, `<path d="%s" fill="none" stroke="%s" stroke-width="2" stroke-linejoin="round"%s/>`, areas.String(), d.colour, dash)
+		fmt.Fprintf(d, `<path d="%s" fill="%s" fill-opacity="0.28" fill-rule="evenodd"/>`, areas.String(), d.colour)
+		for _, stroke := range []struct {
+			colour string
+			width  int
+		}{{d.casing, 4}, {d.colour, 2}} {
+			fmt.Fprintf(d, `<path d="%s" fill="none" stroke="%s" stroke-width="%d" stroke-linejoin="round" stroke-linecap="round"%s/>`, edges.String(), stroke.colour, stroke.width, dash)
+		}
 	}
 	if lines.Len() > 0 {
 		fmt.Fprintf(d, `<path d="%s" fill="none" stroke="%s" stroke-width="6" stroke-linejoin="round" stroke-linecap="round"/>`, lines.String(), d.casing)

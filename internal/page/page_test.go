@@ -316,6 +316,9 @@ func TestWhatCrossesTheAntimeridianIsDrawnInOnePlace(t *testing.T) {
 	if width := mapWidth / d.scale; width > 20 {
 		t.Errorf("the map is %v degrees wide", width)
 	}
+	if edge := d.way(s.polygons[0][0], false); strings.Count(edge, "M") != 2 {
+		t.Errorf("the cut is drawn as an edge: %s", edge)
+	}
 	s.each(func(lon, lat float64) {
 		if x, y := d.xy(lon, lat); x < 0 || x > mapWidth || y < 0 || y > mapHeight {
 			t.Errorf("%v %v is drawn outside, at %v %v", lon, lat, x, y)
