@@ -34,6 +34,7 @@ web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 test: web ## Run all tests with the race detector; with HAZARDD_SHARED set, those on recordings and vectors too
 	npm --prefix web test
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
+	$(if $(HAZARDD_SHARED),go test -run Recording ./internal/service)
 
 bench: ## Measure against baselines: prints ratios (needs nginx for one of them)
 	go run ./bench/active

@@ -164,7 +164,7 @@ func (d *desk) apply(r *row, reports []hazard.Report, now hazard.Instant) {
 // TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards takes all recordings of a time into empty stores in random orders.
 func TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards(t *testing.T) {
 	orders := 20
-	if testing.Short() {
+	if testing.Short() || raced {
 		orders = 3
 	}
 	for name, span := range map[string][2]string{
@@ -180,6 +180,9 @@ func TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards(t *testing.T) {
 		"summer of 2021":             {"2021-07-25", "2021-08-04"},
 		"April 2021":                 {"2021-04-19", "2021-04-21"},
 	} {
+		if raced && name != "Ida" && name != "September 2026" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			list, now := between(t, span[0], span[1])
 			if len(list) < 2 {
