@@ -51,6 +51,10 @@ var rules = map[hazard.Type]rule{
 	}},
 }
 
+// sameEruption is how long a volcano may be quiet within one eruption (volcano.si.edu, "current eruptions": no breaks of more than three
+// months). Its number alone names the mountain, whose eruptions are one hazard each.
+const sameEruption = 90 * 24 * time.Hour
+
 func seconds(a, b *store.Event) float64 { return math.Abs(float64(a.Start-b.Start)) / 1000 }
 
 // kilometres between two events; infinitely many where one has no place.
@@ -210,6 +214,9 @@ func (w *writer) joinByName(g *group, self *store.Event, refs []string) error {
 		}
 		for _, e := range events {
 			if e.Name() == self.Name() || e.HazardID == self.HazardID || slices.Contains(refused, e.Name()) {
+				continue
+			}
+			if strings.HasPrefix(ref, "gvp:") && !overlap(self, &e, sameEruption) {
 				continue
 			}
 			// A tsunami is a hazard of its own, beside the earthquake that made it.
