@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"log/slog"
@@ -60,7 +61,9 @@ type picture struct {
 	keys    map[string]*signer
 	byAge   []*signer // oldest first
 	revoked map[uuid.UUID]struct{}
-	jwks    []byte
+	// readKeys by their sums.
+	readKeys map[[sha256.Size]byte]*ReadKey
+	jwks     []byte
 }
 
 // Actor is who administers, and from where, for the audit trail.
@@ -164,6 +167,11 @@ func newPicture(gen uint64, d Data) *picture {
 		orgs:    d.Orgs,
 		keys:    make(map[string]*signer, len(d.Keys)),
 		revoked: make(map[uuid.UUID]struct{}, len(d.Revoked)),
+
+		readKeys: make(map[[sha256.Size]byte]*ReadKey, len(d.ReadKeys)),
+	}
+	for i := range d.ReadKeys {
+		p.readKeys[d.ReadKeys[i].Sum] = &d.ReadKeys[i]
 	}
 	for i := range d.Users {
 		p.users[d.Users[i].Name] = &d.Users[i]

@@ -19,7 +19,7 @@ import (
 // Slices of ids are sorted and without doubles in both directions. Instants keep their milliseconds, ids all their bits.
 // What one row says of another (a user of his organizations, a session of its user) is not the store's to check.
 type Store interface {
-	// AuthVersion is a number that differs from every earlier one once a user, an organization, a key or a revocation has
+	// AuthVersion is a number that differs from every earlier one once a user, an organization, a key of either kind or a revocation has
 	// been written: whoever reads the old number again can rely on what he loaded with it.
 	AuthVersion(ctx context.Context) (int64, error)
 
@@ -42,6 +42,12 @@ type Store interface {
 	// AddKey adds a key if the newest one (by Created, then ID) is still the one that is named; newest is empty if there is
 	// none. hazard.ErrConflict: there is another by now, and nothing was added.
 	AddKey(ctx context.Context, k Key, newest string) error
+
+	// AddReadKey keeps a key that only reads.
+	AddReadKey(ctx context.Context, k ReadKey, a Audit) error
+
+	// RemoveReadKey forgets it. hazard.ErrNotFound: there is none of that id.
+	RemoveReadKey(ctx context.Context, id uuid.UUID, a Audit) error
 
 	// Attempts returns what is known under each of the keys, in their order; the zero Attempts where nothing is.
 	Attempts(ctx context.Context, keys []string) ([]Attempts, error)
@@ -86,6 +92,8 @@ type Data struct {
 	Orgs    []Org
 	Keys    []Key
 	Revoked []Revocation
+	// ReadKeys by Created and then ID.
+	ReadKeys []ReadKey
 }
 
 // User is who may log in. Users are never removed, so that a name never means another person: they are disabled.

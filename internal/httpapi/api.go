@@ -149,6 +149,10 @@ func (a *API) routes() {
 	a.paged("GET /h/{hazard}/area.geojson", a.pageGeography)
 	a.paged("GET /h/{hazard}/products/{product}/file", a.pageFile)
 	a.public("GET /pages/{style}", a.style)
+	a.private("POST /keys", a.createKey)
+	a.private("GET /keys", a.keys)
+	a.private("DELETE /keys/{key}", a.revokeKey)
+	a.public("GET /key/{key}/{path...}", a.withKey)
 
 	a.public("GET /icons/hazard/large/{icon}", a.icon)
 	a.public("GET /symbols/{type}/{category}/{file}", a.symbol)
@@ -185,7 +189,7 @@ func (a *API) guarded(h protected) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer a.recover(w, r)
 		secure(w.Header())
-		who, err := a.Auth.Verify(bearer(r.Header), a.now())
+		who, err := a.caller(r, a.now())
 		if err != nil {
 			invalidToken(w)
 			return

@@ -69,6 +69,21 @@ func loadAuth(ctx context.Context, q *db.Queries) (d auth.Data, err error) {
 		copy(key.Seed[:], k.Seed)
 		d.Keys = append(d.Keys, key)
 	}
+	reading, err := q.ReadKeys(ctx)
+	if err != nil {
+		return d, err
+	}
+	for _, r := range reading {
+		k := auth.ReadKey{User: r.Username, Title: r.Title, Created: hazard.Instant(r.CreatedMs)}
+		if k.ID, err = uuid.Parse(r.ID); err != nil {
+			return d, fmt.Errorf("read key %q: %w", r.ID, err)
+		}
+		if len(r.Sum) != len(k.Sum) {
+			return d, fmt.Errorf("read key %s: %d bytes instead of %d", k.ID, len(r.Sum), len(k.Sum))
+		}
+		copy(k.Sum[:], r.Sum)
+		d.ReadKeys = append(d.ReadKeys, k)
+	}
 	revoked, err := q.Revocations(ctx)
 	if err != nil {
 		return d, err
@@ -179,6 +194,22 @@ func (a authStore) AddKey(ctx context.Context, k auth.Key, newest string) error 
 			return fmt.Errorf("%w: another key was added", hazard.ErrConflict)
 		}
 		return q.AddSigningKey(ctx, db.AddSigningKeyParams{ID: k.ID, Seed: k.Seed[:], CreatedMs: int64(k.Created), NotAfterMs: int64(k.NotAfter)})
+	})
+}
+
+func (a authStore) AddReadKey(ctx context.Context, k auth.ReadKey, audit auth.Audit) error {
+	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+		return q.AddReadKey(ctx, db.AddReadKeyParams{ID: k.ID.String(), Username: k.User, Title: k.Title, Sum: k.Sum[:], CreatedMs: int64(k.Created)})
+	})
+}
+
+func (a authStore) RemoveReadKey(ctx context.Context, id uuid.UUID, audit auth.Audit) error {
+	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+		n, err := q.RemoveReadKey(ctx, id.String())
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: read key %s", hazard.ErrNotFound, id)
+		}
+		return err
 	})
 }
 

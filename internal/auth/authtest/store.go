@@ -27,6 +27,7 @@ type Store struct {
 	sessions map[uuid.UUID]auth.Session
 	revoked  map[uuid.UUID]hazard.Instant
 	trail    []auth.Audit
+	readKeys []auth.ReadKey
 }
 
 var _ auth.Store = (*Store)(nil)
@@ -65,7 +66,7 @@ func (s *Store) LoadAuth(ctx context.Context) (auth.Data, error) {
 		return auth.Data{}, err
 	}
 	defer end()
-	d := auth.Data{Version: s.version, Orgs: slices.Clone(s.orgs), Keys: slices.Clone(s.keys)}
+	d := auth.Data{Version: s.version, Orgs: slices.Clone(s.orgs), Keys: slices.Clone(s.keys), ReadKeys: slices.Clone(s.readKeys)}
 	for _, u := range s.users {
 		u.Orgs = slices.Clone(u.Orgs)
 		d.Users = append(d.Users, u)
@@ -177,6 +178,36 @@ func (s *Store) Attempts(ctx context.Context, keys []string) ([]auth.Attempts, e
 		known[i] = s.attempts[k]
 	}
 	return known, nil
+}
+
+// AddReadKey implements auth.Store.
+func (s *Store) AddReadKey(ctx context.Context, k auth.ReadKey, a auth.Audit) error {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	s.readKeys = append(s.readKeys, k)
+	slices.SortFunc(s.readKeys, func(a, b auth.ReadKey) int {
+		return cmp.Or(cmp.Compare(a.Created, b.Created), strings.Compare(a.ID.String(), b.ID.String()))
+	})
+	s.wrote(a)
+	return nil
+}
+
+// RemoveReadKey implements auth.Store.
+func (s *Store) RemoveReadKey(ctx context.Context, id uuid.UUID, a auth.Audit) error {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	n := len(s.readKeys)
+	if s.readKeys = slices.DeleteFunc(s.readKeys, func(k auth.ReadKey) bool { return k.ID == id }); len(s.readKeys) == n {
+		return hazard.ErrNotFound
+	}
+	s.wrote(a)
+	return nil
 }
 
 // AddFailure implements auth.Store.

@@ -28,6 +28,7 @@ func TestStore(t *testing.T, open func(*testing.T) auth.Store) {
 		"an organization gets an id of its own":                   orgs,
 		"a key is added only after the key that it follows":       keys,
 		"of many who add a key one succeeds":                      concurrentKeys,
+		"a read key is kept until it is removed":                  readKeys,
 		"failures are counted, and forgotten after their time":    failures,
 		"failures that come together are all counted":             concurrentFailures,
 		"a success ends the count":                                success,
@@ -212,6 +213,21 @@ func keys(t *testing.T, s auth.Store) {
 	got := load(t, s).Keys
 	if !slices.Equal(got, []auth.Key{k1, k2}) {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func readKeys(t *testing.T, s auth.Store) {
+	a := auth.ReadKey{ID: uuid.New(), User: "ann", Title: "map \u00e9 of the room", Sum: [32]byte{0, 1, 255}, Created: t0 + 1}
+	b := auth.ReadKey{ID: uuid.New(), User: "bob", Title: "b", Sum: [32]byte{2}, Created: t0}
+	must(t, s.AddReadKey(t.Context(), a, deed))
+	must(t, s.AddReadKey(t.Context(), b, deed))
+	if got := load(t, s).ReadKeys; !slices.Equal(got, []auth.ReadKey{b, a}) {
+		t.Errorf("got %+v", got)
+	}
+	must(t, s.RemoveReadKey(t.Context(), b.ID, deed))
+	wantErr(t, s.RemoveReadKey(t.Context(), b.ID, deed), hazard.ErrNotFound)
+	if got := load(t, s).ReadKeys; !slices.Equal(got, []auth.ReadKey{a}) {
+		t.Errorf("after one was removed: %+v", got)
 	}
 }
 
@@ -403,6 +419,8 @@ func version(t *testing.T, s auth.Store) {
 		{"UpdateUser", func() error { return s.UpdateUser(ctx, "ann", func(*auth.User) error { return nil }, deed) }, true},
 		{"CreateOrg", func() error { _, err := s.CreateOrg(ctx, auth.Org{Acronym: "A", Name: "a"}, deed); return err }, true},
 		{"AddKey", func() error { return s.AddKey(ctx, key("k", t0), "") }, true},
+		{"AddReadKey", func() error { return s.AddReadKey(ctx, auth.ReadKey{ID: id}, deed) }, true},
+		{"RemoveReadKey", func() error { return s.RemoveReadKey(ctx, id, deed) }, true},
 		{"AddFailure", func() error { return s.AddFailure(ctx, []string{"a"}, t0, t0, &deed) }, false},
 		{"AddSuccess", func() error { return s.AddSuccess(ctx, "a", t0, deed) }, false},
 		{"AdvanceSession", func() error { _, err := s.AdvanceSession(ctx, session(id, id, "k")); return err }, false},

@@ -74,6 +74,29 @@ func (q *Queries) AddOrganization(ctx context.Context, arg AddOrganizationParams
 	return result.RowsAffected()
 }
 
+const addReadKey = `-- name: AddReadKey :exec
+INSERT INTO read_keys (id, username, title, sum, created_ms) VALUES ($1, $2, $3, $4, $5)
+`
+
+type AddReadKeyParams struct {
+	ID        string
+	Username  string
+	Title     string
+	Sum       []byte
+	CreatedMs int64
+}
+
+func (q *Queries) AddReadKey(ctx context.Context, arg AddReadKeyParams) error {
+	_, err := q.exec(ctx, q.addReadKeyStmt, addReadKey,
+		arg.ID,
+		arg.Username,
+		arg.Title,
+		arg.Sum,
+		arg.CreatedMs,
+	)
+	return err
+}
+
 const addRevocation = `-- name: AddRevocation :exec
 INSERT INTO revocations (id, until_ms) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET until_ms = excluded.until_ms
 WHERE revocations.until_ms < excluded.until_ms
@@ -303,6 +326,51 @@ DELETE FROM signing_keys WHERE not_after_ms <= $1
 func (q *Queries) PurgeSigningKeys(ctx context.Context, notAfterMs int64) error {
 	_, err := q.exec(ctx, q.purgeSigningKeysStmt, purgeSigningKeys, notAfterMs)
 	return err
+}
+
+const readKeys = `-- name: ReadKeys :many
+SELECT id, username, title, sum, created_ms FROM read_keys ORDER BY created_ms, id
+`
+
+func (q *Queries) ReadKeys(ctx context.Context) ([]ReadKey, error) {
+	rows, err := q.query(ctx, q.readKeysStmt, readKeys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ReadKey{}
+	for rows.Next() {
+		var i ReadKey
+		if err := rows.Scan(
+			&i.ID,
+			&i.Username,
+			&i.Title,
+			&i.Sum,
+			&i.CreatedMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const removeReadKey = `-- name: RemoveReadKey :execrows
+DELETE FROM read_keys WHERE id = $1
+`
+
+func (q *Queries) RemoveReadKey(ctx context.Context, id string) (int64, error) {
+	result, err := q.exec(ctx, q.removeReadKeyStmt, removeReadKey, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const revocations = `-- name: Revocations :many

@@ -48,6 +48,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addOrganizationStmt, err = db.PrepareContext(ctx, addOrganization); err != nil {
 		return nil, fmt.Errorf("error preparing query AddOrganization: %w", err)
 	}
+	if q.addReadKeyStmt, err = db.PrepareContext(ctx, addReadKey); err != nil {
+		return nil, fmt.Errorf("error preparing query AddReadKey: %w", err)
+	}
 	if q.addRefStmt, err = db.PrepareContext(ctx, addRef); err != nil {
 		return nil, fmt.Errorf("error preparing query AddRef: %w", err)
 	}
@@ -198,8 +201,14 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.purgeSigningKeysStmt, err = db.PrepareContext(ctx, purgeSigningKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query PurgeSigningKeys: %w", err)
 	}
+	if q.readKeysStmt, err = db.PrepareContext(ctx, readKeys); err != nil {
+		return nil, fmt.Errorf("error preparing query ReadKeys: %w", err)
+	}
 	if q.releaseHeldStmt, err = db.PrepareContext(ctx, releaseHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query ReleaseHeld: %w", err)
+	}
+	if q.removeReadKeyStmt, err = db.PrepareContext(ctx, removeReadKey); err != nil {
+		return nil, fmt.Errorf("error preparing query RemoveReadKey: %w", err)
 	}
 	if q.renameEventStmt, err = db.PrepareContext(ctx, renameEvent); err != nil {
 		return nil, fmt.Errorf("error preparing query RenameEvent: %w", err)
@@ -316,6 +325,11 @@ func (q *Queries) Close() error {
 	if q.addOrganizationStmt != nil {
 		if cerr := q.addOrganizationStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addOrganizationStmt: %w", cerr)
+		}
+	}
+	if q.addReadKeyStmt != nil {
+		if cerr := q.addReadKeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addReadKeyStmt: %w", cerr)
 		}
 	}
 	if q.addRefStmt != nil {
@@ -568,9 +582,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing purgeSigningKeysStmt: %w", cerr)
 		}
 	}
+	if q.readKeysStmt != nil {
+		if cerr := q.readKeysStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing readKeysStmt: %w", cerr)
+		}
+	}
 	if q.releaseHeldStmt != nil {
 		if cerr := q.releaseHeldStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing releaseHeldStmt: %w", cerr)
+		}
+	}
+	if q.removeReadKeyStmt != nil {
+		if cerr := q.removeReadKeyStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing removeReadKeyStmt: %w", cerr)
 		}
 	}
 	if q.renameEventStmt != nil {
@@ -740,6 +764,7 @@ type Queries struct {
 	addFailureStmt              *sql.Stmt
 	addGeometryStmt             *sql.Stmt
 	addOrganizationStmt         *sql.Stmt
+	addReadKeyStmt              *sql.Stmt
 	addRefStmt                  *sql.Stmt
 	addRevocationStmt           *sql.Stmt
 	addSigningKeyStmt           *sql.Stmt
@@ -790,7 +815,9 @@ type Queries struct {
 	purgeRevocationsStmt        *sql.Stmt
 	purgeSessionsStmt           *sql.Stmt
 	purgeSigningKeysStmt        *sql.Stmt
+	readKeysStmt                *sql.Stmt
 	releaseHeldStmt             *sql.Stmt
+	removeReadKeyStmt           *sql.Stmt
 	renameEventStmt             *sql.Stmt
 	reportsOfEventStmt          *sql.Stmt
 	revocationsStmt             *sql.Stmt
@@ -829,6 +856,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addFailureStmt:              q.addFailureStmt,
 		addGeometryStmt:             q.addGeometryStmt,
 		addOrganizationStmt:         q.addOrganizationStmt,
+		addReadKeyStmt:              q.addReadKeyStmt,
 		addRefStmt:                  q.addRefStmt,
 		addRevocationStmt:           q.addRevocationStmt,
 		addSigningKeyStmt:           q.addSigningKeyStmt,
@@ -879,7 +907,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		purgeRevocationsStmt:        q.purgeRevocationsStmt,
 		purgeSessionsStmt:           q.purgeSessionsStmt,
 		purgeSigningKeysStmt:        q.purgeSigningKeysStmt,
+		readKeysStmt:                q.readKeysStmt,
 		releaseHeldStmt:             q.releaseHeldStmt,
+		removeReadKeyStmt:           q.removeReadKeyStmt,
 		renameEventStmt:             q.renameEventStmt,
 		reportsOfEventStmt:          q.reportsOfEventStmt,
 		revocationsStmt:             q.revocationsStmt,

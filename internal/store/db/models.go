@@ -24,6 +24,14 @@ type Organization struct {
 	Name    string
 }
 
+type ReadKey struct {
+	ID        string
+	Username  string
+	Title     string
+	Sum       []byte
+	CreatedMs int64
+}
+
 type Revocation struct {
 	ID      string
 	UntilMs int64

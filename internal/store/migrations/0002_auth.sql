@@ -36,6 +36,15 @@ CREATE TABLE sessions (
     revoked_ms BIGINT NOT NULL
 );
 
+-- Keys that only read, for clients that cannot log in. The key itself is nowhere: sum is its SHA-256.
+CREATE TABLE read_keys (
+    id         TEXT PRIMARY KEY,
+    username   TEXT NOT NULL,
+    title      TEXT NOT NULL,
+    sum        BYTEA NOT NULL,
+    created_ms BIGINT NOT NULL
+);
+
 CREATE TABLE attempts (
     key             TEXT PRIMARY KEY,
     failures        BIGINT NOT NULL,

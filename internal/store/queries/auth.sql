@@ -25,6 +25,15 @@ SELECT id FROM signing_keys ORDER BY created_ms DESC, id DESC LIMIT 1;
 -- name: AddSigningKey :exec
 INSERT INTO signing_keys (id, seed, created_ms, not_after_ms) VALUES ($1, $2, $3, $4);
 
+-- name: ReadKeys :many
+SELECT id, username, title, sum, created_ms FROM read_keys ORDER BY created_ms, id;
+
+-- name: AddReadKey :exec
+INSERT INTO read_keys (id, username, title, sum, created_ms) VALUES ($1, $2, $3, $4, $5);
+
+-- name: RemoveReadKey :execrows
+DELETE FROM read_keys WHERE id = $1;
+
 -- name: Revocations :many
 SELECT id, until_ms FROM revocations;
 

@@ -1,0 +1,135 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+)
+
+// ReadKey lets a client read that can neither log in nor send a header: it stands in the address. It reads what everybody may know, for
+// nobody's organizations, until it is revoked or its user may not come in any more; a new password of the user ends it too.
+//
+// The key itself is told once, when it is made. Of 192 random bits, its SHA-256 is as good as a slow hash.
+type ReadKey struct {
+	ID      uuid.UUID
+	User    string // who made it
+	Title   string // what it is for, in words
+	Sum     [sha256.Size]byte
+	Created hazard.Instant
+}
+
+// KeyText is a read key as it stands in an address. Printed, logged or marshalled it is the word "redacted", as a Password.
+type KeyText string
+
+// Format writes the word "redacted", whatever the verb.
+func (KeyText) Format(s fmt.State, _ rune) { io.WriteString(s, redacted) }
+
+// LogValue is the word "redacted".
+func (KeyText) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalJSON is the word "redacted".
+func (KeyText) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+
+const (
+	keyPrefix = "hzk_" // so that scanners for secrets find it where it should not be
+	keyBytes  = 24
+	// maxKeyTitle is in characters, maxReadKeys of one user.
+	maxKeyTitle = 100
+	maxReadKeys = 100
+)
+
+// The actions of read keys in the audit trail.
+const (
+	ActionKeyAdd    = "read key made"
+	ActionKeyRevoke = "read key revoked"
+)
+
+// CreateReadKey makes a read key of a user. *hazard.InvalidError: the title; hazard.ErrNotFound: there is no such user; hazard.ErrConflict: he has
+// too many.
+func (s *Service) CreateReadKey(ctx context.Context, by Actor, user, title string, now hazard.Instant) (ReadKey, KeyText, error) {
+	var bad hazard.InvalidError
+	if title = hazard.CleanLine(title); title == "" || utf8.RuneCountInString(title) > maxKeyTitle {
+		bad.Add("title", "must have 1 to %d characters: what the key is for", maxKeyTitle)
+		return ReadKey{}, "", bad.Err()
+	}
+	if s.current.Load().user(user) == nil {
+		return ReadKey{}, "", fmt.Errorf("%w: user %q", hazard.ErrNotFound, user)
+	}
+	if len(s.ReadKeys(user)) >= maxReadKeys {
+		return ReadKey{}, "", fmt.Errorf("%w: %s has %d read keys, the most that one may have; revoke those that are not used", hazard.ErrConflict, user, maxReadKeys)
+	}
+	id, err := s.newID(now)
+	if err != nil {
+		return ReadKey{}, "", err
+	}
+	secret := make([]byte, keyBytes)
+	if _, err := io.ReadFull(s.cfg.Rand, secret); err != nil {
+		return ReadKey{}, "", fmt.Errorf("no random bytes for a key: %w", err)
+	}
+	text := keyPrefix + base64.RawURLEncoding.EncodeToString(secret)
+	k := ReadKey{ID: id, User: user, Title: title, Sum: sha256.Sum256([]byte(text)), Created: now}
+	if err := s.store.AddReadKey(ctx, k, by.did(ActionKeyAdd, user, title, now)); err != nil {
+		return ReadKey{}, "", fmt.Errorf("make a read key: %w", err)
+	}
+	s.reloadAfter(ctx)
+	return k, KeyText(text), nil
+}
+
+// ReadKeys lists the read keys of a user, the oldest first; of all users if it is empty. They are without their sums.
+func (s *Service) ReadKeys(user string) []ReadKey {
+	var list []ReadKey
+	for _, k := range s.current.Load().readKeys {
+		if user == "" || k.User == user {
+			shown := *k
+			shown.Sum = [sha256.Size]byte{}
+			list = append(list, shown)
+		}
+	}
+	slices.SortFunc(list, func(a, b ReadKey) int {
+		return cmp.Or(cmp.Compare(a.Created, b.Created), strings.Compare(a.ID.String(), b.ID.String()))
+	})
+	return list
+}
+
+// RevokeReadKey makes a read key worthless: on this node at once, on the others when they have reloaded. It must be the user's, unless user is
+// empty. hazard.ErrNotFound: there is none.
+func (s *Service) RevokeReadKey(ctx context.Context, by Actor, user string, id uuid.UUID, now hazard.Instant) error {
+	keys := s.ReadKeys(user)
+	i := slices.IndexFunc(keys, func(k ReadKey) bool { return k.ID == id })
+	if i < 0 {
+		return fmt.Errorf("%w: read key %s", hazard.ErrNotFound, id)
+	}
+	if err := s.store.RemoveReadKey(ctx, id, by.did(ActionKeyRevoke, keys[i].User, keys[i].Title, now)); err != nil {
+		return fmt.Errorf("revoke a read key: %w", err)
+	}
+	s.reloadAfter(ctx)
+	return nil
+}
+
+// VerifyReadKey returns the caller that a read key speaks for: a reader without organizations. Errors are of the kind ErrInvalidToken.
+func (s *Service) VerifyReadKey(text KeyText, now hazard.Instant) (*Caller, error) {
+	if len(text) > len(keyPrefix)+2*keyBytes {
+		return nil, refusal("no read key")
+	}
+	p := s.current.Load()
+	k := p.readKeys[sha256.Sum256([]byte(text))]
+	if k == nil {
+		return nil, refusal("no read key")
+	}
+	u := p.user(k.User)
+	if u == nil || k.Created < u.NotBefore {
+		return nil, refusal("the user of the read key may not come in")
+	}
+	return &Caller{Name: k.User, Role: Reader, JTI: k.ID, Expires: now.Add(s.cfg.AccessLife), gen: p.gen}, nil
+}

@@ -1,0 +1,137 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+)
+
+// readKey is a key that only reads, without the key itself.
+type readKey struct {
+	ID      string    `json:"id"`
+	Title   string    `json:"title"`
+	User    string    `json:"user"`
+	Created time.Time `json:"created"`
+}
+
+func readKeyJSON(k auth.ReadKey) readKey {
+	return readKey{ID: k.ID.String(), Title: k.Title, User: k.User, Created: k.Created.Time()}
+}
+
+// createKey makes a read key: {"title"} says what it is for. The answer alone holds the key.
+func (a *API) createKey(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := role(who, auth.Editor, auth.Admin); err != nil {
+		return err
+	}
+	fields, err := stringFields(w, r, "title")
+	if err != nil {
+		return err
+	}
+	k, text, err := a.Auth.CreateReadKey(r.Context(), auth.Actor{Name: who.Name, Addr: a.clientAddr(r)}, who.Name, fields[0], a.now())
+	if err != nil {
+		return err
+	}
+	made := struct {
+		readKey `json:",inline"`
+		Key     string `json:"key"`
+		Prefix  string `json:"prefix"` // of addresses that are read with it
+	}{readKeyJSON(k), string(text), a.BaseURL + keyPath + string(text)}
+	body, err := jsonBody(made, true)
+	if err != nil {
+		return err
+	}
+	return written(w, body, a.BaseURL+"/keys/"+k.ID.String(), true)
+}
+
+// keys lists the caller's read keys; an admin's list is of all.
+func (a *API) keys(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := role(who, auth.Editor, auth.Admin); err != nil {
+		return err
+	}
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	list := []readKey{}
+	for _, k := range a.Auth.ReadKeys(ownKeys(who)) {
+		list = append(list, readKeyJSON(k))
+	}
+	return answerJSON(w, r, list, true)
+}
+
+// revokeKey ends a read key.
+func (a *API) revokeKey(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := role(who, auth.Editor, auth.Admin); err != nil {
+		return err
+	}
+	id, err := uuid.Parse(r.PathValue("key"))
+	if err != nil {
+		return &problem{Status: http.StatusBadRequest, Detail: "the key's id is not a uuid; GET /keys lists them"}
+	}
+	if err := a.Auth.RevokeReadKey(r.Context(), auth.Actor{Name: who.Name, Addr: a.clientAddr(r)}, ownKeys(who), id, a.now()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// ownKeys is whose keys the caller deals with; empty: everybody's.
+func ownKeys(who *auth.Caller) string {
+	if who.Role == auth.Admin {
+		return ""
+	}
+	return who.Name
+}
+
+const keyPath = "/key/"
+
+// withKey serves what is read with a read key in the address, for clients that can send no header: /key/KEY and any path that is read. What
+// comes after the key is served as without it, so that no handler, and no log, ever sees the key.
+func (a *API) withKey(w http.ResponseWriter, r *http.Request) error {
+	text := r.PathValue("key")
+	if keyed(r) != nil {
+		return &problem{Status: http.StatusNotFound, Detail: "no such path"}
+	}
+	who, err := a.Auth.VerifyReadKey(auth.KeyText(text), a.now())
+	if err != nil {
+		invalidToken(w)
+		return nil
+	}
+	prefix := keyPath + text
+	r = r.WithContext(context.WithValue(r.Context(), keyedContext{}, &keyedCaller{who, prefix}))
+	http.StripPrefix(prefix, a.mux).ServeHTTP(w, r)
+	return nil
+}
+
+// keyedCaller is a caller by a read key, and how the paths begin that he may use.
+type keyedCaller struct {
+	who    *auth.Caller
+	prefix string
+}
+
+type keyedContext struct{}
+
+func keyed(r *http.Request) *keyedCaller {
+	k, _ := r.Context().Value(keyedContext{}).(*keyedCaller)
+	return k
+}
+
+// base is how links to further paths begin in an answer to r: those that the caller can follow.
+func (a *API) base(r *http.Request) string {
+	if k := keyed(r); k != nil {
+		return a.BaseURL + k.prefix
+	}
+	return a.BaseURL
+}
+
+// caller is whom a request speaks for, by its token or by a read key.
+func (a *API) caller(r *http.Request, now hazard.Instant) (*auth.Caller, error) {
+	if k := keyed(r); k != nil {
+		return k.who, nil
+	}
+	return a.Auth.Verify(bearer(r.Header), now)
+}
