@@ -21,6 +21,8 @@ type serveCmd struct {
 	MaxFile        byteSize  `default:"32MiB" placeholder:"BYTES" help:"Largest file that is taken as a product."`
 	AllowedOrigins []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may read answers; * for all."`
 	TrustedProxies []network `placeholder:"RANGE" help:"Addresses whose X-Forwarded-For is believed."`
+	UserStreams    int       `default:"32" placeholder:"N" help:"Event streams that a user may have open."`
+	AllStreams     int       `default:"10000" placeholder:"N" help:"Event streams that all users may have open together."`
 	Grace          life      `default:"10s" placeholder:"TIME" help:"Time for what is running when the service is told to end."`
 	logFlags
 }
@@ -29,6 +31,7 @@ type serveCmd struct {
 func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	cfg := service.Config{
 		DataDir: g.Data, Database: g.Database, AppID: s.AppID, MaxFile: int64(s.MaxFile),
+		UserStreams: s.UserStreams, AllStreams: s.AllStreams,
 		Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
 	}
 	s.addressFlags.set(&cfg)

@@ -131,6 +131,9 @@ func (s *Service) Poll(ctx context.Context, now hazard.Instant) error {
 	return nil
 }
 
+// Generation rises with every Reload: a caller whom Recheck has accepted need not be asked about again before that, but for the time.
+func (s *Service) Generation() uint64 { return s.current.Load().gen }
+
 // reloadAfter makes a write of ours visible here at once. It is done even if the caller gives up, and a failure is only
 // logged, for the write itself has happened; Poll will see it.
 func (s *Service) reloadAfter(ctx context.Context) {

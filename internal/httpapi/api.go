@@ -25,6 +25,7 @@ import (
 	"hazardd/internal/live"
 	pages "hazardd/internal/page"
 	"hazardd/internal/poll"
+	"hazardd/internal/push"
 	"hazardd/internal/store"
 	"hazardd/web"
 )
@@ -36,6 +37,7 @@ type Config struct {
 	Auth   *auth.Service
 	Edit   *edit.Editor
 	Intake *intake.Intake
+	Push   *push.Hub
 	// Sources lists the state of the sources.
 	Sources func(ctx context.Context) ([]poll.Status, error)
 	// Freshness is the value of Hazardd-Sources now, as a header's list of values. It is asked on each list answer and must not block.
@@ -121,6 +123,7 @@ func (a *API) routes() {
 	a.private("GET /hazards/{hazard}/related", a.related)
 	a.private("GET /hazards", a.byRef)
 	a.private("GET /changes", a.changes)
+	a.private("GET /events", a.events)
 
 	a.private("POST /hazards", a.createHazard)
 	a.private("PATCH /hazards/{hazard}", a.patchHazard)

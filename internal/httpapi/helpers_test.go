@@ -35,6 +35,7 @@ import (
 	"hazardd/internal/intake"
 	"hazardd/internal/live"
 	"hazardd/internal/poll"
+	"hazardd/internal/push"
 	"hazardd/internal/service"
 	"hazardd/internal/source"
 	"hazardd/internal/store"
@@ -431,6 +432,7 @@ type inProcess struct {
 	Store  *store.Store
 	Auth   *auth.Service
 	Live   *live.Live
+	Push   *push.Hub
 	tokens *tokens
 	ahead  atomic.Int64 // nanoseconds
 }
@@ -469,7 +471,9 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 	if p.Live, err = live.Open(t.Context(), s, base, slog.New(slog.DiscardHandler), hazard.At(now())); err != nil {
 		t.Fatal(err)
 	}
+	p.Push = push.New(s, p.Live, 0, base, push.Limits{PerUser: 4, All: 6}, slog.New(slog.DiscardHandler))
 	c := httpapi.Config{
+		Push:  p.Push,
 		Store: s, Live: p.Live, Auth: p.Auth, Intake: intake.New(s, nil), Edit: edit.New(s, 1, func(id int64) bool { return id == org.ID }),
 		Sources:   func(context.Context) ([]poll.Status, error) { return []poll.Status{{Name: "usgs"}}, nil },
 		Freshness: func() []string { return []string{"ok=1"} },
@@ -482,11 +486,12 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 	}
 	p.Handler = httpapi.New(c)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan error, 1)
+	ended := make(chan error, 2)
 	go func() { ended <- p.Live.Follow(ctx) }()
+	go func() { ended <- p.Push.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := errors.Join(<-ended, s.Close()); err != nil {
+		if err := errors.Join(<-ended, <-ended, s.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -508,7 +513,7 @@ func (p *inProcess) do(user, method, path string, body any, header ...string) ha
 
 // in is the same API for another test.
 func (p *inProcess) in(t testing.TB) *inProcess {
-	return &inProcess{Handler: p.Handler, t: t, Store: p.Store, Auth: p.Auth, Live: p.Live, tokens: p.tokens}
+	return &inProcess{Handler: p.Handler, t: t, Store: p.Store, Auth: p.Auth, Live: p.Live, Push: p.Push, tokens: p.tokens}
 }
 
 func (p *inProcess) answer(req *http.Request) hazardtest.Answer {

@@ -7,42 +7,14 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
 
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
 	"hazardd/wire"
 )
-
-// change is a change as the API shows it.
-type change struct {
-	Change int64  `json:"change"`
-	Time   string `json:"time"` // RFC 3339, UTC
-	Type   string `json:"type"`
-	// User is who made it, Source which source's report did; neither: the service itself, at the hazard's end.
-	User   string `json:"user,omitzero"`
-	Source string `json:"source,omitzero"`
-	// Of a change that ended a hazard: why, and what took its place.
-	Reason    string `json:"reason,omitzero"`
-	Successor string `json:"successor,omitzero"`
-	Note      string `json:"note,omitzero"`
-	Retracted bool   `json:"retracted,omitzero"`
-	// Fields are the fields that differ from the state before; in the history of one hazard only.
-	Fields  []fieldChange `json:"fields,omitzero"`
-	Hazard  *wire.Hazard  `json:"hazard,omitzero"`
-	Product *wire.Product `json:"product,omitzero"`
-}
-
-// fieldChange is one field's value before and after a change.
-type fieldChange struct {
-	Field string         `json:"field"`
-	From  jsontext.Value `json:"from"`
-	To    jsontext.Value `json:"to"`
-}
 
 // The number of changes in one answer.
 const (
@@ -53,23 +25,39 @@ const (
 // page is which changes are asked for.
 type page struct{ after, limit int64 }
 
-func readPage(r *http.Request) (p page, err error) {
-	values, err := query(r, "after", "limit")
-	if err != nil {
-		return p, err
+// readPage reads the parameters of a page, and those that are known beside them.
+func readPage(r *http.Request, more ...string) (p page, values url.Values, err error) {
+	if values, err = query(r, append(more, "after", "limit")...); err != nil {
+		return p, nil, err
 	}
 	if p.after, err = intParameter(values, "after", 0, 0, math.MaxInt64); err != nil {
-		return p, err
+		return p, nil, err
 	}
 	p.limit, err = intParameter(values, "limit", defaultChanges, 1, maxChanges)
-	return p, err
+	return p, values, err
 }
 
-// changes serves the change log after a number.
+// changes serves the change log after a number. It waits for a change, for as long as it is asked to.
 func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	p, err := readPage(r)
+	p, values, err := readPage(r, "wait")
 	if err != nil {
 		return err
+	}
+	wait, err := waitParameter(values)
+	if err != nil {
+		return err
+	}
+	lost, err := a.Push.Resumable(r.Context(), p.after, 0, a.now())
+	if err != nil {
+		return err
+	}
+	if lost != "" {
+		return lostPlace(p.after, a.Live.View(a.now()).Number())
+	}
+	if wait > 0 && r.Method != http.MethodHead {
+		if who, err = a.await(r.Context(), who, p.after, wait); err != nil {
+			return err
+		}
 	}
 	return a.answerChanges(w, r, who, p, func(after int64, limit int) ([]hazard.Change, error) {
 		return a.Store.Since(r.Context(), after, limit)
@@ -78,7 +66,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 
 // hazardChanges serves the history of one hazard: every change, and the fields that changed.
 func (a *API) hazardChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	p, err := readPage(r)
+	p, _, err := readPage(r)
 	if err != nil {
 		return err
 	}
@@ -112,7 +100,7 @@ func (a *API) hazardChanges(w http.ResponseWriter, r *http.Request, who *auth.Ca
 
 // answerChanges reads changes until a page is full of those that the caller may know of, or there are no more.
 func (a *API) answerChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller, p page, read func(after int64, limit int) ([]hazard.Change, error), before *history) error {
-	list := []change{}
+	list := []wire.Change{}
 	after, more, restricted := p.after, true, false
 	for more && int64(len(list)) < p.limit {
 		changes, err := read(after, int(p.limit))
@@ -149,34 +137,27 @@ func (a *API) answerChanges(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	return answerJSON(w, r, list, restricted)
 }
 
-func (a *API) showChange(ctx context.Context, c *hazard.Change, who *auth.Caller) (change, error) {
-	shown := change{Change: c.Number, Time: c.At.Time().Format(time.RFC3339Nano), Type: string(c.Kind), User: c.Actor, Source: c.Source}
-	if c.Product != nil {
-		shown.Product = new(wire.FromProduct(c.Product, a.BaseURL))
-		return shown, nil
+func (a *API) showChange(ctx context.Context, c *hazard.Change, who *auth.Caller) (wire.Change, error) {
+	total := 0
+	if c.Hazard != nil {
+		var err error
+		if total, err = a.Store.ProductTotalAt(ctx, c.HazardID, c.Number, who.Orgs); err != nil {
+			return wire.Change{}, err
+		}
 	}
-	total, err := a.Store.ProductTotalAt(ctx, c.HazardID, c.Number, who.Orgs)
-	if err != nil {
-		return shown, err
-	}
-	shown.Hazard = new(wire.FromHazard(c.Hazard, total, a.BaseURL))
-	shown.Reason, shown.Note, shown.Retracted = string(c.Hazard.Reason), c.Hazard.Note, c.Hazard.Reason == hazard.EndRetracted
-	if c.Hazard.Successor != uuid.Nil {
-		shown.Successor = c.Hazard.Successor.String()
-	}
-	return shown, nil
+	return wire.FromChange(c, total, a.BaseURL), nil
 }
 
 // history knows the states before a change, to tell what it changed.
 type history struct {
 	base   string
-	states map[int64][]fieldChange // by product; 0 is the hazard. The values are in To.
+	states map[int64][]wire.FieldChange // by product; 0 is the hazard. The values are in To.
 }
 
-func newHistory(base string) *history { return &history{base, map[int64][]fieldChange{}} }
+func newHistory(base string) *history { return &history{base, map[int64][]wire.FieldChange{}} }
 
 // add is what c changed against the state before; nothing for the change that made the thing.
-func (h *history) add(c *hazard.Change) []fieldChange {
+func (h *history) add(c *hazard.Change) []wire.FieldChange {
 	var record any
 	id, area := int64(0), jsontext.Value("null")
 	if c.Product != nil {
@@ -190,27 +171,27 @@ func (h *history) add(c *hazard.Change) []fieldChange {
 	}
 	now := fieldsOf(record)
 	if c.Hazard != nil {
-		now = append(now, fieldChange{Field: "area", To: area})
+		now = append(now, wire.FieldChange{Field: "area", To: area})
 	}
 	before := h.states[id]
 	h.states[id] = now
-	var changed []fieldChange
+	var changed []wire.FieldChange
 	for i := range before {
 		if !bytes.Equal(before[i].To, now[i].To) {
-			changed = append(changed, fieldChange{now[i].Field, before[i].To, now[i].To})
+			changed = append(changed, wire.FieldChange{Field: now[i].Field, From: before[i].To, To: now[i].To})
 		}
 	}
 	return changed
 }
 
 // fieldsOf lists the members of a record in their order.
-func fieldsOf(record any) []fieldChange {
+func fieldsOf(record any) []wire.FieldChange {
 	text, err := json.Marshal(record)
 	if err != nil {
 		panic(err) // a wire record is valid text
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(text))
-	var fields []fieldChange
+	var fields []wire.FieldChange
 	for {
 		token, err := dec.ReadToken()
 		if err != nil || token.Kind() == '}' {
@@ -224,6 +205,6 @@ func fieldsOf(record any) []fieldChange {
 		if err != nil {
 			return fields
 		}
-		fields = append(fields, fieldChange{Field: name, To: value.Clone()})
+		fields = append(fields, wire.FieldChange{Field: name, To: value.Clone()})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
+	"hazardd/internal/push"
 )
 
 // problem is an error answer (RFC 9457). It is an error, so that a handler may return it as it is.
@@ -76,6 +77,9 @@ func problemFor(err error) *problem {
 	if busy, ok := errors.AsType[*auth.BusyError](err); ok {
 		return &problem{Status: http.StatusServiceUnavailable, Detail: "too many logins at once", retry: busy.RetryAfter}
 	}
+	if many, ok := errors.AsType[*push.TooManyError](err); ok {
+		return tooMany(many)
+	}
 	switch {
 	case errors.Is(err, hazard.ErrForbidden):
 		return &problem{Status: http.StatusForbidden, Detail: err.Error(), header: func(h http.Header) {
@@ -99,6 +103,10 @@ func problemFor(err error) *problem {
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, auth.ErrDenied) {
 		denied(w)
+		return
+	}
+	if errors.Is(err, auth.ErrInvalidToken) { // it was good when the request came
+		invalidToken(w)
 		return
 	}
 	out := a.problem(w, r, err)

@@ -26,6 +26,7 @@ import (
 	"hazardd/internal/intake"
 	"hazardd/internal/live"
 	"hazardd/internal/poll"
+	"hazardd/internal/push"
 	"hazardd/internal/store"
 )
 
@@ -47,6 +48,8 @@ type Config struct {
 	MaxFile        int64 // bytes of an uploaded file; default 32 MiB
 	AllowedOrigins []string
 	TrustedProxies []netip.Prefix
+	UserStreams    int           // event streams that a user may have open; default 32
+	AllStreams     int           // that all users may have open together; default 10,000
 	Grace          time.Duration // for what is running at the end; default 10 s
 	Version        string
 	Logger         *slog.Logger
@@ -59,6 +62,7 @@ type Service struct {
 	Store    *store.Store
 	Auth     *auth.Service
 	live     *live.Live
+	push     *push.Hub
 	intake   *intake.Intake
 	poller   *poll.Poller
 	listener net.Listener
@@ -78,6 +82,8 @@ const (
 	writeTimeout      = 5 * time.Minute // a large list over a bad line
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10
+	maxHTTP2Streams   = 250              // of one connection
+	writeByteTimeout  = 30 * time.Second // for a connection that takes nothing at all
 	maxStaleView      = 10 * time.Second // from then on the service is not ready
 	firstPasswordLife = 24 * time.Hour
 )
@@ -95,6 +101,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if cfg.Known == nil {
 		cfg.Known = BuiltIn()
 	}
+	cfg.UserStreams, cfg.AllStreams = cmp.Or(cfg.UserStreams, 32), cmp.Or(cfg.AllStreams, 10_000)
 	s = &Service{cfg: cfg, ballast: make([]byte, ballast)}
 	defer func() {
 		if err != nil {
@@ -122,6 +129,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if s.live, err = live.Open(ctx, s.Store, s.cfg.PublicURL, cfg.Logger, now); err != nil {
 		return s, err
 	}
+	s.push = push.New(s.Store, s.live, s.live.View(now).Number(), s.cfg.PublicURL, push.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams}, cfg.Logger)
 	s.intake = s.cfg.Known.Intake(s.Store)
 	if s.poller, err = NewPoller(s.Store, s.intake, s.cfg); err != nil {
 		return s, err
@@ -129,7 +137,13 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if err := s.freshen(ctx); err != nil {
 		return s, err
 	}
+	// HTTP/2 without TLS is for proxies, who then need one connection for all streams.
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
 	s.server = &http.Server{
+		Protocols:         &protocols,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams, SendPingTimeout: idleTimeout, WriteByteTimeout: writeByteTimeout},
 		Handler:           s.handler(),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -169,7 +183,7 @@ func (s *Service) URL() string { return s.cfg.PublicURL }
 
 func (s *Service) handler() http.Handler {
 	return httpapi.New(httpapi.Config{
-		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake,
+		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push,
 		Edit: edit.New(s.Store, s.cfg.AppID, s.orgExists),
 		Sources: func(ctx context.Context) ([]poll.Status, error) {
 			return s.cfg.Known.Statuses(ctx, s.Store, s.cfg.Sources, s.clock.instant())
@@ -208,7 +222,7 @@ func (s *Service) ready() error {
 // Run serves until ctx ends or a part fails. It returns when every goroutine that it started has ended, and the store is closed.
 func (s *Service) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
-	for _, part := range []func(context.Context) error{s.live.Follow, s.expire, s.tick, s.poller.Run, s.serve} {
+	for _, part := range []func(context.Context) error{s.live.Follow, s.push.Run, s.expire, s.tick, s.poller.Run, s.serve} {
 		parts.Go(func() error { return part(ctx) })
 	}
 	return errors.Join(parts.Wait(), s.Store.Close())
@@ -224,6 +238,7 @@ func (s *Service) serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
+	s.push.End() // streams do not end by themselves
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Grace)
 	defer cancel()
 	err := s.server.Shutdown(grace)
@@ -288,6 +303,7 @@ func (s *Service) tick(ctx context.Context) error {
 	defer ticker.Stop()
 	var purged time.Time
 	last := time.Now()
+	generation := s.Auth.Generation()
 	for {
 		select {
 		case <-ctx.Done():
@@ -301,6 +317,10 @@ func (s *Service) tick(ctx context.Context) error {
 		last = read
 		now := s.clock.instant()
 		err := errors.Join(s.Auth.Poll(ctx, now), s.freshen(ctx))
+		if g := s.Auth.Generation(); g != generation {
+			generation = g
+			s.push.Alarm() // who may no longer come in is not told anything more
+		}
 		if time.Since(purged) > purgeEvery {
 			purged = time.Now()
 			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now))

@@ -174,23 +174,44 @@ func (s *Store) Products(ctx context.Context, hazardID int64, orgs []int64) ([]*
 	return products, nil
 }
 
-// ProductTotalAt counts the products that a hazard had as of change n and that a member of orgs may know of.
-func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []int64) (int, error) {
+// ProductsAt lists the products that a hazard had as of change n, whoever may see them: for push, which asks itself.
+func (s *Store) ProductsAt(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error) {
 	rows, err := s.readQ.ProductsOfHazardAt(ctx, db.ProductsOfHazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {
-		return 0, storeError(err)
+		return nil, storeError(err)
 	}
-	total := 0
+	var products []*hazard.Product
 	for _, r := range rows {
 		p, err := decodeProduct(r.N, r.Body)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if !p.Deleted && p.VisibleTo(orgs) {
+		if !p.Deleted {
+			products = append(products, p)
+		}
+	}
+	return products, nil
+}
+
+// ProductTotalAt counts the products that a hazard had as of change n and that a member of orgs may know of.
+func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []int64) (int, error) {
+	products, err := s.ProductsAt(ctx, hazardID, n)
+	total := 0
+	for _, p := range products {
+		if p.VisibleTo(orgs) {
 			total++
 		}
 	}
-	return total, nil
+	return total, err
+}
+
+// HazardAt is the state of a hazard as of change n, or ErrNotFound if it was not there yet.
+func (s *Store) HazardAt(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error) {
+	row, err := s.readQ.HazardAt(ctx, db.HazardAtParams{HazardID: hazardID, AtN: n})
+	if err != nil {
+		return nil, found(err, "hazard %d as of change %d", hazardID, n)
+	}
+	return decodeHazard(row.N, row.Body)
 }
 
 // Areas reads the geometries that refs name.

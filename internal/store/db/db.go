@@ -123,6 +123,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.geometryStmt, err = db.PrepareContext(ctx, geometry); err != nil {
 		return nil, fmt.Errorf("error preparing query Geometry: %w", err)
 	}
+	if q.hazardAtStmt, err = db.PrepareContext(ctx, hazardAt); err != nil {
+		return nil, fmt.Errorf("error preparing query HazardAt: %w", err)
+	}
 	if q.hazardByIDStmt, err = db.PrepareContext(ctx, hazardByID); err != nil {
 		return nil, fmt.Errorf("error preparing query HazardByID: %w", err)
 	}
@@ -450,6 +453,11 @@ func (q *Queries) Close() error {
 	if q.geometryStmt != nil {
 		if cerr := q.geometryStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing geometryStmt: %w", cerr)
+		}
+	}
+	if q.hazardAtStmt != nil {
+		if cerr := q.hazardAtStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing hazardAtStmt: %w", cerr)
 		}
 	}
 	if q.hazardByIDStmt != nil {
@@ -789,6 +797,7 @@ type Queries struct {
 	eventsStartingStmt          *sql.Stmt
 	forgetReportStmt            *sql.Stmt
 	geometryStmt                *sql.Stmt
+	hazardAtStmt                *sql.Stmt
 	hazardByIDStmt              *sql.Stmt
 	hazardByUUIDStmt            *sql.Stmt
 	hazardIDsStmt               *sql.Stmt
@@ -881,6 +890,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventsStartingStmt:          q.eventsStartingStmt,
 		forgetReportStmt:            q.forgetReportStmt,
 		geometryStmt:                q.geometryStmt,
+		hazardAtStmt:                q.hazardAtStmt,
 		hazardByIDStmt:              q.hazardByIDStmt,
 		hazardByUUIDStmt:            q.hazardByUUIDStmt,
 		hazardIDsStmt:               q.hazardIDsStmt,

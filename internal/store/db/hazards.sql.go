@@ -250,6 +250,28 @@ func (q *Queries) Geometry(ctx context.Context, digest string) (string, error) {
 	return geojson, err
 }
 
+const hazardAt = `-- name: HazardAt :one
+SELECT n, body FROM changes WHERE hazard_id = $1 AND product_id = 0 AND n <= $2 ORDER BY n DESC LIMIT 1
+`
+
+type HazardAtParams struct {
+	HazardID int64
+	AtN      int64
+}
+
+type HazardAtRow struct {
+	N    int64
+	Body string
+}
+
+// The latest state of a hazard as of one change.
+func (q *Queries) HazardAt(ctx context.Context, arg HazardAtParams) (HazardAtRow, error) {
+	row := q.queryRow(ctx, q.hazardAtStmt, hazardAt, arg.HazardID, arg.AtN)
+	var i HazardAtRow
+	err := row.Scan(&i.N, &i.Body)
+	return i, err
+}
+
 const hazardByID = `-- name: HazardByID :one
 SELECT n, body FROM hazards WHERE id = $1
 `

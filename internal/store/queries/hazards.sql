@@ -81,3 +81,7 @@ INSERT INTO geometries (digest, geojson) VALUES ($1, $2) ON CONFLICT (digest) DO
 -- The latest state of each product of a hazard as of one change.
 SELECT c.n, c.body FROM changes c WHERE c.hazard_id = sqlc.arg(hazard_id) AND c.product_id > 0 AND c.n <= sqlc.arg(at_n)
     AND c.n = (SELECT max(d.n) FROM changes d WHERE d.product_id = c.product_id AND d.product_id > 0 AND d.n <= sqlc.arg(at_n));
+
+-- name: HazardAt :one
+-- The latest state of a hazard as of one change.
+SELECT n, body FROM changes WHERE hazard_id = sqlc.arg(hazard_id) AND product_id = 0 AND n <= sqlc.arg(at_n) ORDER BY n DESC LIMIT 1;

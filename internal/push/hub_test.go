@@ -1,0 +1,505 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"hazardd/internal/hazard"
+	"hazardd/wire"
+)
+
+const base = "https://hazards.example"
+
+var discard = slog.New(slog.DiscardHandler)
+
+// memoryLog is a log in memory, and the view of it.
+type memoryLog struct {
+	mu      sync.Mutex
+	changes []hazard.Change
+	seen    int64 // the view is as of this change
+	wake    chan struct{}
+	reads   int // of changes
+	fail    error
+}
+
+func newMemoryLog() *memoryLog { return &memoryLog{wake: make(chan struct{})} }
+
+// add numbers changes and lets the view see them.
+func (l *memoryLog) add(changes ...hazard.Change) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range changes {
+		c.Number = l.seen + 1
+		l.seen = c.Number
+		l.changes = append(l.changes, c)
+	}
+	close(l.wake)
+	l.wake = make(chan struct{})
+}
+
+func (l *memoryLog) Last(context.Context) (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seen, l.fail
+}
+
+// skip leaves a gap in the numbers, as a replaced history does.
+func (l *memoryLog) skip(n int64) { l.seen += n }
+
+func (l *memoryLog) Since(_ context.Context, n int64, limit int) ([]hazard.Change, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reads++
+	i, _ := slices.BinarySearchFunc(l.changes, n+1, func(c hazard.Change, n int64) int { return int(c.Number - n) })
+	return slices.Clone(l.changes[i:min(i+limit, len(l.changes))]), l.fail
+}
+
+func (l *memoryLog) HazardAt(_ context.Context, id, n int64) (*hazard.Hazard, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range slices.Backward(l.changes) {
+		if c.Number <= n && c.HazardID == id && c.Hazard != nil {
+			return c.Hazard, nil
+		}
+	}
+	return nil, hazard.ErrNotFound
+}
+
+func (l *memoryLog) ProductsAt(_ context.Context, id, n int64) ([]*hazard.Product, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	latest := map[int64]*hazard.Product{}
+	for _, c := range l.changes {
+		if c.Number <= n && c.HazardID == id && c.Product != nil {
+			latest[c.Product.ID] = c.Product
+		}
+	}
+	var list []*hazard.Product
+	for _, p := range latest {
+		if !p.Deleted {
+			list = append(list, p)
+		}
+	}
+	return list, nil
+}
+
+func (l *memoryLog) WaitFor(ctx context.Context, n int64) error {
+	for {
+		l.mu.Lock()
+		seen, wake := l.seen, l.wake
+		l.mu.Unlock()
+		if seen >= n {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-wake:
+		}
+	}
+}
+
+// run makes a hub that follows the log until the test ends.
+func run(t testing.TB, l *memoryLog, number int64) *Hub {
+	t.Helper()
+	h := New(l, l, number, base, Limits{PerUser: 10, All: 100}, discard)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- h.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func flood(id int64, s hazard.Severity) hazard.Change {
+	return hazard.Change{Kind: hazard.HazardUpdated, HazardID: id, At: 1, Hazard: &hazard.Hazard{ID: id, UUID: uuid.NewSHA1(uuid.NameSpaceOID, []byte{byte(id)}), Name: "Flood\n\"1\"",
+		Type: hazard.Flood, Severity: s, Category: hazard.Event, Status: hazard.Active}}
+}
+
+func note(id, hazardID int64, text string, orgs ...int64) hazard.Change {
+	return hazard.Change{Kind: hazard.ProductUpdated, HazardID: hazardID, At: 1, Product: &hazard.Product{ID: id, HazardID: hazardID, Title: "Note", Type: hazard.TextProduct, Data: text, OrgIDs: orgs}}
+}
+
+// severe is a filter.
+type severe hazard.Severity
+
+func (s severe) Match(h *hazard.Hazard) bool { return h.Severity >= hazard.Severity(s) }
+
+// all reads what there is behind a cursor.
+func all(t interface {
+	Context() context.Context
+	Fatal(...any)
+}, c *Cursor, orgs []int64) (events []string) {
+	for {
+		texts, wake, err := c.Next(t.Context(), orgs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			events = append(events, string(text))
+		}
+		if wake != nil {
+			return events
+		}
+	}
+}
+
+// told is what must be told of a log, by the rules alone.
+func told(t interface{ Fatal(...any) }, l *memoryLog, after int64, f Filter, orgs []int64) (events []string) {
+	states := map[int64]*hazard.Hazard{}
+	products := map[int64]map[int64]*hazard.Product{}
+	for i := range l.changes {
+		c := &l.changes[i]
+		before := states[c.HazardID]
+		if c.Hazard != nil {
+			states[c.HazardID] = c.Hazard
+		} else {
+			if products[c.HazardID] == nil {
+				products[c.HazardID] = map[int64]*hazard.Product{}
+			}
+			products[c.HazardID][c.Product.ID] = c.Product
+		}
+		left := f != nil && !f.Match(states[c.HazardID])
+		if c.Number <= after || !c.VisibleTo(orgs) || left && (c.Product != nil || before == nil || !f.Match(before)) {
+			continue
+		}
+		total := 0
+		for _, p := range products[c.HazardID] {
+			if !p.Deleted && p.VisibleTo(orgs) {
+				total++
+			}
+		}
+		shown := wire.FromChange(c, total, base)
+		shown.Left = left
+		data, err := json.Marshal(shown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, fmt.Sprintf("id: %d\nevent: %s\ndata: %s\n\n", c.Number, c.Kind, data))
+	}
+	return events
+}
+
+func TestEveryReaderIsToldTheLogAsItMayKnowIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l := newMemoryLog()
+		h := New(l, l, 0, base, Limits{}, discard)
+		hazards := int64(0)
+		type reader struct {
+			*Cursor
+			orgs     []int64
+			from     int64
+			filter   Filter
+			received []string
+		}
+		var readers []*reader
+		draw := func(label string, most int64) int64 { return rapid.Int64Range(1, most).Draw(t, label) }
+		severity := func() hazard.Severity {
+			return rapid.SampledFrom([]hazard.Severity{hazard.Advisory, hazard.Watch, hazard.Warning}).Draw(t, "severity")
+		}
+		follow := func() {
+			for h.last < l.seen {
+				if err := h.follow(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"a hazard begins": func(*rapid.T) {
+				hazards++
+				c := flood(hazards, severity())
+				c.Kind = hazard.HazardCreated
+				l.add(c)
+			},
+			"a hazard changes": func(t *rapid.T) {
+				if hazards == 0 {
+					t.Skip()
+				}
+				l.add(flood(draw("hazard", hazards), severity()))
+			},
+			"a product changes": func(t *rapid.T) {
+				if hazards == 0 {
+					t.Skip()
+				}
+				id := draw("hazard", hazards)
+				c := note(10*id+draw("product", 3), id, strings.Repeat("x", int(draw("size", 9000))), rapid.SliceOfNDistinct(rapid.Int64Range(1, 3), 0, 2, rapid.ID).Draw(t, "organizations")...)
+				c.Product.Deleted = rapid.IntRange(0, 3).Draw(t, "deleted") == 0
+				l.add(c)
+			},
+			"a history is replaced": func(*rapid.T) { l.skip(1000) },
+			"the hub follows":       func(*rapid.T) { follow() },
+			"memory is short": func(t *rapid.T) {
+				for range min(len(h.ring), rapid.IntRange(0, 5).Draw(t, "dropped")) {
+					h.bytes += ringBytes // as if the others were large
+					h.ring[0].weight += ringBytes
+					h.add(nil, h.last)
+				}
+			},
+			"a reader comes": func(t *rapid.T) {
+				from := int64(0)
+				if len(l.changes) > 0 && rapid.Bool().Draw(t, "resumes") {
+					from = rapid.SampledFrom(l.changes).Draw(t, "change").Number
+				}
+				var f Filter
+				if rapid.Bool().Draw(t, "filtered") {
+					f = severe(hazard.Watch)
+				}
+				readers = append(readers, &reader{Cursor: h.Read(from, f), from: from, filter: f, orgs: rapid.SampledFrom([][]int64{nil, {1}, {2, 3}, {9}}).Draw(t, "organizations")})
+			},
+			"a reader reads a little": func(t *rapid.T) {
+				if len(readers) == 0 {
+					t.Skip()
+				}
+				r := rapid.SampledFrom(readers).Draw(t, "reader")
+				texts, _, err := r.Next(t.Context(), r.orgs)
+				if err != nil {
+					t.Fatal(err)
+				}
+				size := 0
+				for _, text := range texts {
+					r.received = append(r.received, string(text))
+					size += len(text)
+				}
+				if len(texts) > 1 && size > maxTexts {
+					t.Fatalf("%d bytes at once", size)
+				}
+			},
+		})
+		follow()
+		for _, r := range readers {
+			r.received = append(r.received, all(t, r.Cursor, r.orgs)...)
+			if diff := cmp.Diff(told(t, l, r.from, r.filter, r.orgs), r.received); diff != "" {
+				t.Fatalf("from %d, %v, members of %v:\n%s", r.from, r.filter, r.orgs, diff)
+			}
+			if r.Number() != h.last {
+				t.Fatalf("the cursor is behind %d, the log ends at %d", r.Number(), h.last)
+			}
+		}
+	})
+}
+
+func TestAnEventIsEncodedOncePerAudience(t *testing.T) {
+	l := newMemoryLog()
+	h := run(t, l, 0)
+	l.add(flood(1, hazard.Watch), note(1, 1, "open"), note(2, 1, "closed", 7), flood(1, hazard.Warning))
+	if err := wait(t, h, 4); err != nil {
+		t.Fatal(err)
+	}
+	texts := func(orgs []int64) [][]byte {
+		events, _, err := h.Read(0, nil).Next(t.Context(), orgs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return events
+	}
+	strangers, members := texts([]int64{1, 2}), texts([]int64{7})
+	if len(strangers) != 3 || len(members) != 4 {
+		t.Fatalf("%d and %d events, want 3 and 4", len(strangers), len(members))
+	}
+	same := func(a, b []byte) bool { return &a[0] == &b[0] }
+	for i, again := range texts([]int64{3}) {
+		if !same(again, strangers[i]) {
+			t.Errorf("event %d is encoded anew for another stranger", i)
+		}
+	}
+	for i, again := range texts([]int64{5, 7}) {
+		if !same(again, members[i]) {
+			t.Errorf("event %d is encoded anew for another member", i)
+		}
+	}
+	if !same(strangers[0], members[0]) || !same(strangers[1], members[1]) {
+		t.Error("what all may know is encoded for each audience")
+	}
+	if bytes.Equal(strangers[2], members[3]) {
+		t.Error("members and strangers are told of the same number of products")
+	}
+}
+
+// wait waits until the hub has change n in memory.
+func wait(t testing.TB, h *Hub, n int64) error {
+	t.Helper()
+	for c := h.Read(0, nil); ; {
+		_, wake, err := c.Next(t.Context(), nil)
+		if err != nil || c.Number() >= n {
+			return err
+		}
+		if wake != nil {
+			select {
+			case <-wake:
+			case <-t.Context().Done():
+				return t.Context().Err()
+			}
+		}
+	}
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	t.Run("in the number of changes", func(t *testing.T) {
+		l := newMemoryLog()
+		h := run(t, l, 0)
+		for range 2*maxRing + 10 {
+			l.add(flood(1, hazard.Watch))
+		}
+		if err := wait(t, h, 2*maxRing+10); err != nil {
+			t.Fatal(err)
+		}
+		if len(h.ring) > maxRing || h.from != h.ring[0].Number-1 {
+			t.Errorf("%d changes in memory, from %d to %d", len(h.ring), h.from, h.last)
+		}
+	})
+	t.Run("in bytes", func(t *testing.T) {
+		l := newMemoryLog()
+		h := run(t, l, 0)
+		large := strings.Repeat("x", ringBytes/10)
+		for i := range int64(9) {
+			l.add(note(i+1, 1, large))
+		}
+		if err := wait(t, h, 9); err != nil {
+			t.Fatal(err)
+		}
+		if len(h.ring) > 3 || len(h.ring) == 0 || h.bytes > ringBytes {
+			t.Errorf("%d changes of %d bytes in memory", len(h.ring), h.bytes)
+		}
+	})
+}
+
+func TestAfterAStartMemoryHoldsTheLatestChanges(t *testing.T) {
+	l := newMemoryLog()
+	for range 3 * maxRing {
+		l.add(flood(1, hazard.Watch))
+	}
+	h := run(t, l, 3*maxRing)
+	if err := wait(t, h, 3*maxRing); err != nil {
+		t.Fatal(err)
+	}
+	l.mu.Lock()
+	before := l.reads
+	l.mu.Unlock()
+	for range 100 {
+		if got := len(all(t, h.Read(3*maxRing-50, nil), nil)); got != 50 {
+			t.Fatalf("%d events, want 50", got)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.reads > before+1 { // one is the hub's own, which waits
+		t.Errorf("the log was read %d times by readers who resume after a restart", l.reads-before)
+	}
+}
+
+func TestWhereTheLogCanBeResumed(t *testing.T) {
+	const day = 24 * time.Hour
+	l := newMemoryLog()
+	for i := range hazard.Instant(3) {
+		c := flood(1, hazard.Watch)
+		c.At = hazard.Instant(0).Add(time.Duration(i) * day)
+		l.add(c)
+	}
+	l.skip(1_000_000)
+	l.add(flood(1, hazard.Warning))
+	l.changes[3].At = hazard.Instant(0).Add(3 * day)
+	h := New(l, l, l.seen, base, Limits{}, discard)
+	for name, tt := range map[string]struct {
+		n    int64
+		now  time.Duration
+		keep time.Duration
+		want Lost
+	}{
+		"from the beginning":                         {0, 3 * day, Kept, ""},
+		"from the beginning, when that is too old":   {0, Kept + time.Millisecond, Kept, TooOld},
+		"from the beginning, however old":            {0, 1000 * day, 0, ""},
+		"after a change, the next just young enough": {1, Kept + day, Kept, ""},
+		"after a change, the next too old":           {1, Kept + day + time.Millisecond, Kept, TooOld},
+		"after the last before a new history":        {3, 4 * day, Kept, ""},
+		"after one that was replaced":                {4, 4 * day, Kept, Unknown},
+		"just before the new history's first":        {1_000_003, 4 * day, Kept, Unknown},
+		"after the last":                             {1_000_004, 4 * day, Kept, ""},
+		"after the last, long ago":                   {1_000_004, 1000 * day, Kept, ""},
+		"after one of the future":                    {1_000_005, 4 * day, Kept, Unknown},
+		"after the greatest number":                  {1<<63 - 1, 4 * day, Kept, Unknown},
+		"after less than nothing":                    {-1, 4 * day, Kept, Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := h.Resumable(t.Context(), tt.n, tt.keep, hazard.Instant(0).Add(tt.now)); got != tt.want || err != nil {
+				t.Errorf("after %d at %v: %q, %v; want %q", tt.n, tt.now, got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestTheHubGoesOnWhenTheStoreIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newMemoryLog()
+		l.fail = errors.New("away")
+		h := run(t, l, 0)
+		l.add(flood(1, hazard.Watch))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		events, wake, err := h.Read(0, nil).Next(t.Context(), nil)
+		if len(events) > 0 || wake == nil || err != nil {
+			t.Errorf("while the store is away: %q, %v", events, err)
+		}
+		l.mu.Lock()
+		l.fail = nil
+		l.mu.Unlock()
+		<-wake
+		if events := all(t, h.Read(0, nil), nil); len(events) != 1 {
+			t.Errorf("after that: %q", events)
+		}
+	})
+}
+
+func TestTheNumberOfStreamsIsBounded(t *testing.T) {
+	h := New(nil, nil, 0, base, Limits{PerUser: 2, All: 3}, discard)
+	ended := 0
+	join := func(user string) (func(), error) { return h.Join(user, func() { ended++ }) }
+	leave, err := join("ann")
+	_, err2 := join("ann")
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	wantTooMany := func(user string, own bool) {
+		t.Helper()
+		_, err := join(user)
+		if many, ok := errors.AsType[*TooManyError](err); !ok || many.Own != own {
+			t.Errorf("%s: %v", user, err)
+		}
+	}
+	wantTooMany("ann", true)
+	if _, err := join("bob"); err != nil {
+		t.Fatal(err)
+	}
+	wantTooMany("cem", false)
+	leave()
+	if _, err := join("cem"); err != nil || h.Streams() != 3 {
+		t.Errorf("after one has left: %v, %d streams", err, h.Streams())
+	}
+	h.End()
+	h.End()
+	select {
+	case <-h.Ended():
+	default:
+		t.Error("the end is not told")
+	}
+	if ended != 3 {
+		t.Errorf("%d streams were ended, want 3", ended)
+	}
+}
