@@ -125,7 +125,7 @@ func (w *worker) endUnlisted(ctx context.Context, f *feed, active []store.Active
 
 // withdraw ends the hazard of an event, and tells whether it was there to be ended.
 func (w *worker) withdraw(ctx context.Context, event string, now hazard.Instant) (ended bool, err error) {
-	if ctx.Err() != nil || !w.lease.valid() {
+	if ctx.Err() != nil || !w.lease.Valid() {
 		return false, errStopped
 	}
 	last, err := w.p.intake.Withdraw(ctx, w.src.Name, event, hazard.EndWithdrawn, now)

@@ -85,7 +85,7 @@ func (w *worker) followUp(ctx context.Context) (pause time.Duration, more bool) 
 	if now.Sub(u.refilled) >= refillEvery {
 		u.refill(now)
 	}
-	if ctx.Err() != nil || !w.lease.valid() || now.Before(u.notBefore) || w.open(hazard.At(now)) {
+	if ctx.Err() != nil || !w.lease.Valid() || now.Before(u.notBefore) || w.open(hazard.At(now)) {
 		return 0, false
 	}
 	if now.Before(u.ready) {
@@ -182,7 +182,7 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 		return err
 	}
 	batch.Whole = false
-	if ctx.Err() != nil || !w.lease.valid() {
+	if ctx.Err() != nil || !w.lease.Valid() {
 		return errStopped
 	}
 	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, now, intake.Options{})
@@ -304,7 +304,7 @@ func (w *worker) badPlace(code string, now hazard.Instant) {
 
 // settle uses the places that have become known: it takes in what was read last once more.
 func (w *worker) settle(ctx context.Context) {
-	if !w.follow.learnt || ctx.Err() != nil || !w.lease.valid() {
+	if !w.follow.learnt || ctx.Err() != nil || !w.lease.Valid() {
 		return
 	}
 	now := hazard.At(time.Now())

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/lease"
 	"hazardd/internal/source"
 	"hazardd/internal/store"
 )
@@ -57,15 +58,15 @@ func TestAProcessTakesOverWithinTenSecondsOfADeath(t *testing.T) {
 			p := b.poller(src)
 			// The holder renews for the last time somewhere between two tries of the other, and then never again.
 			died := time.Now()
-			if ok, err := dead.TakeLease(t.Context(), leaseName, "dead", hazard.At(died), hazard.At(died.Add(leaseFor))); !ok || err != nil {
+			if ok, err := dead.TakeLease(t.Context(), leaseName, "dead", hazard.At(died), hazard.At(died.Add(lease.For))); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
-			time.Sleep(time.Duration(p.random() * float64(leaseTry)))
+			time.Sleep(time.Duration(p.random() * float64(lease.Try)))
 			stop := b.start(p)
 			time.Sleep(30 * time.Second)
 			stop()
 			asks := b.net.asks("a.example")
-			if len(asks) != 1 || asks[0].at.Sub(died) > 10*time.Second || asks[0].at.Sub(died) < leaseFor {
+			if len(asks) != 1 || asks[0].at.Sub(died) > 10*time.Second || asks[0].at.Sub(died) < lease.For {
 				t.Errorf("%d polls, the first after %s", len(asks), asks[0].at.Sub(died))
 			}
 		})
@@ -107,8 +108,7 @@ func TestAWorkerWithoutALeaseTakesNothingIn(t *testing.T) {
 		src := testSource("a")
 		b.net.text("a.example", list("x"))
 		p := b.poller(src)
-		l := &lease{}
-		l.until.Store(new(time.Now()))
+		l := &lease.Lease{} // one that was never had
 		w := newWorker(p, &p.sources[0], l)
 		if !w.begin(t.Context()) {
 			t.Fatal("cannot begin")

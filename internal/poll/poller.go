@@ -7,27 +7,20 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/lease"
 	"hazardd/internal/store"
 )
 
-// The lease: a process that died is noticed when its lease runs out, and another has it within leaseFor + leaseTry, which is
-// less than 10 seconds. A holder that the store does not answer for a moment has two more tries.
-const (
-	leaseName  = "poll"
-	leaseFor   = 8 * time.Second
-	leaseRenew = 2500 * time.Millisecond
-	leaseTry   = time.Second
-)
+// leaseName is the lease of who polls.
+const leaseName = "poll"
 
 // lookEvery is how often the polling process looks for requests of others (Poll).
 const lookEvery = time.Second
@@ -74,13 +67,9 @@ func New(cfg Config) (*Poller, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "?"
-	}
 	return &Poller{
 		store: cfg.Store, intake: cfg.Intake, sources: cfg.Sources, log: cmp.Or(cfg.Log, slog.Default()), client: c,
-		holder: fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()[:8]), random: rand.Float64,
+		holder: lease.Holder(), random: rand.Float64,
 	}, nil
 }
 
@@ -99,7 +88,7 @@ func (p *Poller) Run(ctx context.Context) error {
 			p.log.Warn("cannot poll: the store does not give the lease", "error", err)
 		}
 		failed = err != nil
-		sleep(ctx, leaseTry)
+		sleep(ctx, lease.Try)
 	}
 	return nil
 }
@@ -130,7 +119,7 @@ func (p *Poller) PollOnce(ctx context.Context, name string) (Status, error) {
 			return status(src, st, hazard.At(time.Now())), st.failure()
 		}
 		// The holder's name differs from that of Run: this process may be polling at this moment.
-		_, err = p.hold(ctx, p.holder+"/once/"+id, func(ctx context.Context, l *lease) {
+		_, err = p.hold(ctx, p.holder+"/once/"+id, func(ctx context.Context, l *lease.Lease) {
 			newWorker(p, src, l).once(ctx, id)
 		})
 		if err != nil {
@@ -183,53 +172,14 @@ func (p *Poller) load(ctx context.Context, name string) (*state, error) {
 	return decodeState(body)
 }
 
-// lease is the right to poll, as this process knows it.
-type lease struct{ until atomic.Pointer[time.Time] }
-
-// valid tells whether the lease still holds. A process that was stopped for a while may have lost it without noticing.
-func (l *lease) valid() bool { return time.Now().Before(*l.until.Load()) }
-
-// hold runs work while holder has the lease, and tells whether it had it. The context of work ends when the lease is lost.
-func (p *Poller) hold(ctx context.Context, holder string, work func(context.Context, *lease)) (ran bool, err error) {
-	l := &lease{}
-	if ok, err := p.renew(ctx, holder, l); !ok || err != nil {
-		return false, err
-	}
-	working, stop := context.WithCancel(ctx)
-	renewing, done := context.WithCancel(context.WithoutCancel(ctx)) // until all work has ended
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			if sleep(renewing, leaseRenew); renewing.Err() != nil {
-				return
-			}
-			ok, err := p.renew(renewing, holder, l)
-			if err == nil && !ok || err != nil && !l.valid() {
-				p.log.Warn("lost the lease to poll", "error", err)
-				stop()
-				return
-			}
-		}
-	})
-	work(working, l)
-	stop()
-	done()
-	wg.Wait()
-	return true, p.store.DropLease(context.WithoutCancel(ctx), leaseName, holder)
-}
-
-func (p *Poller) renew(ctx context.Context, holder string, l *lease) (bool, error) {
-	now := time.Now()
-	until := now.Add(leaseFor)
-	ok, err := p.store.TakeLease(ctx, leaseName, holder, hazard.At(now), hazard.At(until))
-	if ok && err == nil {
-		l.until.Store(&until)
-	}
-	return ok, err
+// hold runs work while holder has the right to poll, and tells whether it had it.
+func (p *Poller) hold(ctx context.Context, holder string, work func(context.Context, *lease.Lease)) (ran bool, err error) {
+	lost := func(err error) { p.log.Warn("lost the lease to poll", "error", err) }
+	return lease.Hold(ctx, p.store, leaseName, holder, lost, work)
 }
 
 // lead polls all sources, each in its own goroutine, until ctx ends.
-func (p *Poller) lead(ctx context.Context, l *lease) {
+func (p *Poller) lead(ctx context.Context, l *lease.Lease) {
 	p.log.Info("polling", "sources", len(p.sources))
 	var wg sync.WaitGroup
 	var workers []*worker

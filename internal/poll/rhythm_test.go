@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hazardd/internal/lease"
 )
 
 func TestAFeedIsReadInItsRhythmAndNeverFaster(t *testing.T) {
@@ -18,7 +20,7 @@ func TestAFeedIsReadInItsRhythmAndNeverFaster(t *testing.T) {
 		if len(asks) < 54 || len(asks) > 61 {
 			t.Errorf("%d polls in an hour", len(asks))
 		}
-		if first := asks[0].at.Sub(began); first > spread+leaseTry {
+		if first := asks[0].at.Sub(began); first > spread+lease.Try {
 			t.Errorf("first poll after %s", first)
 		}
 		different := map[time.Duration]bool{}

@@ -15,6 +15,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
+	"hazardd/internal/lease"
 	"hazardd/internal/source"
 	"hazardd/internal/store"
 )
@@ -49,7 +50,7 @@ func delay(every time.Duration, failures int, random float64) time.Duration {
 type worker struct {
 	p     *Poller
 	src   *Source
-	lease *lease
+	lease *lease.Lease
 	log   *slog.Logger
 	ask   chan string // ids of requests
 
@@ -79,7 +80,7 @@ type feed struct {
 	batch *source.Batch
 }
 
-func newWorker(p *Poller, src *Source, l *lease) *worker {
+func newWorker(p *Poller, src *Source, l *lease.Lease) *worker {
 	return &worker{p: p, src: src, lease: l, log: p.log.With("source", src.Name), ask: make(chan string, 1), warned: map[Class]bool{}}
 }
 
@@ -158,8 +159,8 @@ func (w *worker) begin(ctx context.Context) bool {
 
 // step does the next thing, if one is due, and returns how long to wait for the one after it.
 func (w *worker) step(ctx context.Context) time.Duration {
-	if !w.lease.valid() {
-		return leaseTry / 4 // it may be renewed, or ctx ends
+	if !w.lease.Valid() {
+		return lease.Try / 4 // it may be renewed, or ctx ends
 	}
 	if w.asked != "" {
 		w.serve(ctx, w.asked)
@@ -223,7 +224,7 @@ func (w *worker) poll(ctx context.Context, f *feed) {
 	err := w.protect(ctx, func() error { return w.read(ctx, f, now) })
 	if errors.Is(err, errStopped) {
 		w.st.Last = before
-		f.due = time.Now().Add(leaseTry)
+		f.due = time.Now().Add(lease.Try)
 		return
 	}
 	f.kept.LastPoll, f.kept.NotBefore = now, 0
@@ -451,7 +452,7 @@ func isHTML(payload []byte) bool {
 
 // take takes in what a feed says.
 func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now hazard.Instant) (intake.Result, error) {
-	if ctx.Err() != nil || !w.lease.valid() {
+	if ctx.Err() != nil || !w.lease.Valid() {
 		return intake.Result{}, errStopped
 	}
 	hasMore := len(batch.Links) > 0

@@ -1,0 +1,99 @@
+// Package lease lets one process at a time do what only one may do, of all that share a store.
+//
+// Whoever holds a lease renews it; when it dies, another has it within For and Try, which is less than 10 seconds. A process that was stopped
+// for a while may have lost its lease without noticing: work that must not be done twice asks Valid before it counts. No goroutine
+// outlives Hold.
+package lease
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+)
+
+// The rhythm. A holder that the store does not answer for a moment has two more tries.
+const (
+	For   = 8 * time.Second         // how long a lease lasts
+	Renew = 2500 * time.Millisecond // how often its holder renews it
+	Try   = time.Second             // how often the others try to get it
+)
+
+// Store is the part of the store that keeps leases.
+type Store interface {
+	// TakeLease takes or renews the named lease for holder until a moment, and tells whether holder has it now.
+	TakeLease(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error)
+	// DropLease gives a lease back, if holder has it.
+	DropLease(ctx context.Context, name, holder string) error
+}
+
+// Lease is a lease as its holder knows it. The zero Lease is not valid.
+type Lease struct{ until atomic.Pointer[time.Time] }
+
+// Valid tells whether the lease still holds.
+func (l *Lease) Valid() bool {
+	until := l.until.Load()
+	return until != nil && time.Now().Before(*until)
+}
+
+// Holder is a name for this process that no other has.
+func Holder() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "?"
+	}
+	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()[:8])
+}
+
+// Hold runs work while holder has the named lease, and tells whether it had it. The context of work ends when the lease is lost; lost is
+// called then.
+func Hold(ctx context.Context, s Store, name, holder string, lost func(error), work func(context.Context, *Lease)) (ran bool, err error) {
+	l := &Lease{}
+	if ok, err := l.renew(ctx, s, name, holder); !ok || err != nil {
+		return false, err
+	}
+	working, stop := context.WithCancel(ctx)
+	renewing, done := context.WithCancel(context.WithoutCancel(ctx)) // until all work has ended
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		timer := time.NewTicker(Renew)
+		defer timer.Stop()
+		for {
+			select {
+			case <-renewing.Done():
+				return
+			case <-timer.C:
+			}
+			ok, err := l.renew(renewing, s, name, holder)
+			if renewing.Err() != nil {
+				return
+			}
+			if err == nil && !ok || err != nil && !l.Valid() {
+				lost(err)
+				stop()
+				return
+			}
+		}
+	})
+	work(working, l)
+	stop()
+	done()
+	wg.Wait()
+	return true, s.DropLease(context.WithoutCancel(ctx), name, holder)
+}
+
+func (l *Lease) renew(ctx context.Context, s Store, name, holder string) (bool, error) {
+	now := time.Now()
+	until := now.Add(For)
+	ok, err := s.TakeLease(ctx, name, holder, hazard.At(now), hazard.At(until))
+	if ok && err == nil {
+		l.until.Store(&until)
+	}
+	return ok, err
+}
