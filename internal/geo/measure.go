@@ -29,6 +29,20 @@ func (s Shape) Bounds() (west, south, east, north float64) {
 		nan := math.NaN()
 		return nan, nan, nan, nan
 	}
+	boxWest, lowest, boxEast, highest := s.bounds()
+	if boxWest > boxEast { // the antimeridian itself has two names
+		if boxWest == halfTurn {
+			boxWest = -halfTurn
+		}
+		if boxEast == -halfTurn {
+			boxEast = halfTurn
+		}
+	}
+	return degrees(boxWest), degrees(lowest), degrees(boxEast), degrees(highest)
+}
+
+// bounds is Bounds of what is not zero, in the unit of positions, with the names of the antimeridian that the positions have.
+func (s Shape) bounds() (west, south, east, north int32) {
 	type interval struct{ west, east int32 }
 	var intervals []interval
 	lowest, highest := int32(quarterTurn), int32(-quarterTurn)
@@ -63,15 +77,7 @@ func (s Shape) Bounds() (west, south, east, north float64) {
 		}
 		reached = max(reached, v.east)
 	}
-	if boxWest > boxEast { // the antimeridian itself has two names
-		if boxWest == halfTurn {
-			boxWest = -halfTurn
-		}
-		if boxEast == -halfTurn {
-			boxEast = halfTurn
-		}
-	}
-	return degrees(boxWest), degrees(lowest), degrees(boxEast), degrees(highest)
+	return boxWest, lowest, boxEast, highest
 }
 
 // AreaKm2 is the area of s in square kilometres on a sphere, with sides that are straight on a map of longitude and

@@ -38,6 +38,8 @@ type Store struct {
 	write, read   *sql.DB // one writing connection, many reading ones
 	writeQ, readQ *db.Queries
 	files         *fileStore
+	ix            *indexer
+	shapes        *shapeCache
 	epoch         string
 	installation  string
 
@@ -56,7 +58,7 @@ func Open(ctx context.Context, dir, name string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{write: write, read: read, wake: make(chan struct{})}
+	s := &Store{write: write, read: read, shapes: newShapeCache(), wake: make(chan struct{})}
 	if err := s.prepare(ctx, dir); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -82,7 +84,10 @@ func (s *Store) prepare(ctx context.Context, dir string) (err error) {
 	if s.installation, err = s.readQ.Meta(ctx, "installation"); err != nil {
 		return fmt.Errorf("read the installation's name: %w", err)
 	}
-	return nil
+	if s.ix, err = prepareIndexer(ctx, s.write); err != nil {
+		return err
+	}
+	return s.catchUp(ctx)
 }
 
 // Close closes the store. What was written is safe before it.
@@ -92,6 +97,9 @@ func (s *Store) Close() error {
 		if q != nil {
 			errs = append(errs, q.Close())
 		}
+	}
+	if s.ix != nil {
+		errs = append(errs, s.ix.Close())
 	}
 	errs = append(errs, s.read.Close(), s.write.Close())
 	if s.files != nil {
@@ -162,7 +170,7 @@ func migrate(ctx context.Context, d *sql.DB) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, string(text)); err != nil {
+		if _, err := tx.ExecContext(ctx, string(text)+sqliteMigrations[e.Name()]); err != nil {
 			return fmt.Errorf("migration %s: %w", e.Name(), storeError(err))
 		}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO schema_version (version) VALUES ($1)`, have+i+1); err != nil {

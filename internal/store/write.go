@@ -31,6 +31,9 @@ type Tx struct {
 	q      *db.Queries
 	now    hazard.Instant
 	origin Origin
+	ix     *indexer
+	shapes *shapeCache
+	before int64 // the last change of those before this transaction, once it has made one
 	last   int64
 	next   map[string]int64 // numbers given last by counters that this transaction has locked
 }
@@ -44,7 +47,7 @@ func (t *Tx) Now() hazard.Instant { return t.now }
 // changes are there all or not at all, and doing the same again under the same uuids is safe.
 func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f func(*Tx) error) (last int64, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
-		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin, next: map[string]int64{}}
+		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin, ix: s.ix, shapes: s.shapes, next: map[string]int64{}}
 		err := errors.Join(f(t), t.writeCounters())
 		last = t.last
 		return err
@@ -70,17 +73,23 @@ func (t *Tx) number(counter string) (int64, error) {
 		if last, err = t.q.Next(t.ctx, db.NextParams{Name: counter, Count: 0}); err != nil {
 			return 0, err
 		}
+		if counter == "change" {
+			t.before = last
+		}
 	}
 	t.next[counter] = last + 1
 	return last + 1, nil
 }
 
-// writeCounters writes the numbers that were given.
+// writeCounters writes the numbers that were given, and that searches know what they were given to.
 func (t *Tx) writeCounters() error {
 	for counter, last := range t.next {
 		if err := t.q.SetCounter(t.ctx, db.SetCounterParams{Name: counter, Value: last}); err != nil {
 			return err
 		}
+	}
+	if t.last > 0 {
+		return t.q.Searchable(t.ctx, db.SearchableParams{Last: t.last, Before: t.before})
 	}
 	return nil
 }
@@ -149,11 +158,15 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 	if err := t.log(kind, h.ID, 0, body, &h.Version); err != nil {
 		return err
 	}
-	return t.q.SaveHazard(t.ctx, db.SaveHazardParams{
+	err = t.q.SaveHazard(t.ctx, db.SaveHazardParams{
 		ID: h.ID, Uuid: h.UUID.String(), N: h.Version, Status: string(h.Status), TypeID: string(h.Type),
 		Severity: int64(h.Severity), CategoryID: string(h.Category), Autoexpire: h.AutoExpire, StartMs: int64(h.Start), EndMs: int64(h.End),
 		LastUpdateMs: int64(h.LastUpdate), UpdateMs: int64(h.Updated), Lon: h.Longitude, Lat: h.Latitude, Source: h.Source, Body: string(body),
 	})
+	if err != nil {
+		return err
+	}
+	return t.index(h, before)
 }
 
 // SaveProduct writes the state p of a product and its change. A product without ID is new and gets one; a deleted one is

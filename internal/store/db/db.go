@@ -78,11 +78,20 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.beginSessionStmt, err = db.PrepareContext(ctx, beginSession); err != nil {
 		return nil, fmt.Errorf("error preparing query BeginSession: %w", err)
 	}
+	if q.changedHazardsStmt, err = db.PrepareContext(ctx, changedHazards); err != nil {
+		return nil, fmt.Errorf("error preparing query ChangedHazards: %w", err)
+	}
 	if q.changesOfHazardStmt, err = db.PrepareContext(ctx, changesOfHazard); err != nil {
 		return nil, fmt.Errorf("error preparing query ChangesOfHazard: %w", err)
 	}
+	if q.changesOfHazardAtStmt, err = db.PrepareContext(ctx, changesOfHazardAt); err != nil {
+		return nil, fmt.Errorf("error preparing query ChangesOfHazardAt: %w", err)
+	}
 	if q.changesSinceStmt, err = db.PrepareContext(ctx, changesSince); err != nil {
 		return nil, fmt.Errorf("error preparing query ChangesSince: %w", err)
+	}
+	if q.changesSinceAtStmt, err = db.PrepareContext(ctx, changesSinceAt); err != nil {
+		return nil, fmt.Errorf("error preparing query ChangesSinceAt: %w", err)
 	}
 	if q.countHeldStmt, err = db.PrepareContext(ctx, countHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query CountHeld: %w", err)
@@ -123,6 +132,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.geometryStmt, err = db.PrepareContext(ctx, geometry); err != nil {
 		return nil, fmt.Errorf("error preparing query Geometry: %w", err)
 	}
+	if q.hazardAsOfStmt, err = db.PrepareContext(ctx, hazardAsOf); err != nil {
+		return nil, fmt.Errorf("error preparing query HazardAsOf: %w", err)
+	}
 	if q.hazardAtStmt, err = db.PrepareContext(ctx, hazardAt); err != nil {
 		return nil, fmt.Errorf("error preparing query HazardAt: %w", err)
 	}
@@ -135,6 +147,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.hazardIDsStmt, err = db.PrepareContext(ctx, hazardIDs); err != nil {
 		return nil, fmt.Errorf("error preparing query HazardIDs: %w", err)
 	}
+	if q.hazardNumberStmt, err = db.PrepareContext(ctx, hazardNumber); err != nil {
+		return nil, fmt.Errorf("error preparing query HazardNumber: %w", err)
+	}
 	if q.heldDecisionStmt, err = db.PrepareContext(ctx, heldDecision); err != nil {
 		return nil, fmt.Errorf("error preparing query HeldDecision: %w", err)
 	}
@@ -144,8 +159,14 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.holdStmt, err = db.PrepareContext(ctx, hold); err != nil {
 		return nil, fmt.Errorf("error preparing query Hold: %w", err)
 	}
+	if q.lastChangeAtStmt, err = db.PrepareContext(ctx, lastChangeAt); err != nil {
+		return nil, fmt.Errorf("error preparing query LastChangeAt: %w", err)
+	}
 	if q.metaStmt, err = db.PrepareContext(ctx, meta); err != nil {
 		return nil, fmt.Errorf("error preparing query Meta: %w", err)
+	}
+	if q.momentsOfHazardStmt, err = db.PrepareContext(ctx, momentsOfHazard); err != nil {
+		return nil, fmt.Errorf("error preparing query MomentsOfHazard: %w", err)
 	}
 	if q.moveEventsStmt, err = db.PrepareContext(ctx, moveEvents); err != nil {
 		return nil, fmt.Errorf("error preparing query MoveEvents: %w", err)
@@ -174,17 +195,26 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.placeStmt, err = db.PrepareContext(ctx, place); err != nil {
 		return nil, fmt.Errorf("error preparing query Place: %w", err)
 	}
+	if q.productAsOfStmt, err = db.PrepareContext(ctx, productAsOf); err != nil {
+		return nil, fmt.Errorf("error preparing query ProductAsOf: %w", err)
+	}
 	if q.productByIDStmt, err = db.PrepareContext(ctx, productByID); err != nil {
 		return nil, fmt.Errorf("error preparing query ProductByID: %w", err)
 	}
 	if q.productByUUIDStmt, err = db.PrepareContext(ctx, productByUUID); err != nil {
 		return nil, fmt.Errorf("error preparing query ProductByUUID: %w", err)
 	}
+	if q.productNumberStmt, err = db.PrepareContext(ctx, productNumber); err != nil {
+		return nil, fmt.Errorf("error preparing query ProductNumber: %w", err)
+	}
 	if q.productsOfActiveHazardsStmt, err = db.PrepareContext(ctx, productsOfActiveHazards); err != nil {
 		return nil, fmt.Errorf("error preparing query ProductsOfActiveHazards: %w", err)
 	}
 	if q.productsOfHazardStmt, err = db.PrepareContext(ctx, productsOfHazard); err != nil {
 		return nil, fmt.Errorf("error preparing query ProductsOfHazard: %w", err)
+	}
+	if q.productsOfHazardAsOfStmt, err = db.PrepareContext(ctx, productsOfHazardAsOf); err != nil {
+		return nil, fmt.Errorf("error preparing query ProductsOfHazardAsOf: %w", err)
 	}
 	if q.productsOfHazardAtStmt, err = db.PrepareContext(ctx, productsOfHazardAt); err != nil {
 		return nil, fmt.Errorf("error preparing query ProductsOfHazardAt: %w", err)
@@ -246,6 +276,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.saveUserStmt, err = db.PrepareContext(ctx, saveUser); err != nil {
 		return nil, fmt.Errorf("error preparing query SaveUser: %w", err)
 	}
+	if q.searchableStmt, err = db.PrepareContext(ctx, searchable); err != nil {
+		return nil, fmt.Errorf("error preparing query Searchable: %w", err)
+	}
 	if q.sessionStmt, err = db.PrepareContext(ctx, session); err != nil {
 		return nil, fmt.Errorf("error preparing query Session: %w", err)
 	}
@@ -257,6 +290,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.sourceErrorsStmt, err = db.PrepareContext(ctx, sourceErrors); err != nil {
 		return nil, fmt.Errorf("error preparing query SourceErrors: %w", err)
+	}
+	if q.sourceReportedStmt, err = db.PrepareContext(ctx, sourceReported); err != nil {
+		return nil, fmt.Errorf("error preparing query SourceReported: %w", err)
 	}
 	if q.sourceStateStmt, err = db.PrepareContext(ctx, sourceState); err != nil {
 		return nil, fmt.Errorf("error preparing query SourceState: %w", err)
@@ -380,14 +416,29 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing beginSessionStmt: %w", cerr)
 		}
 	}
+	if q.changedHazardsStmt != nil {
+		if cerr := q.changedHazardsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing changedHazardsStmt: %w", cerr)
+		}
+	}
 	if q.changesOfHazardStmt != nil {
 		if cerr := q.changesOfHazardStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing changesOfHazardStmt: %w", cerr)
 		}
 	}
+	if q.changesOfHazardAtStmt != nil {
+		if cerr := q.changesOfHazardAtStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing changesOfHazardAtStmt: %w", cerr)
+		}
+	}
 	if q.changesSinceStmt != nil {
 		if cerr := q.changesSinceStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing changesSinceStmt: %w", cerr)
+		}
+	}
+	if q.changesSinceAtStmt != nil {
+		if cerr := q.changesSinceAtStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing changesSinceAtStmt: %w", cerr)
 		}
 	}
 	if q.countHeldStmt != nil {
@@ -455,6 +506,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing geometryStmt: %w", cerr)
 		}
 	}
+	if q.hazardAsOfStmt != nil {
+		if cerr := q.hazardAsOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing hazardAsOfStmt: %w", cerr)
+		}
+	}
 	if q.hazardAtStmt != nil {
 		if cerr := q.hazardAtStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing hazardAtStmt: %w", cerr)
@@ -475,6 +531,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing hazardIDsStmt: %w", cerr)
 		}
 	}
+	if q.hazardNumberStmt != nil {
+		if cerr := q.hazardNumberStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing hazardNumberStmt: %w", cerr)
+		}
+	}
 	if q.heldDecisionStmt != nil {
 		if cerr := q.heldDecisionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing heldDecisionStmt: %w", cerr)
@@ -490,9 +551,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing holdStmt: %w", cerr)
 		}
 	}
+	if q.lastChangeAtStmt != nil {
+		if cerr := q.lastChangeAtStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing lastChangeAtStmt: %w", cerr)
+		}
+	}
 	if q.metaStmt != nil {
 		if cerr := q.metaStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing metaStmt: %w", cerr)
+		}
+	}
+	if q.momentsOfHazardStmt != nil {
+		if cerr := q.momentsOfHazardStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing momentsOfHazardStmt: %w", cerr)
 		}
 	}
 	if q.moveEventsStmt != nil {
@@ -540,6 +611,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing placeStmt: %w", cerr)
 		}
 	}
+	if q.productAsOfStmt != nil {
+		if cerr := q.productAsOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing productAsOfStmt: %w", cerr)
+		}
+	}
 	if q.productByIDStmt != nil {
 		if cerr := q.productByIDStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing productByIDStmt: %w", cerr)
@@ -550,6 +626,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing productByUUIDStmt: %w", cerr)
 		}
 	}
+	if q.productNumberStmt != nil {
+		if cerr := q.productNumberStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing productNumberStmt: %w", cerr)
+		}
+	}
 	if q.productsOfActiveHazardsStmt != nil {
 		if cerr := q.productsOfActiveHazardsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing productsOfActiveHazardsStmt: %w", cerr)
@@ -558,6 +639,11 @@ func (q *Queries) Close() error {
 	if q.productsOfHazardStmt != nil {
 		if cerr := q.productsOfHazardStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing productsOfHazardStmt: %w", cerr)
+		}
+	}
+	if q.productsOfHazardAsOfStmt != nil {
+		if cerr := q.productsOfHazardAsOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing productsOfHazardAsOfStmt: %w", cerr)
 		}
 	}
 	if q.productsOfHazardAtStmt != nil {
@@ -660,6 +746,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing saveUserStmt: %w", cerr)
 		}
 	}
+	if q.searchableStmt != nil {
+		if cerr := q.searchableStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing searchableStmt: %w", cerr)
+		}
+	}
 	if q.sessionStmt != nil {
 		if cerr := q.sessionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing sessionStmt: %w", cerr)
@@ -678,6 +769,11 @@ func (q *Queries) Close() error {
 	if q.sourceErrorsStmt != nil {
 		if cerr := q.sourceErrorsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing sourceErrorsStmt: %w", cerr)
+		}
+	}
+	if q.sourceReportedStmt != nil {
+		if cerr := q.sourceReportedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing sourceReportedStmt: %w", cerr)
 		}
 	}
 	if q.sourceStateStmt != nil {
@@ -782,8 +878,11 @@ type Queries struct {
 	advanceSessionStmt          *sql.Stmt
 	attemptsOfStmt              *sql.Stmt
 	beginSessionStmt            *sql.Stmt
+	changedHazardsStmt          *sql.Stmt
 	changesOfHazardStmt         *sql.Stmt
+	changesOfHazardAtStmt       *sql.Stmt
 	changesSinceStmt            *sql.Stmt
+	changesSinceAtStmt          *sql.Stmt
 	countHeldStmt               *sql.Stmt
 	counterStmt                 *sql.Stmt
 	decideHeldStmt              *sql.Stmt
@@ -797,14 +896,18 @@ type Queries struct {
 	eventsStartingStmt          *sql.Stmt
 	forgetReportStmt            *sql.Stmt
 	geometryStmt                *sql.Stmt
+	hazardAsOfStmt              *sql.Stmt
 	hazardAtStmt                *sql.Stmt
 	hazardByIDStmt              *sql.Stmt
 	hazardByUUIDStmt            *sql.Stmt
 	hazardIDsStmt               *sql.Stmt
+	hazardNumberStmt            *sql.Stmt
 	heldDecisionStmt            *sql.Stmt
 	heldReportStmt              *sql.Stmt
 	holdStmt                    *sql.Stmt
+	lastChangeAtStmt            *sql.Stmt
 	metaStmt                    *sql.Stmt
+	momentsOfHazardStmt         *sql.Stmt
 	moveEventsStmt              *sql.Stmt
 	newestSigningKeyStmt        *sql.Stmt
 	nextStmt                    *sql.Stmt
@@ -814,10 +917,13 @@ type Queries struct {
 	partStmt                    *sql.Stmt
 	partedStmt                  *sql.Stmt
 	placeStmt                   *sql.Stmt
+	productAsOfStmt             *sql.Stmt
 	productByIDStmt             *sql.Stmt
 	productByUUIDStmt           *sql.Stmt
+	productNumberStmt           *sql.Stmt
 	productsOfActiveHazardsStmt *sql.Stmt
 	productsOfHazardStmt        *sql.Stmt
+	productsOfHazardAsOfStmt    *sql.Stmt
 	productsOfHazardAtStmt      *sql.Stmt
 	purgeAttemptsStmt           *sql.Stmt
 	purgeAuditStmt              *sql.Stmt
@@ -838,10 +944,12 @@ type Queries struct {
 	saveReportStmt              *sql.Stmt
 	saveSourceStateStmt         *sql.Stmt
 	saveUserStmt                *sql.Stmt
+	searchableStmt              *sql.Stmt
 	sessionStmt                 *sql.Stmt
 	setCounterStmt              *sql.Stmt
 	signingKeysStmt             *sql.Stmt
 	sourceErrorsStmt            *sql.Stmt
+	sourceReportedStmt          *sql.Stmt
 	sourceStateStmt             *sql.Stmt
 	sourceStatesStmt            *sql.Stmt
 	stripReportStmt             *sql.Stmt
@@ -875,8 +983,11 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		advanceSessionStmt:          q.advanceSessionStmt,
 		attemptsOfStmt:              q.attemptsOfStmt,
 		beginSessionStmt:            q.beginSessionStmt,
+		changedHazardsStmt:          q.changedHazardsStmt,
 		changesOfHazardStmt:         q.changesOfHazardStmt,
+		changesOfHazardAtStmt:       q.changesOfHazardAtStmt,
 		changesSinceStmt:            q.changesSinceStmt,
+		changesSinceAtStmt:          q.changesSinceAtStmt,
 		countHeldStmt:               q.countHeldStmt,
 		counterStmt:                 q.counterStmt,
 		decideHeldStmt:              q.decideHeldStmt,
@@ -890,14 +1001,18 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventsStartingStmt:          q.eventsStartingStmt,
 		forgetReportStmt:            q.forgetReportStmt,
 		geometryStmt:                q.geometryStmt,
+		hazardAsOfStmt:              q.hazardAsOfStmt,
 		hazardAtStmt:                q.hazardAtStmt,
 		hazardByIDStmt:              q.hazardByIDStmt,
 		hazardByUUIDStmt:            q.hazardByUUIDStmt,
 		hazardIDsStmt:               q.hazardIDsStmt,
+		hazardNumberStmt:            q.hazardNumberStmt,
 		heldDecisionStmt:            q.heldDecisionStmt,
 		heldReportStmt:              q.heldReportStmt,
 		holdStmt:                    q.holdStmt,
+		lastChangeAtStmt:            q.lastChangeAtStmt,
 		metaStmt:                    q.metaStmt,
+		momentsOfHazardStmt:         q.momentsOfHazardStmt,
 		moveEventsStmt:              q.moveEventsStmt,
 		newestSigningKeyStmt:        q.newestSigningKeyStmt,
 		nextStmt:                    q.nextStmt,
@@ -907,10 +1022,13 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		partStmt:                    q.partStmt,
 		partedStmt:                  q.partedStmt,
 		placeStmt:                   q.placeStmt,
+		productAsOfStmt:             q.productAsOfStmt,
 		productByIDStmt:             q.productByIDStmt,
 		productByUUIDStmt:           q.productByUUIDStmt,
+		productNumberStmt:           q.productNumberStmt,
 		productsOfActiveHazardsStmt: q.productsOfActiveHazardsStmt,
 		productsOfHazardStmt:        q.productsOfHazardStmt,
+		productsOfHazardAsOfStmt:    q.productsOfHazardAsOfStmt,
 		productsOfHazardAtStmt:      q.productsOfHazardAtStmt,
 		purgeAttemptsStmt:           q.purgeAttemptsStmt,
 		purgeAuditStmt:              q.purgeAuditStmt,
@@ -931,10 +1049,12 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		saveReportStmt:              q.saveReportStmt,
 		saveSourceStateStmt:         q.saveSourceStateStmt,
 		saveUserStmt:                q.saveUserStmt,
+		searchableStmt:              q.searchableStmt,
 		sessionStmt:                 q.sessionStmt,
 		setCounterStmt:              q.setCounterStmt,
 		signingKeysStmt:             q.signingKeysStmt,
 		sourceErrorsStmt:            q.sourceErrorsStmt,
+		sourceReportedStmt:          q.sourceReportedStmt,
 		sourceStateStmt:             q.sourceStateStmt,
 		sourceStatesStmt:            q.sourceStatesStmt,
 		stripReportStmt:             q.stripReportStmt,

@@ -1,0 +1,92 @@
+package geo
+
+import "math"
+
+// Place is the point at a longitude and a latitude in degrees; the zero Shape for what is no place.
+func Place(lon, lat float64) Shape {
+	p, err := (&reader{}).check(xy{lon, lat})
+	if err != nil {
+		return Shape{}
+	}
+	return Shape{points: []position{p}}
+}
+
+// A Box is a part of the world between two meridians and two parallels, in degrees. A west greater than the east means that it crosses
+// the antimeridian. Its borders belong to it.
+type Box struct{ West, South, East, North float64 }
+
+// Shape is the box as an area; a line or a point if it has no width or no height. The zero Shape comes back for what is no box.
+func (b Box) Shape() Shape {
+	sw, errSW := (&reader{}).check(xy{b.West, b.South})
+	ne, errNE := (&reader{}).check(xy{b.East, b.North})
+	if errSW != nil || errNE != nil || sw.y > ne.y {
+		return Shape{}
+	}
+	if sw.x <= ne.x {
+		return canonical(rectangle(sw, ne))
+	}
+	s := rectangle(sw, position{halfTurn, ne.y})
+	t := rectangle(position{-halfTurn, sw.y}, ne)
+	s.polygons, s.lines, s.points = append(s.polygons, t.polygons...), append(s.lines, t.lines...), append(s.points, t.points...)
+	return canonical(s)
+}
+
+func rectangle(sw, ne position) Shape {
+	switch {
+	case sw == ne:
+		return Shape{points: []position{sw}}
+	case sw.x == ne.x || sw.y == ne.y:
+		return Shape{lines: [][]position{{sw, ne}}}
+	}
+	return Shape{polygons: []polygon{{{sw, {ne.x, sw.y}, ne, {sw.x, ne.y}}}}}
+}
+
+// BoundsOf is the narrowest box that holds all shapes: also where a place on the antimeridian is named by its other side than the rest, which
+// Bounds leaves aside. Its numbers are none when there is no shape.
+func BoundsOf(shapes ...Shape) Box {
+	var all Shape
+	for _, s := range shapes {
+		all.polygons, all.lines, all.points = append(all.polygons, s.polygons...), append(all.lines, s.lines...), append(all.points, s.points...)
+	}
+	if all.IsZero() {
+		nan := math.NaN()
+		return Box{nan, nan, nan, nan}
+	}
+	w, s, e, n := all.bounds()
+	return Box{degrees(w), degrees(s), degrees(e), degrees(n)}
+}
+
+// Overlaps reports whether b and o have a place in common. Where a box ends at the antimeridian, the other side of it is not the
+// same place.
+func (b Box) Overlaps(o Box) bool {
+	return b.South <= o.North && o.South <= b.North && b.meets(o)
+}
+
+// meets is Overlaps of the longitudes alone.
+func (b Box) meets(o Box) bool {
+	switch {
+	case b.West <= b.East && o.West <= o.East:
+		return b.West <= o.East && o.West <= b.East
+	case b.West <= b.East:
+		return b.East >= o.West || b.West <= o.East
+	case o.West <= o.East:
+		return o.East >= b.West || o.West <= b.East
+	}
+	return b.West > b.East && o.West > o.East // both hold the antimeridian; what is no box meets nothing
+}
+
+// Holds reports whether all of o lies in b.
+func (b Box) Holds(o Box) bool {
+	if !(b.South <= o.South && o.North <= b.North) {
+		return false
+	}
+	switch {
+	case b.West <= b.East && o.West <= o.East:
+		return b.West <= o.West && o.East <= b.East
+	case b.West <= b.East:
+		return b.West == -180 && b.East == 180
+	case o.West <= o.East:
+		return o.West >= b.West || o.East <= b.East
+	}
+	return o.West >= b.West && o.East <= b.East
+}

@@ -1,0 +1,84 @@
+package geo
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestBoxShape(t *testing.T) {
+	for name, tt := range map[string]struct {
+		box  Box
+		want string
+	}{
+		"an area":                        {Box{1, 2, 3, 4}, "POLYGON((1 2,3 2,3 4,1 4,1 2))"},
+		"wider than half the world":      {Box{-170, -1, 170, 1}, "POLYGON((-170 -1,170 -1,170 1,-170 1,-170 -1))"},
+		"the world":                      {Box{-180, -90, 180, 90}, "POLYGON((-180 -90,180 -90,180 90,-180 90,-180 -90))"},
+		"across the antimeridian":        {Box{179, 0, -178, 1}, "MULTIPOLYGON(((-180 0,-178 0,-178 1,-180 1,-180 0)),((179 0,180 0,180 1,179 1,179 0)))"},
+		"without width":                  {Box{1, 2, 1, 4}, "LINESTRING(1 2,1 4)"},
+		"a point":                        {Box{1, 2, 1, 2}, "POINT(1 2)"},
+		"from the antimeridian eastward": {Box{180, 0, -179, 1}, "GEOMETRYCOLLECTION(POLYGON((-180 0,-179 0,-179 1,-180 1,-180 0)),LINESTRING(180 0,180 1))"},
+		"upside down":                    {Box{1, 4, 3, 2}, ""},
+		"no numbers":                     {Box{math.NaN(), 0, 0, 0}, ""},
+	} {
+		if got := tt.box.Shape().WKT(); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	if got := Place(10.00000049, -90).WKT(); got != "POINT(10 -90)" {
+		t.Errorf("a place: %s", got)
+	}
+	if !Place(0, 91).IsZero() || !Place(math.Inf(1), 0).IsZero() {
+		t.Error("what is no place has one")
+	}
+}
+
+func drawBox(t *rapid.T, name string) Box {
+	lon := rapid.SampledFrom([]float64{-180, -179, -90, -1, 0, 1, 90, 179, 180})
+	lat := rapid.SampledFrom([]float64{-90, -45, 0, 1, 45, 90})
+	south, north := lat.Draw(t, name+" south"), lat.Draw(t, name+" north")
+	return Box{lon.Draw(t, name+" west"), min(south, north), lon.Draw(t, name+" east"), max(south, north)}
+}
+
+// What boxes say of each other agrees with what their shapes do.
+func TestBoxesMeetAsTheirShapesDo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawBox(t, "a"), drawBox(t, "b")
+		meet := Intersects(a.Shape(), b.Shape())
+		if a.Overlaps(b) != meet || b.Overlaps(a) != meet {
+			t.Fatalf("%v and %v: overlap %v, shapes meet %v", a, b, a.Overlaps(b), meet)
+		}
+		if a.Holds(b) && (!meet || !a.Overlaps(b)) {
+			t.Fatalf("%v holds %v, which it does not meet", a, b)
+		}
+		if a.Holds(b) != holdsAll(a, b) {
+			t.Fatalf("%v holds %v: %v", a, b, a.Holds(b))
+		}
+	})
+}
+
+// holdsAll looks at many places of b.
+func holdsAll(a, b Box) bool {
+	in := func(box Box, lon, lat float64) bool { return Intersects(Place(lon, lat), box.Shape()) }
+	for lon := -180.0; lon <= 180; lon += 0.5 {
+		for _, lat := range []float64{b.South, b.North} {
+			if in(b, lon, lat) && !in(a, lon, lat) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func TestBoundsOfSeveralAreThoseOfAllTogether(t *testing.T) {
+	if got, want := BoundsOf(Place(170, 1), Place(-175, 3), Box{178, 0, 179, 2}.Shape()), (Box{170, 0, -175, 3}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got, want := BoundsOf(Place(179, 1), Place(-180, 1)), (Box{179, 1, -180, 1}); got != want || !got.Overlaps(Box{-180, 0, -180, 2}) {
+		t.Errorf("of a place on the antimeridian: got %v, want %v", got, want)
+	}
+	if got := BoundsOf(); got.Overlaps(Box{-180, -90, 180, 90}) || (Box{-180, -90, 180, 90}).Overlaps(got) || (Box{-180, -90, 180, 90}).Holds(got) {
+		t.Errorf("the bounds of nothing, %v, meet the world", got)
+	}
+}

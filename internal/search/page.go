@@ -1,0 +1,179 @@
+package search
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hazardd/internal/hazard"
+)
+
+// Query is a search: what is wanted, in which order, how much of it at once, and of which moment.
+type Query struct {
+	Filter
+	Sort Sort
+	// Limit is the most hazards in a page; 0: all.
+	Limit int
+	// At asks for what would have been answered at a moment that is past; nil: now.
+	At *hazard.Instant
+	// Cursor is where to go on: the end of the page before, empty for the first.
+	Cursor string
+}
+
+// The number of hazards in a page.
+const (
+	DefaultLimit = 100
+	MaxLimit     = 1000
+)
+
+// Order is what hazards are sorted by.
+type Order uint8
+
+// The orders. All but the first fall back on the number, in the same direction.
+const (
+	BySeverity   Order = iota // as lists are: most severe first, then last updated first, then by number
+	ByLastUpdate              // last_Update
+	ByStart                   // start_Date
+	ByEnd                     // end_Date
+	ByNumber                  // hazard_ID
+)
+
+// Sort is an order and its direction. Descending is not used with BySeverity.
+type Sort struct {
+	By         Order
+	Descending bool
+}
+
+// sorts are the values of the parameter sort.
+var sorts = []struct {
+	name string
+	sort Sort
+}{
+	{"severity", Sort{}},
+	{"last_Update", Sort{ByLastUpdate, false}}, {"-last_Update", Sort{ByLastUpdate, true}},
+	{"start_Date", Sort{ByStart, false}}, {"-start_Date", Sort{ByStart, true}},
+	{"end_Date", Sort{ByEnd, false}}, {"-end_Date", Sort{ByEnd, true}},
+	{"hazard_ID", Sort{ByNumber, false}}, {"-hazard_ID", Sort{ByNumber, true}},
+}
+
+// String is the sort as the parameter has it.
+func (s Sort) String() string {
+	for _, known := range sorts {
+		if known.sort == s {
+			return known.name
+		}
+	}
+	return fmt.Sprintf("Sort(%d)", s.By)
+}
+
+func sortNames() string {
+	names := make([]string, len(sorts))
+	for i, s := range sorts {
+		names[i] = s.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// Key is a hazard's place in an order.
+type Key struct {
+	Severity hazard.Severity // of BySeverity alone
+	Moment   hazard.Instant  // that is sorted by; 0 by number
+	ID       int64
+}
+
+// Key is the place of h, as it reads now, in the order.
+func (s Sort) Key(h *hazard.Hazard) Key {
+	k := Key{ID: h.ID}
+	switch s.By {
+	case BySeverity:
+		k.Severity, k.Moment = h.Severity, h.LastUpdate
+	case ByLastUpdate:
+		k.Moment = h.LastUpdate
+	case ByStart:
+		k.Moment = h.Start
+	case ByEnd:
+		k.Moment = h.End
+	}
+	return k
+}
+
+// Compare is negative when a comes before b.
+func (s Sort) Compare(a, b Key) int {
+	if s.By == BySeverity {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Moment, a.Moment), cmp.Compare(a.ID, b.ID))
+	}
+	if s.Descending {
+		a, b = b, a
+	}
+	return cmp.Or(cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.ID, b.ID))
+}
+
+// Cursor is where a page ends, and the moment to which all pages of one search belong: who is on which page does not depend on what is
+// written, or ends, while they are read.
+type Cursor struct {
+	Number int64          // the last change that counts
+	Now    hazard.Instant // when the first page was asked for
+	Key    Key            // of the last hazard that was given
+}
+
+// Encode is the cursor as text for the client to send back. history names the store's history, whose numbers it holds.
+func (q *Query) Encode(c Cursor, history string) string {
+	payload := binary.AppendVarint(nil, c.Number)
+	payload = binary.AppendVarint(payload, int64(c.Now))
+	payload = binary.AppendVarint(payload, int64(c.Key.Severity))
+	payload = binary.AppendVarint(payload, int64(c.Key.Moment))
+	payload = binary.AppendVarint(payload, c.Key.ID)
+	return base64.RawURLEncoding.EncodeToString(append(q.seal(payload, history), payload...))
+}
+
+// sealSize is how many bytes of the hash a cursor begins with: enough that no client hits it by accident. It keeps nobody from what he
+// may not see; a search shows the same to everybody.
+const sealSize = 8
+
+// seal ties a cursor to its search and its history.
+func (q *Query) seal(payload []byte, history string) []byte {
+	of := *q
+	of.Limit, of.Cursor = 0, ""
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s\n%s\n", history, of.Values().Encode())
+	sum.Write(payload)
+	return sum.Sum(nil)[:sealSize]
+}
+
+// Decode reads the query's cursor. What is not a cursor of this search and this history is a fault.
+func (q *Query) Decode(history string) (Cursor, error) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor)
+	if err != nil || len(raw) < sealSize {
+		return Cursor{}, errCursor
+	}
+	payload := raw[sealSize:]
+	if string(q.seal(payload, history)) != string(raw[:sealSize]) {
+		return Cursor{}, errCursor
+	}
+	var numbers [5]int64
+	for i := range numbers {
+		n, size := binary.Varint(payload)
+		if size <= 0 {
+			return Cursor{}, errCursor
+		}
+		numbers[i], payload = n, payload[size:]
+	}
+	return Cursor{Number: numbers[0], Now: hazard.Instant(numbers[1]), Key: Key{hazard.Severity(numbers[2]), hazard.Instant(numbers[3]), numbers[4]}}, nil
+}
+
+// errCursor is the fault of every cursor that cannot be used.
+var errCursor = Faults{{"cursor", `is not one of this search: follow the link "next" as it was given, with the same parameters, or begin without a cursor`}}
+
+// CursorLife is how long after its first page a search can be paged on: what changed since then is looked up for each page.
+const CursorLife = time.Hour
+
+// ErrOldCursor is the fault of a cursor whose time is over.
+var ErrOldCursor = Faults{{"cursor", "is of a search that began more than an hour ago: begin again without a cursor"}}
+
+// ErrTooBroad: the search would take too long.
+var ErrTooBroad = errors.New("the search takes too long: ask for less, by bbox, datetime, type or q")

@@ -1,0 +1,463 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+)
+
+// Fault is one thing wrong with the parameters.
+type Fault struct {
+	Parameter string
+	Detail    string // names the value and what is allowed
+}
+
+// Faults is everything that is wrong with the parameters at once.
+type Faults []Fault
+
+func (f Faults) Error() string {
+	words := make([]string, len(f))
+	for i, one := range f {
+		words[i] = one.Parameter + ": " + one.Detail
+	}
+	return strings.Join(words, "; ")
+}
+
+// Limits of what a parameter may ask for: each phrase, and each position of a geometry, costs time on every hazard.
+const (
+	maxText    = 200 // characters of q
+	maxPhrases = 12
+	maxSources = 50
+)
+
+// parameter reads one parameter of the URL.
+type parameter struct {
+	name string
+	read func(p *parser, value string)
+}
+
+// filters are the parameters of a Filter.
+var filters = []parameter{
+	{"type", func(p *parser, v string) {
+		p.Types = list(p, "type", v, func(id string) (hazard.Type, bool) {
+			_, ok := hazard.Type(id).Info()
+			return hazard.Type(id), ok
+		}, func() (known []string) {
+			for _, t := range hazard.Types() {
+				known = append(known, string(t.ID))
+			}
+			return known
+		})
+	}},
+	{"severity", func(p *parser, v string) {
+		p.Severities = list(p, "severity", v, hazard.ParseSeverity, func() (known []string) {
+			for _, s := range hazard.Severities() {
+				known = append(known, s.ID)
+			}
+			return known
+		})
+	}},
+	{"category", func(p *parser, v string) {
+		p.Categories = list(p, "category", v, func(id string) (hazard.Category, bool) {
+			_, ok := hazard.Category(id).Info()
+			return hazard.Category(id), ok
+		}, func() (known []string) {
+			for _, c := range hazard.Categories() {
+				known = append(known, string(c.ID))
+			}
+			return known
+		})
+	}},
+	{"status", func(p *parser, v string) {
+		p.Statuses = list(p, "status", v, func(id string) (hazard.Status, bool) {
+			return hazard.Status(id), id == string(hazard.Active) || id == string(hazard.Expired)
+		}, func() []string { return []string{"A (active)", "E (expired)"} })
+	}},
+	{"source", (*parser).sources},
+	{"ref", (*parser).ref},
+	{"bbox", (*parser).bbox},
+	{"near", func(*parser, string) {}}, // with radius
+	{"radius", func(*parser, string) {}},
+	{"intersects", (*parser).intersects},
+	{"datetime", (*parser).datetime},
+	{"updated_since", func(p *parser, v string) { p.UpdatedSince = p.moment("updated_since", v) }},
+	{"q", (*parser).text},
+}
+
+// pages are the other parameters of a Query.
+var pages = []parameter{
+	{"sort", func(p *parser, v string) {
+		i := slices.IndexFunc(sorts, func(s struct {
+			name string
+			sort Sort
+		}) bool {
+			return s.name == v
+		})
+		if i < 0 {
+			p.fault("sort", "%.60q is none of %s", v, sortNames())
+			return
+		}
+		p.Sort = sorts[i].sort
+	}},
+	{"limit", func(p *parser, v string) {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 || n > MaxLimit {
+			p.fault("limit", "%.60q is not a whole number from 1 to %d", v, MaxLimit)
+			return
+		}
+		p.Limit = n
+	}},
+	{"cursor", func(p *parser, v string) {
+		if p.Cursor = v; v == "" {
+			p.fault("cursor", "is empty; the first page has none")
+		}
+	}},
+	{"at", func(p *parser, v string) { p.At = p.moment("at", v) }},
+}
+
+// ParseFilter reads the parameters of a Filter. Names in also are left to the caller; every other one is a fault, and so is one that is given
+// twice. No faults is nil.
+func ParseFilter(values url.Values, also ...string) (Filter, Faults) {
+	q, faults := parse(values, filters, also)
+	return q.Filter, faults
+}
+
+// Parse reads the parameters of a Query, as ParseFilter does. Without a limit Query.Limit is 0. The cursor is read by Query.Decode, and that
+// At is past is left to who knows the time.
+func Parse(values url.Values, also ...string) (Query, Faults) {
+	return parse(values, slices.Concat(filters, pages), also)
+}
+
+type parser struct {
+	Query
+	values url.Values
+	faults Faults
+}
+
+func parse(values url.Values, known []parameter, also []string) (Query, Faults) {
+	p := &parser{values: values}
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = k.name
+		if given := values[k.name]; len(given) > 1 {
+			p.fault(k.name, "is given %d times, expected once; what may have several values takes them separated by commas", len(given))
+		} else if len(given) == 1 {
+			k.read(p, given[0])
+		}
+	}
+	p.near()
+	if p.Ref != "" && p.At != nil {
+		p.fault("ref", "cannot be combined with at: what leads to a hazard is only known as of now")
+	}
+	for name := range values {
+		if !slices.Contains(names, name) && !slices.Contains(also, name) {
+			p.fault(name, "is not known; these are known here: %s", strings.Join(slices.Concat(names, also), ", "))
+		}
+	}
+	slices.SortFunc(p.faults, func(a, b Fault) int { return strings.Compare(a.Parameter, b.Parameter) })
+	return p.Query, p.faults
+}
+
+func (p *parser) fault(name, format string, args ...any) {
+	p.faults = append(p.faults, Fault{name, fmt.Sprintf(format, args...)})
+}
+
+// list reads identifiers separated by commas, in the order of their kind and each once.
+func list[T comparable](p *parser, name, value string, read func(string) (T, bool), known func() []string) (found []T) {
+	var unknown []string
+	for id := range strings.SplitSeq(value, ",") {
+		v, ok := read(id)
+		switch {
+		case !ok && len(unknown) < 3:
+			unknown = append(unknown, fmt.Sprintf("%.40q", id))
+		case ok && !slices.Contains(found, v):
+			found = append(found, v)
+		}
+	}
+	if unknown != nil {
+		p.fault(name, "%s is no %s; these are: %s, separated by commas", strings.Join(unknown, ", "), name, strings.Join(known(), ", "))
+	}
+	return found
+}
+
+func (p *parser) sources(value string) {
+	for name := range strings.SplitSeq(value, ",") {
+		switch {
+		case !isName(name):
+			p.fault("source", "%.60q is not the name of a source, such as usgs or nws, nor %q for what editors wrote", name, Editors)
+			return
+		case !slices.Contains(p.Sources, name):
+			p.Sources = append(p.Sources, name)
+		}
+	}
+	if len(p.Sources) > maxSources {
+		p.fault("source", "%d names, at most %d are taken", len(p.Sources), maxSources)
+	}
+}
+
+// isName tells whether a source may be called so.
+func isName(s string) bool {
+	return s != "" && len(s) <= 60 && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+	})
+}
+
+func (p *parser) ref(value string) {
+	scheme, id, ok := strings.Cut(value, ":")
+	if !ok || scheme == "" || id == "" || len(value) > 300 {
+		p.fault("ref", "%.60q is not SCHEME:ID, such as usgs:us6000pi9w, gdacs:EQ1559738, glide:EQ-2026-000123-CHN or atcf:CP012026", value)
+		return
+	}
+	p.Ref = value
+}
+
+func (p *parser) bbox(value string) {
+	west, south, east, north, err := geo.ParseBBox(value)
+	if err != nil {
+		p.fault("bbox", "%.80q: %v", value, err)
+		return
+	}
+	p.Box = &geo.Box{West: west, South: south, East: east, North: north}
+}
+
+// near reads the two parameters that only make sense together.
+func (p *parser) near() {
+	place, radius := p.values["near"], p.values["radius"]
+	if len(place) > 1 || len(radius) > 1 || place == nil && radius == nil {
+		return
+	}
+	if place == nil {
+		p.fault("radius", "is given without near=lon,lat")
+		return
+	}
+	lonText, latText, ok := strings.Cut(place[0], ",")
+	lon, okLon := number(lonText)
+	lat, okLat := number(latText)
+	if !ok || !okLon || !okLat || math.Abs(lon) > 180 || math.Abs(lat) > 90 {
+		p.fault("near", "%.60q is not lon,lat: longitude from -180 to 180 and latitude from -90 to 90, in degrees, separated by a comma", place[0])
+		return
+	}
+	if radius == nil {
+		p.fault("near", "is given without radius= in metres")
+		return
+	}
+	r, ok := number(radius[0])
+	if !ok || !(r > 0 && r <= MaxRadius) {
+		p.fault("radius", "%.60q is not a number of metres above 0, at most %d", radius[0], MaxRadius)
+		return
+	}
+	p.Near = NewNear(lon, lat, r)
+}
+
+// number reads a decimal number.
+func number(s string) (float64, bool) {
+	if strings.Trim(s, "+-.0123456789eE") != "" {
+		return 0, false // strconv takes Inf, NaN, and hexadecimal numbers
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	return n + 0, err == nil // no negative zero
+}
+
+func (p *parser) intersects(value string) {
+	s, err := geo.ParseWKT(value)
+	switch {
+	case value == "":
+		p.fault("intersects", "is empty, expected a geometry as WKT, such as POLYGON((9 53,11 53,11 54,9 54,9 53)), longitude before latitude")
+	case err != nil:
+		p.fault("intersects", "%.60q: %v", value, err)
+	default:
+		p.Area = &Area{Text: value, Shape: s}
+	}
+}
+
+// datetime reads an interval as OGC API – Features has it (OGC 17-069r4, section 7.15.4): a moment, or two of which one may be open,
+// as .. or nothing. A date stands for the whole day in UTC, as other services take it.
+func (p *parser) datetime(value string) {
+	const form = "a moment (2026-11-02T06:00:00Z), a day (2026-11-02), or two of them with / between, of which one may be .. for open"
+	first, last, interval := strings.Cut(value, "/")
+	if !interval {
+		last = first
+	}
+	span := Span{hazard.MinInstant, hazard.MaxInstant}
+	open := func(s string) bool { return interval && (s == "" || s == "..") }
+	ok := true
+	if !open(first) {
+		span.From, _, ok = readMoment(first)
+	}
+	if ok && !open(last) {
+		_, span.To, ok = readMoment(last)
+	}
+	switch {
+	case !ok:
+		p.fault("datetime", "%.80q is not %s%s", value, form, plusHint(value))
+	case span.From > span.To:
+		p.fault("datetime", "%.80q: it ends before it begins", value)
+	default:
+		p.Life = &span
+	}
+}
+
+// readMoment reads a moment, or a day as its first and its last millisecond.
+func readMoment(s string) (from, to hazard.Instant, ok bool) {
+	if t, err := time.Parse(time.DateOnly, s); err == nil {
+		from = hazard.At(t)
+		return from, from.Add(24*time.Hour) - 1, inRange(from)
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return 0, 0, false
+	}
+	return hazard.At(t), hazard.At(t), inRange(hazard.At(t))
+}
+
+func inRange(i hazard.Instant) bool { return i >= hazard.MinInstant && i <= hazard.MaxInstant }
+
+func (p *parser) moment(name, value string) *hazard.Instant {
+	t, err := time.Parse(time.RFC3339, value)
+	if err != nil || !inRange(hazard.At(t)) {
+		p.fault(name, "%.60q is not a moment as RFC 3339 has it, such as 2026-11-02T06:00:00Z%s", value, plusHint(value))
+		return nil
+	}
+	return new(hazard.At(t))
+}
+
+// plusHint tells of the mistake that is easily made with zones.
+func plusHint(value string) string {
+	if strings.Contains(value, " ") {
+		return "; in a URL a + must be written %2B"
+	}
+	return ""
+}
+
+// text reads what must be said: terms separated by blanks, of which all must be there. A term in double quotes, or one that holds several
+// words (old-harbour), is a phrase; a * at its end makes its last word the beginning of one.
+func (p *parser) text(value string) {
+	if n := len([]rune(value)); n > maxText {
+		p.fault("q", "%d characters, at most %d are taken", n, maxText)
+		return
+	}
+	for rest := strings.TrimLeft(value, blanks); rest != ""; rest = strings.TrimLeft(rest, blanks) {
+		var term string
+		var closed bool
+		prefix := false
+		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
+			if term, rest, closed = strings.Cut(quoted, `"`); !closed {
+				p.fault("q", `%.80q: a " is not closed`, value)
+				return
+			}
+			rest, prefix = strings.CutPrefix(rest, "*")
+		} else {
+			end := strings.IndexAny(rest, blanks+`"`)
+			if end < 0 {
+				end = len(rest)
+			}
+			term, prefix = strings.CutSuffix(rest[:end], "*")
+			rest = rest[end:]
+		}
+		words := Words(term)
+		if len(words) == 0 || strings.Contains(term, "*") {
+			p.fault("q", `%.80q: not each part is a word, a beginning of one (harb*) or a "phrase", of letters and digits`, value)
+			return
+		}
+		p.Text = append(p.Text, Phrase{words, prefix})
+	}
+	switch n := len(p.Text); {
+	case n == 0:
+		p.fault("q", `is empty, expected words, beginnings of words (harb*) or "phrases"`)
+	case n > maxPhrases:
+		p.fault("q", "%d words and phrases, at most %d are taken", n, maxPhrases)
+	}
+}
+
+const blanks = " \t\r\n"
+
+// Values are parameters that Parse reads as the query: the same for all queries that ask for the same in the same words.
+func (q *Query) Values() url.Values {
+	v := q.Filter.Values()
+	if q.Sort != (Sort{}) {
+		v.Set("sort", q.Sort.String())
+	}
+	if q.Limit > 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	if q.Cursor != "" {
+		v.Set("cursor", q.Cursor)
+	}
+	if q.At != nil {
+		v.Set("at", q.At.String())
+	}
+	return v
+}
+
+// Values are parameters that ParseFilter reads as the filter.
+func (f *Filter) Values() url.Values {
+	v := url.Values{}
+	set := func(name string, values []string) {
+		if len(values) > 0 {
+			slices.Sort(values)
+			v.Set(name, strings.Join(values, ","))
+		}
+	}
+	set("type", texts(f.Types, func(t hazard.Type) string { return string(t) }))
+	set("severity", texts(f.Severities, hazard.Severity.String))
+	set("category", texts(f.Categories, func(c hazard.Category) string { return string(c) }))
+	set("status", texts(f.Statuses, func(s hazard.Status) string { return string(s) }))
+	set("source", slices.Clone(f.Sources))
+	if f.Ref != "" {
+		v.Set("ref", f.Ref)
+	}
+	if f.Box != nil {
+		v.Set("bbox", decimals(f.Box.West, f.Box.South, f.Box.East, f.Box.North))
+	}
+	if f.Near != nil {
+		v.Set("near", decimals(f.Near.Lon, f.Near.Lat))
+		v.Set("radius", decimals(f.Near.Radius))
+	}
+	if f.Area != nil {
+		v.Set("intersects", f.Area.Text)
+	}
+	if f.Life != nil {
+		v.Set("datetime", moment(f.Life.From, hazard.MinInstant)+"/"+moment(f.Life.To, hazard.MaxInstant))
+	}
+	if f.UpdatedSince != nil {
+		v.Set("updated_since", f.UpdatedSince.String())
+	}
+	var terms []string
+	for _, p := range f.Text {
+		term := `"` + strings.Join(p.Words, " ") + `"`
+		if p.Prefix {
+			term += "*"
+		}
+		terms = append(terms, term)
+	}
+	if terms != nil {
+		v.Set("q", strings.Join(terms, " "))
+	}
+	return v
+}
+
+func texts[T any](list []T, text func(T) string) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = text(v)
+	}
+	return out
+}
+
+func decimals(numbers ...float64) string {
+	return strings.Join(texts(numbers, func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }), ",")
+}
+
+func moment(i, open hazard.Instant) string {
+	if i == open {
+		return ".."
+	}
+	return i.String()
+}

@@ -1,0 +1,175 @@
+// Package search says what a search for hazards means: its parameters, which hazards they let through, and in which order.
+//
+// Filter.Match is the one definition of a filter. The live view, the event stream and the webhooks ask it; the store finds the same with
+// SQL, and a property test holds the two together. A Query is a Filter and what makes pages of its answer. Both are read from the
+// parameters of a URL by Parse and ParseFilter, which name every fault: nothing that is not understood is ignored.
+//
+// Instants are milliseconds since 1970, positions WGS 84 in degrees, longitude first. A Filter and a Query are not altered once they are
+// read, and may then be used by several goroutines. The package knows neither HTTP nor SQL.
+package search
+
+import (
+	"slices"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+)
+
+// Editors is the name under which the parameter source finds what no source reported.
+const Editors = "editors"
+
+// Filter says which hazards are wanted: those for which all holds that is given. The zero Filter lets every hazard through.
+type Filter struct {
+	Types      []hazard.Type
+	Severities []hazard.Severity
+	Categories []hazard.Category
+	Statuses   []hazard.Status
+	// Sources are names of the sources that reported a hazard first, and Editors.
+	Sources []string
+	// Ref is anybody's id, SCHEME:ID. What it leads to is not written in a hazard: the store puts it in Hazards.
+	Ref string
+	// Hazards are the only numbers wanted, sorted, when Ref is given.
+	Hazards []int64
+
+	Box  *geo.Box
+	Near *Near
+	Area *Area
+
+	// Life is the time of which some moment must be in the hazard's life: from its start to its end, both included. The life of a hazard
+	// that goes on and does not end by itself has no end.
+	Life *Span
+	// UpdatedSince is the earliest last_Update wanted.
+	UpdatedSince *hazard.Instant
+	// Text is what must be said in the name or in the description: every one of the phrases.
+	Text []Phrase
+}
+
+// Near is a place and a distance from it.
+type Near struct {
+	Lon, Lat float64
+	Radius   float64 // metres
+	circle   geo.Shape
+}
+
+// MaxRadius bounds Near.Radius, in metres: an eighth of the way round the world. Whoever wants more wants a box.
+const MaxRadius = 5_000_000
+
+// NewNear is the places at most radius metres from one.
+func NewNear(lon, lat, radius float64) *Near {
+	return &Near{Lon: lon, Lat: lat, Radius: radius, circle: geo.Circle(lon, lat, radius)}
+}
+
+// Bounds is a box that holds all places that are near. It is a little too large, since the circle's polygon is a little too small.
+func (n *Near) Bounds() geo.Box {
+	const more = 1.01
+	return geo.BoundsOf(n.circle, geo.Circle(n.Lon, n.Lat, n.Radius*more))
+}
+
+// meets tells whether some place of s is near: for a point by its distance, for all else by the polygon of geo.Circle, which lacks
+// at most 0.12 % of the radius.
+func (n *Near) meets(s geo.Shape) bool {
+	if s.IsPoint() {
+		lon, lat := s.Point()
+		return geo.Distance(n.Lon, n.Lat, lon, lat) <= n.Radius
+	}
+	return geo.Intersects(s, n.circle)
+}
+
+// Area is a geometry that a user drew.
+type Area struct {
+	Text  string // WKT, as it was given
+	Shape geo.Shape
+}
+
+// Span is a time from one moment to another, both included.
+type Span struct{ From, To hazard.Instant }
+
+// Match tells whether the filter lets through h, as it reads at now. shapes are the geometries of its areas; nil if NeedsShapes
+// tells that they do not matter.
+func (f *Filter) Match(h *hazard.Hazard, shapes []geo.Shape, now hazard.Instant) bool {
+	return f.MatchRecord(h, now) && f.MatchPlace(Footprint(h, shapes))
+}
+
+// MatchRecord is Match without the places: it needs no geometry.
+func (f *Filter) MatchRecord(h *hazard.Hazard, now hazard.Instant) bool {
+	h = h.ExpireAt(now)
+	return among(f.Types, h.Type) && among(f.Severities, h.Severity) && among(f.Categories, h.Category) && among(f.Statuses, h.Status) &&
+		(len(f.Sources) == 0 || slices.Contains(f.Sources, sourceOf(h))) && (f.Ref == "" || contains(f.Hazards, h.ID)) &&
+		(f.Life == nil || h.Start <= f.Life.To && lifeEnd(h) >= f.Life.From) &&
+		(f.UpdatedSince == nil || h.LastUpdate >= *f.UpdatedSince) && matchText(f.Text, h)
+}
+
+func among[T comparable](wanted []T, v T) bool { return len(wanted) == 0 || slices.Contains(wanted, v) }
+
+func contains(sorted []int64, id int64) bool {
+	_, found := slices.BinarySearch(sorted, id)
+	return found
+}
+
+func sourceOf(h *hazard.Hazard) string {
+	if h.Source == "" {
+		return Editors
+	}
+	return h.Source
+}
+
+// lifeEnd is the last moment of a hazard's life. Its end_Date is where it ended, or will end by itself; else it is only expected.
+func lifeEnd(h *hazard.Hazard) hazard.Instant {
+	if h.Status == hazard.Active && !h.AutoExpire {
+		return hazard.MaxInstant
+	}
+	return h.End
+}
+
+// NeedsShapes tells whether it matters where a hazard is.
+func (f *Filter) NeedsShapes() bool { return f.Box != nil || f.Near != nil || f.Area != nil }
+
+// Footprint is where a hazard is: its areas, whatever their role, and without areas its point.
+func Footprint(h *hazard.Hazard, shapes []geo.Shape) []geo.Shape {
+	if len(shapes) == 0 {
+		return []geo.Shape{geo.Place(h.Longitude, h.Latitude)}
+	}
+	return shapes
+}
+
+// MatchPlace tells whether what is at the given places is where the filter wants it. Each of Box, Near and Area must meet one of them.
+func (f *Filter) MatchPlace(places []geo.Shape) bool {
+	return (f.Box == nil || slices.ContainsFunc(places, func(s geo.Shape) bool { return meets(*f.Box, s) })) &&
+		(f.Near == nil || slices.ContainsFunc(places, f.Near.meets)) &&
+		(f.Area == nil || slices.ContainsFunc(places, func(s geo.Shape) bool { return geo.Intersects(s, f.Area.Shape) }))
+}
+
+// meets asks the geometry library only where the bounds do not tell.
+func meets(b geo.Box, s geo.Shape) bool {
+	bounds := geo.BoundsOf(s)
+	return b.Holds(bounds) || b.Overlaps(bounds) && geo.Intersects(s, b.Shape())
+}
+
+// MayMatchPlace tells, of the bounds of a hazard's footprint alone, whether MatchPlace holds: yes, no, or neither.
+func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
+	match, sure = true, f.Near == nil && f.Area == nil
+	for _, wanted := range f.Bounds() {
+		if !wanted.Overlaps(b) {
+			return false, true
+		}
+	}
+	if f.Box != nil && !f.Box.Holds(b) {
+		sure = false
+	}
+	return match, sure
+}
+
+// Bounds are boxes each of which meets every hazard that MatchPlace lets through.
+func (f *Filter) Bounds() []geo.Box {
+	var all []geo.Box
+	if f.Box != nil {
+		all = append(all, *f.Box)
+	}
+	if f.Near != nil {
+		all = append(all, f.Near.Bounds())
+	}
+	if f.Area != nil {
+		all = append(all, geo.BoundsOf(f.Area.Shape))
+	}
+	return all
+}

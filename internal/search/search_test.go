@@ -1,0 +1,298 @@
+package search
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+)
+
+const noon hazard.Instant = 1_795_262_400_000 // 2026-11-21T12:00:00Z
+
+func parseText(t testing.TB, text string) (Query, Faults) {
+	t.Helper()
+	v, err := url.ParseQuery(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Parse(v, "f")
+}
+
+func good(t testing.TB, text string) Query {
+	t.Helper()
+	q, faults := parseText(t, text)
+	if faults != nil {
+		t.Fatalf("%s: %v", text, faults)
+	}
+	return q
+}
+
+func TestWhatIsWrongIsNamedWithItsValueAndWhatIsAllowed(t *testing.T) {
+	for text, want := range map[string]string{
+		"type=flood":                         `type: "flood" is no type; these are: ACCIDENT, `,
+		"type=":                              `type: "" is no type`,
+		"type=FLOOD,,STORM":                  `type: "" is no type`,
+		"type=FLOOD&type=STORM":              `type: is given 2 times, expected once; what may have several values takes them separated by commas`,
+		"severity=SEVERE":                    `severity: "SEVERE" is no severity; these are: TERMINATION, INFORMATION, ADVISORY, WATCH, WARNING`,
+		"category=event":                     `category: "event" is no category; these are: EVENT, EXERCISE, OTHER, RESPONSE`,
+		"status=a":                           `status: "a" is no status; these are: A (active), E (expired)`,
+		"source=U S":                         `source: "U S" is not the name of a source`,
+		"ref=us6000":                         `ref: "us6000" is not SCHEME:ID`,
+		"ref=:x":                             `ref: ":x" is not SCHEME:ID`,
+		"bbox=1,2,3":                         `bbox: "1,2,3": 3 fields, expected west,south,east,north`,
+		"bbox=0,5,1,4":                       `bbox: "0,5,1,4": south 5 is above north 4`,
+		"bbox=0,NaN,1,4":                     `bbox: "0,NaN,1,4": south: "NaN" is not a number`,
+		"near=1,2":                           `near: is given without radius= in metres`,
+		"radius=5":                           `radius: is given without near=lon,lat`,
+		"near=1;2&radius=5":                  ``,
+		"near=200,2&radius=5":                `near: "200,2" is not lon,lat`,
+		"near=1,2,3&radius=5":                `near: "1,2,3" is not lon,lat`,
+		"near=1,2&radius=0":                  `radius: "0" is not a number of metres above 0, at most 5000000`,
+		"near=1,2&radius=Infinity":           `radius: "Infinity" is not`,
+		"near=1,2&radius=1km":                `radius: "1km" is not`,
+		"intersects=":                        `intersects: is empty, expected a geometry as WKT`,
+		"intersects=CIRCLE(1 2)":             `intersects: "CIRCLE(1 2)": `,
+		"intersects=POLYGON((0 0,1 1,0 0))":  `intersects: "POLYGON((0 0,1 1,0 0))": `,
+		"datetime=yesterday":                 `datetime: "yesterday" is not a moment (2026-11-02T06:00:00Z), a day (2026-11-02)`,
+		"datetime=..":                        `datetime: ".." is not a moment`,
+		"datetime=2026-01-02/2026-01-01":     `datetime: "2026-01-02/2026-01-01": it ends before it begins`,
+		"datetime=a/b/c":                     `datetime: "a/b/c" is not`,
+		"datetime=2026-01-02T00:00:00 02:00": `in a URL a + must be written %2B`,
+		"updated_since=2026-01-01":           `updated_since: "2026-01-01" is not a moment as RFC 3339 has it`,
+		"at=now":                             `at: "now" is not a moment`,
+		"q=":                                 `q: is empty`,
+		"q=--":                               `q: "--": not each part is a word`,
+		"q=*":                                `q: "*": not each`,
+		"q=a*b":                              `q: "a*b": not each`,
+		`q="a b`:                             `q: "\"a b": a " is not closed`,
+		"q=" + strings.Repeat("x", 201):      `q: 201 characters, at most 200`,
+		"q=a b c d e f g h i j k l m":        `q: 13 words and phrases, at most 12`,
+		"sort=name":                          `sort: "name" is none of severity, last_Update, -last_Update`,
+		"sort=-severity":                     `sort: "-severity" is none of`,
+		"limit=0":                            `limit: "0" is not a whole number from 1 to 1000`,
+		"limit=1001":                         `limit: "1001" is not`,
+		"limit=ten":                          `limit: "ten" is not`,
+		"cursor=":                            `cursor: is empty`,
+		"ref=usgs:x&at=2026-01-01T00:00:00Z": `ref: cannot be combined with at`,
+		"Type=FLOOD":                         `Type: is not known; these are known here: type, severity,`,
+		"page=2":                             `page: is not known`,
+	} {
+		v := url.Values{}
+		for pair := range strings.SplitSeq(text, "&") {
+			name, value, _ := strings.Cut(pair, "=")
+			v.Add(name, value)
+		}
+		_, faults := Parse(v, "f")
+		if len(faults) != 1 || !strings.Contains(faults.Error(), want) {
+			t.Errorf("%s: %q, want one fault with %q", text, faults.Error(), want)
+		}
+	}
+}
+
+func TestAllFaultsAreNamedAtOnce(t *testing.T) {
+	_, faults := parseText(t, "type=x&limit=0&y=1&q=&f=geojson")
+	var names []string
+	for _, f := range faults {
+		names = append(names, f.Parameter)
+	}
+	if !slices.Equal(names, []string{"limit", "q", "type", "y"}) {
+		t.Errorf("faults of %v", names)
+	}
+}
+
+func TestAFilterHasNoPages(t *testing.T) {
+	if f, faults := ParseFilter(url.Values{"type": {"FLOOD"}, "after": {"7"}}, "after"); faults != nil || len(f.Types) != 1 {
+		t.Errorf("%+v, %v", f, faults)
+	}
+	for _, name := range []string{"sort", "limit", "cursor", "at"} {
+		if _, faults := ParseFilter(url.Values{name: {"1"}}); len(faults) != 1 || faults[0].Parameter != name {
+			t.Errorf("%s: %v", name, faults)
+		}
+	}
+}
+
+func flood() *hazard.Hazard {
+	return &hazard.Hazard{ID: 7, Name: "Flood – Łódź, Old Harbour", Description: "Water over the quay.\n地震の被害 is not meant.", Type: hazard.Flood, Severity: hazard.Watch,
+		Category: hazard.Event, Status: hazard.Active, AutoExpire: true, Start: noon, End: noon + 3_600_000, LastUpdate: noon + 60_000, Longitude: 19.45, Latitude: 51.77, Source: "nws"}
+}
+
+func TestMatch(t *testing.T) {
+	area, err := geo.ParseWKT("POLYGON((19 51,20 51,20 52,19 52,19 51))")
+	if err != nil {
+		t.Fatal(err)
+	}
+	across, err := geo.ParseWKT("POLYGON((179 0,-179 0,-179 1,179 1,179 0))")
+	if err != nil {
+		t.Fatal(err)
+	}
+	endless := func(h *hazard.Hazard) { h.AutoExpire = false }
+	for name, tt := range map[string]struct {
+		query  string
+		alter  func(*hazard.Hazard)
+		shapes []geo.Shape
+		after  hazard.Instant // since noon
+		want   bool
+	}{
+		"nothing asked":                                 {"", nil, nil, 0, true},
+		"one of several types":                          {"type=STORM,FLOOD", nil, nil, 0, true},
+		"another type":                                  {"type=STORM", nil, nil, 0, false},
+		"one condition of two fails":                    {"type=FLOOD&severity=WARNING", nil, nil, 0, false},
+		"active until its end":                          {"status=A", nil, nil, 3_599_999, true},
+		"expired at its end, though nobody recorded it": {"status=E", nil, nil, 3_600_000, true},
+		"its last update is then its end":               {"updated_since=2026-11-21T13:00:00Z", nil, nil, 3_600_000, true},
+		"not yet updated since":                         {"updated_since=2026-11-21T12:01:00.001Z", nil, nil, 0, false},
+		"updated at that very moment":                   {"updated_since=2026-11-21T12:01:00Z", nil, nil, 0, true},
+		"its source":                                    {"source=usgs,nws", nil, nil, 0, true},
+		"editors' own":                                  {"source=editors", func(h *hazard.Hazard) { h.Source = "" }, nil, 0, true},
+		"a source's is not editors'":                    {"source=editors", nil, nil, 0, false},
+		"life that begins as the time ends":             {"datetime=../2026-11-21T12:00:00Z", nil, nil, 0, true},
+		"life that ends as the time begins":             {"datetime=2026-11-21T13:00:00Z/..", nil, nil, 0, true},
+		"life that was over before":                     {"datetime=2026-11-21T13:00:00.001Z/", nil, nil, 0, false},
+		"life that ends only when somebody says so":     {"datetime=2030-01-01T00:00:00Z", endless, nil, 0, true},
+		"a day":                     {"datetime=2026-11-21", nil, nil, 0, true},
+		"the day after":             {"datetime=2026-11-22", nil, nil, 0, false},
+		"any time":                  {"datetime=../..", nil, nil, 0, true},
+		"its point without an area": {"bbox=19,51,20,52", nil, nil, 0, true},
+		"its point on the border":   {"bbox=19.45,51.77,20,52", nil, nil, 0, true},
+		"its point does not count beside an area":          {"bbox=19.4,51.7,19.5,51.8", nil, []geo.Shape{across}, 0, false},
+		"one of its areas":                                 {"bbox=19.4,51.7,19.5,51.8", nil, []geo.Shape{across, area}, 0, true},
+		"a box across the antimeridian":                    {"bbox=170,-10,-170,10", nil, []geo.Shape{across}, 0, true},
+		"a box on its other side":                          {"bbox=-179.5,-10,-170,10", nil, []geo.Shape{across}, 0, true},
+		"a point within a radius":                          {"near=19.45,51.76&radius=1112", nil, nil, 0, true},
+		"a point a little further":                         {"near=19.45,51.76&radius=1111", nil, nil, 0, false},
+		"an area whose border is near":                     {"near=20.01,51.5&radius=700", nil, []geo.Shape{area}, 0, true},
+		"near, across the antimeridian":                    {"near=-178.5,0.5&radius=60000", nil, []geo.Shape{across}, 0, true},
+		"a polygon that touches":                           {"intersects=POLYGON((20 50,21 50,21 53,20 50))", nil, []geo.Shape{area}, 0, false},
+		"a line through it":                                {"intersects=LINESTRING(18 51.5,21 51.5)", nil, []geo.Shape{area}, 0, true},
+		"a word without its accents":                       {"q=lodz", nil, nil, 0, true},
+		"a word in capitals":                               {"q=HARBOUR", nil, nil, 0, true},
+		"a beginning":                                      {"q=harb*", nil, nil, 0, true},
+		"a beginning without the star":                     {"q=harb", nil, nil, 0, false},
+		"words from both texts, in any order":              {"q=quay flood", nil, nil, 0, true},
+		"a phrase":                                         {`q="old harbour"`, nil, nil, 0, true},
+		"a phrase the wrong way round":                     {`q="harbour old"`, nil, nil, 0, false},
+		"a phrase is in one text":                          {`q="harbour water"`, nil, nil, 0, false},
+		"a part of a sentence without blanks":              {"q=震の", nil, nil, 0, true},
+		"letters of it the wrong way round":                {"q=の震", nil, nil, 0, false},
+		"a ref that leads elsewhere, or was not looked up": {"ref=usgs:x", nil, nil, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q, h := good(t, strings.ReplaceAll(tt.query, " ", "+")), flood()
+			if tt.alter != nil {
+				tt.alter(h)
+			}
+			if got := q.Match(h, tt.shapes, noon+tt.after); got != tt.want {
+				t.Errorf("match %v, want %v", got, tt.want)
+			}
+		})
+	}
+	q := good(t, "ref=usgs:x")
+	if q.Hazards = []int64{3, 7, 9}; !q.Match(flood(), nil, noon) {
+		t.Error("a hazard that the ref leads to is not found")
+	}
+}
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                     "",
+		"Łódź – Straße, İstanbul; ﬁre":         "lodz strasse istanbul fire",
+		"M 4.8 earthquake (10km)":              "m 4 8 earthquake 10km",
+		"naïve CAFÉ café":                      "naive cafe cafe",
+		"地震のM7被害":                              "地 震 の m7 被 害",
+		"ไฟป่า":                                "ไ ฟ ป า",
+		"Ælfrøy ½ Ω":                           "aelfroy 1 2 ω",
+		"a\u200db zero\u00adwidth":             "ab zerowidth",
+		"\x00\xff bad":                         "bad",
+		"हिन्दी":                               "हिनदी",
+		strings.Repeat("é", 100) + " nextword": strings.Repeat("e", maxWord) + " nextword",
+	} {
+		if diff := cmp.Diff(want, strings.Join(Words(text), " ")); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestEveryOrderIsTotalAndListsComeInTheirs(t *testing.T) {
+	a, b := flood(), flood()
+	b.ID, b.Severity, b.LastUpdate, b.Start, b.End = 8, hazard.Warning, noon, noon+1, noon-1
+	for text, first := range map[string]int64{"severity": 8, "last_Update": 8, "-last_Update": 7, "start_Date": 7, "-start_Date": 8, "end_Date": 8, "-end_Date": 7, "hazard_ID": 7, "-hazard_ID": 8} {
+		s := good(t, "sort="+text).Sort
+		got := int64(7)
+		if s.Compare(s.Key(b), s.Key(a)) < 0 {
+			got = 8
+		}
+		if got != first || s.String() != text || s.Compare(s.Key(a), s.Key(b)) != -s.Compare(s.Key(b), s.Key(a)) || s.Compare(s.Key(a), s.Key(a)) != 0 {
+			t.Errorf("%s (%s): %d comes first, want %d", text, s, got, first)
+		}
+	}
+	if (Sort{}).Compare(Sort{}.Key(a), Sort{}.Key(b)) != hazard.Compare(a, b) {
+		t.Error("without sort the order is not that of lists")
+	}
+}
+
+func TestCursorThatWasAlteredIsRefused(t *testing.T) {
+	q := good(t, "type=FLOOD&limit=3")
+	c := Cursor{Number: 1 << 40, Now: noon, Key: Key{hazard.Watch, -5, 7}}
+	q.Cursor = q.Encode(c, "history")
+	if got, err := q.Decode("history"); err != nil || got != c {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	whole := q.Cursor
+	for i := range whole {
+		for _, with := range []string{"", "A", "-", "~"} {
+			if q.Cursor = whole[:i] + with + whole[i+1:]; q.Cursor == whole {
+				continue
+			}
+			if got, err := q.Decode("history"); err == nil {
+				t.Fatalf("%q reads as %+v", q.Cursor, got)
+			}
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"", "type=FLOOD,STORM&severity=WARNING", "bbox=170,-10,-170,10&near=1,2&radius=3&intersects=POINT(1 2)", "datetime=../2026-01-01T00:00:00%2B02:00", "datetime=2026-01-01",
+		"q=%22old+harbour%22*+flo*+地震", "sort=-end_Date&limit=1000&at=2026-01-01T00:00:00.5Z", "source=usgs,editors&ref=glide:EQ-1&status=A", "updated_since=0001-01-01T00:00:00Z", "q=a\"b\"c", "near=-0,0&radius=1e-3",
+		"cursor=AAAAAAAAAAAAAAAAAAA", "x=1&x=2&f=csv"} {
+		f.Add(seed)
+	}
+	h := flood()
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := url.ParseQuery(text)
+		if err != nil {
+			return
+		}
+		q, faults := Parse(v, "f")
+		if faults != nil {
+			for _, fault := range faults {
+				if !v.Has(fault.Parameter) || fault.Detail == "" {
+					t.Fatalf("%q: fault %+v of what was not given", text, fault)
+				}
+			}
+			return
+		}
+		// What was read is written so that it reads the same again.
+		again, faults := Parse(q.Values(), "f")
+		if quoted := len([]rune(q.Values().Get("q"))); faults != nil && quoted <= maxText {
+			t.Fatalf("%q is written as %v, which has faults: %v", text, q.Values(), faults)
+		} else if faults == nil {
+			if diff := cmp.Diff(q.Values(), again.Values()); diff != "" {
+				t.Fatalf("%q: %s", text, diff)
+			}
+			if q.Match(h, nil, noon) != again.Match(h, nil, noon) {
+				t.Fatalf("%q matches otherwise when it is written as %v", text, q.Values())
+			}
+		}
+		if match, sure := q.MayMatchPlace(geo.BoundsOf(Footprint(h, nil)...)); sure && match != q.MatchPlace(Footprint(h, nil)) {
+			t.Fatalf("%q: its box is sure to match: %v", text, match)
+		}
+		if _, err := q.Decode("history"); err == nil {
+			t.Fatalf("%q: a cursor that nobody gave is taken", text)
+		}
+	})
+}

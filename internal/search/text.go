@@ -1,0 +1,115 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"hazardd/internal/hazard"
+)
+
+// Phrase is words that must follow each other in one text. With Prefix the last of them need only be how a word begins.
+type Phrase struct {
+	Words  []string // as Words gives them
+	Prefix bool
+}
+
+// maxWord is what is kept of a word, in bytes: what is longer is none.
+const maxWord = 64
+
+// Words is the words of a text, in order: runs of letters and digits, without case, accents and other marks that are written on or under
+// letters (Unicode: NFKD, full case folding, no Mn). Scripts that write without blanks give one word for each letter, so that
+// any part of a sentence is found as a phrase.
+func Words(s string) []string {
+	var words []string
+	start := -1
+	end := func(i int) {
+		if start >= 0 {
+			words = append(words, cut(s[start:i]))
+			start = -1
+		}
+	}
+	s = fold(s)
+	for i, r := range s {
+		switch {
+		case r < utf8.RuneSelf && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9'),
+			r >= utf8.RuneSelf && unicode.In(r, unicode.L, unicode.N, unicode.Mc) && !alone(r):
+			if start < 0 {
+				start = i
+			}
+		default:
+			if end(i); r >= utf8.RuneSelf && alone(r) {
+				words = append(words, string(r))
+			}
+		}
+	}
+	end(len(s))
+	return words
+}
+
+// alone tells whether a letter is of a script that puts no blanks between words.
+func alone(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) && unicode.In(r, unicode.L, unicode.Mc)
+}
+
+func cut(word string) string {
+	if len(word) <= maxWord {
+		return word
+	}
+	i := maxWord
+	for !utf8.RuneStart(word[i]) {
+		i--
+	}
+	return word[:i]
+}
+
+// plainLetters are letters that people also write without their stroke, and that Unicode does not take apart.
+var plainLetters = strings.NewReplacer("ł", "l", "ø", "o", "đ", "d", "ı", "i", "ħ", "h", "ð", "d", "þ", "th", "æ", "ae", "œ", "oe")
+
+// fold takes case and marks away. The last ToLower is for Cherokee, whose small letters fold to capitals.
+func fold(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return strings.Map(func(r rune) rune {
+				if unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Cf, r) {
+					return -1
+				}
+				return r
+			}, norm.NFKD.String(plainLetters.Replace(strings.ToLower(cases.Fold().String(norm.NFKD.String(s))))))
+		}
+	}
+	return strings.ToLower(s)
+}
+
+func matchText(text []Phrase, h *hazard.Hazard) bool {
+	if len(text) == 0 {
+		return true
+	}
+	name, description := Words(h.Name), Words(h.Description)
+	for _, p := range text {
+		if !p.in(name) && !p.in(description) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p Phrase) in(words []string) bool {
+	last := len(p.Words) - 1
+	for i := range len(words) - last {
+		found := true
+		for j, w := range p.Words {
+			if got := words[i+j]; got != w && !(p.Prefix && j == last && strings.HasPrefix(got, w)) {
+				found = false
+				break
+			}
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,21 @@
+package store
+
+import (
+	"context"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/search"
+)
+
+// Ways is how many ways there are to force on a search: the store's own choice, along the order, and more than any filter opens.
+const Ways = 10
+
+// SearchBy is Search by one of the ways.
+func (s *Store) SearchBy(ctx context.Context, q search.Query, orgs []int64, now hazard.Instant, way int) (*Page, error) {
+	return s.search(ctx, q, orgs, now, way)
+}
+
+// CountBy is Count by one of the ways.
+func (s *Store) CountBy(ctx context.Context, q search.Query, now hazard.Instant, way int) (int64, int64, error) {
+	return s.count(ctx, q, now, way)
+}

@@ -1,0 +1,484 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/search"
+	"hazardd/internal/store/db"
+)
+
+// searchTime bounds one search: what takes longer asks for too much at once.
+const searchTime = 10 * time.Second
+
+// Page is a part of what a search found.
+type Page struct {
+	// Number is the change as of which the page is true.
+	Number int64
+	// Hazards as they read at the moment that was asked about, in the order that was asked for, and of each the number of products that
+	// the caller may know of.
+	Hazards []*hazard.Hazard
+	Totals  []int
+	// Restricted: a product was counted that not everybody may know of.
+	Restricted bool
+	// Cursor is where the next page begins; empty if this is the last.
+	Cursor string
+}
+
+// Search finds hazards, active or not, as they are at now, or as they were at q.At. Totals are those of a member of orgs.
+//
+// All pages of one search belong to the moment of the first: whoever was found then is on exactly one page, at the place that he had then,
+// whatever is written and ends meanwhile. Each reads as it is when its page is asked for, and is left out of it when it is no longer
+// what was searched for. With q.At all is as of that moment alone. A cursor that cannot be used is a search.Faults.
+func (s *Store) Search(ctx context.Context, q search.Query, orgs []int64, now hazard.Instant) (*Page, error) {
+	return s.search(ctx, q, orgs, now, 0)
+}
+
+func (s *Store) search(ctx context.Context, q search.Query, orgs []int64, now hazard.Instant, way int) (page *Page, err error) {
+	err = s.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		r, err := s.newSearch(ctx, tx, q, now)
+		if err != nil {
+			return err
+		}
+		r.way = way
+		if page, err = r.page(ctx); err != nil {
+			return err
+		}
+		page.Totals = make([]int, len(page.Hazards))
+		for i, h := range page.Hazards {
+			products, err := r.products(ctx, h.ID, q.At)
+			if err != nil {
+				return err
+			}
+			for _, p := range products {
+				if p.VisibleTo(orgs) {
+					page.Totals[i]++
+					page.Restricted = page.Restricted || p.Restricted()
+				}
+			}
+		}
+		return nil
+	})
+	return page, err
+}
+
+// Count counts what Search finds on all pages of a search that begins now, and tells as of which change.
+func (s *Store) Count(ctx context.Context, q search.Query, now hazard.Instant) (n, number int64, err error) {
+	return s.count(ctx, q, now, 0)
+}
+
+func (s *Store) count(ctx context.Context, q search.Query, now hazard.Instant, way int) (n, number int64, err error) {
+	q.Cursor = ""
+	err = s.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		r, err := s.newSearch(ctx, tx, q, now)
+		if err != nil {
+			return err
+		}
+		r.way, number = way, r.shown
+		apart, err := r.apart(ctx)
+		if err != nil {
+			return err
+		}
+		n = int64(len(apart))
+		if !q.NeedsShapes() {
+			rows, err := r.finder.count(ctx)
+			n += rows
+			return err
+		}
+		r.limit = 0
+		return r.each(ctx, nil, func(found row) (bool, error) {
+			ok, err := r.inPlace(ctx, found)
+			if ok {
+				n++
+			}
+			return true, err
+		})
+	})
+	return n, number, err
+}
+
+// reading runs f in one reading transaction of bounded time, which sees one state of the store.
+func (s *Store) reading(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+	bounded, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	tx, err := s.read.BeginTx(bounded, &sql.TxOptions{ReadOnly: true})
+	if err == nil {
+		err = errors.Join(f(bounded, tx), rollback(tx))
+	}
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return search.ErrTooBroad
+	}
+	return storeError(err)
+}
+
+// searching is one search as of one moment.
+type searching struct {
+	finder
+	store *Store
+	q     *db.Queries
+	query search.Query
+	after *search.Key
+	// The state that is asked about: what changes up to number, written up to moment, made of hazards, as it reads at now.
+	number      int64
+	moment, now hazard.Instant
+	begun       hazard.Instant // when the first page was asked for
+	present     hazard.Instant // when this one is
+	shown       int64          // the change as of which the answer is true, for the reader
+	last        int64          // the last change that there is
+}
+
+func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, now hazard.Instant) (*searching, error) {
+	r := &searching{store: s, q: s.readQ.WithTx(tx), query: query, moment: hazard.MaxInstant, now: now, begun: now, present: now}
+	r.finder = finder{tx: tx, filter: &r.query.Filter, sort: query.Sort, limit: query.Limit}
+	var err error
+	if r.last, err = r.q.Counter(ctx, "change"); err != nil {
+		return nil, err
+	}
+	r.number, r.shown = r.last, r.last
+	if query.Cursor != "" {
+		c, err := query.Decode(s.epoch)
+		switch {
+		case err != nil:
+			return nil, err
+		case now > c.Now.Add(search.CursorLife):
+			return nil, search.ErrOldCursor
+		}
+		r.number, r.now, r.begun, r.after = min(c.Number, r.last), c.Now, c.Now, &c.Key
+	}
+	if query.At != nil {
+		r.moment, r.now = *query.At, *query.At
+		if r.shown, err = lastChangeAt(ctx, r.q, r.moment); err != nil {
+			return nil, err
+		}
+	}
+	if query.Ref != "" {
+		if r.query.Hazards, err = leadsTo(ctx, r.q, query.Ref); err != nil {
+			return nil, err
+		}
+	}
+	r.filtered()
+	// What Match is asked about in full is left out of the rows, see apart.
+	if r.number < r.last {
+		r.where.add("s.n <= ?", r.number)
+	}
+	if query.At != nil {
+		r.where.add("s.changed_ms <= ?", int64(r.moment))
+	}
+	r.where.add("NOT (s.active AND s.autoexpire AND s.end_ms <= ?)", int64(r.now))
+	return r, nil
+}
+
+// lastChangeAt is the number of the last change as of a moment; 0 before the first.
+func lastChangeAt(ctx context.Context, q *db.Queries, at hazard.Instant) (int64, error) {
+	n, err := q.LastChangeAt(ctx, int64(at))
+	if none(err) {
+		return 0, nil
+	}
+	return n, err
+}
+
+// leadsTo lists the hazards that are known by ref, sorted: in place of a merged one its successor.
+func leadsTo(ctx context.Context, q *db.Queries, ref string) ([]int64, error) {
+	events, err := called(ctx, q, ref)
+	if err != nil {
+		return nil, err
+	}
+	ids := []int64{}
+	for _, e := range events {
+		h, err := hazardByID(ctx, q, e.HazardID)
+		for hops := 0; err == nil && h.Reason == hazard.EndMerged && h.Successor != uuid.Nil && hops < maxHops; hops++ {
+			h, err = hazardByUUID(ctx, q, h.Successor)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, h.ID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// maxHops bounds how often a hazard's successor was merged in its turn.
+const maxHops = 100
+
+// page collects the hazards of one page.
+func (r *searching) page(ctx context.Context) (*Page, error) {
+	apart, err := r.apart(ctx)
+	if err != nil {
+		return nil, err
+	}
+	type place struct {
+		key search.Key
+		h   *hazard.Hazard // nil: its present state is that of the row
+	}
+	var found []place
+	full := func() bool { return r.query.Limit > 0 && len(found) > r.query.Limit }
+	takeUntil := func(key *search.Key) { // those apart that come before key
+		for len(apart) > 0 && !full() && (key == nil || r.sort.Compare(r.sort.Key(apart[0]), *key) < 0) {
+			found, apart = append(found, place{r.sort.Key(apart[0]), apart[0]}), apart[1:]
+		}
+	}
+	err = r.each(ctx, r.after, func(next row) (bool, error) {
+		if ok, err := r.inPlace(ctx, next); err != nil || !ok {
+			return err == nil, err
+		}
+		takeUntil(&next.key)
+		if !full() {
+			found = append(found, place{key: next.key})
+		}
+		return !full(), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	takeUntil(nil)
+	page := &Page{Number: r.shown}
+	if full() {
+		found = found[:r.query.Limit]
+		page.Cursor = r.query.Encode(search.Cursor{Number: r.number, Now: r.begun, Key: found[len(found)-1].key}, r.store.epoch)
+	}
+	for _, p := range found {
+		h, err := p.h, error(nil)
+		if h == nil || r.after != nil && r.query.At == nil {
+			h, err = hazardByID(ctx, r.q, p.key.ID)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r.query.At != nil {
+			h = h.ExpireAt(r.now)
+		} else if h = h.ExpireAt(r.present); r.after != nil {
+			if ok, err := r.matches(ctx, h, r.present); err != nil {
+				return nil, err
+			} else if !ok {
+				continue
+			}
+		}
+		page.Hazards = append(page.Hazards, h)
+	}
+	return page, nil
+}
+
+// apart lists the hazards that the filter lets through and whose rows do not tell their state: those that have changed since, or that are past their end
+// though nobody has recorded it. They are those that the log, and Match, are asked about. They come in order, from r.after on.
+func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
+	changed := map[int64]bool{}
+	note := func(ids []int64, err error) error {
+		for _, id := range ids {
+			changed[id] = true
+		}
+		return err
+	}
+	if r.number < r.last {
+		if err := note(r.q.ChangedHazards(ctx, db.ChangedHazardsParams{After: r.number, UpTo: r.last})); err != nil {
+			return nil, err
+		}
+	}
+	if r.query.At != nil {
+		if err := note(r.writtenAround(ctx, r.moment)); err != nil {
+			return nil, err
+		}
+	}
+	due, err := r.q.DueHazards(ctx, int64(r.now))
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range due {
+		h, err := decodeHazard(d.N, d.Body)
+		if err != nil {
+			return nil, err
+		}
+		changed[h.ID] = true
+	}
+	var all []*hazard.Hazard
+	for id := range changed {
+		if r.query.Ref != "" && !slices.Contains(r.query.Hazards, id) {
+			continue
+		}
+		h, err := hazardAsOf(ctx, r.q, id, r.number, r.moment)
+		if errors.Is(err, hazard.ErrNotFound) {
+			continue // it is younger
+		}
+		if err != nil {
+			return nil, err
+		}
+		h = h.ExpireAt(r.now)
+		if r.after != nil && r.sort.Compare(r.sort.Key(h), *r.after) <= 0 {
+			continue
+		}
+		if ok, err := r.matches(ctx, h, r.now); err != nil {
+			return nil, err
+		} else if ok {
+			all = append(all, h)
+		}
+	}
+	slices.SortFunc(all, func(a, b *hazard.Hazard) int { return r.sort.Compare(r.sort.Key(a), r.sort.Key(b)) })
+	return all, nil
+}
+
+// hazardAsOf is the state of a hazard as of one change and one moment, or ErrNotFound.
+func hazardAsOf(ctx context.Context, q *db.Queries, id, n int64, at hazard.Instant) (*hazard.Hazard, error) {
+	row, err := q.HazardAsOf(ctx, db.HazardAsOfParams{HazardID: id, AtN: n, AtMs: int64(at)})
+	if err != nil {
+		return nil, found(err, "hazard %d at %s", id, at)
+	}
+	return decodeHazard(row.N, row.Body)
+}
+
+// matches asks Match, with the geometries only if they matter.
+func (r *searching) matches(ctx context.Context, h *hazard.Hazard, now hazard.Instant) (bool, error) {
+	f := &r.query.Filter
+	if !f.MatchRecord(h, now) || !f.NeedsShapes() {
+		return f.MatchRecord(h, now), nil
+	}
+	shapes, err := r.store.shapes.of(ctx, r.q, h.Areas)
+	return err == nil && f.MatchPlace(search.Footprint(h, shapes)), err
+}
+
+// inPlace tells whether a row's hazard is where the filter wants it. Its geometry is read only when its box leaves that open.
+func (r *searching) inPlace(ctx context.Context, found row) (bool, error) {
+	f := &r.query.Filter
+	if match, sure := f.MayMatchPlace(found.box); sure {
+		return match, nil
+	}
+	if !found.areas {
+		return f.MatchPlace([]geo.Shape{geo.Place(found.box.West, found.box.South)}), nil
+	}
+	h, err := hazardByID(ctx, r.q, found.id)
+	if err != nil {
+		return false, err
+	}
+	shapes, err := r.store.shapes.of(ctx, r.q, h.Areas)
+	return err == nil && f.MatchPlace(search.Footprint(h, shapes)), err
+}
+
+// products lists the products that a hazard has, or had at a moment.
+func (r *searching) products(ctx context.Context, hazardID int64, at *hazard.Instant) ([]*hazard.Product, error) {
+	if at == nil {
+		return productsOf(ctx, r.q, hazardID)
+	}
+	return productsAsOf(ctx, r.q, hazardID, *at)
+}
+
+func productsAsOf(ctx context.Context, q *db.Queries, hazardID int64, at hazard.Instant) ([]*hazard.Product, error) {
+	rows, err := q.ProductsOfHazardAsOf(ctx, db.ProductsOfHazardAsOfParams{HazardID: hazardID, AtMs: int64(at)})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	products := []*hazard.Product{}
+	for _, row := range rows {
+		p, err := decodeProduct(row.N, row.Body)
+		if err != nil {
+			return nil, err
+		}
+		if !p.Deleted {
+			products = append(products, p)
+		}
+	}
+	return products, nil
+}
+
+// HazardAt is the state of the hazard numbered id as readers saw it at a moment, its end included; ErrNotFound if it was not there yet.
+func (s *Store) HazardAt(ctx context.Context, id int64, at hazard.Instant) (*hazard.Hazard, error) {
+	h, err := hazardAsOf(ctx, s.readQ, id, int64(1)<<62, at)
+	if err != nil {
+		return nil, err
+	}
+	return h.ExpireAt(at), nil
+}
+
+// HazardByUUIDAt is HazardAt by uuid.
+func (s *Store) HazardByUUIDAt(ctx context.Context, id uuid.UUID, at hazard.Instant) (*hazard.Hazard, error) {
+	number, err := s.readQ.HazardNumber(ctx, id.String())
+	if err != nil {
+		return nil, found(err, "hazard %s", id)
+	}
+	return s.HazardAt(ctx, number, at)
+}
+
+// ProductsAt lists the products that a hazard had at a moment and that a member of orgs might have known of then, by number.
+func (s *Store) ProductsAt(ctx context.Context, hazardID int64, orgs []int64, at hazard.Instant) ([]*hazard.Product, error) {
+	all, err := productsAsOf(ctx, s.readQ, hazardID, at)
+	return slices.DeleteFunc(all, func(p *hazard.Product) bool { return !p.VisibleTo(orgs) }), err
+}
+
+// ProductAt is the state that the product numbered id had at a moment, for a member of orgs: ErrNotFound if there was none, or none that he
+// might have known of then.
+func (s *Store) ProductAt(ctx context.Context, id int64, orgs []int64, at hazard.Instant) (*hazard.Product, error) {
+	row, err := s.readQ.ProductAsOf(ctx, db.ProductAsOfParams{ProductID: id, AtMs: int64(at)})
+	if err != nil {
+		return nil, found(err, "product %d at %s", id, at)
+	}
+	return visible(orgs)(decodeProduct(row.N, row.Body))
+}
+
+// ProductByUUIDAt is ProductAt by uuid.
+func (s *Store) ProductByUUIDAt(ctx context.Context, id uuid.UUID, orgs []int64, at hazard.Instant) (*hazard.Product, error) {
+	number, err := s.readQ.ProductNumber(ctx, id.String())
+	if err != nil {
+		return nil, found(err, "product %s", id)
+	}
+	return s.ProductAt(ctx, number, orgs, at)
+}
+
+// ChangeAt is the number of the last change as of a moment; 0 before the first.
+func (s *Store) ChangeAt(ctx context.Context, at hazard.Instant) (int64, error) {
+	n, err := lastChangeAt(ctx, s.readQ, at)
+	return n, storeError(err)
+}
+
+// SinceAt is Since without the changes that were made after a moment.
+func (s *Store) SinceAt(ctx context.Context, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
+	rows, err := s.readQ.ChangesSinceAt(ctx, db.ChangesSinceAtParams{After: n, AtMs: int64(at), MaxRows: int32(limit)})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	changes := make([]hazard.Change, len(rows))
+	for i, r := range rows {
+		if changes[i], err = decodeChange(db.ChangesSinceRow(r)); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+// HazardChangesAt is HazardChanges without the changes that were made after a moment.
+func (s *Store) HazardChangesAt(ctx context.Context, hazardID, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
+	rows, err := s.readQ.ChangesOfHazardAt(ctx, db.ChangesOfHazardAtParams{HazardID: hazardID, After: n, AtMs: int64(at), MaxRows: int32(limit)})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	changes := make([]hazard.Change, len(rows))
+	for i, r := range rows {
+		if changes[i], err = decodeChange(db.ChangesSinceRow(r)); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
+// Reported tells whether a source has ever reported anything.
+func (s *Store) Reported(ctx context.Context, source string) (bool, error) {
+	any, err := s.readQ.SourceReported(ctx, source)
+	if err != nil {
+		return false, fmt.Errorf("source %s: %w", source, storeError(err))
+	}
+	return any, nil
+}
+
+// Resolve fills the hazards that the filter's ref leads to, if it has one: in place of a merged one its successor. Search does it by
+// itself; who asks Match does it first.
+func (s *Store) Resolve(ctx context.Context, f *search.Filter) (err error) {
+	if f.Ref != "" {
+		f.Hazards, err = leadsTo(ctx, s.readQ, f.Ref)
+	}
+	return storeError(err)
+}

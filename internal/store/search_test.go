@@ -1,0 +1,606 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/search"
+	"hazardd/internal/store"
+)
+
+// stage is a store whose hazards change at random, and what rules alone say of them.
+type stage struct {
+	*store.Store
+	now    hazard.Instant
+	ids    []int64
+	goods  []int64
+	shapes map[string]geo.Shape // by digest
+}
+
+func newStage(t *rapid.T) *stage {
+	dir, err := os.MkdirTemp("", "hazardd-search-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), dir, "sqlite:?synchronous=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(s.Close(), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+	})
+	return &stage{Store: s, now: noon, shapes: map[string]geo.Shape{}}
+}
+
+// areas are where hazards are: here and there, on both sides of the antimeridian, along a line, around a hole.
+var areas = []string{
+	"POLYGON((0 0,2 0,2 2,0 2,0 0))", "POLYGON((1 1,5 1,5 5,1 5,1 1),(2 2,2 4,4 4,4 2,2 2))", "POLYGON((178 -2,-179 -2,-179 3,178 3,178 -2))",
+	"LINESTRING(-3 -3,9 9)", "POINT(-180 0)", "MULTIPOINT(3 3,179 1)", "POLYGON((-10 60,10 60,10 70,-10 60))",
+}
+
+var boxes = []string{"0,0,1,1", "2,2,3,3", "177,-5,-178,5", "-180,-90,180,90", "-179.5,0,179.5,1", "3,3,3,3", "-180,-1,-180,1", "100,10,120,20", "-9,65,9,70"}
+
+var words = []string{"Łódź", "flood", "Old-Harbour", "M 4.8 earthquake", "地震の被害", "Überflutung", "harbour master", "ФЛУД", "a·b c"}
+
+var terms = []string{"lodz", "flood", "harb*", `"old harbour"`, "4.8", "震の", "uber*", "фл*", "nothing", "b*", `"harbour master"`}
+
+func (s *stage) write(t *rapid.T, f func(tx *store.Tx) error) {
+	at := s.now
+	if rapid.IntRange(0, 9).Draw(t, "as of the past") == 0 {
+		at -= hazard.Instant(rapid.IntRange(0, 4000).Draw(t, "by"))
+	}
+	if _, err := s.Write(t.Context(), at, store.Origin{}, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// draw gives a hazard what may change.
+func (s *stage) draw(t *rapid.T, tx *store.Tx, h *hazard.Hazard) error {
+	h.Type = rapid.SampledFrom([]hazard.Type{hazard.Flood, hazard.Storm, hazard.Earthquake}).Draw(t, "type")
+	h.Severity = rapid.SampledFrom([]hazard.Severity{hazard.Termination, hazard.Watch, hazard.Warning}).Draw(t, "severity")
+	h.Category = rapid.SampledFrom([]hazard.Category{hazard.Event, hazard.Response}).Draw(t, "category")
+	h.Source = rapid.SampledFrom([]string{"", "usgs", "nws"}).Draw(t, "source")
+	h.Name = rapid.SampledFrom(words).Draw(t, "name")
+	h.Description = strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 2).Draw(t, "description"), "\n")
+	h.AutoExpire = rapid.Bool().Draw(t, "autoexpire")
+	h.Start = s.now - hazard.Instant(rapid.IntRange(-1000, 4000).Draw(t, "age"))
+	h.End = s.now + hazard.Instant(rapid.IntRange(-2000, 4000).Draw(t, "end"))
+	h.LastUpdate, h.Updated = s.now, s.now
+	h.Longitude = rapid.SampledFrom([]float64{0, 1, 1.00000049, 3, 180, -180, -179.5, 110}).Draw(t, "longitude")
+	h.Latitude = rapid.SampledFrom([]float64{0, 1, 3, 15, 66}).Draw(t, "latitude")
+	h.Areas = nil
+	var kept []hazard.Area
+	for _, text := range rapid.SliceOfNDistinct(rapid.SampledFrom(areas), 0, 2, rapid.ID).Draw(t, "areas") {
+		shape, err := geo.ParseWKT(text)
+		if err != nil {
+			return err
+		}
+		kept = append(kept, hazard.Area{Role: hazard.AlertArea, Geometry: shape.GeoJSON()})
+	}
+	var err error
+	h.Areas, err = tx.KeepAreas(kept)
+	for _, ref := range h.Areas {
+		for _, a := range kept {
+			if digest(a.Geometry) == ref.Digest {
+				s.shapes[ref.Digest], err = geo.ParseLoose([]byte(a.Geometry))
+			}
+		}
+	}
+	return err
+}
+
+func (s *stage) create(t *rapid.T) {
+	h := &hazard.Hazard{UUID: uuid.New(), Status: hazard.Active, OrgID: -1, Created: s.now}
+	s.write(t, func(tx *store.Tx) error { return errors.Join(s.draw(t, tx, h), tx.SaveHazard(h, nil)) })
+	s.ids = append(s.ids, h.ID)
+}
+
+// alter changes a hazard in all, in a little, or ends it, or begins it anew.
+func (s *stage) alter(t *rapid.T) {
+	if len(s.ids) == 0 {
+		return
+	}
+	id := rapid.SampledFrom(s.ids).Draw(t, "hazard")
+	s.write(t, func(tx *store.Tx) error {
+		before, err := tx.Hazard(id)
+		if err != nil {
+			return err
+		}
+		h := *before
+		switch rapid.IntRange(0, 3).Draw(t, "how") {
+		case 0:
+			err = s.draw(t, tx, &h)
+		case 1:
+			h.LastUpdate, h.Updated = s.now, s.now
+		case 2:
+			h.Status, h.Reason, h.End, h.LastUpdate = hazard.Expired, hazard.EndAllClear, s.now, s.now
+		case 3:
+			h.Status, h.Reason = hazard.Active, ""
+		}
+		return errors.Join(err, tx.SaveHazard(&h, before))
+	})
+}
+
+func (s *stage) recordEnds(t *rapid.T) {
+	if _, err := s.Write(t.Context(), s.now, store.Origin{}, func(tx *store.Tx) error {
+		due, err := tx.Due()
+		for _, h := range due {
+			err = errors.Join(err, tx.SaveHazard(h.ExpireAt(s.now), h))
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// product makes, restricts, opens, moves, or deletes a product.
+func (s *stage) product(t *rapid.T) {
+	if len(s.ids) == 0 {
+		return
+	}
+	s.write(t, func(tx *store.Tx) error {
+		p := &hazard.Product{UUID: uuid.New(), Title: "Note", Type: hazard.TextProduct, Data: "x"}
+		if len(s.goods) > 0 && rapid.Bool().Draw(t, "an old one") {
+			before, err := tx.Product(rapid.SampledFrom(s.goods).Draw(t, "product"))
+			if err != nil {
+				return err
+			}
+			p = before
+			p.Deleted = rapid.IntRange(0, 3).Draw(t, "deleted") == 0
+		}
+		p.HazardID = rapid.SampledFrom(s.ids).Draw(t, "its hazard")
+		p.OrgIDs = rapid.SampledFrom([][]int64{nil, nil, {7}, {7, 8}}).Draw(t, "organizations")
+		if err := tx.SaveProduct(p); err != nil {
+			return err
+		}
+		if !slices.Contains(s.goods, p.ID) {
+			s.goods = append(s.goods, p.ID)
+		}
+		return nil
+	})
+}
+
+func (s *stage) pass(t *rapid.T) {
+	s.now += hazard.Instant(rapid.IntRange(1, 1500).Draw(t, "milliseconds"))
+}
+
+// happen lets things happen.
+func (s *stage) happen(t *rapid.T, times int) {
+	for range rapid.IntRange(0, times).Draw(t, "times") {
+		rapid.SampledFrom([]func(*rapid.T){s.create, s.create, s.alter, s.alter, s.alter, s.recordEnds, s.product, s.pass}).Draw(t, "what")(t)
+	}
+}
+
+func drawQuery(t *rapid.T) search.Query {
+	v := url.Values{}
+	maybe := func(name string, from ...string) {
+		if rapid.IntRange(0, 4).Draw(t, "whether "+name) == 0 {
+			v.Set(name, rapid.SampledFrom(from).Draw(t, name))
+		}
+	}
+	maybe("type", "FLOOD", "STORM,EARTHQUAKE", "TSUNAMI")
+	maybe("severity", "WATCH", "WARNING,TERMINATION")
+	maybe("category", "RESPONSE", "EVENT,RESPONSE")
+	maybe("status", "A", "E", "A,E")
+	maybe("source", "usgs", "editors", "nws,editors")
+	maybe("bbox", boxes...)
+	maybe("intersects", areas...)
+	if maybe("near", "0,0", "180,1", "3,3", "0,90"); v.Has("near") {
+		v.Set("radius", rapid.SampledFrom([]string{"1", "120000", "3000000"}).Draw(t, "radius"))
+	}
+	span := func(name string) string {
+		return (noon + hazard.Instant(rapid.IntRange(-5000, 10000).Draw(t, name))).String()
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "life") {
+	case 0:
+		v.Set("datetime", span("from")+"/..")
+	case 1:
+		v.Set("datetime", "../"+span("to"))
+	case 2:
+		v.Set("datetime", span("moment"))
+	}
+	maybe("updated_since", span("since"))
+	maybe("q", terms...)
+	v.Set("sort", rapid.SampledFrom([]string{"severity", "last_Update", "-last_Update", "start_Date", "-start_Date", "end_Date", "-end_Date", "hazard_ID", "-hazard_ID"}).Draw(t, "sort"))
+	q, faults := search.Parse(v)
+	if faults != nil {
+		t.Fatal(faults)
+	}
+	return q
+}
+
+// seen is what was found of a hazard: its state, and its products.
+type seen struct {
+	ID, Version, Products int64
+	Status                hazard.Status
+	LastUpdate            hazard.Instant
+}
+
+// told are the hazards of a page.
+func told(p *store.Page) []seen {
+	list := []seen{}
+	for i, h := range p.Hazards {
+		list = append(list, seen{h.ID, h.Version, int64(p.Totals[i]), h.Status, h.LastUpdate})
+	}
+	return list
+}
+
+// rules is what a search finds by the log and Match alone: the states of all hazards made of the changes by a moment.
+func (s *stage) rules(t *rapid.T, q search.Query, orgs []int64) []seen {
+	at, now := hazard.MaxInstant, s.now
+	if q.At != nil {
+		at, now = *q.At, *q.At
+	}
+	changes, err := s.Since(t.Context(), 0, 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hazards, products := map[int64]*hazard.Hazard{}, map[int64]*hazard.Product{}
+	for _, c := range changes {
+		switch {
+		case c.At > at:
+		case c.Product != nil:
+			products[c.Product.ID] = c.Product
+		default:
+			hazards[c.HazardID] = c.Hazard
+		}
+	}
+	var found []*hazard.Hazard
+	for _, h := range hazards {
+		var shapes []geo.Shape
+		for _, ref := range h.Areas {
+			shapes = append(shapes, s.shapes[ref.Digest])
+		}
+		if h = h.ExpireAt(now); q.Match(h, shapes, now) {
+			found = append(found, h)
+		}
+	}
+	slices.SortFunc(found, func(a, b *hazard.Hazard) int { return q.Sort.Compare(q.Sort.Key(a), q.Sort.Key(b)) })
+	list := []seen{}
+	for _, h := range found {
+		n := int64(0)
+		for _, p := range products {
+			if p.HazardID == h.ID && !p.Deleted && p.VisibleTo(orgs) {
+				n++
+			}
+		}
+		list = append(list, seen{h.ID, h.Version, n, h.Status, h.LastUpdate})
+	}
+	return list
+}
+
+func (s *stage) page(t *rapid.T, q search.Query, orgs []int64, way int) *store.Page {
+	p, err := s.SearchBy(t.Context(), q, orgs, s.now, way)
+	if err != nil {
+		t.Fatalf("%v by way %d: %v", q.Values(), way, err)
+	}
+	return p
+}
+
+// all reads a search page by page.
+func (s *stage) all(t *rapid.T, q search.Query, orgs []int64, way int) []seen {
+	list := []seen{}
+	for {
+		p := s.page(t, q, orgs, way)
+		list = append(list, told(p)...)
+		if p.Cursor == "" {
+			return list
+		}
+		if len(p.Hazards) != q.Limit {
+			t.Fatalf("%d hazards in a page of %d, and more to come", len(p.Hazards), q.Limit)
+		}
+		q.Cursor = p.Cursor
+	}
+}
+
+func TestSearchFindsWhatMatchLetsThroughByEveryWay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newStage(t)
+		s.happen(t, 40)
+		for range 5 {
+			q, orgs := drawQuery(t), rapid.SampledFrom([][]int64{nil, {7}, {8, 9}}).Draw(t, "member of")
+			if rapid.IntRange(0, 2).Draw(t, "whether at") == 0 {
+				q.At = new(s.now - hazard.Instant(rapid.IntRange(0, 8000).Draw(t, "at")))
+			}
+			want := s.rules(t, q, orgs)
+			for way := range store.Ways {
+				if diff := cmp.Diff(want, told(s.page(t, q, orgs, way))); diff != "" {
+					t.Fatalf("%v by way %d (-want +got):\n%s", q.Values(), way, diff)
+				}
+				if n, _, err := s.CountBy(t.Context(), q, s.now, way); err != nil || n != int64(len(want)) {
+					t.Fatalf("%v by way %d: count %d, %v; want %d", q.Values(), way, n, err, len(want))
+				}
+			}
+			q.Limit = rapid.IntRange(1, 5).Draw(t, "limit")
+			if diff := cmp.Diff(want, s.all(t, q, orgs, rapid.IntRange(0, store.Ways-1).Draw(t, "way"))); diff != "" {
+				t.Fatalf("%v in pages of %d (-want +got):\n%s", q.Values(), q.Limit, diff)
+			}
+		}
+	})
+}
+
+func TestPagesSkipAndRepeatNothingWhileHazardsAreWrittenAndEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newStage(t)
+		s.happen(t, 40)
+		q := drawQuery(t)
+		q.Limit = rapid.IntRange(1, 4).Draw(t, "limit")
+		whole := q
+		whole.Limit = 0
+		first := s.rules(t, whole, nil)
+		place, staying := map[int64]int{}, map[int64]bool{} // those that match at each page
+		for i, h := range first {
+			place[h.ID], staying[h.ID] = i, true
+		}
+		last := -1
+		got := map[int64]bool{}
+		for pages := 0; ; pages++ {
+			matching := map[int64]seen{}
+			for _, h := range s.rules(t, whole, nil) {
+				matching[h.ID] = h
+			}
+			for id := range staying {
+				if _, ok := matching[id]; !ok {
+					delete(staying, id)
+				}
+			}
+			p := s.page(t, q, nil, rapid.IntRange(0, store.Ways-1).Draw(t, "way"))
+			for _, h := range told(p) {
+				i, ok := place[h.ID]
+				if !ok || i <= last {
+					t.Fatalf("hazard %d on page %d: at place %d of the first moment (%v), after place %d", h.ID, pages, i, ok, last)
+				}
+				if h != matching[h.ID] {
+					t.Fatalf("hazard %d on page %d reads %+v, it is %+v", h.ID, pages, h, matching[h.ID])
+				}
+				last, got[h.ID] = i, true
+			}
+			if p.Cursor == "" {
+				break
+			}
+			q.Cursor = p.Cursor
+			s.happen(t, 6)
+		}
+		for id := range staying {
+			if !got[id] {
+				t.Fatalf("hazard %d was on no page", id)
+			}
+		}
+	})
+}
+
+func TestReadsOfAnEarlierMomentAreThoseOfThen(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newStage(t)
+		s.happen(t, 60)
+		changes, err := s.Since(t.Context(), 0, 1_000_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := s.now - hazard.Instant(rapid.IntRange(0, 8000).Draw(t, "at"))
+		orgs := rapid.SampledFrom([][]int64{nil, {7}}).Draw(t, "member of")
+		hazards, products := map[int64]*hazard.Hazard{}, map[int64]*hazard.Product{}
+		var then []int64
+		for _, c := range changes {
+			if c.At > at {
+				continue
+			}
+			then = append(then, c.Number)
+			if c.Product != nil {
+				products[c.Product.ID] = c.Product
+			} else {
+				hazards[c.HazardID] = c.Hazard
+			}
+		}
+		for _, id := range s.ids {
+			h, err := s.HazardAt(t.Context(), id, at)
+			want, there := hazards[id]
+			if there != (err == nil) || there && !cmp.Equal(*want.ExpireAt(at), *h) || !there && !errors.Is(err, hazard.ErrNotFound) {
+				t.Fatalf("hazard %d at %s: %+v, %v; want %+v", id, at, h, err, want)
+			}
+			list, err := s.ProductsAt(t.Context(), id, orgs, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got, wanted []int64
+			for _, p := range list {
+				got = append(got, p.Version)
+			}
+			for _, pid := range s.goods {
+				if p := products[pid]; p != nil && p.HazardID == id && !p.Deleted && p.VisibleTo(orgs) {
+					wanted = append(wanted, p.Version)
+				}
+			}
+			slices.Sort(got)
+			slices.Sort(wanted)
+			if !slices.Equal(got, wanted) {
+				t.Fatalf("products of %d at %s: changes %v, want %v", id, at, got, wanted)
+			}
+		}
+		for _, id := range s.goods {
+			p, err := s.ProductAt(t.Context(), id, orgs, at)
+			want := products[id]
+			if there := want != nil && !want.Deleted && want.VisibleTo(orgs); there != (err == nil) || there && p.Version != want.Version {
+				t.Fatalf("product %d at %s: %+v, %v; want %+v", id, at, p, err, want)
+			}
+		}
+		list, err := s.SinceAt(t.Context(), 0, 1_000_000, at)
+		var got []int64
+		for _, c := range list {
+			got = append(got, c.Number)
+		}
+		if err != nil || !slices.Equal(got, then) {
+			t.Fatalf("changes by %s: %v, %v; want %v", at, got, err, then)
+		}
+	})
+}
+
+func query(t testing.TB, text string) search.Query {
+	t.Helper()
+	v, err := url.ParseQuery(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, faults := search.Parse(v)
+	if faults != nil {
+		t.Fatal(faults)
+	}
+	return q
+}
+
+func TestCursorIsOfOneSearchOneHistoryAndOneHour(t *testing.T) {
+	s, other := open(t, t.TempDir()), open(t, t.TempDir())
+	for i := range 5 {
+		save(t, s, flood(fmt.Sprint(i)))
+		save(t, other, flood(fmt.Sprint(i)))
+	}
+	q := query(t, "type=FLOOD,STORM&limit=2")
+	p, err := s.Search(t.Context(), q, nil, noon)
+	if err != nil || p.Cursor == "" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for name, tt := range map[string]struct {
+		store *store.Store
+		query string
+		at    time.Duration
+		ok    bool
+	}{
+		"the same":                            {s, "type=FLOOD,STORM&limit=2", 0, true},
+		"in other words, with another limit":  {s, "limit=3&type=STORM,FLOOD", time.Hour, true},
+		"another search":                      {s, "type=FLOOD&limit=2", 0, false},
+		"another order":                       {s, "type=FLOOD,STORM&limit=2&sort=hazard_ID", 0, false},
+		"another history":                     {other, "type=FLOOD,STORM&limit=2", 0, false},
+		"an hour and a millisecond later":     {s, "type=FLOOD,STORM&limit=2", time.Hour + time.Millisecond, false},
+		"the present search at a past moment": {s, "type=FLOOD,STORM&limit=2&at=2026-01-01T00:00:00Z", 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := query(t, tt.query)
+			q.Cursor = p.Cursor
+			_, err := tt.store.Search(t.Context(), q, nil, noon.Add(tt.at))
+			if _, fault := errors.AsType[search.Faults](err); fault == tt.ok || (err == nil) != tt.ok {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestPagesOfThePastGoOnForAnHour(t *testing.T) {
+	s := open(t, t.TempDir())
+	for i := range 5 {
+		save(t, s, flood(fmt.Sprint(i)))
+	}
+	q := query(t, "limit=2&sort=hazard_ID&at="+url.QueryEscape(noon.String()))
+	var ids []int64
+	for page := range 3 {
+		p, err := s.Search(t.Context(), q, nil, noon.Add(24*time.Hour+time.Duration(page)*time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range p.Hazards {
+			ids = append(ids, h.ID)
+		}
+		q.Cursor = p.Cursor
+	}
+	if !slices.Equal(ids, []int64{1, 2, 3, 4, 5}) || q.Cursor != "" {
+		t.Errorf("hazards %v, cursor %q", ids, q.Cursor)
+	}
+}
+
+// A program of the schema before writes neither the tables that searches ask nor how far they go.
+func TestWhatAnOlderProgramWroteIsFoundAfterTheNextStart(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		save(t, s, flood(fmt.Sprint("flood ", i)))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	forget(t, filepath.Join(dir, "hazardd.db"))
+	again := open(t, dir)
+	for text, want := range map[string]int{"": 3, "q=flood": 3, "q=2": 1, "bbox=1,-3,2,0": 3, "bbox=10,10,20,20": 0, "status=A": 3} {
+		p, err := again.Search(t.Context(), query(t, text), nil, noon)
+		if err != nil || len(p.Hazards) != want {
+			t.Errorf("%q: %+v, %v; want %d hazards", text, p, err, want)
+		}
+	}
+}
+
+func TestRefLeadsAMergedHazardToItsSuccessor(t *testing.T) {
+	s := open(t, t.TempDir())
+	first, second, third := flood("first"), flood("second"), flood("third")
+	for _, h := range []*hazard.Hazard{first, second, third} {
+		save(t, s, h)
+	}
+	if _, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+		errs := []error{
+			tx.SaveEvent(&store.Event{Source: "usgs", Key: "us1", HazardID: first.ID}), tx.AddEventKey("usgs", "us1", "us1"), tx.AddRef("glide:EQ-1", "usgs", "us1"),
+		}
+		for _, h := range []*hazard.Hazard{first, second} {
+			before := *h
+			h.Status, h.Reason, h.Successor = hazard.Expired, hazard.EndMerged, second.UUID
+			if h == second {
+				h.Successor = third.UUID
+			}
+			errs = append(errs, tx.SaveHazardAs(hazard.HazardMerged, h, &before))
+		}
+		return errors.Join(errs...)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for ref, want := range map[string][]int64{"usgs:us1": {third.ID}, "glide:EQ-1": {third.ID}, "glide:EQ-2": nil, "nws:us1": nil} {
+		q := query(t, "ref="+ref)
+		p, err := s.Search(t.Context(), q, nil, noon)
+		var ids []int64
+		for _, h := range p.Hazards {
+			ids = append(ids, h.ID)
+		}
+		if err != nil || !slices.Equal(ids, want) {
+			t.Errorf("%s leads to %v, %v; want %v", ref, ids, err, want)
+		}
+		if err := s.Resolve(t.Context(), &q.Filter); err != nil || !slices.Equal(q.Hazards, want) {
+			t.Errorf("%s resolves to %v, %v; want %v", ref, q.Hazards, err, want)
+		}
+	}
+}
+
+// forget takes away what searches ask, as if another program had written the hazards.
+func forget(t *testing.T, file string) {
+	t.Helper()
+	d, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for _, text := range []string{`DELETE FROM searchable`, `DELETE FROM hazard_boxes`, `INSERT INTO hazard_words(hazard_words) VALUES ('delete-all')`, `UPDATE counters SET value = 0 WHERE name = 'searchable'`} {
+		if _, err := d.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

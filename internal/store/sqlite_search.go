@@ -1,0 +1,602 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/search"
+	"hazardd/internal/store/db"
+)
+
+// What searches need of SQLite alone is in this file: the tables that hazards are found by, how they are written, and the statements that
+// ask them. They hold nothing that is not in the table of hazards and in the log.
+
+// sqliteMigrations are what SQLite needs beside the migrations of those names.
+var sqliteMigrations = map[string]string{"0003_search.sql": searchSchema}
+
+const searchSchema = `
+-- What is sorted and filtered by, in rows so narrow that a scan of a million is bearable. The box is that of the areas, or the point; one
+-- north of the pole is of a hazard without a place.
+CREATE TABLE searchable (
+    id             INTEGER PRIMARY KEY,
+    n              INTEGER NOT NULL,
+    made_ms        INTEGER NOT NULL, -- when it was written first
+    changed_ms     INTEGER NOT NULL, -- and last: from then on the present state holds
+    active         INTEGER NOT NULL,
+    autoexpire     INTEGER NOT NULL,
+    type_id        TEXT NOT NULL,
+    severity       INTEGER NOT NULL,
+    category_id    TEXT NOT NULL,
+    source         TEXT NOT NULL,
+    start_ms       INTEGER NOT NULL,
+    end_ms         INTEGER NOT NULL,
+    last_update_ms INTEGER NOT NULL,
+    areas          INTEGER NOT NULL, -- whether it has areas: else the box is the point
+    west REAL NOT NULL, south REAL NOT NULL, east REAL NOT NULL, north REAL NOT NULL
+);
+CREATE INDEX searchable_by_severity ON searchable (severity DESC, last_update_ms DESC, id);
+CREATE INDEX searchable_by_update ON searchable (last_update_ms, id);
+CREATE INDEX searchable_by_start ON searchable (start_ms, id);
+CREATE INDEX searchable_by_end ON searchable (end_ms, id);
+CREATE INDEX searchable_by_type ON searchable (type_id);
+CREATE INDEX searchable_by_category ON searchable (category_id);
+CREATE INDEX searchable_by_source ON searchable (source);
+CREATE INDEX searchable_active ON searchable (id) WHERE active;
+
+-- Where and when: rid is twice the hazard's number, and one more for the eastern half of a box that crosses the antimeridian. Times are
+-- seconds. They are kept in 32 bits and rounded outward, so that what is found is a little too much, never too little. While a
+-- hazard is active, until and changed are for ever: its updates need not touch this tree.
+CREATE VIRTUAL TABLE hazard_boxes USING rtree(rid, west, east, south, north, since, until, made, changed);
+
+-- The words of names and descriptions, as package search has them: the tokenizer only parts them at blanks.
+CREATE VIRTUAL TABLE hazard_words USING fts5(name, description, content='', contentless_delete=1, tokenize='ascii');
+`
+
+// forEver is the end of what has none yet, in the seconds of hazard_boxes: past every instant.
+const forEver = 1e12
+
+// nowhere is the box of a hazard without a place.
+var nowhere = geo.Box{West: 0, South: 100, East: 0, North: 100}
+
+// indexer writes the tables that hazards are found by.
+type indexer struct{ touch, save, box, noBox, words *sql.Stmt }
+
+func prepareIndexer(ctx context.Context, d *sql.DB) (*indexer, error) {
+	ix := &indexer{}
+	for text, stmt := range map[string]**sql.Stmt{
+		`UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3 WHERE id = $4 AND made_ms <= $2`: &ix.touch,
+		`INSERT INTO searchable (id, n, made_ms, changed_ms, active, autoexpire, type_id, severity, category_id, source, start_ms, end_ms, last_update_ms, areas,
+			west, south, east, north) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+		ON CONFLICT (id) DO UPDATE SET n = excluded.n, made_ms = min(made_ms, excluded.made_ms), changed_ms = excluded.changed_ms, active = excluded.active,
+			autoexpire = excluded.autoexpire, type_id = excluded.type_id, severity = excluded.severity, category_id = excluded.category_id,
+			source = excluded.source, start_ms = excluded.start_ms, end_ms = excluded.end_ms, last_update_ms = excluded.last_update_ms,
+			areas = excluded.areas, west = excluded.west, south = excluded.south, east = excluded.east, north = excluded.north
+		RETURNING made_ms`: &ix.save,
+		`INSERT OR REPLACE INTO hazard_boxes (rid, west, east, south, north, since, until, made, changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`: &ix.box,
+		`DELETE FROM hazard_boxes WHERE rid = $1`:                                            &ix.noBox,
+		`INSERT OR REPLACE INTO hazard_words (rowid, name, description) VALUES ($1, $2, $3)`: &ix.words,
+	} {
+		var err error
+		if *stmt, err = d.PrepareContext(ctx, text); err != nil {
+			return nil, errors.Join(fmt.Errorf("prepare statements: %w", storeError(err)), ix.Close())
+		}
+	}
+	return ix, nil
+}
+
+// Close gives the statements back.
+func (ix *indexer) Close() error {
+	var errs []error
+	for _, stmt := range []*sql.Stmt{ix.touch, ix.save, ix.box, ix.noBox, ix.words} {
+		if stmt != nil {
+			errs = append(errs, stmt.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// index makes the hazard h found as it is now. before is the state that it replaces, nil for a new one. Most changes of a hazard
+// are the time of a report and little else: the tables that are dear to write are written only when it matters to them.
+func (t *Tx) index(h, before *hazard.Hazard) error {
+	if before != nil && sameSearched(h, before) {
+		done, err := t.tx.StmtContext(t.ctx, t.ix.touch).ExecContext(t.ctx, h.Version, int64(t.now), int64(h.LastUpdate), h.ID)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 1 {
+			return err
+		}
+		before = nil // of a program that did not know these tables, or written as of an earlier moment than ever before
+	}
+	return t.indexWhole(h, before, t.now, t.now)
+}
+
+// sameSearched tells whether two states differ at most in what index has a short way for.
+func sameSearched(h, o *hazard.Hazard) bool {
+	return h.Status == hazard.Active && o.Status == hazard.Active && h.AutoExpire == o.AutoExpire && h.Type == o.Type && h.Severity == o.Severity && h.Category == o.Category &&
+		h.Source == o.Source && h.Start == o.Start && h.End == o.End && samePlace(h, o) && sameText(h, o)
+}
+
+func samePlace(h, o *hazard.Hazard) bool {
+	return h.Longitude == o.Longitude && h.Latitude == o.Latitude && slices.Equal(h.Areas, o.Areas)
+}
+
+func sameText(h, o *hazard.Hazard) bool { return h.Name == o.Name && h.Description == o.Description }
+
+// indexWhole is index where more has changed. made and changed are when the hazard was written first, as far as is known here, and last.
+func (t *Tx) indexWhole(h, before *hazard.Hazard, made, changed hazard.Instant) error {
+	shapes, err := t.shapes.of(t.ctx, t.q, h.Areas)
+	if err != nil {
+		return err
+	}
+	box := geo.BoundsOf(search.Footprint(h, shapes)...)
+	if !(box.South <= box.North) { // no numbers
+		box = nowhere
+	}
+	active := h.Status == hazard.Active
+	var first int64
+	err = t.tx.StmtContext(t.ctx, t.ix.save).QueryRowContext(t.ctx, h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity),
+		string(h.Category), h.Source, int64(h.Start), int64(h.End), int64(h.LastUpdate), len(h.Areas) > 0, box.West, box.South, box.East, box.North).Scan(&first)
+	if err != nil {
+		return err
+	}
+	if before == nil || first == int64(made) || !active || before.Status != h.Status || h.Start != before.Start || !samePlace(h, before) {
+		if err := t.indexBox(h, box, seconds(hazard.Instant(first)), seconds(changed)); err != nil {
+			return err
+		}
+	}
+	if before == nil || !sameText(h, before) {
+		_, err = t.tx.StmtContext(t.ctx, t.ix.words).ExecContext(t.ctx, h.ID, strings.Join(search.Words(h.Name), " "), strings.Join(search.Words(h.Description), " "))
+	}
+	return err
+}
+
+func (t *Tx) indexBox(h *hazard.Hazard, box geo.Box, made, changed float64) error {
+	until := seconds(max(h.Start, h.End))
+	if h.Status == hazard.Active {
+		until, changed = forEver, forEver
+	}
+	parts := [][2]float64{{box.West, box.East}}
+	if box.West > box.East {
+		parts = [][2]float64{{box.West, 180}, {-180, box.East}}
+	}
+	for i := range int64(2) {
+		var err error
+		if i < int64(len(parts)) {
+			_, err = t.tx.StmtContext(t.ctx, t.ix.box).ExecContext(t.ctx, 2*h.ID+i, parts[i][0], parts[i][1], box.South, box.North, seconds(h.Start), until, made, changed)
+		} else {
+			_, err = t.tx.StmtContext(t.ctx, t.ix.noBox).ExecContext(t.ctx, 2*h.ID+i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func seconds(i hazard.Instant) float64 { return float64(i) / 1000 }
+
+// catchUpBatch is how many changes are made up for in one transaction: other writers wait no longer than that.
+const catchUpBatch = 2000
+
+// catchUp makes hazards found that a program wrote which did not know how: that of the schema before.
+func (s *Store) catchUp(ctx context.Context) error {
+	for {
+		done, err := s.readQ.Counter(ctx, "searchable")
+		if err != nil {
+			return storeError(err)
+		}
+		last, err := s.readQ.Counter(ctx, "change")
+		if err != nil || done >= last {
+			return storeError(err)
+		}
+		upTo := min(last, done+catchUpBatch)
+		err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+			t := &Tx{ctx: ctx, tx: tx, q: q, ix: s.ix, shapes: s.shapes}
+			ids, err := q.ChangedHazards(ctx, db.ChangedHazardsParams{After: done, UpTo: upTo})
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				h, err := t.Hazard(id)
+				if err != nil {
+					return err
+				}
+				moments, err := q.MomentsOfHazard(ctx, id)
+				if err != nil {
+					return err
+				}
+				if err := t.indexWhole(h, nil, hazard.Instant(moments.FirstMs), hazard.Instant(moments.LastMs)); err != nil {
+					return err
+				}
+			}
+			return q.Searchable(ctx, db.SearchableParams{Last: upTo, Before: done})
+		})
+		if err != nil {
+			return fmt.Errorf("make hazards findable: %w", err)
+		}
+	}
+}
+
+// condition is a part of a WHERE clause and its arguments, in the order of its question marks.
+type condition struct {
+	text string
+	args []any
+}
+
+func (c *condition) add(text string, args ...any) {
+	if c.text != "" {
+		c.text += " AND "
+	}
+	c.text += text
+	c.args = append(c.args, args...)
+}
+
+// among adds that a column has one of some values. Column and its kind of value are ours, the values go over as arguments.
+func among[T any](c *condition, column string, values []T, arg func(T) any) {
+	if len(values) == 0 {
+		return
+	}
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = arg(v)
+	}
+	c.add(column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")", args...)
+}
+
+// access is a way to hazards that a filter may let through, all of them and more.
+type access struct {
+	from condition // FROM clause: s are rows of searchable
+	some condition // SELECT 1 of each of them, or more, for counting
+}
+
+// Indexes of searchable by which sorted hazards come one by one, and the order of each.
+var ordered = map[search.Order]struct{ index, ascending, descending string }{
+	search.BySeverity:   {"searchable_by_severity", "s.severity DESC, s.last_update_ms DESC, s.id", ""},
+	search.ByLastUpdate: {"searchable_by_update", "s.last_update_ms, s.id", "s.last_update_ms DESC, s.id DESC"},
+	search.ByStart:      {"searchable_by_start", "s.start_ms, s.id", "s.start_ms DESC, s.id DESC"},
+	search.ByEnd:        {"searchable_by_end", "s.end_ms, s.id", "s.end_ms DESC, s.id DESC"},
+	search.ByNumber:     {"", "s.id", "s.id DESC"},
+}
+
+// finder asks the tables in one reading transaction.
+type finder struct {
+	tx     *sql.Tx
+	filter *search.Filter
+	sort   search.Sort
+	limit  int // rows that are likely to be wanted; 0: all
+	// where is what every row must be; filled from the filter, and from the moment that is asked about.
+	where condition
+	// way forces an access, for tests: 0 chooses, 1 is the order, the others are those of accesses.
+	way int
+}
+
+// filtered adds the conditions of the filter. What they let through is exact but for places, of which only the boxes are looked at, and for
+// hazards that are past their end and still active by their row.
+func (f *finder) filtered() {
+	c, q := &f.where, f.filter
+	among(c, "s.type_id", q.Types, func(t hazard.Type) any { return string(t) })
+	among(c, "s.severity", q.Severities, func(v hazard.Severity) any { return int64(v) })
+	among(c, "s.category_id", q.Categories, func(v hazard.Category) any { return string(v) })
+	among(c, "s.active", q.Statuses, func(v hazard.Status) any { return v == hazard.Active })
+	among(c, "s.source", q.Sources, sourceArg)
+	if q.Ref != "" {
+		c.add("s.id IN (SELECT value FROM json_each(?))", numbers(q.Hazards))
+	}
+	if q.Life != nil {
+		c.add("s.start_ms <= ? AND (s.end_ms >= ? OR s.active AND NOT s.autoexpire)", int64(q.Life.To), int64(q.Life.From))
+	}
+	if q.UpdatedSince != nil {
+		c.add("s.last_update_ms >= ?", int64(*q.UpdatedSince))
+	}
+	if q.Text != nil {
+		c.add("s.id IN (SELECT rowid FROM hazard_words WHERE hazard_words MATCH ?)", wordsQuery(q.Text))
+	}
+	for _, b := range q.Bounds() {
+		c.add("s.south <= ? AND s.north >= ?", b.North, b.South)
+		if b.West <= b.East {
+			c.add("CASE WHEN s.west <= s.east THEN s.west <= ? AND s.east >= ? ELSE s.west <= ? OR s.east >= ? END", b.East, b.West, b.East, b.West)
+		} else {
+			c.add("(s.west > s.east OR s.east >= ? OR s.west <= ?)", b.West, b.East)
+		}
+	}
+}
+
+func sourceArg(name string) any {
+	if name == search.Editors {
+		return ""
+	}
+	return name
+}
+
+func numbers(ids []int64) string {
+	text, err := json.Marshal(ids)
+	if err != nil {
+		panic(err) // numbers
+	}
+	return string(text)
+}
+
+// wordsQuery is the text in the language of FTS5: phrases are in double quotes, which no word holds.
+func wordsQuery(text []search.Phrase) string {
+	terms := make([]string, len(text))
+	for i, p := range text {
+		terms[i] = `"` + strings.Join(p.Words, " ") + `"`
+		if p.Prefix {
+			terms[i] += " *"
+		}
+	}
+	return strings.Join(terms, " AND ")
+}
+
+// accesses lists the ways that the filter opens, the narrowest first as a rule.
+func (f *finder) accesses() []access {
+	q := f.filter
+	var all []access
+	add := func(from, some string, args ...any) {
+		all = append(all, access{condition{from, args}, condition{some, args}})
+	}
+	if q.Ref != "" {
+		add("json_each(?) c CROSS JOIN searchable s ON s.id = c.value", "SELECT 1 FROM json_each(?)", numbers(q.Hazards))
+	}
+	if boxes := f.boxes(); boxes.text != "" {
+		add("(SELECT DISTINCT rid >> 1 AS id FROM ("+boxes.text+")) c CROSS JOIN searchable s ON s.id = c.id", boxes.text, boxes.args...)
+	}
+	if q.Text != nil {
+		add("(SELECT rowid AS id FROM hazard_words WHERE hazard_words MATCH ?) c CROSS JOIN searchable s ON s.id = c.id",
+			"SELECT 1 FROM hazard_words WHERE hazard_words MATCH ?", wordsQuery(q.Text))
+	}
+	index := func(name, condition string, args ...any) {
+		some := "SELECT 1 FROM searchable s INDEXED BY " + name + " WHERE " + condition
+		all = append(all, access{from: conditionOf("searchable s INDEXED BY " + name), some: conditionOf(some, args...)})
+	}
+	columns := []struct {
+		index string
+		c     condition
+	}{{"searchable_by_type", condition{}}, {"searchable_by_source", condition{}}, {"searchable_by_category", condition{}}, {"searchable_by_severity", condition{}}}
+	among(&columns[0].c, "s.type_id", q.Types, func(t hazard.Type) any { return string(t) })
+	among(&columns[1].c, "s.source", q.Sources, sourceArg)
+	among(&columns[2].c, "s.category_id", q.Categories, func(v hazard.Category) any { return string(v) })
+	among(&columns[3].c, "s.severity", q.Severities, func(v hazard.Severity) any { return int64(v) })
+	for _, column := range columns {
+		if column.c.text != "" {
+			index(column.index, column.c.text, column.c.args...)
+		}
+	}
+	if len(q.Statuses) == 1 && q.Statuses[0] == hazard.Active {
+		index("searchable_active", "s.active")
+		all[len(all)-1].from.text = "(SELECT id FROM searchable WHERE active) c CROSS JOIN searchable s ON s.id = c.id"
+	}
+	if q.UpdatedSince != nil {
+		index("searchable_by_update", "s.last_update_ms >= ?", int64(*q.UpdatedSince))
+	}
+	return all
+}
+
+func conditionOf(text string, args ...any) condition { return condition{text, args} }
+
+// boxes asks the tree for the first of the filter's boxes, and for its time.
+func (f *finder) boxes() condition {
+	q := f.filter
+	bounds := q.Bounds()
+	if bounds == nil && q.Life == nil {
+		return condition{}
+	}
+	var where condition
+	if q.Life != nil {
+		where.add("since <= ? AND until >= ?", seconds(q.Life.To), seconds(q.Life.From))
+	}
+	if bounds == nil {
+		return condition{"SELECT rid FROM hazard_boxes WHERE " + where.text, where.args}
+	}
+	b := bounds[0]
+	where.add("south <= ? AND north >= ?", b.North, b.South)
+	spans := [][2]float64{{b.West, b.East}}
+	if b.West > b.East {
+		spans = [][2]float64{{b.West, 180}, {-180, b.East}}
+	}
+	var both condition
+	for _, span := range spans {
+		part := condition{where.text, slices.Clone(where.args)}
+		part.add("west <= ? AND east >= ?", span[1], span[0])
+		if both.text != "" {
+			both.text += " UNION ALL "
+		}
+		both.text += "SELECT rid FROM hazard_boxes WHERE " + part.text
+		both.args = append(both.args, part.args...)
+	}
+	return both
+}
+
+// How the way is chosen: rows that are so few that nothing else is asked, and rows up to which are counted.
+const (
+	fewRows  = 500
+	mostRows = 20_000
+)
+
+// choose finds the way that reads the fewest rows: along the order until enough are found, or all that one condition lets through. It counts
+// what each lets through, up to a bound. A wrong choice costs time, and nothing else.
+func (f *finder) choose(ctx context.Context) (way *access, err error) {
+	all := f.accesses()
+	if f.way > 0 {
+		if f.way == 1 || f.way-2 >= len(all) {
+			return nil, nil
+		}
+		return &all[f.way-2], nil
+	}
+	var total float64
+	if err := f.tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM searchable`).Scan(&total); err != nil {
+		return nil, err
+	}
+	density, least := 1.0, float64(mostRows+1)
+	for i := range all {
+		var n float64
+		query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", all[i].some.text, mostRows+1)
+		if err := f.tx.QueryRowContext(ctx, query, all[i].some.args...).Scan(&n); err != nil {
+			return nil, err
+		}
+		if n < least {
+			way, least = &all[i], n
+		}
+		if n <= fewRows {
+			return way, nil
+		}
+		density *= min(1, n/max(total, 1))
+	}
+	along := total
+	if f.limit > 0 {
+		along = min(total, float64(f.limit)/density)
+	}
+	const dearer = 3 // a row that is looked up by its number and sorted costs that much more than the next of an index
+	if way == nil || along < dearer*least {
+		return nil, nil
+	}
+	return way, nil
+}
+
+// row is what is found of one hazard: enough to tell its place in the order, and perhaps whether it is where it should be.
+type row struct {
+	id    int64
+	key   search.Key
+	areas bool
+	box   geo.Box
+}
+
+const rowColumns = "s.id, s.severity, s.start_ms, s.end_ms, s.last_update_ms, s.areas, s.west, s.south, s.east, s.north"
+
+// each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
+func (f *finder) each(ctx context.Context, after *search.Key, found func(row) (bool, error)) error {
+	way, err := f.choose(ctx)
+	if err != nil {
+		return err
+	}
+	order := ordered[f.sort.By].ascending
+	if f.sort.Descending {
+		order = ordered[f.sort.By].descending
+	}
+	if way != nil {
+		where := f.where
+		if after != nil {
+			var parts, args = []string(nil), []any(nil)
+			for _, p := range f.sections(*after) {
+				parts, args = append(parts, "("+p.text+")"), append(args, p.args...)
+			}
+			where.add("("+strings.Join(parts, " OR ")+")", args...)
+		}
+		_, err := f.rows(ctx, way.from, where, order, found)
+		return err
+	}
+	from := "searchable s"
+	if index := ordered[f.sort.By].index; index != "" {
+		from += " INDEXED BY " + index
+	}
+	// Sections one after the other, each of which begins at its place in the index.
+	sections := []condition{{}}
+	if after != nil {
+		sections = f.sections(*after)
+	}
+	for _, section := range sections {
+		where := condition{f.where.text, slices.Clone(f.where.args)}
+		if section.text != "" {
+			where.add(section.text, section.args...)
+		}
+		if more, err := f.rows(ctx, conditionOf(from), where, order, found); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// sections are the rows after a place, in order: those beside it, then those of the next value, and so on.
+func (f *finder) sections(after search.Key) []condition {
+	column := map[search.Order]string{search.ByLastUpdate: "s.last_update_ms", search.ByStart: "s.start_ms", search.ByEnd: "s.end_ms"}[f.sort.By]
+	greater := ">"
+	if f.sort.Descending {
+		greater = "<"
+	}
+	switch f.sort.By {
+	case search.BySeverity:
+		severity, moment := int64(after.Severity), int64(after.Moment)
+		return []condition{
+			conditionOf("s.severity = ? AND s.last_update_ms = ? AND s.id > ?", severity, moment, after.ID),
+			conditionOf("s.severity = ? AND s.last_update_ms < ?", severity, moment),
+			conditionOf("s.severity < ?", severity),
+		}
+	case search.ByNumber:
+		return []condition{conditionOf("s.id "+greater+" ?", after.ID)}
+	}
+	return []condition{
+		conditionOf(column+" = ? AND s.id "+greater+" ?", int64(after.Moment), after.ID),
+		conditionOf(column+" "+greater+" ?", int64(after.Moment)),
+	}
+}
+
+// rows calls found with rows until it returns false, and tells whether it did not.
+func (f *finder) rows(ctx context.Context, from, where condition, order string, found func(row) (bool, error)) (more bool, err error) {
+	query := "SELECT " + rowColumns + " FROM " + from.text
+	if where.text != "" {
+		query += " WHERE " + where.text
+	}
+	rows, err := f.tx.QueryContext(ctx, query+" ORDER BY "+order, slices.Concat(from.args, where.args)...)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r row
+		var severity, start, end, updated int64
+		if err := rows.Scan(&r.id, &severity, &start, &end, &updated, &r.areas, &r.box.West, &r.box.South, &r.box.East, &r.box.North); err != nil {
+			return false, err
+		}
+		r.key = f.sort.Key(&hazard.Hazard{ID: r.id, Severity: hazard.Severity(severity), Start: hazard.Instant(start), End: hazard.Instant(end), LastUpdate: hazard.Instant(updated)})
+		if more, err := found(r); err != nil || !more {
+			return false, err
+		}
+	}
+	return true, rows.Err()
+}
+
+// count counts the rows, without looking at any.
+func (f *finder) count(ctx context.Context) (n int64, err error) {
+	f.limit = 0
+	way, err := f.choose(ctx)
+	if err != nil {
+		return 0, err
+	}
+	from := conditionOf("searchable s")
+	if way != nil {
+		from = way.from
+	}
+	query := "SELECT count(*) FROM " + from.text
+	if f.where.text != "" {
+		query += " WHERE " + f.where.text
+	}
+	return n, f.tx.QueryRowContext(ctx, query, slices.Concat(from.args, f.where.args)...).Scan(&n)
+}
+
+// writtenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
+// that of the moment. Active ones are among them in any case.
+func (f *finder) writtenAround(ctx context.Context, at hazard.Instant) (ids []int64, err error) {
+	rows, err := f.tx.QueryContext(ctx, `SELECT DISTINCT s.id FROM (SELECT rid >> 1 AS id FROM hazard_boxes WHERE made <= ? AND changed >= ?) c
+		CROSS JOIN searchable s ON s.id = c.id WHERE s.changed_ms > ?`, seconds(at), seconds(at), int64(at))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
