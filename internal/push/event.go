@@ -89,10 +89,10 @@ func (e *entry) hazard(ctx context.Context, log Log) (*states, error) {
 	var err error
 	switch {
 	case e.Product != nil:
-		s.after, err = log.HazardAt(ctx, e.HazardID, e.Number)
+		s.after, err = log.HazardAsOf(ctx, e.HazardID, e.Number)
 		s.before = s.after
 	case e.Kind != hazard.HazardCreated:
-		if s.before, err = log.HazardAt(ctx, e.HazardID, e.Number-1); errors.Is(err, hazard.ErrNotFound) {
+		if s.before, err = log.HazardAsOf(ctx, e.HazardID, e.Number-1); errors.Is(err, hazard.ErrNotFound) {
 			err = nil // it begins with another kind of change: a split
 		}
 	}
@@ -112,7 +112,7 @@ func (e *entry) text(ctx context.Context, h *Hub, left bool, orgs []int64) ([]by
 	if e.Hazard != nil {
 		if !e.counted && e.Kind != hazard.HazardCreated {
 			var err error
-			if e.products, err = h.log.ProductsAt(ctx, e.HazardID, e.Number); err != nil {
+			if e.products, err = h.log.ProductsAsOf(ctx, e.HazardID, e.Number); err != nil {
 				return nil, err
 			}
 		}

@@ -26,10 +26,10 @@ type Log interface {
 	Last(ctx context.Context) (int64, error)
 	// Since returns committed changes numbered above n, in commit order without gaps, at most limit.
 	Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error)
-	// HazardAt is the state of a hazard as of change n; hazard.ErrNotFound if it was not there yet.
-	HazardAt(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error)
-	// ProductsAt lists the products that a hazard had as of change n, whoever may see them.
-	ProductsAt(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error)
+	// HazardAsOf is the state of a hazard as of change n; hazard.ErrNotFound if it was not there yet.
+	HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error)
+	// ProductsAsOf lists the products that a hazard had as of change n, whoever may see them.
+	ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error)
 }
 
 // View is the part of the live view that push waits for.

@@ -68,7 +68,7 @@ func (l *memoryLog) Since(_ context.Context, n int64, limit int) ([]hazard.Chang
 	return slices.Clone(l.changes[i:min(i+limit, len(l.changes))]), l.fail
 }
 
-func (l *memoryLog) HazardAt(_ context.Context, id, n int64) (*hazard.Hazard, error) {
+func (l *memoryLog) HazardAsOf(_ context.Context, id, n int64) (*hazard.Hazard, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range slices.Backward(l.changes) {
@@ -79,7 +79,7 @@ func (l *memoryLog) HazardAt(_ context.Context, id, n int64) (*hazard.Hazard, er
 	return nil, hazard.ErrNotFound
 }
 
-func (l *memoryLog) ProductsAt(_ context.Context, id, n int64) ([]*hazard.Product, error) {
+func (l *memoryLog) ProductsAsOf(_ context.Context, id, n int64) ([]*hazard.Product, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	latest := map[int64]*hazard.Product{}

@@ -174,8 +174,8 @@ func (s *Store) Products(ctx context.Context, hazardID int64, orgs []int64) ([]*
 	return products, nil
 }
 
-// ProductsAt lists the products that a hazard had as of change n, whoever may see them: for push, which asks itself.
-func (s *Store) ProductsAt(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error) {
+// ProductsAsOf lists the products that a hazard had as of change n, whoever may see them: for push, which asks itself.
+func (s *Store) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error) {
 	rows, err := s.readQ.ProductsOfHazardAt(ctx, db.ProductsOfHazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {
 		return nil, storeError(err)
@@ -195,7 +195,7 @@ func (s *Store) ProductsAt(ctx context.Context, hazardID, n int64) ([]*hazard.Pr
 
 // ProductTotalAt counts the products that a hazard had as of change n and that a member of orgs may know of.
 func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []int64) (int, error) {
-	products, err := s.ProductsAt(ctx, hazardID, n)
+	products, err := s.ProductsAsOf(ctx, hazardID, n)
 	total := 0
 	for _, p := range products {
 		if p.VisibleTo(orgs) {
@@ -205,8 +205,8 @@ func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []in
 	return total, err
 }
 
-// HazardAt is the state of a hazard as of change n, or ErrNotFound if it was not there yet.
-func (s *Store) HazardAt(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error) {
+// HazardAsOf is the state of a hazard as of change n, or ErrNotFound if it was not there yet.
+func (s *Store) HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error) {
 	row, err := s.readQ.HazardAt(ctx, db.HazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {
 		return nil, found(err, "hazard %d as of change %d", hazardID, n)
