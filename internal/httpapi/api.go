@@ -147,7 +147,7 @@ func (a *API) routes() {
 	a.openPage("POST /logout", a.logout)
 	a.paged(hazardPattern, a.hazardPage)
 	a.paged("GET /h/{hazard}/map.svg", a.pageMap)
-	a.paged("GET /h/{hazard}/hazard.json", a.pageJSON)
+	a.paged("GET /h/{hazard}/hazard.json", a.hazard)
 	a.paged("GET /h/{hazard}/changes.json", a.hazardChanges)
 	a.paged("GET /h/{hazard}/area.geojson", a.pageGeography)
 	a.paged("GET /h/{hazard}/products/{product}/file", a.pageFile)

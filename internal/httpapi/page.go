@@ -44,13 +44,6 @@ func (a *API) paged(pattern string, h protected) {
 	})
 }
 
-// pageJSON serves the record of the hazard, whatever forms a browser asks for.
-func (a *API) pageJSON(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	r = r.Clone(r.Context())
-	r.Header.Set("Accept", "application/json")
-	return a.hazard(w, r, who)
-}
-
 // openPage serves a page that needs no session. Its errors are pages too.
 func (a *API) openPage(pattern string, h handler) {
 	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
