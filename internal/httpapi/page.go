@@ -257,14 +257,13 @@ func (a *API) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	return answer(w, r, live.NewBody(m.SVG(), false))
 }
 
-// pageGeography serves the hazard's area as GeoJSON, for who follows a link.
-func (a *API) pageGeography(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := noQuery(r); err != nil {
-		return err
+// inForm serves data in the form that a link on a page names by its ending, whatever the browser would rather have.
+func inForm(mediaType string, h protected) protected {
+	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+		r = r.Clone(r.Context())
+		r.Header.Set("Accept", mediaType)
+		return h(w, r, who)
 	}
-	r = r.Clone(r.Context())
-	r.Header.Set("Accept", geoJSON)
-	return a.alertGeography(w, r, who)
 }
 
 // pageFile serves a file of a product of the hazard of the page.
