@@ -66,7 +66,7 @@ func TestProgressIsShownToWhoeverLooksAndToNobodyElse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			p := newProgress(&console{err: &out, errTerminal: tt.terminal, json: tt.json}, []string{"console_test.go", "-"})
+			p := newProgress(&console{err: &out, errTerminal: tt.terminal, json: tt.json}, []payload{{file: "console_test.go"}, {file: "-"}})
 			p.begin("console_test.go")
 			p.done("console_test.go")
 			p.end()

@@ -10,7 +10,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -18,6 +20,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 	"hazardd/internal/poll"
+	"hazardd/internal/service"
 	"hazardd/internal/source"
 	"hazardd/internal/store"
 )
@@ -30,18 +33,33 @@ const maxPayload = 256 << 20
 const maxNamed = 20
 
 type importCmd struct {
-	Source string    `required:"" placeholder:"NAME" help:"Source that published the files."`
+	Source string    `placeholder:"NAME" help:"Source that published the files."`
 	AsOf   time.Time `placeholder:"TIME" help:"Take the files in as if received at that time (RFC 3339); if not given, now."`
+	List   string    `placeholder:"FILE" help:"Replay the files that FILE lists, one a line: time (RFC 3339), source and path. Each is taken in as if polled at its time, in order of time, and what ends in between ends."`
 	knownFlags
-	Files []string `arg:"" name:"file" help:"Files to take in, in this order; gzip is decompressed, - is standard input."`
+	Files []string `arg:"" optional:"" name:"file" help:"Files to take in, in this order; gzip is decompressed, - is standard input."`
 }
 
-// Validate refuses a time that cannot be: changes would be recorded ahead of all that follow.
+// Validate refuses what does not go together, and a time that cannot be: changes would be recorded ahead of all that follow.
 func (i *importCmd) Validate() error {
-	if i.AsOf.After(time.Now()) {
+	switch {
+	case i.List != "" && (i.Source != "" || !i.AsOf.IsZero() || len(i.Files) > 0):
+		return errors.New("--list: the list says which files there are, of which source and time; give no --source, --as-of or files beside it")
+	case i.List == "" && i.Source == "":
+		return errors.New("missing flags: --source=NAME, or --list=FILE")
+	case i.List == "" && len(i.Files) == 0:
+		return errors.New(`expected "<file> ..."`)
+	case i.AsOf.After(time.Now()):
 		return fmt.Errorf("--as-of: %s lies in the future", i.AsOf.Format(time.RFC3339))
 	}
 	return i.knownFlags.Validate()
+}
+
+// payload is a file to be taken in.
+type payload struct {
+	file   string
+	source poll.Source
+	at     hazard.Instant // as if received then; 0: when it is read
 }
 
 // Run takes the files in. What cannot be used of one does not keep the others out.
@@ -50,35 +68,108 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if err != nil {
 		return err
 	}
-	src, err := known.Find(i.Source)
+	payloads, err := i.payloads(known)
 	if err != nil {
 		return err
 	}
 	var files []*imported
 	err = g.withStore(ctx, func(s *store.Store) error {
 		in := known.Intake(s)
-		bar := newProgress(c, i.Files)
+		bar := newProgress(c, payloads)
 		defer bar.end()
-		for _, name := range i.Files {
+		for n := range payloads {
+			p := &payloads[n]
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			bar.begin(name)
-			f, err := i.take(ctx, c, in, &src, name)
+			if i.List != "" {
+				if err := service.RecordEnds(ctx, s, p.at); err != nil {
+					return err
+				}
+			}
+			bar.begin(p.file)
+			f, err := p.take(ctx, c, in, intake.Options{History: i.List == ""})
 			files = append(files, f)
 			if err != nil {
 				return err
 			}
-			bar.done(name)
+			bar.done(p.file)
 		}
 		return nil
 	})
 	return errors.Join(err, i.report(c, files))
 }
 
+// payloads are the files to be taken in, in their order.
+func (i *importCmd) payloads(known *service.Sources) ([]payload, error) {
+	if i.List != "" {
+		return readList(i.List, known, time.Now())
+	}
+	src, err := known.Find(i.Source)
+	if err != nil {
+		return nil, err
+	}
+	var list []payload
+	for _, name := range i.Files {
+		p := payload{file: name, source: src}
+		if !i.AsOf.IsZero() {
+			p.at = hazard.At(i.AsOf)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// readList reads a list of files with their sources and times, in order of time. Paths are relative to the list's folder; lines that begin with #
+// and empty ones are passed over.
+func readList(name string, known *service.Sources, now time.Time) ([]payload, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("--list: %w", err)
+	}
+	var list []payload
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		fault := func(format string, args ...any) ([]payload, error) {
+			return nil, fmt.Errorf("--list: %s, line %d: %w", name, number, fmt.Errorf(format, args...))
+		}
+		fields := strings.Fields(line)
+		if len(fields) < 3 {
+			return fault("%.200q, expected a time, a source and a path", line)
+		}
+		at, err := time.Parse(time.RFC3339, fields[0])
+		if err != nil {
+			return fault("time: %.60q, expected one as in RFC 3339, such as 2026-08-15T12:07:36Z", fields[0])
+		}
+		if at.After(now) {
+			return fault("time: %s lies in the future", fields[0])
+		}
+		src, err := known.Find(fields[1])
+		if err != nil {
+			return fault("%w", err)
+		}
+		path := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(line, fields[0])), fields[1])) // which may hold blanks
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(name), path)
+		}
+		list = append(list, payload{path, src, hazard.At(at)})
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("--list: %s lists no files", name)
+	}
+	slices.SortStableFunc(list, func(a, b payload) int { return cmp.Compare(a.at, b.at) })
+	return list, nil
+}
+
 // imported is what became of one file.
 type imported struct {
-	File string `json:"file"`
+	File   string `json:"file"`
+	Source string `json:"source"`
 	poll.Counts
 	Rejects []reject `json:"rejects,omitzero"`
 	Error   string   `json:"error,omitzero"`
@@ -90,25 +181,22 @@ type reject struct {
 }
 
 // take takes one file in. Its error is the store's: what is wrong with the file is part of the result.
-func (i *importCmd) take(ctx context.Context, c *console, in *intake.Intake, src *poll.Source, name string) (*imported, error) {
-	f := &imported{File: name}
-	payload, err := readPayload(c, name, maxPayload)
+func (p *payload) take(ctx context.Context, c *console, in *intake.Intake, opts intake.Options) (*imported, error) {
+	f := &imported{File: p.file, Source: p.source.Name}
+	content, err := readPayload(c, p.file, maxPayload)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		f.Error = err.Error()
 		return f, nil
 	}
-	now := hazard.At(i.AsOf)
-	if i.AsOf.IsZero() {
-		now = c.instant()
-	}
-	batch, parseErr := parsePayload(src, payload, now)
+	now := cmp.Or(p.at, c.instant())
+	batch, parseErr := parsePayload(&p.source, content, now)
 	if err := cmp.Or(parseErr, err); err != nil {
 		f.Error = err.Error()
 	}
 	if bad, ok := errors.AsType[*source.PayloadError](parseErr); parseErr != nil && (!ok || !bad.Cut) {
 		return f, nil
 	}
-	res, err := in.Apply(ctx, src.Name, batch, now, intake.Options{History: true})
+	res, err := in.Apply(ctx, p.source.Name, batch, now, opts)
 	f.Counts = counts(&res)
 	for _, r := range res.Rejects {
 		f.Rejects = append(f.Rejects, reject{r.Record, r.Reason})
@@ -200,7 +288,7 @@ func (i *importCmd) report(c *console, files []*imported) error {
 		row(&total)
 	}
 	result := struct {
-		Source string      `json:"source"`
+		Source string      `json:"source,omitzero"`
 		Files  []*imported `json:"files"`
 		Total  poll.Counts `json:"total"`
 	}{i.Source, files, total.Counts}
@@ -208,7 +296,7 @@ func (i *importCmd) report(c *console, files []*imported) error {
 		return err
 	}
 	if total.Held > 0 {
-		c.note("%d reports are held until somebody has looked at them: hazardd source errors %s", total.Held, i.Source)
+		c.note("%d reports are held until somebody has looked at them: hazardd source errors %s", total.Held, cmp.Or(i.Source, "NAME"))
 	}
 	switch {
 	case bad > 0 && total.Rejected > 0:
@@ -227,13 +315,14 @@ type progress struct {
 	sizes map[string]int64
 }
 
-func newProgress(c *console, files []string) *progress {
+func newProgress(c *console, payloads []payload) *progress {
 	p := &progress{sizes: map[string]int64{}}
 	if c.json || !c.errTerminal {
 		return p
 	}
 	total := int64(0)
-	for _, name := range files {
+	for i := range payloads {
+		name := payloads[i].file
 		if info, err := os.Stat(name); err == nil {
 			p.sizes[name] = info.Size()
 			total += info.Size()

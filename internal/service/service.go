@@ -258,7 +258,7 @@ func (s *Service) expire(ctx context.Context) error {
 		now := s.clock.instant()
 		end, any, err := s.Store.NextEnd(ctx)
 		if err == nil && any && end <= now {
-			err = s.expireDue(ctx, now)
+			err = recordDue(ctx, s.Store, now)
 			wait = 0
 		} else if any {
 			wait = min(wait, end.Time().Sub(now.Time()))
@@ -273,22 +273,6 @@ func (s *Service) expire(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (s *Service) expireDue(ctx context.Context, now hazard.Instant) error {
-	_, err := s.Store.Write(ctx, now, store.Origin{}, func(tx *store.Tx) error {
-		due, err := tx.Due()
-		if err != nil {
-			return err
-		}
-		for _, h := range due {
-			if err := tx.SaveHazard(h.ExpireAt(now), h); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return err
 }
 
 // The rhythm of what is looked after regularly.
