@@ -1,8 +1,16 @@
-import { signal } from "@preact/signals";
+// Starts the page: login first, then the map, until the login ends.
+import { effect, signal } from "@preact/signals";
 import { render } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { Api } from "./api";
+import { browser, follow } from "./live";
+import { Areas } from "./map/areas";
+import { Store } from "./store";
+import { text } from "./text";
+import { Page, PageProvider } from "./ui/context";
 import { Login } from "./ui/login";
+import { Shell } from "./ui/shell";
+import { parse } from "./url";
 import "maplibre-gl/dist/maplibre-gl.css";
 import "./style.css";
 
@@ -14,16 +22,60 @@ api.onEnded = () => {
   user.value = undefined;
 };
 
-function Shell() {
-  const place = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    void import("./map/view").then(({ MapView }) => new MapView(place.current!));
-  }, []);
-  return <div class="map" ref={place} />;
+function App() {
+  return user.value ? <LoggedIn /> : <Login api={api} ended={ended.value} done={() => (user.value = api.user)} />;
 }
 
-function App() {
-  return user.value ? <Shell /> : <Login api={api} ended={ended.value} done={() => (user.value = api.user)} />;
+function LoggedIn() {
+  // What a view shows is in the address: after a login that ended the page is as it was.
+  const page = useMemo(() => new Page(api, new Store(api, parse(location.hash)), new Areas(api)), []);
+  useEffect(() => {
+    const { store } = page;
+    const over = new AbortController();
+    void follow(api, store, over.signal, browser);
+    void store.readSources();
+    const second = setInterval(() => store.tick(), 1_000);
+    const offline = () => store.lost(text.login.lost);
+    window.addEventListener("offline", offline);
+    const read = () => {
+      const s = parse(location.hash);
+      if (location.hash.slice(1) === store.hash.peek()) return;
+      store.apply(s);
+      if (s.view) page.map.peek()?.jump(s.view);
+    };
+    window.addEventListener("hashchange", read);
+    if (store.past.peek()) page.timeOpen.value = true;
+    const ends = [
+      effect(() => {
+        const hash = store.hash.value;
+        if (hash !== location.hash.slice(1)) history.replaceState(null, "", `#${hash}`);
+      }),
+      effect(() => {
+        document.documentElement.dataset["theme"] = page.theme.value;
+      }),
+      effect(() => {
+        const h = store.selectedHazard.value;
+        document.title = h ? `${h.hazard_Name} – ${text.name}` : text.name;
+      }),
+    ];
+    return () => {
+      over.abort();
+      clearInterval(second);
+      window.removeEventListener("offline", offline);
+      window.removeEventListener("hashchange", read);
+      for (const end of ends) end();
+    };
+  }, []);
+  const logout = () => {
+    ended.value = false;
+    user.value = undefined;
+    void api.logout();
+  };
+  return (
+    <PageProvider value={page}>
+      <Shell logout={logout} />
+    </PageProvider>
+  );
 }
 
 render(<App />, document.getElementById("app")!);

@@ -1,14 +1,361 @@
-// The map itself: MapLibre, and what is drawn on it.
-import maplibregl, { type StyleSpecification } from "maplibre-gl";
+// The map itself: MapLibre, and what is drawn on it. It knows hazards, and nothing of the page around it.
+import maplibregl, { type ExpressionSpecification, type FilterSpecification, type GeoJSONSource, type LayerSpecification, type MapGeoJSONFeature } from "maplibre-gl";
 import workerAddress from "maplibre-gl/dist/maplibre-gl-csp-worker.js?url";
+import type { Feature, FeatureCollection, Point } from "geojson";
+import { basemapStyle } from "../basemap";
+import { between, isEmpty, type Hazards } from "../diff";
+import type { Bounds } from "../filter";
+import { isDrill, severities, severity, type Hazard } from "../model";
+import { text } from "../text";
+import type { View } from "../url";
+import type { Area } from "./areas";
+import { Images, SYMBOL } from "./images";
 
 maplibregl.setWorkerUrl(workerAddress);
 
-const plain: StyleSpecification = { version: 8, sources: {}, layers: [{ id: "background", type: "background", paint: { "background-color": "#dfe6ec" } }] };
+export type Theme = "light" | "dark";
+
+/** Where on the screen something is: CSS pixels from the map's upper left corner. */
+export interface Place {
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Listener {
+  /** The window has moved and stands still. */
+  moved(view: View, bounds: Bounds): void;
+  /** Hazards under a click, by number; several lie on top of each other. None: the click hit nothing. */
+  picked(ids: readonly number[], place: Place): void;
+  hovered(id: number | undefined, place: Place): void;
+  /** A click when places are asked for; false: they are not. */
+  placed(longitude: number, latitude: number): boolean;
+}
+
+type HazardProperties = { id: number; icon: string; rank: number };
+type HazardFeature = Feature<Point, HazardProperties>;
+
+const MAX_ZOOM = 15;
+/** From here on hazards stand alone. */
+const CLUSTER_MAX_ZOOM = 10;
+const empty: FeatureCollection = { type: "FeatureCollection", features: [] };
+const HAZARD_SOURCES = ["hazards", "drills"] as const;
+const PICKED = [...HAZARD_SOURCES, "hazards-clusters", "drills-clusters"];
+const AREA_LAYERS = ["areas-fill", "areas-track"];
+
+function feature(h: Hazard): HazardFeature {
+  return {
+    type: "Feature",
+    id: h.hazard_ID,
+    geometry: { type: "Point", coordinates: [h.longitude, h.latitude] },
+    properties: { id: h.hazard_ID, icon: Images.symbolId(h.type_ID, h.category_ID, h.severity_ID), rank: severity(h.severity_ID).rank },
+  };
+}
 
 export class MapView {
   readonly map: maplibregl.Map;
-  constructor(container: HTMLElement) {
-    this.map = new maplibregl.Map({ container, style: plain, center: [0, 20], zoom: 1.5, attributionControl: false });
+  readonly #images = new Images();
+  #ready = false;
+  #theme: Theme;
+  #hazards: Hazards = new Map();
+  #areas: readonly Area[] = [];
+  #focus: readonly Feature[] = [];
+  #fresh: readonly Feature[] = [];
+  #draft: FeatureCollection = empty;
+  #selected = -1;
+
+  constructor(
+    container: HTMLElement,
+    private readonly listener: Listener,
+    options: { theme: Theme; view: View | undefined; reducedMotion: () => boolean },
+  ) {
+    this.#theme = options.theme;
+    this.#reducedMotion = options.reducedMotion;
+    const map = (this.map = new maplibregl.Map({
+      container,
+      style: basemapStyle(options.theme),
+      center: options.view ? [...options.view.center] : [-40, 22],
+      zoom: options.view?.zoom ?? startZoom(container),
+      maxZoom: MAX_ZOOM,
+      minZoom: 0.3,
+      attributionControl: { compact: true },
+      dragRotate: false,
+      pitchWithRotate: false,
+      rollEnabled: false,
+      touchPitch: false,
+      fadeDuration: 0,
+      locale: { "Map.Title": text.map.label },
+    }));
+    map.touchZoomRotate.disableRotation();
+    map.keyboard.disableRotation();
+    map.addControl(new maplibregl.ScaleControl({ maxWidth: 110 }), "bottom-left");
+    map.on("style.load", () => this.#install());
+    map.on("styleimagemissing", ({ id }) => this.#image(id));
+    map.on("moveend", () => this.#moved());
+    map.on("click", (e) => void this.#click(e));
+    map.on("mousemove", (e) => this.#hover(e));
+    map.on("mouseout", () => this.listener.hovered(undefined, { x: 0, y: 0 }));
+    this.#moved();
+  }
+
+  #reducedMotion: () => boolean;
+
+  remove(): void {
+    this.map.remove();
+  }
+
+  setTheme(theme: Theme): void {
+    if (theme === this.#theme) return;
+    this.#theme = theme;
+    this.#ready = false;
+    this.map.setStyle(basemapStyle(theme), { diff: false });
+  }
+
+  /** Draws these hazards. What is as before is not drawn again. */
+  setHazards(hazards: Hazards): void {
+    const diff = between(this.#hazards, hazards);
+    this.#hazards = hazards;
+    if (!this.#ready || isEmpty(diff)) return;
+    const changes = diff.added.length + diff.changed.length + diff.removed.length;
+    if (changes > Math.max(200, hazards.size / 2)) {
+      for (const drill of [false, true]) this.#source(drill ? "drills" : "hazards").setData(this.#collection(drill));
+      return;
+    }
+    for (const drill of [false, true]) {
+      const of = (h: Hazard) => isDrill(h) === drill;
+      const add = [...diff.added, ...diff.changed.map((c) => c.to)].filter(of).map(feature);
+      const remove = [...diff.removed.filter(of), ...diff.changed.filter((c) => of(c.from) && !of(c.to)).map((c) => c.from)].map((h) => h.hazard_ID);
+      if (add.length + remove.length > 0) this.#source(drill ? "drills" : "hazards").updateData({ add, remove });
+    }
+  }
+
+  setAreas(areas: readonly Area[]): void {
+    this.#areas = areas;
+    if (this.#ready) this.#source("areas").setData({ type: "FeatureCollection", features: [...areas] });
+  }
+
+  /** Rings the selected hazard and the one that is pointed at. */
+  setFocus(selected: Hazard | undefined, hovered: Hazard | undefined): void {
+    this.#focus = [
+      ...(hovered && hovered !== selected ? [ring(hovered, "hovered")] : []),
+      ...(selected ? [ring(selected, "selected")] : []),
+    ];
+    this.#selected = selected?.hazard_ID ?? -1;
+    if (!this.#ready) return;
+    this.#source("focus").setData({ type: "FeatureCollection", features: [...this.#focus] });
+    for (const layer of ["areas-selected", "areas-selected-track"]) this.map.setFilter(layer, ["==", ["get", "id"], this.#selected]);
+  }
+
+  /** Marks hazards that have just come or become worse. */
+  setFresh(hazards: readonly Hazard[]): void {
+    if (hazards.length === 0 && this.#fresh.length === 0) return;
+    this.#fresh = hazards.map((h) => ring(h, "fresh"));
+    if (this.#ready) this.#source("fresh").setData({ type: "FeatureCollection", features: [...this.#fresh] });
+  }
+
+  /** What somebody is drawing: any GeoJSON, shown above all areas. */
+  setDraft(draft: FeatureCollection | undefined): void {
+    this.#draft = draft ?? empty;
+    if (this.#ready) this.#source("draft").setData(this.#draft);
+  }
+
+  setPlacing(on: boolean): void {
+    this.map.getCanvas().style.cursor = on ? "crosshair" : "";
+  }
+
+  /** Keeps free what other things cover, in CSS pixels: what is shown is shown in the middle of the rest. */
+  setPadding(padding: { top?: number; right?: number; bottom?: number; left?: number }): void {
+    this.map.setPadding({ top: 0, right: 0, bottom: 0, left: 0, ...padding });
+  }
+
+  /** Brings a hazard into view: its area if there is one, else its point. */
+  show(h: Hazard, area: readonly [number, number, number, number] | undefined, closer: boolean): void {
+    const motion = this.#reducedMotion() ? { animate: false } : { duration: 700 };
+    if (area && (area[2] - area[0] > 0.01 || area[3] - area[1] > 0.01)) {
+      this.map.fitBounds([...area], { padding: 60, maxZoom: 10, ...motion });
+      return;
+    }
+    const zoom = closer ? Math.max(this.map.getZoom(), 7) : this.map.getZoom();
+    this.map.easeTo({ center: [h.longitude, h.latitude], zoom, ...motion });
+  }
+
+  /** Whether a point is in the part of the window that nothing covers. */
+  shows(longitude: number, latitude: number): boolean {
+    const p = this.map.project([longitude, latitude]);
+    const { clientWidth, clientHeight } = this.map.getContainer();
+    const free = this.map.getPadding();
+    return p.x > (free.left ?? 0) + 20 && p.x < clientWidth - (free.right ?? 0) - 20 && p.y > (free.top ?? 0) + 20 && p.y < clientHeight - (free.bottom ?? 0) - 20;
+  }
+
+  jump(view: View): void {
+    this.map.jumpTo({ center: [...view.center], zoom: view.zoom });
+  }
+
+  zoomBy(steps: number): void {
+    this.map.zoomTo(this.map.getZoom() + steps, { animate: !this.#reducedMotion(), duration: 250 });
+  }
+
+  world(): void {
+    this.map.easeTo({ center: [this.map.getCenter().lng, 15], zoom: startZoom(this.map.getContainer()), animate: !this.#reducedMotion(), duration: 600 });
+  }
+
+  #source(id: string): GeoJSONSource {
+    return this.map.getSource(id) as GeoJSONSource;
+  }
+
+  #collection(drill: boolean): FeatureCollection {
+    return { type: "FeatureCollection", features: [...this.#hazards.values()].filter((h) => isDrill(h) === drill).map(feature) };
+  }
+
+  #image(id: string): void {
+    const picture = this.#images.make(id, (better) => {
+      if (this.map.hasImage(id)) this.map.updateImage(id, better.data);
+    });
+    if (picture && !this.map.hasImage(id)) this.map.addImage(id, picture.data, { pixelRatio: picture.pixelRatio });
+  }
+
+  /** Puts our sources and layers on the basemap; again after each change of it. */
+  #install(): void {
+    const map = this.map;
+    const firstLabel = map.getStyle().layers.find((l) => l.type === "symbol")?.id;
+    const worst = ["max", ["get", "rank"]] as unknown as ExpressionSpecification;
+    for (const source of HAZARD_SOURCES) {
+      map.addSource(source, {
+        type: "geojson",
+        data: this.#collection(source === "drills"),
+        cluster: true,
+        clusterRadius: 44,
+        clusterMaxZoom: CLUSTER_MAX_ZOOM,
+        clusterProperties: { worst },
+        maxzoom: CLUSTER_MAX_ZOOM + 2,
+      });
+    }
+    map.addSource("areas", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#areas] }, tolerance: 0.5 });
+    map.addSource("focus", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#focus] } });
+    map.addSource("fresh", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#fresh] } });
+    map.addSource("draft", { type: "geojson", data: this.#draft });
+
+    const dark = this.#theme === "dark";
+    const edge = dark ? "#000000" : "#1b2733";
+    const colour = ["match", ["get", "severity"], ...severities.flatMap((s) => [s.id, s.colour]), "#666666"] as unknown as ExpressionSpecification;
+    const polygon: FilterSpecification = ["==", ["geometry-type"], "Polygon"];
+    const line: FilterSpecification = ["==", ["geometry-type"], "LineString"];
+    const add = (layer: LayerSpecification, before?: string) => map.addLayer(layer, before);
+    const byRank: ExpressionSpecification = ["get", "rank"];
+
+    // Areas lie beneath the basemap's names.
+    add({
+      id: "areas-fill", type: "fill", source: "areas", filter: polygon,
+      layout: { "fill-sort-key": byRank },
+      paint: { "fill-pattern": ["concat", "pattern|", ["get", "severity"], "|", ["to-string", ["get", "drill"]]], "fill-opacity": ["case", ["==", ["get", "role"], "impact"], 0.6, 0.9] },
+    }, firstLabel);
+    add({ id: "areas-edge", type: "line", source: "areas", filter: polygon, layout: { "line-sort-key": byRank, "line-join": "round" }, paint: { "line-color": edge, "line-width": 3, "line-opacity": 0.55 } }, firstLabel);
+    // The line tells the severity too: from dots to unbroken.
+    const dashes: Record<string, number[] | undefined> = { TERMINATION: [1, 4], INFORMATION: [0.5, 2], ADVISORY: [2, 2], WATCH: [5, 2] };
+    for (const s of severities) {
+      add({
+        id: `areas-line-${s.id}`, type: "line", source: "areas", filter: ["all", polygon, ["==", ["get", "severity"], s.id]],
+        layout: { "line-join": "round" },
+        paint: { "line-color": s.colour, "line-width": s.id === "WARNING" ? 2.4 : 1.8, ...(dashes[s.id] ? { "line-dasharray": dashes[s.id]! } : {}) },
+      }, firstLabel);
+    }
+    add({ id: "areas-track-edge", type: "line", source: "areas", filter: line, layout: { "line-cap": "round", "line-join": "round" }, paint: { "line-color": edge, "line-width": 5, "line-opacity": 0.8 } }, firstLabel);
+    add({ id: "areas-track", type: "line", source: "areas", filter: line, layout: { "line-cap": "round", "line-join": "round", "line-sort-key": byRank }, paint: { "line-color": colour, "line-width": 2.6 } }, firstLabel);
+    add({ id: "areas-points", type: "circle", source: "areas", filter: ["==", ["geometry-type"], "Point"], paint: { "circle-radius": 3.5, "circle-color": colour, "circle-stroke-color": edge, "circle-stroke-width": 1.2 } }, firstLabel);
+    add({ id: "areas-selected", type: "line", source: "areas", filter: ["==", ["get", "id"], this.#selected], layout: { "line-join": "round" }, paint: { "line-color": dark ? "#ffffff" : "#0b2f57", "line-width": 2.5, "line-gap-width": 3 } }, firstLabel);
+    add({ id: "areas-selected-track", type: "line", source: "areas", filter: ["==", ["get", "id"], this.#selected], layout: { "line-join": "round" }, paint: { "line-color": colour, "line-width": 3 } }, firstLabel);
+
+    add({ id: "draft-fill", type: "fill", source: "draft", filter: polygon, paint: { "fill-color": "#a21caf", "fill-opacity": 0.2 } });
+    add({ id: "draft-line", type: "line", source: "draft", paint: { "line-color": "#a21caf", "line-width": 2.5, "line-dasharray": [2, 1.5] } });
+
+    const mark = dark ? "#ffffff" : "#0b2f57";
+    add({ id: "fresh", type: "circle", source: "fresh", paint: { "circle-radius": SYMBOL / 2 + 7, "circle-color": "transparent", "circle-stroke-width": 2.5, "circle-stroke-color": "#d946ef" } });
+    add({
+      id: "focus-ring", type: "circle", source: "focus",
+      paint: {
+        "circle-radius": SYMBOL / 2 + 4,
+        "circle-color": mark,
+        "circle-opacity": ["case", ["==", ["get", "kind"], "selected"], 0.28, 0.14],
+        "circle-stroke-width": ["case", ["==", ["get", "kind"], "selected"], 3, 2],
+        "circle-stroke-color": mark,
+      },
+    });
+    for (const source of HAZARD_SOURCES) {
+      const drill = source === "drills" ? "1" : "0";
+      const shared = { "icon-allow-overlap": true, "icon-ignore-placement": true } as const;
+      add({
+        id: source, type: "symbol", source, filter: ["!", ["has", "point_count"]],
+        layout: { ...shared, "icon-image": ["get", "icon"], "symbol-sort-key": byRank },
+      });
+      add({
+        id: `${source}-clusters`, type: "symbol", source, filter: ["has", "point_count"],
+        layout: { ...shared, "icon-image": ["concat", "cluster|", ["to-string", ["get", "worst"]], "|", ["to-string", ["get", "point_count"]], "|", drill], "symbol-sort-key": ["get", "worst"] },
+      });
+    }
+    for (const id of ["draft-point"]) add({ id, type: "circle", source: "draft", filter: ["==", ["geometry-type"], "Point"], paint: { "circle-radius": 7, "circle-color": "#a21caf", "circle-stroke-color": "#ffffff", "circle-stroke-width": 2 } });
+    this.#ready = true;
+  }
+
+  #moved(): void {
+    const c = this.map.getCenter();
+    const b = this.map.getBounds();
+    this.listener.moved({ center: [c.lng, c.lat], zoom: this.map.getZoom() }, [b.getWest(), b.getSouth(), b.getEast(), b.getNorth()]);
+  }
+
+  #at(point: maplibregl.Point, layers: readonly string[], slack: number): MapGeoJSONFeature[] {
+    if (!this.#ready) return [];
+    const box: [maplibregl.PointLike, maplibregl.PointLike] = [[point.x - slack, point.y - slack], [point.x + slack, point.y + slack]];
+    return this.map.queryRenderedFeatures(box, { layers: [...layers] });
+  }
+
+  async #click(e: maplibregl.MapMouseEvent): Promise<void> {
+    if (this.listener.placed(e.lngLat.lng, e.lngLat.lat)) return;
+    const touch = (e.originalEvent as PointerEvent).pointerType === "touch" || matchMedia("(pointer: coarse)").matches;
+    const hits = this.#at(e.point, PICKED, touch ? 10 : 2);
+    const found = hits[0];
+    if (found?.properties["cluster"] === true) {
+      await this.#openCluster(found, e.point);
+      return;
+    }
+    if (found) {
+      this.listener.picked(distinct(hits.filter((f) => f.properties["cluster"] !== true)), e.point);
+      return;
+    }
+    // Of areas on top of each other the most severe is drawn last, and found first.
+    const areas = this.#at(e.point, AREA_LAYERS, touch ? 6 : 1);
+    this.listener.picked(distinct(areas).slice(0, 30), e.point);
+  }
+
+  async #openCluster(f: MapGeoJSONFeature, place: Place): Promise<void> {
+    const id = f.properties["cluster_id"] as number;
+    const source = this.#source(f.source);
+    const center = (f.geometry as Point).coordinates as [number, number];
+    try {
+      const zoom = await source.getClusterExpansionZoom(id);
+      if (zoom > CLUSTER_MAX_ZOOM || zoom > MAX_ZOOM) {
+        const leaves = await source.getClusterLeaves(id, 100, 0);
+        this.listener.picked(leaves.map((l) => Number(l.id)), place);
+        return;
+      }
+      this.map.easeTo({ center, zoom: zoom + 0.4, animate: !this.#reducedMotion(), duration: 500 });
+    } catch {
+      // The cluster has changed meanwhile: the next click finds the new one.
+    }
+  }
+
+  #hover(e: maplibregl.MapMouseEvent): void {
+    if (this.map.isMoving()) return;
+    const hits = this.#at(e.point, PICKED, 1);
+    const area = hits.length === 0 ? this.#at(e.point, AREA_LAYERS, 0) : [];
+    const canvas = this.map.getCanvas();
+    if (canvas.style.cursor !== "crosshair") canvas.style.cursor = hits.length + area.length > 0 ? "pointer" : "";
+    const first = hits[0];
+    this.listener.hovered(first && first.properties["cluster"] !== true ? Number(first.properties["id"]) : area[0] ? Number(area[0].properties["id"]) : undefined, e.point);
   }
 }
+
+const ring = (h: Hazard, kind: string): Feature => ({ type: "Feature", geometry: { type: "Point", coordinates: [h.longitude, h.latitude] }, properties: { kind } });
+
+const distinct = (features: readonly MapGeoJSONFeature[]): number[] => [...new Set(features.map((f) => Number(f.properties["id"])))];
+
+/** The zoom at which the world fills a container. */
+const startZoom = (container: HTMLElement): number => Math.min(2.4, Math.max(0.6, Math.log2(Math.max(container.clientWidth, 320) / 620)));

@@ -22,7 +22,7 @@ export function Login({ api, ended, done }: { api: Api; ended: boolean; done: ()
   return (
     <main class="login">
       <form onSubmit={(e) => void submit(e)}>
-        <h1>{text.product}</h1>
+        <h1>{text.name}</h1>
         <p>{text.tagline}</p>
         {ended && !error && <p role="status">{text.login.ended}</p>}
         <label for="username">{text.login.user}</label>

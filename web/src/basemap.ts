@@ -1,0 +1,7 @@
+// The style of the map beneath the hazards.
+import type { StyleSpecification } from "maplibre-gl";
+
+/** A plain background. */
+export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
+  return { version: 8, sources: {}, layers: [{ id: "background", type: "background", paint: { "background-color": theme === "light" ? "#dfe6ec" : "#10181f" } }] };
+}

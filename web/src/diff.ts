@@ -1,0 +1,70 @@
+// What differs between two states of the hazards, so that only that is drawn.
+import { severity, type Hazard } from "./model";
+
+export type Hazards = ReadonlyMap<number, Hazard>;
+
+export interface Diff {
+  readonly added: readonly Hazard[];
+  readonly changed: readonly { readonly from: Hazard; readonly to: Hazard }[];
+  readonly removed: readonly Hazard[];
+}
+
+export const isEmpty = (d: Diff): boolean => d.added.length === 0 && d.changed.length === 0 && d.removed.length === 0;
+
+/** Whether two records say the same. */
+export function same(a: Hazard, b: Hazard): boolean {
+  if (a === b) return true;
+  const x = a as unknown as Record<string, unknown>;
+  const y = b as unknown as Record<string, unknown>;
+  for (const key of Object.keys(x)) if (x[key] !== y[key] && !(typeof x[key] === "object" && JSON.stringify(x[key]) === JSON.stringify(y[key]))) return false;
+  return Object.keys(y).length === Object.keys(x).length;
+}
+
+/** Takes a new list over the old state. A record that says the same as before stays the same object, so that what shows it need not look. */
+export function merge(before: Hazards, list: readonly Hazard[]): { readonly hazards: Hazards; readonly diff: Diff } {
+  const hazards = new Map<number, Hazard>();
+  const added: Hazard[] = [];
+  const changed: { from: Hazard; to: Hazard }[] = [];
+  for (const h of list) {
+    const old = before.get(h.hazard_ID);
+    if (!old) added.push(h);
+    else if (!same(old, h)) changed.push({ from: old, to: h });
+    hazards.set(h.hazard_ID, old && same(old, h) ? old : h);
+  }
+  const removed = [...before.values()].filter((h) => !hazards.has(h.hazard_ID));
+  const diff = { added, changed, removed };
+  return { hazards: isEmpty(diff) ? before : hazards, diff };
+}
+
+/** Takes one record over the old state: one that is no longer active leaves it. */
+export function mergeOne(before: Hazards, h: Hazard): { readonly hazards: Hazards; readonly diff: Diff } {
+  const old = before.get(h.hazard_ID);
+  const none: Diff = { added: [], changed: [], removed: [] };
+  if (h.status !== "A") {
+    if (!old) return { hazards: before, diff: none };
+    const hazards = new Map(before);
+    hazards.delete(h.hazard_ID);
+    return { hazards, diff: { ...none, removed: [old] } };
+  }
+  if (old && same(old, h)) return { hazards: before, diff: none };
+  const hazards = new Map(before).set(h.hazard_ID, h);
+  return { hazards, diff: old ? { ...none, changed: [{ from: old, to: h }] } : { ...none, added: [h] } };
+}
+
+/** Differences between two states, each a set of the same objects. */
+export function between(before: Hazards, after: Hazards): Diff {
+  const added: Hazard[] = [];
+  const changed: { from: Hazard; to: Hazard }[] = [];
+  for (const [id, to] of after) {
+    const from = before.get(id);
+    if (!from) added.push(to);
+    else if (from !== to) changed.push({ from, to });
+  }
+  return { added, changed, removed: [...before.values()].filter((h) => !after.has(h.hazard_ID)) };
+}
+
+/** Whether the change made the hazard more severe. */
+export const raised = (from: Hazard, to: Hazard): boolean => severity(to.severity_ID).rank > severity(from.severity_ID).rank;
+
+/** Whether the hazard is over by itself at now, milliseconds: its end is the first moment at which it is no longer shown. */
+export const overAt = (h: Hazard, now: number): boolean => h.autoexpire === "Y" && Number(h.end_Date) <= now;

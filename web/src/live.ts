@@ -1,0 +1,145 @@
+// Keeps the page's hazards as the server has them.
+//
+// It reads the whole list, then follows the stream of events from the change that the list was as of; what the stream cannot resume
+// ("reset") is read whole again. A server without the stream is asked for the list again and again, which costs it a look-up (304). While
+// the stream is open a HEAD every few seconds tells that the server is there and how fresh its sources are. Every failure is told at
+// once, and tried again until it heals: with pauses that grow to a few seconds.
+import { LoggedOutError, LostError, Problem, type Api } from "./api";
+import { EventParser } from "./events";
+import { freshness, type Freshness } from "./freshness";
+import type { Change, Hazard } from "./model";
+
+export interface Sink {
+  /** The whole list, as of a change. */
+  all(list: readonly Hazard[], fresh: Freshness): void;
+  /** One change of the stream. */
+  change(change: Change): void;
+  /** The server is there. */
+  heard(fresh?: Freshness): void;
+  /** The server is not there, or answers with errors. */
+  lost(why: string): void;
+}
+
+/** What differs between a browser and a test. */
+export interface Surroundings {
+  /** Waits; ends early when it may be worth trying again. */
+  readonly pause: (milliseconds: number, signal: AbortSignal) => Promise<void>;
+  readonly hidden: () => boolean;
+  readonly random: () => number;
+}
+
+// Milliseconds.
+const POLL = 800; // a change appears within a second
+const POLL_HIDDEN = 5_000; // nobody looks
+const BEAT = 5_000;
+const ANSWER = 4_000; // later than this the connection counts as lost
+const RELOAD = 300_000; // the whole list again, should an event have been missed
+const PAUSES = [300, 600, 1_200, 2_500, 5_000];
+
+export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: Surroundings): Promise<void> {
+  let tag: string | undefined;
+  let after: number | undefined; // the change that we are as of
+  let streams = true;
+  let failures = 0;
+
+  async function list(): Promise<void> {
+    const answer = await api.request("/hazards/active", { headers: tag ? { "If-None-Match": tag } : {}, allow: [304], signal, timeout: ANSWER });
+    const fresh = freshness(answer.headers);
+    if (answer.status === 304) return sink.heard(fresh);
+    const hazards = (await answer.json()) as Hazard[];
+    if (after !== undefined && fresh.change !== undefined && fresh.change < after) return; // the stream was faster
+    tag = answer.headers.get("ETag") ?? undefined;
+    after = fresh.change ?? after;
+    sink.all(hazards, fresh);
+  }
+
+  /** Follows the stream until it ends; false: there is none. */
+  async function stream(): Promise<boolean> {
+    const over = new AbortController();
+    const both = AbortSignal.any([signal, over.signal]);
+    const answer = await api.request("/events", {
+      headers: { Accept: "text/event-stream", ...(after === undefined ? {} : { "Last-Event-ID": String(after) }) },
+      allow: [404, 405, 406],
+      signal: both,
+    });
+    if (!answer.ok || !answer.body) return false;
+    failures = 0;
+    sink.heard();
+    let failed: unknown;
+    const watch = beats(both).catch((error: unknown) => {
+      failed = error;
+      over.abort();
+    });
+    try {
+      const parser = new EventParser();
+      const reader = answer.body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>).getReader();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return true; // the token ended, or the server did: ask again
+        sink.heard();
+        for (const event of parser.push(value)) {
+          if (event.event === "reset") {
+            after = tag = undefined;
+            return true;
+          }
+          const change = JSON.parse(event.data) as Change;
+          if (after !== undefined && change.change <= after) continue;
+          after = change.change;
+          sink.change(change);
+        }
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw failed ?? new LostError("the stream was cut");
+    } finally {
+      over.abort();
+      await watch;
+    }
+  }
+
+  async function beats(until: AbortSignal): Promise<void> {
+    for (let n = 1; !until.aborted; n++) {
+      await around.pause(BEAT, until);
+      if (until.aborted) return;
+      if (n % (RELOAD / BEAT) === 0) await list();
+      else sink.heard(freshness((await api.request("/hazards/active", { method: "HEAD", signal: until, timeout: ANSWER })).headers));
+    }
+  }
+
+  while (!signal.aborted) {
+    try {
+      await list();
+      if (streams) streams = await stream();
+      else await around.pause(around.hidden() ? POLL_HIDDEN : POLL, signal);
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted || error instanceof LoggedOutError) return;
+      if (!(error instanceof LostError || error instanceof Problem)) console.error(error);
+      sink.lost(error instanceof Error ? error.message : String(error));
+      const pause = (error instanceof Problem && error.retryAfter ? error.retryAfter * 1000 : undefined) ?? PAUSES[Math.min(failures++, PAUSES.length - 1)]!;
+      await around.pause(pause * (0.8 + 0.4 * around.random()), signal);
+    }
+  }
+}
+
+/** Of a browser: a pause ends early when the network is back, or somebody looks again. */
+export const browser: Surroundings = {
+  pause: (milliseconds, signal) =>
+    new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        window.removeEventListener("online", end);
+        document.removeEventListener("visibilitychange", look);
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const look = () => document.visibilityState === "visible" && end();
+      const timer = setTimeout(end, milliseconds);
+      window.addEventListener("online", end);
+      document.addEventListener("visibilitychange", look);
+      signal.addEventListener("abort", end);
+      if (signal.aborted) end();
+    }),
+  hidden: () => document.visibilityState === "hidden",
+  random: Math.random,
+};

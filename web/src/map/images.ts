@@ -1,0 +1,248 @@
+// The pictures that the map draws with: the service's symbols, and what it draws itself. All are made when first needed, at the screen's
+// density, and kept for as long as the page lives.
+import { symbolAddress, severities, severity, type Severity } from "../model";
+import { text } from "../text";
+
+/** The edge of a hazard's symbol on the map, in CSS pixels. */
+export const SYMBOL = 36;
+/** Around the symbol, for the hatched ring of a drill. */
+const MARGIN = 7;
+/** Beneath it, for the word. */
+const WORD = 15;
+
+export interface Picture {
+  readonly data: ImageData;
+  readonly pixelRatio: number;
+}
+
+const density = () => Math.min(Math.max(window.devicePixelRatio || 1, 1), 3);
+
+/** Draws on a canvas whose unit is the CSS pixel. */
+function draw(width: number, height: number, paint: (c: CanvasRenderingContext2D) => void): Picture {
+  const pixelRatio = density();
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(width * pixelRatio);
+  canvas.height = Math.round(height * pixelRatio);
+  const c = canvas.getContext("2d", { willReadFrequently: true })!;
+  c.scale(pixelRatio, pixelRatio);
+  paint(c);
+  return { data: c.getImageData(0, 0, canvas.width, canvas.height), pixelRatio };
+}
+
+const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
+
+function tag(c: CanvasRenderingContext2D, words: string, x: number, y: number, fill: string, ink: string, size: number): void {
+  c.font = `700 ${size}px ${FONT}`;
+  c.textAlign = "center";
+  c.textBaseline = "middle";
+  const width = c.measureText(words).width + size * 0.7;
+  const height = size + 4;
+  c.beginPath();
+  c.roundRect(x - width / 2, y - height / 2, width, height, 3);
+  c.fillStyle = fill;
+  c.fill();
+  c.lineWidth = 1;
+  c.strokeStyle = ink === "#ffffff" ? "#ffffff" : "#10181f";
+  c.stroke();
+  c.fillStyle = ink;
+  c.fillText(words, x, y + 0.5);
+}
+
+/** Black and white stripes, as barriers have: no real hazard has them. */
+function stripes(c: CanvasRenderingContext2D, size: number): CanvasPattern {
+  const tile = document.createElement("canvas");
+  const n = Math.round(size * density());
+  tile.width = tile.height = n;
+  const t = tile.getContext("2d")!;
+  t.fillStyle = "#ffffff";
+  t.fillRect(0, 0, n, n);
+  t.fillStyle = "#000000";
+  t.beginPath();
+  for (const shift of [-n, 0, n]) {
+    t.moveTo(shift, n);
+    t.lineTo(shift + n / 2, n);
+    t.lineTo(shift + (n * 3) / 2, 0);
+    t.lineTo(shift + n, 0);
+  }
+  t.fill();
+  const pattern = c.createPattern(tile, "repeat")!;
+  pattern.setTransform(new DOMMatrix().scale(1 / density()));
+  return pattern;
+}
+
+function symbol(category: string, s: Severity, picture: CanvasImageSource | undefined): Picture {
+  const drill = category === "EXERCISE";
+  const edge = SYMBOL + (drill ? 2 * MARGIN : 0);
+  return draw(edge, edge + (drill ? 2 * WORD : 0), (c) => {
+    const middle = edge / 2;
+    const top = drill ? WORD : 0;
+    if (drill) {
+      c.beginPath();
+      c.arc(middle, top + middle, middle - 0.5, 0, 2 * Math.PI);
+      c.fillStyle = stripes(c, 8);
+      c.fill();
+      c.lineWidth = 1;
+      c.strokeStyle = "#000000";
+      c.stroke();
+    }
+    if (picture) c.drawImage(picture, middle - SYMBOL / 2, top + middle - SYMBOL / 2, SYMBOL, SYMBOL);
+    else {
+      // Until the service's own picture is there, or where it has none.
+      c.beginPath();
+      c.arc(middle, top + middle, SYMBOL / 2 - 4, 0, 2 * Math.PI);
+      c.fillStyle = "#ffffff";
+      c.fill();
+      c.lineWidth = 4;
+      c.strokeStyle = s.colour;
+      c.stroke();
+      c.beginPath();
+      c.arc(middle, top + middle, SYMBOL / 2 - 1.5, 0, 2 * Math.PI);
+      c.lineWidth = 1;
+      c.strokeStyle = "#10181f";
+      c.stroke();
+      c.fillStyle = "#10181f";
+      c.font = `700 9px ${FONT}`;
+      c.textAlign = "center";
+      c.textBaseline = "middle";
+      c.fillText(s.code, middle, top + middle + 0.5);
+    }
+    // The word stands below the ring; the same room above keeps the symbol at its place.
+    if (drill) tag(c, text.drill.word, middle, top + edge + WORD / 2 - 2, "#000000", "#ffffff", 9);
+  });
+}
+
+/** A cluster: how many, the worst by the ring's colour and by its letters. Real ones are squares with round corners, drills are striped. */
+export function cluster(count: number, s: Severity, drill: boolean): Picture {
+  const label = count < 1000 ? String(count) : `${(count / 1000).toFixed(count < 10_000 ? 1 : 0)}k`;
+  const edge = count < 10 ? 36 : count < 100 ? 42 : 50;
+  const room = 10;
+  const word = drill ? `EXERCISE` : s.code;
+  const width = Math.max(edge + 4, drill ? 68 : 0);
+  return draw(width, edge + 2 * room, (c) => {
+    const x = (width - edge) / 2 + 1;
+    const y = room + 1;
+    const e = edge - 2;
+    c.beginPath();
+    c.roundRect(x, y, e, e, e * 0.32);
+    c.fillStyle = drill ? stripes(c, 8) : s.colour;
+    c.fill();
+    c.lineWidth = 1.5;
+    c.strokeStyle = "#10181f";
+    c.stroke();
+    const ring = drill ? 6 : 4 + s.rank * 0.4;
+    c.beginPath();
+    c.roundRect(x + ring, y + ring, e - 2 * ring, e - 2 * ring, (e - 2 * ring) * 0.28);
+    c.fillStyle = "#16202a";
+    c.fill();
+    if (drill) {
+      c.lineWidth = 3;
+      c.strokeStyle = s.colour;
+      c.stroke();
+    }
+    c.fillStyle = "#ffffff";
+    c.font = `700 ${label.length > 3 ? 12 : 14}px ${FONT}`;
+    c.textAlign = "center";
+    c.textBaseline = "middle";
+    c.fillText(label, width / 2, y + e / 2 - 1);
+    if (drill) tag(c, word, width / 2, y + e + 2, "#000000", "#ffffff", 9);
+    else tag(c, word, width / 2, y + e, s.colour, s.ink, 9);
+  });
+}
+
+/** The fill of an area: each severity has stripes of its own direction and density, so that colour is not alone. */
+export function pattern(s: Severity, drill: boolean): Picture {
+  const size = 16;
+  return draw(size, size, (c) => {
+    c.globalAlpha = 0.16;
+    c.fillStyle = s.colour;
+    c.fillRect(0, 0, size, size);
+    c.globalAlpha = 0.5;
+    c.strokeStyle = drill ? "#000000" : s.colour;
+    const diagonal = (step: number, width: number, up: boolean) => {
+      c.lineWidth = width;
+      for (let x = -size; x <= 2 * size; x += step) {
+        c.beginPath();
+        c.moveTo(x, up ? size : 0);
+        c.lineTo(x + size, up ? 0 : size);
+        c.stroke();
+      }
+    };
+    if (drill) {
+      diagonal(8, 2.5, true);
+      return;
+    }
+    switch (s.id) {
+      case "WARNING":
+        diagonal(8, 2, true);
+        diagonal(8, 2, false);
+        break;
+      case "WATCH":
+        diagonal(8, 2, true);
+        break;
+      case "ADVISORY":
+        diagonal(16, 2, false);
+        break;
+      case "INFORMATION":
+        c.fillStyle = s.colour;
+        for (const [x, y] of [[4, 4], [12, 12]] as const) {
+          c.beginPath();
+          c.arc(x, y, 1.4, 0, 2 * Math.PI);
+          c.fill();
+        }
+        break;
+      default:
+        break;
+    }
+  });
+}
+
+/** Makes pictures by the ids that the style uses, and tells when a better one has come. */
+export class Images {
+  readonly #symbols = new Map<string, ImageBitmap | "none">();
+  readonly #asked = new Map<string, Promise<void>>();
+
+  static symbolId = (type: string, category: string, severityId: string): string => `symbol|${type}|${category}|${severityId}`;
+  static patternId = (severityId: string, drill: boolean): string => `pattern|${severityId}|${drill ? 1 : 0}`;
+
+  /** The picture of an id now; `better` is called once if one comes from the server later. Undefined: not one of ours. */
+  make(id: string, better: (picture: Picture) => void): Picture | undefined {
+    const [kind, a, b, c] = id.split("|");
+    switch (kind) {
+      case "cluster": // cluster|rank of the worst|count|drill
+        return cluster(Number(b), severities[Number(a)] ?? severities[0]!, c === "1");
+      case "pattern":
+        return pattern(severity(a ?? ""), b === "1");
+      case "symbol": {
+        const kept = this.#symbols.get(id);
+        const s = severity(c ?? "");
+        const picture = symbol(b ?? "", s, kept === "none" ? undefined : kept);
+        if (!kept) void this.#fetch(id, a ?? "", b ?? "", c ?? "").then(() => {
+          const got = this.#symbols.get(id);
+          if (got && got !== "none") better(symbol(b ?? "", s, got));
+        });
+        return picture;
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #fetch(id: string, type: string, category: string, severityId: string): Promise<void> {
+    let asked = this.#asked.get(id);
+    if (!asked) {
+      asked = (async () => {
+        try {
+          const size = Math.min(512, Math.max(16, Math.round(SYMBOL * density())));
+          const answer = await fetch(`${symbolAddress({ type_ID: type, category_ID: category as never, severity_ID: severityId as never })}.png?size=${size}`);
+          if (answer.ok) this.#symbols.set(id, await createImageBitmap(await answer.blob()));
+          else if (answer.status === 404) this.#symbols.set(id, "none");
+          else this.#asked.delete(id);
+        } catch {
+          this.#asked.delete(id); // the connection is lost: asked for again when it is next needed
+        }
+      })();
+      this.#asked.set(id, asked);
+    }
+    return asked;
+  }
+}

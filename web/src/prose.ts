@@ -1,0 +1,53 @@
+// Texts of sources, made readable: never as HTML, only as text with links.
+
+/** A piece of text, or a link. */
+export type Piece = { readonly text: string; readonly href?: string };
+
+// A full stop or bracket behind an address belongs to the sentence.
+const address = /\bhttps?:\/\/[^\s<>"'`{}|\\^]+[^\s<>"'`{}|\\^.,;:!?)\]]/gi;
+
+/** Splits a text at the web addresses in it. */
+export function pieces(text: string): Piece[] {
+  const out: Piece[] = [];
+  let end = 0;
+  for (const m of text.matchAll(address)) {
+    if (m.index > end) out.push({ text: text.slice(end, m.index) });
+    out.push({ text: m[0], href: m[0] });
+    end = m.index + m[0].length;
+  }
+  if (end < text.length) out.push({ text: text.slice(end) });
+  return out;
+}
+
+/** The address if it is one of the web; what a source sent as a link must not run anything. */
+export function webAddress(s: string | null | undefined): string | undefined {
+  if (!s) return undefined;
+  try {
+    const u = new URL(s);
+    return u.protocol === "https:" || u.protocol === "http:" ? u.href : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** From this length on, in characters, a line was most likely broken because it was full: bulletins have lines of 66 to 80. */
+const FULL = 48;
+
+/**
+ * Undoes the line breaks of bulletins that were written for a teleprinter, so that the text takes the width there is. Blank lines stay, and so do
+ * short lines, lists and tables.
+ */
+export function reflow(text: string): string {
+  const lines = text.replace(/\r\n?/g, "\n").split("\n");
+  let out = "";
+  lines.forEach((line, i) => {
+    const before = lines[i - 1];
+    if (before === undefined) {
+      out = line;
+      return;
+    }
+    const goesOn = before.trimEnd().length >= FULL && /^[\p{L}\p{N}("'.]/u.test(line) && !/^\d+[.)]\s/.test(line) && !/ {3,}\S/.test(line) && !/ {3,}\S/.test(before);
+    out = goesOn ? `${out.trimEnd()} ${line}` : `${out}\n${line}`;
+  });
+  return out.trim();
+}

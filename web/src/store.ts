@@ -1,0 +1,282 @@
+// The state of the page, as signals, and what changes it. Nothing here knows how it is drawn.
+import { batch, computed, signal } from "@preact/signals";
+import { LostError, Problem, type Api } from "./api";
+import { merge, mergeOne, overAt, raised, type Diff, type Hazards } from "./diff";
+import { compare, isFiltering, matcher, noFilter, within, type Bounds, type Filter } from "./filter";
+import type { Freshness } from "./freshness";
+import { isDrill, severity, type Change, type Hazard, type Source } from "./model";
+import type { Sink } from "./live";
+import { text } from "./text";
+import { format, type PageState, type View } from "./url";
+
+export interface Connection {
+  readonly state: "connecting" | "live" | "lost";
+  /** When the server was last heard of, and since when it is lost: milliseconds of this machine's clock. */
+  readonly heard: number | undefined;
+  readonly lostSince: number | undefined;
+  readonly why: string;
+  readonly fresh: Freshness;
+}
+
+/** A hazard that has just come, or become worse. */
+export interface Notice {
+  readonly id: number;
+  readonly hazard: Hazard;
+  readonly kind: "new" | "raised";
+}
+
+export interface Past {
+  readonly at: number;
+  readonly state: "loading" | "ready" | "failed";
+  readonly hazards: Hazards;
+  readonly note: string;
+}
+
+const FRESH = 5 * 60_000; // how long a hazard is marked as new, milliseconds
+const NOTICE = 12_000; // how long it is announced on the map
+const NOTICES = 4; // at most at once
+const noHazards: Hazards = new Map();
+
+export class Store implements Sink {
+  /** The active hazards now. */
+  readonly live = signal<Hazards>(noHazards);
+  readonly loaded = signal(false);
+  /** The moment in the past that is looked at. */
+  readonly past = signal<Past | undefined>(undefined);
+  readonly filter = signal<Filter>(noFilter);
+  readonly everywhere = signal(false);
+  readonly bounds = signal<Bounds | undefined>(undefined);
+  readonly view = signal<View | undefined>(undefined);
+  readonly selected = signal<string | undefined>(undefined);
+  /** The selected hazard when it is not among those shown: over, or not yet. */
+  readonly elsewhere = signal<{ readonly uuid: string; readonly hazard: Hazard | undefined; readonly note: string } | undefined>(undefined);
+  readonly hovered = signal<number | undefined>(undefined);
+  readonly connection = signal<Connection>({ state: "connecting", heard: undefined, lostSince: undefined, why: "", fresh: { change: undefined, sources: undefined, viewAge: undefined } });
+  readonly sources = signal<readonly Source[]>([]);
+  /** When hazards came or became worse, by number; milliseconds. */
+  readonly fresh = signal<ReadonlyMap<number, { readonly at: number; readonly kind: Notice["kind"] }>>(new Map());
+  readonly notices = signal<readonly Notice[]>([]);
+  /** What a screen reader is told. */
+  readonly spoken = signal("");
+  /** This machine's clock, each second; for texts such as "3 s ago". */
+  readonly now = signal(Date.now());
+  /** The server's clock, each quarter of a minute; for texts such as "3 min ago". */
+  readonly around = computed(() => Math.floor((this.now.value + this.api.skew) / 15_000) * 15_000);
+  /** Gets the next click on the map, as longitude and latitude in degrees, in place of selecting: for those who place something. */
+  readonly placing = signal<((longitude: number, latitude: number) => void) | undefined>(undefined);
+  /** Counts changes of a hazard's products, by number of the hazard: what shows products reads them again. */
+  readonly productChanges = signal<ReadonlyMap<number, number>>(new Map());
+
+  readonly shown = computed<Hazards>(() => this.past.value?.hazards ?? this.live.value);
+  /** What passes the filter: what the map shows. */
+  readonly matching = computed<Hazards>(() => {
+    const f = this.filter.value;
+    if (!isFiltering(f)) return this.shown.value;
+    const match = matcher(f);
+    return new Map([...this.shown.value].filter(([, h]) => match(h)));
+  });
+  readonly sorted = computed(() => [...this.matching.value.values()].sort(compare));
+  /** What the list shows: in the service's order. */
+  readonly listed = computed(() => {
+    const b = this.bounds.value;
+    return this.everywhere.value || !b ? this.sorted.value : this.sorted.value.filter((h) => within(b, h.longitude, h.latitude));
+  });
+  readonly drills = computed(() => this.sorted.value.filter(isDrill).length);
+  readonly selectedHazard = computed<Hazard | undefined>(() => {
+    const id = this.selected.value;
+    if (!id) return undefined;
+    for (const h of this.shown.value.values()) if (h.uuid === id) return h;
+    return this.elsewhere.value?.uuid === id ? this.elsewhere.value.hazard : undefined;
+  });
+  readonly pageState = computed<PageState>(() => ({
+    view: this.view.value,
+    filter: this.filter.value,
+    selected: this.selected.value,
+    at: this.past.value?.at,
+    everywhere: this.everywhere.value,
+  }));
+  readonly hash = computed(() => format(this.pageState.value));
+
+  #noticed = 0;
+  #asking = new AbortController();
+
+  constructor(
+    readonly api: Api,
+    initial: PageState,
+  ) {
+    this.apply(initial);
+  }
+
+  /** Takes over the state of an address. */
+  apply(s: PageState): void {
+    batch(() => {
+      this.filter.value = s.filter;
+      this.everywhere.value = s.everywhere;
+      this.view.value = s.view;
+      this.selected.value = s.selected;
+    });
+    if (s.at !== this.past.peek()?.at) void this.lookAt(s.at);
+  }
+
+  // ---- What the server says: see Sink.
+
+  all(list: readonly Hazard[], fresh: Freshness): void {
+    const { hazards, diff } = merge(this.live.peek(), list.filter((h) => !overAt(h, this.api.now())));
+    const first = !this.loaded.peek();
+    batch(() => {
+      this.live.value = hazards;
+      this.loaded.value = true;
+      this.heard(fresh);
+      if (!first) this.#notice(diff);
+    });
+  }
+
+  change(change: Change): void {
+    if (change.hazard) {
+      const { hazards, diff } = mergeOne(this.live.peek(), change.hazard);
+      batch(() => {
+        this.live.value = hazards;
+        this.#notice(diff);
+      });
+    } else if (change.product) void this.#reread(change.product.hazard_ID);
+  }
+
+  heard(fresh?: Freshness): void {
+    const before = this.connection.peek();
+    this.connection.value = { state: "live", heard: Date.now(), lostSince: undefined, why: "", fresh: fresh ? { ...fresh, sources: fresh.sources ?? before.fresh.sources } : before.fresh };
+    if (before.state === "lost") this.say(text.status.back);
+  }
+
+  lost(why: string): void {
+    const before = this.connection.peek();
+    this.connection.value = { ...before, state: "lost", lostSince: before.lostSince ?? Date.now(), why };
+    if (before.state !== "lost") this.say(text.status.lostSpoken);
+  }
+
+  /** The number of products is part of a hazard, and is not in a product's change. */
+  async #reread(id: number): Promise<void> {
+    this.productChanges.value = new Map(this.productChanges.peek()).set(id, (this.productChanges.peek().get(id) ?? 0) + 1);
+    try {
+      const h = await this.api.get<Hazard>(`/hazards/${id}`);
+      if (this.live.peek().has(id)) this.live.value = mergeOne(this.live.peek(), h).hazards;
+    } catch {
+      // The next list has it.
+    }
+  }
+
+  #notice(diff: Diff): void {
+    const came: Notice[] = [
+      ...diff.added.map((hazard) => ({ id: ++this.#noticed, hazard, kind: "new" as const })),
+      ...diff.changed.filter((c) => raised(c.from, c.to)).map((c) => ({ id: ++this.#noticed, hazard: c.to, kind: "raised" as const })),
+    ];
+    if (came.length === 0) return;
+    const now = Date.now();
+    const fresh = new Map(this.fresh.peek());
+    for (const n of came) fresh.set(n.hazard.hazard_ID, { at: now, kind: n.kind });
+    this.fresh.value = fresh;
+    const match = matcher(this.filter.peek());
+    const told = came.filter((n) => match(n.hazard)).sort((a, b) => compare(a.hazard, b.hazard));
+    if (told.length === 0) return;
+    this.notices.value = [...told, ...this.notices.peek()].slice(0, NOTICES);
+    this.say(
+      told.length <= 3
+        ? told.map((n) => text.notice.spoken(n.kind, severity(n.hazard.severity_ID).name, n.hazard.hazard_Name, isDrill(n.hazard))).join(" ")
+        : text.notice.many(told.length, told.filter((n) => n.hazard.severity_ID === "WARNING").length),
+    );
+    const ids = new Set(told.map((n) => n.id));
+    setTimeout(() => (this.notices.value = this.notices.peek().filter((n) => !ids.has(n.id))), NOTICE);
+  }
+
+  /** Tells a screen reader. */
+  say(words: string): void {
+    this.spoken.value = words;
+  }
+
+  // ---- What time does.
+
+  /** Each second: the clock of texts, ends that have come, marks that are old. */
+  tick(): void {
+    const now = this.api.now();
+    batch(() => {
+      this.now.value = Date.now();
+      const live = this.live.peek();
+      let rest: Map<number, Hazard> | undefined;
+      for (const h of live.values()) {
+        if (overAt(h, now)) (rest ??= new Map(live)).delete(h.hazard_ID);
+      }
+      if (rest) this.live.value = rest;
+      const fresh = this.fresh.peek();
+      for (const f of fresh.values()) {
+        if (f.at < Date.now() - FRESH) {
+          this.fresh.value = new Map([...fresh].filter(([, f]) => f.at >= Date.now() - FRESH));
+          break;
+        }
+      }
+    });
+  }
+
+  // ---- What the user does.
+
+  setFilter(change: Partial<Filter>): void {
+    this.filter.value = { ...this.filter.peek(), ...change };
+  }
+
+  select(uuid: string | undefined): void {
+    const h = uuid ? [...this.shown.peek().values()].find((x) => x.uuid === uuid) : undefined;
+    batch(() => {
+      this.selected.value = uuid;
+      this.hovered.value = undefined;
+      if (h && this.fresh.peek().has(h.hazard_ID)) {
+        const fresh = new Map(this.fresh.peek());
+        fresh.delete(h.hazard_ID);
+        this.fresh.value = fresh;
+        this.notices.value = this.notices.peek().filter((n) => n.hazard.hazard_ID !== h.hazard_ID);
+      }
+    });
+  }
+
+  /** Finds the selected hazard when it is not among those shown. */
+  async findSelected(): Promise<void> {
+    const uuid = this.selected.peek();
+    if (!uuid || this.elsewhere.peek()?.uuid === uuid) return;
+    this.elsewhere.value = { uuid, hazard: undefined, note: "" };
+    try {
+      const hazard = await this.api.get<Hazard>(`/hazards/${uuid}`);
+      this.elsewhere.value = { uuid, hazard, note: "" };
+    } catch (error) {
+      const note = error instanceof Problem && error.status === 404 ? text.panel.unknown : text.panel.unread;
+      this.elsewhere.value = { uuid, hazard: undefined, note };
+    }
+  }
+
+  /** Shows the hazards as they were at a moment, milliseconds; undefined: as they are now. */
+  async lookAt(at: number | undefined): Promise<void> {
+    this.#asking.abort();
+    if (at === undefined) {
+      this.past.value = undefined;
+      return;
+    }
+    const { signal } = (this.#asking = new AbortController());
+    const before = this.past.peek();
+    this.past.value = { at, state: "loading", hazards: before?.hazards ?? noHazards, note: "" };
+    try {
+      // The pause lets a slider move without a request for each step.
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      if (signal.aborted) return;
+      const list = await this.api.get<Hazard[]>(`/hazards/active?at=${encodeURIComponent(new Date(at).toISOString())}`, { signal });
+      this.past.value = { at, state: "ready", hazards: merge(before?.hazards ?? noHazards, list).hazards, note: "" };
+    } catch (error) {
+      if (signal.aborted) return;
+      const note = error instanceof LostError ? text.time.lost : error instanceof Problem && error.status === 400 ? text.time.refused(error.detail) : text.time.failed;
+      this.past.value = { at, state: "failed", hazards: noHazards, note };
+    }
+  }
+
+  async readSources(): Promise<void> {
+    try {
+      this.sources.value = await this.api.get<Source[]>("/sources");
+    } catch {
+      // The status bar says that the connection is lost.
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// What every part of the page needs.
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import type { Api } from "../api";
+import type { Areas } from "../map/areas";
+import type { MapView, Place, Theme } from "../map/view";
+import type { Hazard } from "../model";
+import type { Store } from "../store";
+
+export type ThemeChoice = "auto" | Theme;
+
+export class Page {
+  /** The map, once it is drawn; it stays undefined where there is no WebGL. */
+  readonly map = signal<MapView | undefined>(undefined);
+  readonly mapFailed = signal(false);
+  /** Hazards at one place, for the user to choose from. */
+  readonly chooser = signal<{ readonly ids: readonly number[]; readonly place: Place } | undefined>(undefined);
+  readonly tip = signal<{ readonly id: number; readonly place: Place } | undefined>(undefined);
+  readonly timeOpen = signal(false);
+  readonly legendOpen = signal(false);
+  /** On a phone: how much of the screen the list takes. */
+  readonly sheet = signal<"peek" | "half" | "full">("peek");
+  readonly themeChoice: Signal<ThemeChoice>;
+  readonly theme: ReadonlySignal<Theme>;
+  readonly reducedMotion: ReadonlySignal<boolean>;
+  readonly narrow: ReadonlySignal<boolean>;
+  /** Where the focus was before the panel took it. */
+  #back: HTMLElement | undefined;
+  /** Set when the panel is to take the focus. */
+  readonly focusPanel = signal(0);
+
+  constructor(
+    readonly api: Api,
+    readonly store: Store,
+    readonly areas: Areas,
+  ) {
+    const dark = media("(prefers-color-scheme: dark)");
+    this.reducedMotion = media("(prefers-reduced-motion: reduce)");
+    this.narrow = media("(max-width: 760px)");
+    let kept: string | null = null;
+    try {
+      kept = localStorage.getItem("hazardd.theme");
+    } catch {
+      // Storage may be forbidden: the theme is then as the system's.
+    }
+    this.themeChoice = signal(kept === "light" || kept === "dark" ? kept : "auto");
+    this.theme = computed(() => (this.themeChoice.value === "auto" ? (dark.value ? "dark" : "light") : this.themeChoice.value));
+  }
+
+  chooseTheme(choice: ThemeChoice): void {
+    this.themeChoice.value = choice;
+    try {
+      if (choice === "auto") localStorage.removeItem("hazardd.theme");
+      else localStorage.setItem("hazardd.theme", choice);
+    } catch {
+      // It holds until the page is closed.
+    }
+  }
+
+  /** Opens a hazard's panel and takes the focus there. */
+  open(h: Hazard, options: { zoom?: boolean } = {}): void {
+    const active = document.activeElement;
+    if (active instanceof HTMLElement && !active.closest(".panel")) this.#back = active;
+    this.chooser.value = undefined;
+    this.tip.value = undefined;
+    if (this.narrow.peek()) this.sheet.value = "peek";
+    this.store.select(h.uuid);
+    this.focusPanel.value++;
+    const map = this.map.peek();
+    if (!map) return;
+    if (options.zoom) map.show(h, this.areas.bounds(h), true);
+    else if (!map.shows(h.longitude, h.latitude)) map.show(h, undefined, false);
+  }
+
+  /** Closes the panel and gives the focus back. */
+  close(): void {
+    this.store.select(undefined);
+    const back = this.#back;
+    this.#back = undefined;
+    if (back?.isConnected) back.focus();
+    else document.getElementById("list")?.focus();
+  }
+}
+
+function media(query: string): ReadonlySignal<boolean> {
+  const list = matchMedia(query);
+  const s = signal(list.matches);
+  list.addEventListener("change", () => (s.value = list.matches));
+  return s;
+}
+
+const Context = createContext<Page | undefined>(undefined);
+export const PageProvider = Context.Provider;
+
+export function usePage(): Page {
+  const page = useContext(Context);
+  if (!page) throw new Error("usePage outside of the page");
+  return page;
+}

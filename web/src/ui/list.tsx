@@ -1,0 +1,143 @@
+// The list beside the map: the same hazards, for those who read and for those who cannot see a map.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isFiltering } from "../filter";
+import { severity, type Hazard } from "../model";
+import { text } from "../text";
+import { usePage } from "./context";
+import { Ago, Badge, DrillTag, kindOf, Symbol } from "./parts";
+
+/** Rows that are made at once: thousands would be slow, and nobody reads them. */
+const PAGE = 60;
+
+export function List() {
+  const page = usePage();
+  const { store } = page;
+  const listed = store.listed.value;
+  const selected = store.selected.value;
+  const hovered = store.hovered.value;
+  const fresh = store.fresh.value;
+  const [limit, setLimit] = useState(PAGE);
+  const [cursor, setCursor] = useState<number | undefined>(undefined);
+  const root = useRef<HTMLUListElement>(null);
+  const end = useRef<HTMLButtonElement>(null);
+  const f = store.filter.value;
+  useEffect(() => setLimit(PAGE), [f, store.everywhere.value]);
+  useEffect(() => {
+    if (!end.current) return;
+    const seen = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && setLimit((n) => n + PAGE), { rootMargin: "300px" });
+    seen.observe(end.current);
+    return () => seen.disconnect();
+  }, [limit, listed.length > limit]);
+
+  // One row is in the order of the Tab key: the one that was last there, the selected one, or the first.
+  const rows = listed.slice(0, limit);
+  const tab = rows.find((h) => h.hazard_ID === cursor) ?? rows.find((h) => h.uuid === selected) ?? rows[0];
+  function move(e: KeyboardEvent) {
+    const buttons = [...(root.current?.querySelectorAll<HTMLElement>(".row") ?? [])];
+    const here = buttons.indexOf(document.activeElement as HTMLElement);
+    const to = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: buttons.length - 1, PageDown: Math.min(here + 8, buttons.length - 1), PageUp: Math.max(here - 8, 0) }[e.key];
+    if (to === undefined || !buttons[to]) return;
+    e.preventDefault();
+    buttons[to]!.focus();
+  }
+  return (
+    <>
+      <ListHead />
+      {rows.length === 0 ? (
+        <Nothing />
+      ) : (
+        <ul id="list" class="list" ref={root} tabIndex={-1} aria-label={text.list.title} onKeyDown={move}>
+          {rows.map((h) => (
+            <Row
+              key={h.hazard_ID}
+              h={h}
+              selected={h.uuid === selected}
+              hovered={h.hazard_ID === hovered}
+              fresh={fresh.get(h.hazard_ID)?.kind}
+              tab={h === tab}
+              onFocus={() => setCursor(h.hazard_ID)}
+            />
+          ))}
+          {listed.length > limit && (
+            <li>
+              <button type="button" class="more" ref={end} onClick={() => setLimit(limit + PAGE)}>
+                {text.list.more(listed.length - limit)}
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function ListHead() {
+  const { store } = usePage();
+  const listed = store.listed.value.length;
+  const matching = store.matching.value.size;
+  const all = store.shown.value.size;
+  return (
+    <div class="list-head">
+      <p role="status">
+        <strong>{store.everywhere.value || !store.bounds.value ? text.list.total(matching) : text.list.inView(listed, matching)}</strong>
+        {isFiltering(store.filter.value) && <span class="muted"> · {text.list.matching(matching, all)}</span>}
+      </p>
+      <label class="switch">
+        <input type="checkbox" checked={!store.everywhere.value} onChange={(e) => (store.everywhere.value = !e.currentTarget.checked)} />
+        <span>{text.filter.window}</span>
+      </label>
+    </div>
+  );
+}
+
+function Nothing() {
+  const { store } = usePage();
+  const stale = (store.connection.value.fresh.sources?.stale ?? 0) > 0 || store.connection.value.state === "lost";
+  const words = !store.loaded.value && !store.past.value
+    ? text.list.loading
+    : store.shown.value.size === 0
+      ? stale ? text.list.noneAtAllStale : text.list.noneAtAll
+      : store.matching.value.size === 0 ? text.list.noneMatch : text.list.noneHere;
+  return (
+    <div id="list" class="nothing" tabIndex={-1}>
+      <p>{words}</p>
+      {store.matching.value.size > 0 && !store.everywhere.value && (
+        <button type="button" onClick={() => (store.everywhere.value = true)}>{text.list.showAll}</button>
+      )}
+    </div>
+  );
+}
+
+function Row({ h, selected, hovered, fresh, tab, onFocus }: { h: Hazard; selected: boolean; hovered: boolean; fresh: "new" | "raised" | undefined; tab: boolean; onFocus: () => void }) {
+  const page = usePage();
+  const s = severity(h.severity_ID);
+  return (
+    <li>
+      <button
+        type="button"
+        class={`row sev-${s.id} ${selected ? "selected" : ""} ${hovered ? "hovered" : ""} ${h.category_ID === "EXERCISE" ? "is-drill" : ""}`}
+        aria-current={selected ? "true" : undefined}
+        tabIndex={tab ? 0 : -1}
+        onFocus={onFocus}
+        onClick={() => page.open(h)}
+        onDblClick={() => page.open(h, { zoom: true })}
+        onMouseEnter={() => (page.store.hovered.value = h.hazard_ID)}
+        onMouseLeave={() => (page.store.hovered.value = undefined)}
+      >
+        <Symbol h={h} size={36} />
+        <span class="row-body">
+          <span class="row-name">
+            <DrillTag h={h} />
+            {h.hazard_Name}
+          </span>
+          <span class="row-meta">
+            <Badge id={h.severity_ID} />
+            <span class="row-kind">{kindOf(h)}</span>
+            <span class="row-age"><Ago at={Number(h.last_Update)} /></span>
+          </span>
+        </span>
+        {fresh && <span class="fresh">{text.list.fresh[fresh]}</span>}
+      </button>
+    </li>
+  );
+}

@@ -1,0 +1,88 @@
+// What lies on the map: notices, the tip beside the pointer, the choice among hazards at one place.
+import { useEffect, useRef } from "preact/hooks";
+import { severity, type Hazard } from "../model";
+import { text } from "../text";
+import { usePage } from "./context";
+import { Ago, Badge, DrillTag, IconButton, kindOf, Symbol } from "./parts";
+
+export function Notices() {
+  const page = usePage();
+  const { store } = page;
+  return (
+    <ul class="notices" aria-label={text.notice.new}>
+      {store.notices.value.map((n) => (
+        <li key={n.id} class={`notice sev-${severity(n.hazard.severity_ID).id}`}>
+          <button type="button" class="notice-open" onClick={() => page.open(n.hazard, { zoom: true })}>
+            <Symbol h={n.hazard} size={32} />
+            <span>
+              <span class="notice-kind">
+                {text.notice[n.kind]} <Badge id={n.hazard.severity_ID} /> <DrillTag h={n.hazard} />
+              </span>
+              <span class="notice-name">{n.hazard.hazard_Name}</span>
+            </span>
+          </button>
+          <IconButton icon="close" label={text.notice.dismiss} onClick={() => (store.notices.value = store.notices.value.filter((x) => x.id !== n.id))} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Told to screen readers when it changes. */
+export function Spoken() {
+  const { store } = usePage();
+  return (
+    <p class="sr" aria-live="polite" role="status">
+      {store.spoken.value}
+    </p>
+  );
+}
+
+export function Tip() {
+  const page = usePage();
+  const tip = page.tip.value;
+  const h = tip && page.store.shown.value.get(tip.id);
+  if (!tip || !h || page.narrow.value) return null;
+  return (
+    <div class="tip" aria-hidden="true" style={{ left: `${tip.place.x}px`, top: `${tip.place.y}px` }}>
+      <strong><DrillTag h={h} />{h.hazard_Name}</strong>
+      <span>
+        <Badge id={h.severity_ID} /> {kindOf(h)} · <Ago at={Number(h.last_Update)} />
+      </span>
+    </div>
+  );
+}
+
+export function Chooser() {
+  const page = usePage();
+  const choice = page.chooser.value;
+  const root = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    root.current?.querySelector<HTMLElement>("button")?.focus();
+  }, [choice]);
+  if (!choice) return null;
+  const hazards = choice.ids.map((id) => page.store.shown.value.get(id)).filter((h): h is Hazard => h !== undefined);
+  if (hazards.length === 0) return null;
+  const map = page.map.value?.map.getContainer();
+  const left = Math.min(choice.place.x, (map?.clientWidth ?? 400) - 310);
+  const top = Math.min(choice.place.y, (map?.clientHeight ?? 400) - 60 - Math.min(hazards.length, 6) * 48);
+  return (
+    <div class="chooser" role="dialog" aria-label={text.map.here(hazards.length)} ref={root} style={{ left: `${Math.max(8, left)}px`, top: `${Math.max(8, top)}px` }}>
+      <header>
+        <h2>{text.map.here(hazards.length)}</h2>
+        <IconButton icon="close" label={text.close} onClick={() => (page.chooser.value = undefined)} />
+      </header>
+      <ul>
+        {hazards.map((h) => (
+          <li key={h.hazard_ID}>
+            <button type="button" onClick={() => page.open(h)}>
+              <Symbol h={h} size={26} />
+              <span class="chooser-name"><DrillTag h={h} />{h.hazard_Name}</span>
+              <Badge id={h.severity_ID} />
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

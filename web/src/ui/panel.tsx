@@ -1,0 +1,228 @@
+// All that is known of the selected hazard.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isDrill, type Hazard, type Report, type Source } from "../model";
+import { matcher } from "../filter";
+import { pieces, reflow, webAddress } from "../prose";
+import { text } from "../text";
+import { relative } from "../time";
+import { usePage } from "./context";
+import { History } from "./history";
+import { Badge, Icon, IconButton, kindOf, Symbol, useData, When } from "./parts";
+import { Products } from "./products";
+
+export function Panel() {
+  const page = usePage();
+  const { store } = page;
+  const uuid = store.selected.value;
+  const h = store.selectedHazard.value;
+  const missing = uuid !== undefined && !h && (store.loaded.value || store.past.value !== undefined);
+  useEffect(() => {
+    if (missing) void store.findSelected();
+  }, [missing, uuid]);
+  if (!uuid) return null;
+  const note = store.elsewhere.value?.uuid === uuid ? store.elsewhere.value.note : "";
+  return (
+    <section class="panel" id="panel" aria-label={text.panel.label}>
+      {h ? (
+        <Content key={h.hazard_ID} h={h} />
+      ) : (
+        <div class="panel-missing">
+          <IconButton icon="close" label={text.close} onClick={() => page.close()} class="panel-close" />
+          <p>{note || text.panel.loading}</p>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Content({ h }: { h: Hazard }) {
+  const page = usePage();
+  const { store } = page;
+  const title = useRef<HTMLHeadingElement>(null);
+  const focus = page.focusPanel.value;
+  const focused = useRef(0);
+  useEffect(() => {
+    if (focus > focused.current) title.current?.focus({ preventScroll: true });
+    focused.current = focus;
+  }, [focus]);
+  const version = `${h.update_Date}/${h.last_Update}/${store.productChanges.value.get(h.hazard_ID) ?? 0}`;
+  const reports = useData<readonly Report[]>(`${h.hazard_ID} ${version}`, (signal) => store.api.get(`/hazards/${h.hazard_ID}/reports`, { signal }));
+  const over = h.status !== "A" && !store.past.value;
+  const hidden = !over && !matcher(store.filter.value)(h);
+  return (
+    <>
+      {isDrill(h) && (
+        <p class="drill-strip">
+          <strong>{text.drill.word}</strong> {text.drill.panel}
+        </p>
+      )}
+      <header class="panel-head">
+        <Symbol h={h} size={52} />
+        <div>
+          <h2 ref={title} tabIndex={-1}>{h.hazard_Name}</h2>
+          <p class="panel-tags">
+            <Badge id={h.severity_ID} />
+            <span>{kindOf(h)}</span>
+            <span class="muted">{text.panel.numbers(h.hazard_ID)}</span>
+          </p>
+        </div>
+        <IconButton icon="close" label={text.close} onClick={() => page.close()} class="panel-close" />
+      </header>
+      <div class="panel-body">
+        {over && <p class="note">{text.panel.over}</p>}
+        {hidden && <p class="note">{text.panel.notShown}</p>}
+        <Actions h={h} />
+        <Times h={h} over={over} sources={sourcesOf(reports.data, store.sources.value)} />
+        <Description h={h} />
+        <Products h={h} version={version} />
+        <Section title={text.panel.reports} count={reports.data?.length} open={false}>
+          <Loading state={reports}>{(list) => <Reports list={list} />}</Loading>
+        </Section>
+        <History h={h} version={version} />
+      </div>
+    </>
+  );
+}
+
+/** What can be done with a hazard. An editor's actions belong here too. */
+function Actions({ h }: { h: Hazard }) {
+  const page = usePage();
+  const [copied, setCopied] = useState(false);
+  async function copy() {
+    await navigator.clipboard.writeText(location.href);
+    setCopied(true);
+    page.store.say(text.panel.shared);
+    setTimeout(() => setCopied(false), 2_000);
+  }
+  const official = webAddress(h.snc_url);
+  const own = `/h/${h.uuid}`;
+  return (
+    <div class="actions">
+      <button type="button" onClick={() => page.map.value?.show(h, page.areas.bounds(h), true)}>
+        <Icon name="target" /> {text.panel.zoom}
+      </button>
+      {/* Without https there is no clipboard. */}
+      {globalThis.isSecureContext && (
+        <button type="button" onClick={() => void copy()}>
+          <Icon name="link" /> {copied ? text.panel.shared : text.panel.share}
+        </button>
+      )}
+      <a class="button" href={own} target="_blank" rel="noopener">
+        <Icon name="page" /> {text.panel.page}
+      </a>
+      {official && !official.endsWith(own) && (
+        <a class="button" href={official} target="_blank" rel="noopener noreferrer">
+          <Icon name="outside" /> {text.panel.official}
+        </a>
+      )}
+    </div>
+  );
+}
+
+function Times({ h, over, sources }: { h: Hazard; over: boolean; sources: readonly { name: string; source: Source | undefined }[] }) {
+  const { store } = usePage();
+  return (
+    <dl class="facts">
+      <dt>{text.panel.starts}</dt>
+      <dd><When at={Number(h.start_Date)} /></dd>
+      <dt>{over ? text.panel.ended : h.autoexpire === "Y" ? text.panel.ends : text.panel.expectedEnd}</dt>
+      <dd><When at={Number(over ? h.last_Update : h.end_Date)} /></dd>
+      <dt>{text.panel.updated}</dt>
+      <dd>
+        <When at={Number(h.last_Update)} />
+        {h.update_User && <span class="muted"> {text.panel.by} {h.update_User}</span>}
+      </dd>
+      <dt>{text.panel.position}</dt>
+      <dd>{position(h.latitude, h.longitude)}</dd>
+      <dt>{text.panel.source}</dt>
+      <dd>
+        {sources.length === 0 && (h.creator || "–")}
+        {sources.map(({ name, source }, i) => (
+          <span key={name}>
+            {i > 0 && ", "}
+            <span title={source?.title}>{name}</span>
+            {source && source.state !== "ok" && <strong class="warn-text"> {text.panel.stale}</strong>}
+            {source?.last_success && <span class="muted"> · {relative(Date.parse(source.last_success), store.around.value)}</span>}
+          </span>
+        ))}
+      </dd>
+    </dl>
+  );
+}
+
+function sourcesOf(reports: readonly Report[] | undefined, states: readonly Source[]) {
+  const names = [...new Set((reports ?? []).map((r) => r.source))];
+  return names.map((name) => ({ name, source: states.find((s) => s.name === name) }));
+}
+
+const position = (latitude: number, longitude: number): string =>
+  `${Math.abs(latitude).toFixed(3)}° ${latitude < 0 ? "S" : "N"}, ${Math.abs(longitude).toFixed(3)}° ${longitude < 0 ? "W" : "E"}`;
+
+function Description({ h }: { h: Hazard }) {
+  const words = reflow(h.description);
+  return <div class="prose">{words ? <Prose words={words} /> : <p class="muted">{text.panel.noDescription}</p>}</div>;
+}
+
+/** A text of a source: its line breaks kept, its web addresses as links, nothing of it as HTML. */
+export function Prose({ words }: { words: string }) {
+  return (
+    <p class="lines">
+      {pieces(words).map((p, i) =>
+        p.href ? (
+          <a key={i} href={p.href} target="_blank" rel="noopener noreferrer">{p.text}</a>
+        ) : (
+          p.text
+        ),
+      )}
+    </p>
+  );
+}
+
+/** A part of the panel that can be folded. */
+export function Section({ title, count, open, onToggle, children }: { title: string; count?: number | undefined; open: boolean; onToggle?: (open: boolean) => void; children: preact.ComponentChildren }) {
+  return (
+    <details class="section" open={open} onToggle={(e) => onToggle?.(e.currentTarget.open)}>
+      <summary>
+        <h3>
+          {title}
+          {count !== undefined && <span class="count">{count.toLocaleString("en")}</span>}
+        </h3>
+        <Icon name="down" />
+      </summary>
+      <div class="section-body">{children}</div>
+    </details>
+  );
+}
+
+export function Loading<T>({ state, children }: { state: { data: T | undefined; failed: boolean; retry: () => void }; children: (data: T) => preact.ComponentChildren }) {
+  if (state.data !== undefined) return <>{children(state.data)}</>;
+  if (!state.failed) return <p class="muted">{text.panel.loading}</p>;
+  return (
+    <p class="muted">
+      {text.panel.failed} <button type="button" class="small" onClick={state.retry}>{text.panel.retry}</button>
+    </p>
+  );
+}
+
+function Reports({ list }: { list: readonly Report[] }) {
+  if (list.length === 0) return <p class="muted">{text.panel.noReports}</p>;
+  return (
+    <ul class="reports">
+      {list.map((r) => {
+        const link = webAddress(r.url);
+        return (
+          <li key={`${r.source} ${r.event}`}>
+            <p class="report-head">
+              <strong>{r.source}</strong> <Badge id={r.severity_ID} /> {r.level && <span class="muted">“{r.level}”</span>}
+            </p>
+            <p>{link ? <a href={link} target="_blank" rel="noopener noreferrer">{r.name}</a> : r.name}</p>
+            <p class="muted break">
+              {r.event}
+              {r.joined && <> · {text.panel.joined(r.joined)}</>}
+            </p>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,209 @@
+// The page: header, list, map, panel, and how they hear of each other.
+import { effect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { severity, type Hazard } from "../model";
+import { text } from "../text";
+import { usePage, type ThemeChoice } from "./context";
+import { Filters } from "./filters";
+import { Legend } from "./legend";
+import { List } from "./list";
+import { Chooser, Notices, Spoken, Tip } from "./overlays";
+import { Panel } from "./panel";
+import { Icon, IconButton, Menu } from "./parts";
+import { Banners, Status } from "./status";
+import { TimeBar } from "./timebar";
+
+export function Shell({ logout }: { logout: () => void }) {
+  const page = usePage();
+  const { store } = page;
+  useEffect(() => {
+    const keys = (e: KeyboardEvent) => {
+      if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey) return;
+      const typing = e.target instanceof HTMLElement && e.target.closest("input, textarea, select");
+      if (e.key === "Escape") {
+        if (store.placing.value) store.placing.value = undefined;
+        else if (page.chooser.value) page.chooser.value = undefined;
+        else if (page.legendOpen.value && !store.selected.value) page.legendOpen.value = false;
+        else if (store.selected.value) page.close();
+        else return;
+        e.preventDefault();
+      } else if (e.key === "/" && !typing) {
+        e.preventDefault();
+        if (page.narrow.value) page.sheet.value = "half";
+        document.getElementById("search")?.focus();
+      }
+    };
+    document.addEventListener("keydown", keys);
+    return () => document.removeEventListener("keydown", keys);
+  }, []);
+  const sheet = page.sheet.value;
+  return (
+    <div class={`page sheet-${sheet} ${store.selected.value ? "has-panel" : ""}`}>
+      <a class="skip" href="#list" onClick={skip("list")}>{text.skipToList}</a>
+      <a class="skip" href="#map" onClick={skip("map")}>{text.skipToMap}</a>
+      {store.selected.value && <a class="skip" href="#panel" onClick={skip("panel")}>{text.skipToPanel}</a>}
+      <Header logout={logout} />
+      <Banners />
+      <main class="main">
+        <aside class="side" aria-label={text.list.title}>
+          <button
+            type="button"
+            class="sheet-handle"
+            aria-expanded={sheet !== "peek"}
+            aria-label={sheet === "full" ? text.list.shrink : text.list.expand}
+            onClick={() => (page.sheet.value = sheet === "peek" ? "half" : sheet === "half" ? "full" : "peek")}
+          >
+            <span />
+          </button>
+          <h1 class="sr">{text.list.title}</h1>
+          <Filters />
+          <List />
+        </aside>
+        <div class="stage">
+          <MapPlace />
+          <div class="map-controls" role="group">
+            <IconButton icon="plus" label={text.map.zoomIn} onClick={() => page.map.value?.zoomBy(1)} />
+            <IconButton icon="minus" label={text.map.zoomOut} onClick={() => page.map.value?.zoomBy(-1)} />
+            <IconButton icon="world" label={text.map.world} onClick={() => page.map.value?.world()} />
+            <IconButton icon="layers" label={text.map.legend} pressed={page.legendOpen.value} onClick={() => (page.legendOpen.value = !page.legendOpen.value)} />
+          </div>
+          {page.legendOpen.value && <Legend />}
+          {store.placing.value && <p class="placing" role="status">{text.map.place}</p>}
+          <Tip />
+          <Chooser />
+          <Notices />
+          {page.timeOpen.value && <TimeBar />}
+        </div>
+        <Panel />
+      </main>
+      <Spoken />
+    </div>
+  );
+}
+
+/** A link that would change the address, which holds the page's state, moves the focus instead. */
+const skip = (id: string) => (e: Event) => {
+  e.preventDefault();
+  const to = document.getElementById(id);
+  const inner = id === "panel" ? to?.querySelector<HTMLElement>("h2") : id === "map" ? to?.querySelector<HTMLElement>("canvas") : to?.querySelector<HTMLElement>(".row");
+  (inner ?? to)?.focus();
+};
+
+function Header({ logout }: { logout: () => void }) {
+  const page = usePage();
+  const { store } = page;
+  const user = store.api.user;
+  const choice = page.themeChoice.value;
+  const next: Record<ThemeChoice, ThemeChoice> = { auto: "light", light: "dark", dark: "auto" };
+  return (
+    <header class="header">
+      <span class="brand">
+        <svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true">
+          <circle cx="16" cy="16" r="11.5" fill="none" stroke="#f00" stroke-width="4.5" />
+          <circle cx="16" cy="16" r="5" fill="#fff" />
+        </svg>
+        <span class="brand-name">{text.name}</span>
+      </span>
+      <Status />
+      <span class="grow" />
+      <button
+        type="button"
+        class={`header-button ${page.timeOpen.value ? "on" : ""}`}
+        aria-pressed={page.timeOpen.value}
+        title={text.header.timeLong}
+        onClick={() => {
+          page.timeOpen.value = !page.timeOpen.value;
+          if (!page.timeOpen.value) void store.lookAt(undefined);
+        }}
+      >
+        <Icon name="clock" /> <span class="wide">{text.header.time}</span>
+      </button>
+      <IconButton icon={choice === "auto" ? "auto" : choice === "light" ? "sun" : "moon"} label={text.header.theme[choice]} onClick={() => page.chooseTheme(next[choice])} class="header-icon" />
+      <Menu class="account" label={text.header.menu} title={text.header.menu} button={<><Icon name="user" /><span class="wide">{user?.name}</span></>}>
+        <p class="muted">{user && text.header.account(user.name, user.role)}</p>
+        <button type="button" onClick={logout}>
+          <Icon name="out" /> {text.header.logout}
+        </button>
+      </Menu>
+    </header>
+  );
+}
+
+/** Areas of at most this many hazards are shown at once; from this zoom on of all severities. */
+const AREAS = 150;
+const AREAS_ALL_ZOOM = 3.5;
+
+function MapPlace() {
+  const page = usePage();
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    let over = false;
+    const ends: (() => void)[] = [];
+    void import("../map/view")
+      .then(({ MapView }) => {
+        if (over) return;
+        const { store } = page;
+        const map = new MapView(
+          place.current!,
+          {
+            moved: (view, bounds) => {
+              store.view.value = view;
+              store.bounds.value = bounds;
+            },
+            picked: (ids, at) => {
+              const hazards = ids.map((id) => store.shown.value.get(id)).filter((h): h is Hazard => h !== undefined);
+              page.chooser.value = hazards.length > 1 ? { ids, place: at } : undefined;
+              page.tip.value = undefined;
+              if (hazards.length === 1) page.open(hazards[0]!);
+            },
+            hovered: (id, at) => {
+              if (store.hovered.value !== id) store.hovered.value = id;
+              page.tip.value = id === undefined ? undefined : { id, place: at };
+            },
+            placed: (longitude, latitude) => {
+              const take = store.placing.value;
+              take?.(longitude, latitude);
+              return take !== undefined;
+            },
+          },
+          { theme: page.theme.value, view: store.view.value, reducedMotion: () => page.reducedMotion.value },
+        );
+        page.map.value = map;
+        page.areas.shown = (areas) => map.setAreas(areas);
+        ends.push(
+          effect(() => map.setTheme(page.theme.value)),
+          effect(() => map.setHazards(store.matching.value)),
+          effect(() => map.setPlacing(store.placing.value !== undefined)),
+          effect(() => map.setFocus(store.selectedHazard.value, store.hovered.value === undefined ? undefined : store.shown.value.get(store.hovered.value))),
+          effect(() => map.setFresh([...store.fresh.value.keys()].map((id) => store.matching.value.get(id)).filter((h): h is Hazard => h !== undefined))),
+          effect(() => map.setPadding(page.narrow.value ? { bottom: store.selected.value ? map.map.getContainer().clientHeight * 0.5 : 96 } : { right: store.selected.value ? 420 : 0 })),
+          effect(() => {
+            const zoom = store.view.value?.zoom ?? 0;
+            const selected = store.selectedHazard.value;
+            const inWindow = store.everywhere.value ? [] : store.listed.value;
+            const wanted = inWindow.filter((h) => h !== selected && (zoom >= AREAS_ALL_ZOOM || severity(h.severity_ID).rank >= 3)).slice(0, AREAS);
+            page.areas.want(selected ? [selected, ...wanted] : wanted);
+          }),
+          () => {
+            page.areas.shown = () => {};
+            page.map.value = undefined;
+            map.remove();
+          },
+        );
+      })
+      .catch((error: unknown) => {
+        console.error(error);
+        page.mapFailed.value = true;
+      });
+    return () => {
+      over = true;
+      for (const end of ends.reverse()) end();
+    };
+  }, []);
+  return (
+    <>
+      <div class="map" id="map" ref={place} />
+      {page.mapFailed.value && <p class="map-failed">{text.map.failed}</p>}
+    </>
+  );
+}
