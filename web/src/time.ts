@@ -11,13 +11,16 @@ const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 // Making a formatter is slow, using it is not.
 const relatives = new Map<string, Intl.RelativeTimeFormat>();
 
-/** How long ago, or how far ahead: "3 min ago", "in 2 hr." Under a minute it is "now": seconds would only be unrest. */
-export function relative(at: number, now: number, locale = "en"): string {
+/**
+ * How long ago, or how far ahead: "3 min ago", "in 2 hrs". Under a minute it is "now": seconds would only be unrest. Days are spans of 24 hours,
+ * so none is called "tomorrow": that is another day than "in 1 day" for half of them.
+ */
+export function relative(at: number, now: number, locale = "en-GB"): string {
   let format = relatives.get(locale);
-  if (!format) relatives.set(locale, (format = new Intl.RelativeTimeFormat(locale, { numeric: "auto", style: "short" })));
+  if (!format) relatives.set(locale, (format = new Intl.RelativeTimeFormat(locale, { numeric: "always", style: "short" })));
   const ahead = at - now;
   for (const [unit, size] of units) if (Math.abs(ahead) >= size) return format.format(Math.trunc(ahead / size), unit);
-  return format.format(0, "second");
+  return new Intl.RelativeTimeFormat(locale, { numeric: "auto" }).format(0, "second");
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();

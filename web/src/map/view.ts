@@ -37,6 +37,8 @@ type HazardFeature = Feature<Point, HazardProperties>;
 const MAX_ZOOM = 15;
 /** From here on hazards stand alone. */
 const CLUSTER_MAX_ZOOM = 10;
+/** What is nearer to the edge, in CSS pixels, does not count as in view. */
+const MARGIN = 50;
 const empty: FeatureCollection = { type: "FeatureCollection", features: [] };
 const HAZARD_SOURCES = ["hazards", "drills"] as const;
 const PICKED = [...HAZARD_SOURCES, "hazards-clusters", "drills-clusters"];
@@ -62,6 +64,7 @@ export class MapView {
   #fresh: readonly Feature[] = [];
   #draft: FeatureCollection = empty;
   #selected = -1;
+  #covered = { right: 0, bottom: 0 };
 
   constructor(
     container: HTMLElement,
@@ -162,28 +165,27 @@ export class MapView {
     this.map.getCanvas().style.cursor = on ? "crosshair" : "";
   }
 
-  /** Keeps free what other things cover, in CSS pixels: what is shown is shown in the middle of the rest. */
-  setPadding(padding: { top?: number; right?: number; bottom?: number; left?: number }): void {
-    this.map.setPadding({ top: 0, right: 0, bottom: 0, left: 0, ...padding });
+  /** Says what other things cover, in CSS pixels: what is brought into view comes into the middle of the rest. The map does not move. */
+  setCovered(covered: { right: number; bottom: number }): void {
+    this.#covered = covered;
   }
 
   /** Brings a hazard into view: its area if there is one, else its point. */
   show(h: Hazard, area: readonly [number, number, number, number] | undefined, closer: boolean): void {
     const motion = this.#reducedMotion() ? { animate: false } : { duration: 700 };
     if (area && (area[2] - area[0] > 0.01 || area[3] - area[1] > 0.01)) {
-      this.map.fitBounds([...area], { padding: 60, maxZoom: 10, ...motion });
+      this.map.fitBounds([...area], { padding: { top: 60, left: 60, right: 60 + this.#covered.right, bottom: 60 + this.#covered.bottom }, maxZoom: 10, ...motion });
       return;
     }
     const zoom = closer ? Math.max(this.map.getZoom(), 7) : this.map.getZoom();
-    this.map.easeTo({ center: [h.longitude, h.latitude], zoom, ...motion });
+    this.map.easeTo({ center: [h.longitude, h.latitude], zoom, offset: [-this.#covered.right / 2, -this.#covered.bottom / 2], ...motion });
   }
 
   /** Whether a point is in the part of the window that nothing covers. */
   shows(longitude: number, latitude: number): boolean {
     const p = this.map.project([longitude, latitude]);
     const { clientWidth, clientHeight } = this.map.getContainer();
-    const free = this.map.getPadding();
-    return p.x > (free.left ?? 0) + 20 && p.x < clientWidth - (free.right ?? 0) - 20 && p.y > (free.top ?? 0) + 20 && p.y < clientHeight - (free.bottom ?? 0) - 20;
+    return p.x > MARGIN && p.x < clientWidth - this.#covered.right - MARGIN && p.y > MARGIN && p.y < clientHeight - this.#covered.bottom - MARGIN;
   }
 
   jump(view: View): void {

@@ -76,10 +76,11 @@ function ListHead() {
   const listed = store.listed.value.length;
   const matching = store.matching.value.size;
   const all = store.shown.value.size;
+  const known = store.past.value ? store.past.value.state !== "failed" : store.loaded.value;
   return (
     <div class="list-head">
       <p role="status">
-        <strong>{store.everywhere.value || !store.bounds.value ? text.list.total(matching) : text.list.inView(listed, matching)}</strong>
+        <strong>{!known ? text.list.unknown : store.everywhere.value || !store.bounds.value ? text.list.total(matching) : text.list.inView(listed, matching)}</strong>
         {isFiltering(store.filter.value) && <span class="muted"> · {text.list.matching(matching, all)}</span>}
       </p>
       <label class="switch">
@@ -93,7 +94,11 @@ function ListHead() {
 function Nothing() {
   const { store } = usePage();
   const stale = (store.connection.value.fresh.sources?.stale ?? 0) > 0 || store.connection.value.state === "lost";
-  const words = !store.loaded.value && !store.past.value
+  const past = store.past.value;
+  // What could not be read must not look like "there is none".
+  const words = past?.state === "failed"
+    ? past.note
+    : (past ? past.state === "loading" : !store.loaded.value)
     ? text.list.loading
     : store.shown.value.size === 0
       ? stale ? text.list.noneAtAllStale : text.list.noneAtAll

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { LostError, Problem, type Api } from "../api";
 import { text } from "../text";
 
@@ -6,6 +6,8 @@ import { text } from "../text";
 export function Login({ api, ended, done }: { api: Api; ended: boolean; done: () => void }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState("");
+  const name = useRef<HTMLInputElement>(null);
+  useEffect(() => name.current?.focus(), []);
   async function submit(event: SubmitEvent) {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
@@ -26,7 +28,7 @@ export function Login({ api, ended, done }: { api: Api; ended: boolean; done: ()
         <p>{text.tagline}</p>
         {ended && !error && <p role="status">{text.login.ended}</p>}
         <label for="username">{text.login.user}</label>
-        <input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck={false} required autofocus />
+        <input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck={false} required ref={name} />
         <label for="password">{text.login.password}</label>
         <input id="password" name="password" type="password" autocomplete="current-password" required />
         <p class="error" role="alert">{error}</p>

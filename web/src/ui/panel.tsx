@@ -14,6 +14,7 @@ export function Panel() {
   const page = usePage();
   const { store } = page;
   const uuid = store.selected.value;
+  const [tall, setTall] = useState(false);
   const h = store.selectedHazard.value;
   const missing = uuid !== undefined && !h && (store.loaded.value || store.past.value !== undefined);
   useEffect(() => {
@@ -22,7 +23,10 @@ export function Panel() {
   if (!uuid) return null;
   const note = store.elsewhere.value?.uuid === uuid ? store.elsewhere.value.note : "";
   return (
-    <section class="panel" id="panel" aria-label={text.panel.label}>
+    <section class={`panel ${tall ? "tall" : ""}`} id="panel" aria-label={text.panel.label}>
+      <button type="button" class="sheet-handle" aria-expanded={tall} aria-label={tall ? text.panel.smaller : text.panel.larger} onClick={() => setTall(!tall)}>
+        <span />
+      </button>
       {h ? (
         <Content key={h.hazard_ID} h={h} />
       ) : (

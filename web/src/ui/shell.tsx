@@ -176,7 +176,7 @@ function MapPlace() {
           effect(() => map.setPlacing(store.placing.value !== undefined)),
           effect(() => map.setFocus(store.selectedHazard.value, store.hovered.value === undefined ? undefined : store.shown.value.get(store.hovered.value))),
           effect(() => map.setFresh([...store.fresh.value.keys()].map((id) => store.matching.value.get(id)).filter((h): h is Hazard => h !== undefined))),
-          effect(() => map.setPadding(page.narrow.value ? { bottom: store.selected.value ? map.map.getContainer().clientHeight * 0.5 : 96 } : { right: store.selected.value ? 420 : 0 })),
+          effect(() => map.setCovered(page.narrow.value ? { right: 0, bottom: store.selected.value ? map.map.getContainer().clientHeight * 0.58 : 104 } : { right: store.selected.value ? 420 : 0, bottom: 0 })),
           effect(() => {
             const zoom = store.view.value?.zoom ?? 0;
             const selected = store.selectedHazard.value;

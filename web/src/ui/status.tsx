@@ -11,9 +11,9 @@ export function Status() {
   const c = store.connection.value;
   const age = c.heard === undefined ? undefined : store.now.value - c.heard;
   const stale = c.fresh.sources?.stale ?? 0;
-  const state = c.state === "lost" ? "lost" : c.state === "connecting" ? "wait" : stale > 0 || c.fresh.viewAge !== undefined ? "warn" : "ok";
+  const state = c.state === "lost" ? "lost" : c.state === "connecting" ? "wait" : stale > 0 || c.fresh.viewAge !== undefined ? "warn" : store.past.value ? "wait" : "ok";
   const words =
-    c.state === "connecting" ? text.status.connecting : c.state === "lost" ? `${age === undefined ? "–" : span(age)}` : text.status.live;
+    c.state === "connecting" ? text.status.connecting : c.state === "lost" ? `${age === undefined ? "–" : span(age)}` : store.past.value ? text.status.past : text.status.live;
   return (
     <Menu
       class="status"

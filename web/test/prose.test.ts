@@ -1,0 +1,30 @@
+import { describe, expect, test } from "vitest";
+import { pieces, reflow, webAddress } from "../src/prose";
+
+test.each([
+  ["See https://example.org/a?b=c#d.", [{ text: "See " }, { text: "https://example.org/a?b=c#d", href: "https://example.org/a?b=c#d" }, { text: "." }]],
+  ["(http://example.org/x)", [{ text: "(" }, { text: "http://example.org/x", href: "http://example.org/x" }, { text: ")" }]],
+  ["<script>alert(1)</script>", [{ text: "<script>alert(1)</script>" }]],
+  ["javascript:alert(1)", [{ text: "javascript:alert(1)" }]],
+  ["", []],
+])("links in %j", (text, want) => expect(pieces(text)).toEqual(want));
+
+test.each([
+  ["https://example.org/", "https://example.org/"],
+  ["javascript:alert(1)", undefined],
+  ["data:text/html,x", undefined],
+  ["/h/1", undefined],
+  [null, undefined],
+])("webAddress(%j)", (s, want) => expect(webAddress(s)).toBe(want));
+
+describe("reflow", () => {
+  test("joins the full lines of a bulletin", () =>
+    expect(reflow("* WHAT...Flooding caused by excessive rainfall continues to be\nexpected.\n\n* WHERE...Portions of Louisiana.")).toBe(
+      "* WHAT...Flooding caused by excessive rainfall continues to be expected.\n\n* WHERE...Portions of Louisiana.",
+    ));
+  test("leaves short lines, lists and tables", () => {
+    const list = "Stay away from the coast and from the mouths of all the rivers.\n* Follow the authorities.\nShort.\nLines.\nRiver      Stage     Forecast of the next three days here\nRhine      7.1       7.4";
+    expect(reflow(list)).toBe(list);
+  });
+  test("takes any line end", () => expect(reflow("a\r\nb\rc")).toBe("a\nb\nc"));
+});

@@ -1,0 +1,128 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// built is a map as the build leaves it.
+var built = Handler{read(fstest.MapFS{
+	"dist/index.html":             {Data: []byte("<!doctype html>")},
+	"dist/index.html.gz":          {Data: []byte("page, gzip")},
+	"dist/assets/main-abc.js":     {Data: []byte("code")},
+	"dist/assets/main-abc.js.br":  {Data: []byte("code, brotli")},
+	"dist/assets/main-abc.js.gz":  {Data: []byte("code, gzip")},
+	"dist/basemap/land.json":      {Data: []byte("{}")},
+	"dist/basemap/archive.weird":  {Data: []byte("?")},
+	"dist/assets/style-1.css":     {Data: []byte("a{}")},
+	"dist/assets/icon-1.svg":      {Data: []byte("<svg/>")},
+	"dist/placeholder.txt":        {Data: []byte("-")},
+	"dist/assets/nested/deep.png": {Data: []byte("png")},
+})}
+
+func get(t *testing.T, h http.Handler, path string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestFilesAreServedAsWhatTheyAre(t *testing.T) {
+	for path, want := range map[string]struct{ body, kind, cache string }{
+		"/":                       {"<!doctype html>", "text/html; charset=utf-8", "no-cache"},
+		"/assets/main-abc.js":     {"code", "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"},
+		"/assets/style-1.css":     {"a{}", "text/css; charset=utf-8", "public, max-age=31536000, immutable"},
+		"/assets/icon-1.svg":      {"<svg/>", "image/svg+xml", "public, max-age=31536000, immutable"},
+		"/assets/nested/deep.png": {"png", "image/png", "public, max-age=31536000, immutable"},
+		"/basemap/land.json":      {"{}", "application/json", "no-cache"},
+		"/basemap/archive.weird":  {"?", "application/octet-stream", "no-cache"},
+	} {
+		a := get(t, built, path)
+		if a.Code != 200 || a.Body.String() != want.body || a.Header().Get("Content-Type") != want.kind || a.Header().Get("Cache-Control") != want.cache {
+			t.Errorf("%s: %d %q %v", path, a.Code, a.Body, a.Header())
+		}
+		if a.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: a browser may guess its type", path)
+		}
+	}
+}
+
+func TestAFileIsSentInTheBestCodingThatIsTaken(t *testing.T) {
+	for accept, want := range map[string]string{
+		"":                     "code",
+		"gzip, deflate":        "code, gzip",
+		"gzip, deflate, br":    "code, brotli",
+		"br;q=0, gzip;q=0.5":   "code, gzip",
+		"br; q=0.000, gzip":    "code, gzip",
+		"gzip;q=0":             "code",
+		"BR":                   "code, brotli",
+		"brotli":               "code",
+		"zstd, identity":       "code",
+		"deflate, gzip;q=0.01": "code, gzip",
+	} {
+		a := get(t, built, "/assets/main-abc.js", "Accept-Encoding", accept)
+		if a.Body.String() != want || !strings.Contains(a.Header().Get("Vary"), "Accept-Encoding") {
+			t.Errorf("Accept-Encoding %q: %q, Vary %q; want %q", accept, a.Body, a.Header().Get("Vary"), want)
+		}
+	}
+}
+
+func TestEachCodingHasItsOwnTagAndIsRevalidated(t *testing.T) {
+	tags := map[string]bool{}
+	for _, accept := range []string{"", "gzip", "br"} {
+		tag := get(t, built, "/assets/main-abc.js", "Accept-Encoding", accept).Header().Get("ETag")
+		if tags[tag] || tag == "" {
+			t.Errorf("coding %q: tag %q, which another has", accept, tag)
+		}
+		tags[tag] = true
+		if a := get(t, built, "/assets/main-abc.js", "Accept-Encoding", accept, "If-None-Match", tag); a.Code != 304 || a.Body.Len() > 0 {
+			t.Errorf("coding %q, revalidated: %d %q", accept, a.Code, a.Body)
+		}
+	}
+}
+
+// The policy must let no inline script or style in, and nothing of another origin.
+func TestThePageMayLoadAndConnectToNothingButItsServer(t *testing.T) {
+	for _, path := range []string{"/", "/assets/main-abc.js"} {
+		p := get(t, built, path).Header().Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "connect-src 'self';", "worker-src 'self';", "frame-ancestors 'none'", "base-uri 'none'"} {
+			if !strings.Contains(p, want) {
+				t.Errorf("%s: %q has no %q", path, p, want)
+			}
+		}
+		for _, never := range []string{"unsafe", "*", "http"} {
+			if strings.Contains(p, never) {
+				t.Errorf("%s: %q has %q", path, p, never)
+			}
+		}
+	}
+}
+
+func TestABinaryWithoutTheMapSaysSo(t *testing.T) {
+	bare := Handler{read(fstest.MapFS{"dist/placeholder.txt": {Data: []byte("-")}})}
+	if bare.Built() || !built.Built() {
+		t.Errorf("Built: %v without the map, %v with it", bare.Built(), built.Built())
+	}
+	a := get(t, bare, "/")
+	if a.Code != 200 || !strings.Contains(a.Body.String(), "run <code>make</code>") || a.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %s %v", a.Code, a.Body, a.Header())
+	}
+}
+
+func TestWhatIsNoFileIsNotFound(t *testing.T) {
+	for _, path := range []string{"/assets/", "/assets/main-abc.js.gz", "/assets/../index", "/basemap/none", "/web.go"} {
+		if built.Has(path) {
+			t.Errorf("Has(%q)", path)
+		}
+		if a := get(t, built, path); a.Code != 404 {
+			t.Errorf("%s: %d", path, a.Code)
+		}
+	}
+}
