@@ -2,11 +2,12 @@
 //
 // A Handler serves the page and all that it loads. Files under assets/ have the hash of their content in their name and are kept
 // forever; all others are revalidated by ETag. What the build has compressed (.br, .gz beside a file) is sent so to those who
-// take it. The page's policy lets it load, run and connect to nothing but the server that it came from. A binary that was built
+// take it; what is not compressed may be read in ranges, as an archive of tiles is. The page's policy lets it load, run and connect to nothing but the server that it came from. A binary that was built
 // without the map says so in its place, and what to do.
 package web
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -16,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 //go:embed all:dist
@@ -146,15 +148,10 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if coding != "" {
 		header.Set("Content-Encoding", coding)
+		header.Set("Content-Length", strconv.Itoa(len(content)))
+		r.Header.Del("Range") // the whole instead: a range would be one of the coded bytes
 	}
-	if strings.Contains(r.Header.Get("If-None-Match"), `"`+tag+`"`) {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	header.Set("Content-Length", strconv.Itoa(len(content)))
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(content) // a reader who has gone
-	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
 // accepts tells whether Accept-Encoding names coding with a weight above 0 (RFC 9110 section 12.5.3). Browsers name what they take.

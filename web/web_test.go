@@ -74,6 +74,16 @@ func TestAFileIsSentInTheBestCodingThatIsTaken(t *testing.T) {
 	}
 }
 
+// An archive of tiles is read piece by piece, and its tag guards that all pieces are of one.
+func TestWhatIsNotCompressedIsReadInRanges(t *testing.T) {
+	if a := get(t, built, "/assets/nested/deep.png", "Range", "bytes=1-2", "Accept-Encoding", "gzip, br"); a.Code != 206 || a.Body.String() != "ng" || a.Header().Get("ETag") == "" {
+		t.Errorf("%d %q %v", a.Code, a.Body, a.Header())
+	}
+	if a := get(t, built, "/assets/main-abc.js", "Range", "bytes=1-2", "Accept-Encoding", "gzip"); a.Code != 200 || a.Body.String() != "code, gzip" || a.Header().Get("Content-Length") != "10" {
+		t.Errorf("in a coding: %d %q %v", a.Code, a.Body, a.Header())
+	}
+}
+
 func TestEachCodingHasItsOwnTagAndIsRevalidated(t *testing.T) {
 	tags := map[string]bool{}
 	for _, accept := range []string{"", "gzip", "br"} {

@@ -2,7 +2,7 @@
 import maplibregl, { type ExpressionSpecification, type FilterSpecification, type GeoJSONSource, type LayerSpecification, type MapGeoJSONFeature } from "maplibre-gl";
 import workerAddress from "maplibre-gl/dist/maplibre-gl-csp-worker.js?url";
 import type { Feature, FeatureCollection, Point } from "geojson";
-import { basemapStyle } from "../basemap";
+import { basemapStyle, registerBasemap } from "../basemap";
 import { between, isEmpty, type Hazards } from "../diff";
 import type { Bounds } from "../filter";
 import { isDrill, severities, severity, type Hazard } from "../model";
@@ -12,6 +12,7 @@ import type { Area } from "./areas";
 import { Images, SYMBOL } from "./images";
 
 maplibregl.setWorkerUrl(workerAddress);
+registerBasemap(maplibregl);
 
 export type Theme = "light" | "dark";
 
