@@ -55,7 +55,7 @@ export const text = {
   drill: {
     word: "EXERCISE",
     banner: (n: number) => `${many(n, "drill", "drills")} on this map, not real.`,
-    hide: "Hide drills",
+    hide: "Hide",
     panel: "This is a drill. It is not a real hazard.",
   },
   filter: {
@@ -140,11 +140,12 @@ export const text = {
     source: "Source",
     by: "by",
     stale: "out of date",
+    disabled: "(not read at present)",
     zoom: "Zoom to",
     share: "Copy link",
     shared: "Link copied",
-    page: "Page for printing",
-    official: "Source's own page",
+    page: "Page to print",
+    official: "Source's page",
     description: "Description",
     noDescription: "No description.",
     products: "Products",

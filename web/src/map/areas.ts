@@ -25,12 +25,15 @@ const AT_ONCE = 4;
 const KEPT = 1_000;
 /** A hazard has fewer parts than this; the rest of a feature's id is the hazard's number. */
 const PARTS = 64;
+/** Shapes that come within this time are drawn together, milliseconds: each drawing cuts all of them into tiles again. */
+const SOON = 150;
 
 export class Areas {
   #kept = new Map<number, Kept>();
   #wanted: readonly Hazard[] = [];
   #running = new Set<number>();
   #told = "";
+  #soon: ReturnType<typeof setTimeout> | undefined;
 
   /** Gets the areas that are known of those wanted. */
   shown: (areas: readonly Area[]) => void = () => {};
@@ -76,7 +79,7 @@ export class Areas {
     } finally {
       this.#running.delete(h.hazard_ID);
     }
-    this.#tell();
+    this.#soon ??= setTimeout(() => this.#tell(), SOON);
     this.#next();
   }
 
@@ -101,6 +104,8 @@ export class Areas {
 
   /** Shows what is known, if it is not what was shown. An area that is being read again stays as it was. */
   #tell(): void {
+    clearTimeout(this.#soon);
+    this.#soon = undefined;
     const areas: Area[] = [];
     let key = "";
     for (const h of this.#wanted) {

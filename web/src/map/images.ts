@@ -17,16 +17,21 @@ export interface Picture {
 
 const density = () => Math.min(Math.max(window.devicePixelRatio || 1, 1), 3);
 
+// One canvas for all: making one costs more than drawing on it.
+let canvas: HTMLCanvasElement | undefined;
+let context: CanvasRenderingContext2D | undefined;
+
 /** Draws on a canvas whose unit is the CSS pixel. */
 function draw(width: number, height: number, paint: (c: CanvasRenderingContext2D) => void): Picture {
   const pixelRatio = density();
-  const canvas = document.createElement("canvas");
-  canvas.width = Math.round(width * pixelRatio);
-  canvas.height = Math.round(height * pixelRatio);
-  const c = canvas.getContext("2d", { willReadFrequently: true })!;
-  c.scale(pixelRatio, pixelRatio);
-  paint(c);
-  return { data: c.getImageData(0, 0, canvas.width, canvas.height), pixelRatio };
+  canvas ??= document.createElement("canvas");
+  context ??= canvas.getContext("2d", { willReadFrequently: true })!;
+  const [w, h] = [Math.round(width * pixelRatio), Math.round(height * pixelRatio)];
+  canvas.width = w; // which clears it, and its state
+  canvas.height = h;
+  context.scale(pixelRatio, pixelRatio);
+  paint(context);
+  return { data: context.getImageData(0, 0, w, h), pixelRatio };
 }
 
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
@@ -70,10 +75,24 @@ function stripes(c: CanvasRenderingContext2D, size: number): CanvasPattern {
   return pattern;
 }
 
+/** The size of a symbol's picture: a drill's has room for its ring, and for its word below; the same room above keeps the symbol at its place. */
+function size(drill: boolean): readonly [width: number, height: number] {
+  const edge = SYMBOL + (drill ? 2 * MARGIN : 0);
+  return [edge, edge + (drill ? 2 * WORD : 0)];
+}
+
+/** Nothing, in the size of the symbol that is being fetched. */
+function blank(category: string): Picture {
+  const pixelRatio = density();
+  const [width, height] = size(category === "EXERCISE");
+  return { data: new ImageData(Math.round(width * pixelRatio), Math.round(height * pixelRatio)), pixelRatio };
+}
+
+/** The service's picture, or, where there is none, a circle with the severity's letters. */
 function symbol(category: string, s: Severity, picture: CanvasImageSource | undefined): Picture {
   const drill = category === "EXERCISE";
-  const edge = SYMBOL + (drill ? 2 * MARGIN : 0);
-  return draw(edge, edge + (drill ? 2 * WORD : 0), (c) => {
+  const [edge, height] = size(drill);
+  return draw(edge, height, (c) => {
     const middle = edge / 2;
     const top = drill ? WORD : 0;
     if (drill) {
@@ -87,7 +106,6 @@ function symbol(category: string, s: Severity, picture: CanvasImageSource | unde
     }
     if (picture) c.drawImage(picture, middle - SYMBOL / 2, top + middle - SYMBOL / 2, SYMBOL, SYMBOL);
     else {
-      // Until the service's own picture is there, or where it has none.
       c.beginPath();
       c.arc(middle, top + middle, SYMBOL / 2 - 4, 0, 2 * Math.PI);
       c.fillStyle = "#ffffff";
@@ -106,7 +124,6 @@ function symbol(category: string, s: Severity, picture: CanvasImageSource | unde
       c.textBaseline = "middle";
       c.fillText(s.code, middle, top + middle + 0.5);
     }
-    // The word stands below the ring; the same room above keeps the symbol at its place.
     if (drill) tag(c, text.drill.word, middle, top + edge + WORD / 2 - 2, "#000000", "#ffffff", 9);
   });
 }
@@ -114,7 +131,7 @@ function symbol(category: string, s: Severity, picture: CanvasImageSource | unde
 /** A cluster: how many, the worst by the ring's colour and by its letters. Real ones are squares with round corners, drills are striped. */
 export function cluster(count: number, s: Severity, drill: boolean): Picture {
   const label = count < 1000 ? String(count) : `${(count / 1000).toFixed(count < 10_000 ? 1 : 0)}k`;
-  const edge = count < 10 ? 36 : count < 100 ? 42 : 50;
+  const edge = count < 10 ? 34 : count < 100 ? 38 : 46;
   const room = 10;
   const word = drill ? `EXERCISE` : s.code;
   const width = Math.max(edge + 4, drill ? 68 : 0);
@@ -129,7 +146,7 @@ export function cluster(count: number, s: Severity, drill: boolean): Picture {
     c.lineWidth = 1.5;
     c.strokeStyle = "#10181f";
     c.stroke();
-    const ring = drill ? 6 : 4 + s.rank * 0.4;
+    const ring = drill ? 6 : 3 + s.rank * 0.4;
     c.beginPath();
     c.roundRect(x + ring, y + ring, e - 2 * ring, e - 2 * ring, (e - 2 * ring) * 0.28);
     c.fillStyle = "#16202a";
@@ -215,12 +232,10 @@ export class Images {
       case "symbol": {
         const kept = this.#symbols.get(id);
         const s = severity(c ?? "");
-        const picture = symbol(b ?? "", s, kept === "none" ? undefined : kept);
-        if (!kept) void this.#fetch(id, a ?? "", b ?? "", c ?? "").then(() => {
-          const got = this.#symbols.get(id);
-          if (got && got !== "none") better(symbol(b ?? "", s, got));
-        });
-        return picture;
+        const now = (got: ImageBitmap | "none" | undefined) => symbol(b ?? "", s, got === "none" ? undefined : got);
+        if (kept) return now(kept);
+        void this.#fetch(id, a ?? "", b ?? "", c ?? "").then(() => better(now(this.#symbols.get(id))));
+        return blank(b ?? "");
       }
       default:
         return undefined;

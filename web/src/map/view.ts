@@ -14,6 +14,11 @@ import { Images, SYMBOL } from "./images";
 maplibregl.setWorkerUrl(workerAddress);
 registerBasemap(maplibregl);
 
+/** Starts what a map needs before there is one: its workers. */
+export function warm(): void {
+  maplibregl.prewarm();
+}
+
 export type Theme = "light" | "dark";
 
 /** Where on the screen something is: CSS pixels from the map's upper left corner. */

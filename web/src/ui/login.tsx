@@ -7,7 +7,11 @@ export function Login({ api, ended, done }: { api: Api; ended: boolean; done: ()
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState("");
   const name = useRef<HTMLInputElement>(null);
-  useEffect(() => name.current?.focus(), []);
+  useEffect(() => {
+    name.current?.focus();
+    // While somebody types, the map's code comes: it is there when the login is done.
+    void import("../map/view").then((m) => m.warm());
+  }, []);
   async function submit(event: SubmitEvent) {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);

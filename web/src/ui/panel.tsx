@@ -145,7 +145,8 @@ function Times({ h, over, sources }: { h: Hazard; over: boolean; sources: readon
           <span key={name}>
             {i > 0 && ", "}
             <span title={source?.title}>{name}</span>
-            {source && source.state !== "ok" && <strong class="warn-text"> {text.panel.stale}</strong>}
+            {source?.state === "stale" && <strong class="warn-text"> {text.panel.stale}</strong>}
+            {source?.state === "disabled" && <span class="muted"> {text.panel.disabled}</span>}
             {source?.last_success && <span class="muted"> · {relative(Date.parse(source.last_success), store.around.value)}</span>}
           </span>
         ))}

@@ -71,8 +71,9 @@ export function When({ at }: { at: number }) {
   return (
     <time dateTime={iso(at)}>
       {local(at)}
-      {other && <span class="muted"> · {other}</span>}
-      <span class="muted"> · {relative(at, store.around.value)}</span>
+      {other && <span class="muted nowrap"> · {other}</span>}
+      <span class="muted"> · </span>
+      <span class="muted nowrap">{relative(at, store.around.value)}</span>
     </time>
   );
 }
