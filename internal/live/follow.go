@@ -175,8 +175,21 @@ func (l *Live) apply(changes []hazard.Change, back map[int64][]*hazard.Product, 
 	l.clock = max(l.clock, now)
 	v := l.view.Load()
 	entries := maps.Clone(v.byID)
+	owner := map[int64]int64{} // the hazard of each product that changes hold
 	for i := range changes {
 		c := &changes[i]
+		if c.Product != nil { // a merge or a split makes it another hazard's
+			from, ok := owner[c.Product.ID]
+			if before := v.product[c.Product.ID]; !ok && before != nil {
+				from = before.HazardID
+			}
+			if e := entries[from]; e != nil && from != c.HazardID {
+				gone := *c.Product
+				gone.Deleted = true
+				entries[from] = &entry{hazard: e.hazard, products: withProduct(e.products, &gone)}
+			}
+			owner[c.Product.ID] = c.HazardID
+		}
 		old := entries[c.HazardID]
 		switch {
 		case c.Hazard != nil && c.Hazard.Status != hazard.Active:

@@ -118,7 +118,7 @@ func drawOrgs(t *rapid.T) []int64 {
 	return slices.Sorted(slices.Values(rapid.SliceOfNDistinct(rapid.SampledFrom(orgs), 0, 3, rapid.ID).Draw(t, "organizations")))
 }
 
-// alterProduct restricts, opens, renames, deletes or restores a product.
+// alterProduct restricts, opens, renames, moves, deletes or restores a product.
 func (s *scene) alterProduct(t *rapid.T) {
 	if len(s.products) == 0 {
 		t.Skip("no product")
@@ -130,6 +130,7 @@ func (s *scene) alterProduct(t *rapid.T) {
 			return err
 		}
 		p := new(*before)
+		p.HazardID = rapid.SampledFrom(s.hazards).Draw(t, "its hazard")
 		p.OrgIDs, p.Title, p.Deleted = drawOrgs(t), fmt.Sprintf("Note of %d", s.now), rapid.IntRange(0, 3).Draw(t, "deleted") == 0
 		return tx.SaveProduct(p)
 	})
