@@ -5,6 +5,8 @@ const service = process.env["HAZARDD"] ?? "http://127.0.0.1:8080";
 const paths = ["/authorize", "/session", "/hazards", "/products", "/sources", "/events", "/changes", "/symbols", "/icons", "/h/"];
 
 export default defineConfig({
+  // All addresses are relative to the page: the service may live below a path of its host.
+  base: "./",
   // MapLibre's files for a strict policy: its worker is a file of its own, not a blob made of text.
   resolve: { alias: [{ find: /^maplibre-gl$/, replacement: "maplibre-gl/dist/maplibre-gl-csp.js" }] },
   build: {

@@ -34,7 +34,7 @@ const POLL_HIDDEN = 5_000; // nobody looks
 const BEAT = 5_000;
 const ANSWER = 4_000; // later than this the connection counts as lost
 const RELOAD = 300_000; // the whole list again, should an event have been missed
-const PAUSES = [300, 600, 1_200, 2_500, 5_000];
+const PAUSES = [300, 600, 1_200, 2_500];
 
 export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: Surroundings): Promise<void> {
   let tag: string | undefined;

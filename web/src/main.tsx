@@ -14,7 +14,8 @@ import { parse } from "./url";
 import "maplibre-gl/dist/maplibre-gl.css";
 import "./style.css";
 
-const api = new Api();
+// The service is where the page is.
+const api = new Api(new URL(".", location.href).href.replace(/\/$/, ""));
 const user = signal(api.user);
 const ended = signal(false);
 api.onEnded = () => {

@@ -179,6 +179,6 @@ export const typeName = (id: string): string => typeNames.get(id) ?? id;
 export const categoryName = (id: string): string => categoryNames.get(id) ?? id;
 export const isDrill = (h: Pick<Hazard, "category_ID">): boolean => h.category_ID === "EXERCISE";
 
-/** The address of a hazard's symbol, by what decides how it looks. */
+/** The address of a hazard's symbol, relative to the page and without its ending, by what decides how it looks. */
 export const symbolAddress = (h: Pick<Hazard, "type_ID" | "category_ID" | "severity_ID">): string =>
-  `/symbols/${encodeURIComponent(h.type_ID)}/${encodeURIComponent(h.category_ID)}/${encodeURIComponent(h.severity_ID)}`;
+  `symbols/${encodeURIComponent(h.type_ID)}/${encodeURIComponent(h.category_ID)}/${encodeURIComponent(h.severity_ID)}`;

@@ -177,7 +177,8 @@ export class Store implements Sink {
     const match = matcher(this.filter.peek());
     const told = came.filter((n) => match(n.hazard)).sort((a, b) => compare(a.hazard, b.hazard));
     if (told.length === 0) return;
-    this.notices.value = [...told, ...this.notices.peek()].slice(0, NOTICES);
+    const again = new Set(told.map((n) => n.hazard.hazard_ID));
+    this.notices.value = [...told, ...this.notices.peek().filter((n) => !again.has(n.hazard.hazard_ID))].slice(0, NOTICES);
     this.say(
       told.length <= 3
         ? told.map((n) => text.notice.spoken(n.kind, severity(n.hazard.severity_ID).name, n.hazard.hazard_Name, isDrill(n.hazard))).join(" ")

@@ -33,6 +33,7 @@ export const text = {
   status: {
     connecting: "Connecting …",
     live: "Live",
+    offline: (age: string) => `Offline ${age}`,
     heard: (age: string) => `${age} ago`,
     lost: (since: string, span: string) => `No connection since ${since} (${span}).`,
     asOf: (at: string) => `What you see is as of ${at}.`,
@@ -46,6 +47,7 @@ export const text = {
     staleLong: "Hazards of these sources may be missing or may have changed.",
     clock: (span: string, ahead: boolean) => `This device's clock is ${span} ${ahead ? "behind" : "ahead of"} the server's. Times here follow the server's.`,
     title: "Connection and sources",
+    banners: "What to know of this view",
     source: "Source",
     state: "State",
     last: "Last success",

@@ -78,8 +78,12 @@ export class Page {
     this.store.select(undefined);
     const back = this.#back;
     this.#back = undefined;
-    if (back?.isConnected) back.focus();
-    else document.getElementById("list")?.focus();
+    // The list may have been covered by the panel until now.
+    requestAnimationFrame(() => {
+      for (const to of [back, document.getElementById("list"), document.querySelector<HTMLElement>(".side .sheet-handle")]) {
+        if (to?.isConnected && to.checkVisibility()) return to.focus();
+      }
+    });
   }
 }
 

@@ -38,13 +38,12 @@ export function Filters() {
               key={s.id}
               class={`chip sev-${s.id}`}
               aria-pressed={f.severities.includes(s.id)}
-              aria-label={`${s.name}: ${n}`}
               title={s.name}
               onClick={() => store.setFilter({ severities: toggled(f.severities, s.id) })}
             >
               <span class="chip-mark"><SeverityMark id={s.id} /></span>
-              <span class="chip-n">{n.toLocaleString("en")}</span>
-              <span class="chip-name">{s.code}</span>
+              <span class="chip-n">{n.toLocaleString("en")}</span> <span class="chip-name">{s.code}</span>
+              <span class="sr">{s.name}</span>
             </button>
           );
         })}

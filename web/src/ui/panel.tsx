@@ -99,7 +99,7 @@ function Actions({ h }: { h: Hazard }) {
     setTimeout(() => setCopied(false), 2_000);
   }
   const official = webAddress(h.snc_url);
-  const own = `/h/${h.uuid}`;
+  const own = `h/${h.uuid}`;
   return (
     <div class="actions">
       <button type="button" onClick={() => page.map.value?.show(h, page.areas.bounds(h), true)}>
@@ -114,7 +114,7 @@ function Actions({ h }: { h: Hazard }) {
       <a class="button" href={own} target="_blank" rel="noopener">
         <Icon name="page" /> {text.panel.page}
       </a>
-      {official && !official.endsWith(own) && (
+      {official && !official.endsWith(`/${own}`) && (
         <a class="button" href={official} target="_blank" rel="noopener noreferrer">
           <Icon name="outside" /> {text.panel.official}
         </a>

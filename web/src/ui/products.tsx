@@ -112,9 +112,9 @@ function FileProduct({ p, head }: { p: Product; head: preact.ComponentChildren }
   }
   return (
     <>
-      <button type="button" class="product" disabled={state === "busy"} aria-label={`${text.product.download}: ${p.title || name}, ${name}`} onClick={() => void download()}>
+      <button type="button" class="product" disabled={state === "busy"} title={name} onClick={() => void download()}>
         {head}
-        <span class="download"><Icon name="download" /></span>
+        <span class="download"><Icon name="download" /><span class="sr">{text.product.download}</span></span>
       </button>
       {state === "busy" && <p class="muted empty">{text.product.downloading}</p>}
       {state === "failed" && <p class="warn-text empty">{text.product.failed}</p>}

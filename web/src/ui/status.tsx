@@ -13,7 +13,7 @@ export function Status() {
   const stale = c.fresh.sources?.stale ?? 0;
   const state = c.state === "lost" ? "lost" : c.state === "connecting" ? "wait" : stale > 0 || c.fresh.viewAge !== undefined ? "warn" : store.past.value ? "wait" : "ok";
   const words =
-    c.state === "connecting" ? text.status.connecting : c.state === "lost" ? `${age === undefined ? "–" : span(age)}` : store.past.value ? text.status.past : text.status.live;
+    c.state === "connecting" ? text.status.connecting : c.state === "lost" ? text.status.offline(age === undefined ? "" : span(age)) : store.past.value ? text.status.past : text.status.live;
   return (
     <Menu
       class="status"
@@ -82,7 +82,7 @@ export function Banners() {
   const past = store.past.value;
   const drills = store.drills.value;
   return (
-    <div class="banners">
+    <div class="banners" role="region" aria-label={text.status.banners}>
       {c.state === "lost" && (
         <p class="banner lost">
           <strong>{text.status.lost(clock(c.lostSince ?? store.now.value), span(store.now.value - (c.lostSince ?? store.now.value)))}</strong>{" "}
