@@ -311,3 +311,28 @@ func TestAFormatThatCannotBeReadFromTheStoreLeavesNoTraceInTheAnswer(t *testing.
 		t.Errorf("JSON needs no store, but: %d", a.Status)
 	}
 }
+
+func TestAHazardFoundBySomebodysIDComesInEveryFormat(t *testing.T) {
+	w := serve(t)
+	w.report(quake("us7000test", 1))
+	for _, name := range format.Names() {
+		f := formatNamed(t, name)
+		a := w.do("reader", "GET", "/hazards?ref=usgs:us7000test&f="+name, nil)
+		if a.Status != 200 || a.Header.Get("Content-Type") != f.MediaType(false) || a.Header.Get("Hazardd-Change") == "" {
+			t.Fatalf("%s: %d %v %s", name, a.Status, a.Header, a.Body)
+		}
+		if n := shown(t, f, false, a.Body); n != 1 {
+			t.Errorf("%s: %d hazards: %s", name, n, a.Body)
+		}
+	}
+	if a := w.do("reader", "GET", "/hazards?ref=usgs:nosuch", nil); string(a.Body) != "[]" {
+		t.Errorf("nothing found is %s", a.Body)
+	}
+	var feed struct {
+		ID string `xml:"id"`
+	}
+	if err := xml.Unmarshal(w.do("reader", "GET", "/hazards?ref=usgs:us7000test", nil, "Accept", "application/atom+xml").Body, &feed); err != nil ||
+		feed.ID != w.URL()+"/hazards?f=atom&ref=usgs%3Aus7000test" {
+		t.Errorf("%v %q", err, feed.ID)
+	}
+}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +113,11 @@ func (a *API) related(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 
 // byRef serves the hazards that anybody's id leads to: a merged one to its successor.
 func (a *API) byRef(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "ref")
+	values, err := query(r, "ref", "f")
+	if err != nil {
+		return err
+	}
+	f, err := formatOf(r, values)
 	if err != nil {
 		return err
 	}
@@ -126,19 +131,22 @@ func (a *API) byRef(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	}
 	now := a.now()
 	v := a.Live.View(now)
-	list := []wire.Hazard{}
-	for _, h := range found {
+	totals, restricted := make([]int, len(found)), false
+	for i, h := range found {
 		products, err := a.Store.Products(r.Context(), h.ID, who.Orgs)
 		if err != nil {
 			return err
 		}
-		list = append(list, wire.FromHazard(h.ExpireAt(now), len(products), a.BaseURL))
+		totals[i] = len(products)
+		restricted = restricted || slices.ContainsFunc(products, (*hazard.Product).Restricted)
 	}
-	body, err := jsonBody(list, false)
-	if err != nil {
-		return err
-	}
-	return a.answerList(w, r, v, body, now)
+	return a.answerFormat(w, r, f, v, func(yield func(*hazard.Hazard, int) bool) {
+		for i, h := range found {
+			if !yield(h.ExpireAt(now), totals[i]) {
+				return
+			}
+		}
+	}, restricted, now)
 }
 
 // merge makes one hazard of two: {"into": number or uuid}.
