@@ -16,6 +16,10 @@ type Change struct {
 	Type   string `json:"type"`
 	// Left: the hazard does not pass the reader's filter any more; nothing more is told of it unless it comes back.
 	Left bool `json:"left,omitzero"`
+	// Late: it comes long after the change, to a webhook. What it tells is as of Change, which is the latest; Changes are all that it tells
+	// of.
+	Late    bool    `json:"late,omitzero"`
+	Changes []int64 `json:"changes,omitzero"`
 	// User is who made it, Source which source's report did; neither: the service itself, at the hazard's end.
 	User   string `json:"user,omitzero"`
 	Source string `json:"source,omitzero"`

@@ -23,6 +23,7 @@ type serveCmd struct {
 	TrustedProxies []network `placeholder:"RANGE" help:"Addresses whose X-Forwarded-For is believed."`
 	UserStreams    int       `default:"32" placeholder:"N" help:"Event streams that a user may have open."`
 	AllStreams     int       `default:"10000" placeholder:"N" help:"Event streams that all users may have open together."`
+	WebhookAllow   []network `placeholder:"RANGE" help:"Addresses that webhooks may lead to beside the public ones: there http is allowed too, and every port."`
 	Grace          life      `default:"10s" placeholder:"TIME" help:"Time for what is running when the service is told to end."`
 	logFlags
 }
@@ -42,6 +43,9 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	}
 	for _, o := range s.AllowedOrigins {
 		cfg.AllowedOrigins = append(cfg.AllowedOrigins, string(o))
+	}
+	for _, n := range s.WebhookAllow {
+		cfg.WebhookAllow = append(cfg.WebhookAllow, netip.Prefix(n))
 	}
 	for _, n := range s.TrustedProxies {
 		cfg.TrustedProxies = append(cfg.TrustedProxies, netip.Prefix(n))

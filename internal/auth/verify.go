@@ -71,6 +71,15 @@ func (s *Service) Recheck(c *Caller, now hazard.Instant) (*Caller, error) {
 	return c, nil
 }
 
+// Standing is the role and the organizations that a user has now; not ok: there is none who may come in under that name.
+func (s *Service) Standing(user string) (role Role, orgs []int64, ok bool) {
+	u := s.current.Load().user(user)
+	if u == nil {
+		return "", nil, false
+	}
+	return u.Role, u.Orgs, true
+}
+
 // Kept as errors so that no refusal of a remembered token allocates.
 var (
 	errExpired  error = refusal("expired")

@@ -27,6 +27,7 @@ import (
 	"hazardd/internal/poll"
 	"hazardd/internal/push"
 	"hazardd/internal/store"
+	"hazardd/internal/webhook"
 	"hazardd/web"
 )
 
@@ -38,6 +39,8 @@ type Config struct {
 	Edit   *edit.Editor
 	Intake *intake.Intake
 	Push   *push.Hub
+	// Webhooks keeps them; who makes their deliveries is not the API's business.
+	Webhooks *webhook.Service
 	// Sources lists the state of the sources.
 	Sources func(ctx context.Context) ([]poll.Status, error)
 	// Freshness is the value of Hazardd-Sources now, as a header's list of values. It is asked on each list answer and must not block.
@@ -133,6 +136,16 @@ func (a *API) routes() {
 	a.private("POST /hazards/{hazard}/products", a.createProduct)
 	a.private("PATCH /products/{product}", a.patchProduct)
 	a.private("DELETE /products/{product}", a.deleteProduct)
+
+	a.private("GET /webhooks", a.listWebhooks)
+	a.private("POST /webhooks", a.createWebhook)
+	a.private("GET /webhooks/{webhook}", a.getWebhook)
+	a.private("PATCH /webhooks/{webhook}", a.patchWebhook)
+	a.private("DELETE /webhooks/{webhook}", a.deleteWebhook)
+	a.private("POST /webhooks/{webhook}/test", a.testWebhook)
+	a.private("POST /webhooks/{webhook}/rotate", a.rotateWebhook)
+	a.private("GET /webhooks/{webhook}/deliveries", a.deliveries)
+	a.private("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", a.redeliver)
 
 	a.private("GET /sources", a.sources)
 	a.private("POST /sources/{source}/poll", a.pollSource)

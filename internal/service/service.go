@@ -28,6 +28,7 @@ import (
 	"hazardd/internal/poll"
 	"hazardd/internal/push"
 	"hazardd/internal/store"
+	"hazardd/internal/webhook"
 )
 
 // Config says how to run a service. Zero values mean the defaults.
@@ -48,11 +49,13 @@ type Config struct {
 	MaxFile        int64 // bytes of an uploaded file; default 32 MiB
 	AllowedOrigins []string
 	TrustedProxies []netip.Prefix
-	UserStreams    int           // event streams that a user may have open; default 32
-	AllStreams     int           // that all users may have open together; default 10,000
-	Grace          time.Duration // for what is running at the end; default 10 s
-	Version        string
-	Logger         *slog.Logger
+	UserStreams    int // event streams that a user may have open; default 32
+	AllStreams     int // that all users may have open together; default 10,000
+	// WebhookAllow are the addresses beyond the public ones that webhooks may lead to.
+	WebhookAllow []netip.Prefix
+	Grace        time.Duration // for what is running at the end; default 10 s
+	Version      string
+	Logger       *slog.Logger
 }
 
 // Service is a service that is ready to run.
@@ -63,6 +66,7 @@ type Service struct {
 	Auth     *auth.Service
 	live     *live.Live
 	push     *push.Hub
+	webhooks *webhook.Service
 	intake   *intake.Intake
 	poller   *poll.Poller
 	listener net.Listener
@@ -130,6 +134,8 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		return s, err
 	}
 	s.push = push.New(s.Store, s.live, s.live.View(now).Number(), s.cfg.PublicURL, push.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams}, cfg.Logger)
+	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Standing: s.Auth.Standing, ParseFilter: parseFilter, Targets: webhook.Targets{Allow: s.cfg.WebhookAllow},
+		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: s.clock.now, Logger: cfg.Logger})
 	s.intake = s.cfg.Known.Intake(s.Store)
 	if s.poller, err = NewPoller(s.Store, s.intake, s.cfg); err != nil {
 		return s, err
@@ -183,7 +189,7 @@ func (s *Service) URL() string { return s.cfg.PublicURL }
 
 func (s *Service) handler() http.Handler {
 	return httpapi.New(httpapi.Config{
-		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push,
+		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks,
 		Edit: edit.New(s.Store, s.cfg.AppID, s.orgExists),
 		Sources: func(ctx context.Context) ([]poll.Status, error) {
 			return s.cfg.Known.Statuses(ctx, s.Store, s.cfg.Sources, s.clock.instant())
@@ -198,6 +204,15 @@ func (s *Service) handler() http.Handler {
 		Now:            s.clock.now,
 		Logger:         s.cfg.Logger,
 	})
+}
+
+// parseFilter reads the filter of a webhook.
+func parseFilter(params map[string]string) (webhook.Filter, error) {
+	bad := &hazard.InvalidError{}
+	for name := range params {
+		bad.Add(name, "is not known")
+	}
+	return nil, bad.Err()
 }
 
 func (s *Service) orgExists(id int64) bool {
@@ -222,7 +237,7 @@ func (s *Service) ready() error {
 // Run serves until ctx ends or a part fails. It returns when every goroutine that it started has ended, and the store is closed.
 func (s *Service) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
-	for _, part := range []func(context.Context) error{s.live.Follow, s.push.Run, s.expire, s.tick, s.poller.Run, s.serve} {
+	for _, part := range []func(context.Context) error{s.live.Follow, s.push.Run, s.webhooks.Run, s.expire, s.tick, s.poller.Run, s.serve} {
 		parts.Go(func() error { return part(ctx) })
 	}
 	return errors.Join(parts.Wait(), s.Store.Close())

@@ -193,6 +193,13 @@ func (s *Store) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.
 	return products, nil
 }
 
+// ProductVersion is the number of the change that made a product's present state, deleted or not, whoever may see it: for push, which asks
+// itself.
+func (s *Store) ProductVersion(ctx context.Context, id int64) (int64, error) {
+	n, err := s.readQ.ProductVersion(ctx, id)
+	return n, found(err, "product %d", id)
+}
+
 // ProductTotalAt counts the products that a hazard had as of change n and that a member of orgs may know of.
 func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []int64) (int, error) {
 	products, err := s.ProductsAsOf(ctx, hazardID, n)

@@ -36,6 +36,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addChangeStmt, err = db.PrepareContext(ctx, addChange); err != nil {
 		return nil, fmt.Errorf("error preparing query AddChange: %w", err)
 	}
+	if q.addDeliveryStmt, err = db.PrepareContext(ctx, addDelivery); err != nil {
+		return nil, fmt.Errorf("error preparing query AddDelivery: %w", err)
+	}
 	if q.addEventKeyStmt, err = db.PrepareContext(ctx, addEventKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddEventKey: %w", err)
 	}
@@ -69,6 +72,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addUserStmt, err = db.PrepareContext(ctx, addUser); err != nil {
 		return nil, fmt.Errorf("error preparing query AddUser: %w", err)
 	}
+	if q.addWebhookStmt, err = db.PrepareContext(ctx, addWebhook); err != nil {
+		return nil, fmt.Errorf("error preparing query AddWebhook: %w", err)
+	}
 	if q.advanceSessionStmt, err = db.PrepareContext(ctx, advanceSession); err != nil {
 		return nil, fmt.Errorf("error preparing query AdvanceSession: %w", err)
 	}
@@ -96,17 +102,38 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.countHeldStmt, err = db.PrepareContext(ctx, countHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query CountHeld: %w", err)
 	}
+	if q.countPendingStmt, err = db.PrepareContext(ctx, countPending); err != nil {
+		return nil, fmt.Errorf("error preparing query CountPending: %w", err)
+	}
 	if q.counterStmt, err = db.PrepareContext(ctx, counter); err != nil {
 		return nil, fmt.Errorf("error preparing query Counter: %w", err)
 	}
 	if q.decideHeldStmt, err = db.PrepareContext(ctx, decideHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query DecideHeld: %w", err)
 	}
+	if q.deliveredSinceStmt, err = db.PrepareContext(ctx, deliveredSince); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveredSince: %w", err)
+	}
+	if q.deliveriesBeforeStmt, err = db.PrepareContext(ctx, deliveriesBefore); err != nil {
+		return nil, fmt.Errorf("error preparing query DeliveriesBefore: %w", err)
+	}
+	if q.deliveryStmt, err = db.PrepareContext(ctx, delivery); err != nil {
+		return nil, fmt.Errorf("error preparing query Delivery: %w", err)
+	}
+	if q.dropDeliveriesOfStmt, err = db.PrepareContext(ctx, dropDeliveriesOf); err != nil {
+		return nil, fmt.Errorf("error preparing query DropDeliveriesOf: %w", err)
+	}
 	if q.dropEventStmt, err = db.PrepareContext(ctx, dropEvent); err != nil {
 		return nil, fmt.Errorf("error preparing query DropEvent: %w", err)
 	}
 	if q.dropLeaseStmt, err = db.PrepareContext(ctx, dropLease); err != nil {
 		return nil, fmt.Errorf("error preparing query DropLease: %w", err)
+	}
+	if q.dropWebhookStmt, err = db.PrepareContext(ctx, dropWebhook); err != nil {
+		return nil, fmt.Errorf("error preparing query DropWebhook: %w", err)
+	}
+	if q.dueDeliveriesStmt, err = db.PrepareContext(ctx, dueDeliveries); err != nil {
+		return nil, fmt.Errorf("error preparing query DueDeliveries: %w", err)
 	}
 	if q.dueHazardsStmt, err = db.PrepareContext(ctx, dueHazards); err != nil {
 		return nil, fmt.Errorf("error preparing query DueHazards: %w", err)
@@ -177,6 +204,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.nextStmt, err = db.PrepareContext(ctx, next); err != nil {
 		return nil, fmt.Errorf("error preparing query Next: %w", err)
 	}
+	if q.nextDeliveryStmt, err = db.PrepareContext(ctx, nextDelivery); err != nil {
+		return nil, fmt.Errorf("error preparing query NextDelivery: %w", err)
+	}
 	if q.nextEndStmt, err = db.PrepareContext(ctx, nextEnd); err != nil {
 		return nil, fmt.Errorf("error preparing query NextEnd: %w", err)
 	}
@@ -207,6 +237,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.productNumberStmt, err = db.PrepareContext(ctx, productNumber); err != nil {
 		return nil, fmt.Errorf("error preparing query ProductNumber: %w", err)
 	}
+	if q.productVersionStmt, err = db.PrepareContext(ctx, productVersion); err != nil {
+		return nil, fmt.Errorf("error preparing query ProductVersion: %w", err)
+	}
 	if q.productsOfActiveHazardsStmt, err = db.PrepareContext(ctx, productsOfActiveHazards); err != nil {
 		return nil, fmt.Errorf("error preparing query ProductsOfActiveHazards: %w", err)
 	}
@@ -224,6 +257,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.purgeAuditStmt, err = db.PrepareContext(ctx, purgeAudit); err != nil {
 		return nil, fmt.Errorf("error preparing query PurgeAudit: %w", err)
+	}
+	if q.purgeDeliveriesStmt, err = db.PrepareContext(ctx, purgeDeliveries); err != nil {
+		return nil, fmt.Errorf("error preparing query PurgeDeliveries: %w", err)
 	}
 	if q.purgeRevocationsStmt, err = db.PrepareContext(ctx, purgeRevocations); err != nil {
 		return nil, fmt.Errorf("error preparing query PurgeRevocations: %w", err)
@@ -249,11 +285,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.reportsOfEventStmt, err = db.PrepareContext(ctx, reportsOfEvent); err != nil {
 		return nil, fmt.Errorf("error preparing query ReportsOfEvent: %w", err)
 	}
+	if q.retryDeliveriesStmt, err = db.PrepareContext(ctx, retryDeliveries); err != nil {
+		return nil, fmt.Errorf("error preparing query RetryDeliveries: %w", err)
+	}
 	if q.revocationsStmt, err = db.PrepareContext(ctx, revocations); err != nil {
 		return nil, fmt.Errorf("error preparing query Revocations: %w", err)
 	}
 	if q.revokeSessionStmt, err = db.PrepareContext(ctx, revokeSession); err != nil {
 		return nil, fmt.Errorf("error preparing query RevokeSession: %w", err)
+	}
+	if q.saveDeliveryStmt, err = db.PrepareContext(ctx, saveDelivery); err != nil {
+		return nil, fmt.Errorf("error preparing query SaveDelivery: %w", err)
 	}
 	if q.saveEventStmt, err = db.PrepareContext(ctx, saveEvent); err != nil {
 		return nil, fmt.Errorf("error preparing query SaveEvent: %w", err)
@@ -273,8 +315,14 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.saveSourceStateStmt, err = db.PrepareContext(ctx, saveSourceState); err != nil {
 		return nil, fmt.Errorf("error preparing query SaveSourceState: %w", err)
 	}
+	if q.saveToldStmt, err = db.PrepareContext(ctx, saveTold); err != nil {
+		return nil, fmt.Errorf("error preparing query SaveTold: %w", err)
+	}
 	if q.saveUserStmt, err = db.PrepareContext(ctx, saveUser); err != nil {
 		return nil, fmt.Errorf("error preparing query SaveUser: %w", err)
+	}
+	if q.saveWebhookStmt, err = db.PrepareContext(ctx, saveWebhook); err != nil {
+		return nil, fmt.Errorf("error preparing query SaveWebhook: %w", err)
 	}
 	if q.searchableStmt, err = db.PrepareContext(ctx, searchable); err != nil {
 		return nil, fmt.Errorf("error preparing query Searchable: %w", err)
@@ -321,6 +369,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.usersStmt, err = db.PrepareContext(ctx, users); err != nil {
 		return nil, fmt.Errorf("error preparing query Users: %w", err)
 	}
+	if q.waitingTogetherStmt, err = db.PrepareContext(ctx, waitingTogether); err != nil {
+		return nil, fmt.Errorf("error preparing query WaitingTogether: %w", err)
+	}
+	if q.webhookStmt, err = db.PrepareContext(ctx, webhook); err != nil {
+		return nil, fmt.Errorf("error preparing query Webhook: %w", err)
+	}
+	if q.webhooksStmt, err = db.PrepareContext(ctx, webhooks); err != nil {
+		return nil, fmt.Errorf("error preparing query Webhooks: %w", err)
+	}
 	return &q, nil
 }
 
@@ -344,6 +401,11 @@ func (q *Queries) Close() error {
 	if q.addChangeStmt != nil {
 		if cerr := q.addChangeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addChangeStmt: %w", cerr)
+		}
+	}
+	if q.addDeliveryStmt != nil {
+		if cerr := q.addDeliveryStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addDeliveryStmt: %w", cerr)
 		}
 	}
 	if q.addEventKeyStmt != nil {
@@ -401,6 +463,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing addUserStmt: %w", cerr)
 		}
 	}
+	if q.addWebhookStmt != nil {
+		if cerr := q.addWebhookStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addWebhookStmt: %w", cerr)
+		}
+	}
 	if q.advanceSessionStmt != nil {
 		if cerr := q.advanceSessionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing advanceSessionStmt: %w", cerr)
@@ -446,6 +513,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing countHeldStmt: %w", cerr)
 		}
 	}
+	if q.countPendingStmt != nil {
+		if cerr := q.countPendingStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing countPendingStmt: %w", cerr)
+		}
+	}
 	if q.counterStmt != nil {
 		if cerr := q.counterStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing counterStmt: %w", cerr)
@@ -456,6 +528,26 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing decideHeldStmt: %w", cerr)
 		}
 	}
+	if q.deliveredSinceStmt != nil {
+		if cerr := q.deliveredSinceStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveredSinceStmt: %w", cerr)
+		}
+	}
+	if q.deliveriesBeforeStmt != nil {
+		if cerr := q.deliveriesBeforeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveriesBeforeStmt: %w", cerr)
+		}
+	}
+	if q.deliveryStmt != nil {
+		if cerr := q.deliveryStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing deliveryStmt: %w", cerr)
+		}
+	}
+	if q.dropDeliveriesOfStmt != nil {
+		if cerr := q.dropDeliveriesOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dropDeliveriesOfStmt: %w", cerr)
+		}
+	}
 	if q.dropEventStmt != nil {
 		if cerr := q.dropEventStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dropEventStmt: %w", cerr)
@@ -464,6 +556,16 @@ func (q *Queries) Close() error {
 	if q.dropLeaseStmt != nil {
 		if cerr := q.dropLeaseStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dropLeaseStmt: %w", cerr)
+		}
+	}
+	if q.dropWebhookStmt != nil {
+		if cerr := q.dropWebhookStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dropWebhookStmt: %w", cerr)
+		}
+	}
+	if q.dueDeliveriesStmt != nil {
+		if cerr := q.dueDeliveriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dueDeliveriesStmt: %w", cerr)
 		}
 	}
 	if q.dueHazardsStmt != nil {
@@ -581,6 +683,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing nextStmt: %w", cerr)
 		}
 	}
+	if q.nextDeliveryStmt != nil {
+		if cerr := q.nextDeliveryStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing nextDeliveryStmt: %w", cerr)
+		}
+	}
 	if q.nextEndStmt != nil {
 		if cerr := q.nextEndStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing nextEndStmt: %w", cerr)
@@ -631,6 +738,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing productNumberStmt: %w", cerr)
 		}
 	}
+	if q.productVersionStmt != nil {
+		if cerr := q.productVersionStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing productVersionStmt: %w", cerr)
+		}
+	}
 	if q.productsOfActiveHazardsStmt != nil {
 		if cerr := q.productsOfActiveHazardsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing productsOfActiveHazardsStmt: %w", cerr)
@@ -659,6 +771,11 @@ func (q *Queries) Close() error {
 	if q.purgeAuditStmt != nil {
 		if cerr := q.purgeAuditStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing purgeAuditStmt: %w", cerr)
+		}
+	}
+	if q.purgeDeliveriesStmt != nil {
+		if cerr := q.purgeDeliveriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing purgeDeliveriesStmt: %w", cerr)
 		}
 	}
 	if q.purgeRevocationsStmt != nil {
@@ -701,6 +818,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing reportsOfEventStmt: %w", cerr)
 		}
 	}
+	if q.retryDeliveriesStmt != nil {
+		if cerr := q.retryDeliveriesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing retryDeliveriesStmt: %w", cerr)
+		}
+	}
 	if q.revocationsStmt != nil {
 		if cerr := q.revocationsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing revocationsStmt: %w", cerr)
@@ -709,6 +831,11 @@ func (q *Queries) Close() error {
 	if q.revokeSessionStmt != nil {
 		if cerr := q.revokeSessionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing revokeSessionStmt: %w", cerr)
+		}
+	}
+	if q.saveDeliveryStmt != nil {
+		if cerr := q.saveDeliveryStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing saveDeliveryStmt: %w", cerr)
 		}
 	}
 	if q.saveEventStmt != nil {
@@ -741,9 +868,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing saveSourceStateStmt: %w", cerr)
 		}
 	}
+	if q.saveToldStmt != nil {
+		if cerr := q.saveToldStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing saveToldStmt: %w", cerr)
+		}
+	}
 	if q.saveUserStmt != nil {
 		if cerr := q.saveUserStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing saveUserStmt: %w", cerr)
+		}
+	}
+	if q.saveWebhookStmt != nil {
+		if cerr := q.saveWebhookStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing saveWebhookStmt: %w", cerr)
 		}
 	}
 	if q.searchableStmt != nil {
@@ -821,6 +958,21 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing usersStmt: %w", cerr)
 		}
 	}
+	if q.waitingTogetherStmt != nil {
+		if cerr := q.waitingTogetherStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing waitingTogetherStmt: %w", cerr)
+		}
+	}
+	if q.webhookStmt != nil {
+		if cerr := q.webhookStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing webhookStmt: %w", cerr)
+		}
+	}
+	if q.webhooksStmt != nil {
+		if cerr := q.webhooksStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing webhooksStmt: %w", cerr)
+		}
+	}
 	return err
 }
 
@@ -864,6 +1016,7 @@ type Queries struct {
 	activeHazardsStmt           *sql.Stmt
 	addAuditStmt                *sql.Stmt
 	addChangeStmt               *sql.Stmt
+	addDeliveryStmt             *sql.Stmt
 	addEventKeyStmt             *sql.Stmt
 	addFailureStmt              *sql.Stmt
 	addGeometryStmt             *sql.Stmt
@@ -875,6 +1028,7 @@ type Queries struct {
 	addSourceErrorStmt          *sql.Stmt
 	addSuccessStmt              *sql.Stmt
 	addUserStmt                 *sql.Stmt
+	addWebhookStmt              *sql.Stmt
 	advanceSessionStmt          *sql.Stmt
 	attemptsOfStmt              *sql.Stmt
 	beginSessionStmt            *sql.Stmt
@@ -884,10 +1038,17 @@ type Queries struct {
 	changesSinceStmt            *sql.Stmt
 	changesSinceAtStmt          *sql.Stmt
 	countHeldStmt               *sql.Stmt
+	countPendingStmt            *sql.Stmt
 	counterStmt                 *sql.Stmt
 	decideHeldStmt              *sql.Stmt
+	deliveredSinceStmt          *sql.Stmt
+	deliveriesBeforeStmt        *sql.Stmt
+	deliveryStmt                *sql.Stmt
+	dropDeliveriesOfStmt        *sql.Stmt
 	dropEventStmt               *sql.Stmt
 	dropLeaseStmt               *sql.Stmt
+	dropWebhookStmt             *sql.Stmt
+	dueDeliveriesStmt           *sql.Stmt
 	dueHazardsStmt              *sql.Stmt
 	eventKeyStmt                *sql.Stmt
 	eventOfStmt                 *sql.Stmt
@@ -911,6 +1072,7 @@ type Queries struct {
 	moveEventsStmt              *sql.Stmt
 	newestSigningKeyStmt        *sql.Stmt
 	nextStmt                    *sql.Stmt
+	nextDeliveryStmt            *sql.Stmt
 	nextEndStmt                 *sql.Stmt
 	openHeldStmt                *sql.Stmt
 	organizationsStmt           *sql.Stmt
@@ -921,12 +1083,14 @@ type Queries struct {
 	productByIDStmt             *sql.Stmt
 	productByUUIDStmt           *sql.Stmt
 	productNumberStmt           *sql.Stmt
+	productVersionStmt          *sql.Stmt
 	productsOfActiveHazardsStmt *sql.Stmt
 	productsOfHazardStmt        *sql.Stmt
 	productsOfHazardAsOfStmt    *sql.Stmt
 	productsOfHazardAtStmt      *sql.Stmt
 	purgeAttemptsStmt           *sql.Stmt
 	purgeAuditStmt              *sql.Stmt
+	purgeDeliveriesStmt         *sql.Stmt
 	purgeRevocationsStmt        *sql.Stmt
 	purgeSessionsStmt           *sql.Stmt
 	purgeSigningKeysStmt        *sql.Stmt
@@ -935,15 +1099,19 @@ type Queries struct {
 	removeReadKeyStmt           *sql.Stmt
 	renameEventStmt             *sql.Stmt
 	reportsOfEventStmt          *sql.Stmt
+	retryDeliveriesStmt         *sql.Stmt
 	revocationsStmt             *sql.Stmt
 	revokeSessionStmt           *sql.Stmt
+	saveDeliveryStmt            *sql.Stmt
 	saveEventStmt               *sql.Stmt
 	saveHazardStmt              *sql.Stmt
 	savePlaceStmt               *sql.Stmt
 	saveProductStmt             *sql.Stmt
 	saveReportStmt              *sql.Stmt
 	saveSourceStateStmt         *sql.Stmt
+	saveToldStmt                *sql.Stmt
 	saveUserStmt                *sql.Stmt
+	saveWebhookStmt             *sql.Stmt
 	searchableStmt              *sql.Stmt
 	sessionStmt                 *sql.Stmt
 	setCounterStmt              *sql.Stmt
@@ -959,6 +1127,9 @@ type Queries struct {
 	unpartStmt                  *sql.Stmt
 	userStmt                    *sql.Stmt
 	usersStmt                   *sql.Stmt
+	waitingTogetherStmt         *sql.Stmt
+	webhookStmt                 *sql.Stmt
+	webhooksStmt                *sql.Stmt
 }
 
 func (q *Queries) WithTx(tx *sql.Tx) *Queries {
@@ -969,6 +1140,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		activeHazardsStmt:           q.activeHazardsStmt,
 		addAuditStmt:                q.addAuditStmt,
 		addChangeStmt:               q.addChangeStmt,
+		addDeliveryStmt:             q.addDeliveryStmt,
 		addEventKeyStmt:             q.addEventKeyStmt,
 		addFailureStmt:              q.addFailureStmt,
 		addGeometryStmt:             q.addGeometryStmt,
@@ -980,6 +1152,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addSourceErrorStmt:          q.addSourceErrorStmt,
 		addSuccessStmt:              q.addSuccessStmt,
 		addUserStmt:                 q.addUserStmt,
+		addWebhookStmt:              q.addWebhookStmt,
 		advanceSessionStmt:          q.advanceSessionStmt,
 		attemptsOfStmt:              q.attemptsOfStmt,
 		beginSessionStmt:            q.beginSessionStmt,
@@ -989,10 +1162,17 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		changesSinceStmt:            q.changesSinceStmt,
 		changesSinceAtStmt:          q.changesSinceAtStmt,
 		countHeldStmt:               q.countHeldStmt,
+		countPendingStmt:            q.countPendingStmt,
 		counterStmt:                 q.counterStmt,
 		decideHeldStmt:              q.decideHeldStmt,
+		deliveredSinceStmt:          q.deliveredSinceStmt,
+		deliveriesBeforeStmt:        q.deliveriesBeforeStmt,
+		deliveryStmt:                q.deliveryStmt,
+		dropDeliveriesOfStmt:        q.dropDeliveriesOfStmt,
 		dropEventStmt:               q.dropEventStmt,
 		dropLeaseStmt:               q.dropLeaseStmt,
+		dropWebhookStmt:             q.dropWebhookStmt,
+		dueDeliveriesStmt:           q.dueDeliveriesStmt,
 		dueHazardsStmt:              q.dueHazardsStmt,
 		eventKeyStmt:                q.eventKeyStmt,
 		eventOfStmt:                 q.eventOfStmt,
@@ -1016,6 +1196,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		moveEventsStmt:              q.moveEventsStmt,
 		newestSigningKeyStmt:        q.newestSigningKeyStmt,
 		nextStmt:                    q.nextStmt,
+		nextDeliveryStmt:            q.nextDeliveryStmt,
 		nextEndStmt:                 q.nextEndStmt,
 		openHeldStmt:                q.openHeldStmt,
 		organizationsStmt:           q.organizationsStmt,
@@ -1026,12 +1207,14 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		productByIDStmt:             q.productByIDStmt,
 		productByUUIDStmt:           q.productByUUIDStmt,
 		productNumberStmt:           q.productNumberStmt,
+		productVersionStmt:          q.productVersionStmt,
 		productsOfActiveHazardsStmt: q.productsOfActiveHazardsStmt,
 		productsOfHazardStmt:        q.productsOfHazardStmt,
 		productsOfHazardAsOfStmt:    q.productsOfHazardAsOfStmt,
 		productsOfHazardAtStmt:      q.productsOfHazardAtStmt,
 		purgeAttemptsStmt:           q.purgeAttemptsStmt,
 		purgeAuditStmt:              q.purgeAuditStmt,
+		purgeDeliveriesStmt:         q.purgeDeliveriesStmt,
 		purgeRevocationsStmt:        q.purgeRevocationsStmt,
 		purgeSessionsStmt:           q.purgeSessionsStmt,
 		purgeSigningKeysStmt:        q.purgeSigningKeysStmt,
@@ -1040,15 +1223,19 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		removeReadKeyStmt:           q.removeReadKeyStmt,
 		renameEventStmt:             q.renameEventStmt,
 		reportsOfEventStmt:          q.reportsOfEventStmt,
+		retryDeliveriesStmt:         q.retryDeliveriesStmt,
 		revocationsStmt:             q.revocationsStmt,
 		revokeSessionStmt:           q.revokeSessionStmt,
+		saveDeliveryStmt:            q.saveDeliveryStmt,
 		saveEventStmt:               q.saveEventStmt,
 		saveHazardStmt:              q.saveHazardStmt,
 		savePlaceStmt:               q.savePlaceStmt,
 		saveProductStmt:             q.saveProductStmt,
 		saveReportStmt:              q.saveReportStmt,
 		saveSourceStateStmt:         q.saveSourceStateStmt,
+		saveToldStmt:                q.saveToldStmt,
 		saveUserStmt:                q.saveUserStmt,
+		saveWebhookStmt:             q.saveWebhookStmt,
 		searchableStmt:              q.searchableStmt,
 		sessionStmt:                 q.sessionStmt,
 		setCounterStmt:              q.setCounterStmt,
@@ -1064,5 +1251,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		unpartStmt:                  q.unpartStmt,
 		userStmt:                    q.userStmt,
 		usersStmt:                   q.usersStmt,
+		waitingTogetherStmt:         q.waitingTogetherStmt,
+		webhookStmt:                 q.webhookStmt,
+		webhooksStmt:                q.webhooksStmt,
 	}
 }

@@ -404,6 +404,18 @@ func (q *Queries) ProductByUUID(ctx context.Context, uuid string) (ProductByUUID
 	return i, err
 }
 
+const productVersion = `-- name: ProductVersion :one
+SELECT n FROM products WHERE id = $1
+`
+
+// The change that made a product's present state.
+func (q *Queries) ProductVersion(ctx context.Context, id int64) (int64, error) {
+	row := q.queryRow(ctx, q.productVersionStmt, productVersion, id)
+	var n int64
+	err := row.Scan(&n)
+	return n, err
+}
+
 const productsOfActiveHazards = `-- name: ProductsOfActiveHazards :many
 SELECT p.n, p.body FROM products p JOIN hazards h ON h.id = p.hazard_id WHERE h.status = 'A' AND NOT p.deleted ORDER BY p.id
 `

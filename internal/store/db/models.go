@@ -4,6 +4,25 @@
 
 package db
 
+type Delivery struct {
+	ID        int64
+	Webhook   string
+	HazardID  int64
+	ProductID int64
+	N         int64
+	Gone      bool
+	State     string
+	CreatedMs int64
+	Attempts  int64
+	FirstMs   int64
+	NextMs    int64
+	LastMs    int64
+	TookMs    int64
+	Status    int64
+	Error     string
+	Message   string
+}
+
 type Event struct {
 	Source   string
 	Event    string
@@ -53,4 +72,11 @@ type User struct {
 	Name string
 	Body string
 	Hash string
+}
+
+type Webhook struct {
+	ID    string
+	Owner string
+	ToldN int64
+	Body  string
 }

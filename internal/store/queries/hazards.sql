@@ -85,3 +85,7 @@ SELECT c.n, c.body FROM changes c WHERE c.hazard_id = sqlc.arg(hazard_id) AND c.
 -- name: HazardAt :one
 -- The latest state of a hazard as of one change.
 SELECT n, body FROM changes WHERE hazard_id = sqlc.arg(hazard_id) AND product_id = 0 AND n <= sqlc.arg(at_n) ORDER BY n DESC LIMIT 1;
+
+-- name: ProductVersion :one
+-- The change that made a product's present state.
+SELECT n FROM products WHERE id = $1;

@@ -1,0 +1,258 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"math"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/store/db"
+)
+
+// Webhook is a webhook as it is kept.
+type Webhook struct {
+	ID    string
+	Owner string // username
+	Told  int64  // every change up to this number has become the deliveries that it is to become
+	Body  []byte // all else
+}
+
+// DeliveryState tells what became of a delivery.
+type DeliveryState string
+
+// The states of a delivery.
+const (
+	Pending   DeliveryState = "pending"
+	Delivered DeliveryState = "delivered"
+	Failed    DeliveryState = "failed"  // given up
+	Dropped   DeliveryState = "dropped" // there was nothing left to tell
+)
+
+// Delivery is what is to be told to a webhook of one change, and what came of it.
+type Delivery struct {
+	ID        int64
+	Webhook   string
+	HazardID  int64
+	ProductID int64 // 0: the hazard itself
+	Change    int64
+	Left      bool // with this change the hazard leaves the filter
+	State     DeliveryState
+	Created   hazard.Instant
+	Attempts  int
+	First     hazard.Instant // of the first attempt; 0: none yet
+	Next      hazard.Instant // not before
+	Last      hazard.Instant // of the last attempt
+	Took      int64          // milliseconds of the last attempt
+	Status    int            // HTTP status of the last answer; 0: none
+	Error     string         // class of what went wrong last
+	Message   string         // id of the message that was sent last
+}
+
+// Webhooks lists all webhooks, by id.
+func (s *Store) Webhooks(ctx context.Context) ([]Webhook, error) {
+	rows, err := s.readQ.Webhooks(ctx)
+	list := make([]Webhook, len(rows))
+	for i, r := range rows {
+		list[i] = Webhook{r.ID, r.Owner, r.ToldN, []byte(r.Body)}
+	}
+	return list, storeError(err)
+}
+
+// Webhook is the webhook of that id, or ErrNotFound.
+func (s *Store) Webhook(ctx context.Context, id string) (Webhook, error) {
+	return webhook(ctx, s.readQ, id)
+}
+
+func webhook(ctx context.Context, q *db.Queries, id string) (Webhook, error) {
+	r, err := q.Webhook(ctx, id)
+	if err != nil {
+		return Webhook{}, found(err, "webhook %s", id)
+	}
+	return Webhook{r.ID, r.Owner, r.ToldN, []byte(r.Body)}, nil
+}
+
+// WebhookVersion rises with every change of a webhook, and with every delivery that is asked for.
+func (s *Store) WebhookVersion(ctx context.Context) (int64, error) {
+	n, err := s.readQ.Counter(ctx, "webhook")
+	return n, storeError(err)
+}
+
+// changeWebhook runs f in one transaction, after which the version is another, with the audit row of the deed.
+func (s *Store) changeWebhook(ctx context.Context, audit *auth.Audit, f func(context.Context, *db.Queries) error) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		if _, err := q.Next(ctx, db.NextParams{Name: "webhook", Count: 1}); err != nil {
+			return err
+		}
+		if err := f(ctx, q); err != nil {
+			return err
+		}
+		return addAudit(ctx, q, audit)
+	})
+}
+
+// AddWebhook adds a webhook that is told what changes from now on.
+func (s *Store) AddWebhook(ctx context.Context, w Webhook, audit auth.Audit) error {
+	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+		last, err := q.Counter(ctx, "change")
+		if err != nil {
+			return err
+		}
+		return q.AddWebhook(ctx, db.AddWebhookParams{ID: w.ID, Owner: w.Owner, ToldN: last, Body: string(w.Body)})
+	})
+}
+
+// UpdateWebhook lets f change what is kept of a webhook. retry makes all that waits begin anew at now.
+func (s *Store) UpdateWebhook(ctx context.Context, id string, now hazard.Instant, audit auth.Audit, f func(Webhook) (body []byte, retry bool, err error)) error {
+	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+		w, err := webhook(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		body, retry, err := f(w)
+		if err != nil {
+			return err
+		}
+		if retry {
+			if err := q.RetryDeliveries(ctx, db.RetryDeliveriesParams{Webhook: id, NowMs: int64(now)}); err != nil {
+				return err
+			}
+		}
+		return q.SaveWebhook(ctx, db.SaveWebhookParams{ID: id, Body: string(body)})
+	})
+}
+
+// DropWebhook removes a webhook and its deliveries, or returns ErrNotFound.
+func (s *Store) DropWebhook(ctx context.Context, id string, audit auth.Audit) error {
+	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+		n, err := q.DropWebhook(ctx, id)
+		if err == nil && n == 0 {
+			return hazard.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		return q.DropDeliveriesOf(ctx, id)
+	})
+}
+
+// AddDeliveries adds what changes have become, and notes for each webhook up to which change that is complete.
+func (s *Store) AddDeliveries(ctx context.Context, list []Delivery, told map[string]int64, now hazard.Instant) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		for _, d := range list {
+			if _, err := addDelivery(ctx, q, d, now); err != nil {
+				return err
+			}
+		}
+		for id, n := range told {
+			if err := q.SaveTold(ctx, db.SaveToldParams{ID: id, ToldN: n}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func addDelivery(ctx context.Context, q *db.Queries, d Delivery, now hazard.Instant) (int64, error) {
+	id, err := q.Next(ctx, db.NextParams{Name: "delivery", Count: 1})
+	if err != nil {
+		return 0, err
+	}
+	return id, q.AddDelivery(ctx, db.AddDeliveryParams{ID: id, Webhook: d.Webhook, HazardID: d.HazardID, ProductID: d.ProductID, N: d.Change, Gone: d.Left, NowMs: int64(now)})
+}
+
+// Redeliver adds a delivery of the same as one that is over, or returns ErrNotFound.
+func (s *Store) Redeliver(ctx context.Context, webhook string, id int64, now hazard.Instant, audit auth.Audit) (d Delivery, err error) {
+	err = s.changeWebhook(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+		row, err := q.Delivery(ctx, db.DeliveryParams{Webhook: webhook, ID: id})
+		if err != nil {
+			return found(err, "delivery %d", id)
+		}
+		if id, err = addDelivery(ctx, q, decodeDelivery(row), now); err != nil {
+			return err
+		}
+		row, err = q.Delivery(ctx, db.DeliveryParams{Webhook: webhook, ID: id})
+		d = decodeDelivery(row)
+		return err
+	})
+	return d, err
+}
+
+// DueDeliveries lists deliveries of a webhook that are due, at most limit: of each hazard the first that waits, so that they come in
+// order.
+func (s *Store) DueDeliveries(ctx context.Context, webhook string, now hazard.Instant, limit int) ([]Delivery, error) {
+	rows, err := s.readQ.DueDeliveries(ctx, db.DueDeliveriesParams{Webhook: webhook, NowMs: int64(now), MaxRows: int32(limit)})
+	return decodeDeliveries(rows), storeError(err)
+}
+
+// NextDelivery is when something of a webhook will be due that is not due at now, and whether there is such a thing.
+func (s *Store) NextDelivery(ctx context.Context, webhook string, now hazard.Instant) (hazard.Instant, bool, error) {
+	next, err := s.readQ.NextDelivery(ctx, db.NextDeliveryParams{Webhook: webhook, NowMs: int64(now)})
+	if none(err) {
+		return 0, false, nil
+	}
+	return hazard.Instant(next), err == nil, storeError(err)
+}
+
+// WaitingWith lists what waits to be told of the same hazard or product as d, from d on, of changes up to upTo.
+func (s *Store) WaitingWith(ctx context.Context, d Delivery, upTo int64) ([]Delivery, error) {
+	rows, err := s.readQ.WaitingTogether(ctx, db.WaitingTogetherParams{Webhook: d.Webhook, HazardID: d.HazardID, ProductID: d.ProductID, ID: d.ID, UpTo: upTo})
+	return decodeDeliveries(rows), storeError(err)
+}
+
+// SaveDeliveries writes what came of deliveries.
+func (s *Store) SaveDeliveries(ctx context.Context, list []Delivery) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		for _, d := range list {
+			err := q.SaveDelivery(ctx, db.SaveDeliveryParams{ID: d.ID, State: string(d.State), Attempts: int64(d.Attempts), FirstMs: int64(d.First), NextMs: int64(d.Next),
+				LastMs: int64(d.Last), TookMs: d.Took, Status: int64(d.Status), Error: d.Error, Message: d.Message})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Deliveries lists deliveries of a webhook, the latest first, at most limit: those with a number below before (0: all), in a state (empty: in
+// any).
+func (s *Store) Deliveries(ctx context.Context, webhook string, before int64, state DeliveryState, limit int) ([]Delivery, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	rows, err := s.readQ.DeliveriesBefore(ctx, db.DeliveriesBeforeParams{Webhook: webhook, Before: before, State: string(state), MaxRows: int32(limit)})
+	return decodeDeliveries(rows), storeError(err)
+}
+
+// PendingDeliveries counts what waits to be told to a webhook.
+func (s *Store) PendingDeliveries(ctx context.Context, webhook string) (int64, error) {
+	n, err := s.readQ.CountPending(ctx, webhook)
+	return n, storeError(err)
+}
+
+// DeliveredSince tells whether anything has reached a webhook since a moment.
+func (s *Store) DeliveredSince(ctx context.Context, webhook string, since hazard.Instant) (bool, error) {
+	n, err := s.readQ.DeliveredSince(ctx, db.DeliveredSinceParams{Webhook: webhook, SinceMs: int64(since)})
+	return n > 0, storeError(err)
+}
+
+// PurgeDeliveries removes what is over and older than before.
+func (s *Store) PurgeDeliveries(ctx context.Context, before hazard.Instant) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		return q.PurgeDeliveries(ctx, int64(before))
+	})
+}
+
+func decodeDeliveries(rows []db.Delivery) []Delivery {
+	list := make([]Delivery, len(rows))
+	for i, r := range rows {
+		list[i] = decodeDelivery(r)
+	}
+	return list
+}
+
+func decodeDelivery(r db.Delivery) Delivery {
+	return Delivery{ID: r.ID, Webhook: r.Webhook, HazardID: r.HazardID, ProductID: r.ProductID, Change: r.N, Left: r.Gone, State: DeliveryState(r.State),
+		Created: hazard.Instant(r.CreatedMs), Attempts: int(r.Attempts), First: hazard.Instant(r.FirstMs), Next: hazard.Instant(r.NextMs), Last: hazard.Instant(r.LastMs),
+		Took: r.TookMs, Status: int(r.Status), Error: r.Error, Message: r.Message}
+}

@@ -1,0 +1,325 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+	"hazardd/wire"
+)
+
+// lateAfter is how old a change is that is told late: its receiver must not take it for news (reliability-security.md section 0.8).
+const lateAfter = time.Minute
+
+// message is what is sent for deliveries.
+type message struct {
+	id          string
+	contentType string
+	body        string
+	covers      []store.Delivery // the delivery that it was made for, and those that it tells of too
+}
+
+// envelope is the body of the standard format (Standard Webhooks, "Payload structure").
+type envelope struct {
+	Type      string `json:"type"`
+	Timestamp string `json:"timestamp"` // when it happened, RFC 3339
+	Data      any    `json:"data"`
+}
+
+// message makes the message of a delivery as of now; nil if there is nothing left to tell. What comes late tells the state as it is now, and
+// of everything that waits to be told of the same thing: each change is told, none as if it were news.
+// told is the number up to which changes have become deliveries: what is newer is not told yet, so that what is between does not come after it.
+func (s *Service) message(ctx context.Context, h *hook, d store.Delivery, told int64, now hazard.Instant) (*message, error) {
+	_, orgs, ok := s.standing(h.Owner)
+	if !ok {
+		return nil, nil
+	}
+	c, err := s.change(ctx, d.Change)
+	if err != nil {
+		return nil, err
+	}
+	shown := wire.Change{Left: d.Left}
+	covers := []store.Delivery{d}
+	if late := now-c.At > hazard.Instant(lateAfter.Milliseconds()); late {
+		if c, err = s.latest(ctx, c); err != nil {
+			return nil, err
+		}
+		if c.Number > told {
+			return nil, errBehind
+		}
+		if covers, err = s.store.WaitingWith(ctx, d, c.Number); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(covers, func(c store.Delivery) bool { return c.ID == d.ID }) {
+			return nil, fmt.Errorf("delivery %d no longer waits", d.ID)
+		}
+		if shown.Left, err = s.hasLeft(ctx, h, c, now); err != nil {
+			return nil, err
+		}
+		shown.Late = true
+	}
+	if !c.VisibleTo(orgs) {
+		return nil, nil
+	}
+	total := 0
+	if c.Hazard != nil {
+		if total, err = s.store.ProductTotalAt(ctx, c.HazardID, c.Number, orgs); err != nil {
+			return nil, err
+		}
+	}
+	if shown.Late {
+		if c.Kind, err = s.kindNow(ctx, h, c, covers, shown.Left); err != nil || c.Kind == "" {
+			return nil, err
+		}
+		for _, d := range covers {
+			shown.Changes = append(shown.Changes, d.Change)
+		}
+	}
+	return s.encode(h, c, shown, total, covers)
+}
+
+// errBehind: the log has not yet been told as far as a message would tell.
+var errBehind = errors.New("the log is ahead of what has been told")
+
+// change is the change of that number.
+func (s *Service) change(ctx context.Context, n int64) (*hazard.Change, error) {
+	changes, err := s.store.Since(ctx, n-1, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(changes) == 0 || changes[0].Number != n {
+		return nil, fmt.Errorf("change %d is not in the log", n)
+	}
+	return &changes[0], nil
+}
+
+// latest is the change that made the present state of the hazard or product that c changed.
+func (s *Service) latest(ctx context.Context, c *hazard.Change) (*hazard.Change, error) {
+	n := c.Number
+	if c.Hazard != nil {
+		h, err := s.store.Hazard(ctx, c.HazardID)
+		if err != nil {
+			return nil, err
+		}
+		n = h.Version
+	} else {
+		changes, err := s.store.ProductVersion(ctx, c.Product.ID)
+		if err != nil {
+			return nil, err
+		}
+		n = changes
+	}
+	return s.change(ctx, n)
+}
+
+// kindNow is the kind of a change that is told late, with others before it: what has ended has ended, whatever it did before, and what began
+// meanwhile begins for the receiver. Empty: it is of a kind that the webhook is not told of.
+func (s *Service) kindNow(ctx context.Context, h *hook, c *hazard.Change, covers []store.Delivery, left bool) (hazard.ChangeKind, error) {
+	began, kind := false, c.Kind
+	for _, d := range covers {
+		of, err := s.change(ctx, d.Change)
+		if err != nil {
+			return "", err
+		}
+		kind = of.Kind
+		began = began || kind == hazard.HazardCreated || kind == hazard.ProductCreated
+	}
+	over := false
+	switch {
+	case c.Product != nil && c.Product.Deleted:
+		kind, over = hazard.ProductDeleted, true
+	case c.Product != nil && began:
+		kind = hazard.ProductCreated
+	case c.Product != nil:
+		kind = hazard.ProductUpdated
+	case c.Hazard.Status == hazard.Expired && c.Kind == hazard.HazardMerged:
+		kind, over = hazard.HazardMerged, true
+	case c.Hazard.Status == hazard.Expired:
+		kind, over = hazard.HazardExpired, true
+	case began && !left:
+		kind = hazard.HazardCreated
+	case began:
+		kind = hazard.HazardUpdated
+	}
+	if over && len(h.Events) > 0 && !slices.Contains(h.Events, string(kind)) {
+		return "", nil
+	}
+	return kind, nil
+}
+
+// hasLeft tells whether the hazard as it is now no longer passes the filter.
+func (s *Service) hasLeft(ctx context.Context, h *hook, c *hazard.Change, now hazard.Instant) (bool, error) {
+	if h.filter == nil || c.Hazard == nil {
+		return false, nil
+	}
+	ok, err := h.filter.Match(ctx, c.Hazard, now)
+	return !ok, err
+}
+
+// encode writes a message of a change.
+func (s *Service) encode(h *hook, c *hazard.Change, shown wire.Change, total int, covers []store.Delivery) (*message, error) {
+	// The id is of what is told: a receiver that drops what comes twice must not drop what says more.
+	m := &message{id: fmt.Sprintf("msg_%s_%d", h.ID, c.Number), covers: covers}
+	if h.Format.chat() {
+		m.text(h.Format, chatLine(c, shown, s.base))
+		return m, nil
+	}
+	late, left, changes := shown.Late, shown.Left, shown.Changes
+	shown = wire.FromChange(c, total, s.base)
+	shown.Late, shown.Left, shown.Changes = late, left, changes
+	return m, m.standard(envelope{shown.Type, shown.Time, &shown})
+}
+
+func (m *message) standard(e envelope) error {
+	text, err := json.Marshal(&e)
+	m.contentType, m.body = "application/json", string(text)
+	return err
+}
+
+func (m *message) text(f Format, line string) {
+	if f == Text {
+		m.contentType, m.body = "text/plain; charset=utf-8", line
+		return
+	}
+	text, err := json.Marshal(struct {
+		Text string `json:"text"`
+	}{slackText.Replace(line)})
+	if err != nil {
+		panic(err) // names are valid UTF-8 since they were stored
+	}
+	m.contentType, m.body = "application/json", string(text)
+}
+
+// slackText escapes what Slack reads as a command ("Formatting text for app surfaces": &, < and >).
+var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// emoji are the colours of the severities, as far as there are squares of them (base interface section 1.4).
+var emoji = map[hazard.Severity]string{hazard.Warning: "🟥", hazard.Watch: "🟨", hazard.Advisory: "🟩", hazard.Information: "🟦", hazard.Termination: "⬛"}
+
+// chatLine tells a hazard's change to people: how bad, what, where, and where to look.
+func chatLine(c *hazard.Change, shown wire.Change, base string) string {
+	h := c.Hazard
+	line := stateLine(h)
+	switch {
+	case h.Reason == hazard.EndRetracted:
+		line += " · RETRACTED, it was false"
+	case h.Status == hazard.Expired:
+		line += " · over (" + string(h.Reason) + ")"
+	case shown.Left:
+		line += " · no longer of those that you asked for"
+	case c.Kind == hazard.HazardCreated:
+		line += " · new"
+	default:
+		line += " · changed"
+	}
+	if shown.Late {
+		line += ", told late: as of now"
+	}
+	return line + " · " + base + "/h/" + h.UUID.String()
+}
+
+// stateLine is the part of chatLine that makes a change worth telling.
+func stateLine(h *hazard.Hazard) string {
+	word := h.Severity.String()
+	if h.Category == hazard.Exercise {
+		word = "EXERCISE " + word
+	}
+	return fmt.Sprintf("%s %s %s · %s", emoji[h.Severity], word, hazard.CleanLine(h.Name), place(h))
+}
+
+// place is a hazard's point in degrees, as people write it.
+func place(h *hazard.Hazard) string {
+	half := func(degrees float64, positive, negative string) string {
+		if degrees < 0 {
+			degrees, positive = -degrees, negative
+		}
+		return strconv.FormatFloat(degrees, 'f', 2, 64) + "°" + positive
+	}
+	return half(h.Latitude, "N", "S") + " " + half(h.Longitude, "E", "W")
+}
+
+// worthTelling tells whether people want to know of a change: not of products, and not of what they would not see.
+func worthTelling(before, after *hazard.Hazard) bool {
+	return before == nil || before.Status != after.Status || before.Reason != after.Reason || stateLine(before) != stateLine(after)
+}
+
+// testMessage says that it is a test.
+func (s *Service) testMessage(h *hook, now hazard.Instant) (*message, error) {
+	m := &message{id: "msg_test_" + uuid.NewString()}
+	if h.Format.chat() {
+		m.text(h.Format, "⬜ TEST of a webhook of "+s.base+": nothing has happened")
+		return m, nil
+	}
+	return m, m.standard(envelope{"test", now.String(), map[string]string{"webhook": h.ID, "message": "a test: nothing has happened"}})
+}
+
+// header is what goes with a message: its id, the time of this attempt, and the signatures of all secrets that are valid (Standard Webhooks,
+// "Webhook headers").
+func (s *Service) header(h *hook, m *message, now hazard.Instant) (http.Header, error) {
+	at := now.Time()
+	var signatures []string
+	for _, k := range h.Secrets {
+		if k.Until != 0 && k.Until <= now {
+			continue
+		}
+		signer, err := standardwebhooks.NewWebhook(k.Text)
+		if err != nil {
+			return nil, errors.New("a stored secret cannot be read") // never its text
+		}
+		signature, err := signer.Sign(m.id, at, []byte(m.body))
+		if err != nil {
+			return nil, err
+		}
+		signatures = append(signatures, signature)
+	}
+	header := http.Header{"Content-Type": {m.contentType}, "User-Agent": {s.agent}}
+	// In lower case, as the specification writes them; HTTP does not mind.
+	header.Set(standardwebhooks.HeaderWebhookID, m.id)
+	header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
+	header.Set(standardwebhooks.HeaderWebhookSignature, strings.Join(signatures, " "))
+	return header, nil
+}
+
+// told tells whether a change is told to a webhook, and whether the hazard leaves the filter with it. states are the hazard's before and after
+// the change, which are only read if they matter.
+func (s *Service) told(ctx context.Context, h *hook, c *hazard.Change, orgs []int64, states func(context.Context) (before, after *hazard.Hazard, err error)) (ok, left bool, err error) {
+	if !c.VisibleTo(orgs) || len(h.Events) > 0 && !slices.Contains(h.Events, string(c.Kind)) {
+		return false, false, nil
+	}
+	chat := h.Format.chat()
+	if chat && c.Product != nil {
+		return false, false, nil
+	}
+	if h.filter == nil && !chat {
+		return true, false, nil
+	}
+	before, after, err := states(ctx)
+	if err != nil {
+		return false, false, err
+	}
+	if h.filter != nil {
+		match, err := h.filter.Match(ctx, after, c.At)
+		if err != nil {
+			return false, false, err
+		}
+		if !match {
+			if c.Product != nil || before == nil {
+				return false, false, nil
+			}
+			left, err = h.filter.Match(ctx, before, c.At)
+			return left, left, err
+		}
+	}
+	return !chat || worthTelling(before, after), false, nil
+}

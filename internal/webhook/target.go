@@ -1,0 +1,244 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// Targets says where webhooks may lead. Zero: to public addresses by https, on ports 443 and 8443.
+type Targets struct {
+	// Allow are addresses beyond the public ones: there http is allowed too, and every port.
+	Allow []netip.Prefix
+	// Resolver looks names up; nil: the system's.
+	Resolver *net.Resolver
+	// RootCAs are whom certificates must come from; nil: the system's.
+	RootCAs *x509.CertPool
+}
+
+// publicPorts are the ports that a webhook may have on a public address: those of other services would be talked to in a language that
+// they may understand.
+var publicPorts = []uint16{443, 8443}
+
+// maxURL bounds an address, in bytes.
+const maxURL = 2000
+
+// Check is what is wrong with an address, as far as it can be told before it is looked up. What it leads to is checked at each connection.
+func (t *Targets) Check(address string) error {
+	if len(address) > maxURL {
+		return fmt.Errorf("has %d bytes, at most %d are taken", len(address), maxURL)
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Opaque != "" {
+		return fmt.Errorf("%.100q is not an absolute address, such as https://example.org/hook", address)
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	switch {
+	case u.Scheme != "https" && !(u.Scheme == "http" && len(t.Allow) > 0):
+		return fmt.Errorf("scheme %q: only https is allowed (http too, to addresses that the setting webhook-allow names)", u.Scheme)
+	case u.User != nil:
+		return errors.New("holds a name or password; expected none: what is sent is signed instead")
+	case u.Fragment != "" || strings.Contains(address, "#"):
+		return errors.New("holds a fragment, which is never sent; expected none")
+	case strings.ContainsAny(address, "\\ \t\r\n"):
+		return errors.New("holds a backslash or white space")
+	}
+	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return fmt.Errorf("port %q is none", port)
+		}
+		if len(t.Allow) == 0 && !slices.Contains(publicPorts, uint16(n)) {
+			return fmt.Errorf("port %d: only %v are allowed (others too, at addresses that the setting webhook-allow names)", n, publicPorts)
+		}
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return t.checkAddr(u.Scheme, ip, u.Port())
+	}
+	return checkHost(host, len(t.Allow) > 0)
+}
+
+// checkHost is what is wrong with the name of a host; inside: names inside a network are allowed.
+func checkHost(host string, inside bool) error {
+	labels := strings.Split(host, ".")
+	if len(host) > 253 {
+		return errors.New("the host's name is longer than 253 bytes")
+	}
+	for _, l := range labels {
+		if l == "" || len(l) > 63 || strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return fmt.Errorf("host %.100q is not a name of the DNS; write one of other scripts in its ASCII form (xn--…)", host)
+		}
+	}
+	last := labels[len(labels)-1]
+	switch {
+	case strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x"):
+		return fmt.Errorf("host %.100q is a number, and read differently by different programs; write an address as 192.0.2.1", host)
+	case inside:
+	case last == "localhost" || last == "internal" || last == "local" || last == "localdomain":
+		return fmt.Errorf("host %.100q is a name inside a network; name one that all can reach, or an address that the setting webhook-allow names", host)
+	}
+	return nil
+}
+
+// checkAddr is what is wrong with an address that is written as such.
+func (t *Targets) checkAddr(scheme string, ip netip.Addr, port string) error {
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[scheme]
+	}
+	network := "tcp6"
+	if ip.Is4() {
+		network = "tcp4"
+	}
+	return t.guard(scheme)(network, net.JoinHostPort(ip.String(), port), nil)
+}
+
+// errBlocked is that an address may not be connected to.
+var errBlocked = errors.New("this address may not be reached: it is not public, and the setting webhook-allow does not name it")
+
+// guard is asked before each connection about the very address that is connected to: no name that is looked up differently the second
+// time, and no spelling of an address, leads inside.
+func (t *Targets) guard(scheme string) func(network, address string, c syscall.RawConn) error {
+	public := ssrf.New(ssrf.WithPorts(publicPorts...))
+	return func(network, address string, c syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return errBlocked
+		}
+		ip := to.Addr().Unmap().WithZone("")
+		if to.Port() > 0 && slices.ContainsFunc(t.Allow, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+			return nil
+		}
+		if scheme != "https" || public.Safe(network, address, c) != nil {
+			return errBlocked
+		}
+		return nil
+	}
+}
+
+// The limits of an attempt. None of what a receiver answers but the status matters.
+const (
+	attemptTimeout = 20 * time.Second // of it all
+	connectTimeout = 10 * time.Second
+	bodyTimeout    = time.Second // for the rest of an answer whose status is known
+	maxAnswer      = 4 << 10     // bytes read of an answer's body, so that the connection can be used again
+	maxHeader      = 16 << 10    // bytes of its header
+)
+
+// clients are the HTTP clients by scheme. They take no proxy from the environment and follow no redirects.
+func (t *Targets) clients() map[string]*http.Client {
+	clients := map[string]*http.Client{}
+	for _, scheme := range []string{"http", "https"} {
+		dialer := &net.Dialer{Timeout: connectTimeout, Control: t.guard(scheme), Resolver: t.Resolver}
+		clients[scheme] = &http.Client{
+			Transport: &http.Transport{
+				DialContext:            dialer.DialContext,
+				TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: t.RootCAs},
+				TLSHandshakeTimeout:    connectTimeout,
+				MaxResponseHeaderBytes: maxHeader,
+				MaxIdleConnsPerHost:    parallel,
+				IdleConnTimeout:        90 * time.Second,
+				DisableCompression:     true,
+				ForceAttemptHTTP2:      true,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	return clients
+}
+
+// outcome is what came of an attempt.
+type outcome struct {
+	status int           // HTTP status; 0: no answer
+	fault  string        // class of what went wrong; empty: it was delivered
+	retry  time.Duration // how long the receiver wants to be left alone
+	took   time.Duration
+	gone   bool // the receiver wants nothing more
+}
+
+// post sends a message once. What the receiver says beside its status is not kept: it would be an answer from inside to whoever can
+// make a webhook.
+func (s *Service) post(ctx context.Context, address string, header http.Header, body string) outcome {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	status, retry, err := s.exchange(ctx, cancel, address, header, body)
+	out := outcome{status: status, took: time.Since(began), gone: status == http.StatusGone}
+	switch {
+	case err != nil:
+		out.fault = faultOf(err)
+	case status == http.StatusGone:
+		out.fault = "gone"
+	case status >= 300 && status < 400:
+		out.fault = "redirect"
+	case status < 200 || status > 299:
+		out.fault = "status"
+		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+			out.retry = retry
+		}
+	}
+	return out
+}
+
+func (s *Service) exchange(ctx context.Context, cancel context.CancelFunc, address string, header http.Header, body string) (status int, retry time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		return 0, 0, err
+	}
+	req.Header = header
+	client, ok := s.clients[req.URL.Scheme]
+	if !ok || s.targets.Check(address) != nil { // the setting may be narrower than when it was made
+		return 0, 0, errBlocked
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer resp.Body.Close()
+	rest := time.AfterFunc(bodyTimeout, cancel)
+	defer rest.Stop()
+	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer) // whatever comes
+	if seconds, err := strconv.ParseInt(resp.Header.Get("Retry-After"), 10, 32); err == nil && seconds > 0 {
+		retry = min(time.Duration(seconds)*time.Second, 24*time.Hour)
+	}
+	return resp.StatusCode, retry, nil
+}
+
+// faultOf is the class of an error, which tells the owner what to look at and nothing of what is inside.
+func faultOf(err error) string {
+	var dns *net.DNSError
+	var tlsErr *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	switch {
+	case errors.Is(err, errBlocked):
+		return "blocked"
+	case errors.As(err, &dns):
+		return "name not found"
+	case errors.As(err, &tlsErr), errors.As(err, &record), errors.As(err, &alert):
+		return "tls"
+	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
+		return "timeout"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	}
+	return "connection"
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}

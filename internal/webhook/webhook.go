@@ -1,0 +1,593 @@
+// Package webhook tells other programs, by HTTP requests that it makes, what changes.
+//
+// A message is signed as the Standard Webhooks specification 1.0 says, and comes at least once; those of one hazard come in order. Each
+// change becomes deliveries, which are kept: they survive the death of the process, and one process at a time makes them (internal/lease). What
+// could not be delivered is tried again for three days. A delivery that comes late says so and tells the state as it is then: nothing that
+// has ended is announced as new.
+//
+// A receiver that fails costs the others nothing. No request goes to an address that is not public, unless a setting allows it, and nothing
+// of an answer is told but its status.
+package webhook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+// Filter chooses hazards.
+type Filter interface {
+	// Match tells whether a state of a hazard passes, as it reads at a moment.
+	Match(ctx context.Context, h *hazard.Hazard, at hazard.Instant) (bool, error)
+}
+
+// Config says what a Service works with. All of it is needed unless it says otherwise.
+type Config struct {
+	Store *store.Store
+	// Standing is the role and the organizations that a user has now; not ok: he may not come in.
+	Standing func(user string) (role auth.Role, orgs []int64, ok bool)
+	// ParseFilter reads the parameters of a search; nil for those that let everything through. An error is a *hazard.InvalidError.
+	ParseFilter func(params map[string]string) (Filter, error)
+	Targets     Targets
+	// BaseURL is the service's public address without a slash at its end.
+	BaseURL string
+	Version string // of this program, for the User-Agent
+	Now     func() time.Time
+	Logger  *slog.Logger
+	// Transport, if not nil, takes the place of the network.
+	Transport http.RoundTripper
+}
+
+// Service keeps webhooks and makes their deliveries. It is safe for concurrent use.
+type Service struct {
+	store       *store.Store
+	standing    func(user string) (auth.Role, []int64, bool)
+	parseFilter func(params map[string]string) (Filter, error)
+	targets     Targets
+	clients     map[string]*http.Client
+	base        string
+	agent       string
+	now         func() time.Time
+	logger      *slog.Logger
+}
+
+// New makes a Service. It starts nothing.
+func New(c Config) *Service {
+	s := &Service{store: c.Store, standing: c.Standing, parseFilter: c.ParseFilter, targets: c.Targets, base: c.BaseURL, agent: "hazardd/" + cmp.Or(c.Version, "dev"),
+		now: c.Now, logger: c.Logger}
+	s.clients = s.targets.clients()
+	for _, client := range s.clients {
+		if c.Transport != nil {
+			client.Transport = c.Transport
+		}
+	}
+	return s
+}
+
+// Format is the form of the messages of a webhook.
+type Format string
+
+// The formats.
+const (
+	Standard Format = "standard" // JSON: {"type", "timestamp", "data": the change}
+	Slack    Format = "slack"    // JSON: {"text"}, as Slack, Mattermost and others of their kind take it
+	Text     Format = "text"     // one line of plain text
+)
+
+// chat tells whether messages are for people: they then tell less.
+func (f Format) chat() bool { return f == Slack || f == Text }
+
+// Status tells whether a webhook is told anything.
+type Status string
+
+// The states of a webhook.
+const (
+	Active   Status = "active"
+	Paused   Status = "paused"   // by its owner
+	Disabled Status = "disabled" // by the service: Reason says why
+)
+
+// Webhook is a webhook as its owner sees it.
+type Webhook struct {
+	ID     string            `json:"id"`
+	Owner  string            `json:"owner"`
+	Name   string            `json:"name"`
+	URL    string            `json:"url"`
+	Format Format            `json:"format"`
+	Filter map[string]string `json:"filter"` // parameters of a search
+	Events []string          `json:"events"` // kinds of change; empty: all
+	Status Status            `json:"status"`
+	Reason string            `json:"reason,omitzero"` // why it is disabled
+	// Secret is what messages are signed with; shown when it is made and never again.
+	Secret  string `json:"secret,omitzero"`
+	Created string `json:"created"` // RFC 3339
+	Updated string `json:"updated"`
+	Pending int64  `json:"pending"` // deliveries that wait
+}
+
+// kept is what is kept of a webhook.
+type kept struct {
+	Name    string            `json:"name"`
+	URL     string            `json:"url"`
+	Format  Format            `json:"format"`
+	Filter  map[string]string `json:"filter"`
+	Events  []string          `json:"events"`
+	Status  Status            `json:"status"`
+	Reason  string            `json:"reason"`
+	Secrets []secret          `json:"secrets"` // the present one first
+	Created hazard.Instant    `json:"created"`
+	Updated hazard.Instant    `json:"updated"`
+}
+
+// secret is what messages are signed with.
+type secret struct {
+	Text  string         `json:"text"`
+	Until hazard.Instant `json:"until"` // 0: until it is replaced
+}
+
+// LogValue hides the secret.
+func (secret) LogValue() slog.Value { return slog.StringValue("redacted") }
+
+// Format hides the secret, whatever the verb.
+func (secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, "redacted") }
+
+// hook is a webhook, read.
+type hook struct {
+	store.Webhook
+	kept
+	filter Filter
+}
+
+func (s *Service) read(w store.Webhook) (*hook, error) {
+	h := &hook{Webhook: w}
+	if err := json.Unmarshal(w.Body, &h.kept); err != nil {
+		return nil, fmt.Errorf("stored webhook %s: %w", w.ID, err)
+	}
+	var err error
+	if len(h.kept.Filter) > 0 {
+		h.filter, err = s.parseFilter(h.kept.Filter)
+	}
+	return h, err
+}
+
+func (h *hook) show(pending int64) Webhook {
+	k := &h.kept
+	return Webhook{ID: h.ID, Owner: h.Owner, Name: k.Name, URL: k.URL, Format: k.Format, Filter: orEmpty(k.Filter), Events: append([]string{}, k.Events...), Status: k.Status,
+		Reason: k.Reason, Created: k.Created.String(), Updated: k.Updated.String(), Pending: pending}
+}
+
+func orEmpty(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}
+
+// The bounds of what a user may make.
+const (
+	maxWebhooks = 50  // of one user
+	maxName     = 200 // bytes
+	// rotation is how long the secret before the present one still signs.
+	rotation = 24 * time.Hour
+)
+
+// Author is who asks, and from where.
+type Author struct {
+	*auth.Caller
+	Addr netip.Addr
+}
+
+func (a Author) audit(action, subject, detail string, now hazard.Instant) auth.Audit {
+	return auth.Audit{At: now, Actor: a.Name, Addr: a.Addr, Action: action, Subject: subject, Detail: detail, OK: true}
+}
+
+// takes tells whether a role may have webhooks.
+func takes(r auth.Role) bool { return r == auth.Editor || r == auth.Admin }
+
+// mayUse is whether the author may have webhooks at all.
+func (a Author) mayUse() error {
+	if !takes(a.Role) {
+		return fmt.Errorf("%w: webhooks take the role editor; %s has the role %s", hazard.ErrForbidden, a.Name, a.Role)
+	}
+	return nil
+}
+
+// owns tells whether the author may know of a webhook.
+func (a Author) owns(w *store.Webhook) bool { return a.Role == auth.Admin || w.Owner == a.Name }
+
+// find is a webhook that the author may know of.
+func (s *Service) find(ctx context.Context, who Author, id string) (*hook, error) {
+	if err := who.mayUse(); err != nil {
+		return nil, err
+	}
+	w, err := s.store.Webhook(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !who.owns(&w) {
+		return nil, hazard.ErrNotFound
+	}
+	return s.read(w)
+}
+
+// List lists the webhooks that the author may know of: the own ones, an admin's all.
+func (s *Service) List(ctx context.Context, who Author) ([]Webhook, error) {
+	if err := who.mayUse(); err != nil {
+		return nil, err
+	}
+	all, err := s.store.Webhooks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []Webhook{}
+	for _, w := range all {
+		if !who.owns(&w) {
+			continue
+		}
+		h, err := s.read(w)
+		if err != nil {
+			return nil, err
+		}
+		pending, err := s.store.PendingDeliveries(ctx, w.ID)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, h.show(pending))
+	}
+	return list, nil
+}
+
+// Get is one webhook.
+func (s *Service) Get(ctx context.Context, who Author, id string) (Webhook, error) {
+	h, err := s.find(ctx, who, id)
+	if err != nil {
+		return Webhook{}, err
+	}
+	pending, err := s.store.PendingDeliveries(ctx, id)
+	return h.show(pending), err
+}
+
+// request is the body of a creation or an alteration. What is not given is nil.
+type request struct {
+	URL    *string            `json:"url"`
+	Name   *string            `json:"name"`
+	Format *Format            `json:"format"`
+	Filter *map[string]string `json:"filter"`
+	Events *[]string          `json:"events"`
+	Status *Status            `json:"status"`
+	Secret *string            `json:"secret"`
+}
+
+// decode reads a body: one object, its members known and of their types, and nothing more.
+func decode(body []byte) (*request, error) {
+	r := &request{}
+	if err := json.Unmarshal(body, r, json.RejectUnknownMembers(true)); err != nil {
+		detail := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "json: "), "Go webhook.", "")
+		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is not one JSON object of the members url, name, format, filter, events, status and secret: " + detail}}}
+	}
+	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
+		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is null, not a JSON object"}}}
+	}
+	return r, nil
+}
+
+// kinds are the kinds of change that can be told.
+var kinds = []hazard.ChangeKind{hazard.HazardCreated, hazard.HazardUpdated, hazard.HazardExpired, hazard.HazardMerged, hazard.HazardSplit,
+	hazard.ProductCreated, hazard.ProductUpdated, hazard.ProductDeleted}
+
+// apply puts what the request gives into k, and names every fault at once.
+func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
+	bad := &hazard.InvalidError{}
+	if r.URL != nil {
+		if err := s.targets.Check(*r.URL); err != nil {
+			bad.Add("url", "%v", err)
+		}
+		k.URL = *r.URL
+	}
+	if r.Name != nil {
+		if len(*r.Name) > maxName || hazard.CleanLine(*r.Name) != *r.Name || !utf8.ValidString(*r.Name) {
+			bad.Add("name", "expected one line of at most %d bytes", maxName)
+		}
+		k.Name = *r.Name
+	}
+	if r.Format != nil {
+		if k.Format = *r.Format; k.Format != Standard && !k.Format.chat() {
+			bad.Add("format", "%.60q is none of standard, slack, text", k.Format)
+		}
+	}
+	if r.Filter != nil {
+		k.Filter = *r.Filter
+		if len(k.Filter) > 0 {
+			_, err := s.parseFilter(k.Filter)
+			if faults, ok := errors.AsType[*hazard.InvalidError](err); ok {
+				for _, f := range faults.Faults {
+					bad.Faults = append(bad.Faults, hazard.Fault{Field: "/filter" + f.Field, Detail: f.Detail})
+				}
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	if r.Events != nil {
+		k.Events = slices.Compact(slices.Sorted(slices.Values(*r.Events)))
+		for _, e := range k.Events {
+			if !slices.Contains(kinds, hazard.ChangeKind(e)) {
+				bad.Add("events", "%.60q is none of %v", e, kinds)
+			}
+		}
+	}
+	if r.Status != nil {
+		if k.Status, k.Reason = *r.Status, ""; k.Status != Active && k.Status != Paused {
+			bad.Add("status", "%.60q is neither active nor paused", k.Status)
+		}
+	}
+	if r.Secret != nil {
+		if err := checkSecret(*r.Secret); err != nil {
+			bad.Add("secret", "%v", err)
+		}
+		k.Secrets = rotate(k.Secrets, *r.Secret, now)
+	}
+	return bad.Err()
+}
+
+// secretPrefix is what secrets begin with (Standard Webhooks, "Signature scheme").
+const secretPrefix = "whsec_"
+
+func newSecret() string {
+	var b [32]byte
+	rand.Read(b[:])
+	return secretPrefix + base64.StdEncoding.EncodeToString(b[:])
+}
+
+// checkSecret is what is wrong with a secret: the specification wants 24 to 64 bytes.
+func checkSecret(text string) error {
+	rest, ok := strings.CutPrefix(text, secretPrefix)
+	key, err := base64.StdEncoding.Strict().DecodeString(rest)
+	if !ok || err != nil || len(key) < 24 || len(key) > 64 {
+		return fmt.Errorf("expected %q and the base64 of 24 to 64 random bytes", secretPrefix)
+	}
+	return nil
+}
+
+// rotate puts a new secret before the present one, which still signs for a while; those before it do no longer.
+func rotate(have []secret, text string, now hazard.Instant) []secret {
+	list := []secret{{Text: text}}
+	if len(have) > 0 && have[0].Text != text {
+		list = append(list, secret{have[0].Text, now.Add(rotation)})
+	}
+	return list
+}
+
+// Create makes a webhook of a body {"url", "name", "format", "filter", "events", "status", "secret"}, of which url is required. It is told
+// what changes from now on. The answer alone holds the secret.
+func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazard.Instant) (Webhook, error) {
+	if err := who.mayUse(); err != nil {
+		return Webhook{}, err
+	}
+	r, err := decode(body)
+	if err != nil {
+		return Webhook{}, err
+	}
+	if r.Secret == nil {
+		r.Secret = new(newSecret())
+	}
+	h := &hook{kept: kept{Format: Standard, Status: Active, Created: now, Updated: now}}
+	err = s.apply(r, &h.kept, now)
+	if r.URL == nil {
+		bad, ok := errors.AsType[*hazard.InvalidError](err)
+		if !ok {
+			bad = &hazard.InvalidError{}
+		}
+		bad.Add("url", "is missing")
+		err = bad
+	}
+	if err != nil {
+		return Webhook{}, err
+	}
+	all, err := s.store.Webhooks(ctx)
+	if err != nil {
+		return Webhook{}, err
+	}
+	own := 0
+	for _, w := range all {
+		if w.Owner == who.Name {
+			own++
+		}
+	}
+	if own >= maxWebhooks {
+		return Webhook{}, fmt.Errorf("%w: %s has %d webhooks, the most that a user may have; delete one", hazard.ErrConflict, who.Name, own)
+	}
+	h.Webhook = store.Webhook{ID: uuid.Must(uuid.NewV7()).String(), Owner: who.Name}
+	if h.Body, err = json.Marshal(&h.kept); err != nil {
+		return Webhook{}, err
+	}
+	if err := s.store.AddWebhook(ctx, h.Webhook, who.audit("webhook.create", h.ID, h.URL, now)); err != nil {
+		return Webhook{}, err
+	}
+	shown := h.show(0)
+	shown.Secret = h.Secrets[0].Text
+	return shown, nil
+}
+
+// Patch alters a webhook by a JSON merge patch of what Create takes. Status "active" makes one that is paused or disabled go on: what it
+// missed in the last three days is told then, as it is then.
+func (s *Service) Patch(ctx context.Context, who Author, id string, body []byte, now hazard.Instant) (Webhook, error) {
+	if err := who.mayUse(); err != nil {
+		return Webhook{}, err
+	}
+	r, err := decode(body)
+	if err != nil {
+		return Webhook{}, err
+	}
+	given := ""
+	if r.Secret != nil {
+		given = *r.Secret
+	}
+	return s.alter(ctx, who, id, "webhook.patch", now, func(k *kept) error { return s.apply(r, k, now) }, given)
+}
+
+// Rotate gives a webhook a new secret, which the answer alone holds. Messages are signed with the one before too, for a day.
+func (s *Service) Rotate(ctx context.Context, who Author, id string, now hazard.Instant) (Webhook, error) {
+	text := newSecret()
+	return s.alter(ctx, who, id, "webhook.rotate", now, func(k *kept) error {
+		k.Secrets = rotate(k.Secrets, text, now)
+		return nil
+	}, text)
+}
+
+func (s *Service) alter(ctx context.Context, who Author, id, action string, now hazard.Instant, f func(*kept) error, shownSecret string) (Webhook, error) {
+	if _, err := s.find(ctx, who, id); err != nil {
+		return Webhook{}, err
+	}
+	var shown Webhook
+	err := s.store.UpdateWebhook(ctx, id, now, who.audit(action, id, "", now), func(w store.Webhook) ([]byte, bool, error) {
+		h, err := s.read(w)
+		if err != nil {
+			return nil, false, err
+		}
+		before := h.Status
+		if err := f(&h.kept); err != nil {
+			return nil, false, err
+		}
+		h.Updated = now
+		shown = h.show(0)
+		body, err := json.Marshal(&h.kept)
+		return body, before != Active && h.Status == Active, err
+	})
+	if err != nil {
+		return Webhook{}, err
+	}
+	shown.Secret = shownSecret
+	shown.Pending, err = s.store.PendingDeliveries(ctx, id)
+	return shown, err
+}
+
+// Delete removes a webhook and its deliveries.
+func (s *Service) Delete(ctx context.Context, who Author, id string, now hazard.Instant) error {
+	h, err := s.find(ctx, who, id)
+	if err != nil {
+		return err
+	}
+	return s.store.DropWebhook(ctx, id, who.audit("webhook.delete", id, h.URL, now))
+}
+
+// disable notes that a webhook is told nothing more, and why.
+func (s *Service) disable(ctx context.Context, id, reason string, now hazard.Instant) error {
+	s.logger.Warn("a webhook is disabled", "webhook", id, "reason", reason)
+	audit := auth.Audit{At: now, Action: "webhook.disable", Subject: id, Detail: reason, OK: true}
+	return s.store.UpdateWebhook(ctx, id, now, audit, func(w store.Webhook) ([]byte, bool, error) {
+		var k kept
+		if err := json.Unmarshal(w.Body, &k); err != nil {
+			return nil, false, err
+		}
+		if k.Status == Active {
+			k.Status, k.Reason, k.Updated = Disabled, reason, now
+		}
+		body, err := json.Marshal(&k)
+		return body, false, err
+	})
+}
+
+// Delivery is a delivery as the webhook's owner sees it.
+type Delivery struct {
+	ID        int64               `json:"id"`
+	Change    int64               `json:"change"`
+	HazardID  int64               `json:"hazard_ID"`
+	ProductID int64               `json:"product_ID,omitzero"`
+	State     store.DeliveryState `json:"state"`
+	Created   string              `json:"created"`
+	Attempts  int                 `json:"attempts"`
+	Next      string              `json:"next,omitzero"`    // when it is tried, if it waits
+	Last      string              `json:"last,omitzero"`    // when it was tried last
+	Took      int64               `json:"took_ms,omitzero"` // milliseconds of the last attempt
+	Status    int                 `json:"status,omitzero"`  // HTTP status of the last answer
+	Error     string              `json:"error,omitzero"`   // class of what went wrong last
+	Message   string              `json:"message_id,omitzero"`
+}
+
+func showDelivery(d store.Delivery) Delivery {
+	shown := Delivery{ID: d.ID, Change: d.Change, HazardID: d.HazardID, ProductID: d.ProductID, State: d.State, Created: d.Created.String(), Attempts: d.Attempts, Took: d.Took,
+		Status: d.Status, Error: d.Error, Message: d.Message}
+	if d.State == store.Pending {
+		shown.Next = d.Next.String()
+	}
+	if d.Last > 0 {
+		shown.Last = d.Last.String()
+	}
+	return shown
+}
+
+// Deliveries lists deliveries of a webhook, the latest first, at most limit: those with a number below before (0: all), in a state (empty: in
+// any).
+func (s *Service) Deliveries(ctx context.Context, who Author, id string, before int64, state store.DeliveryState, limit int) ([]Delivery, error) {
+	if _, err := s.find(ctx, who, id); err != nil {
+		return nil, err
+	}
+	rows, err := s.store.Deliveries(ctx, id, before, state, limit)
+	list := []Delivery{}
+	for _, d := range rows {
+		list = append(list, showDelivery(d))
+	}
+	return list, err
+}
+
+// Redeliver has a delivery made once more.
+func (s *Service) Redeliver(ctx context.Context, who Author, id string, delivery int64, now hazard.Instant) (Delivery, error) {
+	h, err := s.find(ctx, who, id)
+	if err != nil {
+		return Delivery{}, err
+	}
+	if h.Status != Active {
+		return Delivery{}, fmt.Errorf("%w: the webhook is %s; make it active first", hazard.ErrConflict, h.Status)
+	}
+	d, err := s.store.Redeliver(ctx, id, delivery, now, who.audit("webhook.redeliver", id, fmt.Sprint(delivery), now))
+	return showDelivery(d), err
+}
+
+// Tested is what came of a test message.
+type Tested struct {
+	Delivered bool   `json:"delivered"`
+	Status    int    `json:"status,omitzero"` // HTTP status of the answer
+	Error     string `json:"error,omitzero"`  // class of what went wrong
+	Took      int64  `json:"took_ms"`
+	Message   string `json:"message_id"`
+}
+
+// Test sends a message that says that it is a test, now and once, whatever the webhook's status.
+func (s *Service) Test(ctx context.Context, who Author, id string, now hazard.Instant) (Tested, error) {
+	h, err := s.find(ctx, who, id)
+	if err != nil {
+		return Tested{}, err
+	}
+	m, err := s.testMessage(h, now)
+	if err != nil {
+		return Tested{}, err
+	}
+	header, err := s.header(h, m, now)
+	if err != nil {
+		return Tested{}, err
+	}
+	out := s.post(ctx, h.URL, header, m.body)
+	if ctx.Err() != nil {
+		return Tested{}, ctx.Err()
+	}
+	return Tested{Delivered: out.fault == "", Status: out.status, Error: out.fault, Took: out.took.Milliseconds(), Message: m.id}, nil
+}
