@@ -36,9 +36,10 @@ test: web ## Run all tests with the race detector; with HAZARDD_SHARED set, thos
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
 	$(if $(HAZARDD_SHARED),go test -run Recording ./internal/service)
 
-bench: ## Measure against baselines: prints ratios (needs nginx for one of them)
+bench: ## Measure against baselines: prints ratios (needs nginx for one of them; filling a store of a million takes minutes)
 	go run ./bench/active
 	go run ./bench/store
+	go run ./bench/search
 	$(if $(HAZARDD_SHARED),go run ./bench/import,@echo 'bench/import reads recordings: set HAZARDD_SHARED')
 
 lint: ## Find faults: gofmt, go vet, staticcheck

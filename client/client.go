@@ -141,22 +141,22 @@ func (c *Client) redirect(next *http.Request, via []*http.Request) error {
 }
 
 // CallOption alters one call.
-type CallOption func(http.Header)
+type CallOption func(*request)
 
 // IfNoneMatch makes a read end with ErrNotModified if its answer would be the one whose State holds etag. An empty etag changes nothing.
 func IfNoneMatch(etag string) CallOption {
-	return func(h http.Header) {
+	return func(r *request) {
 		if etag != "" {
-			h.Set("If-None-Match", etag)
+			r.header.Set("If-None-Match", etag)
 		}
 	}
 }
 
 // IfMatch makes a write end with ErrStale if the record is no longer the one whose State holds etag. An empty etag changes nothing.
 func IfMatch(etag string) CallOption {
-	return func(h http.Header) {
+	return func(r *request) {
 		if etag != "" {
-			h.Set("If-Match", etag)
+			r.header.Set("If-Match", etag)
 		}
 	}
 }
@@ -179,9 +179,17 @@ func (r *request) String() string { return r.method + " " + r.path }
 func newRequest(method, path string, opts []CallOption) *request {
 	r := &request{method: method, path: path, header: http.Header{}}
 	for _, o := range opts {
-		o(r.header)
+		o(r)
 	}
 	return r
+}
+
+// set sets a parameter of the query.
+func (r *request) set(name, value string) {
+	if r.query == nil {
+		r.query = url.Values{}
+	}
+	r.query.Set(name, value)
 }
 
 // pathOf joins the parts of a path below the base URL. Empty parts, and those that a server would take for a way up, are refused: they

@@ -28,6 +28,13 @@ func example() (address string, stop func()) {
 				return
 			}
 			_, _ = io.WriteString(w, `[{"hazard_ID":7,"hazard_Name":"Flood - Boston","severity_ID":"WARNING","start_Date":"1594760160000","latitude":42.36,"longitude":-71.06}]`)
+		case "GET /hazards":
+			if r.URL.Query().Get("cursor") == "" {
+				w.Header().Set("Link", `</hazards?cursor=2>; rel="next"`)
+				_, _ = io.WriteString(w, `[{"hazard_Name":"Flood - Boston"}]`)
+				return
+			}
+			_, _ = io.WriteString(w, `[{"hazard_Name":"Flood - Cambridge"}]`)
 		case "GET /changes":
 			_, _ = io.WriteString(w, `[{"change":41,"type":"hazard.created","hazard":{"hazard_Name":"Flood - Boston"}},{"change":42,"type":"hazard.updated","hazard":{"hazard_Name":"Flood - Boston"}}]`)
 		case "GET /hazards/7":

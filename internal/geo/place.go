@@ -41,6 +41,26 @@ func rectangle(sw, ne position) Shape {
 	return Shape{polygons: []polygon{{{sw, {ne.x, sw.y}, ne, {sw.x, ne.y}}}}}
 }
 
+// Around is a box that holds all places at most radius metres from one, by Distance, and Circle: the narrowest but for a margin of a
+// few metres.
+func Around(lon, lat, radiusMetres float64) Box {
+	const margin = 1e-5 // degrees: rounding of positions, and of what is computed here
+	angle := radiusMetres / earthRadius * 180 / math.Pi
+	b := Box{-180, max(-90, lat-angle-margin), 180, min(90, lat+angle+margin)}
+	if b.South == -90 || b.North == 90 {
+		return b // it holds a pole, or nearly
+	}
+	width := math.Asin(min(1, math.Sin(radians(angle))/math.Cos(radians(lat))))*180/math.Pi*(1+margin) + margin
+	b.West, b.East = lon-width, lon+width
+	if b.West < -180 {
+		b.West += 360
+	}
+	if b.East > 180 {
+		b.East -= 360
+	}
+	return b
+}
+
 // BoundsOf is the narrowest box that holds all shapes: also where a place on the antimeridian is named by its other side than the rest, which
 // Bounds leaves aside. Its numbers are none when there is no shape.
 func BoundsOf(shapes ...Shape) Box {

@@ -82,3 +82,27 @@ func TestBoundsOfSeveralAreThoseOfAllTogether(t *testing.T) {
 		t.Errorf("the bounds of nothing, %v, meet the world", got)
 	}
 }
+
+func TestAroundHoldsEveryPlaceThatIsNear(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lon, lat := rapid.Float64Range(-180, 180).Draw(t, "lon"), rapid.Float64Range(-90, 90).Draw(t, "lat")
+		radius := rapid.Float64Range(1, 9_000_000).Draw(t, "radius")
+		b := Around(lon, lat, radius)
+		if !b.Overlaps(BoundsOf(Circle(lon, lat, radius))) || !b.Holds(BoundsOf(Circle(lon, lat, radius))) {
+			t.Fatalf("%v does not hold the circle, %v", b, BoundsOf(Circle(lon, lat, radius)))
+		}
+		for range 50 {
+			// A place on the circle, by the formulas for a known bearing and distance.
+			bearing, angle := rapid.Float64Range(0, 2*math.Pi).Draw(t, "bearing"), radius/earthRadius
+			y := math.Asin(max(-1, min(1, math.Sin(radians(lat))*math.Cos(angle)+math.Cos(radians(lat))*math.Sin(angle)*math.Cos(bearing))))
+			x := math.Atan2(math.Sin(bearing)*math.Sin(angle)*math.Cos(radians(lat)), math.Cos(angle)-math.Sin(radians(lat))*math.Sin(y))
+			x, y = math.Remainder(lon+x*180/math.Pi, 360), y*180/math.Pi
+			if p := BoundsOf(Place(x, y)); Distance(lon, lat, p.West, p.South) <= radius && !b.Overlaps(p) {
+				t.Fatalf("%v does not hold %v, %.1f m away", b, p, Distance(lon, lat, p.West, p.South))
+			}
+		}
+	})
+	if b := Around(0, 0, 1000); b.East > 0.00905 || b.North > 0.00905 || b.East < 0.00899 {
+		t.Errorf("a kilometre around the origin: %v", b)
+	}
+}

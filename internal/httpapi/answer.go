@@ -30,10 +30,15 @@ func (a *API) answerList(w http.ResponseWriter, r *http.Request, v *live.View, b
 	h := w.Header()
 	h["Hazardd-Change"] = v.Digits()
 	h["Hazardd-Sources"] = a.Freshness()
-	if age := now.Time().Sub(a.Live.ReadAt().Time()); age > staleView {
-		h["Hazardd-View-Age"] = []string{strconv.Itoa(int(age.Seconds()))}
-	}
+	a.tellViewAge(w, now)
 	return answer(w, r, body)
+}
+
+// tellViewAge says how old the view is, if the store could not be read lately.
+func (a *API) tellViewAge(w http.ResponseWriter, now hazard.Instant) {
+	if age := now.Time().Sub(a.Live.ReadAt().Time()); age > staleView {
+		w.Header()["Hazardd-View-Age"] = []string{strconv.Itoa(int(age.Seconds()))}
+	}
 }
 
 // answerJSON writes a value that is not part of the view.

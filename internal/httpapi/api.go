@@ -93,7 +93,7 @@ func New(c Config) http.Handler {
 			AllowedOrigins: c.AllowedOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 			AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID"},
-			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-View-Age"},
+			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-View-Age", "Hazardd-End"},
 			MaxAge:         600, // seconds
 		}).Handler(h)
 	}
@@ -124,7 +124,8 @@ func (a *API) routes() {
 	a.private("GET /hazards/{hazard}/alert-geography", a.alertGeography)
 	a.private("GET /hazards/{hazard}/reports", a.reports)
 	a.private("GET /hazards/{hazard}/related", a.related)
-	a.private("GET /hazards", a.byRef)
+	a.private("GET /hazards", a.search)
+	a.private("GET /hazards/count", a.count)
 	a.private("GET /changes", a.changes)
 	a.private("GET /events", a.events)
 

@@ -15,6 +15,7 @@ import (
 	"hazardd/internal/format"
 	"hazardd/internal/hazard"
 	"hazardd/internal/live"
+	"hazardd/internal/store"
 )
 
 // formatOf is the format that a request asks for, by the parameter f or by Accept.
@@ -55,7 +56,7 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	o.Title, o.Updated = "Active hazards", v.At()
 	body, err := v.Form(f.String(), filter, who.Orgs, func(list iter.Seq2[*hazard.Hazard, int]) ([]byte, error) {
 		// Those who wait for the body must not lose it because the first of them has gone.
-		return a.encode(context.WithoutCancel(r.Context()), f, o, list)
+		return encode(context.WithoutCancel(r.Context()), a.Store, f, o, list)
 	})
 	if err != nil {
 		return err
@@ -70,36 +71,29 @@ func (a *API) answerLink(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, r, live.NewBody(format.NetworkLink("Active hazards", a.documentOf(r, format.KML).Self, linkEvery), false))
 }
 
-// answerFormat serves a list that is not kept in the view, in any format: hazards as readers see them at now, each with the number of
-// its products that the caller may know of. Restricted: some of those products are not known to everybody.
-func (a *API) answerFormat(w http.ResponseWriter, r *http.Request, f format.Format, v *live.View, list iter.Seq2[*hazard.Hazard, int], restricted bool, now hazard.Instant) error {
-	if f == format.CAP {
-		f = format.Atom
-	}
-	o := a.documentOf(r, f)
-	o.Title, o.Updated = "Hazards", v.At()
-	body, err := a.encode(r.Context(), f, o, list)
-	if err != nil {
-		return err
-	}
-	sendAs(w, f, false, "hazards")
-	return a.answerList(w, r, v, live.NewBody(body, restricted), now)
-}
-
 // hazardForm serves one hazard in another format than JSON.
 func (a *API) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format, v *live.View, h *hazard.Hazard, who *auth.Caller, now hazard.Instant) error {
 	products, err := a.productTotal(r.Context(), v, h, who)
 	if err != nil {
 		return err
 	}
-	o := a.documentOf(r, f)
-	o.Title, o.Updated, o.Single = h.Name, h.LastUpdate, true
-	body, err := a.encode(r.Context(), f, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
+	body, err := a.hazardDocument(w, r, a.Store, f, h, products)
 	if err != nil {
 		return err
 	}
+	return a.answerList(w, r, v, body, now)
+}
+
+// hazardDocument is one hazard in another format than JSON.
+func (a *API) hazardDocument(w http.ResponseWriter, r *http.Request, from format.Store, f format.Format, h *hazard.Hazard, products int) (*live.Body, error) {
+	o := a.documentOf(r, f)
+	o.Title, o.Updated, o.Single = h.Name, h.LastUpdate, true
+	body, err := encode(r.Context(), from, f, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
+	if err != nil {
+		return nil, err
+	}
 	sendAs(w, f, true, "hazard-"+h.UUID.String())
-	return a.answerList(w, r, v, live.NewBody(body, false), now)
+	return live.NewBody(body, false), nil
 }
 
 // documentOf is what a document says of itself: its address names the format, however it was asked for, so that it leads there again.
@@ -110,11 +104,11 @@ func (a *API) documentOf(r *http.Request, f format.Format) format.Options {
 }
 
 // encode writes a document, with what the format shows beside the hazards.
-func (a *API) encode(ctx context.Context, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) ([]byte, error) {
+func encode(ctx context.Context, from format.Store, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) ([]byte, error) {
 	var out bytes.Buffer
 	doc := format.NewWriter(&out, f, o)
 	for h, products := range list {
-		e, err := format.Read(ctx, a.Store, f, h, products)
+		e, err := format.Read(ctx, from, f, h, products)
 		if err != nil {
 			return nil, err
 		}
@@ -133,4 +127,14 @@ func sendAs(w http.ResponseWriter, f format.Format, single bool, name string) {
 	if f != format.JSON {
 		h["Content-Disposition"] = []string{fmt.Sprintf("inline; filename=%q", f.FileName(name))}
 	}
+}
+
+// storeAt is what the store held at a moment.
+type storeAt struct {
+	*store.Store
+	at hazard.Instant
+}
+
+func (s storeAt) HazardChanges(ctx context.Context, hazardID, n int64, limit int) ([]hazard.Change, error) {
+	return s.HazardChangesAt(ctx, hazardID, n, limit, s.at)
 }

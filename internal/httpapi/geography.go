@@ -63,7 +63,7 @@ const geoJSON = "application/geo+json"
 
 // alertGeography serves a hazard's area: as the original server does, or as GeoJSON.
 func (a *API) alertGeography(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	values, err := query(r, "f")
+	values, at, err := a.readAt(r, "f")
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,7 @@ func (a *API) alertGeography(w http.ResponseWriter, r *http.Request, _ *auth.Cal
 		}
 		wantGeoJSON = values.Get("f") == "geojson"
 	}
-	now := a.now()
-	h, err := a.findHazard(r, a.Live.View(now), now)
+	h, err := a.hazardNowOrAt(r, at)
 	if err != nil {
 		return err
 	}

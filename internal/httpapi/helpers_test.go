@@ -435,6 +435,7 @@ type inProcess struct {
 	Push   *push.Hub
 	tokens *tokens
 	ahead  atomic.Int64 // nanoseconds
+	clock  atomic.Int64 // milliseconds since 1970, if the clock stands still; else 0
 }
 
 // handle makes an API in this process. Its users are root (admin), reader, and editor, a member of the one organization.
@@ -445,7 +446,7 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 		t.Fatal(err)
 	}
 	p := &inProcess{t: t, Store: s}
-	now := func() time.Time { return time.Now().Add(time.Duration(p.ahead.Load())) }
+	now := p.time
 	const base = "https://hazardd.example"
 	p.Auth = service.NewAuth(s, service.Config{PublicURL: base})
 	if err := errors.Join(p.Auth.Reload(t.Context()), p.Auth.Rotate(t.Context(), hazard.At(now()))); err != nil {
@@ -496,6 +497,13 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 		}
 	})
 	return p
+}
+
+func (p *inProcess) time() time.Time {
+	if stopped := p.clock.Load(); stopped != 0 {
+		return hazard.Instant(stopped).Time()
+	}
+	return time.Now().Add(time.Duration(p.ahead.Load()))
 }
 
 // do answers a request. The path is taken as it is, however strange.

@@ -3,10 +3,10 @@ package httpapi
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,11 +23,14 @@ const (
 )
 
 // page is which changes are asked for.
-type page struct{ after, limit int64 }
+type page struct {
+	after, limit int64
+	at           *hazard.Instant // only those that had been made by then; nil: all
+}
 
 // readPage reads the parameters of a page, and those that are known beside them.
-func readPage(r *http.Request, more ...string) (p page, values url.Values, err error) {
-	if values, err = query(r, append(more, "after", "limit")...); err != nil {
+func (a *API) readPage(r *http.Request, more ...string) (p page, values url.Values, err error) {
+	if values, p.at, err = a.readAt(r, append(more, "after", "limit")...); err != nil {
 		return p, nil, err
 	}
 	if p.after, err = intParameter(values, "after", 0, 0, math.MaxInt64); err != nil {
@@ -39,13 +42,16 @@ func readPage(r *http.Request, more ...string) (p page, values url.Values, err e
 
 // changes serves the change log after a number. It waits for a change, for as long as it is asked to.
 func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	p, values, err := readPage(r, "wait")
+	p, values, err := a.readPage(r, "wait")
 	if err != nil {
 		return err
 	}
 	wait, err := waitParameter(values)
 	if err != nil {
 		return err
+	}
+	if wait > 0 && p.at != nil {
+		return badParameter("wait", "cannot be combined with at: nothing more comes at a moment that is past")
 	}
 	lost, err := a.Push.Resumable(r.Context(), p.after, 0, a.now())
 	if err != nil {
@@ -60,22 +66,27 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		}
 	}
 	return a.answerChanges(w, r, who, p, func(after int64, limit int) ([]hazard.Change, error) {
+		if p.at != nil {
+			return a.Store.SinceAt(r.Context(), after, limit, *p.at)
+		}
 		return a.Store.Since(r.Context(), after, limit)
 	}, nil)
 }
 
 // hazardChanges serves the history of one hazard: every change, and the fields that changed.
 func (a *API) hazardChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	p, _, err := readPage(r)
+	p, _, err := a.readPage(r)
 	if err != nil {
 		return err
 	}
-	now := a.now()
-	h, err := a.findHazard(r, a.Live.View(now), now)
+	h, err := a.hazardNowOrAt(r, p.at)
 	if err != nil {
 		return err
 	}
 	read := func(after int64, limit int) ([]hazard.Change, error) {
+		if p.at != nil {
+			return a.Store.HazardChangesAt(r.Context(), h.ID, after, limit, *p.at)
+		}
 		return a.Store.HazardChanges(r.Context(), h.ID, after, limit)
 	}
 	before := newHistory(a.BaseURL)
@@ -130,8 +141,13 @@ func (a *API) answerChanges(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		}
 	}
 	if more {
-		next := url.Values{"after": {fmt.Sprint(after)}, "limit": {fmt.Sprint(p.limit)}}
-		w.Header().Set("Link", fmt.Sprintf(`<%s%s?%s>; rel="next"`, a.BaseURL, r.URL.EscapedPath(), next.Encode()))
+		next := r.URL.Query()
+		next.Set("after", strconv.FormatInt(after, 10))
+		next.Set("limit", strconv.FormatInt(p.limit, 10))
+		a.linkNext(w, r, next)
+	}
+	if p.at != nil {
+		return a.answerAt(w, r, list, restricted, *p.at)
 	}
 	w.Header()["Hazardd-Change"] = a.Live.View(a.now()).Digits()
 	return answerJSON(w, r, list, restricted)

@@ -71,6 +71,9 @@ func problemFor(err error) *problem {
 		}
 		return p
 	}
+	if p := searchProblem(err); p != nil {
+		return p
+	}
 	if limited, ok := errors.AsType[*auth.LimitedError](err); ok {
 		return &problem{Status: http.StatusTooManyRequests, Detail: "too many failed logins; wait before the next", retry: limited.RetryAfter}
 	}

@@ -83,9 +83,17 @@ func unknownID(what, id string, known []string) error {
 }
 
 func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Caller, filter live.Filter) error {
-	values, err := optionalQuery(r, "f")
+	values, err := optionalValues(r)
 	if err != nil {
 		return err
+	}
+	now := a.now()
+	v := a.Live.View(now)
+	if len(values) > 1 || len(values) == 1 && !values.Has("f") {
+		return a.searchActive(w, r, who, v, filter, now)
+	}
+	if len(values["f"]) > 1 {
+		return repeated("f", len(values["f"]))
 	}
 	if values.Get("f") == networkLink {
 		return a.answerLink(w, r)
@@ -94,8 +102,6 @@ func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if err != nil {
 		return err
 	}
-	now := a.now()
-	v := a.Live.View(now)
 	if f != format.JSON {
 		return a.activeForm(w, r, who, v, filter, f, now)
 	}
@@ -104,8 +110,20 @@ func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Calle
 
 // products serves the products of a hazard, active or not (operation 8).
 func (a *API) products(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := noQuery(r); err != nil {
+	_, at, err := a.readAt(r)
+	if err != nil {
 		return err
+	}
+	if at != nil {
+		h, err := a.hazardAt(r, *at)
+		if err != nil {
+			return err
+		}
+		products, err := a.Store.ProductsAt(r.Context(), h.ID, who.Orgs, *at)
+		if err != nil {
+			return err
+		}
+		return a.answerProductsAt(w, r, products, *at)
 	}
 	now := a.now()
 	v := a.Live.View(now)
@@ -133,8 +151,16 @@ func (a *API) answerProducts(w http.ResponseWriter, r *http.Request, products []
 
 // product serves one product as an array of one (operation 9).
 func (a *API) product(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := noQuery(r); err != nil {
+	_, at, err := a.readAt(r)
+	if err != nil {
 		return err
+	}
+	if at != nil {
+		p, err := a.productAt(r, who, *at)
+		if err != nil {
+			return err
+		}
+		return a.answerProductsAt(w, r, []*hazard.Product{p}, *at)
 	}
 	p, err := a.findProduct(r, who)
 	if err != nil {
@@ -145,7 +171,7 @@ func (a *API) product(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 
 // hazard serves one hazard, active or not.
 func (a *API) hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := optionalQuery(r, "f")
+	values, at, err := a.readAt(r, "f")
 	if err != nil {
 		return err
 	}
@@ -153,12 +179,16 @@ func (a *API) hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if err != nil {
 		return err
 	}
+	if at != nil {
+		return a.answerHazardAt(w, r, who, f, *at)
+	}
 	now := a.now()
 	v := a.Live.View(now)
 	h, err := a.findHazard(r, v, now)
 	if err != nil {
 		return err
 	}
+	a.tellEnd(w, r, h)
 	if f != format.JSON {
 		return a.hazardForm(w, r, f, v, h, who, now)
 	}
@@ -244,23 +274,39 @@ func pathRef(r *http.Request, name string) (edit.Ref, error) {
 
 // noQuery refuses parameters: what is not understood would be ignored, and a client would take the whole for a part.
 func noQuery(r *http.Request) error {
-	_, err := optionalQuery(r)
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	_, err := query(r)
 	return err
 }
 
-// optionalQuery is query, at no cost where there is none.
-func optionalQuery(r *http.Request, known ...string) (url.Values, error) {
+// queryValues takes the query apart.
+func queryValues(r *http.Request) (url.Values, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, &problem{Status: http.StatusBadRequest, Detail: "the query cannot be read: a % without two hexadecimal digits, or a semicolon"}
+	}
+	return values, nil
+}
+
+// optionalValues is queryValues, at no cost where there is no query.
+func optionalValues(r *http.Request) (url.Values, error) {
 	if r.URL.RawQuery == "" {
 		return nil, nil
 	}
-	return query(r, known...)
+	return queryValues(r)
+}
+
+func repeated(name string, times int) error {
+	return badParameter(name, "is given %d times, expected once", times)
 }
 
 // query reads the parameters of the query, which may be those named, each once.
 func query(r *http.Request, known ...string) (url.Values, error) {
-	values, err := url.ParseQuery(r.URL.RawQuery)
+	values, err := queryValues(r)
 	if err != nil {
-		return nil, &problem{Status: http.StatusBadRequest, Detail: "the query cannot be read: a % without two hexadecimal digits, or a semicolon"}
+		return nil, err
 	}
 	allowed := "no parameter is known here"
 	if len(known) > 0 {
@@ -271,7 +317,7 @@ func query(r *http.Request, known ...string) (url.Values, error) {
 			return nil, badParameter(name, "is not known; %s", allowed)
 		}
 		if len(given) > 1 {
-			return nil, badParameter(name, "is given %d times, expected once", len(given))
+			return nil, repeated(name, len(given))
 		}
 	}
 	return values, nil

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,44 +108,6 @@ func (a *API) related(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		list = append(list, relatedHazard{string(f.Relation), f.Why, wire.FromHazard(f.Hazard.ExpireAt(now), len(products), a.BaseURL)})
 	}
 	return answerJSON(w, r, list, false)
-}
-
-// byRef serves the hazards that anybody's id leads to: a merged one to its successor.
-func (a *API) byRef(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "ref", "f")
-	if err != nil {
-		return err
-	}
-	f, err := formatOf(r, values)
-	if err != nil {
-		return err
-	}
-	ref := values.Get("ref")
-	if scheme, id, ok := strings.Cut(ref, ":"); !ok || scheme == "" || id == "" {
-		return badParameter("ref", "%q is not SCHEME:ID, such as usgs:us6000pi9w, gdacs:EQ1559738, glide:EQ-2026-000123-CHN or atcf:CP012026", ref)
-	}
-	found, err := a.Store.Called(r.Context(), ref)
-	if err != nil {
-		return err
-	}
-	now := a.now()
-	v := a.Live.View(now)
-	totals, restricted := make([]int, len(found)), false
-	for i, h := range found {
-		products, err := a.Store.Products(r.Context(), h.ID, who.Orgs)
-		if err != nil {
-			return err
-		}
-		totals[i] = len(products)
-		restricted = restricted || slices.ContainsFunc(products, (*hazard.Product).Restricted)
-	}
-	return a.answerFormat(w, r, f, v, func(yield func(*hazard.Hazard, int) bool) {
-		for i, h := range found {
-			if !yield(h.ExpireAt(now), totals[i]) {
-				return
-			}
-		}
-	}, restricted, now)
 }
 
 // merge makes one hazard of two: {"into": number or uuid}.

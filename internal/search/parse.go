@@ -266,14 +266,14 @@ func number(s string) (float64, bool) {
 }
 
 func (p *parser) intersects(value string) {
-	s, err := geo.ParseWKT(value)
+	area, err := NewArea(value)
 	switch {
 	case value == "":
 		p.fault("intersects", "is empty, expected a geometry as WKT, such as POLYGON((9 53,11 53,11 54,9 54,9 53)), longitude before latitude")
 	case err != nil:
 		p.fault("intersects", "%.60q: %v", value, err)
 	default:
-		p.Area = &Area{Text: value, Shape: s}
+		p.Area = area
 	}
 }
 
@@ -310,22 +310,29 @@ func readMoment(s string) (from, to hazard.Instant, ok bool) {
 		from = hazard.At(t)
 		return from, from.Add(24*time.Hour) - 1, inRange(from)
 	}
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return 0, 0, false
-	}
-	return hazard.At(t), hazard.At(t), inRange(hazard.At(t))
+	at, ok := ReadMoment(s)
+	return at, at, ok
 }
 
 func inRange(i hazard.Instant) bool { return i >= hazard.MinInstant && i <= hazard.MaxInstant }
 
+// MomentForm is what ReadMoment takes, in words.
+const MomentForm = "a moment as RFC 3339 has it, such as 2026-11-02T06:00:00Z"
+
+// ReadMoment reads a moment of a parameter (RFC 3339), and tells whether it is one, in the years from 1 to 9999.
+func ReadMoment(s string) (hazard.Instant, bool) {
+	t, err := time.Parse(time.RFC3339, s)
+	i := hazard.At(t)
+	return i, err == nil && inRange(i)
+}
+
 func (p *parser) moment(name, value string) *hazard.Instant {
-	t, err := time.Parse(time.RFC3339, value)
-	if err != nil || !inRange(hazard.At(t)) {
-		p.fault(name, "%.60q is not a moment as RFC 3339 has it, such as 2026-11-02T06:00:00Z%s", value, plusHint(value))
+	i, ok := ReadMoment(value)
+	if !ok {
+		p.fault(name, "%.60q is not %s%s", value, MomentForm, plusHint(value))
 		return nil
 	}
-	return new(hazard.At(t))
+	return &i
 }
 
 // plusHint tells of the mistake that is easily made with zones.

@@ -44,11 +44,12 @@ type Filter struct {
 	Text []Phrase
 }
 
-// Near is a place and a distance from it.
+// Near is a place and a distance from it. Make it with NewNear.
 type Near struct {
 	Lon, Lat float64
 	Radius   float64 // metres
 	circle   geo.Shape
+	bounds   geo.Box
 }
 
 // MaxRadius bounds Near.Radius, in metres: an eighth of the way round the world. Whoever wants more wants a box.
@@ -56,18 +57,15 @@ const MaxRadius = 5_000_000
 
 // NewNear is the places at most radius metres from one.
 func NewNear(lon, lat, radius float64) *Near {
-	return &Near{Lon: lon, Lat: lat, Radius: radius, circle: geo.Circle(lon, lat, radius)}
-}
-
-// Bounds is a box that holds all places that are near. It is a little too large, since the circle's polygon is a little too small.
-func (n *Near) Bounds() geo.Box {
-	const more = 1.01
-	return geo.BoundsOf(n.circle, geo.Circle(n.Lon, n.Lat, n.Radius*more))
+	return &Near{Lon: lon, Lat: lat, Radius: radius, circle: geo.Circle(lon, lat, radius), bounds: geo.Around(lon, lat, radius)}
 }
 
 // meets tells whether some place of s is near: for a point by its distance, for all else by the polygon of geo.Circle, which lacks
 // at most 0.12 % of the radius.
 func (n *Near) meets(s geo.Shape) bool {
+	if !n.bounds.Overlaps(geo.BoundsOf(s)) {
+		return false
+	}
 	if s.IsPoint() {
 		lon, lat := s.Point()
 		return geo.Distance(n.Lon, n.Lat, lon, lat) <= n.Radius
@@ -75,10 +73,21 @@ func (n *Near) meets(s geo.Shape) bool {
 	return geo.Intersects(s, n.circle)
 }
 
-// Area is a geometry that a user drew.
+// Area is a geometry that a user drew. Make it with NewArea.
 type Area struct {
-	Text  string // WKT, as it was given
-	Shape geo.Shape
+	Text   string // WKT, as it was given
+	shape  geo.Shape
+	bounds geo.Box
+}
+
+// NewArea reads WKT, as geo.ParseWKT does.
+func NewArea(text string) (*Area, error) {
+	s, err := geo.ParseWKT(text)
+	return &Area{text, s, geo.BoundsOf(s)}, err
+}
+
+func (a *Area) meets(s geo.Shape) bool {
+	return a.bounds.Overlaps(geo.BoundsOf(s)) && geo.Intersects(s, a.shape)
 }
 
 // Span is a time from one moment to another, both included.
@@ -136,7 +145,7 @@ func Footprint(h *hazard.Hazard, shapes []geo.Shape) []geo.Shape {
 func (f *Filter) MatchPlace(places []geo.Shape) bool {
 	return (f.Box == nil || slices.ContainsFunc(places, func(s geo.Shape) bool { return meets(*f.Box, s) })) &&
 		(f.Near == nil || slices.ContainsFunc(places, f.Near.meets)) &&
-		(f.Area == nil || slices.ContainsFunc(places, func(s geo.Shape) bool { return geo.Intersects(s, f.Area.Shape) }))
+		(f.Area == nil || slices.ContainsFunc(places, f.Area.meets))
 }
 
 // meets asks the geometry library only where the bounds do not tell.
@@ -166,10 +175,10 @@ func (f *Filter) Bounds() []geo.Box {
 		all = append(all, *f.Box)
 	}
 	if f.Near != nil {
-		all = append(all, f.Near.Bounds())
+		all = append(all, f.Near.bounds)
 	}
 	if f.Area != nil {
-		all = append(all, geo.BoundsOf(f.Area.Shape))
+		all = append(all, f.Area.bounds)
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/search"
@@ -19,3 +20,6 @@ func (s *Store) SearchBy(ctx context.Context, q search.Query, orgs []int64, now 
 func (s *Store) CountBy(ctx context.Context, q search.Query, now hazard.Instant, way int) (int64, int64, error) {
 	return s.count(ctx, q, now, way)
 }
+
+// SearchTime bounds one search from now on.
+func (s *Store) SearchTime(d time.Duration) { s.searchTime = d }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -583,6 +584,82 @@ func TestRefLeadsAMergedHazardToItsSuccessor(t *testing.T) {
 			t.Errorf("%s resolves to %v, %v; want %v", ref, q.Hazards, err, want)
 		}
 	}
+}
+
+func TestSearchThatTakesTooLongIsRefused(t *testing.T) {
+	s := open(t, t.TempDir())
+	save(t, s, flood("one"))
+	s.SearchTime(time.Nanosecond)
+	if _, err := s.Search(t.Context(), query(t, "q=one"), nil, noon); !errors.Is(err, search.ErrTooBroad) {
+		t.Errorf("error %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Search(ctx, query(t, "q=one"), nil, noon); !errors.Is(err, context.Canceled) {
+		t.Errorf("of a reader who has gone: %v", err)
+	}
+}
+
+// Two processes write the same hazards: what one has cached must not hide what the other wrote.
+func TestAnotherProcessFindsWhatWasWritten(t *testing.T) {
+	dir := t.TempDir()
+	one, two := open(t, dir), open(t, dir)
+	h := flood("one")
+	save(t, one, h)
+	moved := *h
+	moved.Longitude, moved.Name = 50, "two"
+	if _, err := two.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error { return tx.SaveHazard(&moved, h) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*store.Store{one, two} {
+		for text, want := range map[string]int{"bbox=49,-3,51,0": 1, "bbox=0,-3,2,0": 0, "q=two": 1, "q=one": 0} {
+			if n, _, err := s.Count(t.Context(), query(t, text), noon); err != nil || n != int64(want) {
+				t.Errorf("%s: %d, %v; want %d", text, n, err, want)
+			}
+		}
+	}
+}
+
+func TestWordsOfAnyScriptAreFoundBySQLAsByMatch(t *testing.T) {
+	texts := rapid.OneOf(rapid.String(), rapid.StringN(0, 20, -1), rapid.SampledFrom([]string{"İstanbul ŁÓDŹ ﬁre", "地震のM7被害", "हिन्दी में", "ไฟป่า", "Ꮠꮠ ẞ ŉ ǰ", "a\u200db c\u00add", "1½ ²x", "𝔉𝔩𝔬𝔬𝔡 ｆｕｌｌ", "AND OR NOT NEAR \"x\" *"}))
+	rapid.Check(t, func(t *rapid.T) {
+		s := newStage(t)
+		var all []*hazard.Hazard
+		if _, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+			for range rapid.IntRange(1, 8).Draw(t, "hazards") {
+				h := flood(hazard.Clean(texts.Draw(t, "name")))
+				h.Description = hazard.Clean(texts.Draw(t, "description"))
+				if err := tx.SaveHazard(h, nil); err != nil {
+					return err
+				}
+				all = append(all, h)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			from := []rune(rapid.SampledFrom(all).Draw(t, "of").Name)
+			i := rapid.IntRange(0, len(from)).Draw(t, "begin")
+			part := string(from[i:rapid.IntRange(i, len(from)).Draw(t, "end")])
+			if rapid.Bool().Draw(t, "quoted") {
+				part = `"` + part + `"`
+			}
+			if rapid.Bool().Draw(t, "beginning") {
+				part += "*"
+			}
+			q, faults := search.Parse(url.Values{"q": {part}})
+			if faults != nil {
+				continue
+			}
+			want := s.rules(t, q, nil)
+			for way := range 3 {
+				if diff := cmp.Diff(want, told(s.page(t, q, nil, way))); diff != "" {
+					t.Fatalf("%q (%v) by way %d (-want +got):\n%s", part, q.Text, way, diff)
+				}
+			}
+		}
+	})
 }
 
 // forget takes away what searches ask, as if another program had written the hazards.

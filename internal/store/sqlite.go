@@ -17,7 +17,7 @@ import (
 	"hazardd/internal/hazard"
 )
 
-// Everything that holds for SQLite alone is in this file.
+// Everything that holds for SQLite alone is in this file, and what searches need of it in sqlite_search.go.
 
 // openSQLite opens the file at path, or the one that the URL name says, and returns one writing and several reading
 // connections. A write transaction takes the write lock at its beginning (immediate), so that it never fails half way

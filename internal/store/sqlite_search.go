@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -154,9 +155,22 @@ func (t *Tx) indexWhole(h, before *hazard.Hazard, made, changed hazard.Instant) 
 		}
 	}
 	if before == nil || !sameText(h, before) {
-		_, err = t.tx.StmtContext(t.ctx, t.ix.words).ExecContext(t.ctx, h.ID, strings.Join(search.Words(h.Name), " "), strings.Join(search.Words(h.Description), " "))
+		t.texts[h.ID] = [2]string{h.Name, h.Description}
 	}
-	return err
+	return nil
+}
+
+// indexTexts writes the words of the hazards whose texts have changed. It is left to the end of a transaction, since FTS5 would make a segment
+// of its own of what it has got whenever another statement follows that may have to be undone.
+func (t *Tx) indexTexts() error {
+	for _, id := range slices.Sorted(maps.Keys(t.texts)) {
+		name, description := search.Words(t.texts[id][0]), search.Words(t.texts[id][1])
+		_, err := t.tx.StmtContext(t.ctx, t.ix.words).ExecContext(t.ctx, id, strings.Join(name, " "), strings.Join(description, " "))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *Tx) indexBox(h *hazard.Hazard, box geo.Box, made, changed float64) error {
@@ -200,7 +214,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 		}
 		upTo := min(last, done+catchUpBatch)
 		err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
-			t := &Tx{ctx: ctx, tx: tx, q: q, ix: s.ix, shapes: s.shapes}
+			t := &Tx{ctx: ctx, tx: tx, q: q, ix: s.ix, shapes: s.shapes, texts: map[int64][2]string{}}
 			ids, err := q.ChangedHazards(ctx, db.ChangedHazardsParams{After: done, UpTo: upTo})
 			if err != nil {
 				return err
@@ -218,7 +232,10 @@ func (s *Store) catchUp(ctx context.Context) error {
 					return err
 				}
 			}
-			return q.Searchable(ctx, db.SearchableParams{Last: upTo, Before: done})
+			if err := q.Searchable(ctx, db.SearchableParams{Last: upTo, Before: done}); err != nil {
+				return err
+			}
+			return t.indexTexts()
 		})
 		if err != nil {
 			return fmt.Errorf("make hazards findable: %w", err)

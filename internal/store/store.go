@@ -40,6 +40,7 @@ type Store struct {
 	files         *fileStore
 	ix            *indexer
 	shapes        *shapeCache
+	searchTime    time.Duration // see the constant
 	epoch         string
 	installation  string
 
@@ -58,7 +59,7 @@ func Open(ctx context.Context, dir, name string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{write: write, read: read, shapes: newShapeCache(), wake: make(chan struct{})}
+	s := &Store{write: write, read: read, shapes: newShapeCache(), searchTime: searchTime, wake: make(chan struct{})}
 	if err := s.prepare(ctx, dir); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -33,7 +33,8 @@ type Tx struct {
 	origin Origin
 	ix     *indexer
 	shapes *shapeCache
-	before int64 // the last change of those before this transaction, once it has made one
+	texts  map[int64][2]string // names and descriptions of hazards whose words are still to be written
+	before int64               // the last change of those before this transaction, once it has made one
 	last   int64
 	next   map[string]int64 // numbers given last by counters that this transaction has locked
 }
@@ -47,7 +48,7 @@ func (t *Tx) Now() hazard.Instant { return t.now }
 // changes are there all or not at all, and doing the same again under the same uuids is safe.
 func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f func(*Tx) error) (last int64, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
-		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin, ix: s.ix, shapes: s.shapes, next: map[string]int64{}}
+		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin, ix: s.ix, shapes: s.shapes, texts: map[int64][2]string{}, next: map[string]int64{}}
 		err := errors.Join(f(t), t.writeCounters())
 		last = t.last
 		return err
@@ -89,9 +90,11 @@ func (t *Tx) writeCounters() error {
 		}
 	}
 	if t.last > 0 {
-		return t.q.Searchable(t.ctx, db.SearchableParams{Last: t.last, Before: t.before})
+		if err := t.q.Searchable(t.ctx, db.SearchableParams{Last: t.last, Before: t.before}); err != nil {
+			return err
+		}
 	}
-	return nil
+	return t.indexTexts()
 }
 
 // Hazard is the present state of the hazard numbered id, or ErrNotFound.

@@ -1,0 +1,388 @@
+// Search measures searches of a store that holds a million expired hazards, and what these cost those who only want the active ones.
+//
+// Two services run, each in a process of its own: one whose store holds the expired hazards and 100 active ones, and one with the same
+// active ones alone. The store is filled through its own way of writing, with hazards as busy days have them: spread over five years
+// and the world, a quarter of them with an area. That takes minutes; --data keeps the store for another run.
+//
+// The searches go over HTTP, one at a time, each with a place, a time and a kind drawn at random. Beside those that the goal is about,
+// a table tells what other searches take. GET /hazards/active is asked of both services by turns: of the ratio the median of the rounds
+// stands. The process is ready when /readyz says so; its memory is the most that it ever held (VmHWM, on Linux).
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"hazardd/bench/internal/measure"
+	"hazardd/bench/internal/sample"
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+const (
+	actives = 100
+	years   = 5
+)
+
+type options struct {
+	hazards, searches, rounds int
+	data                      string
+	json                      bool
+}
+
+func main() {
+	if os.Getenv(asServer) != "" {
+		exit(serve(os.Args[1]))
+		return
+	}
+	var o options
+	flag.IntVar(&o.hazards, "hazards", 1_000_000, "expired hazards")
+	flag.IntVar(&o.searches, "searches", 1000, "searches of each kind that is measured for a goal; the others take a tenth")
+	flag.IntVar(&o.rounds, "rounds", 41, "rounds of GET /hazards/active")
+	flag.StringVar(&o.data, "data", "", "keep the filled store in this `folder`, and use it again")
+	flag.BoolVar(&o.json, "json", false, "print JSON")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	exit(run(ctx, o))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench/search: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (err error) {
+	dir, err := os.MkdirTemp("", "hazardd-bench-search-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	large, small := o.data, filepath.Join(dir, "small")
+	if large == "" {
+		large = filepath.Join(dir, "large")
+	}
+	now := hazard.At(time.Now())
+	filled, err := fill(ctx, large, o.hazards, now)
+	if err != nil {
+		return err
+	}
+	if _, err := fill(ctx, small, 0, now); err != nil {
+		return err
+	}
+	with, err := start(ctx, large)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, with.stop()) }()
+	without, err := start(ctx, small)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, without.stop()) }()
+
+	searches := measure.Table{Title: "Milliseconds of one search over HTTP, page of 100", Heads: []string{"search", "searches", "mean found", "p50", "p99", "most"}}
+	var goal float64
+	for i, k := range kinds {
+		times := max(o.searches/10, 1)
+		if i == 0 {
+			times = o.searches
+		}
+		took, found, err := with.searches(ctx, k, times, now)
+		if err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
+		searches.Add(k.name, times, found, measure.Median(took), measure.Quantile(took, 0.99), measure.Quantile(took, 1))
+		if i == 0 {
+			goal = measure.Quantile(took, 0.99)
+		}
+	}
+	ratio, table, err := compare(ctx, with, without, o.rounds)
+	if err != nil {
+		return err
+	}
+	memory, err := with.memory()
+	if err != nil {
+		return err
+	}
+	size, err := os.Stat(filepath.Join(large, "hazardd.db"))
+	if err != nil {
+		return err
+	}
+	r := &measure.Report{Program: "bench/search", Tables: []measure.Table{searches, table}, Machine: map[string]string{
+		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH, "folder": large, "hazards": strconv.Itoa(o.hazards),
+	}}
+	r.Goals = []measure.Goal{
+		measure.AtMost("p99 of bbox, time and type, milliseconds", goal, 20),
+		measure.AtMost("time of GET /hazards/active with expired hazards / with none", ratio, 1.05),
+		measure.AtMost("start to ready, seconds", with.readyIn.Seconds(), 3),
+		measure.AtMost("most memory, MB", memory, 300),
+	}
+	r.Notes = []string{fmt.Sprintf("the store is %d MB", size.Size()>>20)}
+	if filled > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("filled in %s: %.0f hazards a second", filled.Round(time.Second), float64(o.hazards)/filled.Seconds()))
+	}
+	return r.Write(os.Stdout, o.json)
+}
+
+// fill makes a store of expired hazards and of the active ones, unless it is there already, and tells how long that took.
+func fill(ctx context.Context, dir string, n int, now hazard.Instant) (took time.Duration, err error) {
+	s, err := store.Open(ctx, dir, "sqlite:?synchronous=off") // it can be made anew
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if last, err := s.Last(ctx); err != nil || last > 0 {
+		return 0, err
+	}
+	begin := time.Now()
+	r := rand.New(rand.NewPCG(7, 7))
+	const batch = 5000
+	for done := 0; done < n; {
+		_, err := s.Write(ctx, now, store.Origin{Source: "nws"}, func(tx *store.Tx) error {
+			for range min(batch, n-done) {
+				h := sample.Hazard(r, done, now)
+				h.Start = now.Add(-time.Duration(r.Int64N(int64(years * 365 * 24 * time.Hour))))
+				h.End = h.Start.Add(time.Hour + time.Duration(r.Int64N(int64(7*24*time.Hour))))
+				h.Created, h.Updated, h.LastUpdate = h.Start, h.Start, h.End
+				h.Status, h.Reason = hazard.Expired, hazard.EndExpired
+				if r.IntN(4) == 0 {
+					area := geo.Circle(h.Longitude, h.Latitude, 1000+r.Float64()*100_000)
+					refs, err := tx.KeepAreas([]hazard.Area{{Role: hazard.AlertArea, Geometry: area.GeoJSON()}})
+					if err != nil {
+						return err
+					}
+					h.Areas = refs
+				}
+				if err := tx.SaveHazard(h, nil); err != nil {
+					return err
+				}
+				done++
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		if done%100_000 == 0 {
+			fmt.Fprintf(os.Stderr, "bench/search: %d hazards written, %s\n", done, time.Since(begin).Round(time.Second))
+		}
+	}
+	return time.Since(begin), sample.Fill(ctx, s, actives, now)
+}
+
+// kind is a kind of search: its parameters, drawn at random.
+type kind struct {
+	name string
+	path string
+	draw func(r *rand.Rand, v url.Values, now hazard.Instant)
+}
+
+var kinds = []kind{
+	{"bbox, time and type", "/hazards", func(r *rand.Rand, v url.Values, now hazard.Instant) {
+		place(r, v, 30+r.Float64()*30, 20+r.Float64()*20)
+		span(r, v, now, time.Duration(60+r.IntN(300))*24*time.Hour)
+		v.Set("type", drawType(r))
+	}},
+	{"bbox (a city), time and type", "/hazards", func(r *rand.Rand, v url.Values, now hazard.Instant) {
+		place(r, v, 2, 2)
+		span(r, v, now, 365*24*time.Hour)
+		v.Set("type", drawType(r))
+	}},
+	{"bbox (a continent) and type", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) {
+		place(r, v, 90, 60)
+		v.Set("type", drawType(r))
+	}},
+	{"near (500 km)", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) {
+		v.Set("near", fmt.Sprintf("%.3f,%.3f", r.Float64()*360-180, r.Float64()*160-80))
+		v.Set("radius", "500000")
+	}},
+	{"two words", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) { v.Set("q", "platte tornado") }},
+	{"a common word, last updated first", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) {
+		v.Set("q", "flood*")
+		v.Set("sort", "-last_Update")
+	}},
+	{"type, last started first", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) {
+		v.Set("type", drawType(r))
+		v.Set("sort", "-start_Date")
+	}},
+	{"a type that is not there", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) { v.Set("type", "VOLCANO") }},
+	{"all", "/hazards", func(*rand.Rand, url.Values, hazard.Instant) {}},
+	{"count of bbox, time and type", "/hazards/count", func(r *rand.Rand, v url.Values, now hazard.Instant) {
+		place(r, v, 40, 30)
+		span(r, v, now, 180*24*time.Hour)
+		v.Set("type", drawType(r))
+	}},
+	{"count of all", "/hazards/count", func(*rand.Rand, url.Values, hazard.Instant) {}},
+}
+
+func drawType(r *rand.Rand) string {
+	return []string{"FLOOD", "WINTERSTORM", "HIGHWIND", "EARTHQUAKE", "WILDFIRE"}[r.IntN(5)]
+}
+
+// place draws a box, which may cross the antimeridian.
+func place(r *rand.Rand, v url.Values, width, height float64) {
+	west, south := r.Float64()*360-180, -85+r.Float64()*(170-height)
+	east := west + width
+	if east > 180 {
+		east -= 360
+	}
+	v.Set("bbox", fmt.Sprintf("%.3f,%.3f,%.3f,%.3f", west, south, east, south+height))
+}
+
+// span draws a time of that length.
+func span(r *rand.Rand, v url.Values, now hazard.Instant, length time.Duration) {
+	from := now.Add(-time.Duration(r.Int64N(int64(years*365*24*time.Hour - length))) - length)
+	v.Set("datetime", from.String()+"/"+from.Add(length).String())
+}
+
+// compare asks both services for the active hazards, by turns, and tells the ratio of the times.
+func compare(ctx context.Context, with, without *server, rounds int) (float64, measure.Table, error) {
+	const requests = 200
+	sides := []*server{with, without}
+	times := make([][]float64, 2)
+	for round := range rounds {
+		for _, i := range measure.Rotated(2, round) {
+			begin := time.Now()
+			for range requests {
+				if _, err := sides[i].get(ctx, "/hazards/active"); err != nil {
+					return 0, measure.Table{}, err
+				}
+			}
+			times[i] = append(times[i], float64(time.Since(begin).Microseconds())/requests)
+		}
+	}
+	ratio := measure.Ratio(times[0], times[1])
+	t := measure.Table{Title: "Microseconds of GET /hazards/active", Heads: []string{"with expired hazards", "with none", "ratio"}}
+	t.Add(measure.Median(times[0]), measure.Median(times[1]), ratio)
+	return ratio, t, nil
+}
+
+// server is a service in a process of its own.
+type server struct {
+	ready
+	cmd     *exec.Cmd
+	stdin   io.WriteCloser
+	client  http.Client
+	readyIn time.Duration
+}
+
+// start runs this program again as a server, and waits until it is ready.
+func start(ctx context.Context, dir string) (*server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{cmd: exec.Command(self, dir)}
+	s.cmd.Env = append(os.Environ(), asServer+"=1")
+	s.cmd.Stderr = os.Stderr
+	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		return nil, errors.Join(errors.New("the server ended"), lines.Err(), s.stop())
+	}
+	if err := json.Unmarshal(lines.Bytes(), &s.ready); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	for {
+		if _, err = s.get(ctx, "/readyz"); err == nil {
+			s.readyIn = time.Since(begin)
+			return s, nil
+		}
+		if time.Since(begin) > time.Minute || ctx.Err() != nil {
+			return nil, errors.Join(err, s.stop())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (s *server) stop() error { return errors.Join(s.stdin.Close(), s.cmd.Wait()) }
+
+// memory is the most that the process ever held, in MB; 0 where there is no /proc.
+func (s *server) memory() (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, nil
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	kB, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+	return kB / 1024, err
+}
+
+func (s *server) get(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Addr+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+s.Token)
+	req.Header.Set("Accept-Encoding", "identity")
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("GET %s: %d %.300s", path, resp.StatusCode, body)
+	}
+	return body, err
+}
+
+// searches makes searches of a kind, and tells how long each took, in milliseconds, and how many hazards they found on average.
+func (s *server) searches(ctx context.Context, k kind, times int, now hazard.Instant) (took []float64, found float64, err error) {
+	r := rand.New(rand.NewPCG(11, uint64(len(k.name))))
+	for range times {
+		v := url.Values{}
+		k.draw(r, v, now)
+		begin := time.Now()
+		body, err := s.get(ctx, k.path+"?"+v.Encode())
+		took = append(took, float64(time.Since(begin).Microseconds())/1000)
+		if err != nil {
+			return nil, 0, err
+		}
+		if k.path == "/hazards" {
+			var list []json.RawMessage
+			if err := json.Unmarshal(body, &list); err != nil {
+				return nil, 0, err
+			}
+			found += float64(len(list))
+			continue
+		}
+		var count struct{ Count float64 }
+		if err := json.Unmarshal(body, &count); err != nil {
+			return nil, 0, err
+		}
+		found += count.Count
+	}
+	return took, found / float64(times), nil
+}

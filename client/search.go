@@ -1,0 +1,158 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"hazardd/wire"
+)
+
+// Search says which hazards are wanted: those for which all holds that is given. The zero Search wants all, active or not. Identifiers are those
+// of the reference lists. Only hazardd can search; it refuses what it does not understand, with a *Problem that names each fault.
+type Search struct {
+	Types, Severities, Categories []string
+	Statuses                      []string // A (active), E (expired)
+	Sources                       []string // names as Sources lists them, and "editors"
+	Ref                           string   // anybody's id, SCHEME:ID
+	BBox                          *BBox
+	Near                          *Near
+	Intersects                    string // WKT, longitude before latitude
+	// From and To bound a time of which some moment is in the hazard's life; the zero time is open.
+	From, To     time.Time
+	UpdatedSince time.Time
+	// Text is words in the name or the description, of which all must be there: harbour, harb* or "old harbour".
+	Text string
+	// Sort is severity (the order of lists), last_Update, start_Date, end_Date or hazard_ID; with - before it, the other way round.
+	Sort string
+	// At asks for what the server would have answered at that moment; the zero time: now.
+	At time.Time
+}
+
+// BBox is a box in degrees. A west greater than the east means that it crosses the antimeridian.
+type BBox struct{ West, South, East, North float64 }
+
+// Near is a place in degrees and a distance from it in metres.
+type Near struct{ Lon, Lat, Radius float64 }
+
+func (s *Search) parameters() url.Values {
+	v := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	set("type", strings.Join(s.Types, ","))
+	set("severity", strings.Join(s.Severities, ","))
+	set("category", strings.Join(s.Categories, ","))
+	set("status", strings.Join(s.Statuses, ","))
+	set("source", strings.Join(s.Sources, ","))
+	set("ref", s.Ref)
+	if b := s.BBox; b != nil {
+		set("bbox", decimals(b.West, b.South, b.East, b.North))
+	}
+	if n := s.Near; n != nil {
+		set("near", decimals(n.Lon, n.Lat))
+		set("radius", decimals(n.Radius))
+	}
+	set("intersects", s.Intersects)
+	if !s.From.IsZero() || !s.To.IsZero() {
+		open := func(t time.Time) string {
+			if t.IsZero() {
+				return ".."
+			}
+			return moment(t)
+		}
+		set("datetime", open(s.From)+"/"+open(s.To))
+	}
+	set("updated_since", moment(s.UpdatedSince))
+	set("q", s.Text)
+	set("sort", s.Sort)
+	set("at", moment(s.At))
+	return v
+}
+
+func decimals(numbers ...float64) string {
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return strings.Join(words, ",")
+}
+
+// moment is t as parameters have it; empty for the zero time.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// At makes a read answer as the server would have answered at that moment. The zero time changes nothing.
+func At(t time.Time) CallOption {
+	return func(r *request) {
+		if !t.IsZero() {
+			r.set("at", moment(t))
+		}
+	}
+}
+
+// Search goes through the hazards that a search finds, page by page, each once whatever is written meanwhile. It stops at the first error.
+func (c *Client) Search(ctx context.Context, s Search) iter.Seq2[wire.Hazard, error] {
+	return func(yield func(wire.Hazard, error) bool) {
+		parameters := s.parameters()
+		parameters.Set("limit", strconv.Itoa(c.pageSize))
+		for {
+			r := newRequest(http.MethodGet, "/hazards", nil)
+			r.query = parameters
+			page, next, err := list[wire.Hazard](ctx, c, r)
+			if err == nil && len(page.Rejected) > 0 {
+				err = fmt.Errorf("%s: %w", r, &AnswerError{Reason: fmt.Sprintf("record %d: %v", page.Rejected[0].Index, page.Rejected[0].Err)})
+			}
+			if err != nil {
+				yield(wire.Hazard{}, err)
+				return
+			}
+			for _, h := range page.Items {
+				if !yield(h, nil) {
+					return
+				}
+			}
+			if next == "" {
+				return
+			}
+			// The link may lead anywhere: only its cursor is taken from it.
+			u, err := url.Parse(next)
+			if err != nil || !u.Query().Has("cursor") || u.Query().Get("cursor") == parameters.Get("cursor") {
+				yield(wire.Hazard{}, fmt.Errorf("%s: %w", r, &AnswerError{Reason: fmt.Sprintf("the next page, %.200q, does not lead on", next)}))
+				return
+			}
+			parameters.Set("cursor", u.Query().Get("cursor"))
+		}
+	}
+}
+
+// Count counts the hazards that a search finds.
+func (c *Client) Count(ctx context.Context, s Search) (int64, error) {
+	r := newRequest(http.MethodGet, "/hazards/count", nil)
+	r.query = s.parameters()
+	n, err := record[struct {
+		Count int64 `json:"count"`
+	}](ctx, c, r)
+	return n.Item.Count, err
+}
+
+// SearchActive lists the active hazards that a search finds, all at once.
+func (c *Client) SearchActive(ctx context.Context, s Search, opts ...CallOption) (List[wire.Hazard], error) {
+	r := newRequest(http.MethodGet, "/hazards/active", opts)
+	for name, values := range s.parameters() {
+		r.set(name, values[0])
+	}
+	l, _, err := list[wire.Hazard](ctx, c, r)
+	return l, err
+}

@@ -1,0 +1,404 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/format"
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+	"hazardd/internal/search"
+	"hazardd/wire"
+)
+
+// found is what a search found: hazards as they read at the moment that was asked about, with the number of products that the caller may know
+// of.
+type found struct {
+	hazards    []*hazard.Hazard
+	totals     []int
+	restricted bool // a product was counted that not everybody may know of
+	number     int64
+	cursor     string // where the next page begins; empty: this is the last
+	at         *hazard.Instant // the earlier moment that it is of: how fresh the sources are now says nothing of it
+	updated    hazard.Instant  // when what a document says last changed
+}
+
+// search serves the hazards that a search finds, active or not.
+func (a *API) search(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	q, f, err := a.searchQuery(r)
+	if err != nil {
+		return err
+	}
+	if q.Limit == 0 {
+		q.Limit = search.DefaultLimit
+	}
+	found, err := a.searchStore(r.Context(), q, who, a.now())
+	if err != nil {
+		return err
+	}
+	return a.answerFound(w, r, f, found)
+}
+
+// count serves how many hazards a search finds on all its pages.
+func (a *API) count(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	q, f, err := a.searchQuery(r)
+	if err != nil {
+		return err
+	}
+	if f != format.JSON {
+		return badParameter("f", "a count is given as json alone")
+	}
+	if q.Cursor != "" {
+		return badParameter("cursor", "has no place here: all pages are counted together")
+	}
+	n, number, err := a.Store.Count(r.Context(), q, a.now())
+	if err != nil {
+		return err
+	}
+	body, err := jsonBody(struct {
+		Count int64 `json:"count"`
+	}{n}, false)
+	if err != nil {
+		return err
+	}
+	a.tellFreshness(w, number, q.At != nil)
+	return answer(w, r, body)
+}
+
+// searchActive serves the active hazards that a search finds: of now from the view, of earlier moments, and pages after the first, from
+// the store. Unlike other searches it gives all at once unless a limit is asked for, as the list without parameters does.
+func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, filter live.Filter, now hazard.Instant) error {
+	link := r.URL.Query().Get("f") == networkLink
+	q, form, err := a.searchQuery(r)
+	if err != nil {
+		return err
+	}
+	if link {
+		return a.answerLink(w, r)
+	}
+	if !narrow(&q.Statuses, hazard.Active) || filter.Category != "" && !narrow(&q.Categories, filter.Category) || filter.Severity != 0 && !narrow(&q.Severities, filter.Severity) {
+		return a.answerFound(w, r, form, &found{number: v.Number(), at: q.At, updated: v.At()}) // path and parameters contradict each other
+	}
+	var f *found
+	if q.At != nil || q.Cursor != "" {
+		f, err = a.searchStore(r.Context(), q, who, now)
+	} else {
+		a.tellViewAge(w, now)
+		f, err = a.searchView(r.Context(), q, who, v, now)
+	}
+	if err != nil {
+		return err
+	}
+	return a.answerFound(w, r, form, f)
+}
+
+// narrow makes of a list of what is wanted the one value that the path names, and tells whether that is wanted at all.
+func narrow[T comparable](wanted *[]T, only T) bool {
+	if len(*wanted) > 0 && !slices.Contains(*wanted, only) {
+		return false
+	}
+	*wanted = []T{only}
+	return true
+}
+
+// searchQuery reads the parameters of a search, and the format that is asked for.
+func (a *API) searchQuery(r *http.Request) (search.Query, format.Format, error) {
+	values, err := queryValues(r)
+	if err != nil {
+		return search.Query{}, format.JSON, err
+	}
+	q, faults := search.Parse(values, "f")
+	if n := len(values["f"]); n > 1 {
+		return q, format.JSON, repeated("f", n)
+	}
+	if faults != nil {
+		return q, format.JSON, faults
+	}
+	if err := errors.Join(a.isPast("at", q.At), a.knowSources(r.Context(), q.Sources)); err != nil {
+		return q, format.JSON, err
+	}
+	if values.Get("f") == networkLink {
+		return q, format.KML, nil
+	}
+	f, err := formatOf(r, values)
+	return q, f, err
+}
+
+// isPast refuses a moment that has not come.
+func (a *API) isPast(name string, at *hazard.Instant) error {
+	if now := a.now(); at != nil && *at > now {
+		return badParameter(name, "%s has not come: here it is %s", *at, now)
+	}
+	return nil
+}
+
+// knowSources refuses names of sources that are neither configured nor have ever reported anything: who writes one wrong must not read
+// that there are no hazards.
+func (a *API) knowSources(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	states, err := a.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	known := []string{search.Editors}
+	for _, s := range states {
+		known = append(known, s.Name)
+	}
+	for _, name := range names {
+		if slices.Contains(known, name) {
+			continue
+		}
+		if reported, err := a.Store.Reported(ctx, name); err != nil {
+			return err
+		} else if !reported {
+			return badParameter("source", "%q is no source; these are: %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+func (a *API) searchStore(ctx context.Context, q search.Query, who *auth.Caller, now hazard.Instant) (*found, error) {
+	p, err := a.Store.Search(ctx, q, who.Orgs, now)
+	if err != nil {
+		return nil, err
+	}
+	return &found{hazards: p.Hazards, totals: p.Totals, restricted: p.Restricted, number: p.Number, cursor: p.Cursor, at: q.At, updated: updatedAt(a.Live.View(now), q.At)}, nil
+}
+
+// searchView finds active hazards in the view, as the store would: also while that is away, unless it is needed for a ref or for areas that
+// have not been read yet.
+func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, v *live.View, now hazard.Instant) (*found, error) {
+	if err := a.Store.Resolve(ctx, &q.Filter); err != nil {
+		return nil, err
+	}
+	type one struct {
+		h     *hazard.Hazard
+		total int
+	}
+	var list []one
+	for h, total := range v.Hazards(live.Filter{}, who.Orgs) {
+		ok := q.MatchRecord(h, now)
+		if ok && q.NeedsShapes() {
+			shapes, err := a.Store.Shapes(ctx, h.Areas)
+			if err != nil {
+				return nil, err
+			}
+			ok = q.MatchPlace(search.Footprint(h, shapes))
+		}
+		if ok {
+			list = append(list, one{h, total})
+		}
+	}
+	slices.SortFunc(list, func(x, y one) int { return q.Sort.Compare(q.Sort.Key(x.h), q.Sort.Key(y.h)) })
+	f := &found{number: v.Number(), restricted: v.CountsRestricted(who.Orgs), updated: v.At()}
+	if q.Limit > 0 && len(list) > q.Limit {
+		list = list[:q.Limit]
+		f.cursor = q.Encode(search.Cursor{Number: v.Number(), Now: now, Key: q.Sort.Key(list[q.Limit-1].h)}, a.Store.Epoch())
+	}
+	for _, l := range list {
+		f.hazards, f.totals = append(f.hazards, l.h), append(f.totals, l.total)
+	}
+	return f, nil
+}
+
+// updatedAt is when what is found last changed: at the moment that was asked about at the latest.
+func updatedAt(v *live.View, at *hazard.Instant) hazard.Instant {
+	if at != nil {
+		return *at
+	}
+	return v.At()
+}
+
+// answerFound writes what a search found, and the link to the next page.
+func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Format, found *found) error {
+	body, err := a.foundBody(w, r, f, found)
+	if err != nil {
+		return err
+	}
+	a.tellFreshness(w, found.number, found.at != nil)
+	if found.cursor != "" {
+		next := r.URL.Query()
+		next.Set("cursor", found.cursor)
+		a.linkNext(w, r, next)
+	}
+	return answer(w, r, body)
+}
+
+func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format, found *found) (*live.Body, error) {
+	if f == format.JSON {
+		list := make([]wire.Hazard, len(found.hazards))
+		for i, h := range found.hazards {
+			list[i] = wire.FromHazard(h, found.totals[i], a.BaseURL)
+		}
+		return jsonBody(list, found.restricted)
+	}
+	if f == format.CAP { // CAP has no lists: a feed links to the alerts
+		f = format.Atom
+	}
+	o := a.documentOf(r, f)
+	o.Title, o.Updated = "Hazards", found.updated
+	text, err := encode(r.Context(), a.storeAt(found.at), f, o, func(yield func(*hazard.Hazard, int) bool) {
+		for i, h := range found.hazards {
+			if !yield(h, found.totals[i]) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	sendAs(w, f, false, "hazards")
+	return live.NewBody(text, found.restricted), nil
+}
+
+// storeAt is what formats read of the store, now or at an earlier moment.
+func (a *API) storeAt(at *hazard.Instant) format.Store {
+	if at == nil {
+		return a.Store
+	}
+	return storeAt{a.Store, *at}
+}
+
+// linkNext tells where the next page is (RFC 8288).
+func (a *API) linkNext(w http.ResponseWriter, r *http.Request, parameters url.Values) {
+	w.Header().Set("Link", fmt.Sprintf(`<%s%s?%s>; rel="next"`, a.base(r), r.URL.EscapedPath(), parameters.Encode()))
+}
+
+// tellFreshness says as of which change an answer of the store is true, and how fresh the sources are, if it is of now.
+func (a *API) tellFreshness(w http.ResponseWriter, number int64, earlier bool) {
+	h := w.Header()
+	h["Hazardd-Change"] = []string{strconv.FormatInt(number, 10)}
+	if !earlier {
+		h["Hazardd-Sources"] = a.Freshness()
+	}
+}
+
+// readAt reads the query of a read that can be asked of an earlier moment; at is nil if it is not.
+func (a *API) readAt(r *http.Request, known ...string) (values url.Values, at *hazard.Instant, err error) {
+	if r.URL.RawQuery == "" {
+		return nil, nil, nil
+	}
+	if values, err = query(r, append(known, "at")...); err != nil || !values.Has("at") {
+		return values, nil, err
+	}
+	moment, ok := search.ReadMoment(values.Get("at"))
+	if !ok {
+		return nil, nil, badParameter("at", "%.60q is not %s", values.Get("at"), search.MomentForm)
+	}
+	return values, &moment, a.isPast("at", &moment)
+}
+
+// answerAt writes a JSON answer as of an earlier moment.
+func (a *API) answerAt(w http.ResponseWriter, r *http.Request, value any, restricted bool, at hazard.Instant) error {
+	number, err := a.Store.ChangeAt(r.Context(), at)
+	if err != nil {
+		return err
+	}
+	a.tellFreshness(w, number, true)
+	return answerJSON(w, r, value, restricted)
+}
+
+// hazardAt is the hazard that the path names, as readers saw it at a moment.
+func (a *API) hazardAt(r *http.Request, at hazard.Instant) (*hazard.Hazard, error) {
+	ref, err := pathRef(r, "hazard")
+	if err != nil {
+		return nil, err
+	}
+	if ref.ID != 0 {
+		return a.Store.HazardAt(r.Context(), ref.ID, at)
+	}
+	return a.Store.HazardByUUIDAt(r.Context(), ref.UUID, at)
+}
+
+// productAt is the product that the path names, as of a moment, if the caller might have known of it then.
+func (a *API) productAt(r *http.Request, who *auth.Caller, at hazard.Instant) (*hazard.Product, error) {
+	ref, err := pathRef(r, "product")
+	if err != nil {
+		return nil, err
+	}
+	if ref.ID != 0 {
+		return a.Store.ProductAt(r.Context(), ref.ID, who.Orgs, at)
+	}
+	return a.Store.ProductByUUIDAt(r.Context(), ref.UUID, who.Orgs, at)
+}
+
+// hazardNowOrAt is the hazard that the path names, at an earlier moment or, with nil, now.
+func (a *API) hazardNowOrAt(r *http.Request, at *hazard.Instant) (*hazard.Hazard, error) {
+	if at != nil {
+		return a.hazardAt(r, *at)
+	}
+	now := a.now()
+	return a.findHazard(r, a.Live.View(now), now)
+}
+
+// answerHazardAt serves one hazard as of an earlier moment.
+func (a *API) answerHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Caller, f format.Format, at hazard.Instant) error {
+	h, err := a.hazardAt(r, at)
+	if err != nil {
+		return err
+	}
+	products, err := a.Store.ProductsAt(r.Context(), h.ID, who.Orgs, at)
+	if err != nil {
+		return err
+	}
+	a.tellEnd(w, r, h)
+	if f == format.JSON {
+		return a.answerAt(w, r, wire.FromHazard(h, len(products), a.BaseURL), false, at)
+	}
+	body, err := a.hazardDocument(w, r, a.storeAt(&at), f, h, len(products))
+	if err != nil {
+		return err
+	}
+	number, err := a.Store.ChangeAt(r.Context(), at)
+	if err != nil {
+		return err
+	}
+	a.tellFreshness(w, number, true)
+	return answer(w, r, body)
+}
+
+// answerProductsAt serves products as of an earlier moment.
+func (a *API) answerProductsAt(w http.ResponseWriter, r *http.Request, products []*hazard.Product, at hazard.Instant) error {
+	list := make([]wire.Product, len(products))
+	for i, p := range products {
+		list[i] = wire.FromProduct(p, a.BaseURL)
+	}
+	return a.answerAt(w, r, list, slices.ContainsFunc(products, (*hazard.Product).Restricted), at)
+}
+
+// tellEnd says beside the record why a hazard ended, and what took its place (RFC 5829).
+func (a *API) tellEnd(w http.ResponseWriter, r *http.Request, h *hazard.Hazard) {
+	if h.Reason == "" {
+		return
+	}
+	w.Header().Set("Hazardd-End", string(h.Reason))
+	if h.Successor != uuid.Nil {
+		w.Header().Set("Link", fmt.Sprintf(`<%s/hazards/%s>; rel="successor-version"`, a.base(r), h.Successor))
+	}
+}
+
+// searchProblem is the problem of a search that cannot be made; nil if err is none.
+func searchProblem(err error) *problem {
+	if faults, ok := errors.AsType[search.Faults](err); ok {
+		p := &problem{Status: http.StatusBadRequest, Detail: faults.Error()}
+		for _, f := range faults {
+			p.Errors = append(p.Errors, fault{Parameter: f.Parameter, Detail: f.Detail})
+		}
+		return p
+	}
+	if errors.Is(err, search.ErrTooBroad) {
+		return &problem{Status: http.StatusBadRequest, Detail: err.Error()}
+	}
+	return nil
+}
