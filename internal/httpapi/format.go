@@ -65,10 +65,12 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	return a.answerList(w, r, v, body, now)
 }
 
-// answerLink serves the network link of the list that the request names.
+// answerLink serves the network link of the list that the request names. A globe can send no header: a link that was read with a key
+// leads to the list with that key, and then is nobody else's.
 func (a *API) answerLink(w http.ResponseWriter, r *http.Request) error {
+	list := strings.TrimPrefix(a.documentOf(r, format.KML).Self, a.BaseURL)
 	sendAs(w, format.KML, false, "hazards-link")
-	return answer(w, r, live.NewBody(format.NetworkLink("Active hazards", a.documentOf(r, format.KML).Self, linkEvery), false))
+	return answer(w, r, live.NewBody(format.NetworkLink("Active hazards", a.base(r)+list, linkEvery), keyed(r) != nil))
 }
 
 // hazardForm serves one hazard in another format than JSON.

@@ -293,6 +293,19 @@ func TestTheNetworkLinkLeadsToItsList(t *testing.T) {
 		!strings.Contains(string(a.Body), "<href>https://hazardd.example/hazards/active/severity/WARNING?f=kml</href>") {
 		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 	}
+	// Who reads with a key is led to the list with it; other documents, which readers share, never hold it.
+	var key struct{ Key, Prefix string }
+	p.do("editor", "POST", "/keys", map[string]string{"title": "globe"}).JSON(t, &key)
+	path := strings.TrimPrefix(key.Prefix, "https://hazardd.example")
+	a = p.do("", "GET", path+"/hazards/active?f=networklink", nil)
+	if a.Status != 200 || !strings.Contains(string(a.Body), "<href>"+key.Prefix+"/hazards/active?f=kml</href>") || a.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("with a key: %d %v %s", a.Status, a.Header, a.Body)
+	}
+	for _, name := range format.Names() {
+		if a := p.do("", "GET", path+"/hazards/active?f="+name, nil); a.Status != 200 || strings.Contains(string(a.Body), key.Key) {
+			t.Errorf("%s with a key: %d %s", name, a.Status, a.Body)
+		}
+	}
 }
 
 func TestAFormatThatCannotBeReadFromTheStoreLeavesNoTraceInTheAnswer(t *testing.T) {
