@@ -143,6 +143,9 @@ func (c *Client) redirect(next *http.Request, via []*http.Request) error {
 // CallOption alters one call.
 type CallOption func(*request)
 
+// Header is the header that options give a request: for who stands in for a Client in a test.
+func Header(opts ...CallOption) http.Header { return newRequest(http.MethodGet, "", opts).header }
+
 // IfNoneMatch makes a read end with ErrNotModified if its answer would be the one whose State holds etag. An empty etag changes nothing.
 func IfNoneMatch(etag string) CallOption {
 	return func(r *request) {

@@ -102,6 +102,8 @@ type Options struct {
 	Title string
 	// Updated is when what the document says last changed.
 	Updated hazard.Instant
+	// Beside is a JSON object whose members stand beside those of a GeoJSON document (RFC 7946, section 6.1); empty: there are none.
+	Beside []byte
 	// Single: the document is of one hazard, and takes exactly one entry.
 	Single bool
 }

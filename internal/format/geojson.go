@@ -14,9 +14,19 @@ type geoJSONEncoder struct {
 
 func (g *geoJSONEncoder) begin(out *bufio.Writer) error {
 	if !g.options.Single {
-		out.WriteString(`{"type":"FeatureCollection","features":[`)
+		out.WriteString(`{"type":"FeatureCollection",`)
+		g.beside(out)
+		out.WriteString(`"features":[`)
 	}
 	return nil
+}
+
+// beside writes the members that stand beside ours.
+func (g *geoJSONEncoder) beside(out *bufio.Writer) {
+	if n := len(g.options.Beside); n > 2 {
+		out.Write(g.options.Beside[1 : n-1])
+		out.WriteByte(',')
+	}
 }
 
 func (g *geoJSONEncoder) entry(out *bufio.Writer, e *Entry, n int) error {
@@ -29,6 +39,9 @@ func (g *geoJSONEncoder) entry(out *bufio.Writer, e *Entry, n int) error {
 		out.WriteByte(',')
 	}
 	out.WriteString(`{"type":"Feature","id":"` + e.Hazard.UUID.String() + `",`)
+	if g.options.Single {
+		g.beside(out)
+	}
 	geometry := "null"
 	if !shape.IsZero() {
 		geometry = shape.GeoJSON()

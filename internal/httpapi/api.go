@@ -166,6 +166,16 @@ func (a *API) routes() {
 	a.paged("GET /h/{hazard}/area.geojson", inForm(geoJSON, a.alertGeography))
 	a.paged("GET /h/{hazard}/products/{product}/file", a.pageFile)
 	a.public("GET /pages/{style}", a.style)
+	// OGC API – Features.
+	a.private("GET /ogc", a.ogcLanding)
+	a.private("GET /ogc/{$}", a.ogcLanding)
+	a.private("GET /ogc/conformance", a.ogcConformance)
+	a.private("GET /ogc/api", a.ogcAPI)
+	a.private("GET /ogc/collections", a.ogcCollections)
+	a.private("GET /ogc/collections/{collection}", a.ogcCollection)
+	a.private("GET /ogc/collections/{collection}/items", a.ogcItems)
+	a.private("GET /ogc/collections/{collection}/items/{hazard}", a.ogcItem)
+
 	a.private("POST /keys", a.createKey)
 	a.private("GET /keys", a.keys)
 	a.private("DELETE /keys/{key}", a.revokeKey)

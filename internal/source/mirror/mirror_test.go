@@ -515,13 +515,7 @@ type conditional struct {
 	full     int // lists given in full
 }
 
-func etagOf(opts []client.CallOption) string {
-	h := http.Header{}
-	for _, o := range opts {
-		o(h)
-	}
-	return h.Get("If-None-Match")
-}
+func etagOf(opts []client.CallOption) string { return client.Header(opts...).Get("If-None-Match") }
 
 func (c *conditional) Active(_ context.Context, opts ...client.CallOption) (client.List[wire.Hazard], error) {
 	if etag := etagOf(opts); etag != "" && etag == c.list.ETag {

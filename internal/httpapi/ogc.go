@@ -1,0 +1,334 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/format"
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+	"hazardd/internal/ogc"
+	pages "hazardd/internal/page"
+	"hazardd/internal/search"
+)
+
+// ogcForm is the form that a request for a document asks for: ogc.JSON or ogc.HTML. JSON is what who does not say gets.
+func ogcForm(r *http.Request, values url.Values) (string, error) {
+	if values.Has("f") {
+		if form, ok := ogc.Form(values.Get("f")); ok {
+			return form, nil
+		}
+		return "", badParameter("f", "%.40q is none of json, html", values.Get("f"))
+	}
+	accept := strings.Join(r.Header["Accept"], ",")
+	if wantsPage(accept) {
+		return ogc.HTML, nil
+	}
+	return ogc.JSON, nil
+}
+
+// wantsPage tells whether HTML is named before any JSON: browsers do so, and programs ask for JSON, or for anything.
+func wantsPage(accept string) bool {
+	html, other := strings.Index(accept, ogc.HTML), strings.Index(accept, "json")
+	return html >= 0 && (other < 0 || html < other)
+}
+
+// answerOGC serves a document as JSON, or as the page that it is to people.
+func (a *API) answerOGC(w http.ResponseWriter, r *http.Request, form string, document any, page func() *pages.Document) error {
+	if form != ogc.HTML {
+		return answerJSON(w, r, document, false)
+	}
+	d := page()
+	d.Frame = pages.Frame{Root: a.visits.root}
+	html, err := d.HTML()
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", pagePolicy)
+	h["Content-Type"] = htmlType
+	return answer(w, r, live.NewBody(html, false))
+}
+
+// ogcPage makes a page of links.
+func ogcPage(title, description string, links []ogc.Link) *pages.Document {
+	d := &pages.Document{Title: title, Description: description}
+	for _, l := range links {
+		if l.Rel != "self" {
+			d.Links = append(d.Links, pages.Cell{Text: l.Title, Href: htmlOf(l)})
+		}
+	}
+	return d
+}
+
+// htmlOf is where a link leads for people.
+func htmlOf(l ogc.Link) string {
+	if l.Type == ogc.JSON && !strings.Contains(l.Href, "?") {
+		return l.Href + "?f=html"
+	}
+	return l.Href
+}
+
+// ogcLanding serves the landing page.
+func (a *API) ogcLanding(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	form, err := a.ogcDocument(r)
+	if err != nil {
+		return err
+	}
+	p := ogc.Landing(a.base(r), form)
+	return a.answerOGC(w, r, form, p, func() *pages.Document { return ogcPage("Hazards for maps", p.Description, p.Links) })
+}
+
+// ogcDocument reads the query of a document that has no parameter but f.
+func (a *API) ogcDocument(r *http.Request) (form string, err error) {
+	values, err := query(r, "f")
+	if err != nil {
+		return "", err
+	}
+	return ogcForm(r, values)
+}
+
+// ogcConformance serves the conformance declaration.
+func (a *API) ogcConformance(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	form, err := a.ogcDocument(r)
+	if err != nil {
+		return err
+	}
+	c := ogc.Conforms()
+	return a.answerOGC(w, r, form, c, func() *pages.Document {
+		d := &pages.Document{Title: "Conformance", Description: "The requirements classes that are met."}
+		t := pages.Table{Title: "Classes", Head: []string{"URI"}}
+		for _, uri := range c.ConformsTo {
+			t.Rows = append(t.Rows, []pages.Cell{{Text: uri}})
+		}
+		d.Tables, d.Links = []pages.Table{t}, []pages.Cell{{Text: "The landing page", Href: a.base(r) + "/ogc?f=html"}}
+		return d
+	})
+}
+
+// ogcAPI serves the definition of the API.
+func (a *API) ogcAPI(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	if _, err := query(r, "f"); err != nil {
+		return err
+	}
+	text, err := json.Marshal(ogc.Definition(a.base(r)), json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", ogc.OpenAPI)
+	return answer(w, r, live.NewBody(text, false))
+}
+
+// ogcCollections serves the list of collections.
+func (a *API) ogcCollections(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	form, err := a.ogcDocument(r)
+	if err != nil {
+		return err
+	}
+	p := ogc.Collections(a.base(r), form)
+	return a.answerOGC(w, r, form, p, func() *pages.Document {
+		d := ogcPage(p.Title, p.Description, p.Links)
+		t := pages.Table{Title: "Collections", Head: []string{"Collection", "What it holds"}}
+		for _, c := range p.Collections {
+			t.Rows = append(t.Rows, []pages.Cell{{Text: c.Title, Href: a.base(r) + "/ogc/collections/" + c.ID + "?f=html"}, {Text: c.Description}})
+		}
+		d.Tables = []pages.Table{t}
+		return d
+	})
+}
+
+// ogcCollection serves the description of a collection.
+func (a *API) ogcCollection(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	id, err := ogcCollectionID(r)
+	if err != nil {
+		return err
+	}
+	form, err := a.ogcDocument(r)
+	if err != nil {
+		return err
+	}
+	c := ogc.CollectionOf(a.base(r), id, form)
+	return a.answerOGC(w, r, form, c, func() *pages.Document { return ogcPage(c.Title, c.Description, c.Links) })
+}
+
+func ogcCollectionID(r *http.Request) (string, error) {
+	id := r.PathValue("collection")
+	if !ogc.Known(id) {
+		return "", &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no collection %.60q; these are: %s", id, strings.Join(ogc.Names(), ", "))}
+	}
+	return id, nil
+}
+
+// ogcItems serves a page of features.
+func (a *API) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := ogcCollectionID(r)
+	if err != nil {
+		return err
+	}
+	values, err := queryValues(r)
+	if err != nil {
+		return err
+	}
+	form, err := ogcForm(r, values)
+	if err != nil {
+		return err
+	}
+	q, err := a.ogcQuery(r, id, values)
+	if err != nil {
+		return err
+	}
+	now := a.now()
+	f := &found{}
+	var matched int64
+	if id != ogc.ActiveHazards || narrow(&q.Statuses, hazard.Active) {
+		if f, err = a.searchStore(r.Context(), q, who, now); err != nil {
+			return err
+		}
+		all := q
+		all.Cursor = ""
+		if matched, _, err = a.Store.Count(r.Context(), all, now); err != nil {
+			return err
+		}
+	}
+	beside := ogc.ItemsOf(a.base(r), id, values, f.cursor, matched, len(f.hazards), now)
+	a.tellFreshness(w, f.number, f.at != nil)
+	if form == ogc.HTML {
+		return a.answerOGC(w, r, form, nil, func() *pages.Document { return a.ogcTable(id, f, beside, now) })
+	}
+	var header []string
+	for _, l := range beside.Links {
+		header = append(header, fmt.Sprintf(`<%s>; rel=%q; type=%q`, l.Href, l.Rel, l.Type))
+	}
+	w.Header()["Link"] = header
+	text, err := json.Marshal(beside)
+	if err != nil {
+		return err
+	}
+	body, err := encode(r.Context(), a.Store, format.GeoJSON, format.Options{Base: a.base(r), Beside: text}, func(yield func(*hazard.Hazard, int) bool) {
+		for i, h := range f.hazards {
+			if !yield(h, f.totals[i]) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", ogc.GeoJSON)
+	return answer(w, r, live.NewBody(body, f.restricted))
+}
+
+// ogcTable is a page of features for people.
+func (a *API) ogcTable(id string, f *found, beside ogc.Items, now hazard.Instant) *pages.Document {
+	d := ogcPage("Hazards", fmt.Sprintf("%d of %d, as of %s.", beside.NumberReturned, beside.NumberMatched, now), beside.Links)
+	if id == ogc.ActiveHazards {
+		d.Title = "Active hazards"
+	}
+	t := pages.Table{Title: "Hazards", Head: []string{"Name", "Severity", "Type", "Category", "Status", "Began", "Ends"}}
+	for _, h := range f.hazards {
+		t.Rows = append(t.Rows, []pages.Cell{{Text: h.Name, Href: a.BaseURL + "/h/" + h.UUID.String()}, {Text: h.Severity.String()}, {Text: string(h.Type)}, {Text: string(h.Category)},
+			{Text: string(h.Status)}, {Text: h.Start.String()}, {Text: h.End.String()}})
+	}
+	d.Tables = []pages.Table{t}
+	return d
+}
+
+// ogcQuery reads the parameters of items: those of part 1, section 7.15, and ours beside them, as parameters of a search.
+func (a *API) ogcQuery(r *http.Request, id string, values url.Values) (search.Query, error) {
+	ours := url.Values{}
+	known := []string{"bbox", "datetime", "limit", "q", "cursor"}
+	for name, list := range values {
+		switch to, isFilter := ogc.Filters[name]; {
+		case name == "f":
+		case isFilter:
+			ours[to] = list
+		case slices.Contains(known, name):
+			ours[name] = list
+		default:
+			for property := range ogc.Filters {
+				known = append(known, property)
+			}
+			slices.Sort(known)
+			return search.Query{}, badParameter(name, "is not known here; these are: %s, f", strings.Join(known, ", "))
+		}
+	}
+	if limit := ours.Get("limit"); limit != "" {
+		// More than the most is the most, and no error (requirement /req/core/fc-limit-response-1, permission C of section 7.15.2).
+		if n, err := strconv.ParseUint(limit, 10, 64); err == nil && n > search.MaxLimit || errors.Is(err, strconv.ErrRange) {
+			ours.Set("limit", strconv.Itoa(search.MaxLimit))
+		}
+	}
+	if corners := strings.Split(ours.Get("bbox"), ","); len(corners) == 6 { // with heights, which hazards have not
+		for _, height := range []string{corners[2], corners[5]} {
+			if n, err := strconv.ParseFloat(strings.TrimSpace(height), 64); err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+				return search.Query{}, badParameter("bbox", "%.60q is not six numbers", values.Get("bbox"))
+			}
+		}
+		ours.Set("bbox", strings.Join([]string{corners[0], corners[1], corners[3], corners[4]}, ","))
+	}
+	q, faults := search.Parse(ours)
+	if faults != nil {
+		for i := range faults {
+			for property, name := range ogc.Filters {
+				if faults[i].Parameter == name {
+					faults[i].Parameter = property
+				}
+			}
+		}
+		return q, faults
+	}
+	if q.Limit == 0 {
+		q.Limit = search.DefaultLimit
+	}
+	return q, a.knowSources(r.Context(), q.Sources)
+}
+
+// ogcItem serves one feature.
+func (a *API) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := ogcCollectionID(r)
+	if err != nil {
+		return err
+	}
+	form, err := a.ogcDocument(r)
+	if err != nil {
+		return err
+	}
+	now := a.now()
+	v := a.Live.View(now)
+	h, err := a.findHazard(r, v, now)
+	if err != nil {
+		return err
+	}
+	if id == ogc.ActiveHazards && !h.ActiveAt(now) {
+		return &problem{Status: http.StatusNotFound, Detail: "the hazard is not active; it is in the collection " + ogc.Hazards}
+	}
+	if form == ogc.HTML {
+		http.Redirect(w, r, a.BaseURL+"/h/"+h.UUID.String(), http.StatusSeeOther)
+		return nil
+	}
+	products, err := a.productTotal(r.Context(), v, h, who)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(struct {
+		Links []ogc.Link `json:"links"`
+	}{ogc.ItemLinks(a.base(r), id, h.UUID.String())})
+	if err != nil {
+		return err
+	}
+	body, err := encode(r.Context(), a.Store, format.GeoJSON, format.Options{Base: a.base(r), Single: true, Beside: text}, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", ogc.GeoJSON)
+	return answer(w, r, live.NewBody(body, false))
+}

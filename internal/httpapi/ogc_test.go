@@ -1,0 +1,237 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"hazardd/internal/hazardtest"
+)
+
+type ogcLink struct{ Href, Rel, Type, Title string }
+
+type ogcFeatures struct {
+	Type     string
+	Features []struct {
+		ID         string
+		Geometry   json.RawMessage
+		Properties map[string]any
+	}
+	Links          []ogcLink
+	TimeStamp      string
+	NumberMatched  int
+	NumberReturned int
+}
+
+func (f *ogcFeatures) names() (names []string) {
+	for _, x := range f.Features {
+		names = append(names, fmt.Sprint(x.Properties["hazard_Name"]))
+	}
+	slices.Sort(names)
+	return names
+}
+
+func linkTo(t *testing.T, links []ogcLink, rel string) string {
+	t.Helper()
+	for _, l := range links {
+		if l.Rel == rel {
+			return l.Href
+		}
+	}
+	t.Fatalf("no link %s in %+v", rel, links)
+	return ""
+}
+
+// scenery is five hazards of different kinds and places, one of them over.
+func scenery(t *testing.T) *world {
+	s := serve(t)
+	for i, h := range []map[string]any{
+		flood("hazard_Name", "Flood West", "longitude", -100, "latitude", 40),
+		flood("hazard_Name", "Flood East", "longitude", 100, "latitude", 40, "severity_ID", "ADVISORY"),
+		flood("hazard_Name", "Fire", "type_ID", "WILDFIRE", "longitude", 10, "latitude", 50, "area", map[string]any{"type": "Polygon", "coordinates": [][][]int{{{9, 49}, {11, 49}, {11, 51}, {9, 51}, {9, 49}}}}),
+		flood("hazard_Name", "Storm", "type_ID", "STORM", "longitude", 179.5, "latitude", -18, "category_ID", "EXERCISE"),
+		flood("hazard_Name", "Over", "longitude", 0, "latitude", 0),
+	} {
+		made := s.made("red", "/hazards", h)
+		if i == 4 {
+			if a := s.do("red", http.MethodPatch, "/hazards/"+made.UUID, `{"status":"E"}`); a.Status != http.StatusOK {
+				t.Fatalf("%d %s", a.Status, a.Body)
+			}
+		}
+	}
+	return s
+}
+
+// A client finds all by following links, as part 1 wants it, here with a read key in the address.
+func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
+	s := scenery(t)
+	k := makeKey(t, s, "red")
+	get := func(address, want string) hazardtest.Answer {
+		t.Helper()
+		path, ok := strings.CutPrefix(address, s.URL())
+		if !ok || !strings.HasPrefix(path, "/key/"+k.Key+"/ogc") {
+			t.Fatalf("the link %s leads out of what the key opens", address)
+		}
+		a := s.do("", http.MethodGet, path, nil)
+		if a.Status != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Type"), want) {
+			t.Fatalf("%s: %d %s %.300s", address, a.Status, a.Header.Get("Content-Type"), a.Body)
+		}
+		return a
+	}
+	var landing struct{ Links []ogcLink }
+	get(s.URL()+"/key/"+k.Key+"/ogc", "application/json").JSON(t, &landing)
+	var conformance struct{ ConformsTo []string }
+	get(linkTo(t, landing.Links, "conformance"), "application/json").JSON(t, &conformance)
+	for _, class := range []string{"core", "geojson", "oas30", "html"} {
+		if !slices.Contains(conformance.ConformsTo, "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/"+class) {
+			t.Errorf("class %s is not declared: %v", class, conformance.ConformsTo)
+		}
+	}
+	var definition struct {
+		OpenAPI string
+		Paths   map[string]any
+	}
+	get(linkTo(t, landing.Links, "service-desc"), "application/vnd.oai.openapi+json;version=3.0").JSON(t, &definition)
+	if definition.OpenAPI != "3.0.3" || definition.Paths["/collections/{id}/items"] == nil {
+		t.Errorf("definition %+v", definition)
+	}
+	var collections struct {
+		Collections []struct {
+			ID    string
+			Links []ogcLink
+		}
+	}
+	get(linkTo(t, landing.Links, "data"), "application/json").JSON(t, &collections)
+	want := map[string][]string{"hazards": {"Fire", "Flood East", "Flood West", "Over", "Storm"}, "active-hazards": {"Fire", "Flood East", "Flood West", "Storm"}}
+	if len(collections.Collections) != len(want) {
+		t.Fatalf("collections %+v", collections)
+	}
+	for _, c := range collections.Collections {
+		var features ogcFeatures
+		get(linkTo(t, c.Links, "items"), "application/geo+json").JSON(t, &features)
+		if !slices.Equal(features.names(), want[c.ID]) || features.NumberMatched != len(want[c.ID]) || features.NumberReturned != len(want[c.ID]) {
+			t.Errorf("%s: %v, %d of %d", c.ID, features.names(), features.NumberReturned, features.NumberMatched)
+		}
+		var names []string // page by page
+		for next := linkTo(t, c.Links, "items") + "?limit=2"; next != ""; {
+			var page ogcFeatures
+			get(next, "application/geo+json").JSON(t, &page)
+			names = append(names, page.names()...)
+			next = ""
+			for _, l := range page.Links {
+				if l.Rel == "next" {
+					next = l.Href
+				}
+			}
+		}
+		if slices.Sort(names); !slices.Equal(names, want[c.ID]) {
+			t.Errorf("%s by pages: %v", c.ID, names)
+		}
+		var item struct {
+			Type, ID string
+			Links    []ogcLink
+		}
+		get(s.URL()+"/key/"+k.Key+"/ogc/collections/"+c.ID+"/items/"+features.Features[0].ID, "application/geo+json").JSON(t, &item)
+		if item.Type != "Feature" || item.ID != features.Features[0].ID || !strings.HasSuffix(linkTo(t, item.Links, "self"), item.ID) {
+			t.Errorf("item %+v", item)
+		}
+		// The pages for people lead on, too.
+		for _, path := range []string{"", "/conformance", "/collections", "/collections/" + c.ID, "/collections/" + c.ID + "/items"} {
+			html := string(get(s.URL()+"/key/"+k.Key+"/ogc"+path+"?f=html", "text/html").Body)
+			for _, m := range regexp.MustCompile(`href="([^"]+)"`).FindAllStringSubmatch(html, -1) {
+				if strings.Contains(m[1], "/ogc") {
+					get(strings.ReplaceAll(m[1], "&amp;", "&"), "")
+				}
+			}
+		}
+	}
+}
+
+func TestItemsAreFilteredAsPart1Says(t *testing.T) {
+	s := scenery(t)
+	for query, want := range map[string]string{
+		"bbox=-110,30,-90,50":           "Flood West",
+		"bbox=-110,30,0,-90,50,100":     "Flood West",
+		"bbox=170,-30,-170,0":           "Storm",
+		"type_ID=WILDFIRE":              "Fire",
+		"severity_ID=ADVISORY":          "Flood East",
+		"category_ID=EXERCISE":          "Storm",
+		"type_ID=WILDFIRE,STORM":        "Fire Storm",
+		"status=E":                      "Over",
+		"q=flood":                       "Flood East Flood West",
+		"datetime=2001-01-01T00:00:00Z": "",
+		"datetime=../..":                "Fire Flood East Flood West Over Storm",
+		"limit=100000":                  "Fire Flood East Flood West Over Storm",
+		"limit=99999999999999999999":    "Fire Flood East Flood West Over Storm",
+	} {
+		a := s.do("reader", http.MethodGet, "/ogc/collections/hazards/items?"+query, nil)
+		var f ogcFeatures
+		a.JSON(t, &f)
+		if a.Status != http.StatusOK || strings.Join(f.names(), " ") != want {
+			t.Errorf("%s: %d %v, want %s", query, a.Status, f.names(), want)
+		}
+	}
+	for query, parameter := range map[string]string{
+		"bbox=1,2,3": "bbox", "bbox=1,2,x,3,4,y": "bbox", "datetime=yesterday": "datetime", "limit=0": "limit", "limit=x": "limit", "type_ID=RAIN": "type_ID", "nonsense=1": "nonsense",
+		"severity_ID=RED": "severity_ID", "f=xml": "f", "limit=1&limit=2": "limit", "source=nobody": "source", "at=2020-01-01T00:00:00Z": "at",
+	} {
+		p := wantProblem(t, s.do("reader", http.MethodGet, "/ogc/collections/hazards/items?"+query, nil), http.StatusBadRequest)
+		if !slices.ContainsFunc(p.faults(), func(f string) bool { return strings.Contains(f, parameter) }) {
+			t.Errorf("%s: faults %q", query, p.faults())
+		}
+	}
+	for path, status := range map[string]int{"/collections/nothing": 404, "/collections/nothing/items": 404, "/collections/hazards/items/999": 404, "/collections/hazards/items/x": 400} {
+		wantProblem(t, s.do("reader", http.MethodGet, "/ogc"+path, nil), status)
+	}
+	if a := s.do("", http.MethodGet, "/ogc", nil); a.Status != http.StatusForbidden || string(a.Body) != "Invalid Token" {
+		t.Errorf("without a token: %d %s", a.Status, a.Body)
+	}
+}
+
+// GDAL is the client that QGIS and most others use: it reads the same as the service says.
+func TestGDALReadsTheCollections(t *testing.T) {
+	ogrinfo, err := exec.LookPath("ogrinfo")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("ogrinfo is not there")
+		}
+		t.Skip("ogrinfo is not there: install gdal-bin")
+	}
+	s := scenery(t)
+	k := makeKey(t, s, "red")
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), ogrinfo, args...)
+		cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "GDAL_HTTP_TIMEOUT=30", "XDG_CACHE_HOME="+filepath.Join(t.TempDir(), "cache"))
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	address := "OAPIF:" + s.URL() + "/key/" + k.Key + "/ogc"
+	if out := run("-ro", address); !strings.Contains(out, "hazards") || !strings.Contains(out, "active-hazards") {
+		t.Errorf("layers: %s", out)
+	}
+	out := run("-ro", "-oo", "PAGE_SIZE=2", address, "active-hazards", "-al")
+	for _, want := range []string{"Feature Count: 4", "hazard_Name (String) = Flood West", "hazard_Name (String) = Storm", "severity_ID (String) = WATCH", "POINT (-100 40)",
+		"POLYGON ((9 49,11 49,11 51,9 51,9 49))"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in what GDAL reads: %s", want, out)
+		}
+	}
+	out = run("-ro", address, "hazards", "-spat", "-110", "30", "-90", "50")
+	if !strings.Contains(out, "Flood West") || strings.Contains(out, "= Fire") {
+		t.Errorf("of a window GDAL reads %s", out)
+	}
+	if out = run("-ro", address, "hazards", "-where", "type_ID = 'WILDFIRE'"); !strings.Contains(out, "= Fire") || strings.Contains(out, "= Storm") {
+		t.Errorf("of a type GDAL reads %s", out)
+	}
+}

@@ -1,0 +1,100 @@
+package ogc
+
+import "hazardd/internal/hazard"
+
+// object is a JSON object.
+type object map[string]any
+
+// Definition is the definition of the API at base/ogc in OpenAPI 3.0 (requirements class oas30).
+func Definition(base string) any {
+	var types, severities, categories []string
+	for _, t := range hazard.Types() {
+		types = append(types, string(t.ID))
+	}
+	for _, s := range hazard.Severities() {
+		severities = append(severities, s.ID)
+	}
+	for _, c := range hazard.Categories() {
+		categories = append(categories, string(c.ID))
+	}
+	enum := func(values []string) object { return object{"type": "string", "enum": values} }
+	several := func(name, description string, of object) object {
+		return object{"name": name, "in": "query", "description": description + " Several are separated by commas.", "style": "form", "explode": false,
+			"schema": object{"type": "array", "items": of}}
+	}
+	one := func(name, description string, schema object) object {
+		return object{"name": name, "in": "query", "description": description, "schema": schema}
+	}
+	answer := func(description, mediaType, schema string) object {
+		return object{"description": description, "content": object{mediaType: object{"schema": object{"$ref": "#/components/schemas/" + schema}}, HTML: object{"schema": object{"type": "string"}}}}
+	}
+	get := func(id, summary string, parameters []any, ok object) object {
+		responses := object{"200": ok, "400": object{"$ref": "#/components/responses/bad"}, "403": object{"$ref": "#/components/responses/refused"},
+			"404": object{"$ref": "#/components/responses/none"}, "406": object{"$ref": "#/components/responses/form"}}
+		return object{"get": object{"operationId": id, "summary": summary, "tags": []string{"features"}, "parameters": parameters, "responses": responses}}
+	}
+	ref := func(name string) object { return object{"$ref": "#/components/parameters/" + name} }
+	f := ref("f")
+	problem := func(description string) object {
+		return object{"description": description, "content": object{"application/problem+json": object{"schema": object{"type": "object"}}}}
+	}
+	link := object{"type": "object", "required": []string{"href", "rel"}, "properties": object{"href": object{"type": "string"}, "rel": object{"type": "string"},
+		"type": object{"type": "string"}, "title": object{"type": "string"}}}
+	links := object{"type": "array", "items": object{"$ref": "#/components/schemas/link"}}
+	text := object{"type": "string"}
+	feature := object{"type": "object", "required": []string{"type", "geometry", "properties"}, "properties": object{"type": enum([]string{"Feature"}), "id": object{"type": "string", "format": "uuid"},
+		"geometry": object{"type": "object", "nullable": true}, "properties": object{"type": "object", "nullable": true}, "links": links}}
+	return object{
+		"openapi": "3.0.3",
+		"info": object{"title": "hazardd features", "version": "1.0.0",
+			"description": "Hazards as OGC API – Features – Part 1. The whole service is described at " + base + "/openapi.json."},
+		"servers": []object{{"url": base + "/ogc"}},
+		"tags":    []object{{"name": "features"}},
+		"paths": object{
+			"/":                              get("landing", "The landing page", []any{f}, answer("Where all begins", JSON, "page")),
+			"/conformance":                   get("conformance", "What this API conforms to", []any{f}, answer("The requirements classes", JSON, "conformance")),
+			"/api":                           get("definition", "This document", []any{f}, object{"description": "OpenAPI 3.0", "content": object{OpenAPI: object{"schema": object{"type": "object"}}}}),
+			"/collections":                   get("collections", "All collections", []any{f}, answer("The collections", JSON, "page")),
+			"/collections/{id}":              get("collection", "One collection", []any{ref("id"), f}, answer("The collection", JSON, "collection")),
+			"/collections/{id}/items":        get("items", "Features of a collection", []any{ref("id"), ref("bbox"), ref("datetime"), ref("limit"), ref("type_ID"), ref("severity_ID"), ref("category_ID"), ref("status"), ref("source"), ref("q"), ref("cursor"), f}, answer("A page of features", GeoJSON, "features")),
+			"/collections/{id}/items/{uuid}": get("item", "One feature", []any{ref("id"), ref("uuid"), f}, answer("The feature", GeoJSON, "feature")),
+		},
+		"security": []object{{"token": []string{}}, {}},
+		"components": object{
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+				"description": "Of POST /authorize; or a read-only key in the address, /key/KEY/ogc."}},
+			"parameters": object{
+				"id":          object{"name": "id", "in": "path", "required": true, "description": "Id of a collection.", "schema": enum(Names())},
+				"uuid":        object{"name": "uuid", "in": "path", "required": true, "description": "UUID or number of a hazard.", "schema": text},
+				"bbox":        object{"name": "bbox", "in": "query", "description": "West, south, east, north in degrees (CRS84); with six numbers the heights are not looked at. West above east crosses the antimeridian.", "style": "form", "explode": false, "schema": object{"type": "array", "minItems": 4, "maxItems": 6, "items": object{"type": "number"}}},
+				"datetime":    one("datetime", "A moment or an interval (RFC 3339), open with .. at either end: hazards whose life meets it.", text),
+				"limit":       one("limit", "The most features of a page. More than 1000 is 1000.", object{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}),
+				"type_ID":     several("type_ID", "Types.", enum(types)),
+				"severity_ID": several("severity_ID", "Severities.", enum(severities)),
+				"category_ID": several("category_ID", "Categories.", enum(categories)),
+				"status":      several("status", "A is active, E is over.", enum([]string{"A", "E"})),
+				"source":      several("source", "Names of sources.", text),
+				"q":           one("q", "Words in name and description.", text),
+				"cursor":      one("cursor", "Where the page begins: as the link to it says.", text),
+				"f":           one("f", "The form of the answer; without it, what Accept asks for.", enum([]string{"json", "html"})),
+			},
+			"responses": object{
+				"bad":     problem("A parameter is wrong or not known: errors name each."),
+				"refused": object{"description": "No token, or one that is not good.", "content": object{"text/plain": object{"schema": text}}},
+				"none":    problem("No such collection or feature."),
+				"form":    problem("None of the forms that Accept asks for."),
+			},
+			"schemas": object{
+				"link":        link,
+				"page":        object{"type": "object", "required": []string{"links"}, "properties": object{"title": text, "description": text, "links": links, "collections": object{"type": "array", "items": object{"$ref": "#/components/schemas/collection"}}}},
+				"conformance": object{"type": "object", "required": []string{"conformsTo"}, "properties": object{"conformsTo": object{"type": "array", "items": text}}},
+				"collection": object{"type": "object", "required": []string{"id", "links"}, "properties": object{"id": text, "title": text, "description": text, "links": links,
+					"extent": object{"type": "object"}, "itemType": text, "crs": object{"type": "array", "items": text}}},
+				"feature": feature,
+				"features": object{"type": "object", "required": []string{"type", "features"}, "properties": object{"type": enum([]string{"FeatureCollection"}),
+					"features": object{"type": "array", "items": object{"$ref": "#/components/schemas/feature"}}, "links": links,
+					"timeStamp": object{"type": "string", "format": "date-time"}, "numberMatched": object{"type": "integer"}, "numberReturned": object{"type": "integer"}}},
+			},
+		},
+	}
+}

@@ -1,0 +1,189 @@
+// Package ogc holds the documents of OGC API – Features – Part 1: Core (OGC 17-069r4): the landing page, the conformance declaration, the
+// collections, and the definition of the API in OpenAPI 3.0. Items themselves are GeoJSON, which package format writes.
+//
+// Documents are functions of the address at which the caller reads: every link in them begins with it, so that who reads with a key in the
+// address can follow them. Positions are longitude, latitude in WGS 84 (CRS84); times are in UTC.
+package ogc
+
+import (
+	"net/url"
+	"strings"
+
+	"hazardd/internal/hazard"
+)
+
+// The media types of the documents.
+const (
+	JSON    = "application/json"
+	GeoJSON = "application/geo+json"
+	HTML    = "text/html"
+	OpenAPI = "application/vnd.oai.openapi+json;version=3.0"
+)
+
+// crs84 is longitude, latitude in WGS 84, the only reference system of part 1.
+const crs84 = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
+
+// Link leads to another document (OGC 17-069r4, section 7.2; RFC 8288 for Rel).
+type Link struct {
+	Href  string `json:"href"`
+	Rel   string `json:"rel"`
+	Type  string `json:"type,omitzero"`
+	Title string `json:"title,omitzero"`
+}
+
+// Page is a document that people can read too: what it is, where it leads, and what is on it.
+type Page struct {
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Links       []Link `json:"links"`
+	// Collections is there only on the page of all of them.
+	Collections []Collection `json:"collections,omitzero"`
+}
+
+// Conformance lists the requirements classes that are met (section 7.4).
+type Conformance struct {
+	ConformsTo []string `json:"conformsTo"`
+}
+
+// Collection describes a set of features (section 7.14).
+type Collection struct {
+	ID          string   `json:"id"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Links       []Link   `json:"links"`
+	Extent      Extent   `json:"extent"`
+	ItemType    string   `json:"itemType"`
+	CRS         []string `json:"crs"`
+}
+
+// Extent is where and when features of a collection may be.
+type Extent struct {
+	Spatial struct {
+		BBox [][]float64 `json:"bbox"`
+		CRS  string      `json:"crs"`
+	} `json:"spatial"`
+	Temporal struct {
+		Interval [][]*string `json:"interval"`
+		TRS      string      `json:"trs"`
+	} `json:"temporal"`
+}
+
+// The collections.
+const (
+	Hazards       = "hazards"
+	ActiveHazards = "active-hazards"
+)
+
+// collections are the titles and descriptions, in their order.
+var collections = []struct{ id, title, description string }{
+	{ActiveHazards, "Active hazards", "The hazards that go on at this moment. Nothing past its end is among them."},
+	{Hazards, "Hazards", "All hazards that are known, active and over."},
+}
+
+// Known tells whether id is that of a collection.
+func Known(id string) bool { return id == Hazards || id == ActiveHazards }
+
+// Names lists the ids of the collections.
+func Names() []string { return []string{ActiveHazards, Hazards} }
+
+// Filters are the properties of features that items can be filtered by (section 7.15.5), and the parameter of a search that each is.
+var Filters = map[string]string{"type_ID": "type", "severity_ID": "severity", "category_ID": "category", "status": "status", "source": "source"}
+
+// selves are the links of a document to itself in its two forms; form is the one that it is in.
+func selves(address, form, title string) []Link {
+	links := []Link{{address + "?f=json", "self", JSON, title}, {address + "?f=html", "alternate", HTML, title + ", as a page"}}
+	if form == HTML {
+		links[0].Rel, links[1].Rel = "alternate", "self"
+	}
+	return links
+}
+
+// Landing is the landing page at base/ogc (section 7.2), in the form JSON or HTML.
+func Landing(base, form string) Page {
+	root := base + "/ogc"
+	return Page{
+		Title:       "hazardd",
+		Description: "Hazards: earthquakes, storms, floods, fires and more; where, how bad, and what is known about them.",
+		Links: append(selves(root, form, "This document"),
+			Link{root + "/api", "service-desc", OpenAPI, "The definition of this API"},
+			Link{base + "/docs", "service-doc", HTML, "The documentation of the whole service"},
+			Link{root + "/conformance", "conformance", JSON, "What this API conforms to"},
+			Link{root + "/collections", "data", JSON, "The collections"},
+			Link{base + "/", "related", HTML, "The map"}),
+	}
+}
+
+// Conforms is the conformance declaration.
+func Conforms() Conformance {
+	const class = "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/"
+	return Conformance{[]string{class + "core", class + "oas30", class + "html", class + "geojson"}}
+}
+
+// Collections is the page of all collections.
+func Collections(base, form string) Page {
+	p := Page{Title: "Collections", Description: "The collections of hazards.", Links: selves(base+"/ogc/collections", form, "This document")}
+	for _, c := range collections {
+		p.Collections = append(p.Collections, CollectionOf(base, c.id, form))
+	}
+	return p
+}
+
+// CollectionOf describes the collection of that id, which must be Known.
+func CollectionOf(base, id, form string) Collection {
+	out := Collection{ID: id, ItemType: "feature", CRS: []string{crs84}}
+	for _, c := range collections {
+		if c.id == id {
+			out.Title, out.Description = c.title, c.description
+		}
+	}
+	address := base + "/ogc/collections/" + id
+	out.Links = append(selves(address, form, "This document"), Link{address + "/items", "items", GeoJSON, out.Title}, Link{address + "/items?f=html", "items", HTML, out.Title + ", as a page"})
+	out.Extent.Spatial.BBox, out.Extent.Spatial.CRS = [][]float64{{-180, -90, 180, 90}}, crs84
+	out.Extent.Temporal.Interval, out.Extent.Temporal.TRS = [][]*string{{nil, nil}}, "http://www.opengis.net/def/uom/ISO-8601/0/Gregorian"
+	return out
+}
+
+// Items are the members that stand beside the features of a page (section 7.16).
+type Items struct {
+	Links          []Link `json:"links"`
+	TimeStamp      string `json:"timeStamp"` // RFC 3339
+	NumberMatched  int64  `json:"numberMatched"`
+	NumberReturned int    `json:"numberReturned"`
+}
+
+// ItemsOf is what stands beside a page of n features of matched, asked for with values; cursor is where the next page begins, empty for the last.
+func ItemsOf(base, id string, values url.Values, cursor string, matched int64, n int, now hazard.Instant) Items {
+	address := base + "/ogc/collections/" + id + "/items"
+	with := func(name, value string) string {
+		v := url.Values{}
+		for key, all := range values {
+			v[key] = all
+		}
+		v.Set(name, value)
+		return address + "?" + v.Encode()
+	}
+	links := []Link{{with("f", "json"), "self", GeoJSON, "This page"}, {with("f", "html"), "alternate", HTML, "This page, for people"},
+		{base + "/ogc/collections/" + id, "collection", JSON, "The collection"}}
+	if cursor != "" {
+		links = append(links, Link{with("cursor", cursor), "next", GeoJSON, "The next page"})
+	}
+	return Items{Links: links, TimeStamp: now.String(), NumberMatched: matched, NumberReturned: n}
+}
+
+// ItemLinks are the links of one feature (section 7.17).
+func ItemLinks(base, id, uuid string) []Link {
+	collection := base + "/ogc/collections/" + id
+	return []Link{{collection + "/items/" + uuid, "self", GeoJSON, "This hazard"}, {collection + "/items/" + uuid + "?f=html", "alternate", HTML, "The page of this hazard"},
+		{collection, "collection", JSON, "The collection"}}
+}
+
+// Form is the form that f names: JSON (also "geojson") or HTML; ok is false if there is none of that name.
+func Form(f string) (form string, ok bool) {
+	switch strings.ToLower(f) {
+	case "json", "geojson":
+		return JSON, true
+	case "html":
+		return HTML, true
+	}
+	return "", false
+}
