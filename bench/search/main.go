@@ -252,7 +252,7 @@ func place(r *rand.Rand, v url.Values, width, height float64) {
 
 // span draws a time of that length.
 func span(r *rand.Rand, v url.Values, now hazard.Instant, length time.Duration) {
-	from := now.Add(-time.Duration(r.Int64N(int64(years*365*24*time.Hour - length))) - length)
+	from := now.Add(-time.Duration(r.Int64N(int64(years*365*24*time.Hour-length))) - length)
 	v.Set("datetime", from.String()+"/"+from.Add(length).String())
 }
 

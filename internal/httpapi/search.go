@@ -27,7 +27,7 @@ type found struct {
 	totals     []int
 	restricted bool // a product was counted that not everybody may know of
 	number     int64
-	cursor     string // where the next page begins; empty: this is the last
+	cursor     string          // where the next page begins; empty: this is the last
 	at         *hazard.Instant // the earlier moment that it is of: how fresh the sources are now says nothing of it
 	updated    hazard.Instant  // when what a document says last changed
 }
