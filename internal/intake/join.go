@@ -216,8 +216,12 @@ func (w *writer) joinByName(g *group, self *store.Event, refs []string) error {
 			if e.Name() == self.Name() || e.HazardID == self.HazardID || slices.Contains(refused, e.Name()) {
 				continue
 			}
-			if strings.HasPrefix(ref, "gvp:") && !overlap(self, &e, sameEruption) {
-				continue
+			if strings.HasPrefix(ref, "gvp:") {
+				if of, ok, err := w.tx.FindEvent(e.Name()); err != nil {
+					return err
+				} else if ok && !overlap(self, &of, sameEruption) {
+					continue
+				}
 			}
 			// A tsunami is a hazard of its own, beside the earthquake that made it.
 			h, err := w.tx.Hazard(e.HazardID)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
 	"hazardd/internal/hazard"
@@ -19,6 +20,7 @@ func TestWhatADetailToldStaysInAnyOrder(t *testing.T) {
 	square := func(n int64) string {
 		return fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%d,0],[%d,0],[%d,1],[%d,0]]]}`, n, n+1, n+1, n)
 	}
+	d, runs := newDesk(t), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		reports := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) hazard.Report {
 			n := rapid.Int64Range(1, 6).Draw(t, "version")
@@ -39,13 +41,16 @@ func TestWhatADetailToldStaysInAnyOrder(t *testing.T) {
 			return r
 		}), 1, 5, func(r hazard.Report) int64 { return r.Version }).Draw(rt, "reports")
 		run := func(order []hazard.Report) (hazard.Hazard, []string) {
-			d := newDesk(t)
+			runs++
+			key := fmt.Sprint("us", runs) // each run is of an event of its own
 			for _, r := range order {
+				r.Key = key
 				d.apply("usgs", noon+10, intake.Options{History: true}, r)
 			}
-			h := *d.event("usgs", "us1")
-			h.ID, h.Version = 0, 0 // they tell of the order
-			return h, d.titles(d.event("usgs", "us1").ID)
+			h := *d.event("usgs", key)
+			titles := d.titles(h.ID)
+			h.ID, h.Version, h.UUID = 0, 0, uuid.Nil
+			return h, titles
 		}
 		want, titles := run(reports)
 		got, gotTitles := run(rapid.Permutation(reports).Draw(rt, "order"))
