@@ -17,21 +17,27 @@ export interface Picture {
 
 const density = () => Math.min(Math.max(window.devicePixelRatio || 1, 1), 3);
 
-// One canvas for all: making one costs more than drawing on it.
-let canvas: HTMLCanvasElement | undefined;
+// One canvas for all: to make one, or to give it another size, costs more than to draw on it.
+const LARGEST = 96; // of all pictures, in CSS pixels
 let context: CanvasRenderingContext2D | undefined;
+
+function canvas(edge: number): CanvasRenderingContext2D {
+  const c = document.createElement("canvas");
+  c.width = c.height = edge;
+  // In memory: to read a canvas of the graphics card is to wait for all that the map draws.
+  return c.getContext("2d", { willReadFrequently: true })!;
+}
 
 /** Draws on a canvas whose unit is the CSS pixel. */
 function draw(width: number, height: number, paint: (c: CanvasRenderingContext2D) => void): Picture {
   const pixelRatio = density();
-  canvas ??= document.createElement("canvas");
-  context ??= canvas.getContext("2d", { willReadFrequently: true })!;
-  const [w, h] = [Math.round(width * pixelRatio), Math.round(height * pixelRatio)];
-  canvas.width = w; // which clears it, and its state
-  canvas.height = h;
-  context.scale(pixelRatio, pixelRatio);
+  context ??= canvas(LARGEST * 3);
+  context.save();
+  context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+  context.clearRect(0, 0, width + 1, height + 1);
   paint(context);
-  return { data: context.getImageData(0, 0, w, h), pixelRatio };
+  context.restore();
+  return { data: context.getImageData(0, 0, Math.round(width * pixelRatio), Math.round(height * pixelRatio)), pixelRatio };
 }
 
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif";
@@ -53,12 +59,13 @@ function tag(c: CanvasRenderingContext2D, words: string, x: number, y: number, f
   c.fillText(words, x, y + 0.5);
 }
 
+let striped: CanvasPattern | undefined;
+
 /** Black and white stripes, as barriers have: no real hazard has them. */
-function stripes(c: CanvasRenderingContext2D, size: number): CanvasPattern {
-  const tile = document.createElement("canvas");
-  const n = Math.round(size * density());
-  tile.width = tile.height = n;
-  const t = tile.getContext("2d")!;
+function stripes(c: CanvasRenderingContext2D): CanvasPattern {
+  if (striped) return striped;
+  const n = Math.round(8 * density());
+  const t = canvas(n);
   t.fillStyle = "#ffffff";
   t.fillRect(0, 0, n, n);
   t.fillStyle = "#000000";
@@ -70,9 +77,9 @@ function stripes(c: CanvasRenderingContext2D, size: number): CanvasPattern {
     t.lineTo(shift + n, 0);
   }
   t.fill();
-  const pattern = c.createPattern(tile, "repeat")!;
-  pattern.setTransform(new DOMMatrix().scale(1 / density()));
-  return pattern;
+  striped = c.createPattern(t.canvas, "repeat")!;
+  striped.setTransform(new DOMMatrix().scale(1 / density()));
+  return striped;
 }
 
 /** The size of a symbol's picture: a drill's has room for its ring, and for its word below; the same room above keeps the symbol at its place. */
@@ -98,7 +105,7 @@ function symbol(category: string, s: Severity, picture: CanvasImageSource | unde
     if (drill) {
       c.beginPath();
       c.arc(middle, top + middle, middle - 0.5, 0, 2 * Math.PI);
-      c.fillStyle = stripes(c, 8);
+      c.fillStyle = stripes(c);
       c.fill();
       c.lineWidth = 1;
       c.strokeStyle = "#000000";
@@ -141,7 +148,7 @@ export function cluster(count: number, s: Severity, drill: boolean): Picture {
     const e = edge - 2;
     c.beginPath();
     c.roundRect(x, y, e, e, e * 0.32);
-    c.fillStyle = drill ? stripes(c, 8) : s.colour;
+    c.fillStyle = drill ? stripes(c) : s.colour;
     c.fill();
     c.lineWidth = 1.5;
     c.strokeStyle = "#10181f";

@@ -3,7 +3,7 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { severity, type Hazard } from "../model";
 import { text } from "../text";
-import { usePage, type ThemeChoice } from "./context";
+import { usePage, type Page, type ThemeChoice } from "./context";
 import { Filters } from "./filters";
 import { Legend } from "./legend";
 import { List } from "./list";
@@ -133,14 +133,25 @@ function Header({ logout }: { logout: () => void }) {
 const AREAS = 150;
 const AREAS_ALL_ZOOM = 3.5;
 
+/** Resolves when the list is on the screen, or will not be soon. */
+async function listShown({ store }: Page): Promise<void> {
+  let stop = () => {};
+  await Promise.race([new Promise<void>((resolve) => (stop = effect(() => {
+    if (store.loaded.value) resolve();
+  }))), new Promise((resolve) => setTimeout(resolve, 1_000))]);
+  stop();
+  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+}
+
 function MapPlace() {
   const page = usePage();
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
     let over = false;
     const ends: (() => void)[] = [];
-    void import("../map/view")
-      .then(({ MapView }) => {
+    // The list comes first: to start drawing takes the browser longer than to read and show the list.
+    void Promise.all([import("../map/view"), listShown(page)])
+      .then(([{ MapView }]) => {
         if (over) return;
         const { store } = page;
         const map = new MapView(
