@@ -46,8 +46,9 @@ const CLUSTER_MAX_ZOOM = 10;
 /** What is nearer to the edge, in CSS pixels, does not count as in view. */
 const MARGIN = 50;
 const empty: FeatureCollection = { type: "FeatureCollection", features: [] };
-const HAZARD_SOURCES = ["hazards", "drills"] as const;
-const PICKED = [...HAZARD_SOURCES, "hazards-clusters", "drills-clusters"];
+// Drills are drawn first: none may cover what is real.
+const HAZARD_SOURCES = ["drills", "hazards"] as const;
+const PICKED = HAZARD_SOURCES.flatMap((s) => [s, `${s}-clusters`]);
 const AREA_LAYERS = ["areas-fill", "areas-track"];
 
 function feature(h: Hazard): HazardFeature {
@@ -231,7 +232,7 @@ export class MapView {
         type: "geojson",
         data: this.#collection(source === "drills"),
         cluster: true,
-        clusterRadius: 44,
+        clusterRadius: source === "drills" ? 70 : 44, // pixels; drills are larger, with their ring and word
         clusterMaxZoom: CLUSTER_MAX_ZOOM,
         clusterProperties: { worst },
         maxzoom: CLUSTER_MAX_ZOOM + 2,

@@ -136,9 +136,12 @@ const AREAS_ALL_ZOOM = 3.5;
 /** Resolves when the list is on the screen, or will not be soon. */
 async function listShown({ store }: Page): Promise<void> {
   let stop = () => {};
-  await Promise.race([new Promise<void>((resolve) => (stop = effect(() => {
-    if (store.loaded.value) resolve();
-  }))), new Promise((resolve) => setTimeout(resolve, 1_000))]);
+  const read = new Promise<void>((resolve) => {
+    stop = effect(() => {
+      if (store.loaded.value) resolve();
+    });
+  });
+  await Promise.race([read, new Promise((resolve) => setTimeout(resolve, 1_000))]);
   stop();
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
