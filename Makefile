@@ -7,9 +7,9 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
 # What the map is made of; it is built again only when this has changed.
-MAP_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -type f ! -name '*.go' -print)
+MAP_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -path web/e2e -prune -o -type f ! -name '*.go' -print)
 
-.PHONY: run demo build web test bench lint generate help
+.PHONY: run demo build web test test-web bench lint generate help
 
 run: build ## Serve on http://127.0.0.1:8080 from ./data, polling all sources
 	bin/hazardd serve
@@ -28,13 +28,16 @@ web/dist/index.html: $(MAP_SOURCES) web/node_modules/.package-lock.json
 
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	@command -v npm >/dev/null || { echo 'the map needs Node.js 20.19 or later, with npm; go build ./cmd/hazardd makes a binary without the map' >&2; exit 1; }
-	npm --prefix web ci
+	PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm --prefix web ci
 	@touch $@
 
-test: web ## Run all tests with the race detector; with HAZARDD_SHARED set, those on recordings and vectors too
-	npm --prefix web test
+test: test-web ## Run all tests with the race detector; with HAZARDD_SHARED set, those on recordings and vectors too
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
 	$(if $(HAZARDD_SHARED),go test -run Recording ./internal/service)
+
+test-web: build ## Run the tests of the map, in Chromium too (Debian's package chromium, or the program that CHROMIUM names)
+	npm --prefix web test
+	npm --prefix web run e2e
 
 bench: ## Measure against baselines: prints ratios (needs nginx for one of them; filling a store of a million takes minutes)
 	go run ./bench/active
@@ -52,4 +55,4 @@ generate: ## Make internal/store/db from the SQL, and the picture of all symbols
 	go run ./internal/symbol/sheet docs/symbols.png
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

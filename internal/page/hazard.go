@@ -136,7 +136,7 @@ const shownChanges = 12
 
 func (c *Hazard) view() *view {
 	h := c.Hazard
-	v := &view{Frame: c.Frame, H: h, Ref: c.Root + "/h/" + h.UUID.String(), MapURL: c.Root + "/#hazard=" + h.UUID.String(), Title: h.Name, Symbol: c.Symbol(h),
+	v := &view{Frame: c.Frame, H: h, Ref: c.Root + "/h/" + h.UUID.String(), MapURL: c.Root + "/#h=" + h.UUID.String(), Title: h.Name, Symbol: c.Symbol(h),
 		Exercise: h.Category == hazard.Exercise, Over: !h.ActiveAt(c.Now), SeverityClass: severityClass(h.Severity), Severity: severityName(h.Severity),
 		Category: string(h.Category), Type: typeName(h.Type), Made: at(c.Now, c.Now), Start: at(h.Start, c.Now), End: at(h.End, c.Now), Updated: at(h.LastUpdate, c.Now),
 		Position: words(h.Latitude, h.Longitude), Degrees: fmt.Sprintf("%s, %s", number(h.Latitude, 5), number(h.Longitude, 5)),

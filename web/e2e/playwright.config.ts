@@ -1,0 +1,44 @@
+// The tests of the map in a real browser, at two widths. They need the binary that `make build` makes, and Chromium: Debian's package
+// chromium, or the program that the variable CHROMIUM names.
+import { defineConfig } from "@playwright/test";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+
+const runs = (file: string): boolean => {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+const chromium = process.env["CHROMIUM"] ?? (process.env["PATH"] ?? "").split(delimiter).flatMap((dir) => [join(dir, "chromium"), join(dir, "chromium-browser")]).find(runs);
+if (!chromium) throw new Error("the tests of the map need Chromium: install Debian's package chromium, or name a program in the variable CHROMIUM");
+
+export default defineConfig({
+  testDir: ".",
+  outputDir: "../../bin/e2e",
+  fullyParallel: false,
+  forbidOnly: true,
+  retries: 0,
+  workers: 2,
+  timeout: 90_000, // of a test, for machines with many neighbours
+  expect: { timeout: 20_000 },
+  reporter: "list",
+  use: {
+    browserName: "chromium",
+    locale: "en-GB",
+    timezoneId: "Europe/Berlin",
+    colorScheme: "light",
+    reducedMotion: "reduce",
+    launchOptions: {
+      executablePath: chromium,
+      // WebGL without a graphics card; and no name leads anywhere, so that a request to elsewhere fails too.
+      args: ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+    },
+  },
+  projects: [
+    { name: "wide", use: { viewport: { width: 1440, height: 900 } } },
+    { name: "phone", use: { viewport: { width: 360, height: 740 }, hasTouch: true } },
+  ],
+});

@@ -1,0 +1,117 @@
+// The real service for tests: the binary that was built, on a store of its own, with users that the tests know. It can be stopped and started
+// again on the same address.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Hazard, Product } from "../src/model";
+
+const binary = process.env["HAZARDD_BINARY"] ?? new URL("../../bin/hazardd", import.meta.url).pathname;
+
+export interface Account {
+  readonly name: string;
+  readonly password: string;
+}
+
+export const editor: Account = { name: "ada", password: "umbrella trombone quartz lagoon" };
+export const reader: Account = { name: "rita", password: "harbour velvet cactus thunder" };
+
+export class Server {
+  readonly #dir = mkdtempSync(join(tmpdir(), "hazardd-e2e-"));
+  #process: ChildProcess | undefined;
+  #token = "";
+  /** The address of the service, without a slash at its end. */
+  url = "";
+
+  static async start(): Promise<Server> {
+    const server = new Server();
+    for (const [account, role] of [[editor, "editor"], [reader, "reader"]] as const) {
+      execFileSync(binary, ["user", "add", account.name, "--role", role, "--password-stdin", "--data", server.#dir], { input: account.password });
+    }
+    await server.up();
+    return server;
+  }
+
+  /** Starts the service; the second time on the address of the first. */
+  async up(): Promise<void> {
+    const listen = this.url ? new URL(this.url).host : "127.0.0.1:0";
+    const child = (this.#process = spawn(binary, ["serve", "--data", this.#dir, "--listen", listen, "--sources", "none", "--grace", "1s", "--log-level", "warn"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    }));
+    for await (const line of createInterface({ input: child.stdout! })) {
+      const ready = /ready at (\S+)/.exec(line);
+      if (!ready) continue;
+      this.url = ready[1]!;
+      child.stdout!.resume(); // nothing more is to be read
+      return;
+    }
+    throw new Error("hazardd serve ended before it was ready");
+  }
+
+  /** Stops the service as a crash would, with all its connections. */
+  async down(): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (!child || child.exitCode !== null) return;
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+  }
+
+  async remove(): Promise<void> {
+    await this.down();
+    rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  /** A request as the editor. The answer must be one of success. */
+  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    this.#token ||= await this.#login();
+    const form = body instanceof FormData;
+    const answer = await fetch(this.url + path, {
+      method,
+      headers: { Authorization: `Bearer ${this.#token}`, ...(body === undefined || form ? {} : { "Content-Type": "application/json" }) },
+      ...(body === undefined ? {} : { body: form ? body : JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return (text ? JSON.parse(text) : undefined) as T;
+  }
+
+  async #login(): Promise<string> {
+    const answer = await fetch(`${this.url}/authorize`, { method: "POST", body: JSON.stringify({ username: editor.name, password: editor.password }) });
+    return ((await answer.json()) as { accessToken: string }).accessToken;
+  }
+
+  /** Makes a hazard: a flood in Hamburg unless told otherwise. */
+  hazard(name: string, other: Readonly<Record<string, unknown>> = {}): Promise<Hazard> {
+    return this.call("POST", "/hazards", { hazard_Name: name, type_ID: "FLOOD", severity_ID: "WATCH", latitude: 53.55, longitude: 10, ...other });
+  }
+
+  patch(h: Hazard, change: Readonly<Record<string, unknown>>): Promise<Hazard> {
+    return this.call("PATCH", `/hazards/${h.hazard_ID}`, change);
+  }
+
+  read(h: Pick<Hazard, "uuid">): Promise<Hazard> {
+    return this.call("GET", `/hazards/${h.uuid}`);
+  }
+
+  products(h: Pick<Hazard, "uuid">): Promise<Product[]> {
+    return this.call("GET", `/hazards/${h.uuid}/products`);
+  }
+
+  product(h: Hazard, product: Readonly<Record<string, unknown>>, file?: { name: string; content: string }): Promise<Product> {
+    if (!file) return this.call("POST", `/hazards/${h.hazard_ID}/products`, product);
+    const form = new FormData();
+    form.set("product", JSON.stringify(product));
+    form.set("file", new Blob([file.content]), file.name);
+    return this.call("POST", `/hazards/${h.hazard_ID}/products`, form);
+  }
+
+  /** Ends all that is active, so that the next test begins with an empty map. */
+  async clear(): Promise<void> {
+    const active = await this.call<Hazard[]>("GET", "/hazards/active");
+    await Promise.all(active.map((h) => this.patch(h, { status: "E" })));
+  }
+}

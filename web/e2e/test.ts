@@ -1,0 +1,99 @@
+// What every test of the map needs: the service, a page that is watched, and the steps that all take.
+//
+// A test fails when the console is not empty at its end, or when a request went anywhere but to the service. What a browser itself says of
+// an answer that is an error must be announced with `page.expectFailures`.
+import { test as base, expect, type Page as BrowserPage } from "@playwright/test";
+import axe from "axe-core";
+import type { Hazard } from "../src/model";
+import { editor, Server, type Account } from "./server";
+
+export { editor, reader } from "./server";
+export { expect };
+
+interface Watch {
+  /** Allows the browser's own messages about answers that are errors and about requests without an answer. */
+  expectFailures(kind: RegExp): void;
+}
+
+export const test = base.extend<{ watch: Watch }, { server: Server }>({
+  server: [
+    async ({}, use) => {
+      const server = await Server.start();
+      await use(server);
+      await server.remove();
+    },
+    { scope: "worker" },
+  ],
+  baseURL: async ({ server }, use) => use(server.url),
+  watch: [
+    async ({ context, server }, use) => {
+      await server.clear();
+      const said: string[] = [];
+      const strayed: string[] = [];
+      let expected: RegExp | undefined;
+      context.on("console", (m) => {
+        // The software renderer of a machine without a graphics card tells of its own slowness.
+        if (m.type() === "warning" && m.text().includes("GL Driver Message")) return;
+        if (m.type() === "error" && m.text().startsWith("Failed to load resource") && expected?.test(m.text())) return;
+        said.push(`${m.type()}: ${m.text()} (${m.location().url})`);
+      });
+      context.on("weberror", (e) => said.push(`uncaught: ${e.error().stack ?? e.error().message}`));
+      context.on("request", (r) => {
+        const { protocol, origin } = new URL(r.url());
+        if (!["data:", "blob:"].includes(protocol) && origin !== server.url) strayed.push(r.url());
+      });
+      await use({ expectFailures: (kind) => (expected = kind) });
+      expect(said, "the console").toEqual([]);
+      expect(strayed, "requests to elsewhere").toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+/** Opens the map, with what its address says, and logs in. */
+export async function open(page: BrowserPage, hash = "", account: Account = editor): Promise<void> {
+  await page.goto(`/${hash}`);
+  await page.getByLabel("User name").fill(account.name);
+  await page.getByLabel("Password").fill(account.password);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible();
+  // On a phone the list is a sheet that shows its head alone.
+  if (isPhone(page)) await page.getByRole("button", { name: "Make the list larger" }).click();
+}
+
+export const isPhone = (page: BrowserPage): boolean => page.viewportSize()!.width < 760;
+
+/** The hazard's row in the list. */
+export const row = (page: BrowserPage, h: Pick<Hazard, "hazard_Name">) => page.locator("#list .row").filter({ hasText: h.hazard_Name });
+
+export const panel = (page: BrowserPage) => page.getByRole("region", { name: "Selected hazard" });
+
+/** Opens the hazard's panel from the list. */
+export async function select(page: BrowserPage, h: Pick<Hazard, "hazard_Name">) {
+  await row(page, h).click();
+  await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText(h.hazard_Name);
+  return panel(page);
+}
+
+/** The middle of the map, in the page's pixels. */
+export async function middle(page: BrowserPage): Promise<{ x: number; y: number }> {
+  const box = (await page.locator("#map canvas").boundingBox())!;
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+}
+
+/** Fails when axe finds a violation of WCAG 2 A or AA, or of its own good practice, on what is shown, in either theme. */
+export async function expectAccessible(page: BrowserPage, screen: string): Promise<void> {
+  for (const scheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    const found = await page.evaluate(
+      async ([source]) => {
+        const w = window as unknown as { axe?: typeof axe };
+        if (!w.axe) (0, eval)(source!); // the driver's own code: the page's policy does not bind it
+        const { violations } = await w.axe!.run(document, { resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
+        return violations.map((v) => `${v.id}: ${v.help}\n` + v.nodes.map((n) => `    ${n.target.join(" ")}: ${n.failureSummary?.replaceAll("\n", " ")}`).join("\n"));
+      },
+      [axe.source],
+    );
+    expect(found, `${screen}, ${scheme}`).toEqual([]);
+  }
+}
