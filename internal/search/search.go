@@ -105,7 +105,7 @@ func (f *Filter) MatchRecord(h *hazard.Hazard, now hazard.Instant) bool {
 	return among(f.Types, h.Type) && among(f.Severities, h.Severity) && among(f.Categories, h.Category) && among(f.Statuses, h.Status) &&
 		(len(f.Sources) == 0 || slices.Contains(f.Sources, sourceOf(h))) && (f.Ref == "" || contains(f.Hazards, h.ID)) &&
 		(f.Life == nil || h.Start <= f.Life.To && lifeEnd(h) >= f.Life.From) &&
-		(f.UpdatedSince == nil || h.LastUpdate >= *f.UpdatedSince) && matchText(f.Text, h)
+		(f.UpdatedSince == nil || h.LastUpdate >= *f.UpdatedSince) && f.MatchText(h)
 }
 
 func among[T comparable](wanted []T, v T) bool { return len(wanted) == 0 || slices.Contains(wanted, v) }

@@ -84,12 +84,13 @@ func fold(s string) string {
 	return strings.ToLower(s)
 }
 
-func matchText(text []Phrase, h *hazard.Hazard) bool {
-	if len(text) == 0 {
+// MatchText tells whether h says all that the filter's Text asks for.
+func (f *Filter) MatchText(h *hazard.Hazard) bool {
+	if len(f.Text) == 0 {
 		return true
 	}
 	name, description := Words(h.Name), Words(h.Description)
-	for _, p := range text {
+	for _, p := range f.Text {
 		if !p.in(name) && !p.in(description) {
 			return false
 		}

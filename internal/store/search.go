@@ -95,7 +95,7 @@ func (s *Store) count(ctx context.Context, q search.Query, now hazard.Instant, w
 		}
 		r.limit = 0
 		return r.each(ctx, nil, func(found row) (bool, error) {
-			ok, err := r.inPlace(ctx, found)
+			ok, err := r.passes(ctx, found)
 			if ok {
 				n++
 			}
@@ -164,7 +164,6 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 			return nil, err
 		}
 	}
-	r.filtered()
 	// What Match is asked about in full is left out of the rows, see apart.
 	if r.number < r.last {
 		r.where.add("s.n <= ?", r.number)
@@ -227,7 +226,7 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 		}
 	}
 	err = r.each(ctx, r.after, func(next row) (bool, error) {
-		if ok, err := r.inPlace(ctx, next); err != nil || !ok {
+		if ok, err := r.passes(ctx, next); err != nil || !ok {
 			return err == nil, err
 		}
 		takeUntil(&next.key)
@@ -343,10 +342,17 @@ func (r *searching) matches(ctx context.Context, h *hazard.Hazard, now hazard.In
 	return err == nil && f.MatchPlace(search.Footprint(h, shapes)), err
 }
 
-// inPlace tells whether a row's hazard is where the filter wants it. Its geometry is read only when its box leaves that open.
-func (r *searching) inPlace(ctx context.Context, found row) (bool, error) {
+// passes tells of a row's hazard what the row does not: whether it is where the filter wants it, and says what it wants. Its geometry is read only when its box leaves that open.
+func (r *searching) passes(ctx context.Context, found row) (bool, error) {
 	f := &r.query.Filter
-	if match, sure := f.MayMatchPlace(found.box); sure {
+	match, sure := f.MayMatchPlace(found.box)
+	if r.textLater && f.Text != nil && (match || !sure) {
+		h, err := hazardByID(ctx, r.q, found.id)
+		if err != nil || !f.MatchText(h) {
+			return false, err
+		}
+	}
+	if sure {
 		return match, nil
 	}
 	if !found.areas {

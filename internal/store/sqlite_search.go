@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -43,19 +45,18 @@ CREATE TABLE searchable (
     areas          INTEGER NOT NULL, -- whether it has areas: else the box is the point
     west REAL NOT NULL, south REAL NOT NULL, east REAL NOT NULL, north REAL NOT NULL
 );
-CREATE INDEX searchable_by_severity ON searchable (severity DESC, last_update_ms DESC, id);
+CREATE INDEX searchable_by_type ON searchable (type_id, severity DESC, last_update_ms DESC, id);
 CREATE INDEX searchable_by_update ON searchable (last_update_ms, id);
 CREATE INDEX searchable_by_start ON searchable (start_ms, id);
 CREATE INDEX searchable_by_end ON searchable (end_ms, id);
-CREATE INDEX searchable_by_type ON searchable (type_id);
 CREATE INDEX searchable_by_category ON searchable (category_id);
 CREATE INDEX searchable_by_source ON searchable (source);
 CREATE INDEX searchable_active ON searchable (id) WHERE active;
 
--- Where and when: rid is twice the hazard's number, and one more for the eastern half of a box that crosses the antimeridian. Times are
+-- Where, when and what: rid is twice the hazard's number, and one more for the eastern half of a box that crosses the antimeridian. Times are
 -- seconds. They are kept in 32 bits and rounded outward, so that what is found is a little too much, never too little. While a
--- hazard is active, until and changed are for ever: its updates need not touch this tree.
-CREATE VIRTUAL TABLE hazard_boxes USING rtree(rid, west, east, south, north, since, until, made, changed);
+-- hazard is active, until and changed are for ever: its updates need not touch this tree. kind is a hash of the type, which others may share.
+CREATE VIRTUAL TABLE hazard_boxes USING rtree(rid, west, east, south, north, since, until, made, changed, kind, kind_too);
 
 -- The words of names and descriptions, as package search has them: the tokenizer only parts them at blanks.
 CREATE VIRTUAL TABLE hazard_words USING fts5(name, description, content='', contentless_delete=1, tokenize='ascii');
@@ -81,7 +82,8 @@ func prepareIndexer(ctx context.Context, d *sql.DB) (*indexer, error) {
 			source = excluded.source, start_ms = excluded.start_ms, end_ms = excluded.end_ms, last_update_ms = excluded.last_update_ms,
 			areas = excluded.areas, west = excluded.west, south = excluded.south, east = excluded.east, north = excluded.north
 		RETURNING made_ms`: &ix.save,
-		`INSERT OR REPLACE INTO hazard_boxes (rid, west, east, south, north, since, until, made, changed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`: &ix.box,
+		`INSERT OR REPLACE INTO hazard_boxes (rid, west, east, south, north, since, until, made, changed, kind, kind_too)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`: &ix.box,
 		`DELETE FROM hazard_boxes WHERE rid = $1`:                                            &ix.noBox,
 		`INSERT OR REPLACE INTO hazard_words (rowid, name, description) VALUES ($1, $2, $3)`: &ix.words,
 	} {
@@ -149,7 +151,7 @@ func (t *Tx) indexWhole(h, before *hazard.Hazard, made, changed hazard.Instant) 
 	if err != nil {
 		return err
 	}
-	if before == nil || first == int64(made) || !active || before.Status != h.Status || h.Start != before.Start || !samePlace(h, before) {
+	if before == nil || first == int64(made) || !active || before.Status != h.Status || h.Type != before.Type || h.Start != before.Start || !samePlace(h, before) {
 		if err := t.indexBox(h, box, seconds(hazard.Instant(first)), seconds(changed)); err != nil {
 			return err
 		}
@@ -185,7 +187,7 @@ func (t *Tx) indexBox(h *hazard.Hazard, box geo.Box, made, changed float64) erro
 	for i := range int64(2) {
 		var err error
 		if i < int64(len(parts)) {
-			_, err = t.tx.StmtContext(t.ctx, t.ix.box).ExecContext(t.ctx, 2*h.ID+i, parts[i][0], parts[i][1], box.South, box.North, seconds(h.Start), until, made, changed)
+			_, err = t.tx.StmtContext(t.ctx, t.ix.box).ExecContext(t.ctx, 2*h.ID+i, parts[i][0], parts[i][1], box.South, box.North, seconds(h.Start), until, made, changed, kindOf(h.Type))
 		} else {
 			_, err = t.tx.StmtContext(t.ctx, t.ix.noBox).ExecContext(t.ctx, 2*h.ID+i)
 		}
@@ -194,6 +196,13 @@ func (t *Tx) indexBox(h *hazard.Hazard, box geo.Box, made, changed float64) erro
 		}
 	}
 	return nil
+}
+
+// kindOf is a number for a type that stays the same, and that 32 bits hold exactly.
+func kindOf(t hazard.Type) float64 {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(t)) // it does not fail
+	return float64(sum.Sum32() % (1 << 20))
 }
 
 func seconds(i hazard.Instant) float64 { return float64(i) / 1000 }
@@ -273,11 +282,13 @@ func among[T any](c *condition, column string, values []T, arg func(T) any) {
 type access struct {
 	from condition // FROM clause: s are rows of searchable
 	some condition // SELECT 1 of each of them, or more, for counting
+	// type: it looks at the types alone, which another way may have looked at too.
+	types bool
 }
 
 // Indexes of searchable by which sorted hazards come one by one, and the order of each.
 var ordered = map[search.Order]struct{ index, ascending, descending string }{
-	search.BySeverity:   {"searchable_by_severity", "s.severity DESC, s.last_update_ms DESC, s.id", ""},
+	search.BySeverity:   {"searchable_by_type", "s.severity DESC, s.last_update_ms DESC, s.id", ""}, // within each type
 	search.ByLastUpdate: {"searchable_by_update", "s.last_update_ms, s.id", "s.last_update_ms DESC, s.id DESC"},
 	search.ByStart:      {"searchable_by_start", "s.start_ms, s.id", "s.start_ms DESC, s.id DESC"},
 	search.ByEnd:        {"searchable_by_end", "s.end_ms, s.id", "s.end_ms DESC, s.id DESC"},
@@ -294,6 +305,9 @@ type finder struct {
 	where condition
 	// way forces an access, for tests: 0 chooses, 1 is the order, the others are those of accesses.
 	way int
+	// textLater: the rows are not told by the text that is asked for. To whoever reads few of them, looking into each is less work than a list of
+	// all that have a common word.
+	textLater bool
 }
 
 // filtered adds the conditions of the filter. What they let through is exact but for places, of which only the boxes are looked at, and for
@@ -314,7 +328,7 @@ func (f *finder) filtered() {
 	if q.UpdatedSince != nil {
 		c.add("s.last_update_ms >= ?", int64(*q.UpdatedSince))
 	}
-	if q.Text != nil {
+	if q.Text != nil && !f.textLater {
 		c.add("s.id IN (SELECT rowid FROM hazard_words WHERE hazard_words MATCH ?)", wordsQuery(q.Text))
 	}
 	for _, b := range q.Bounds() {
@@ -359,13 +373,14 @@ func (f *finder) accesses() []access {
 	q := f.filter
 	var all []access
 	add := func(from, some string, args ...any) {
-		all = append(all, access{condition{from, args}, condition{some, args}})
+		all = append(all, access{from: condition{from, args}, some: condition{some, args}})
 	}
 	if q.Ref != "" {
 		add("json_each(?) c CROSS JOIN searchable s ON s.id = c.value", "SELECT 1 FROM json_each(?)", numbers(q.Hazards))
 	}
 	if boxes := f.boxes(); boxes.text != "" {
-		add("(SELECT DISTINCT rid >> 1 AS id FROM ("+boxes.text+")) c CROSS JOIN searchable s ON s.id = c.id", boxes.text, boxes.args...)
+		// In the order of the rows, neighbours of which are often on one page. LIMIT -1 keeps SQLite from leaving the order out.
+		add("(SELECT DISTINCT rid >> 1 AS id FROM ("+boxes.text+") ORDER BY 1 LIMIT -1) c CROSS JOIN searchable s ON s.id = c.id", boxes.text, boxes.args...)
 	}
 	if q.Text != nil {
 		add("(SELECT rowid AS id FROM hazard_words WHERE hazard_words MATCH ?) c CROSS JOIN searchable s ON s.id = c.id",
@@ -378,14 +393,14 @@ func (f *finder) accesses() []access {
 	columns := []struct {
 		index string
 		c     condition
-	}{{"searchable_by_type", condition{}}, {"searchable_by_source", condition{}}, {"searchable_by_category", condition{}}, {"searchable_by_severity", condition{}}}
+	}{{"searchable_by_type", condition{}}, {"searchable_by_source", condition{}}, {"searchable_by_category", condition{}}}
 	among(&columns[0].c, "s.type_id", q.Types, func(t hazard.Type) any { return string(t) })
 	among(&columns[1].c, "s.source", q.Sources, sourceArg)
 	among(&columns[2].c, "s.category_id", q.Categories, func(v hazard.Category) any { return string(v) })
-	among(&columns[3].c, "s.severity", q.Severities, func(v hazard.Severity) any { return int64(v) })
 	for _, column := range columns {
 		if column.c.text != "" {
 			index(column.index, column.c.text, column.c.args...)
+			all[len(all)-1].types = column.index == "searchable_by_type"
 		}
 	}
 	if len(q.Statuses) == 1 && q.Statuses[0] == hazard.Active {
@@ -400,7 +415,10 @@ func (f *finder) accesses() []access {
 
 func conditionOf(text string, args ...any) condition { return condition{text, args} }
 
-// boxes asks the tree for the first of the filter's boxes, and for its time.
+// mostKinds is for how many types the tree is asked one by one; of more it is asked for all.
+const mostKinds = 5
+
+// boxes asks the tree for the first of the filter's boxes, its time, and its types.
 func (f *finder) boxes() condition {
 	q := f.filter
 	bounds := q.Bounds()
@@ -411,26 +429,44 @@ func (f *finder) boxes() condition {
 	if q.Life != nil {
 		where.add("since <= ? AND until >= ?", seconds(q.Life.To), seconds(q.Life.From))
 	}
-	if bounds == nil {
-		return condition{"SELECT rid FROM hazard_boxes WHERE " + where.text, where.args}
-	}
-	b := bounds[0]
-	where.add("south <= ? AND north >= ?", b.North, b.South)
-	spans := [][2]float64{{b.West, b.East}}
-	if b.West > b.East {
-		spans = [][2]float64{{b.West, 180}, {-180, b.East}}
-	}
-	var both condition
-	for _, span := range spans {
-		part := condition{where.text, slices.Clone(where.args)}
-		part.add("west <= ? AND east >= ?", span[1], span[0])
-		if both.text != "" {
-			both.text += " UNION ALL "
+	parts := []condition{where}
+	if bounds != nil {
+		b := bounds[0]
+		spans := [][2]float64{{b.West, b.East}}
+		if b.West > b.East {
+			spans = [][2]float64{{b.West, 180}, {-180, b.East}}
 		}
-		both.text += "SELECT rid FROM hazard_boxes WHERE " + part.text
-		both.args = append(both.args, part.args...)
+		parts = nil
+		for _, span := range spans {
+			part := condition{where.text, slices.Clone(where.args)}
+			part.add("south <= ? AND north >= ? AND west <= ? AND east >= ?", b.North, b.South, span[1], span[0])
+			parts = append(parts, part)
+		}
 	}
-	return both
+	if f.boxesKnowTypes() {
+		var typed []condition
+		for _, part := range parts {
+			for _, t := range q.Types {
+				one := condition{part.text, slices.Clone(part.args)}
+				one.add("kind <= ? AND kind_too >= ?", kindOf(t), kindOf(t))
+				typed = append(typed, one)
+			}
+		}
+		parts = typed
+	}
+	var all condition
+	for i, part := range parts {
+		if i > 0 {
+			all.text += " UNION ALL "
+		}
+		all.text += "SELECT rid FROM hazard_boxes WHERE " + part.text
+		all.args = append(all.args, part.args...)
+	}
+	return all
+}
+
+func (f *finder) boxesKnowTypes() bool {
+	return len(f.filter.Types) > 0 && len(f.filter.Types) <= mostKinds
 }
 
 // How the way is chosen: rows that are so few that nothing else is asked, and rows up to which are counted.
@@ -453,7 +489,7 @@ func (f *finder) choose(ctx context.Context) (way *access, err error) {
 	if err := f.tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM searchable`).Scan(&total); err != nil {
 		return nil, err
 	}
-	density, least := 1.0, float64(mostRows+1)
+	density, ofTypes, least := 1.0, 1.0, float64(mostRows+1)
 	for i := range all {
 		var n float64
 		query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", all[i].some.text, mostRows+1)
@@ -466,11 +502,23 @@ func (f *finder) choose(ctx context.Context) (way *access, err error) {
 		if n <= fewRows {
 			return way, nil
 		}
-		density *= min(1, n/max(total, 1))
+		share := min(1, n/max(total, 1))
+		if all[i].types {
+			ofTypes = share
+			if f.filter.Life != nil || f.filter.NeedsShapes() {
+				if f.boxesKnowTypes() {
+					continue // the boxes have told
+				}
+			}
+		}
+		density *= share
 	}
 	along := total
 	if f.limit > 0 {
 		along = min(total, float64(f.limit)/density)
+	}
+	if f.sort.By == search.BySeverity {
+		along *= ofTypes // others are not read
 	}
 	const dearer = 3 // a row that is looked up by its number and sorted costs that much more than the next of an index
 	if way == nil || along < dearer*least {
@@ -495,6 +543,8 @@ func (f *finder) each(ctx context.Context, after *search.Key, found func(row) (b
 	if err != nil {
 		return err
 	}
+	f.textLater = way == nil
+	f.filtered()
 	order := ordered[f.sort.By].ascending
 	if f.sort.Descending {
 		order = ordered[f.sort.By].descending
@@ -510,6 +560,9 @@ func (f *finder) each(ctx context.Context, after *search.Key, found func(row) (b
 		}
 		_, err := f.rows(ctx, way.from, where, order, found)
 		return err
+	}
+	if f.sort.By == search.BySeverity {
+		return f.byTypes(ctx, after, order, found)
 	}
 	from := "searchable s"
 	if index := ordered[f.sort.By].index; index != "" {
@@ -530,6 +583,85 @@ func (f *finder) each(ctx context.Context, after *search.Key, found func(row) (b
 		}
 	}
 	return nil
+}
+
+// byTypes is each along the order of lists: of each type by itself, merged. How severe hazards are depends on their type, so that in one index
+// for all, those of some types come after all others.
+func (f *finder) byTypes(ctx context.Context, after *search.Key, order string, found func(row) (bool, error)) error {
+	types := f.filter.Types
+	if types == nil {
+		var err error
+		if types, err = f.types(ctx); err != nil {
+			return err
+		}
+	}
+	sections := []condition{{}}
+	if after != nil {
+		sections = f.sections(*after)
+	}
+	type stream struct {
+		next func() (row, error, bool)
+		head row
+	}
+	var streams []stream
+	for _, t := range types {
+		next, stop := iter.Pull2(func(yield func(row, error) bool) {
+			for _, section := range sections {
+				where := condition{f.where.text, slices.Clone(f.where.args)}
+				where.add("s.type_id = ?", string(t))
+				if section.text != "" {
+					where.add(section.text, section.args...)
+				}
+				more, err := f.rows(ctx, conditionOf("searchable s INDEXED BY searchable_by_type"), where, order, func(r row) (bool, error) { return yield(r, nil), nil })
+				if err != nil {
+					yield(row{}, err)
+				}
+				if err != nil || !more {
+					return
+				}
+			}
+		})
+		defer stop()
+		s := stream{next: next}
+		var err error
+		var ok bool
+		if s.head, err, ok = next(); err != nil {
+			return err
+		} else if ok {
+			streams = append(streams, s)
+		}
+	}
+	for len(streams) > 0 {
+		first := 0
+		for i := range streams {
+			if f.sort.Compare(streams[i].head.key, streams[first].head.key) < 0 {
+				first = i
+			}
+		}
+		if more, err := found(streams[first].head); err != nil || !more {
+			return err
+		}
+		var err error
+		var ok bool
+		if streams[first].head, err, ok = streams[first].next(); err != nil {
+			return err
+		} else if !ok {
+			streams = slices.Delete(streams, first, first+1)
+		}
+	}
+	return nil
+}
+
+// types lists the types that there are, each found behind the one before.
+func (f *finder) types(ctx context.Context) (all []hazard.Type, err error) {
+	for last := ""; ; {
+		var next sql.NullString
+		if err := f.tx.QueryRowContext(ctx, `SELECT min(type_id) FROM searchable WHERE type_id > ?`, last).Scan(&next); err != nil || !next.Valid {
+			return all, err
+		}
+		last = next.String
+		all = append(all, hazard.Type(last))
+	}
 }
 
 // sections are the rows after a place, in order: those beside it, then those of the next value, and so on.
@@ -588,6 +720,7 @@ func (f *finder) count(ctx context.Context) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	f.filtered()
 	from := conditionOf("searchable s")
 	if way != nil {
 		from = way.from
