@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"hazardd/internal/format"
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 	"hazardd/internal/hazardtest"
@@ -417,4 +418,62 @@ func randomHazard(r *rand.Rand, now hazard.Instant) *hazard.Hazard {
 		Severity: hazard.Severity(1 + r.IntN(5)), Category: []hazard.Category{hazard.Event, hazard.Response}[r.IntN(2)], Status: hazard.Active, AutoExpire: r.IntN(3) > 0,
 		Start: now - hazard.Instant(r.IntN(3_600_000)), End: now + hazard.Instant(r.IntN(600_000)), Created: now, LastUpdate: now, Updated: now, OrgID: -1,
 		Longitude: float64(r.IntN(360)) - 180, Latitude: float64(r.IntN(170)) - 85}
+}
+
+func TestSearchesComeInEveryFormat(t *testing.T) {
+	w := atlas(t)
+	for _, name := range format.Names() {
+		f, err := format.Choose("", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for query, want := range map[string]int{"/hazards?status=E": 1, "/hazards?limit=3": 3, "/hazards/active?bbox=-180,-10,-179,10": 1, "/hazards/active?category=RESPONSE": 0, "/hazards/active/category/EVENT?status=E": 0,
+			"/hazards/active?at=" + url.QueryEscape(time.Now().UTC().Format(time.RFC3339Nano)): 3} {
+			a := w.do("reader", "GET", query+"&f="+name, nil)
+			if a.Status != http.StatusOK || a.Header.Get("Hazardd-Change") != "5" {
+				t.Fatalf("%s as %s: %d %v %.300s", query, name, a.Status, a.Header, a.Body)
+			}
+			shownAs := f
+			if f == format.CAP {
+				shownAs = format.Atom
+			}
+			if got := shown(t, shownAs, false, a.Body); got != want {
+				t.Errorf("%s as %s shows %d hazards, want %d", query, name, got, want)
+			}
+			if linked := a.Header.Get("Link") != ""; linked != strings.Contains(query, "limit") {
+				t.Errorf("%s as %s: Link %q", query, name, a.Header.Get("Link"))
+			}
+		}
+	}
+	wantProblem(t, w.do("reader", "GET", "/hazards/count?f=csv", nil), http.StatusBadRequest)
+	wantProblem(t, w.do("reader", "GET", "/hazards?f=shp", nil), http.StatusBadRequest)
+	wantProblem(t, w.do("reader", "GET", "/hazards/active?type=FLOOD&f=csv&f=kml", nil), http.StatusBadRequest)
+	if a := w.do("reader", "GET", "/hazards/active?type=FLOOD&f=networklink", nil); a.Status != http.StatusOK || !bytes.Contains(a.Body, []byte("type=FLOOD")) {
+		t.Errorf("the network link of a search: %d %s", a.Status, a.Body)
+	}
+	wantProblem(t, w.do("reader", "GET", "/hazards/active?type=x&f=networklink", nil), http.StatusBadRequest)
+}
+
+// What a document of then shows of the history ends then too.
+func TestAnAlertOfThenKnowsNothingOfWhatFollowed(t *testing.T) {
+	w := serve(t)
+	h := w.hazard("red")
+	path := "/hazards/" + h.UUID + "?f=cap"
+	w.settle(1)
+	then := w.do("reader", "GET", path, nil)
+	at := time.Now()
+	for time.Now().UnixMilli() == at.UnixMilli() {
+	}
+	if a := w.do("red", "PATCH", "/hazards/"+h.UUID, `{"severity_ID":"WARNING"}`); a.Status != http.StatusOK {
+		t.Fatal(string(a.Body))
+	}
+	w.settle(2)
+	now := w.do("reader", "GET", path, nil)
+	again := w.do("reader", "GET", path+"&at="+url.QueryEscape(at.UTC().Format(time.RFC3339Nano)), nil)
+	if then.Status != http.StatusOK || bytes.Equal(now.Body, then.Body) {
+		t.Fatalf("%d %s", then.Status, now.Body)
+	}
+	if diff := cmp.Diff(string(then.Body), string(again.Body)); diff != "" || again.Header.Get("Hazardd-Change") != "1" {
+		t.Errorf("change %s (-then +again):\n%s", again.Header.Get("Hazardd-Change"), diff)
+	}
 }
