@@ -20,6 +20,11 @@ type Change struct {
 	Number int64     `json:"change"`
 	Time   time.Time `json:"time"`
 	Type   string    `json:"type"` // hazard.created, hazard.updated, hazard.expired, product.created …
+	// Left: with this change the hazard no longer passes the filter; nothing more is told of it unless it comes back.
+	Left bool `json:"left"`
+	// Late: it comes long after the change, to a webhook, and tells what is as of Number; Changes are all that it tells of.
+	Late    bool    `json:"late"`
+	Changes []int64 `json:"changes"`
 	// User is who made it, Source which source's report did; neither: the service itself, at a hazard's end.
 	User   string `json:"user"`
 	Source string `json:"source"`
@@ -46,7 +51,8 @@ type FieldChange struct {
 const defaultPage = 1000
 
 // Changes goes through the changes that the user may know of, from the one after number after to the last that there is. To follow the log,
-// call it again with the number of the last change that it gave. It stops at the first error.
+// call it again with the number of the last change that it gave, or use Events. It stops at the first error; ErrReset: there is no change of
+// that number, since the server's history was replaced.
 func (c *Client) Changes(ctx context.Context, after int64) iter.Seq2[Change, error] {
 	return c.changes(ctx, after, "changes")
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -173,6 +174,8 @@ type request struct {
 	body   func() (content io.Reader, size int64, err error) // nil: none; each call begins it anew; size -1: not known
 	// stream: the body or the answer is a file: as long as something moves, it goes on. unbounded: so is the size of the answer.
 	stream, unbounded bool
+	// patience, if not 0, takes the place of the client's time limit.
+	patience time.Duration
 	// open: no token is sent.
 	open bool
 }
@@ -245,7 +248,7 @@ func (c *Client) try(ctx context.Context, r *request) (*http.Response, error) {
 
 // send makes a request with a token.
 func (c *Client) send(ctx context.Context, r *request, token string) (_ *http.Response, err error) {
-	ctx, w := watched(ctx, c.timeout, r.stream)
+	ctx, w := watched(ctx, cmp.Or(r.patience, c.timeout), r.stream)
 	defer func() {
 		if err != nil {
 			w.end()

@@ -31,6 +31,8 @@ var (
 	ErrInvalid = errors.New("invalid")
 	// ErrTooLarge: the server does not take that much.
 	ErrTooLarge = errors.New("too large")
+	// ErrReset: the change log cannot be read on from there; read the lists anew, and go on after their Change.
+	ErrReset = errors.New("the log was replaced")
 	// ErrLimited: too many requests or failed logins; Problem.RetryAfter tells for how long.
 	ErrLimited = errors.New("too many requests")
 	// ErrUnavailable: the server, or one in front of it, cannot answer now.
@@ -84,8 +86,10 @@ func (p *Problem) Is(kind error) bool {
 			return kind == ErrUnauthorized
 		}
 		return kind == ErrForbidden
-	case http.StatusNotFound, http.StatusGone:
+	case http.StatusNotFound:
 		return kind == ErrNotFound
+	case http.StatusGone:
+		return kind == ErrNotFound || kind == ErrReset
 	case http.StatusConflict:
 		return kind == ErrConflict
 	case http.StatusPreconditionFailed:

@@ -560,8 +560,7 @@ func TestTwoSecretsAreValidForADay(t *testing.T) {
 func TestAPausedWebhookIsToldAfterwardsWhatItMissed(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		h := b.hook("ann", `"url":"https://a.example/hook"`)
-		stop := b.run(b.svc)
-		defer stop()
+		rest := b.run(b.svc)
 		patch := func(body string) {
 			t.Helper()
 			if _, err := b.svc.Patch(t.Context(), b.author("ann"), h.ID, []byte(body), now()); err != nil {
@@ -570,12 +569,13 @@ func TestAPausedWebhookIsToldAfterwardsWhatItMissed(t *testing.T) {
 			settle()
 		}
 		patch(`{"status":"paused"}`)
-		stop()
+		rest()
 		b.flood()
 		time.Sleep(missed)
 		second := b.flood()
 		time.Sleep(time.Hour)
-		stop = b.run(b.svc)
+		stop := b.run(b.svc)
+		defer stop()
 		b.save(second.ID, over)
 		settle()
 		if n := len(b.net.to("a.example")); n != 0 {

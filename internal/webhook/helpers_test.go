@@ -35,7 +35,6 @@ type bed struct {
 	people map[string]person
 	net    *network
 	svc    *Service
-	log    *bytes.Buffer
 }
 
 type person struct {

@@ -106,21 +106,18 @@ func (s *Service) change(ctx context.Context, n int64) (*hazard.Change, error) {
 
 // latest is the change that made the present state of the hazard or product that c changed.
 func (s *Service) latest(ctx context.Context, c *hazard.Change) (*hazard.Change, error) {
-	n := c.Number
-	if c.Hazard != nil {
-		h, err := s.store.Hazard(ctx, c.HazardID)
+	if c.Hazard == nil {
+		n, err := s.store.ProductVersion(ctx, c.Product.ID)
 		if err != nil {
 			return nil, err
 		}
-		n = h.Version
-	} else {
-		changes, err := s.store.ProductVersion(ctx, c.Product.ID)
-		if err != nil {
-			return nil, err
-		}
-		n = changes
+		return s.change(ctx, n)
 	}
-	return s.change(ctx, n)
+	h, err := s.store.Hazard(ctx, c.HazardID)
+	if err != nil {
+		return nil, err
+	}
+	return s.change(ctx, h.Version)
 }
 
 // kindNow is the kind of a change that is told late, with others before it: what has ended has ended, whatever it did before, and what began

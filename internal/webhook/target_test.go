@@ -178,13 +178,15 @@ func TestWhatAHostileReceiverAnswers(t *testing.T) {
 		want   outcome
 	}{
 		"a redirect to loopback": {func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://127.0.0.1:"+insidePort+"/", 302)
+			http.Redirect(w, r, "http://127.0.0.1:"+insidePort+"/", http.StatusFound)
 		}, outcome{status: 302, fault: "redirect"}},
 		"a redirect that keeps the method": {func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://127.0.0.1:"+insidePort+"/", 307)
+			http.Redirect(w, r, "http://127.0.0.1:"+insidePort+"/", http.StatusTemporaryRedirect)
 		}, outcome{status: 307, fault: "redirect"}},
-		"a redirect to itself": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, 308) }, outcome{status: 308, fault: "redirect"}},
-		"a gigabyte":           {endless, outcome{status: 200}},
+		"a redirect to itself": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, r.URL.Path, http.StatusPermanentRedirect)
+		}, outcome{status: 308, fault: "redirect"}},
+		"a gigabyte": {endless, outcome{status: 200}},
 		"a body that never ends": {func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(200)
 			_ = http.NewResponseController(w).Flush()

@@ -1,0 +1,214 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// Webhook is a request that the server makes when something changes.
+type Webhook struct {
+	ID     string            `json:"id"`
+	Owner  string            `json:"owner"`
+	Name   string            `json:"name"`
+	URL    string            `json:"url"`
+	Format string            `json:"format"` // standard, slack or text
+	Filter map[string]string `json:"filter"` // parameters of a search
+	Events []string          `json:"events"` // kinds of change; empty: all
+	Status string            `json:"status"` // active, paused or disabled
+	Reason string            `json:"reason"` // why it is disabled
+	// Secret is what messages are signed with; given when it is made or rotated, and never again.
+	Secret  string `json:"secret"`
+	Created string `json:"created"` // RFC 3339
+	Updated string `json:"updated"`
+	Pending int64  `json:"pending"` // deliveries that wait
+}
+
+// WebhookFields are what can be said of a webhook. What is nil is left as it is, or as it is by default.
+type WebhookFields struct {
+	URL    *string           `json:"url,omitzero"`
+	Name   *string           `json:"name,omitzero"`
+	Format *string           `json:"format,omitzero"`
+	Filter map[string]string `json:"filter,omitzero"`
+	Events []string          `json:"events,omitzero"`
+	Status *string           `json:"status,omitzero"` // active or paused
+	Secret *string           `json:"secret,omitzero"`
+}
+
+// Delivery is what became of a change for a webhook.
+type Delivery struct {
+	ID        int64  `json:"id"`
+	Change    int64  `json:"change"`
+	HazardID  int64  `json:"hazard_ID"`
+	ProductID int64  `json:"product_ID"`
+	State     string `json:"state"` // pending, delivered, failed or dropped
+	Created   string `json:"created"`
+	Attempts  int64  `json:"attempts"`
+	Next      string `json:"next"`    // when it is tried, if it waits
+	Last      string `json:"last"`    // when it was tried last
+	Took      int64  `json:"took_ms"` // milliseconds of the last attempt
+	Status    int64  `json:"status"`  // HTTP status of the last answer
+	Error     string `json:"error"`   // class of what went wrong last
+	Message   string `json:"message_id"`
+}
+
+// WebhookTest is what came of a test message.
+type WebhookTest struct {
+	Delivered bool   `json:"delivered"`
+	Status    int64  `json:"status"`
+	Error     string `json:"error"`
+	Took      int64  `json:"took_ms"`
+	Message   string `json:"message_id"`
+}
+
+// Webhooks lists the user's webhooks; an admin's all.
+func (c *Client) Webhooks(ctx context.Context) (List[Webhook], error) {
+	return listAt[Webhook](ctx, c, nil, "webhooks")
+}
+
+// Webhook is one webhook.
+func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
+	return webhookCall[Webhook](ctx, c, http.MethodGet, nil, "webhooks", id)
+}
+
+// CreateWebhook makes a webhook; fields.URL must be given. Its Secret is in the answer, and nowhere else.
+func (c *Client) CreateWebhook(ctx context.Context, fields WebhookFields) (Webhook, error) {
+	return webhookCall[Webhook](ctx, c, http.MethodPost, &fields, "webhooks")
+}
+
+// PatchWebhook alters a webhook.
+func (c *Client) PatchWebhook(ctx context.Context, id string, fields WebhookFields) (Webhook, error) {
+	return webhookCall[Webhook](ctx, c, http.MethodPatch, &fields, "webhooks", id)
+}
+
+// RotateWebhook gives a webhook a new secret, which is in the answer. The old one signs too, for a day.
+func (c *Client) RotateWebhook(ctx context.Context, id string) (Webhook, error) {
+	return webhookCall[Webhook](ctx, c, http.MethodPost, nil, "webhooks", id, "rotate")
+}
+
+// TestWebhook has a test message sent now.
+func (c *Client) TestWebhook(ctx context.Context, id string) (WebhookTest, error) {
+	return webhookCall[WebhookTest](ctx, c, http.MethodPost, nil, "webhooks", id, "test")
+}
+
+// Redeliver has a delivery made once more.
+func (c *Client) Redeliver(ctx context.Context, id string, delivery int64) (Delivery, error) {
+	return webhookCall[Delivery](ctx, c, http.MethodPost, nil, "webhooks", id, "deliveries", ID(delivery), "redeliver")
+}
+
+// DeleteWebhook removes a webhook.
+func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
+	p, err := pathOf("webhooks", id)
+	if err != nil {
+		return err
+	}
+	resp, err := c.do(ctx, newRequest(http.MethodDelete, p, nil))
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// Deliveries goes through the deliveries of a webhook, the latest first: those in a state, or with the empty one all. It stops at the first
+// error.
+func (c *Client) Deliveries(ctx context.Context, id, state string) iter.Seq2[Delivery, error] {
+	return func(yield func(Delivery, error) bool) {
+		p, err := pathOf("webhooks", id, "deliveries")
+		if err != nil {
+			yield(Delivery{}, err)
+			return
+		}
+		for before := int64(0); ; {
+			r := newRequest(http.MethodGet, p, nil)
+			r.query = url.Values{"limit": {strconv.Itoa(c.pageSize)}}
+			if state != "" {
+				r.query.Set("state", state)
+			}
+			if before > 0 {
+				r.query.Set("before", strconv.FormatInt(before, 10))
+			}
+			page, next, err := list[Delivery](ctx, c, r)
+			if err == nil && len(page.Rejected) > 0 {
+				err = fmt.Errorf("%s: %w", r, &AnswerError{Reason: fmt.Sprintf("record %d: %v", page.Rejected[0].Index, page.Rejected[0].Err)})
+			}
+			if err != nil {
+				yield(Delivery{}, err)
+				return
+			}
+			for _, d := range page.Items {
+				if before > 0 && d.ID >= before {
+					yield(Delivery{}, fmt.Errorf("%s: %w", r, &AnswerError{Reason: fmt.Sprintf("delivery %d after delivery %d: expected the latest first", d.ID, before)}))
+					return
+				}
+				if before = d.ID; !yield(d, nil) {
+					return
+				}
+			}
+			if next == "" || len(page.Items) == 0 {
+				return
+			}
+		}
+	}
+}
+
+func webhookCall[T any](ctx context.Context, c *Client, method string, fields *WebhookFields, path ...string) (T, error) {
+	var none T
+	p, err := pathOf(path...)
+	if err != nil {
+		return none, err
+	}
+	r := newRequest(method, p, nil)
+	if fields != nil {
+		text, err := json.Marshal(fields)
+		if err != nil {
+			return none, &InputError{"the fields are not valid text"}
+		}
+		r.body = content(text)
+		r.header.Set("Content-Type", "application/json")
+	}
+	one, err := record[T](ctx, c, r)
+	return one.Item, err
+}
+
+// ErrSignature says that a message of a webhook is not to be believed.
+var ErrSignature = errors.New("the message is not signed with the webhook's secret, or not of now")
+
+// VerifyWebhook checks a message that came to a webhook: that it was signed with the secret, and not more than five minutes ago (Standard
+// Webhooks, "Verifying signatures"). body is the request's body as it came, header its header. A message may come twice: drop those
+// whose header webhook-id you have had.
+func VerifyWebhook(secret string, header http.Header, body []byte) error {
+	w, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		return &InputError{"the secret is not what the server gave"}
+	}
+	if err := w.Verify(body, header); err != nil {
+		return fmt.Errorf("%w: %w", ErrSignature, err)
+	}
+	return nil
+}
+
+// WebhookMessage is the body of a message in the standard format.
+type WebhookMessage struct {
+	Type      string `json:"type"`
+	Timestamp string `json:"timestamp"` // of the change, RFC 3339
+	Data      Change `json:"data"`
+}
+
+// ReadWebhook verifies a message and reads it.
+func ReadWebhook(secret string, header http.Header, body []byte) (WebhookMessage, error) {
+	if err := VerifyWebhook(secret, header, body); err != nil {
+		return WebhookMessage{}, err
+	}
+	m, err := readObject[WebhookMessage](body)
+	if err != nil {
+		return m, &AnswerError{Reason: err.Error()}
+	}
+	return m, nil
+}
