@@ -13,6 +13,7 @@ import (
 
 	"hazardd/internal/auth"
 	"hazardd/internal/push"
+	"hazardd/internal/search"
 )
 
 // The rhythm of streams.
@@ -31,7 +32,7 @@ const (
 
 // events serves the change log as a stream of server-sent events (HTML standard, section 9.2): what follows a number, as it is committed.
 func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "after")
+	values, filter, err := a.eventFilter(r)
 	if err != nil {
 		return err
 	}
@@ -63,9 +64,31 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	s := &stream{w: w, control: control, cursor: a.Push.Read(after, nil), ended: a.Push.Ended()}
+	s := &stream{w: w, control: control, cursor: a.Push.Read(after, filter), ended: a.Push.Ended()}
 	a.serveStream(r.Context(), s, who, greeting(after, lost))
 	return nil
+}
+
+// eventFilter reads the parameters of a stream: which changes of which hazards it tells. nil: all.
+func (a *API) eventFilter(r *http.Request) (url.Values, push.Filter, error) {
+	values, err := queryValues(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, faults := search.ParseFilter(values, "after")
+	if n := len(values["after"]); n > 1 {
+		return nil, nil, repeated("after", n)
+	}
+	if faults != nil {
+		return nil, nil, faults
+	}
+	if err := a.knowSources(r.Context(), f.Sources); err != nil {
+		return nil, nil, err
+	}
+	if len(values) == 0 || len(values) == 1 && values.Has("after") {
+		return values, nil, nil
+	}
+	return values, a.Store.Select(f), nil
 }
 
 // fromNow is the resume point of a reader that has none.

@@ -643,3 +643,60 @@ func TestASlowReaderIsServedAtItsOwnPace(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAStreamTellsWhatPassesItsFilterAndWhatLeavesIt(t *testing.T) {
+	s := serve(t)
+	warnings := s.subscribe("reader", "?after=0&severity=WARNING")
+	near := s.subscribe("reader", "?after=0&bbox=19,9,21,11&status=A")
+	h := s.hazard("red")             // 1: a WATCH at 20 10
+	s.hazard("red", "latitude", -50) // 2: elsewhere
+	patch := func(id, body string) { // each is one change
+		t.Helper()
+		if a := s.do("red", "PATCH", "/hazards/"+id, body); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+	}
+	patch(h.UUID, `{"severity_ID":"WARNING"}`)              // 3
+	s.product("red", h.HazardID, note())                    // 4
+	patch(h.UUID, `{"severity_ID":"ADVISORY"}`)             // 5: leaves the first
+	s.product("red", h.HazardID, note())                    // 6
+	patch(h.UUID, `{"longitude":30,"latitude":30}`)         // 7: leaves the second
+	patch(h.UUID, `{"longitude":20,"latitude":10}`)         // 8: and comes back
+	patch(h.UUID, `{"severity_ID":"WARNING","status":"E"}`) // 9: ends, and leaves those that go on
+	s.hazard("red", "severity_ID", "WARNING")               // 10
+	for name, tt := range map[string]struct {
+		stream *subscriber
+		want   []string
+	}{
+		"of a severity":                {warnings, []string{"3 hazard.updated", "4 product.created", "5 hazard.updated left", "9 hazard.expired", "10 hazard.created"}},
+		"of a place, as long as it is": {near, []string{"1 hazard.created", "3 hazard.updated", "4 product.created", "5 hazard.updated", "6 product.created", "7 hazard.updated left", "8 hazard.updated", "9 hazard.expired left", "10 hazard.created"}},
+	} {
+		var got []string
+		for range tt.want {
+			b := tt.stream.next()
+			line := b.id + " " + b.event
+			if strings.Contains(b.data, `"left":true`) {
+				line += " left"
+			}
+			got = append(got, line)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+	if p := wantProblem(t, s.do("reader", "GET", "/events?severity=BAD&bbox=1&sort=x&source=nobody", nil), 400); !slices.Equal(p.faults(), []string{"bbox", "severity", "sort"}) {
+		t.Errorf("%+v", p)
+	}
+	wantProblem(t, s.do("reader", "GET", "/events?source=nobody", nil), 400)
+}
+
+// A hazard that ends by itself leaves the active ones with the change that records its end.
+func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
+	s := serve(t)
+	stream := s.subscribe("reader", "?after=0&status=A")
+	s.hazard("red", "autoexpire", "Y", "end_Date", digits(int64(s.Now())+300))
+	stream.next()
+	if b := stream.next(); b.event != "hazard.expired" || !strings.Contains(b.data, `"left":true`) || !strings.Contains(b.data, `"reason":"expired"`) {
+		t.Errorf("%+v", b)
+	}
+}

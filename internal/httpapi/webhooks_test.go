@@ -34,7 +34,7 @@ func TestWebhooksOverHTTP(t *testing.T) {
 		received <- string(text)
 	}))
 	defer receiver.Close()
-	a := s.do("red", "POST", "/webhooks", fmt.Sprintf(`{"url":%q}`, receiver.URL))
+	a := s.do("red", "POST", "/webhooks", fmt.Sprintf(`{"url":%q,"filter":{"bbox":"19,9,21,11","type":"FLOOD"}}`, receiver.URL))
 	var h hook
 	if a.JSON(t, &h); a.Status != 201 || h.Secret == "" || a.Header.Get("Location") != s.URL()+"/webhooks/"+h.ID || a.Header.Get("Cache-Control") != "no-store" {
 		t.Fatalf("%d %v %s", a.Status, a.Header, a.Body)
@@ -46,13 +46,14 @@ func TestWebhooksOverHTTP(t *testing.T) {
 	if body := <-received; !strings.Contains(body, `"type":"test"`) {
 		t.Errorf("%s", body)
 	}
+	s.hazard("red", "latitude", -50) // is not in the box
 	made := s.hazard("red")
 	if body := <-received; !strings.Contains(body, `"type":"hazard.created"`) || !strings.Contains(body, made.UUID) {
 		t.Errorf("%s", body)
 	}
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		a := s.do("red", "GET", path+"/deliveries?state=delivered&limit=1", nil)
-		if strings.Contains(string(a.Body), `"change":1`) {
+		if strings.Contains(string(a.Body), `"change":2`) {
 			if !strings.Contains(a.Header.Get("Link"), "before=1&limit=1&state=delivered") {
 				t.Errorf("Link %q", a.Header.Get("Link"))
 			}
@@ -96,7 +97,7 @@ func TestWebhooksOverHTTP(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", request, a.Status, a.Body, want)
 		}
 	}
-	if got := wantProblem(t, s.do("red", "POST", "/webhooks", `{"url":"https://10.0.0.1/","format":"x"}`), 400).faults(); fmt.Sprint(got) != "[/format /url]" {
+	if got := wantProblem(t, s.do("red", "POST", "/webhooks", `{"url":"https://10.0.0.1/","format":"x","filter":{"bbox":"1","nothing":"x"}}`), 400).faults(); fmt.Sprint(got) != "[/filter/bbox /filter/nothing /format /url]" {
 		t.Errorf("faults %v", got)
 	}
 	if a := s.do("red", "DELETE", path, nil); a.Status != 204 {

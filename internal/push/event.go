@@ -67,11 +67,12 @@ func (e *entry) event(ctx context.Context, h *Hub, f Filter, orgs []int64) ([]by
 		if err != nil {
 			return nil, err
 		}
-		if !f.Match(s.after) {
-			if s.before == nil || s.before == s.after || !f.Match(s.before) {
-				return nil, nil
-			}
-			left = true
+		pass, err := f.Match(ctx, s.after)
+		if err == nil && !pass && s.before != nil && s.before != s.after {
+			left, err = f.Match(ctx, s.before)
+		}
+		if err != nil || !pass && !left {
+			return nil, err
 		}
 	}
 	if t := e.open.Load(); t != nil && !left {

@@ -288,8 +288,8 @@ func (h *Hub) Resumable(ctx context.Context, n int64, keep time.Duration, now ha
 
 // Filter chooses hazards.
 type Filter interface {
-	// Match tells whether a state of a hazard passes.
-	Match(h *hazard.Hazard) bool
+	// Match tells whether a state of a hazard passes, as it was recorded.
+	Match(ctx context.Context, h *hazard.Hazard) (bool, error)
 }
 
 // Cursor is one reader's place in the log. It is not safe for concurrent use.

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 	"hazardd/internal/live"
 	"hazardd/internal/poll"
 	"hazardd/internal/push"
+	"hazardd/internal/search"
 	"hazardd/internal/store"
 	"hazardd/internal/webhook"
 )
@@ -134,7 +136,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		return s, err
 	}
 	s.push = push.New(s.Store, s.live, s.live.View(now).Number(), s.cfg.PublicURL, push.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams}, cfg.Logger)
-	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Standing: s.Auth.Standing, ParseFilter: parseFilter, Targets: webhook.Targets{Allow: s.cfg.WebhookAllow},
+	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Targets: webhook.Targets{Allow: s.cfg.WebhookAllow},
 		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: s.clock.now, Logger: cfg.Logger})
 	s.intake = s.cfg.Known.Intake(s.Store)
 	if s.poller, err = NewPoller(s.Store, s.intake, s.cfg); err != nil {
@@ -206,13 +208,18 @@ func (s *Service) handler() http.Handler {
 	})
 }
 
-// parseFilter reads the filter of a webhook.
-func parseFilter(params map[string]string) (webhook.Filter, error) {
-	bad := &hazard.InvalidError{}
-	for name := range params {
-		bad.Add(name, "is not known")
+// parseFilter reads the filter of a webhook: the parameters of a search.
+func (s *Service) parseFilter(params map[string]string) (webhook.Filter, error) {
+	values := url.Values{}
+	for name, value := range params {
+		values.Set(name, value)
 	}
-	return nil, bad.Err()
+	f, faults := search.ParseFilter(values)
+	bad := &hazard.InvalidError{}
+	for _, fault := range faults {
+		bad.Add(fault.Parameter, "%s", fault.Detail)
+	}
+	return s.Store.Select(f), bad.Err()
 }
 
 func (s *Service) orgExists(id int64) bool {

@@ -8,6 +8,7 @@ import (
 
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
+	"hazardd/internal/search"
 	"hazardd/internal/store/db"
 )
 
@@ -81,4 +82,28 @@ func (c *shapeCache) of(ctx context.Context, q *db.Queries, refs []hazard.AreaRe
 // Shapes are the geometries that refs name, in their order.
 func (s *Store) Shapes(ctx context.Context, refs []hazard.AreaRef) ([]geo.Shape, error) {
 	return s.shapes.of(ctx, s.readQ, refs)
+}
+
+// Selection is a filter that reads of the store what it needs. It is safe for concurrent use.
+type Selection struct {
+	store  *Store
+	filter search.Filter
+}
+
+// Select makes a Selection of a filter.
+func (s *Store) Select(f search.Filter) *Selection { return &Selection{s, f} }
+
+// Match tells whether the filter lets a state of a hazard through, as it was recorded: an end that has come since is another state. What
+// somebody's id leads to is looked up each time, since that may change.
+func (x *Selection) Match(ctx context.Context, h *hazard.Hazard) (bool, error) {
+	f := x.filter
+	if err := x.store.Resolve(ctx, &f); err != nil {
+		return false, err
+	}
+	const recorded = hazard.MinInstant // before any end
+	if !f.MatchRecord(h, recorded) || !f.NeedsShapes() {
+		return f.MatchRecord(h, recorded), nil
+	}
+	shapes, err := x.store.Shapes(ctx, h.Areas)
+	return err == nil && f.MatchPlace(search.Footprint(h, shapes)), err
 }

@@ -89,7 +89,7 @@ func (b *bed) service() *Service {
 
 type atLeast hazard.Severity
 
-func (a atLeast) Match(_ context.Context, h *hazard.Hazard, _ hazard.Instant) (bool, error) {
+func (a atLeast) Match(_ context.Context, h *hazard.Hazard) (bool, error) {
 	return h.Severity >= hazard.Severity(a), nil
 }
 

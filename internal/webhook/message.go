@@ -64,7 +64,7 @@ func (s *Service) message(ctx context.Context, h *hook, d store.Delivery, told i
 		if !slices.ContainsFunc(covers, func(c store.Delivery) bool { return c.ID == d.ID }) {
 			return nil, fmt.Errorf("delivery %d no longer waits", d.ID)
 		}
-		if shown.Left, err = s.hasLeft(ctx, h, c, now); err != nil {
+		if shown.Left, err = s.hasLeft(ctx, h, c); err != nil {
 			return nil, err
 		}
 		shown.Late = true
@@ -156,11 +156,11 @@ func (s *Service) kindNow(ctx context.Context, h *hook, c *hazard.Change, covers
 }
 
 // hasLeft tells whether the hazard as it is now no longer passes the filter.
-func (s *Service) hasLeft(ctx context.Context, h *hook, c *hazard.Change, now hazard.Instant) (bool, error) {
+func (s *Service) hasLeft(ctx context.Context, h *hook, c *hazard.Change) (bool, error) {
 	if h.filter == nil || c.Hazard == nil {
 		return false, nil
 	}
-	ok, err := h.filter.Match(ctx, c.Hazard, now)
+	ok, err := h.filter.Match(ctx, c.Hazard)
 	return !ok, err
 }
 
@@ -306,7 +306,7 @@ func (s *Service) told(ctx context.Context, h *hook, c *hazard.Change, orgs []in
 		return false, false, err
 	}
 	if h.filter != nil {
-		match, err := h.filter.Match(ctx, after, c.At)
+		match, err := h.filter.Match(ctx, after)
 		if err != nil {
 			return false, false, err
 		}
@@ -314,7 +314,7 @@ func (s *Service) told(ctx context.Context, h *hook, c *hazard.Change, orgs []in
 			if c.Product != nil || before == nil {
 				return false, false, nil
 			}
-			left, err = h.filter.Match(ctx, before, c.At)
+			left, err = h.filter.Match(ctx, before)
 			return left, left, err
 		}
 	}

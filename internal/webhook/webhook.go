@@ -35,8 +35,8 @@ import (
 
 // Filter chooses hazards.
 type Filter interface {
-	// Match tells whether a state of a hazard passes, as it reads at a moment.
-	Match(ctx context.Context, h *hazard.Hazard, at hazard.Instant) (bool, error)
+	// Match tells whether a state of a hazard passes, as it was recorded.
+	Match(ctx context.Context, h *hazard.Hazard) (bool, error)
 }
 
 // Config says what a Service works with. All of it is needed unless it says otherwise.
