@@ -1,10 +1,101 @@
-// The style of the map beneath the hazards.
-import type { AddProtocolAction, StyleSpecification } from "maplibre-gl";
+// The basemap: what is under the hazards. It comes from the server that the page came from, in one archive of vector tiles
+// (basemap/README.md), and needs no glyphs and no sprite: MapLibre draws the letters with the reader's own fonts.
+//
+// It is kept pale, so that the symbols' red, yellow, green, blue and grey stand out.
+import type { AddProtocolAction, ExpressionSpecification, LayerSpecification, StyleSpecification, SymbolLayerSpecification } from "maplibre-gl";
+import { Protocol } from "pmtiles";
+import archive from "../basemap/dist/world.pmtiles?url";
 
-/** A plain background. */
-export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
-  return { version: 8, sources: {}, layers: [{ id: "background", type: "background", paint: { "background-color": theme === "light" ? "#dfe6ec" : "#10181f" } }] };
+/** Whose work is shown, for the map's attribution control. Natural Earth asks for nothing; GeoNames' licence asks for its name. */
+export const attribution =
+  'Made with <a href="https://www.naturalearthdata.com/" target="_blank" rel="noopener">Natural Earth</a>' +
+  ' · towns: <a href="https://www.geonames.org/" target="_blank" rel="noopener">GeoNames</a> (CC BY)';
+
+/** The last zoom with tiles of its own: basemap/build.mjs, DEEPEST. */
+const deepest = 7;
+
+/** Colours. Words have a contrast of 4.5 or more (WCAG 2.2, 1.4.3) to all that they may lie on: a test measures it. */
+export const palettes = {
+  light: {
+    sea: "#d6e0e7", shelf: "#c6d3dc", land: "#f4f3ef", river: "#c5d3dc",
+    border: "#b3aca1", province: "#ddd8cf", dot: "#8b867e",
+    country: "#555a61", city: "#4c5057", water: "#4d6577",
+  },
+  dark: {
+    sea: "#0f151b", shelf: "#18212a", land: "#222a33", river: "#19222b",
+    border: "#566270", province: "#333d48", dot: "#7d8894",
+    country: "#a3adb8", city: "#b6bfc9", water: "#7e93a6",
+  },
+} satisfies Record<"light" | "dark", Record<string, string>>;
+
+// Local fonts, plain ones, one of which each system has: of some, system-ui among them, MapLibre cuts off the feet of letters
+// such as J. The first name is no font; MapLibre takes the weight from it.
+const fonts = ["Segoe UI", "Roboto", "Helvetica Neue", "Arial", "Liberation Sans", "sans-serif"];
+const regular = ["hazardd Regular", ...fonts];
+const strong = ["hazardd Semibold", ...fonts];
+
+/** Makes MapLibre read the archive. Call it once, before the first map with the style. */
+export function registerBasemap(maplibregl: { addProtocol(name: string, load: AddProtocolAction): void }): void {
+  maplibregl.addProtocol("pmtiles", new Protocol().tile);
 }
 
-/** Makes MapLibre read what the style names. Call it once, before the first map with the style. */
-export function registerBasemap(_maplibregl: { addProtocol(name: string, load: AddProtocolAction): void }): void {}
+const byZoom = (...stops: number[]): ExpressionSpecification => ["interpolate", ["linear"], ["zoom"], ...stops];
+// Places tell the zooms that they are shown at: from (first) and to (no more).
+const due: ExpressionSpecification = ["<=", ["get", "from"], ["zoom"]];
+const notOver: ExpressionSpecification = [">", ["get", "to"], ["zoom"]];
+const disputed: ExpressionSpecification = ["has", "disputed"];
+const large: ExpressionSpecification = ["<", ["get", "rank"], 130];
+
+/** The whole style; the caller adds its own sources and layers. Ids of layers begin with "base-", those of words with "base-label-". */
+export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
+  const c = palettes[theme];
+  const source = { source: "base" } as const;
+  const borderWidth = byZoom(0, 0.4, 4, 0.9, 8, 1.5);
+  const label = (layer: string, filter: ExpressionSpecification, layout: SymbolLayerSpecification["layout"], colour: string, halo: string): LayerSpecification => ({
+    id: `base-label-${layer}`, type: "symbol", ...source, "source-layer": layer, filter,
+    layout: { "text-field": ["get", "name"], ...layout },
+    paint: { "text-color": colour, "text-halo-color": halo, "text-halo-width": 1.2, "text-halo-blur": 0.4 },
+  });
+  return {
+    version: 8,
+    sources: {
+      base: { type: "vector", tiles: [`pmtiles://${new URL(archive, location.href).href}/{z}/{x}/{y}`], minzoom: 0, maxzoom: deepest, attribution },
+    },
+    layers: [
+      { id: "base-sea", type: "background", paint: { "background-color": c.sea } },
+      // Under the land: only its outer half is seen, and where the data are cut, at 180°, the land hides it.
+      { id: "base-shelf", type: "line", ...source, "source-layer": "land", layout: { "line-join": "bevel" }, paint: { "line-color": c.shelf, "line-width": byZoom(0, 1.2, 4, 2.4, 8, 4) } },
+      { id: "base-land", type: "fill", ...source, "source-layer": "land", paint: { "fill-color": c.land } },
+      { id: "base-river", type: "line", ...source, "source-layer": "river", minzoom: 4, paint: { "line-color": c.river, "line-width": byZoom(4, 0.5, 8, 1.6) } },
+      { id: "base-province", type: "line", ...source, "source-layer": "province", minzoom: 3, filter: due, paint: { "line-color": c.province, "line-width": byZoom(3, 0.5, 8, 1.1) } },
+      { id: "base-lake", type: "fill", ...source, "source-layer": "lake", paint: { "fill-color": c.sea, "fill-outline-color": c.shelf } },
+      { id: "base-border", type: "line", ...source, "source-layer": "border", filter: ["!", disputed], paint: { "line-color": c.border, "line-width": borderWidth } },
+      { id: "base-border-disputed", type: "line", ...source, "source-layer": "border", filter: disputed, paint: { "line-color": c.border, "line-width": borderWidth, "line-dasharray": [3, 2.5] } },
+      { id: "base-dot", type: "circle", ...source, "source-layer": "city", filter: due, paint: { "circle-radius": ["case", ["has", "capital"], 2.4, 1.7], "circle-color": c.land, "circle-stroke-color": c.dot, "circle-stroke-width": ["case", ["has", "capital"], 1.4, 1] } },
+      // MapLibre gives the upper layer the room: countries before towns before seas.
+      label("sea", ["all", due, notOver], { "text-font": regular, "text-size": byZoom(1, 11, 4, 12.5, 7, 14), "text-letter-spacing": 0.08, "text-max-width": 7, "text-padding": 6 }, c.water, c.sea),
+      label(
+        "city",
+        due,
+        {
+          "text-font": regular,
+          "text-size": ["interpolate", ["linear"], ["zoom"], 2, 10.5, 6, ["case", [">", ["get", "people"], 1e6], 13, 11.5], 11, ["case", [">", ["get", "people"], 1e5], 15, 12.5]],
+          "text-variable-anchor": ["left", "right", "top", "bottom"], "text-radial-offset": 0.45, "text-justify": "auto", "text-max-width": 8, "text-padding": 3, "symbol-sort-key": ["get", "from"],
+        },
+        c.city,
+        c.land,
+      ),
+      label(
+        "country",
+        ["all", due, notOver],
+        {
+          "text-font": strong,
+          "text-size": ["interpolate", ["linear"], ["zoom"], 1, 10.5, 4, ["case", large, 12.5, 11], 7, ["case", large, 15, 12.5]],
+          "text-letter-spacing": 0.03, "text-max-width": 7, "text-padding": 4, "symbol-sort-key": ["get", "rank"],
+        },
+        c.country,
+        c.land,
+      ),
+    ],
+  };
+}
