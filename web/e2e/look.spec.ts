@@ -179,9 +179,9 @@ test("everything is done by keyboard", async ({ page, server }) => {
   await expect(panel(page)).toHaveCount(0);
   if (!isPhone(page)) await expect(row(page, fire)).toBeFocused();
   // The map itself: arrows move it.
-  await page.locator("#map canvas").focus();
   const before = page.url();
   await expect(async () => {
+    await page.locator("#map canvas").focus();
     await key("ArrowRight");
     expect(page.url()).not.toBe(before);
   }).toPass();

@@ -142,6 +142,25 @@ export class Api {
     return (await this.request(`/products/${productId}/file`, { timeout: 0 })).blob();
   }
 
+  /** POSTs a form with a file; `sent` hears what share of it has left, from 0 to 1, which fetch cannot tell. Throws as request does. */
+  async upload<T>(path: string, form: FormData, sent: (share: number) => void, signal: AbortSignal): Promise<T> {
+    for (let again = false; ; again = true) {
+      if (!this.#login) throw new LoggedOutError();
+      const access = this.#login.access;
+      const answer = await post(this.base + path, access, form, sent, signal);
+      if (answer.status === 403 && isInvalidToken(answer)) {
+        if (again) {
+          this.#end();
+          throw new LoggedOutError();
+        }
+        if (this.#login?.access === access) await this.#renew();
+        continue;
+      }
+      await this.#fail(answer);
+      return answer.json() as Promise<T>;
+    }
+  }
+
   async #send(path: string, o: Options): Promise<Response> {
     const headers: Record<string, string> = { ...o.headers };
     let body: BodyInit | undefined;
@@ -263,6 +282,28 @@ export class Api {
     this.#forget();
     this.onEnded();
   }
+}
+
+/** One attempt at an upload. */
+function post(address: string, access: string, form: FormData, sent: (share: number) => void, signal: AbortSignal): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const x = new XMLHttpRequest();
+    x.open("POST", address);
+    x.setRequestHeader("Authorization", `Bearer ${access}`);
+    x.upload.onprogress = (e) => e.lengthComputable && sent(e.loaded / e.total);
+    x.onload = () => {
+      const headers = new Headers();
+      for (const name of ["Content-Type", "Retry-After"]) {
+        const value = x.getResponseHeader(name);
+        if (value !== null) headers.set(name, value);
+      }
+      resolve(new Response(x.responseText, { status: x.status, headers }));
+    };
+    x.onerror = () => reject(new LostError("the server does not answer"));
+    x.onabort = () => reject(signal.reason);
+    signal.addEventListener("abort", () => x.abort());
+    x.send(form);
+  });
 }
 
 const isInvalidToken = (answer: Response): boolean => !answer.headers.get("Content-Type")?.includes("json");

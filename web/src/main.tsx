@@ -3,6 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { Api } from "./api";
+import { forget } from "./edit/state";
 import { browser, follow } from "./live";
 import { Areas } from "./map/areas";
 import { Store } from "./store";
@@ -69,6 +70,7 @@ function LoggedIn() {
   }, []);
   const logout = () => {
     ended.value = false;
+    forget();
     user.value = undefined;
     void api.logout();
   };

@@ -1,8 +1,9 @@
 // The map itself: MapLibre, and what is drawn on it. It knows hazards, and nothing of the page around it.
 import maplibregl, { type ExpressionSpecification, type FilterSpecification, type GeoJSONSource, type LayerSpecification, type MapGeoJSONFeature } from "maplibre-gl";
 import workerAddress from "maplibre-gl/dist/maplibre-gl-csp-worker.js?url";
-import type { Feature, FeatureCollection, Point } from "geojson";
+import type { Feature, FeatureCollection, Geometry, Point } from "geojson";
 import { basemapStyle, registerBasemap } from "../basemap";
+import { contains } from "../edit/geometry";
 import { between, isEmpty, type Hazards } from "../diff";
 import type { Bounds } from "../filter";
 import { isDrill, severities, severity, type Hazard } from "../model";
@@ -166,6 +167,22 @@ export class MapView {
   setDraft(draft: FeatureCollection | undefined): void {
     this.#draft = draft ?? empty;
     if (this.#ready) this.#source("draft").setData(this.#draft);
+  }
+
+  /** The towns in an area, the largest first, as far as the basemap has them in what it shows. */
+  towns(area: Geometry): string[] {
+    if (!this.map.getSource("base")) return [];
+    const people = new Map<string, number>();
+    for (const f of this.map.querySourceFeatures("base", { sourceLayer: "city" })) {
+      if (f.geometry.type === "Point" && contains(area, f.geometry.coordinates)) people.set(String(f.properties["name"]), Number(f.properties["people"] ?? 0));
+    }
+    return [...people].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  }
+
+  /** Shows all of a box at once. Tells when what is in it is drawn. */
+  async look(box: readonly [west: number, south: number, east: number, north: number]): Promise<void> {
+    this.map.fitBounds([...box], { padding: { top: 40, left: 40, right: 40 + this.#covered.right, bottom: 40 + this.#covered.bottom }, maxZoom: 12, animate: false });
+    await this.map.once("idle");
   }
 
   setPlacing(on: boolean): void {

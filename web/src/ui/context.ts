@@ -3,6 +3,7 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Api } from "../api";
+import { Editing } from "../edit/state";
 import type { Areas } from "../map/areas";
 import type { MapView, Place, Theme } from "../map/view";
 import type { Hazard } from "../model";
@@ -25,6 +26,7 @@ export class Page {
   readonly theme: ReadonlySignal<Theme>;
   readonly reducedMotion: ReadonlySignal<boolean>;
   readonly narrow: ReadonlySignal<boolean>;
+  readonly editing: Editing;
   /** Where the focus was before the panel took it. */
   #back: HTMLElement | undefined;
   /** Set when the panel is to take the focus. */
@@ -35,6 +37,7 @@ export class Page {
     readonly store: Store,
     readonly areas: Areas,
   ) {
+    this.editing = new Editing(store);
     const dark = media("(prefers-color-scheme: dark)");
     this.reducedMotion = media("(prefers-reduced-motion: reduce)");
     this.narrow = media("(max-width: 760px)");

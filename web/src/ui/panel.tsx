@@ -1,5 +1,6 @@
 // All that is known of the selected hazard.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { HazardActions, SplitButton } from "../edit/parts";
 import { isDrill, type Hazard, type Report, type Source } from "../model";
 import { matcher } from "../filter";
 import { pieces, reflow, webAddress } from "../prose";
@@ -75,12 +76,13 @@ function Content({ h }: { h: Hazard }) {
       <div class="panel-body">
         {over && <p class="note">{text.panel.over}</p>}
         {hidden && <p class="note">{text.panel.notShown}</p>}
+        <HazardActions h={h} />
         <Actions h={h} />
         <Times h={h} over={over} sources={sourcesOf(reports.data, store.sources.value)} />
         <Description h={h} />
         <Products h={h} version={version} />
         <Section title={text.panel.reports} count={reports.data?.length} open={false}>
-          <Loading state={reports}>{(list) => <Reports list={list} />}</Loading>
+          <Loading state={reports}>{(list) => <Reports h={h} list={list} />}</Loading>
         </Section>
         <History h={h} version={version} />
       </div>
@@ -88,7 +90,7 @@ function Content({ h }: { h: Hazard }) {
   );
 }
 
-/** What can be done with a hazard. An editor's actions belong here too. */
+/** What can be done with a hazard by those who read. */
 function Actions({ h }: { h: Hazard }) {
   const page = usePage();
   const [copied, setCopied] = useState(false);
@@ -209,7 +211,7 @@ export function Loading<T>({ state, children }: { state: { data: T | undefined; 
   );
 }
 
-function Reports({ list }: { list: readonly Report[] }) {
+function Reports({ h, list }: { h: Hazard; list: readonly Report[] }) {
   if (list.length === 0) return <p class="muted">{text.panel.noReports}</p>;
   return (
     <ul class="reports">
@@ -225,6 +227,7 @@ function Reports({ list }: { list: readonly Report[] }) {
               {r.event}
               {r.joined && <> · {text.panel.joined(r.joined)}</>}
             </p>
+            <SplitButton h={h} r={r} of={list.length} />
           </li>
         );
       })}

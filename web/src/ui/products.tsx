@@ -1,4 +1,5 @@
 // The products of a hazard, as the tree that they are.
+import { AddProduct, ProductTools } from "../edit/parts";
 import { useState } from "preact/hooks";
 import type { Hazard, Product } from "../model";
 import { reflow, webAddress } from "../prose";
@@ -17,11 +18,12 @@ export function Products({ h, version }: { h: Hazard; version: string }) {
   const total = state.data?.length ?? Number(h.product_total);
   const anyHidden = state.data?.some((p) => p.is_Hidden === "Y");
   return (
-    <Section title={text.panel.products} count={total} open={total > 0} key={`${h.hazard_ID}`}>
+    <Section title={text.panel.products} count={total} open={total > 0 || store.api.user?.role !== "reader"} key={`${h.hazard_ID}`}>
       <Loading state={state}>
         {(list) => (
           <>
-            {list.length === 0 ? <p class="muted">{text.panel.noProducts}</p> : <Branch nodes={tree(list, hidden)} />}
+            {list.length === 0 ? <p class="muted">{text.panel.noProducts}</p> : <Branch h={h} nodes={tree(list, hidden)} />}
+            <AddProduct h={h} />
             {anyHidden && (
               <label class="switch">
                 <input type="checkbox" checked={hidden} onChange={(e) => setHidden(e.currentTarget.checked)} />
@@ -35,12 +37,13 @@ export function Products({ h, version }: { h: Hazard; version: string }) {
   );
 }
 
-function Branch({ nodes }: { nodes: readonly Node[] }) {
+function Branch({ h, nodes }: { h: Hazard; nodes: readonly Node[] }) {
   return (
     <ul class="tree">
       {nodes.map((n) => (
         <li key={n.product.product_ID}>
-          <Leaf node={n} />
+          <Leaf h={h} node={n} />
+          <ProductTools h={h} p={n.product} />
         </li>
       ))}
     </ul>
@@ -49,7 +52,7 @@ function Branch({ nodes }: { nodes: readonly Node[] }) {
 
 const iconOf: Record<Product["product_Type"], IconName> = { FOLDER_PRODUCT: "folder", FILE_PRODUCT: "file", TEXT_PRODUCT: "words", URL_PRODUCT: "outside" };
 
-function Leaf({ node: { product: p, children } }: { node: Node }) {
+function Leaf({ h, node: { product: p, children } }: { h: Hazard; node: Node }) {
   const flags = (
     <>
       {p.security_Flag === "R" && (
@@ -73,7 +76,7 @@ function Leaf({ node: { product: p, children } }: { node: Node }) {
       return (
         <details open>
           <summary class="product">{head}</summary>
-          {children.length > 0 ? <Branch nodes={children} /> : <p class="muted empty">{text.product.empty}</p>}
+          {children.length > 0 ? <Branch h={h} nodes={children} /> : <p class="muted empty">{text.product.empty}</p>}
         </details>
       );
     case "TEXT_PRODUCT":

@@ -1,6 +1,8 @@
 // The page: header, list, map, panel, and how they hear of each other.
 import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { Form, New } from "../edit/parts";
+import { Questions } from "../edit/questions";
 import { severity, type Hazard } from "../model";
 import { text } from "../text";
 import { usePage, type Page, type ThemeChoice } from "./context";
@@ -23,6 +25,7 @@ export function Shell({ logout }: { logout: () => void }) {
       if (e.key === "Escape") {
         if (store.placing.value) store.placing.value = undefined;
         else if (page.chooser.value) page.chooser.value = undefined;
+        else if (page.editing.task.value) page.editing.leave();
         else if (page.legendOpen.value && !store.selected.value) page.legendOpen.value = false;
         else if (store.selected.value) page.close();
         else return;
@@ -38,7 +41,7 @@ export function Shell({ logout }: { logout: () => void }) {
   }, []);
   const sheet = page.sheet.value;
   return (
-    <div class={`page sheet-${sheet} ${store.selected.value ? "has-panel" : ""}`}>
+    <div class={`page sheet-${sheet} ${store.selected.value || page.editing.task.value ? "has-panel" : ""}`}>
       <a class="skip" href="#list" onClick={skip("list")}>{text.skipToList}</a>
       <a class="skip" href="#map" onClick={skip("map")}>{text.skipToMap}</a>
       {store.selected.value && <a class="skip" href="#panel" onClick={skip("panel")}>{text.skipToPanel}</a>}
@@ -68,14 +71,15 @@ export function Shell({ logout }: { logout: () => void }) {
             <IconButton icon="layers" label={text.map.legend} pressed={page.legendOpen.value} onClick={() => (page.legendOpen.value = !page.legendOpen.value)} />
           </div>
           {page.legendOpen.value && <Legend />}
-          {store.placing.value && <p class="placing" role="status">{text.map.place}</p>}
+          {store.placing.value && !page.editing.task.value && <p class="placing" role="status">{text.map.place}</p>}
           <Tip />
           <Chooser />
           <Notices />
           {page.timeOpen.value && <TimeBar />}
         </div>
-        <Panel />
+        {page.editing.task.value ? <Form /> : <Panel />}
       </main>
+      <Questions />
       <Spoken />
     </div>
   );
@@ -106,6 +110,7 @@ function Header({ logout }: { logout: () => void }) {
       </span>
       <Status />
       <span class="grow" />
+      <New />
       <button
         type="button"
         class={`header-button ${page.timeOpen.value ? "on" : ""}`}
@@ -187,10 +192,11 @@ function MapPlace() {
         ends.push(
           effect(() => map.setTheme(page.theme.value)),
           effect(() => map.setHazards(store.matching.value)),
+          effect(() => map.setDraft({ type: "FeatureCollection", features: [...page.editing.drawn.value] })),
           effect(() => map.setPlacing(store.placing.value !== undefined)),
           effect(() => map.setFocus(store.selectedHazard.value, store.hovered.value === undefined ? undefined : store.shown.value.get(store.hovered.value))),
           effect(() => map.setFresh([...store.fresh.value.keys()].map((id) => store.matching.value.get(id)).filter((h): h is Hazard => h !== undefined))),
-          effect(() => map.setCovered(page.narrow.value ? { right: 0, bottom: store.selected.value ? map.map.getContainer().clientHeight * 0.58 : 104 } : { right: store.selected.value ? 420 : 0, bottom: 0 })),
+          effect(() => map.setCovered(page.narrow.value ? { right: 0, bottom: store.selected.value || page.editing.task.value ? map.map.getContainer().clientHeight * 0.58 : 104 } : { right: store.selected.value || page.editing.task.value ? 420 : 0, bottom: 0 })),
           effect(() => {
             const zoom = store.view.value?.zoom ?? 0;
             const selected = store.selectedHazard.value;

@@ -1,5 +1,6 @@
 // Whether what is shown is true: the connection, the server's own store, the sources.
 import { useEffect } from "preact/hooks";
+import { Held } from "../edit/parts";
 import { text } from "../text";
 import { clock, relative, span } from "../time";
 import { usePage } from "./context";
@@ -71,6 +72,7 @@ function Sources() {
           </tbody>
         </table>
       )}
+      <Held />
     </div>
   );
 }

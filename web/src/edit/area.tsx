@@ -1,0 +1,105 @@
+// The area of a hazard: how it is drawn, by clicks or as numbers, and how large it is.
+import type { Geometry } from "geojson";
+import { usePage } from "../ui/context";
+import { alertSize, geometryOf, type Faults, type HazardDraft } from "./draft";
+import { comparison, extent, rings, rounded, squareKilometres } from "./geometry";
+import { Fault, Field } from "./inputs";
+import type { Shape } from "./remote";
+import { words } from "./words";
+
+export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft; set: (change: Partial<HazardDraft>) => void; faults: Faults; shapes: readonly Shape[] | undefined }) {
+  const { editing } = usePage();
+  const { area } = draft;
+  const had = shapes !== undefined && shapes.length > 0;
+  const { geometry } = geometryOf(draft);
+  const kinds = [...(had ? (["keep"] as const) : []), "none", "polygon", "circle"] as const;
+  const now = area.kind === "keep" && !had ? "none" : area.kind;
+  const label = { keep: words.areaKeep(had ? `: ${rounded(alertSize(shapes))} km²` : ""), none: words.areaNone, polygon: words.areaPolygon, circle: words.areaCircle };
+  const choose = (kind: (typeof kinds)[number]) => {
+    set({ area: kind === "polygon" ? { kind, corners: "" } : kind === "circle" ? { kind, radius: "10" } : { kind: kind === "none" && !had && shapes ? "keep" : kind } });
+    editing.placing.value = kind === "polygon" ? "corner" : kind === "circle" ? (draft.latitude === "" || draft.longitude === "" ? "place" : "rim") : undefined;
+  };
+  return (
+    <fieldset class="area-fields" aria-describedby={faults["area"] ? "edit-area-fault" : undefined}>
+      <legend>{words.field["area"]}</legend>
+      <div class="segments">
+        {kinds.map((kind) => (
+          <label key={kind} class={now === kind ? "on" : ""}>
+            <input type="radio" name="area-kind" checked={now === kind} onChange={() => choose(kind)} />
+            <span>{label[kind]}</span>
+          </label>
+        ))}
+      </div>
+      {area.kind === "polygon" && (
+        <>
+          <div class="place-row">
+            <PlaceButton what="corner" />
+            <button type="button" class="small" disabled={area.corners.trim() === ""} onClick={() => set({ area: { kind: "polygon", corners: area.corners.trim().split("\n").slice(0, -1).join("\n") } })}>
+              {words.undo}
+            </button>
+          </div>
+          <Field name="corners" label={words.corners} faults={{}}>
+            {(a) => <textarea {...a} rows={4} spellcheck={false} value={area.corners} onInput={(e) => set({ area: { kind: "polygon", corners: e.currentTarget.value } })} />}
+          </Field>
+        </>
+      )}
+      {area.kind === "circle" && (
+        <div class="place-row">
+          <Field name="radius" label={words.radius} faults={{}}>
+            {(a) => <input {...a} inputMode="decimal" value={area.radius} onInput={(e) => set({ area: { kind: "circle", radius: e.currentTarget.value } })} />}
+          </Field>
+          <PlaceButton what="rim" />
+        </div>
+      )}
+      {had && area.kind !== "keep" && <p class="hint">{words.areaReplaces}</p>}
+      {geometry && <p class="hint" role="status">{sizeInWords([geometry])}</p>}
+      <Fault id="edit-area-fault" words={faults["area"]} />
+    </fieldset>
+  );
+}
+
+/** Starts and stops what clicks on the map mean. */
+export function PlaceButton({ what }: { what: "place" | "corner" | "rim" }) {
+  const { editing, map } = usePage();
+  const on = editing.placing.value === what;
+  if (!map.value) return null; // without a map there are the numbers
+  return (
+    <button type="button" class={`small ${on ? "on" : ""}`} aria-pressed={on} onClick={() => (editing.placing.value = on ? undefined : what)}>
+      {on ? words.stopMap : words.onMap}
+    </button>
+  );
+}
+
+const sizeInWords = (shapes: readonly Geometry[]): string => {
+  const km2 = shapes.reduce((sum, g) => sum + squareKilometres(g), 0);
+  return words.size(rounded(km2), comparison(km2));
+};
+
+/** Names that are told at most. */
+const NAMES = 12;
+
+/** An area as people must see it before they warn it: its outline, its size, how far it reaches, and the places in it that the map knows. */
+export function AreaPicture({ shapes, places }: { shapes: readonly Geometry[]; places: readonly string[] }) {
+  const whole: Geometry = { type: "GeometryCollection", geometries: [...shapes] };
+  const reach = extent(whole);
+  if (!reach) return <p class="fault">{words.noArea}</p>;
+  const [west, south, east, north] = reach.box;
+  const squeeze = Math.cos((reach.middle[1]! * Math.PI) / 180); // degrees of longitude are shorter than those of latitude
+  const [w, h] = [(east - west) * squeeze, north - south];
+  const scale = 100 / Math.max(w, h, 1e-9);
+  const path = rings(whole).map((ring) => `M${ring.map(([x, y]) => `${((x! - west) * squeeze * scale).toFixed(1)},${((north - y!) * scale).toFixed(1)}`).join("L")}Z`).join("");
+  const [longitude, latitude] = reach.middle;
+  const middle = `${Math.abs(latitude!).toFixed(2)}° ${latitude! < 0 ? "S" : "N"}, ${Math.abs(longitude!).toFixed(2)}° ${longitude! < 0 ? "W" : "E"}`;
+  return (
+    <div class="area-picture">
+      <svg viewBox={`-4 -4 ${(w * scale + 8).toFixed(1)} ${(h * scale + 8).toFixed(1)}`} aria-hidden="true">
+        <path d={path} fill-rule="evenodd" />
+      </svg>
+      <div>
+        <p class="area-size">{sizeInWords(shapes)}</p>
+        <p>{words.reach(rounded(reach.width), rounded(reach.height), middle)}</p>
+        {places.length > 0 && <p>{words.places(places.slice(0, NAMES), places.length - NAMES)}</p>}
+      </div>
+    </div>
+  );
+}

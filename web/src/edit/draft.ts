@@ -1,0 +1,227 @@
+// What an editor is writing, before it is sent: as the inputs hold it, what of it is to be sent, and what others changed meanwhile.
+import type { Geometry } from "geojson";
+import { isDrill, type Hazard, type Product } from "../model";
+import { circle, parseCorners, polygon, squareKilometres } from "./geometry";
+
+/** The area of a hazard that is being edited: left as it is, none, corners as text, or a circle around the hazard's position with a radius in kilometres. */
+export type AreaDraft = { readonly kind: "keep" } | { readonly kind: "none" } | { readonly kind: "polygon"; readonly corners: string } | { readonly kind: "circle"; readonly radius: string };
+
+/** A hazard as the inputs hold it; the keys are the API's. Times are local, as inputs of type datetime-local have them, empty if the service is to choose. */
+export interface HazardDraft {
+  readonly hazard_Name: string;
+  readonly description: string;
+  readonly type_ID: string;
+  readonly severity_ID: string;
+  readonly category_ID: string;
+  readonly start_Date: string;
+  readonly end_Date: string;
+  readonly autoexpire: "Y" | "N";
+  readonly latitude: string;
+  readonly longitude: string;
+  readonly snc_url: string;
+  readonly comment_Text: string;
+  readonly area: AreaDraft;
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+export type Faults = Readonly<Record<string, string>>;
+
+/** Milliseconds since 1970 as an input of type datetime-local has them: the viewer's zone, to the minute. */
+export function localTime(milliseconds: number): string {
+  if (!Number.isFinite(milliseconds)) return "";
+  const d = new Date(milliseconds);
+  const two = (n: number) => String(n).padStart(2, "0");
+  return `${String(d.getFullYear()).padStart(4, "0")}-${two(d.getMonth() + 1)}-${two(d.getDate())}T${two(d.getHours())}:${two(d.getMinutes())}`;
+}
+
+export const emptyHazard = (drill: boolean): HazardDraft => ({
+  hazard_Name: "", description: "", type_ID: "", severity_ID: "", category_ID: drill ? "EXERCISE" : "EVENT",
+  start_Date: "", end_Date: "", autoexpire: "N", latitude: "", longitude: "", snc_url: "", comment_Text: "", area: { kind: "none" },
+});
+
+export const hazardDraft = (h: Hazard): HazardDraft => ({
+  hazard_Name: h.hazard_Name,
+  description: h.description,
+  type_ID: h.type_ID,
+  severity_ID: h.severity_ID,
+  category_ID: h.category_ID,
+  start_Date: localTime(Number(h.start_Date)),
+  end_Date: localTime(Number(h.end_Date)),
+  autoexpire: h.autoexpire,
+  latitude: String(h.latitude),
+  longitude: String(h.longitude),
+  snc_url: h.snc_url ?? "",
+  comment_Text: h.comment_Text,
+  area: { kind: "keep" },
+});
+
+/** What is wrong with the inputs before the service is asked. It knows the rest. */
+export const words = {
+  missing: "is missing",
+  number: (s: string) => `“${s}” is not a number`,
+  time: "is not a time",
+  corners: "takes at least three corners",
+  corner: (line: string) => `“${line}” is not a latitude from -90 to 90, a comma, and a longitude from -180 to 180`,
+  radius: "takes a radius from 0.01 to 5,000 km",
+  center: "takes a position first: the middle of the circle",
+};
+
+/** A decimal number, with a full stop or a comma. */
+export const decimal = (s: string): number => (/^\s*[-+−]?\d+([.,]\d+)?\s*$/.test(s) ? Number(s.trim().replace(",", ".").replace("−", "-")) : NaN);
+
+/** The geometry that a draft's area is; undefined: it stays, null: there is none. A fault says what is missing to make one. */
+export function geometryOf(d: Pick<HazardDraft, "area" | "latitude" | "longitude">): { readonly geometry?: Geometry | null | undefined; readonly fault?: string } {
+  switch (d.area.kind) {
+    case "keep": return { geometry: undefined };
+    case "none": return { geometry: null };
+    case "polygon": {
+      const { corners, wrong } = parseCorners(d.area.corners);
+      if (wrong !== undefined) return { fault: words.corner(wrong) };
+      return corners.length < 3 ? { fault: words.corners } : { geometry: polygon(corners) };
+    }
+    case "circle": {
+      const [latitude, longitude, radius] = [decimal(d.latitude), decimal(d.longitude), decimal(d.area.radius)];
+      if (!(radius >= 0.01 && radius <= 5_000)) return { fault: words.radius };
+      if (Number.isNaN(latitude) || Number.isNaN(longitude)) return { fault: words.center };
+      return { geometry: circle([longitude, latitude], radius * 1000) };
+    }
+  }
+}
+
+/** All that a draft says, in the API's fields and values. Where a value is `base`'s to the minute it is base's. */
+export function hazardFields(d: HazardDraft, base?: Hazard): { readonly fields: Fields; readonly faults: Faults } {
+  const fields: Record<string, unknown> = {};
+  const faults: Record<string, string> = {};
+  for (const name of ["hazard_Name", "type_ID", "severity_ID"] as const) {
+    if (d[name].trim() === "") faults[name] = words.missing;
+    else fields[name] = d[name].trim();
+  }
+  fields["category_ID"] = d.category_ID;
+  fields["description"] = d.description;
+  fields["autoexpire"] = d.autoexpire;
+  fields["snc_url"] = d.snc_url.trim();
+  fields["comment_Text"] = d.comment_Text;
+  for (const name of ["latitude", "longitude"] as const) {
+    const n = decimal(d[name]);
+    if (d[name].trim() === "") faults[name] = words.missing;
+    else if (Number.isNaN(n)) faults[name] = words.number(d[name]);
+    else fields[name] = n;
+  }
+  for (const name of ["start_Date", "end_Date"] as const) {
+    const t = new Date(d[name]).getTime();
+    if (d[name] === "") {
+      if (base) faults[name] = words.missing; // else the service chooses
+    } else if (Number.isNaN(t)) faults[name] = words.time;
+    else fields[name] = base && localTime(Number(base[name])) === d[name] ? base[name] : String(t);
+  }
+  const { geometry, fault } = geometryOf(d);
+  if (fault) faults["area"] = fault;
+  else if (geometry !== undefined && (base || geometry !== null)) fields["area"] = geometry;
+  return { fields, faults };
+}
+
+/** The fields in which `fields` differs from base: a merge patch (RFC 7396). */
+export function patch(base: object, fields: Fields): Fields {
+  const before = base as Record<string, unknown>;
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => name === "area" || !same(before[name] ?? "", value ?? "")));
+}
+
+const same = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
+
+/** A field that somebody else has changed while we were editing. */
+export interface Clash {
+  readonly field: string;
+  readonly before: unknown;
+  readonly now: unknown;
+  /** What we want it to be; undefined: we have not touched it. */
+  readonly mine: unknown;
+}
+
+/** What others changed between two states, among the fields that editors write. Where they did what we want to do there is no clash. */
+export function clashes(before: object, now: object, mine: Fields, among: readonly string[]): Clash[] {
+  const [a, b] = [before as Record<string, unknown>, now as Record<string, unknown>];
+  return among
+    .filter((field) => !same(a[field], b[field]) && !(field in mine && same(mine[field], b[field])))
+    .map((field) => ({ field, before: a[field], now: b[field], mine: mine[field] }));
+}
+
+/** A draft on a newer state: ours where we changed something and did not yield, theirs elsewhere. */
+export function rebase<D extends object>(theirs: D, draft: D, mine: Fields, yielded: readonly string[]): D {
+  const kept = Object.keys(mine).filter((name) => !yielded.includes(name));
+  return { ...theirs, ...Object.fromEntries(kept.map((name) => [name, (draft as Record<string, unknown>)[name]])) };
+}
+
+/** The fields of a hazard that editors write and that a reader would want to know of. The area is compared by the key `area`. */
+export const hazardNames = ["hazard_Name", "type_ID", "severity_ID", "category_ID", "status", "latitude", "longitude", "area", "start_Date", "end_Date", "autoexpire", "description", "snc_url", "comment_Text"];
+export const productNames = ["title", "data", "parent_ID", "is_Hidden", "security_Flag", "org_IDs", "comment_Text", "timeline_Date"];
+
+/** Whether what is to be written warns people who are not warned yet: a new warning, a raised one, or one that moves or changes its area. */
+export function warns(base: Hazard | undefined, change: Fields): boolean {
+  if ((change["severity_ID"] ?? base?.severity_ID) !== "WARNING" || (base && base.status !== "A")) return false;
+  return !base || ["severity_ID", "area", "latitude", "longitude", "type_ID"].some((name) => name in change);
+}
+
+/** The categories that a hazard may be given. A drill stays a drill, and nothing becomes one: a drill must never turn into a warning by a slip. */
+export function categoriesFor(base: Pick<Hazard, "category_ID"> | undefined, drill: boolean): readonly string[] {
+  if (drill || (base && isDrill(base))) return ["EXERCISE"];
+  if (!base) return ["EVENT", "RESPONSE", "OTHER"];
+  return base.category_ID === "EVENT" ? ["EVENT", "RESPONSE"] : [base.category_ID];
+}
+
+/** A product as the inputs hold it. */
+export interface ProductDraft {
+  readonly title: string;
+  readonly data: string;
+  readonly parent_ID: string;
+  readonly is_Hidden: "Y" | "N";
+  readonly security_Flag: "A" | "R";
+  readonly comment_Text: string;
+}
+
+export const emptyProduct = (parent: number): ProductDraft => ({ title: "", data: "", parent_ID: String(parent), is_Hidden: "N", security_Flag: "A", comment_Text: "" });
+
+export const productDraft = (p: Product): ProductDraft => ({
+  title: p.title,
+  data: p.data ?? "",
+  parent_ID: String(p.parent_ID),
+  is_Hidden: p.is_Hidden,
+  security_Flag: p.security_Flag,
+  comment_Text: p.comment_Text,
+});
+
+/** All that a product's draft says, in the API's fields and values. */
+export function productFields(d: ProductDraft, type: Product["product_Type"]): { readonly fields: Fields; readonly faults: Faults } {
+  const hasData = type === "TEXT_PRODUCT" || type === "URL_PRODUCT";
+  const faults: Record<string, string> = {};
+  if (d.title.trim() === "") faults["title"] = words.missing;
+  if (hasData && d.data.trim() === "") faults["data"] = words.missing;
+  return {
+    fields: {
+      title: d.title.trim(),
+      ...(hasData ? { data: type === "URL_PRODUCT" ? d.data.trim() : d.data } : {}),
+      parent_ID: Number(d.parent_ID),
+      is_Hidden: d.is_Hidden,
+      security_Flag: d.security_Flag,
+      comment_Text: d.comment_Text,
+    },
+    faults,
+  };
+}
+
+/** Faults that the service names, by field; those of no input that is shown are under "". */
+export function faultsOf(list: readonly { readonly pointer?: string; readonly parameter?: string; readonly detail: string }[], shown: readonly string[]): Faults {
+  const out: Record<string, string> = {};
+  for (const f of list) {
+    const name = (f.pointer ?? "").replace(/^\//, "").replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = shown.includes(name) ? name : "";
+    const said = key || !name ? f.detail : `${name} ${f.detail}`;
+    out[key] = out[key] ? `${out[key]}; ${said}` : said;
+  }
+  return out;
+}
+
+/** The area of a hazard's shapes that people are to be told of, in square kilometres. */
+export function alertSize(shapes: readonly { readonly role: string; readonly geometry: Geometry }[]): number {
+  const alert = shapes.filter((s) => s.role === "alert");
+  return (alert.length > 0 ? alert : shapes).reduce((sum, s) => sum + squareKilometres(s.geometry), 0);
+}

@@ -1,0 +1,394 @@
+// The form of a hazard, new or changed, and the question before a warning goes out.
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Geometry } from "geojson";
+import { LoggedOutError, Problem } from "../api";
+import { categoryName, isDrill, severities, types, type Hazard } from "../model";
+import { usePage, type Page } from "../ui/context";
+import { Badge, IconButton, Symbol } from "../ui/parts";
+import { text } from "../text";
+import { AreaFields, AreaPicture, PlaceButton } from "./area";
+import { categoriesFor, clashes, decimal, emptyHazard, faultsOf, geometryOf, hazardDraft, hazardFields, hazardNames, patch, rebase, warns, type Clash, type Faults, type Fields, type HazardDraft } from "./draft";
+import { distance, extent, formatCorner, parseCorners } from "./geometry";
+import { Clashes, Dialog, explain, Fault, Field } from "./inputs";
+import { readHazard, record, take, type HazardState } from "./remote";
+import type { Task } from "./state";
+import { words } from "./words";
+
+/** What of the form outlives it. */
+interface Kept {
+  readonly state: HazardState | undefined;
+  readonly draft: HazardDraft;
+}
+
+/** A write that waits for the second yes. */
+interface Waiting {
+  readonly change: Fields;
+  readonly state: HazardState | undefined;
+  readonly draft: HazardDraft;
+}
+
+/** How often a write is repeated on a newer state that says nothing else. */
+const AGAIN = 3;
+
+export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit" }> }) {
+  const page = usePage();
+  const { store, editing } = page;
+  const [kept] = useState(() => editing.restore<Kept>());
+  const [state, setState] = useState<HazardState | undefined>(kept?.state);
+  const [draft, setDraft] = useState<HazardDraft | undefined>(kept?.draft ?? (task.kind === "new" ? emptyHazard(task.drill) : undefined));
+  const [note, setNote] = useState(kept ? words.restored : "");
+  const [faults, setFaults] = useState<Faults>({});
+  const [busy, setBusy] = useState(false);
+  const [clash, setClash] = useState<{ list: readonly Clash[]; now: HazardState; change: Fields; chosen: Record<string, "mine" | "theirs"> }>();
+  const [waiting, setWaiting] = useState<Waiting>();
+  const [attempt, setAttempt] = useState(0);
+  const root = useRef<HTMLElement>(null);
+  const title = useRef<HTMLHeadingElement>(null);
+  const drill = task.kind === "new" ? task.drill : isDrill(task.h);
+
+  useEffect(() => {
+    title.current?.focus();
+    if (kept) editing.dirty.value = true;
+    else if (task.kind === "new" && page.map.peek()) editing.placing.value = "place";
+    return () => editing.clear();
+  }, []);
+  useEffect(() => {
+    if (task.kind !== "edit" || state) return;
+    const over = new AbortController();
+    readHazard(store.api, task.h.hazard_ID, over.signal).then(
+      (s) => {
+        setState(s);
+        setDraft(hazardDraft(s.h));
+        setNote("");
+      },
+      () => !over.signal.aborted && setNote(words.unread),
+    );
+    return () => over.abort();
+  }, [attempt]);
+
+  const set = (change: Partial<HazardDraft>) => {
+    editing.dirty.value = true;
+    setDraft((d) => d && { ...d, ...change });
+  };
+  useLayoutEffect(() => {
+    if (draft && editing.dirty.peek()) editing.keep({ state, draft } satisfies Kept);
+    editing.draw(draft ? shapesOf(draft) : []);
+  }, [draft, state]);
+  useClicks(page, draft, set);
+  useEffect(() => {
+    if (Object.keys(faults).length > 0) root.current?.querySelector<HTMLElement>('[aria-invalid="true"], fieldset[aria-describedby$="-fault"] input')?.focus();
+  }, [faults]);
+
+  async function submit(from: HazardState | undefined, d: HazardDraft) {
+    setNote("");
+    const { fields, faults } = hazardFields(d, from?.h);
+    setFaults(faults);
+    if (Object.keys(faults).length > 0) return;
+    const change: Fields = from ? patch(from.h, fields) : { ...fields, uuid: task.kind === "new" ? task.uuid : undefined };
+    if (from && Object.keys(change).length === 0) return editing.end();
+    if (warns(from?.h, change)) setWaiting({ change, state: from, draft: d });
+    else await send({ change, state: from, draft: d });
+  }
+
+  async function send({ change, state: from, draft: d }: Waiting, again = 0): Promise<void> {
+    setBusy(true);
+    try {
+      const h = from
+        ? await store.api.write<Hazard>("PATCH", `/hazards/${from.h.hazard_ID}`, change, from.tag)
+        : await store.api.write<Hazard>("POST", "/hazards", change);
+      setWaiting(undefined);
+      editing.end();
+      take(page, h!);
+      page.open(h!);
+      store.say(from ? words.saved : words.created);
+    } catch (error) {
+      setWaiting(undefined);
+      await refused(error, { change, state: from, draft: d }, again).catch((e: unknown) => setNote(explain(e)));
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  async function refused(error: unknown, w: Waiting, again: number): Promise<void> {
+    if (error instanceof Problem && error.status === 412 && w.state && again < AGAIN) return onto(await readHazard(store.api, w.state.h.hazard_ID), w as Waiting & { state: HazardState }, again);
+    if (error instanceof Problem && error.status === 409 && !w.state && task.kind === "new") {
+      // The uuid is there: an attempt whose answer was lost has made the hazard.
+      setState(await readHazard(store.api, task.uuid));
+      return setNote(words.arrived);
+    }
+    if (error instanceof Problem && error.faults.length > 0) {
+      const by = faultsOf(error.faults, Object.keys(w.draft));
+      setFaults(by);
+      return setNote(by[""] ? `${words.faults} ${by[""]}` : words.faults);
+    }
+    if (!(error instanceof LoggedOutError)) setNote(explain(error));
+  }
+
+  /** Puts what we want on the state that somebody else has made meanwhile: at once if the two have nothing to do with each other's fields. */
+  async function onto(now: HazardState, w: Waiting & { state: HazardState }, again: number): Promise<void> {
+    const list = clashes(record(w.state), record(now), w.change, hazardNames);
+    if (list.length > 0) return setClash({ list, now, change: w.change, chosen: {} });
+    const next = rebase(hazardDraft(now.h), w.draft, w.change, []);
+    const change = patch(now.h, hazardFields(next, now.h).fields);
+    if (Object.keys(change).length === 0) return editing.end(); // it is as we wanted it
+    await send({ change, state: now, draft: next }, again + 1);
+  }
+
+  function resolve() {
+    if (!clash || !draft) return;
+    const open = clash.list.filter((c) => c.mine !== undefined);
+    if (open.some((c) => !clash.chosen[c.field])) return setNote(words.clashChoose);
+    const next = rebase(hazardDraft(clash.now.h), draft, clash.change, open.filter((c) => clash.chosen[c.field] === "theirs").map((c) => c.field));
+    setState(clash.now);
+    setDraft(next);
+    setClash(undefined);
+    void submit(clash.now, next);
+  }
+
+  const heading = task.kind === "new" ? (drill ? words.titleNewDrill : words.titleNew) : drill ? words.titleEditDrill : words.titleEdit;
+  const placing = editing.placing.value !== undefined;
+  return (
+    <section class={`panel edit-panel ${drill ? "edit-drill" : ""} ${placing ? "" : "tall"}`} id="panel" ref={root} aria-label={heading}>
+      {drill && (
+        <p class="drill-strip">
+          <strong>{text.drill.word}</strong> {words.drillStrip}
+        </p>
+      )}
+      <header class="panel-head">
+        {draft?.type_ID && draft.severity_ID && <Symbol h={draft as never} size={44} />}
+        <div>
+          <h2 ref={title} tabIndex={-1}>{heading}</h2>
+          <p class="panel-tags muted">{state?.h.hazard_Name ?? (drill ? "" : words.realStrip)}</p>
+        </div>
+        <IconButton icon="close" label={words.cancel} onClick={() => editing.leave()} class="panel-close" />
+      </header>
+      {!draft ? (
+        <p class="panel-body">
+          {note || words.reading} {note && <button type="button" onClick={() => setAttempt(attempt + 1)}>{words.retry}</button>}
+        </p>
+      ) : (
+        <form
+          class="panel-body edit-form"
+          noValidate
+          onSubmit={(e) => {
+            e.preventDefault();
+            if (busy) return;
+            if (clash) resolve();
+            else void submit(state, draft);
+          }}
+        >
+          {clash && <Clashes list={clash.list} by={clash.now.h.update_User ?? ""} chosen={clash.chosen} choose={(field, whose) => setClash({ ...clash, chosen: { ...clash.chosen, [field]: whose } })} />}
+          {!clash && <Inputs draft={draft} set={set} faults={faults} state={state} drill={drill} />}
+          <Foot note={note} busy={busy} label={clash ? words.clashSave : task.kind === "edit" || state ? words.save : drill ? words.createDrill : words.create} drill={drill} />
+        </form>
+      )}
+      {waiting && <WarningQuestion waiting={waiting} drill={drill} busy={busy} no={() => setWaiting(undefined)} yes={() => void send(waiting)} />}
+    </section>
+  );
+}
+
+/** The end of every form: what went wrong, the button that saves, the one that does not. */
+export function Foot({ note, busy, label, drill }: { note: string; busy: boolean; label: string; drill: boolean }) {
+  const { editing } = usePage();
+  return (
+    <div class="edit-foot">
+      <p role="alert" class="fault">{note}</p>
+      {editing.leaving.value ? (
+        <div class="edit-buttons" role="group" aria-label={words.discard}>
+          <p>{words.discard}</p>
+          <button type="button" class="danger" onClick={() => editing.end()}>{words.discardYes}</button>
+          <button type="button" onClick={() => (editing.leaving.value = false)}>{words.discardNo}</button>
+        </div>
+      ) : (
+        <div class="edit-buttons">
+          <button type="submit" class={`primary ${drill ? "drill-button" : ""}`} disabled={busy}>{busy ? words.saving : label}</button>
+          <button type="button" onClick={() => editing.leave()}>{words.cancel}</button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Inputs({ draft, set, faults, state, drill }: { draft: HazardDraft; set: (change: Partial<HazardDraft>) => void; faults: Faults; state: HazardState | undefined; drill: boolean }) {
+  const { editing } = usePage();
+  const categories = categoriesFor(state?.h, drill);
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return (
+    <>
+      <fieldset class="position">
+        <legend class="sr">{words.onMap}</legend>
+        <div class="place-row">
+          {(["latitude", "longitude"] as const).map((name) => (
+            <Field key={name} name={name} faults={faults} required>
+              {(a) => <input {...a} inputMode="text" autocomplete="off" required value={draft[name]} onInput={(e) => set({ [name]: e.currentTarget.value })} />}
+            </Field>
+          ))}
+          <PlaceButton what="place" />
+        </div>
+        {editing.placing.value === undefined && <p class="hint">{words.positionHint}</p>}
+        {editing.placing.value && <p class="hint">{editing.placing.value === "place" ? words.clickPlace : editing.placing.value === "corner" ? words.clickCorner : words.clickRim}</p>}
+      </fieldset>
+      <Field name="hazard_Name" faults={faults} required>
+        {(a) => <input {...a} required maxLength={500} autocomplete="off" value={draft.hazard_Name} onInput={(e) => set({ hazard_Name: e.currentTarget.value })} />}
+      </Field>
+      <div class="two-columns">
+        <Field name="type_ID" faults={faults} required>
+          {(a) => (
+            <select {...a} required value={draft.type_ID} onChange={(e) => set({ type_ID: e.currentTarget.value })}>
+              <option value="">{words.choose}</option>
+              {types.map((t) => <option key={t.id} value={t.id}>{t.name}</option>)}
+            </select>
+          )}
+        </Field>
+        <Field name="category_ID" faults={faults}>
+          {(a) => (
+            <select {...a} value={draft.category_ID} disabled={categories.length === 1} onChange={(e) => set({ category_ID: e.currentTarget.value })}>
+              {categories.map((c) => <option key={c} value={c}>{categoryName(c)}</option>)}
+            </select>
+          )}
+        </Field>
+      </div>
+      <fieldset class="severities" aria-describedby={faults["severity_ID"] ? "edit-severity_ID-fault" : undefined}>
+        <legend>{words.field["severity_ID"]} <span class="muted">({words.required})</span></legend>
+        {[...severities].reverse().map((s) => (
+          <label key={s.id} class={draft.severity_ID === s.id ? "on" : ""}>
+            <input type="radio" name="severity_ID" value={s.id} checked={draft.severity_ID === s.id} aria-invalid={faults["severity_ID"] !== undefined} onChange={() => set({ severity_ID: s.id })} />
+            <Badge id={s.id} />
+          </label>
+        ))}
+        <Fault id="edit-severity_ID-fault" words={faults["severity_ID"]} />
+      </fieldset>
+      <AreaFields draft={draft} set={set} faults={faults} shapes={state?.shapes} />
+      <Field name="description" faults={faults}>
+        {(a) => <textarea {...a} rows={5} value={draft.description} onInput={(e) => set({ description: e.currentTarget.value })} />}
+      </Field>
+      <div class="two-columns">
+        <Field name="start_Date" faults={faults} hint={state ? undefined : words.startHint}>
+          {(a) => <input {...a} type="datetime-local" value={draft.start_Date} onInput={(e) => set({ start_Date: e.currentTarget.value })} />}
+        </Field>
+        <Field name="end_Date" faults={faults} hint={state ? undefined : words.endHint}>
+          {(a) => <input {...a} type="datetime-local" value={draft.end_Date} onInput={(e) => set({ end_Date: e.currentTarget.value })} />}
+        </Field>
+      </div>
+      <label class="switch">
+        <input type="checkbox" checked={draft.autoexpire === "Y"} onChange={(e) => set({ autoexpire: e.currentTarget.checked ? "Y" : "N" })} />
+        <span>{words.field["autoexpire"]}</span>
+      </label>
+      <Fault words={faults["autoexpire"]} />
+      <p class="hint">{words.zone(zone)}</p>
+      <Field name="snc_url" faults={faults}>
+        {(a) => <input {...a} type="url" inputMode="url" value={draft.snc_url} onInput={(e) => set({ snc_url: e.currentTarget.value })} />}
+      </Field>
+      <Field name="comment_Text" faults={faults}>
+        {(a) => <textarea {...a} rows={2} value={draft.comment_Text} onInput={(e) => set({ comment_Text: e.currentTarget.value })} />}
+      </Field>
+    </>
+  );
+}
+
+/** What the map shows of a draft. */
+function shapesOf(d: HazardDraft): Geometry[] {
+  const out: Geometry[] = [];
+  const { geometry } = geometryOf(d);
+  if (geometry) out.push(geometry);
+  else if (d.area.kind === "polygon") {
+    const corners = [...parseCorners(d.area.corners).corners];
+    if (corners.length > 1) out.push({ type: "LineString", coordinates: corners });
+    if (corners.length === 1) out.push({ type: "Point", coordinates: corners[0]! });
+  }
+  const at = [decimal(d.longitude), decimal(d.latitude)];
+  if (at.every((n) => !Number.isNaN(n)) && Math.abs(at[1]!) <= 90) out.push({ type: "Point", coordinates: at });
+  return out;
+}
+
+/** Takes clicks on the map for as long as the form wants them. */
+function useClicks(page: Page, draft: HazardDraft | undefined, set: (change: Partial<HazardDraft>) => void): void {
+  const { store, editing } = page;
+  const latest = useRef({ draft, set });
+  latest.current = { draft, set };
+  const placing = editing.placing.value;
+  useEffect(() => {
+    if (!placing) return;
+    const map = page.map.peek()?.map;
+    map?.doubleClickZoom.disable();
+    const clicked = (longitude: number, latitude: number) => {
+      const { draft: d, set } = latest.current;
+      if (!d) return;
+      const [latitudeWords, longitudeWords] = formatCorner([longitude, latitude]).split(", ") as [string, string];
+      switch (editing.placing.peek()) {
+        case "place":
+          set({ latitude: latitudeWords, longitude: longitudeWords });
+          editing.placing.value = d.area.kind === "circle" ? "rim" : undefined;
+          break;
+        case "corner":
+          if (d.area.kind === "polygon") set({ area: { kind: "polygon", corners: `${d.area.corners.trim()}\n${latitudeWords}, ${longitudeWords}`.trim() } });
+          break;
+        case "rim": {
+          const center = [decimal(d.longitude), decimal(d.latitude)];
+          if (center.some(Number.isNaN)) set({ latitude: latitudeWords, longitude: longitudeWords });
+          else {
+            set({ area: { kind: "circle", radius: String(Number((distance(center, [longitude, latitude]) / 1000).toPrecision(4))) } });
+            editing.placing.value = undefined;
+          }
+        }
+      }
+    };
+    store.placing.value = clicked;
+    const stop = store.placing.subscribe((f) => {
+      if (f !== clicked) editing.placing.value = undefined; // Escape
+    });
+    return () => {
+      stop();
+      if (store.placing.peek() === clicked) store.placing.value = undefined;
+      map?.doubleClickZoom.enable();
+    };
+  }, [placing]);
+}
+
+/** The question before people are warned: what, where, how large; and a second yes that no slip can give. */
+function WarningQuestion({ waiting, drill, busy, yes, no }: { waiting: Waiting; drill: boolean; busy: boolean; yes: () => void; no: () => void }) {
+  const page = usePage();
+  const [checked, setChecked] = useState(false);
+  const { draft, state } = waiting;
+  const { geometry } = geometryOf(draft);
+  const shapes = geometry ? [geometry] : geometry === undefined ? (state?.shapes ?? []).filter((s, _, all) => s.role === "alert" || !all.some((x) => x.role === "alert")).map((s) => s.geometry) : [];
+  const [towns, setTowns] = useState<readonly string[]>([]);
+  useEffect(() => {
+    const whole: Geometry = { type: "GeometryCollection", geometries: shapes };
+    const box = extent(whole)?.box;
+    const map = page.map.peek();
+    if (!box || !map) return;
+    let over = false;
+    void map.look(box).then(() => !over && setTowns(map.towns(whole)));
+    return () => {
+      over = true;
+    };
+  }, []);
+  return (
+    <Dialog title={drill ? words.warnDrill : words.warnReal} close={no} class={drill ? "dialog-drill" : "dialog-warning"}>
+      <p class="warn-what">
+        <Symbol h={draft as never} size={48} />
+        <span>
+          <strong>{draft.hazard_Name}</strong>
+          <Badge id="WARNING" />
+          {drill && <span class="drill-tag">{text.drill.word}</span>}
+        </span>
+      </p>
+      <p>{drill ? words.warnDrillText : words.warnRealText}</p>
+      <h3>{words.warnArea}</h3>
+      <AreaPicture shapes={shapes} places={towns} />
+      {!drill && (
+        <label class="switch warn-check">
+          <input type="checkbox" checked={checked} onChange={(e) => setChecked(e.currentTarget.checked)} />
+          <span>{words.warnCheck}</span>
+        </label>
+      )}
+      <div class="dialog-buttons">
+        <button type="button" onClick={no}>{words.warnBack}</button>
+        <button type="button" class={drill ? "drill-button" : "danger"} disabled={busy || (!drill && !checked)} onClick={yes}>
+          {busy ? words.saving : drill ? words.warnGoDrill : words.warnGo}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,160 @@
+// Where editing begins: the buttons for editors in the header, in the panel, beside products and reports. Readers see none of them.
+import { useEffect, useState } from "preact/hooks";
+import type { Hazard, Product, Report } from "../model";
+import { usePage } from "../ui/context";
+import { Icon, IconButton, Menu } from "../ui/parts";
+import { explain } from "./inputs";
+import { HazardForm } from "./hazard";
+import { ProductForm } from "./product";
+import { randomUUID } from "./state";
+import { words } from "./words";
+import "./edit.css";
+
+/** The form that is open, in place of the panel. */
+export function Form() {
+  const { editing } = usePage();
+  const task = editing.task.value;
+  if (!task) return null;
+  return task.kind === "product" ? <ProductForm key={task.uuid} task={task} /> : <HazardForm key={task.kind === "new" ? task.uuid : task.h.uuid} task={task} />;
+}
+
+/** In the header: a new hazard, or a drill. Which of the two is decided here, and not again in the form. */
+export function New() {
+  const page = usePage();
+  const { editing } = page;
+  if (!editing.allowed.value) return null;
+  const start = (drill: boolean, close: () => void) => {
+    close();
+    if (editing.dirty.peek()) return editing.leave();
+    editing.start({ kind: "new", drill, uuid: randomUUID() });
+  };
+  return (
+    <Menu class="new-menu" label={words.newLong} title={words.newLong} button={<><Icon name="plus" /><span class="wide">{words.new}</span></>}>
+      {(close) => (
+        <>
+          <button type="button" class="new-choice" onClick={() => start(false, close)}>
+            <strong>{words.newReal}</strong>
+            <span class="muted">{words.newRealLong}</span>
+          </button>
+          <button type="button" class="new-choice drill-choice" onClick={() => start(true, close)}>
+            <strong>{words.newDrill}</strong>
+            <span>{words.newDrillLong}</span>
+          </button>
+        </>
+      )}
+    </Menu>
+  );
+}
+
+/** In the panel: what can be done to the hazard. */
+export function HazardActions({ h }: { h: Hazard }) {
+  const { editing } = usePage();
+  if (!editing.may(h)) return null;
+  const ask = (kind: "end" | "response" | "retract" | "merge") => () => (editing.question.value = { kind, h });
+  const active = h.status === "A";
+  return (
+    <div class="actions edit-actions" role="group" aria-label={words.edit}>
+      <button type="button" class="primary" onClick={() => editing.start({ kind: "edit", h })}><Icon name="words" /> {words.edit}</button>
+      {active && h.category_ID === "EVENT" && <button type="button" onClick={ask("response")}>{words.response}</button>}
+      {active && <button type="button" onClick={ask("end")}>{words.end}</button>}
+      {active && <button type="button" onClick={ask("merge")}>{words.merge}</button>}
+      {h.severity_ID !== "TERMINATION" && <button type="button" onClick={ask("retract")}>{words.retract}</button>}
+    </div>
+  );
+}
+
+const kinds = ["FOLDER_PRODUCT", "TEXT_PRODUCT", "URL_PRODUCT", "FILE_PRODUCT"] as const;
+const icons = { FOLDER_PRODUCT: "folder", FILE_PRODUCT: "file", TEXT_PRODUCT: "words", URL_PRODUCT: "outside" } as const;
+
+/** Under the products, and in each folder: what can be added there. */
+export function AddProduct({ h }: { h: Hazard }) {
+  const { editing } = usePage();
+  if (!editing.may(h)) return null;
+  return (
+    <div class="actions add-product" role="group" aria-label={words.add}>
+      <span class="muted">{words.add}:</span>
+      {kinds.map((type) => (
+        <button type="button" key={type} onClick={() => editing.start({ kind: "product", h, type, parent: 0, product: undefined, uuid: randomUUID() })}>
+          <Icon name={icons[type]} /> {words.addKinds[type]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Beside a product: change it, delete it. */
+export function ProductTools({ h, p }: { h: Hazard; p: Product }) {
+  const { editing, store } = usePage();
+  // An editor's own are those of the own organizations, whoever's the hazard is.
+  if (!editing.may(p)) return null;
+  return (
+    <span class="tools">
+      <IconButton icon="words" label={words.editProduct(p.title)} onClick={() => editing.start({ kind: "product", h, type: p.product_Type, parent: p.parent_ID, product: p, uuid: p.uuid })} />
+      <IconButton
+        icon="close"
+        label={words.removeProduct(p.title)}
+        onClick={() => {
+          store.hovered.value = undefined;
+          editing.question.value = { kind: "remove", h, product: p };
+        }}
+      />
+    </span>
+  );
+}
+
+/** Beside a report that was joined to others: undo that. */
+export function SplitButton({ h, r, of }: { h: Hazard; r: Report; of: number }) {
+  const { editing } = usePage();
+  if (of < 2 || !editing.may(h)) return null;
+  return <button type="button" class="small" onClick={() => (editing.question.value = { kind: "split", h, report: r })}>{words.split}</button>;
+}
+
+interface HeldReport {
+  readonly id: number;
+  readonly event: string;
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** Among the sources: what is held until an editor has looked. */
+export function Held() {
+  const { store, editing } = usePage();
+  const [list, setList] = useState<readonly (HeldReport & { source: string })[]>([]);
+  const [note, setNote] = useState("");
+  const [count, setCount] = useState(0);
+  const allowed = editing.allowed.value;
+  useEffect(() => {
+    if (!allowed) return;
+    const over = new AbortController();
+    store.api.get<{ name: string; held: HeldReport[] }[]>("/sources", { signal: over.signal }).then(
+      (sources) => setList(sources.flatMap((s) => s.held.map((h) => ({ ...h, source: s.name })))),
+      () => {}, // the table above says that it cannot be read
+    );
+    return () => over.abort();
+  }, [count, allowed]);
+  if (!allowed || list.length === 0) return null;
+  async function decide(h: HeldReport & { source: string }, decision: "released" | "dismissed") {
+    setNote("");
+    try {
+      await store.api.write("POST", `/sources/${encodeURIComponent(h.source)}/held/${h.id}`, { decision });
+      setCount(count + 1);
+    } catch (error) {
+      setNote(explain(error));
+    }
+  }
+  return (
+    <section class="held" aria-label={words.held}>
+      <h3>{words.held}</h3>
+      <ul>
+        {list.map((h) => (
+          <li key={`${h.source} ${h.id}`}>
+            <p><strong>{h.name || h.event}</strong> <span class="muted">{h.source}: {h.reason}</span></p>
+            <button type="button" class="small" aria-label={words.releaseLong(h.name || h.event)} onClick={() => void decide(h, "released")}>{words.release}</button>{" "}
+            <button type="button" class="small" aria-label={words.dismissLong(h.name || h.event)} onClick={() => void decide(h, "dismissed")}>{words.dismiss}</button>
+          </li>
+        ))}
+      </ul>
+      <p role="alert" class="fault">{note}</p>
+    </section>
+  );
+}

@@ -1,0 +1,222 @@
+// What is asked before something is done to a hazard that a form is too much for.
+import { useEffect, useState } from "preact/hooks";
+import { LoggedOutError, Problem } from "../api";
+import { compare } from "../filter";
+import { isDrill, type Hazard } from "../model";
+import { text } from "../text";
+import { usePage } from "../ui/context";
+import { Badge, DrillTag, kindOf, Symbol } from "../ui/parts";
+import { clashes, faultsOf, hazardNames, productNames, type Clash, type Faults } from "./draft";
+import { distance, rounded } from "./geometry";
+import { Changes, Dialog, explain, Field } from "./inputs";
+import { readHazard, readProduct, record, take } from "./remote";
+import type { Question } from "./state";
+import { words } from "./words";
+
+export function Questions() {
+  const { editing } = usePage();
+  const q = editing.question.value;
+  if (!q) return null;
+  switch (q.kind) {
+    case "merge": return <Merge h={q.h} />;
+    case "split": return <Split q={q} />;
+    default: return <Ask q={q} key={q.kind} />;
+  }
+}
+
+type Asked = Exclude<Question, { kind: "merge" | "split" }>;
+
+const asked: Record<Asked["kind"], { title: string; text: string; go: string }> = {
+  end: { title: words.endTitle, text: words.endText, go: words.endGo },
+  response: { title: words.responseTitle, text: words.responseText, go: words.responseGo },
+  retract: { title: words.retractTitle, text: words.retractText, go: words.retractGo },
+  remove: { title: "", text: words.removeText, go: words.removeGo },
+};
+
+/** A question about the state that is shown: should that change before the yes, it is shown again. */
+function Ask({ q }: { q: Asked }) {
+  const page = usePage();
+  const { store, editing } = page;
+  const [read, setRead] = useState<{ tag: string; record: object }>();
+  const [changed, setChanged] = useState<readonly Clash[]>([]);
+  const [reason, setReason] = useState("");
+  const [faults, setFaults] = useState<Faults>({});
+  const [note, setNote] = useState("");
+  const [busy, setBusy] = useState(false);
+  const close = () => (editing.question.value = undefined);
+  const w = asked[q.kind];
+  const get = async () => {
+    if (q.kind === "remove") {
+      const s = await readProduct(store.api, q.product.product_ID);
+      return { tag: s.tag, record: s.product as object };
+    }
+    const s = await readHazard(store.api, q.h.hazard_ID);
+    return { tag: s.tag, record: record(s) };
+  };
+  useEffect(() => {
+    get().then(setRead, (e: unknown) => setNote(explain(e)));
+  }, []);
+  async function go() {
+    setNote("");
+    if (q.kind === "retract" && reason.trim() === "") return setFaults({ reason: words.required });
+    setFaults({});
+    setBusy(true);
+    try {
+      const before = read ?? (await get());
+      const path = `/hazards/${q.h.hazard_ID}`;
+      let h: Hazard | undefined;
+      if (q.kind === "end") h = await store.api.write<Hazard>("PATCH", path, { status: "E" }, before.tag);
+      else if (q.kind === "response") h = await store.api.write<Hazard>("PATCH", path, { category_ID: "RESPONSE" }, before.tag);
+      else if (q.kind === "retract") h = await retract(path, before.tag);
+      else if (q.kind === "remove") await store.api.write("DELETE", `/products/${q.product.product_ID}`, undefined, before.tag);
+      close();
+      if (h) take(page, h);
+      store.say(words.saved);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 412) {
+        const now = await get().catch(() => undefined);
+        if (now && read) setChanged(clashes(read.record, now.record, {}, q.kind === "remove" ? productNames : hazardNames));
+        setRead(now);
+        setNote(words.meanwhile);
+      } else if (error instanceof Problem && error.faults.length > 0) {
+        const by = faultsOf(error.faults, ["reason"]);
+        setFaults(by);
+        setNote(by[""] ?? "");
+      } else if (!(error instanceof LoggedOutError)) setNote(explain(error));
+    } finally {
+      setBusy(false);
+    }
+  }
+  const retract = async (path: string, tag: string) => {
+    const answer = await store.api.request(`${path}/retract`, { method: "POST", body: { reason: reason.trim() }, headers: { "If-Match": tag } });
+    return (await answer.json()) as Hazard;
+  };
+  const drill = isDrill(q.h);
+  return (
+    <Dialog title={q.kind === "remove" ? words.removeTitle(q.product.title) : w.title} close={close} class={drill ? "dialog-drill" : ""}>
+      {q.kind !== "remove" && <What h={q.h} />}
+      <p>{w.text}</p>
+      {q.kind === "retract" && (
+        <Field name="reason" faults={faults} required>
+          {(a) => <textarea {...a} rows={3} required value={reason} onInput={(e) => setReason(e.currentTarget.value)} />}
+        </Field>
+      )}
+      <div role="alert">
+        {note && <p class="fault">{note}</p>}
+        {changed.length > 0 && <Changes list={changed} />}
+      </div>
+      <div class="dialog-buttons">
+        <button type="button" onClick={close}>{words.cancel}</button>
+        <button type="button" class="danger" disabled={busy} onClick={() => void go()}>
+          {busy ? words.saving : note === words.meanwhile ? words.anyway : w.go}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+const What = ({ h }: { h: Hazard }) => (
+  <p class="warn-what">
+    <Symbol h={h} size={40} />
+    <span>
+      <strong><DrillTag h={h} />{h.hazard_Name}</strong>
+      <span><Badge id={h.severity_ID} /> {kindOf(h)}</span>
+    </span>
+  </p>
+);
+
+/** Candidates that are shown. */
+const CANDIDATES = 8;
+
+function Merge({ h }: { h: Hazard }) {
+  const page = usePage();
+  const { store, editing } = page;
+  const [query, setQuery] = useState("");
+  const [into, setInto] = useState<number>();
+  const [note, setNote] = useState("");
+  const [busy, setBusy] = useState(false);
+  const close = () => (editing.question.value = undefined);
+  const away = (x: Hazard) => distance([h.longitude, h.latitude], [x.longitude, x.latitude]) / 1000;
+  const wanted = query.trim().toLowerCase();
+  // A drill is never merged with what is real.
+  const found = [...store.live.value.values()]
+    .filter((x) => x.uuid !== h.uuid && isDrill(x) === isDrill(h) && (wanted === "" || `${x.hazard_Name} ${x.hazard_ID}`.toLowerCase().includes(wanted)))
+    .sort((a, b) => Number(b.type_ID === h.type_ID) - Number(a.type_ID === h.type_ID) || away(a) - away(b) || compare(a, b))
+    .slice(0, CANDIDATES);
+  async function go() {
+    if (into === undefined || !found.some((x) => x.hazard_ID === into)) return setNote(`${words.mergePick}: ${words.mergeMissing}`);
+    setBusy(true);
+    try {
+      const whole = await store.api.write<Hazard>("POST", `/hazards/${h.hazard_ID}/merge`, { into });
+      close();
+      take(page, whole!);
+      page.open(whole!);
+      store.say(words.saved);
+    } catch (error) {
+      if (!(error instanceof LoggedOutError)) setNote(explain(error));
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <Dialog title={words.mergeTitle} close={close} class={isDrill(h) ? "dialog-drill" : ""}>
+      <What h={h} />
+      <p>{words.mergeText}</p>
+      <Field name="merge" label={words.mergeSearch} faults={{}}>
+        {(a) => <input {...a} type="search" value={query} onInput={(e) => setQuery(e.currentTarget.value)} />}
+      </Field>
+      <fieldset class="candidates">
+        <legend>{words.mergePick}</legend>
+        {found.length === 0 && <p class="muted">{words.mergeNone}</p>}
+        {found.map((x) => (
+          <label key={x.hazard_ID} class={into === x.hazard_ID ? "on" : ""}>
+            <input type="radio" name="merge-into" checked={into === x.hazard_ID} onChange={() => setInto(x.hazard_ID)} />
+            <Symbol h={x} size={28} />
+            <span>
+              <strong>{x.hazard_Name}</strong>
+              <span class="muted">{kindOf(x)} · {text.panel.numbers(x.hazard_ID)} · {words.away(rounded(away(x)))}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <p role="alert" class="fault">{note}</p>
+      <div class="dialog-buttons">
+        <button type="button" onClick={close}>{words.cancel}</button>
+        <button type="button" class="danger" disabled={busy} onClick={() => void go()}>{busy ? words.saving : words.mergeGo}</button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Split({ q }: { q: Extract<Question, { kind: "split" }> }) {
+  const page = usePage();
+  const { store, editing } = page;
+  const [note, setNote] = useState("");
+  const [busy, setBusy] = useState(false);
+  const close = () => (editing.question.value = undefined);
+  async function go() {
+    setBusy(true);
+    try {
+      const own = await store.api.write<Hazard>("POST", `/hazards/${q.h.hazard_ID}/split`, { source: q.report.source, event: q.report.event });
+      close();
+      take(page, own!);
+      page.open(own!);
+      store.say(words.saved);
+    } catch (error) {
+      if (!(error instanceof LoggedOutError)) setNote(explain(error));
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <Dialog title={words.splitTitle} close={close}>
+      <p><strong>{q.report.name}</strong> <span class="muted">{q.report.source} {q.report.event}</span></p>
+      <p>{words.splitText(q.report.source)}</p>
+      <p role="alert" class="fault">{note}</p>
+      <div class="dialog-buttons">
+        <button type="button" onClick={close}>{words.cancel}</button>
+        <button type="button" class="danger" disabled={busy} onClick={() => void go()}>{busy ? words.saving : words.splitGo}</button>
+      </div>
+    </Dialog>
+  );
+}

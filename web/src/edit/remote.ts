@@ -1,0 +1,52 @@
+// What the service has of a hazard or product now, with the mark by which a write says what it was decided on.
+import type { FeatureCollection, Geometry } from "geojson";
+import type { Api } from "../api";
+import type { Hazard, Product } from "../model";
+import type { Page } from "../ui/context";
+import { alertSize } from "./draft";
+
+export interface Shape {
+  readonly role: string;
+  readonly geometry: Geometry;
+}
+
+export interface HazardState {
+  readonly h: Hazard;
+  readonly tag: string;
+  readonly shapes: readonly Shape[];
+}
+
+/** Reads a hazard and its area. The hazard comes first: should it change in between, a write on this state is refused. */
+export async function readHazard(api: Api, id: number | string, signal?: AbortSignal): Promise<HazardState> {
+  const answer = await api.request(`/hazards/${id}`, { signal });
+  const h = (await answer.json()) as Hazard;
+  const areas = await api.get<FeatureCollection<Geometry, { role: string }>>(`/hazards/${id}/alert-geography`, { headers: { Accept: "application/geo+json" }, signal });
+  return {
+    h: ownPage(h) ? { ...h, snc_url: "" } : h,
+    tag: answer.headers.get("ETag") ?? "",
+    shapes: areas.features.filter((f) => f.properties.role !== "point").map((f) => ({ role: f.properties.role, geometry: f.geometry })),
+  };
+}
+
+/** A hazard without a page of its own is given this service's, which nobody has written. */
+const ownPage = (h: Hazard): boolean => (h.snc_url ?? "").endsWith(`/h/${h.uuid}`);
+
+/** A state's fields, the area among them, so that two states can be compared. */
+export const record = (s: HazardState): object => ({ ...s.h, area: { size: alertSize(s.shapes), key: s.shapes } });
+
+export interface ProductState {
+  readonly product: Product;
+  readonly tag: string;
+}
+
+export async function readProduct(api: Api, id: number): Promise<ProductState> {
+  const answer = await api.request(`/products/${id}`);
+  const [product] = (await answer.json()) as Product[];
+  return { product: product!, tag: answer.headers.get("ETag") ?? "" };
+}
+
+/** Shows a state that we have just written, without waiting for the stream. */
+export function take(page: Page, h: Hazard): void {
+  page.store.change({ change: -1, time: "", type: "hazard.updated", hazard: h });
+  if (h.status !== "A" || page.store.elsewhere.peek()?.uuid === h.uuid) page.store.elsewhere.value = { uuid: h.uuid, hazard: h, note: "" };
+}

@@ -1,0 +1,134 @@
+// What an editor is doing: one thing at a time. Where the inputs must outlive the page's parts, or a login that ends in the middle of them, they are
+// kept in the tab's session storage, for the same user alone, until they are saved or given up.
+import { batch, computed, signal } from "@preact/signals";
+import type { Feature, Geometry } from "geojson";
+import type { Hazard, Product, Report } from "../model";
+import type { Store } from "../store";
+
+export type Task =
+  | { readonly kind: "new"; readonly drill: boolean; readonly uuid: string }
+  | { readonly kind: "edit"; readonly h: Hazard }
+  | { readonly kind: "product"; readonly h: Hazard; readonly type: Product["product_Type"]; readonly parent: number; readonly product: Product | undefined; readonly uuid: string };
+
+export type Question =
+  | { readonly kind: "end" | "response" | "retract"; readonly h: Hazard }
+  | { readonly kind: "merge"; readonly h: Hazard }
+  | { readonly kind: "remove"; readonly h: Hazard; readonly product: Product }
+  | { readonly kind: "split"; readonly h: Hazard; readonly report: Report };
+
+/** What a click on the map means while something is drawn. */
+export type Placing = "place" | "corner" | "rim";
+
+const KEY = "hazardd.draft";
+
+interface Kept {
+  readonly user: string;
+  readonly task: Task;
+  readonly form: unknown;
+}
+
+export class Editing {
+  /** The form that is open in place of the panel. */
+  readonly task = signal<Task | undefined>(undefined);
+  /** What is asked before something is done that cannot be undone. */
+  readonly question = signal<Question | undefined>(undefined);
+  readonly placing = signal<Placing | undefined>(undefined);
+  /** Shown on the map: the hazard's place and area as the form has them. */
+  readonly drawn = signal<readonly Feature[]>([]);
+  /** Whether what is entered would be lost by closing the form, and whether the form asks so. */
+  readonly dirty = signal(false);
+  readonly leaving = signal(false);
+  readonly allowed = computed(() => this.store.past.value === undefined && this.store.api.user !== undefined && this.store.api.user.role !== "reader");
+
+  constructor(private readonly store: Store) {
+    const kept = read();
+    if (!kept) return;
+    if (kept.user === store.api.user?.name) this.task.value = kept.task;
+    else forget();
+  }
+
+  /** Whether we may alter a hazard: an editor what is the own organizations' and what is nobody's, an admin everything. */
+  may(h: Pick<Hazard, "org_ID">): boolean {
+    const user = this.store.api.user;
+    return this.allowed.value && (user?.role === "admin" || h.org_ID === -1 || (user?.orgs ?? []).includes(h.org_ID));
+  }
+
+  start(task: Task): void {
+    batch(() => {
+      forget();
+      this.question.value = undefined;
+      this.dirty.value = false;
+      this.leaving.value = false;
+      this.task.value = task;
+    });
+  }
+
+  /** Closes the form. */
+  end(): void {
+    forget();
+    batch(() => {
+      this.task.value = undefined;
+      this.leaving.value = false;
+      this.dirty.value = false;
+      this.clear();
+    });
+  }
+
+  /** Closes the form if nothing is lost by that, and asks if something is. */
+  leave(): void {
+    if (this.dirty.peek()) this.leaving.value = true;
+    else this.end();
+  }
+
+  /** Takes what was drawn from the map. */
+  clear(): void {
+    this.placing.value = undefined;
+    this.drawn.value = [];
+  }
+
+  draw(shapes: readonly Geometry[]): void {
+    this.drawn.value = shapes.map((geometry) => ({ type: "Feature", geometry, properties: {} }));
+  }
+
+  /** What the form of this task had when it was left without an end. */
+  restore<F>(): F | undefined {
+    return read()?.form as F | undefined;
+  }
+
+  keep(form: unknown): void {
+    const task = this.task.peek();
+    const user = this.store.api.user?.name;
+    if (!task || !user) return;
+    try {
+      sessionStorage.setItem(KEY, JSON.stringify({ user, task, form } satisfies Kept));
+    } catch {
+      // No storage: the form lives as long as the page.
+    }
+  }
+}
+
+function read(): Kept | undefined {
+  try {
+    return (JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Kept | null) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Gives up what was kept: on log-out nothing of it may stay. */
+export function forget(): void {
+  try {
+    sessionStorage.removeItem(KEY);
+  } catch {
+    // There was none.
+  }
+}
+
+/** A UUID of version 4: crypto.randomUUID is there only with https. */
+export function randomUUID(): string {
+  const b = crypto.getRandomValues(new Uint8Array(16));
+  b[6] = (b[6]! & 0x0f) | 0x40;
+  b[8] = (b[8]! & 0x3f) | 0x80;
+  const hex = [...b].map((x) => x.toString(16).padStart(2, "0")).join("");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
