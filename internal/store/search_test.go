@@ -670,7 +670,7 @@ func forget(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for _, text := range []string{`DELETE FROM searchable`, `DELETE FROM hazard_boxes`, `INSERT INTO hazard_words(hazard_words) VALUES ('delete-all')`, `UPDATE counters SET value = 0 WHERE name = 'searchable'`} {
+	for _, text := range []string{`DELETE FROM searchable`, `DELETE FROM hazard_boxes`, `DELETE FROM hazard_writes`, `INSERT INTO hazard_words(hazard_words) VALUES ('delete-all')`, `UPDATE counters SET value = 0 WHERE name = 'searchable'`} {
 		if _, err := d.Exec(text); err != nil {
 			t.Fatal(err)
 		}

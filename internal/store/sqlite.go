@@ -65,7 +65,8 @@ func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, er
 	if err := write.PingContext(ctx); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), write.Close())
 	}
-	if read, err = sql.Open("sqlite", dsn(url.Values{"_pragma": {"query_only(1)"}})); err != nil {
+	// Each reader keeps 12 MB of pages: a search goes twice through the same nodes of trees, to count and to read.
+	if read, err = sql.Open("sqlite", dsn(url.Values{"_pragma": {"query_only(1)", "cache_size(-12000)"}})); err != nil {
 		return nil, nil, errors.Join(err, write.Close())
 	}
 	read.SetMaxOpenConns(4 * runtime.GOMAXPROCS(0))

@@ -53,23 +53,24 @@ CREATE INDEX searchable_by_category ON searchable (category_id);
 CREATE INDEX searchable_by_source ON searchable (source);
 CREATE INDEX searchable_active ON searchable (id) WHERE active;
 
--- Where, when and what: rid is twice the hazard's number, and one more for the eastern half of a box that crosses the antimeridian. Times are
--- seconds. They are kept in 32 bits and rounded outward, so that what is found is a little too much, never too little. While a
--- hazard is active, until and changed are for ever: its updates need not touch this tree. kind is a hash of the type, which others may share.
-CREATE VIRTUAL TABLE hazard_boxes USING rtree(rid, west, east, south, north, since, until, made, changed, kind, kind_too);
+-- Where, when and what: rid is twice the hazard's number, and one more for the eastern half of a box that crosses the antimeridian. Numbers
+-- are kept in 32 bits and rounded outward, so that what is found is a little too much, never too little. While a hazard is active, until is for
+-- ever: its updates need not touch this tree. kind is a hash of the type, which others may share. Units are such that none outweighs the others
+-- where the tree parts its nodes: degrees, five days, and kinds up to 60.
+CREATE VIRTUAL TABLE hazard_boxes USING rtree(rid, west, east, south, north, since, until, kind, kind_too);
+
+-- From when to when a hazard was written, in days; while it is active, for ever.
+CREATE VIRTUAL TABLE hazard_writes USING rtree(id, made, changed);
 
 -- The words of names and descriptions, as package search has them: the tokenizer only parts them at blanks.
 CREATE VIRTUAL TABLE hazard_words USING fts5(name, description, content='', contentless_delete=1, tokenize='ascii');
 `
 
-// forEver is the end of what has none yet, in the seconds of hazard_boxes: past every instant.
-const forEver = 1e12
-
 // nowhere is the box of a hazard without a place.
 var nowhere = geo.Box{West: 0, South: 100, East: 0, North: 100}
 
 // indexer writes the tables that hazards are found by.
-type indexer struct{ touch, save, box, noBox, words *sql.Stmt }
+type indexer struct{ touch, save, box, noBox, writes, words *sql.Stmt }
 
 func prepareIndexer(ctx context.Context, d *sql.DB) (*indexer, error) {
 	ix := &indexer{}
@@ -82,8 +83,9 @@ func prepareIndexer(ctx context.Context, d *sql.DB) (*indexer, error) {
 			source = excluded.source, start_ms = excluded.start_ms, end_ms = excluded.end_ms, last_update_ms = excluded.last_update_ms,
 			areas = excluded.areas, west = excluded.west, south = excluded.south, east = excluded.east, north = excluded.north
 		RETURNING made_ms`: &ix.save,
-		`INSERT OR REPLACE INTO hazard_boxes (rid, west, east, south, north, since, until, made, changed, kind, kind_too)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`: &ix.box,
+		`INSERT OR REPLACE INTO hazard_boxes (rid, west, east, south, north, since, until, kind, kind_too)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`: &ix.box,
+		`INSERT OR REPLACE INTO hazard_writes (id, made, changed) VALUES ($1, $2, $3)`:       &ix.writes,
 		`DELETE FROM hazard_boxes WHERE rid = $1`:                                            &ix.noBox,
 		`INSERT OR REPLACE INTO hazard_words (rowid, name, description) VALUES ($1, $2, $3)`: &ix.words,
 	} {
@@ -98,7 +100,7 @@ func prepareIndexer(ctx context.Context, d *sql.DB) (*indexer, error) {
 // Close gives the statements back.
 func (ix *indexer) Close() error {
 	var errs []error
-	for _, stmt := range []*sql.Stmt{ix.touch, ix.save, ix.box, ix.noBox, ix.words} {
+	for _, stmt := range []*sql.Stmt{ix.touch, ix.save, ix.box, ix.noBox, ix.writes, ix.words} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())
 		}
@@ -152,7 +154,7 @@ func (t *Tx) indexWhole(h, before *hazard.Hazard, made, changed hazard.Instant) 
 		return err
 	}
 	if before == nil || first == int64(made) || !active || before.Status != h.Status || h.Type != before.Type || h.Start != before.Start || !samePlace(h, before) {
-		if err := t.indexBox(h, box, seconds(hazard.Instant(first)), seconds(changed)); err != nil {
+		if err := t.indexBox(h, box, hazard.Instant(first), changed); err != nil {
 			return err
 		}
 	}
@@ -175,10 +177,13 @@ func (t *Tx) indexTexts() error {
 	return nil
 }
 
-func (t *Tx) indexBox(h *hazard.Hazard, box geo.Box, made, changed float64) error {
-	until := seconds(max(h.Start, h.End))
+func (t *Tx) indexBox(h *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
+	until := max(h.Start, h.End)
 	if h.Status == hazard.Active {
-		until, changed = forEver, forEver
+		until, changed = hazard.MaxInstant, hazard.MaxInstant
+	}
+	if _, err := t.tx.StmtContext(t.ctx, t.ix.writes).ExecContext(t.ctx, h.ID, days(made), days(max(made, changed))); err != nil {
+		return err
 	}
 	parts := [][2]float64{{box.West, box.East}}
 	if box.West > box.East {
@@ -187,7 +192,7 @@ func (t *Tx) indexBox(h *hazard.Hazard, box geo.Box, made, changed float64) erro
 	for i := range int64(2) {
 		var err error
 		if i < int64(len(parts)) {
-			_, err = t.tx.StmtContext(t.ctx, t.ix.box).ExecContext(t.ctx, 2*h.ID+i, parts[i][0], parts[i][1], box.South, box.North, seconds(h.Start), until, made, changed, kindOf(h.Type))
+			_, err = t.tx.StmtContext(t.ctx, t.ix.box).ExecContext(t.ctx, 2*h.ID+i, parts[i][0], parts[i][1], box.South, box.North, fives(h.Start), fives(until), kindOf(h.Type))
 		} else {
 			_, err = t.tx.StmtContext(t.ctx, t.ix.noBox).ExecContext(t.ctx, 2*h.ID+i)
 		}
@@ -198,14 +203,18 @@ func (t *Tx) indexBox(h *hazard.Hazard, box geo.Box, made, changed float64) erro
 	return nil
 }
 
-// kindOf is a number for a type that stays the same, and that 32 bits hold exactly.
+// kindOf is a number from 0 to 60 for a type, that stays the same.
 func kindOf(t hazard.Type) float64 {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(t)) // it does not fail
-	return float64(sum.Sum32() % (1 << 20))
+	return float64(sum.Sum32()%(1<<20)) / (1 << 20) * 60
 }
 
-func seconds(i hazard.Instant) float64 { return float64(i) / 1000 }
+// days is an instant in days since 1970, and fives in five days. What lies further away than anybody asks for, as for ever does, is as far away as
+// 1860 or 2079: else few such would blow up the nodes of a tree.
+func days(i hazard.Instant) float64 { return min(max(float64(i)/86_400_000, -40_000), 40_000) }
+
+func fives(i hazard.Instant) float64 { return days(i) / 5 }
 
 // catchUpBatch is how many changes are made up for in one transaction: other writers wait no longer than that.
 const catchUpBatch = 2000
@@ -427,7 +436,7 @@ func (f *finder) boxes() condition {
 	}
 	var where condition
 	if q.Life != nil {
-		where.add("since <= ? AND until >= ?", seconds(q.Life.To), seconds(q.Life.From))
+		where.add("since <= ? AND until >= ?", fives(q.Life.To), fives(q.Life.From))
 	}
 	parts := []condition{where}
 	if bounds != nil {
@@ -472,11 +481,14 @@ func (f *finder) boxesKnowTypes() bool {
 // How the way is chosen: rows that are so few that nothing else is asked, and rows up to which are counted.
 const (
 	fewRows  = 500
-	mostRows = 20_000
+	mostRows = 8_000
 )
 
 // choose finds the way that reads the fewest rows: along the order until enough are found, or all that one condition lets through. It counts
 // what each lets through, up to a bound. A wrong choice costs time, and nothing else.
+//
+// How many rows are read along the order can only be guessed, as if each condition let through its share of every stretch. With times that is
+// far from it: what began years ago comes after all that was updated since. So a way whose rows are counted is preferred to the guess.
 func (f *finder) choose(ctx context.Context) (way *access, err error) {
 	all := f.accesses()
 	if f.way > 0 {
@@ -489,8 +501,11 @@ func (f *finder) choose(ctx context.Context) (way *access, err error) {
 	if err := f.tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM searchable`).Scan(&total); err != nil {
 		return nil, err
 	}
-	density, ofTypes, least := 1.0, 1.0, float64(mostRows+1)
+	density, least := 1.0, float64(mostRows+1)
 	for i := range all {
+		if all[i].types && way != nil && f.boxesKnowTypes() {
+			continue // the boxes have told, and are fewer
+		}
 		var n float64
 		query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", all[i].some.text, mostRows+1)
 		if err := f.tx.QueryRowContext(ctx, query, all[i].some.args...).Scan(&n); err != nil {
@@ -502,26 +517,13 @@ func (f *finder) choose(ctx context.Context) (way *access, err error) {
 		if n <= fewRows {
 			return way, nil
 		}
-		share := min(1, n/max(total, 1))
-		if all[i].types {
-			ofTypes = share
-			if f.filter.Life != nil || f.filter.NeedsShapes() {
-				if f.boxesKnowTypes() {
-					continue // the boxes have told
-				}
-			}
-		}
-		density *= share
+		density *= min(1, n/max(total, 1))
 	}
-	along := total
-	if f.limit > 0 {
-		along = min(total, float64(f.limit)/density)
-	}
-	if f.sort.By == search.BySeverity {
-		along *= ofTypes // others are not read
+	if way == nil || f.limit == 0 || f.filter.Life != nil || f.filter.UpdatedSince != nil {
+		return way, nil
 	}
 	const dearer = 3 // a row that is looked up by its number and sorted costs that much more than the next of an index
-	if way == nil || along < dearer*least {
+	if float64(f.limit)/density < dearer*least {
 		return nil, nil
 	}
 	return way, nil
@@ -735,8 +737,8 @@ func (f *finder) count(ctx context.Context) (n int64, err error) {
 // writtenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
 // that of the moment. Active ones are among them in any case.
 func (f *finder) writtenAround(ctx context.Context, at hazard.Instant) (ids []int64, err error) {
-	rows, err := f.tx.QueryContext(ctx, `SELECT DISTINCT s.id FROM (SELECT rid >> 1 AS id FROM hazard_boxes WHERE made <= ? AND changed >= ?) c
-		CROSS JOIN searchable s ON s.id = c.id WHERE s.changed_ms > ?`, seconds(at), seconds(at), int64(at))
+	rows, err := f.tx.QueryContext(ctx, `SELECT s.id FROM (SELECT id FROM hazard_writes WHERE made <= ? AND changed >= ?) c
+		CROSS JOIN searchable s ON s.id = c.id WHERE s.changed_ms > ?`, days(at), days(at), int64(at))
 	if err != nil {
 		return nil, err
 	}
