@@ -9,10 +9,13 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"hazardd/internal/auth"
+	"hazardd/internal/openapi"
+	"hazardd/internal/openapitest"
 	"hazardd/internal/recordings"
 	"hazardd/internal/service"
 )
@@ -113,8 +116,23 @@ func (a Answer) JSON(t testing.TB, into any) {
 	}
 }
 
+// Contract is what the service's OpenAPI document promises; it knows the answers of this process that were checked.
+var Contract = sync.OnceValues(func() (*openapitest.Contract, error) { return openapitest.New(openapi.JSON("https://hazardd.example")) })
+
+// Check holds an answer against the OpenAPI document.
+func Check(t testing.TB, req *http.Request, a Answer) {
+	t.Helper()
+	c, err := Contract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Check(openapitest.Answer{Method: req.Method, URL: req.URL, Status: a.Status, Header: a.Header, Body: a.Body}); err != nil {
+		t.Error(err)
+	}
+}
+
 // Do sends a request as user (empty: without a token). body may be nil, a string or []byte that is sent as it is, or a value that is
-// sent as JSON. header lists names and values in turn.
+// sent as JSON. header lists names and values in turn. The answer is held against the OpenAPI document.
 func (s *Server) Do(user, method, path string, body any, header ...string) Answer {
 	s.t.Helper()
 	var r io.Reader
@@ -156,7 +174,9 @@ func (s *Server) Do(user, method, path string, body any, header ...string) Answe
 	if err != nil {
 		s.t.Fatalf("%s %s: %v", method, path, err)
 	}
-	return Answer{resp.StatusCode, resp.Header, text}
+	a := Answer{resp.StatusCode, resp.Header, text}
+	Check(s.t, req, a)
+	return a
 }
 
 // Shared is recordings.Path.

@@ -69,9 +69,11 @@ type API struct {
 	page    web.Handler
 	css     *live.Body // of the pages
 	visits  visits
+	about   description
 	mux     *http.ServeMux
 	// probe knows the routes alone, without the catch-all: it tells which methods a path has.
-	probe *http.ServeMux
+	probe    *http.ServeMux
+	patterns []string // of the routes
 }
 
 // handler answers a request or returns why not; it then has written nothing.
@@ -85,6 +87,7 @@ func New(c Config) http.Handler {
 	_, css := pages.Style()
 	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
 		css: live.NewBody(css, false), visits: newVisits(c.BaseURL)}
+	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()
 	a.mux.Handle("/", a.open(a.unknown))
 	var h http.Handler = a.mux
@@ -183,6 +186,8 @@ func (a *API) routes() {
 
 	a.public("GET /icons/hazard/large/{icon}", a.icon)
 	a.public("GET /symbols/{type}/{category}/{file}", a.symbol)
+	a.public("GET /openapi.json", a.openAPI)
+	a.openPage("GET /docs", a.docs)
 	a.public("GET /healthz", a.healthz)
 	a.public("GET /readyz", a.readyz)
 	a.public("GET /{$}", a.index)
@@ -190,14 +195,14 @@ func (a *API) routes() {
 	a.public("GET /basemap/{file...}", a.mapFile)
 }
 
-func (a *API) public(pattern string, h handler) {
-	a.mux.Handle(pattern, a.open(h))
-	a.probe.Handle(pattern, http.NotFoundHandler())
-}
+func (a *API) public(pattern string, h handler) { a.route(pattern, a.open(h)) }
 
-func (a *API) private(pattern string, h protected) {
-	a.mux.Handle(pattern, a.guarded(h))
+func (a *API) private(pattern string, h protected) { a.route(pattern, a.guarded(h)) }
+
+func (a *API) route(pattern string, h http.Handler) {
+	a.mux.Handle(pattern, h)
 	a.probe.Handle(pattern, http.NotFoundHandler())
+	a.patterns = append(a.patterns, pattern)
 }
 
 // open serves a handler that needs no token.

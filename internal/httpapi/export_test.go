@@ -25,3 +25,10 @@ func ClientAddr(trusted []netip.Prefix, r *http.Request) netip.Addr {
 
 // LocalPath is where a visitor is led who asks for next.
 func LocalPath(next string) string { return localPath(next) }
+
+// Patterns are the patterns of all routes.
+func Patterns() []string {
+	a := &API{mux: http.NewServeMux(), probe: http.NewServeMux()}
+	a.routes()
+	return a.patterns
+}

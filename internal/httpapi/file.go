@@ -103,6 +103,10 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 	}
 	answer := &contentWriter{ResponseWriter: w}
 	http.ServeContent(answer, r, "", p.Updated.Time(), content)
+	if answer.refused != 0 { // an error is no file to keep
+		h.Del("Content-Disposition")
+		h.Del("ETag")
+	}
 	switch answer.refused {
 	case http.StatusRequestedRangeNotSatisfiable:
 		return &problem{Status: answer.refused, Detail: fmt.Sprintf("the file has %d bytes, none of which are in the range", p.File.Size)}

@@ -87,7 +87,9 @@ func (w *world) do(user, method, path string, body any, header ...string) hazard
 	if err != nil {
 		w.t.Fatalf("%s %.200s: %v", method, path, err)
 	}
-	return hazardtest.Answer{Status: resp.StatusCode, Header: resp.Header, Body: text}
+	a := hazardtest.Answer{Status: resp.StatusCode, Header: resp.Header, Body: text}
+	hazardtest.Check(w.t, req, a)
+	return a
 }
 
 func newRequest(t testing.TB, k *tokens, user, method, address string, body any, header ...string) *http.Request {
@@ -476,7 +478,9 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 	c := httpapi.Config{
 		Push:  p.Push,
 		Store: s, Live: p.Live, Auth: p.Auth, Intake: intake.New(s, nil), Edit: edit.New(s, 1, func(id int64) bool { return id == org.ID }),
-		Sources:   func(context.Context) ([]poll.Status, error) { return []poll.Status{{Name: "usgs"}}, nil },
+		Sources: func(context.Context) ([]poll.Status, error) {
+			return []poll.Status{{Name: "usgs", Title: "USGS earthquakes", State: poll.OK, Circuit: "closed"}}, nil
+		},
 		Freshness: func() []string { return []string{"ok=1"} },
 		PollNow:   func(context.Context, string) error { return nil },
 		Ready:     func() error { return nil },
@@ -527,7 +531,9 @@ func (p *inProcess) in(t testing.TB) *inProcess {
 func (p *inProcess) answer(req *http.Request) hazardtest.Answer {
 	rec := httptest.NewRecorder()
 	p.ServeHTTP(rec, req)
-	return hazardtest.Answer{Status: rec.Code, Header: rec.Result().Header, Body: rec.Body.Bytes()}
+	a := hazardtest.Answer{Status: rec.Code, Header: rec.Result().Header, Body: rec.Body.Bytes()}
+	hazardtest.Check(p.t, req, a)
+	return a
 }
 
 // syncBuffer collects what several goroutines write.

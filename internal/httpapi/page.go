@@ -46,7 +46,7 @@ func (a *API) paged(pattern string, h protected) {
 
 // openPage serves a page that needs no session. Its errors are pages too.
 func (a *API) openPage(pattern string, h handler) {
-	a.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+	a.route(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			if p := recover(); p != nil {
 				if p == http.ErrAbortHandler {
@@ -66,8 +66,7 @@ func (a *API) openPage(pattern string, h handler) {
 		if err := h(w, r); err != nil {
 			a.failPage(w, r, err)
 		}
-	})
-	a.probe.Handle(pattern, http.NotFoundHandler())
+	}))
 }
 
 // failPage writes the page that an error has, with the status of the API; the problem itself to who asked for JSON.

@@ -139,6 +139,9 @@ func (a *API) sourceErrors(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
 		return err
 	}
+	if err := noQuery(r); err != nil {
+		return err
+	}
 	name, err := a.knownSource(r)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"stylesheet": func() string { return stylePath },
-}).ParseFS(files, "*.html"))
+}).Funcs(docsFuncs).ParseFS(files, "*.html"))
 
 var style, stylePath = func() ([]byte, string) {
 	css, err := files.ReadFile("style.css")

@@ -1,0 +1,49 @@
+package httpapi
+
+import (
+	"net/http"
+	"sync"
+
+	"hazardd/internal/live"
+	"hazardd/internal/openapi"
+	pages "hazardd/internal/page"
+)
+
+// description is what the service says of its interface. It is made when it is first asked for.
+type description struct {
+	json func() *live.Body
+	page func() (*live.Body, error)
+}
+
+// newDescription takes the service's public address, and the path of it.
+func newDescription(base, root string) description {
+	return description{
+		json: sync.OnceValue(func() *live.Body { return live.NewBody(openapi.JSON(base), false) }),
+		page: sync.OnceValues(func() (*live.Body, error) {
+			document, err := openapi.Read()
+			if err != nil {
+				return nil, err
+			}
+			html, err := (&pages.Docs{Frame: pages.Frame{Root: root}, Document: document, Base: base}).HTML()
+			if err != nil {
+				return nil, err
+			}
+			return live.NewBody(html, false), nil
+		}),
+	}
+}
+
+// openAPI serves the OpenAPI document.
+func (a *API) openAPI(w http.ResponseWriter, r *http.Request) error {
+	return answer(w, r, a.about.json())
+}
+
+// docs serves the same for people.
+func (a *API) docs(w http.ResponseWriter, r *http.Request) error {
+	body, err := a.about.page()
+	if err != nil {
+		return err
+	}
+	w.Header()["Content-Type"] = htmlType
+	return answer(w, r, body)
+}
