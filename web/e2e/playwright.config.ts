@@ -20,7 +20,7 @@ export default defineConfig({
   outputDir: "../../bin/e2e",
   fullyParallel: false,
   forbidOnly: true,
-  retries: 0,
+  retries: 1, // a browser that draws without a graphics card may starve beside other work; what fails twice is wrong
   workers: 2,
   timeout: 90_000, // of a test, for machines with many neighbours
   expect: { timeout: 20_000 },
