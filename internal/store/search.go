@@ -133,10 +133,12 @@ type searching struct {
 	present     hazard.Instant // when this one is
 	shown       int64          // the change as of which the answer is true, for the reader
 	last        int64          // the last change that there is
+	// read are the hazards of rows whose body was looked into.
+	read map[int64]*hazard.Hazard
 }
 
 func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, now hazard.Instant) (*searching, error) {
-	r := &searching{store: s, q: s.readQ.WithTx(tx), query: query, moment: hazard.MaxInstant, now: now, begun: now, present: now}
+	r := &searching{store: s, q: s.readQ.WithTx(tx), query: query, moment: hazard.MaxInstant, now: now, begun: now, present: now, read: map[int64]*hazard.Hazard{}}
 	r.finder = finder{tx: tx, filter: &r.query.Filter, sort: query.Sort, limit: query.Limit}
 	var err error
 	if r.last, err = r.q.Counter(ctx, "change"); err != nil {
@@ -247,7 +249,7 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 	for _, p := range found {
 		h, err := p.h, error(nil)
 		if h == nil || r.after != nil && r.query.At == nil {
-			h, err = hazardByID(ctx, r.q, p.key.ID)
+			h, err = r.body(ctx, p.key.ID)
 		}
 		if err != nil {
 			return nil, err
@@ -347,7 +349,7 @@ func (r *searching) passes(ctx context.Context, found row) (bool, error) {
 	f := &r.query.Filter
 	match, sure := f.MayMatchPlace(found.box)
 	if r.textLater && f.Text != nil && (match || !sure) {
-		h, err := hazardByID(ctx, r.q, found.id)
+		h, err := r.body(ctx, found.id)
 		if err != nil || !f.MatchText(h) {
 			return false, err
 		}
@@ -358,12 +360,24 @@ func (r *searching) passes(ctx context.Context, found row) (bool, error) {
 	if !found.areas {
 		return f.MatchPlace([]geo.Shape{geo.Place(found.box.West, found.box.South)}), nil
 	}
-	h, err := hazardByID(ctx, r.q, found.id)
+	h, err := r.body(ctx, found.id)
 	if err != nil {
 		return false, err
 	}
 	shapes, err := r.store.shapes.of(ctx, r.q, h.Areas)
 	return err == nil && f.MatchPlace(search.Footprint(h, shapes)), err
+}
+
+// body is the present state of a hazard.
+func (r *searching) body(ctx context.Context, id int64) (*hazard.Hazard, error) {
+	if h, ok := r.read[id]; ok {
+		return h, nil
+	}
+	h, err := hazardByID(ctx, r.q, id)
+	if err == nil && len(r.read) < search.MaxLimit { // a count looks into any number
+		r.read[id] = h
+	}
+	return h, err
 }
 
 // products lists the products that a hazard has, or had at a moment.

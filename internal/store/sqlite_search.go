@@ -291,8 +291,8 @@ func among[T any](c *condition, column string, values []T, arg func(T) any) {
 type access struct {
 	from condition // FROM clause: s are rows of searchable
 	some condition // SELECT 1 of each of them, or more, for counting
-	// type: it looks at the types alone, which another way may have looked at too.
-	types bool
+	// types: it looks at the types alone, which another way may have looked at too. tree: it asks the tree of boxes.
+	types, tree bool
 }
 
 // Indexes of searchable by which sorted hazards come one by one, and the order of each.
@@ -390,6 +390,7 @@ func (f *finder) accesses() []access {
 	if boxes := f.boxes(); boxes.text != "" {
 		// In the order of the rows, neighbours of which are often on one page. LIMIT -1 keeps SQLite from leaving the order out.
 		add("(SELECT DISTINCT rid >> 1 AS id FROM ("+boxes.text+") ORDER BY 1 LIMIT -1) c CROSS JOIN searchable s ON s.id = c.id", boxes.text, boxes.args...)
+		all[len(all)-1].tree = true
 	}
 	if q.Text != nil {
 		add("(SELECT rowid AS id FROM hazard_words WHERE hazard_words MATCH ?) c CROSS JOIN searchable s ON s.id = c.id",
@@ -506,9 +507,8 @@ func (f *finder) choose(ctx context.Context) (way *access, err error) {
 		if all[i].types && way != nil && f.boxesKnowTypes() {
 			continue // the boxes have told, and are fewer
 		}
-		var n float64
-		query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", all[i].some.text, mostRows+1)
-		if err := f.tx.QueryRowContext(ctx, query, all[i].some.args...).Scan(&n); err != nil {
+		n, err := f.size(ctx, &all[i])
+		if err != nil {
 			return nil, err
 		}
 		if n < least {
@@ -527,6 +527,41 @@ func (f *finder) choose(ctx context.Context) (way *access, err error) {
 		return nil, nil
 	}
 	return way, nil
+}
+
+// size counts what a way lets through, up to one more than mostRows. What the tree gives is kept on the way, for asking it costs more than all else.
+func (f *finder) size(ctx context.Context, way *access) (n float64, err error) {
+	if !way.tree {
+		query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", way.some.text, mostRows+1)
+		return n, f.tx.QueryRowContext(ctx, query, way.some.args...).Scan(&n)
+	}
+	ids, err := f.numbers(ctx, fmt.Sprintf("SELECT rid >> 1 FROM (%s LIMIT %d)", way.some.text, mostRows+1), way.some.args...)
+	if err != nil {
+		return 0, err
+	}
+	if len(ids) <= mostRows {
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		way.from = conditionOf("json_each(?) c CROSS JOIN searchable s ON s.id = c.value", numbers(ids))
+	}
+	return float64(len(ids)), nil
+}
+
+// numbers asks for a list of numbers.
+func (f *finder) numbers(ctx context.Context, query string, args ...any) (all []int64, err error) {
+	rows, err := f.tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, rows.Err()
 }
 
 // row is what is found of one hazard: enough to tell its place in the order, and perhaps whether it is where it should be.
@@ -737,18 +772,6 @@ func (f *finder) count(ctx context.Context) (n int64, err error) {
 // writtenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
 // that of the moment. Active ones are among them in any case.
 func (f *finder) writtenAround(ctx context.Context, at hazard.Instant) (ids []int64, err error) {
-	rows, err := f.tx.QueryContext(ctx, `SELECT s.id FROM (SELECT id FROM hazard_writes WHERE made <= ? AND changed >= ?) c
+	return f.numbers(ctx, `SELECT s.id FROM (SELECT id FROM hazard_writes WHERE made <= ? AND changed >= ?) c
 		CROSS JOIN searchable s ON s.id = c.id WHERE s.changed_ms > ?`, days(at), days(at), int64(at))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
 }
