@@ -48,7 +48,7 @@ func TestTheTourOfTheREADMEWorks(t *testing.T) {
 		t.Fatalf("the tour: %v\n%s", err, out)
 	}
 	for _, want := range []string{`"severity_ID":"WARNING"`, `"product_total":"1"`, `"title":"The quay at 06:10"`, `"field":"severity_ID","from":"WATCH","to":"WARNING"`,
-		`"type":"FeatureCollection"`, `"retracted":true`, `"note":"It was the spring tide."`} {
+		`"type":"FeatureCollection"`, `"retracted":true`, `"note":"It was the spring tide."`, "event: hazard.created\ndata: {"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %s in what the tour printed:\n%s", want, out)
 		}

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"math/rand/v2"
 	"mime"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -33,8 +31,8 @@ const FromNow = -1
 
 // EventOptions say what is told, and how.
 type EventOptions struct {
-	// Filter are the parameters of a search: what passes is told, and when it no longer passes (Change.Left).
-	Filter url.Values
+	// Filter is what is wanted: what passes is told, and when it no longer passes (Change.Left). Its Sort and At have no place here.
+	Filter Search
 	// Waiting is called when the stream was cut, with the reason (nil: the server ended it, as servers do) and the time until it is tried
 	// again.
 	Waiting func(reason error, wait time.Duration)
@@ -125,8 +123,7 @@ type eventStream struct {
 // read reads one connection to its end. The error is nil if the server ended it.
 func (s *eventStream) read(ctx context.Context, yield func(Event, error) bool) error {
 	r := newRequest(http.MethodGet, "/events", nil)
-	r.query, r.stream, r.unbounded, r.patience = url.Values{}, true, true, quiet
-	maps.Copy(r.query, s.options.Filter)
+	r.query, r.stream, r.unbounded, r.patience = s.options.Filter.parameters(), true, true, quiet
 	r.header.Set("Accept", "text/event-stream")
 	r.header.Set("Cache-Control", "no-store")
 	if s.after >= 0 {

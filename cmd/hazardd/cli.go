@@ -20,6 +20,8 @@ type commandLine struct {
 	User     userCmd     `cmd:"" help:"Manage who may log in."`
 	Org      orgCmd      `cmd:"" help:"Manage organizations."`
 	Exercise exerciseCmd `cmd:"" help:"Play a drill on a running server: hazards of category EXERCISE on a timeline."`
+	Watch    watchCmd    `cmd:"" help:"Watch the hazards of a running server: a table that stays up to date."`
+	Webhook  webhookCmd  `cmd:"" help:"Manage webhooks of a running server."`
 	Demo     demoCmd     `cmd:"" help:"Serve a throw-away store with a drill in it, to look around; it needs no network."`
 	Import   importCmd   `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
 	Export   exportCmd   `cmd:"" help:"Write hazards to a file: for maps, tables, globes, feeds and alerting systems."`

@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"hazardd/client"
 	"hazardd/exercises"
@@ -22,17 +19,14 @@ import (
 )
 
 type exerciseCmd struct {
-	Scenario      string    `arg:"" optional:"" placeholder:"FILE" help:"Scenario: a file, or the name of one that is built in."`
-	List          bool      `xor:"what" help:"List the scenarios that are built in."`
-	Show          bool      `xor:"what" help:"Print the scenario's file, to begin one of your own with."`
-	Check         bool      `xor:"what" help:"Only check the scenario, and print its timeline."`
-	End           bool      `xor:"what" help:"End what earlier runs of the scenario have left at the server."`
-	Server        publicURL `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Server to play it on."`
-	User          string    `placeholder:"NAME" help:"User to play it as: an editor, or an admin."`
-	PasswordStdin bool      `xor:"secret" help:"Read the password from standard input. Without this it is asked for."`
-	TokenStdin    bool      `xor:"secret" help:"Read what hazardd token prints from standard input, in place of a user and password."`
-	Speed         speed     `default:"1" placeholder:"FACTOR" help:"How many times faster to play it."`
-	Keep          bool      `help:"Leave the hazards that the scenario does not end, also when it is interrupted; they end by themselves a day later."`
+	Scenario string `arg:"" optional:"" placeholder:"FILE" help:"Scenario: a file, or the name of one that is built in."`
+	List     bool   `xor:"what" help:"List the scenarios that are built in."`
+	Show     bool   `xor:"what" help:"Print the scenario's file, to begin one of your own with."`
+	Check    bool   `xor:"what" help:"Only check the scenario, and print its timeline."`
+	End      bool   `xor:"what" help:"End what earlier runs of the scenario have left at the server."`
+	serverFlags
+	Speed speed `default:"1" placeholder:"FACTOR" help:"How many times faster to play it."`
+	Keep  bool  `help:"Leave the hazards that the scenario does not end, also when it is interrupted; they end by themselves a day later."`
 }
 
 // speed is how many times faster a drill runs.
@@ -55,12 +49,10 @@ func (e *exerciseCmd) Validate() error {
 		return errors.New("--list takes no scenario")
 	case !e.List && e.Scenario == "":
 		return errors.New("name a scenario: a file, or one of those that hazardd exercise --list shows")
-	case !e.List && !e.Check && !e.Show && e.User == "" && !e.TokenStdin:
+	case !e.List && !e.Check && !e.Show && e.nobody():
 		return errors.New("say who plays it: --user NAME, an editor, or --token-stdin")
-	case e.User != "" && e.TokenStdin:
-		return errors.New("--user and --token-stdin exclude each other")
 	}
-	return nil
+	return e.serverFlags.Validate()
 }
 
 // Run plays the scenario, or does with it what else was asked for.
@@ -86,7 +78,7 @@ func (e *exerciseCmd) Run(ctx context.Context, c *console) error {
 	if e.Check {
 		return printTimeline(c, s)
 	}
-	server, err := e.client(ctx, c)
+	server, err := e.client(ctx, c, "hazardd-exercise")
 	if err != nil {
 		return err
 	}
@@ -121,18 +113,10 @@ func (e *exerciseCmd) explain(err error) error {
 	switch {
 	case errors.Is(err, client.ErrUnauthorized):
 		return fmt.Errorf("%w: see that user and password are right; a token lasts an hour, a password as long as the drill", err)
-	case isNetwork(err):
-		// Not wrapped: it is not about an address of ours.
-		return fmt.Errorf("%v: see that a server runs at %s, or name another with --server", err, e.Server)
 	case errors.Is(err, client.ErrForbidden):
 		return fmt.Errorf("%w: a drill is played by an editor", err)
 	}
-	return err
-}
-
-func isNetwork(err error) bool {
-	_, is := errors.AsType[net.Error](err)
-	return is && !errors.Is(err, context.Canceled)
+	return e.serverFlags.explain(err)
 }
 
 // play plays a scenario and tells its events and, on a terminal, how far it is.
@@ -148,58 +132,6 @@ func play(ctx context.Context, c *console, server exercise.Server, s *exercise.S
 		return err
 	}
 	return t.total("played")
-}
-
-func (e *exerciseCmd) client(ctx context.Context, c *console) (*client.Client, error) {
-	o := client.Options{Username: e.User, UserAgent: "hazardd-exercise"}
-	switch {
-	case e.TokenStdin:
-		text, err := readSecret(c, "token")
-		if err != nil {
-			return nil, err
-		}
-		if o.Token = text; strings.HasPrefix(text, "{") { // as hazardd token --json prints it
-			var pair struct {
-				AccessToken  string `json:"accessToken"`
-				RefreshToken string `json:"refreshToken"`
-			}
-			if err := json.Unmarshal([]byte(text), &pair); err != nil || pair.AccessToken == "" {
-				return nil, errors.New("token: expected what hazardd token prints, with or without --json")
-			}
-			o.Token, o.RefreshToken = pair.AccessToken, pair.RefreshToken
-		}
-	case e.PasswordStdin:
-		text, err := readSecret(c, "password")
-		if err != nil {
-			return nil, err
-		}
-		o.Password = text
-	case c.inTerminal:
-		password, err := ask(ctx, c, "Password of "+e.User+": ")
-		if err != nil {
-			return nil, err
-		}
-		o.Password = string(password)
-	default:
-		return nil, errors.New("there is no terminal to ask for the password on: give it with --password-stdin")
-	}
-	if o.Username != "" && o.Password == "" {
-		return nil, errors.New("the password is empty")
-	}
-	return client.New(string(e.Server), o)
-}
-
-// readSecret reads one line from standard input.
-func readSecret(c *console, what string) (string, error) {
-	text, err := io.ReadAll(io.LimitReader(c.in, maxPasswordInput+1))
-	if err != nil {
-		return "", fmt.Errorf("read the %s: %w", what, err)
-	}
-	line := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
-	if strings.Contains(line, "\n") || len(text) > maxPasswordInput || line == "" {
-		return "", fmt.Errorf("%s: expected one line on standard input", what)
-	}
-	return line, nil
 }
 
 // loadScenario reads a scenario: a file, or one that is built in.

@@ -15,7 +15,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -135,9 +134,9 @@ func (c *crowd) byClient(ctx context.Context, r *reader, transport *http.Transpo
 	if err != nil {
 		return err
 	}
-	filter, err := url.ParseQuery(r.filter)
-	if err != nil {
-		return err
+	var filter gohazardd.Search
+	if severity, ok := strings.CutPrefix(r.filter, "severity="); ok {
+		filter.Severities = []string{severity}
 	}
 	for e, err := range server.Events(ctx, r.seen(), gohazardd.EventOptions{Filter: filter}) {
 		if ctx.Err() != nil {

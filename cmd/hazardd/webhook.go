@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"hazardd/client"
+)
+
+type webhookCmd struct {
+	List       webhookListCmd       `cmd:"" help:"List the webhooks of the user; an admin's all."`
+	Add        webhookAddCmd        `cmd:"" help:"Make a webhook, and print its secret."`
+	Test       webhookTestCmd       `cmd:"" help:"Have a test message sent."`
+	Set        webhookSetCmd        `cmd:"" help:"Pause a webhook, or make it go on."`
+	Deliveries webhookDeliveriesCmd `cmd:"" help:"List what became of the latest changes."`
+	Redeliver  webhookRedeliverCmd  `cmd:"" help:"Have a delivery made once more."`
+	Remove     webhookRemoveCmd     `cmd:"" help:"Remove a webhook."`
+}
+
+// hookFlags are those of every webhook command.
+type hookFlags struct{ serverFlags }
+
+// Validate refuses what does not go together, before anything is asked for.
+func (h *hookFlags) Validate() error { return h.needed() }
+
+// with lets f talk to the server.
+func (h *hookFlags) with(ctx context.Context, c *console, f func(*client.Client) error) error {
+	server, err := h.client(ctx, c, "hazardd-webhook")
+	if err != nil {
+		return err
+	}
+	return h.explain(f(server))
+}
+
+type webhookListCmd struct{ hookFlags }
+
+// Run lists webhooks.
+func (w *webhookListCmd) Run(ctx context.Context, c *console) error {
+	return w.with(ctx, c, func(server *client.Client) error {
+		list, err := server.Webhooks(ctx)
+		if err != nil {
+			return err
+		}
+		return c.print(list.Items, func(out io.Writer) error {
+			t := newTable("ID", "OWNER", "STATUS", "FORMAT", "WAITING", "ADDRESS", "NAME")
+			t.colours[2] = map[string]string{"active": green, "paused": yellow, "disabled": red}
+			for _, h := range list.Items {
+				t.add(h.ID, h.Owner, h.Status, h.Format, fmt.Sprint(h.Pending), cut(h.URL, 60), cut(h.Name, 30))
+			}
+			if err := t.write(out, c.colour); err != nil {
+				return err
+			}
+			for _, h := range list.Items {
+				if h.Reason != "" {
+					c.note("%s is disabled: %s", h.ID, oneLine(h.Reason))
+				}
+			}
+			return nil
+		})
+	})
+}
+
+type webhookAddCmd struct {
+	Address string            `arg:"" placeholder:"URL" help:"Address that is told."`
+	Name    string            `placeholder:"TEXT" help:"Name of the webhook, for people."`
+	Format  string            `enum:"standard,slack,text" default:"standard" placeholder:"standard|slack|text" help:"Form of the messages."`
+	Filter  map[string]string `placeholder:"NAME=VALUE" help:"Parameter of a search that chooses what is told, such as severity=WARNING; may be given more than once, or separated by semicolons."`
+	Event   []string          `placeholder:"KIND" help:"Kind of change that is told, such as hazard.created; may be given more than once."`
+	hookFlags
+}
+
+// Run makes a webhook.
+func (w *webhookAddCmd) Run(ctx context.Context, c *console) error {
+	return w.with(ctx, c, func(server *client.Client) error {
+		h, err := server.CreateWebhook(ctx, client.WebhookFields{URL: &w.Address, Name: &w.Name, Format: &w.Format, Filter: w.Filter, Events: w.Event})
+		if err != nil {
+			return err
+		}
+		return c.print(h, func(out io.Writer) error {
+			_, err := fmt.Fprintf(out, "webhook  %s\nsecret   %s\n\nThe secret is shown only once. hazardd webhook test %s sends a test message.\n", h.ID, h.Secret, h.ID)
+			return err
+		})
+	})
+}
+
+type webhookTestCmd struct {
+	ID string `arg:"" placeholder:"ID" help:"The webhook."`
+	hookFlags
+}
+
+// Run has a test message sent.
+func (w *webhookTestCmd) Run(ctx context.Context, c *console) error {
+	return w.with(ctx, c, func(server *client.Client) error {
+		done, err := server.TestWebhook(ctx, w.ID)
+		if err != nil {
+			return err
+		}
+		what := done.Error
+		if done.Status != 0 {
+			what = strings.TrimSpace(fmt.Sprintf("answered %d", done.Status))
+		}
+		if err := c.print(done, func(out io.Writer) error {
+			if !done.Delivered {
+				return nil
+			}
+			_, err := fmt.Fprintf(out, "delivered: %s within %d ms\n", what, done.Took)
+			return err
+		}); err != nil || done.Delivered {
+			return err
+		}
+		return fmt.Errorf("the test message was not taken: %s, after %d ms", what, done.Took)
+	})
+}
+
+type webhookSetCmd struct {
+	ID     string `arg:"" placeholder:"ID" help:"The webhook."`
+	Status string `arg:"" enum:"active,paused" placeholder:"active|paused" help:"What it is to be."`
+	hookFlags
+}
+
+// Run pauses a webhook, or makes it go on.
+func (w *webhookSetCmd) Run(ctx context.Context, c *console) error {
+	return w.with(ctx, c, func(server *client.Client) error {
+		h, err := server.PatchWebhook(ctx, w.ID, client.WebhookFields{Status: &w.Status})
+		if err != nil {
+			return err
+		}
+		return c.print(h, func(out io.Writer) error {
+			_, err := fmt.Fprintf(out, "%s is %s; %d deliveries wait\n", h.ID, h.Status, h.Pending)
+			return err
+		})
+	})
+}
+
+type webhookDeliveriesCmd struct {
+	ID    string `arg:"" placeholder:"ID" help:"The webhook."`
+	State string `enum:",pending,delivered,failed,dropped" default:"" placeholder:"pending|delivered|failed|dropped" help:"Only those in this state."`
+	Limit int    `default:"20" placeholder:"N" help:"How many, the latest first."`
+	hookFlags
+}
+
+// Run lists deliveries.
+func (w *webhookDeliveriesCmd) Run(ctx context.Context, c *console) error {
+	return w.with(ctx, c, func(server *client.Client) error {
+		list := []client.Delivery{}
+		for d, err := range server.Deliveries(ctx, w.ID, w.State) {
+			if err != nil {
+				return err
+			}
+			if list = append(list, d); len(list) >= w.Limit {
+				break
+			}
+		}
+		return c.print(list, func(out io.Writer) error {
+			t := newTable("NUMBER", "CHANGE", "HAZARD", "STATE", "ATTEMPTS", "ANSWER", "ERROR", "MS", "LAST", "NEXT")
+			t.colours[3] = map[string]string{"delivered": green, "pending": yellow, "failed": red, "dropped": dim}
+			for _, d := range list {
+				answer := ""
+				if d.Status != 0 {
+					answer = fmt.Sprint(d.Status)
+				}
+				t.add(fmt.Sprint(d.ID), fmt.Sprint(d.Change), fmt.Sprint(d.HazardID), d.State, fmt.Sprint(d.Attempts), answer, d.Error, fmt.Sprint(d.Took), d.Last, d.Next)
+			}
+			return t.write(out, c.colour)
+		})
+	})
+}
+
+type webhookRedeliverCmd struct {
+	ID       string `arg:"" placeholder:"ID" help:"The webhook."`
+	Delivery int64  `arg:"" placeholder:"NUMBER" help:"The delivery, as hazardd webhook deliveries lists it."`
+	hookFlags
+}
+
+// Run has a delivery made once more.
+func (w *webhookRedeliverCmd) Run(ctx context.Context, c *console) error {
+	return w.with(ctx, c, func(server *client.Client) error {
+		d, err := server.Redeliver(ctx, w.ID, w.Delivery)
+		if err != nil {
+			return err
+		}
+		return c.print(d, func(out io.Writer) error {
+			_, err := fmt.Fprintf(out, "delivery %d tells of change %d once more\n", d.ID, d.Change)
+			return err
+		})
+	})
+}
+
+type webhookRemoveCmd struct {
+	ID string `arg:"" placeholder:"ID" help:"The webhook."`
+	hookFlags
+}
+
+// Run removes a webhook.
+func (w *webhookRemoveCmd) Run(ctx context.Context, c *console) error {
+	return w.with(ctx, c, func(server *client.Client) error {
+		if err := server.DeleteWebhook(ctx, w.ID); err != nil {
+			return err
+		}
+		return c.print(map[string]string{"removed": w.ID}, func(out io.Writer) error {
+			_, err := fmt.Fprintf(out, "%s is removed\n", w.ID)
+			return err
+		})
+	})
+}
