@@ -192,7 +192,6 @@ func (a *API) routes() {
 	a.public("GET /readyz", a.readyz)
 	a.public("GET /{$}", a.index)
 	a.public("GET /assets/{file...}", a.mapFile)
-	a.public("GET /basemap/{file...}", a.mapFile)
 }
 
 func (a *API) public(pattern string, h handler) { a.route(pattern, a.open(h)) }

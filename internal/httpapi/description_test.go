@@ -18,6 +18,7 @@ import (
 	"hazardd/internal/hazardtest"
 	"hazardd/internal/httpapi"
 	"hazardd/internal/openapitest"
+	"hazardd/web"
 )
 
 // Every answer of this suite is held against the OpenAPI document (hazardtest.Check). When all of it has run, each operation must have
@@ -31,6 +32,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		for _, operation := range c.Unseen() {
+			if !web.NewHandler().Built() && slices.Contains([]string{"GET / 206", "GET /assets/{file} 200", "GET /assets/{file} 206"}, operation) {
+				continue // TestFilesOfTheProgramCanBeReadInParts was skipped
+			}
 			fmt.Printf("no test has seen what the OpenAPI document promises: %s\n", operation)
 			code = 1
 		}
@@ -115,7 +119,7 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 		}
 	}
 	// Nothing is found in these, and nothing is a part of a whole.
-	want := []string{"/", "/.well-known/jwks.json", "/assets/{file}", "/basemap/{file}", "/docs", "/healthz", "/icons/hazard/large/{type_icon}", "/key/{key}/{path}", "/login",
+	want := []string{"/", "/.well-known/jwks.json", "/assets/{file}", "/docs", "/healthz", "/icons/hazard/large/{type_icon}", "/key/{key}/{path}", "/login",
 		"/openapi.json", "/pages/{style}", "/readyz"}
 	if diff := cmp.Diff(want, lenient); diff != "" {
 		t.Errorf("reads that let every parameter pass:\n%s", diff)
@@ -218,4 +222,28 @@ func TestTheDescriptionIsOpenToEverybody(t *testing.T) {
 			t.Errorf("the page does not show %s", operation)
 		}
 	}
+}
+
+func TestFilesOfTheProgramCanBeReadInParts(t *testing.T) {
+	s := serve(t)
+	inParts := func(t *testing.T, path string, header ...string) {
+		whole, part := s.do("", "GET", path, nil, header...), s.do("", "GET", path, nil, append(header, "Range", "bytes=1-3")...)
+		if whole.Status != http.StatusOK || part.Status != http.StatusPartialContent || string(part.Body) != string(whole.Body[1:4]) {
+			t.Errorf("%s is %d, a part of it %d %q", path, whole.Status, part.Status, part.Body)
+		}
+		if none := s.do("", "GET", path, nil, append(header, "Range", "bytes=99999999-")...); none.Status != http.StatusRequestedRangeNotSatisfiable {
+			t.Errorf("what lies behind the end of %s is %d", path, none.Status)
+		}
+	}
+	inParts(t, "/icons/hazard/large/flood.png")
+	inParts(t, "/symbols/FLOOD/EVENT/WATCH.png")
+	if !web.NewHandler().Built() {
+		t.Skip("the map is not built: run make web")
+	}
+	inParts(t, "/", "Accept", "text/html")
+	asset := regexp.MustCompile(`/(assets/[^"]+\.js)"`).FindSubmatch(s.do("", "GET", "/", nil, "Accept", "text/html").Body)
+	if asset == nil {
+		t.Fatal("the map loads no code")
+	}
+	inParts(t, "/"+string(asset[1]))
 }

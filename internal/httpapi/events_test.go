@@ -52,6 +52,7 @@ func follow(t testing.TB, client *http.Client, req *http.Request) *subscriber {
 		text, _ := io.ReadAll(resp.Body)
 		t.Fatalf("%s: %v %s", resp.Status, h, text)
 	}
+	hazardtest.Check(t, req, hazardtest.Answer{Status: resp.StatusCode, Header: resp.Header})
 	s := &subscriber{t: t, resp: resp, blocks: make(chan block, 100)}
 	t.Cleanup(func() {
 		_ = resp.Body.Close()

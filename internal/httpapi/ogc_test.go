@@ -86,7 +86,11 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 		return a
 	}
 	var landing struct{ Links []ogcLink }
-	get(s.URL()+"/key/"+k.Key+"/ogc", "application/json").JSON(t, &landing)
+	start := get(s.URL()+"/key/"+k.Key+"/ogc", "application/json")
+	start.JSON(t, &landing)
+	if below := get(s.URL()+"/key/"+k.Key+"/ogc/", "application/json"); string(below.Body) != string(start.Body) {
+		t.Errorf("with a slash at its end the landing page is another: %s", below.Body)
+	}
 	var conformance struct{ ConformsTo []string }
 	get(linkTo(t, landing.Links, "conformance"), "application/json").JSON(t, &conformance)
 	for _, class := range []string{"core", "geojson", "oas30", "html"} {

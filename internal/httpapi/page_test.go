@@ -497,6 +497,9 @@ func TestThePageOfAHazard(t *testing.T) {
 			!strings.Contains(a.Header.Get("Content-Security-Policy"), "sandbox") {
 			t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 		}
+		if part := visit(s, cookie, path+"/products/"+file, "Range", "bytes=2-6"); part.Status != 206 || string(part.Body) != "photo" {
+			t.Errorf("a part of it: %d %s", part.Status, part.Body)
+		}
 		other := s.hazard("red")
 		wantHTML(t, visit(s, cookie, "/h/"+other.UUID+"/products/"+file), 404)
 	})

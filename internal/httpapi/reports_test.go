@@ -67,3 +67,34 @@ func TestWhatSourcesSayOfAHazard(t *testing.T) {
 		t.Errorf("faults %q", p.faults())
 	}
 }
+
+// Editors say what is one hazard, and take it back.
+func TestMergeAndSplit(t *testing.T) {
+	s := serve(t)
+	s.report(quake("us7000a", 1))
+	far := quake("us7000b", 1)
+	far.Point = &hazard.Point{Lon: -70, Lat: -30}
+	s.report(far)
+	one, other := hazard.EventUUID("usgs", "us7000a").String(), hazard.EventUUID("usgs", "us7000b").String()
+	var merged, split item
+	a := s.do("red", http.MethodPost, "/hazards/"+other+"/merge", map[string]string{"into": one})
+	if a.JSON(t, &merged); a.Status != http.StatusOK || merged.UUID != one {
+		t.Fatalf("merge: %d %s", a.Status, a.Body)
+	}
+	event := map[string]string{"source": "usgs", "event": "us7000b"}
+	wantProblem(t, s.do("reader", http.MethodPost, "/hazards/"+one+"/split", event), http.StatusForbidden)
+	a = s.do("red", http.MethodPost, "/hazards/"+one+"/split", event)
+	if a.JSON(t, &split); a.Status != http.StatusOK || split.UUID == one || split.Status != "A" {
+		t.Fatalf("split: %d %s", a.Status, a.Body)
+	}
+	for _, hazard := range []string{one, split.UUID} {
+		if list := items(t, s.do("reader", http.MethodGet, "/hazards/"+hazard+"/reports", nil)); len(list) != 1 {
+			t.Errorf("%s has %d reports after the split, want 1", hazard, len(list))
+		}
+	}
+	wantProblem(t, s.do("red", http.MethodPost, "/hazards/"+one+"/split", event), http.StatusNotFound)
+	event["event"] = "us7000a"
+	wantProblem(t, s.do("red", http.MethodPost, "/hazards/"+one+"/split", event), http.StatusConflict)
+	wantProblem(t, s.do("red", http.MethodPost, "/hazards/"+one+"/merge", map[string]string{"into": one}), http.StatusConflict)
+	wantProblem(t, s.do("red", http.MethodPost, "/hazards/"+one+"/merge", map[string]string{"to": one}), http.StatusBadRequest)
+}

@@ -267,7 +267,7 @@ func (a *API) icon(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// mapFile serves what the map loads: code, style, basemap.
+// mapFile serves what the map loads: code, style sheet, basemap.
 func (a *API) mapFile(w http.ResponseWriter, r *http.Request) error {
 	if !a.page.Has(r.URL.Path) {
 		return &problem{Status: http.StatusNotFound, Detail: "no such file of the map"}
