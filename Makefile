@@ -39,10 +39,11 @@ test-web: build ## Run the tests of the map, in Chromium too (Debian's package c
 	npm --prefix web test
 	npm --prefix web run e2e
 
-bench: ## Measure against baselines: prints ratios (needs nginx for one of them; filling a store of a million takes minutes)
+bench: build ## Measure against baselines: prints ratios (needs nginx for one of them; filling a store of a million takes minutes)
 	go run ./bench/active
 	go run ./bench/store
 	go run ./bench/search
+	npm --prefix web run measure
 	$(if $(HAZARDD_SHARED),go run ./bench/import,@echo 'bench/import reads recordings: set HAZARDD_SHARED')
 
 lint: ## Find faults: gofmt, go vet, staticcheck

@@ -9,7 +9,7 @@ import { text } from "../text";
 import { AreaFields, AreaPicture, PlaceButton } from "./area";
 import { categoriesFor, clashes, decimal, emptyHazard, faultsOf, geometryOf, hazardDraft, hazardFields, hazardNames, patch, rebase, warns, type Clash, type Faults, type Fields, type HazardDraft } from "./draft";
 import { distance, extent, formatCorner, parseCorners } from "./geometry";
-import { Clashes, Dialog, explain, Fault, Field } from "./inputs";
+import { Clashes, Dialog, explain, Fault, Field, Required } from "./inputs";
 import { readHazard, record, take, type HazardState } from "./remote";
 import type { Task } from "./state";
 import { words } from "./words";
@@ -249,7 +249,7 @@ function Inputs({ draft, set, faults, state, drill }: { draft: HazardDraft; set:
         </Field>
       </div>
       <fieldset class="severities" aria-describedby={faults["severity_ID"] ? "edit-severity_ID-fault" : undefined}>
-        <legend>{words.field["severity_ID"]} <span class="muted">({words.required})</span></legend>
+        <legend>{words.field["severity_ID"]}<Required /></legend>
         {[...severities].reverse().map((s) => (
           <label key={s.id} class={draft.severity_ID === s.id ? "on" : ""}>
             <input type="radio" name="severity_ID" value={s.id} checked={draft.severity_ID === s.id} aria-invalid={faults["severity_ID"] !== undefined} onChange={() => set({ severity_ID: s.id })} />

@@ -25,7 +25,7 @@ export function Field({ name, label, faults, hint, required, children, class: mo
   return (
     <div class={`field ${more}`}>
       <label for={id}>
-        {label ?? words.field[name]} {required && <span class="muted">({words.required})</span>}
+        {label ?? words.field[name]}{required && <Required />}
       </label>
       {children({ id, name, "aria-invalid": fault !== undefined, "aria-describedby": described })}
       {hint && <p class="hint" id={`${id}-hint`}>{hint}</p>}
@@ -33,6 +33,14 @@ export function Field({ name, label, faults, hint, required, children, class: mo
     </div>
   );
 }
+
+/** The mark of what cannot be left out. */
+export const Required = () => (
+  <>
+    <span class="required" aria-hidden="true"> *</span>
+    <span class="sr"> ({words.required})</span>
+  </>
+);
 
 export const Fault = ({ id, words }: { id?: string; words: string | undefined }) => (words ? <p class="fault" id={id}>{words}</p> : null);
 

@@ -53,29 +53,31 @@ function Ask({ q }: { q: Asked }) {
     const s = await readHazard(store.api, q.h.hazard_ID);
     return { tag: s.tag, record: record(s) };
   };
-  useEffect(() => {
+  const look = () => {
+    setNote("");
     get().then(setRead, (e: unknown) => setNote(explain(e)));
-  }, []);
+  };
+  useEffect(look, []);
   async function go() {
+    if (!read) return look();
     setNote("");
     if (q.kind === "retract" && reason.trim() === "") return setFaults({ reason: words.required });
     setFaults({});
     setBusy(true);
     try {
-      const before = read ?? (await get());
       const path = `/hazards/${q.h.hazard_ID}`;
       let h: Hazard | undefined;
-      if (q.kind === "end") h = await store.api.write<Hazard>("PATCH", path, { status: "E" }, before.tag);
-      else if (q.kind === "response") h = await store.api.write<Hazard>("PATCH", path, { category_ID: "RESPONSE" }, before.tag);
-      else if (q.kind === "retract") h = await retract(path, before.tag);
-      else if (q.kind === "remove") await store.api.write("DELETE", `/products/${q.product.product_ID}`, undefined, before.tag);
+      if (q.kind === "end") h = await store.api.write<Hazard>("PATCH", path, { status: "E" }, read.tag);
+      else if (q.kind === "response") h = await store.api.write<Hazard>("PATCH", path, { category_ID: "RESPONSE" }, read.tag);
+      else if (q.kind === "retract") h = await retract(path, read.tag);
+      else if (q.kind === "remove") await store.api.write("DELETE", `/products/${q.product.product_ID}`, undefined, read.tag);
       close();
       if (h) take(page, h);
       store.say(words.saved);
     } catch (error) {
       if (error instanceof Problem && error.status === 412) {
         const now = await get().catch(() => undefined);
-        if (now && read) setChanged(clashes(read.record, now.record, {}, q.kind === "remove" ? productNames : hazardNames));
+        if (now) setChanged(clashes(read.record, now.record, {}, q.kind === "remove" ? productNames : hazardNames));
         setRead(now);
         setNote(words.meanwhile);
       } else if (error instanceof Problem && error.faults.length > 0) {
@@ -107,8 +109,8 @@ function Ask({ q }: { q: Asked }) {
       </div>
       <div class="dialog-buttons">
         <button type="button" onClick={close}>{words.cancel}</button>
-        <button type="button" class="danger" disabled={busy} onClick={() => void go()}>
-          {busy ? words.saving : note === words.meanwhile ? words.anyway : w.go}
+        <button type="button" class="danger" disabled={busy || (!read && !note)} onClick={() => void go()}>
+          {busy ? words.saving : !read ? (note ? words.retry : words.reading) : note === words.meanwhile ? words.anyway : w.go}
         </button>
       </div>
     </Dialog>

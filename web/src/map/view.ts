@@ -65,6 +65,7 @@ export class MapView {
   readonly map: maplibregl.Map;
   readonly #images = new Images();
   #ready = false;
+  #gaps = false;
   #theme: Theme;
   #hazards: Hazards = new Map();
   #areas: readonly Area[] = [];
@@ -102,6 +103,11 @@ export class MapView {
     map.on("style.load", () => this.#install());
     map.on("styleimagemissing", ({ id }) => this.#image(id));
     map.on("moveend", () => this.#moved());
+    map.on("error", (e) => {
+      // A part of the map that did not come leaves a gap, which is filled when the connection is back; the page tells of that.
+      if ("sourceId" in e) this.#gaps = true;
+      else console.error(e.error);
+    });
     map.on("click", (e) => void this.#click(e));
     map.on("mousemove", (e) => this.#hover(e));
     map.on("mouseout", () => this.listener.hovered(undefined, { x: 0, y: 0 }));
@@ -183,6 +189,13 @@ export class MapView {
   async look(box: readonly [west: number, south: number, east: number, north: number]): Promise<void> {
     this.map.fitBounds([...box], { padding: { top: 40, left: 40, right: 40 + this.#covered.right, bottom: 40 + this.#covered.bottom }, maxZoom: 12, animate: false });
     await this.map.once("idle");
+  }
+
+  /** Asks again for what did not come while the server was away. */
+  fill(): void {
+    if (!this.#gaps) return;
+    this.#gaps = false;
+    if (this.map.getSource("base")) this.map.refreshTiles("base");
   }
 
   setPlacing(on: boolean): void {

@@ -193,6 +193,9 @@ function MapPlace() {
           effect(() => map.setTheme(page.theme.value)),
           effect(() => map.setHazards(store.matching.value)),
           effect(() => map.setDraft({ type: "FeatureCollection", features: [...page.editing.drawn.value] })),
+          effect(() => {
+            if (store.connection.value.state === "live") map.fill();
+          }),
           effect(() => map.setPlacing(store.placing.value !== undefined)),
           effect(() => map.setFocus(store.selectedHazard.value, store.hovered.value === undefined ? undefined : store.shown.value.get(store.hovered.value))),
           effect(() => map.setFresh([...store.fresh.value.keys()].map((id) => store.matching.value.get(id)).filter((h): h is Hazard => h !== undefined))),
