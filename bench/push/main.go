@@ -211,7 +211,6 @@ func measureOnce(ctx context.Context, kind string, n int, slice time.Duration) (
 type crowd struct {
 	conns   []net.Conn
 	reading sync.WaitGroup
-	errs    chan error
 
 	mu      sync.Mutex
 	arrived [][]int64 // by subscriber: when each change had come, in nanoseconds since 1970
