@@ -292,6 +292,7 @@ GET  %[1]s/hazards/active   the active hazards, most severe first
 GET  %[1]s/hazards/types    the types of hazards; /hazards/severities and /hazards/categories too
 GET  %[1]s/sources          where it comes from, and how fresh it is
 GET  %[1]s/readyz           whether the service is ready
+GET  %[1]s/docs             everything else; /openapi.json for programs
 
 A browser gets the map at this address.
 `, a.BaseURL) // a reader who has gone

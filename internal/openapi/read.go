@@ -133,12 +133,12 @@ type (
 		} `json:"components"`
 	}
 	operation struct {
-		ID          string                `json:"operationId"`
-		Tags        []string              `json:"tags"`
-		Summary     string                `json:"summary"`
-		Description string                `json:"description"`
-		Security    []map[string][]string `json:"security"`
-		Parameters  []parameter           `json:"parameters"`
+		ID          string                 `json:"operationId"`
+		Tags        []string               `json:"tags"`
+		Summary     string                 `json:"summary"`
+		Description string                 `json:"description"`
+		Security    *[]map[string][]string `json:"security"` // nil: as everywhere
+		Parameters  []parameter            `json:"parameters"`
 		RequestBody struct {
 			Content ordered[content] `json:"content"`
 		} `json:"requestBody"`
@@ -154,7 +154,9 @@ type (
 		Example     jsontext.Value   `json:"example"`
 		Examples    ordered[example] `json:"examples"`
 	}
-	example  struct{ Value jsontext.Value }
+	example struct {
+		Value jsontext.Value `json:"value"`
+	}
 	response struct {
 		Ref         string             `json:"$ref"`
 		Description string             `json:"description"`
@@ -242,12 +244,12 @@ func (r *root) operations(path string, item ordered[jsontext.Value]) (list []tag
 		if method == "parameters" {
 			continue
 		}
-		o := operation{Security: r.Security}
+		var o operation
 		if err := json.Unmarshal(item.of[method], &o); err != nil {
 			return nil, fmt.Errorf("%s %s: %w", method, path, err)
 		}
 		t := tagged{Operation{ID: o.ID, Method: strings.ToUpper(method), Path: path, Summary: o.Summary, Text: o.Description}, o.Tags[0]}
-		for _, s := range o.Security {
+		for _, s := range *cmp.Or(o.Security, &r.Security) {
 			for name := range s {
 				t.Scheme = name
 			}

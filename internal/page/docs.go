@@ -34,7 +34,7 @@ var (
 func phrase(text string) template.HTML {
 	out := html.EscapeString(strings.TrimSpace(text))
 	out = codeWords.ReplaceAllString(out, "<code>$1</code>")
-	return template.HTML(boldWords.ReplaceAllString(out, "<b>$1</b>")) //nolint:gosec // escaped above
+	return template.HTML(boldWords.ReplaceAllString(out, "<b>$1</b>")) // escaped above
 }
 
 // prose is text of the description in its paragraphs and lists: as much of CommonMark as it uses.
@@ -51,7 +51,7 @@ func prose(text string) template.HTML {
 		}
 		out.WriteString("</ul>\n")
 	}
-	return template.HTML(out.String()) //nolint:gosec // phrase escapes
+	return template.HTML(out.String()) // phrase escapes
 }
 
 // curl is a command that makes the request of an operation, with the examples of its parameters.
@@ -96,13 +96,21 @@ func curl(base string, o openapi.Operation) string {
 	} else if body.Example != "" {
 		add("-H 'Content-Type: " + body.MediaType + "'")
 	}
-	add("'" + base + path + query + "'")
-	command := "curl " + strings.Join(words, " ")
-	if body.Example != "" && !strings.Contains(command, "--data-urlencode") {
-		command += " \\\n  -d '" + strings.ReplaceAll(body.Example, "'", `'\''`) + "'"
+	if form := slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--data-urlencode") }); body.Example != "" && !form {
+		add("-d '" + strings.ReplaceAll(body.Example, "'", `'\''`) + "'")
+	}
+	command := "curl '" + base + path + query + "'"
+	for _, w := range words {
+		if command += " "; len(command)-strings.LastIndexByte(command, '\n')+len(w) > line {
+			command += "\\\n  "
+		}
+		command += w
 	}
 	return command
 }
+
+// line is how long a line of a command may be, in characters.
+const line = 96
 
 // urlWords writes what has another meaning in a query, or in the shell.
 var urlWords = strings.NewReplacer(" ", "%20", "'", "%27", `"`, "%22", "+", "%2B")
