@@ -51,6 +51,8 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
           <PlaceButton what="rim" />
         </div>
       )}
+      {editing.placing.value === "corner" && <p class="hint">{words.clickCorner}</p>}
+      {editing.placing.value === "rim" && <p class="hint">{words.clickRim}</p>}
       {had && area.kind !== "keep" && <p class="hint">{words.areaReplaces}</p>}
       {geometry && <p class="hint" role="status">{sizeInWords([geometry])}</p>}
       <Fault id="edit-area-fault" words={faults["area"]} />

@@ -225,8 +225,7 @@ function Inputs({ draft, set, faults, state, drill }: { draft: HazardDraft; set:
           ))}
           <PlaceButton what="place" />
         </div>
-        {editing.placing.value === undefined && <p class="hint">{words.positionHint}</p>}
-        {editing.placing.value && <p class="hint">{editing.placing.value === "place" ? words.clickPlace : editing.placing.value === "corner" ? words.clickCorner : words.clickRim}</p>}
+        <p class="hint">{editing.placing.value === "place" ? words.clickPlace : words.positionHint}</p>
       </fieldset>
       <Field name="hazard_Name" faults={faults} required>
         {(a) => <input {...a} required maxLength={500} autocomplete="off" value={draft.hazard_Name} onInput={(e) => set({ hazard_Name: e.currentTarget.value })} />}
@@ -365,7 +364,7 @@ function WarningQuestion({ waiting, drill, busy, yes, no }: { waiting: Waiting; 
     };
   }, []);
   return (
-    <Dialog title={drill ? words.warnDrill : words.warnReal} close={no} class={drill ? "dialog-drill" : "dialog-warning"}>
+    <Dialog title={drill ? words.warnDrill : words.warnReal} close={no} class={`dialog-area ${drill ? "dialog-drill" : "dialog-warning"}`}>
       <p class="warn-what">
         <Symbol h={draft as never} size={48} />
         <span>

@@ -84,7 +84,7 @@ export const words = {
   undo: "Remove the last corner",
   size: (km2: string, compared: string) => `${km2} km², ${compared}.`,
   reach: (width: string, height: string, middle: string) => `${width} km from west to east, ${height} km from north to south, around ${middle}.`,
-  places: (names: readonly string[], more: number) => `In it: ${names.join(", ")}${more > 0 ? ` and ${more} more that the map knows` : ""}.`,
+  places: (names: readonly string[], more: number) => `Among the towns in it: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}.`,
   noArea: "No area: one point. Nobody can see from this who is to be warned.",
   warnReal: "This is a real WARNING",
   warnDrill: "This is a DRILL",

@@ -187,7 +187,7 @@ export class MapView {
 
   /** Shows all of a box at once. Tells when what is in it is drawn. */
   async look(box: readonly [west: number, south: number, east: number, north: number]): Promise<void> {
-    this.map.fitBounds([...box], { padding: { top: 40, left: 40, right: 40 + this.#covered.right, bottom: 40 + this.#covered.bottom }, maxZoom: 12, animate: false });
+    this.map.fitBounds([...box], { padding: { top: 40, left: 40, right: 110 + this.#covered.right, bottom: 40 + this.#covered.bottom }, maxZoom: 12, animate: false });
     await this.map.once("idle");
   }
 
