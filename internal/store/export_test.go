@@ -23,3 +23,14 @@ func (s *Store) CountBy(ctx context.Context, q search.Query, now hazard.Instant,
 
 // SearchTime bounds one search from now on.
 func (s *Store) SearchTime(d time.Duration) { s.searchTime = d }
+
+// Wipe makes an open store as if it were new: opening another takes longer than most tests.
+func (s *Store) Wipe(ctx context.Context) error {
+	for _, text := range []string{`DELETE FROM hazards`, `DELETE FROM products`, `DELETE FROM changes`, `DELETE FROM geometries`, `DELETE FROM searchable`, `DELETE FROM hazard_boxes`,
+		`DELETE FROM hazard_writes`, `INSERT INTO hazard_words (hazard_words) VALUES ('delete-all')`, `UPDATE counters SET value = 0`} {
+		if _, err := s.write.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
