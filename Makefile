@@ -43,6 +43,7 @@ bench: build ## Measure against baselines: prints ratios (needs nginx for one of
 	go run ./bench/active
 	go run ./bench/store
 	go run ./bench/search
+	go run ./bench/push
 	npm --prefix web run measure
 	$(if $(HAZARDD_SHARED),go run ./bench/import,@echo 'bench/import reads recordings: set HAZARDD_SHARED')
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -14,20 +13,6 @@ import (
 	"hazardd/internal/auth"
 	"hazardd/internal/push"
 	"hazardd/internal/search"
-)
-
-// The rhythm of streams.
-const (
-	// heartbeat is how often something is sent: proxies give up on what is silent for a minute (interface.md section 3).
-	heartbeat = 15 * time.Second
-	// stalled is how long a reader may take nothing of what is sent. It is dropped then, and resumes.
-	stalled = 20 * time.Second
-	// lastWord is how long the end of the service waits for a reader.
-	lastWord = time.Second
-	// reconnect is after which time a reader should come again; after an end of the service, at most reconnectAll later, so that
-	// not all come at once.
-	reconnect    = 2 * time.Second
-	reconnectAll = 5 * time.Second
 )
 
 // events serves the change log as a stream of server-sent events (HTML standard, section 9.2): what follows a number, as it is committed.
@@ -40,13 +25,17 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if err != nil {
 		return err
 	}
-	control := http.NewResponseController(w)
-	// A write that is under way at the end of the service is given up soon. Nobody calls it after leave.
-	leave, err := a.Push.Join(who.Name, func() { _ = control.SetWriteDeadline(time.Now().Add(lastWord)) })
+	s := &stream{out: &answerWriter{w, http.NewResponseController(w)}, ended: a.Push.Ended()}
+	leave, err := a.Push.Join(who.Name, s.hurry)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	taken := false
+	defer func() {
+		if !taken {
+			leave()
+		}
+	}()
 	present, lost := a.Live.View(a.now()).Number(), push.Lost("")
 	if after != fromNow {
 		if lost, err = a.Push.Resumable(r.Context(), after, push.Kept, a.now()); err != nil {
@@ -64,8 +53,18 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	s := &stream{w: w, control: control, cursor: a.Push.Read(after, filter), ended: a.Push.Ended()}
-	a.serveStream(r.Context(), s, who, greeting(after, lost))
+	s.cursor = a.Push.Read(after, filter)
+	first := greeting(after, lost)
+	if conn := s.takeOver(w); conn != nil {
+		taken = true
+		head := responseHead(h, a.Now())
+		go func() {
+			defer leave() // who ends the service waits for it
+			a.serveConn(conn, s, who, append(head, first...))
+		}()
+		return nil
+	}
+	a.serveStream(r.Context(), s, who, first)
 	return nil
 }
 
@@ -117,100 +116,6 @@ func greeting(n int64, lost push.Lost) []byte {
 		return fmt.Appendf(nil, "retry: %d\nid: %d\n\n", reconnect.Milliseconds(), n)
 	}
 	return fmt.Appendf(nil, "retry: %d\nid: %d\nevent: reset\ndata: {\"change\":%d,\"reason\":%q}\n\n", reconnect.Milliseconds(), n, n, lost)
-}
-
-// stream is one reader's stream.
-type stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	cursor  *push.Cursor
-	ended   <-chan struct{}
-	marked  int64 // the number that the reader knows
-}
-
-// serveStream sends events until the reader goes, does not read, or may not read any more, or the service ends.
-func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, first []byte) {
-	_ = s.control.SetReadDeadline(time.Time{}) // the server's is for requests that end; a connection that has none is one of a test
-	if s.send(first) != nil {
-		return
-	}
-	s.marked = s.cursor.Number()
-	until := func() time.Duration { return min(heartbeat, who.Expires.Time().Sub(a.Now())) }
-	beat := time.NewTimer(until())
-	defer beat.Stop()
-	for {
-		fresh, err := a.Auth.Recheck(who, a.now())
-		if err != nil {
-			return
-		}
-		who = fresh
-		events, wake, err := s.cursor.Next(ctx, who.Orgs)
-		if err != nil {
-			if ctx.Err() == nil {
-				a.Logger.Warn("a stream ends because the log cannot be read; its reader resumes", "error", err)
-			}
-			return
-		}
-		if len(events) > 0 {
-			if s.send(events...) != nil {
-				return
-			}
-			s.marked = s.cursor.Number()
-			beat.Reset(until())
-		}
-		if wake == nil { // there is more
-			wake = closed
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.ended:
-			_ = s.send(farewell()) // a reader who has gone
-			return
-		case <-beat.C:
-			if s.beat() != nil {
-				return
-			}
-			beat.Reset(until())
-		case <-wake:
-		}
-	}
-}
-
-var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-// beat shows that the stream lives, and tells how far it has come: through a narrow filter nothing may come for weeks, and the reader
-// could not resume.
-func (s *stream) beat() error {
-	if n := s.cursor.Number(); n != s.marked {
-		s.marked = n
-		return s.send(fmt.Appendf(nil, ":\nid: %d\n\n", n))
-	}
-	return s.send([]byte(":\n\n"))
-}
-
-// farewell tells the reader to come again, not with all others.
-func farewell() []byte {
-	return fmt.Appendf(nil, "retry: %d\n\n", 500+rand.Int64N(reconnectAll.Milliseconds()))
-}
-
-// send writes and flushes, within the time that a reader has.
-func (s *stream) send(texts ...[]byte) error {
-	limit := stalled
-	select {
-	case <-s.ended:
-		limit = lastWord
-	default:
-	}
-	_ = s.control.SetWriteDeadline(time.Now().Add(limit)) // as above
-	for _, t := range texts {
-		if _, err := s.w.Write(t); err != nil {
-			return err
-		}
-	}
-	err := s.control.Flush()
-	_ = s.control.SetWriteDeadline(time.Time{}) // HTTP/2 would end the stream there though nothing is being written
-	return err
 }
 
 // tooMany is the problem of a stream too many: the user's own are the user's to close (429), all users' are not (503).

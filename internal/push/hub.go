@@ -92,6 +92,7 @@ type Hub struct {
 	ended   chan struct{} // closed by End
 	streams map[*stream]struct{}
 	users   map[string]int // streams of each
+	left    *sync.Cond     // told when one leaves; its lock is mu
 }
 
 // stream is an open stream.
@@ -101,8 +102,10 @@ type stream struct{ end func() }
 // public address without a slash at its end.
 func New(log Log, view View, number int64, base string, limits Limits, logger *slog.Logger) *Hub {
 	from := max(0, number-maxRing) // read again by Run, for those who resume after a restart
-	return &Hub{log: log, view: view, base: base, limits: limits, logger: logger, turns: make(chan struct{}, logReaders), from: from, last: from,
+	h := &Hub{log: log, view: view, base: base, limits: limits, logger: logger, turns: make(chan struct{}, logReaders), from: from, last: from,
 		wake: make(chan struct{}), ended: make(chan struct{}), streams: map[*stream]struct{}{}, users: map[string]int{}}
+	h.left = sync.NewCond(&h.mu)
+	return h
 }
 
 // Run follows the log until ctx ends. While the store cannot be read, readers wait.
@@ -203,6 +206,15 @@ func (h *Hub) End() {
 // Ended is closed when the service ends: readers then go, and come again to whoever takes over.
 func (h *Hub) Ended() <-chan struct{} { return h.ended }
 
+// Wait returns when no stream is open: soon after End, since no reader can hold one up for long then.
+func (h *Hub) Wait() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for len(h.streams) > 0 {
+		h.left.Wait()
+	}
+}
+
 // Streams is how many streams are open.
 func (h *Hub) Streams() int {
 	h.mu.RLock()
@@ -231,6 +243,7 @@ func (h *Hub) Join(user string, end func()) (leave func(), err error) {
 		if h.users[user]--; h.users[user] == 0 {
 			delete(h.users, user)
 		}
+		h.left.Broadcast()
 	}, nil
 }
 

@@ -473,7 +473,14 @@ func TestTheHubGoesOnWhenTheStoreIsBack(t *testing.T) {
 func TestTheNumberOfStreamsIsBounded(t *testing.T) {
 	h := New(nil, nil, 0, base, Limits{PerUser: 2, All: 3}, discard)
 	ended := 0
-	join := func(user string) (func(), error) { return h.Join(user, func() { ended++ }) }
+	var leaves []func()
+	join := func(user string) (func(), error) {
+		leave, err := h.Join(user, func() { ended++ })
+		if err == nil {
+			leaves = append(leaves, leave)
+		}
+		return leave, err
+	}
 	leave, err := join("ann")
 	_, err2 := join("ann")
 	if err := errors.Join(err, err2); err != nil {
@@ -492,6 +499,7 @@ func TestTheNumberOfStreamsIsBounded(t *testing.T) {
 	}
 	wantTooMany("cem", false)
 	leave()
+	leaves = leaves[1:]
 	if _, err := join("cem"); err != nil || h.Streams() != 3 {
 		t.Errorf("after one has left: %v, %d streams", err, h.Streams())
 	}
@@ -504,5 +512,12 @@ func TestTheNumberOfStreamsIsBounded(t *testing.T) {
 	}
 	if ended != 3 {
 		t.Errorf("%d streams were ended, want 3", ended)
+	}
+	for i := range leaves {
+		go leaves[i]()
+	}
+	h.Wait()
+	if n := h.Streams(); n != 0 {
+		t.Errorf("%d streams when all have left", n)
 	}
 }

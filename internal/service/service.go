@@ -267,6 +267,7 @@ func (s *Service) serve(ctx context.Context) error {
 	if err != nil { // some are still running: they are cut, and what they did not finish was not acknowledged
 		err = errors.Join(err, s.server.Close())
 	}
+	s.push.Wait()
 	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
 		err = errors.Join(err, serveErr)
 	}

@@ -1,0 +1,225 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/push"
+)
+
+// The rhythm of streams.
+const (
+	// heartbeat is how often something is sent: proxies give up on what is silent for a minute (interface.md section 3).
+	heartbeat = 15 * time.Second
+	// stalled is how long a reader may take nothing of what is sent. It is dropped then, and resumes.
+	stalled = 20 * time.Second
+	// lastWord is how long the end of the service waits for a reader.
+	lastWord = time.Second
+	// reconnect is after which time a reader should come again; after an end of the service, at most reconnectAll later, so that
+	// not all come at once.
+	reconnect    = 2 * time.Second
+	reconnectAll = 5 * time.Second
+)
+
+// stream is one reader's stream.
+type stream struct {
+	cursor *push.Cursor
+	ended  <-chan struct{}
+	marked int64 // the number that the reader knows
+
+	mu  sync.Mutex
+	out streamWriter // guarded by mu
+}
+
+// streamWriter is where a stream is written to.
+type streamWriter interface {
+	// deadline is until when a write may take, that is under way or begins; the zero time: for ever.
+	deadline(t time.Time)
+	// write writes, and returns when the network has taken it.
+	write(texts [][]byte) error
+}
+
+// answerWriter writes a stream as an answer of net/http: HTTP/2.
+type answerWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (o *answerWriter) deadline(t time.Time) {
+	_ = o.control.SetWriteDeadline(t) // one that has none is of a test
+	if t.IsZero() {
+		_ = o.control.SetReadDeadline(t) // the server's limits are for requests that end
+	}
+}
+
+func (o *answerWriter) write(texts [][]byte) error {
+	for _, t := range texts {
+		if _, err := o.w.Write(t); err != nil {
+			return err
+		}
+	}
+	return o.control.Flush()
+}
+
+// connWriter writes a stream to a connection of its own: HTTP/1.1.
+type connWriter struct{ net.Conn }
+
+func (o connWriter) deadline(t time.Time) {
+	if !t.IsZero() { // it matters to writes alone, and each sets its own
+		_ = o.SetWriteDeadline(t) // the write tells
+	}
+}
+
+func (o connWriter) write(texts [][]byte) error {
+	buffers := net.Buffers(texts)
+	_, err := buffers.WriteTo(o.Conn)
+	return err
+}
+
+// takeOver takes the connection of a request of HTTP/1.1 away from net/http: what that keeps for a request (buffers, headers, a deep stack) is
+// three quarters of what an idle stream would take. nil: it is one of HTTP/2, which streams share.
+func (s *stream) takeOver(w http.ResponseWriter) net.Conn {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out = connWriter{conn}
+	return conn
+}
+
+// responseHead is the head of an answer that ends with the connection (RFC 9112 section 6.3).
+func responseHead(h http.Header, now time.Time) []byte {
+	h.Set("Connection", "close")
+	h.Set("Date", now.UTC().Format(http.TimeFormat))
+	var head bytes.Buffer
+	head.WriteString("HTTP/1.1 200 OK\r\n")
+	_ = h.Write(&head) // a bytes.Buffer does not fail
+	head.WriteString("\r\n")
+	return head.Bytes()
+}
+
+// serveConn is serveStream on a connection of the stream's own, which it closes.
+func (a *API) serveConn(conn net.Conn, s *stream, who *auth.Caller, first []byte) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.Logger.Error("a stream failed", "error", &panicError{p}, "stack", string(debug.Stack()))
+		}
+	}()
+	ctx, gone := context.WithCancel(context.Background())
+	reading := make(chan struct{})
+	go func() { // nothing comes any more from a reader: an end does
+		defer close(reading)
+		defer gone()
+		for buf := make([]byte, 16); ; {
+			if _, err := conn.Read(buf); err != nil {
+				return
+			}
+		}
+	}()
+	defer func() {
+		_ = conn.Close() // the reader may have gone
+		<-reading
+	}()
+	a.serveStream(ctx, s, who, first)
+}
+
+// serveStream sends events until the reader goes, does not read, or may not read any more, or the service ends.
+func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, first []byte) {
+	if s.send(first) != nil {
+		return
+	}
+	s.marked = s.cursor.Number()
+	until := func() time.Duration { return min(heartbeat, who.Expires.Time().Sub(a.Now())) }
+	beat := time.NewTimer(until())
+	defer beat.Stop()
+	for {
+		fresh, err := a.Auth.Recheck(who, a.now())
+		if err != nil {
+			return
+		}
+		who = fresh
+		events, wake, err := s.cursor.Next(ctx, who.Orgs)
+		if err != nil {
+			if ctx.Err() == nil {
+				a.Logger.Warn("a stream ends because the log cannot be read; its reader resumes", "error", err)
+			}
+			return
+		}
+		if len(events) > 0 {
+			if s.send(events...) != nil {
+				return
+			}
+			s.marked = s.cursor.Number()
+			beat.Reset(until())
+		}
+		if wake == nil { // there is more
+			wake = closed
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.ended:
+			_ = s.send(farewell()) // a reader who has gone
+			return
+		case <-beat.C:
+			if s.beat() != nil {
+				return
+			}
+			beat.Reset(until())
+		case <-wake:
+		}
+	}
+}
+
+var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// beat shows that the stream lives, and tells how far it has come: through a narrow filter nothing may come for weeks, and the reader
+// could not resume.
+func (s *stream) beat() error {
+	if n := s.cursor.Number(); n != s.marked {
+		s.marked = n
+		return s.send(fmt.Appendf(nil, ":\nid: %d\n\n", n))
+	}
+	return s.send([]byte(":\n\n"))
+}
+
+// farewell tells the reader to come again, not with all others.
+func farewell() []byte {
+	return fmt.Appendf(nil, "retry: %d\n\n", 500+rand.Int64N(reconnectAll.Milliseconds()))
+}
+
+// send writes, within the time that a reader has.
+func (s *stream) send(texts ...[]byte) error {
+	limit := stalled
+	select {
+	case <-s.ended:
+		limit = lastWord
+	default:
+	}
+	s.mu.Lock()
+	out := s.out
+	out.deadline(time.Now().Add(limit))
+	s.mu.Unlock()
+	err := out.write(texts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out.deadline(time.Time{}) // HTTP/2 would end the stream then though nothing is being written
+	return err
+}
+
+// hurry gives up a write that is under way soon: the service ends.
+func (s *stream) hurry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.out.deadline(time.Now().Add(lastWord))
+}
