@@ -256,3 +256,35 @@ test("readers see nothing of editing", async ({ page, server }) => {
   await expect(side.getByText("Gauge", { exact: true })).toBeVisible();
   await expect(side.getByRole("button", { name: /Edit|Delete|Retract|Add/ })).toHaveCount(0);
 });
+
+test("a hazard is reported by keyboard alone", async ({ page, server }) => {
+  await open(page, "#map=8/53.55/10");
+  const key = (k: string) => page.keyboard.press(k);
+  await page.getByTitle("Report a new hazard").focus();
+  await key("Enter");
+  await key("Tab");
+  await key("Enter");
+  const form = page.getByRole("region", { name: "New hazard" });
+  await expect(form.getByRole("heading", { level: 2 })).toBeFocused();
+  /** Goes on with Tab to an input, as far as it takes. */
+  const to = async (label: string | RegExp) => {
+    const input = form.getByLabel(label).first();
+    for (let n = 0; n < 40 && !(await input.evaluate((e) => e === document.activeElement)); n++) await key("Tab");
+    await expect(input).toBeFocused();
+  };
+  await to("Latitude");
+  await page.keyboard.type("53.55");
+  await to("Longitude");
+  await page.keyboard.type("10");
+  await to("Name");
+  await page.keyboard.type("Spill at the quay");
+  await to("Type");
+  await page.keyboard.type("Acci");
+  await to("Warning"); // the first of the severities: arrows choose
+  await key("ArrowDown");
+  await expect(form.getByLabel("Watch")).toBeChecked();
+  await key("Enter");
+  await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText("Spill at the quay");
+  const [made] = await server.call<Record<string, unknown>[]>("GET", "/hazards/active");
+  expect(made).toMatchObject({ type_ID: "ACCIDENT", severity_ID: "WATCH", latitude: 53.55, longitude: 10 });
+});
