@@ -3,6 +3,7 @@
 // What is usable is what a person can use: the list is there, and a symbol under the pointer tells its name. Frame times are those of a drag of the map,
 // drawn without a graphics card, which is the slowest case; what else the machine does counts too, so the figures of a pause stand beside.
 import type { Page as BrowserPage } from "@playwright/test";
+import { availableParallelism, loadavg } from "node:os";
 import type { Hazard } from "../src/model";
 import { editor, expect, isPhone, middle, test } from "./test";
 
@@ -56,7 +57,7 @@ test("the map with many hazards", async ({ page, server }) => {
       }
     }),
   );
-  console.log(`${(await server.call<Hazard[]>("GET", "/hazards/active")).length} active hazards, ${isPhone(page) ? "phone" : "wide"}`);
+  console.log(`${(await server.call<Hazard[]>("GET", "/hazards/active")).length} active hazards, ${isPhone(page) ? "phone" : "wide"}; ${availableParallelism()} processors, ${loadavg()[0]!.toFixed(1)} tasks on them`);
 
   // What comes over the wire, as coded.
   const cdp = await page.context().newCDPSession(page);
