@@ -257,3 +257,29 @@ func Main(m *testing.M) int {
 	}
 	return code
 }
+
+// byFolder are the databases of the folders that Database was asked for.
+var byFolder sync.Map
+
+// Database is the setting of a store in the folder dir: embedded, or, where the variable HAZARDD_TEST_DATABASE is postgres, a database that belongs to
+// the folder. So the same tests run on both.
+func Database(t testing.TB, dir, embedded string) string {
+	t.Helper()
+	switch name := os.Getenv("HAZARDD_TEST_DATABASE"); name {
+	case "", "sqlite":
+		return embedded
+	case "postgres":
+		if url, ok := byFolder.Load(dir); ok {
+			return url.(string)
+		}
+		url := URL(t)
+		byFolder.Store(dir, url)
+		return url
+	default:
+		t.Fatalf("HAZARDD_TEST_DATABASE is %q, want sqlite or postgres", name)
+		return ""
+	}
+}
+
+// Postgres tells whether Database gives PostgreSQL.
+func Postgres() bool { return os.Getenv("HAZARDD_TEST_DATABASE") == "postgres" }

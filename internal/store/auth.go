@@ -26,7 +26,7 @@ func (a authStore) AuthVersion(ctx context.Context) (int64, error) {
 }
 
 func (a authStore) LoadAuth(ctx context.Context) (auth.Data, error) {
-	tx, err := a.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := a.read.BeginTx(ctx, a.database.snapshot())
 	if err != nil {
 		return auth.Data{}, storeError(err)
 	}

@@ -26,11 +26,32 @@ func (s *Store) SearchTime(d time.Duration) { s.searchTime = d }
 
 // Wipe makes an open store as if it were new: opening another takes longer than most tests.
 func (s *Store) Wipe(ctx context.Context) error {
-	for _, text := range []string{`DELETE FROM hazards`, `DELETE FROM products`, `DELETE FROM changes`, `DELETE FROM geometries`, `DELETE FROM searchable`, `DELETE FROM hazard_boxes`,
-		`DELETE FROM hazard_writes`, `INSERT INTO hazard_words (hazard_words) VALUES ('delete-all')`, `UPDATE counters SET value = 0`} {
-		if _, err := s.write.ExecContext(ctx, text); err != nil {
+	for _, text := range []string{`DELETE FROM hazards`, `DELETE FROM products`, `DELETE FROM changes`, `DELETE FROM geometries`, `UPDATE counters SET value = 0`} {
+		if err := s.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return s.Forget(ctx)
+}
+
+// Forget takes away what searches ask, as if a program had written the hazards that does not know it.
+func (s *Store) Forget(ctx context.Context) error {
+	texts := []string{`DELETE FROM searchable`, `UPDATE counters SET value = 0 WHERE name = 'searchable'`}
+	if _, ok := s.database.(sqlite); ok {
+		texts = append(texts, `DELETE FROM hazard_boxes`, `DELETE FROM hazard_writes`, `INSERT INTO hazard_words (hazard_words) VALUES ('delete-all')`)
+	} else {
+		texts = append(texts, `DELETE FROM hazard_words`)
+	}
+	for _, text := range texts {
+		if err := s.Exec(ctx, text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Exec runs a statement on the database itself: what no other function does.
+func (s *Store) Exec(ctx context.Context, text string) error {
+	_, err := s.write.ExecContext(ctx, text)
+	return err
 }

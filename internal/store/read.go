@@ -24,7 +24,7 @@ type Snapshot struct {
 
 // Snapshot reads the active hazards, with all their products, in one consistent picture.
 func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := s.read.BeginTx(ctx, s.database.snapshot())
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -65,10 +65,15 @@ func (s *Store) Last(ctx context.Context) (int64, error) {
 	return n, storeError(err)
 }
 
-// Since returns committed changes numbered above n, in commit order without holes, at most limit.
+// Since returns committed changes numbered above n, in commit order without holes but those of forks, at most limit. It is a *ForkedError if n is of
+// a history that was replaced.
 func (s *Store) Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesSince(ctx, db.ChangesSinceParams{After: n, MaxRows: int32(limit)})
 	if err != nil {
+		return nil, storeError(err)
+	}
+	// After the rows: if they are of a history that does not hold n, its fork is there too.
+	if err := forked(ctx, s.readQ, n); err != nil {
 		return nil, storeError(err)
 	}
 	changes := make([]hazard.Change, len(rows))
@@ -105,6 +110,9 @@ func (s *Store) Wait(ctx context.Context, n int64) error {
 		wake := s.wake
 		s.mu.Unlock()
 		last, err := s.Last(ctx)
+		if err == nil && !s.database.settled() {
+			err = s.settle(ctx)
+		}
 		if err != nil || last > n {
 			return err
 		}

@@ -88,13 +88,13 @@ func (s *Store) count(ctx context.Context, q search.Query, now hazard.Instant, w
 			return err
 		}
 		n = int64(len(apart))
-		if !q.NeedsShapes() {
-			rows, err := r.finder.count(ctx)
+		if !q.NeedsShapes() && (q.Text == nil || r.rows.tellsText()) {
+			rows, err := r.rows.count(ctx)
 			n += rows
 			return err
 		}
 		r.limit = 0
-		return r.each(ctx, nil, func(found row) (bool, error) {
+		return r.rows.each(ctx, nil, func(found row) (bool, error) {
 			ok, err := r.passes(ctx, found)
 			if ok {
 				n++
@@ -109,7 +109,7 @@ func (s *Store) count(ctx context.Context, q search.Query, now hazard.Instant, w
 func (s *Store) reading(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	bounded, cancel := context.WithTimeout(ctx, s.searchTime)
 	defer cancel()
-	tx, err := s.read.BeginTx(bounded, &sql.TxOptions{ReadOnly: true})
+	tx, err := s.read.BeginTx(bounded, s.database.snapshot())
 	if err == nil {
 		err = errors.Join(f(bounded, tx), rollback(tx))
 	}
@@ -121,7 +121,8 @@ func (s *Store) reading(ctx context.Context, f func(context.Context, *sql.Tx) er
 
 // searching is one search as of one moment.
 type searching struct {
-	finder
+	finding
+	rows  finder
 	store *Store
 	q     *db.Queries
 	query search.Query
@@ -139,7 +140,8 @@ type searching struct {
 
 func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, now hazard.Instant) (*searching, error) {
 	r := &searching{store: s, q: s.readQ.WithTx(tx), query: query, moment: hazard.MaxInstant, now: now, begun: now, present: now, read: map[int64]*hazard.Hazard{}}
-	r.finder = finder{tx: tx, filter: &r.query.Filter, sort: query.Sort, limit: query.Limit}
+	r.finding = finding{tx: tx, filter: &r.query.Filter, sort: query.Sort, limit: query.Limit}
+	r.rows = s.database.finder(&r.finding)
 	var err error
 	if r.last, err = r.q.Counter(ctx, "change"); err != nil {
 		return nil, err
@@ -227,7 +229,7 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 			found, apart = append(found, place{r.sort.Key(apart[0]), apart[0]}), apart[1:]
 		}
 	}
-	err = r.each(ctx, r.after, func(next row) (bool, error) {
+	err = r.rows.each(ctx, r.after, func(next row) (bool, error) {
 		if ok, err := r.passes(ctx, next); err != nil || !ok {
 			return err == nil, err
 		}
@@ -284,7 +286,7 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 		}
 	}
 	if r.query.At != nil {
-		if err := note(r.writtenAround(ctx, r.moment)); err != nil {
+		if err := note(r.rows.writtenAround(ctx, r.moment)); err != nil {
 			return nil, err
 		}
 	}

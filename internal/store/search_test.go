@@ -3,12 +3,10 @@ package store_test
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +18,7 @@ import (
 
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
+	"hazardd/internal/pgtest"
 	"hazardd/internal/search"
 	"hazardd/internal/store"
 )
@@ -36,7 +35,7 @@ type stage struct {
 // openStage opens a store for many stages, one after the other. What a power cut would lose does not matter here.
 func openStage(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	s, err := store.Open(t.Context(), t.TempDir(), pgtest.Database(t, t.TempDir(), "sqlite:?synchronous=off"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -535,17 +534,16 @@ func TestPagesOfThePastGoOnForAnHour(t *testing.T) {
 // A program of the schema before writes neither the tables that searches ask nor how far they go.
 func TestWhatAnOlderProgramWroteIsFoundAfterTheNextStart(t *testing.T) {
 	dir := t.TempDir()
-	s, err := store.Open(t.Context(), dir, "")
+	s, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
 		save(t, s, flood(fmt.Sprint("flood ", i)))
 	}
-	if err := s.Close(); err != nil {
+	if err := errors.Join(s.Forget(t.Context()), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	forget(t, filepath.Join(dir, "hazardd.db"))
 	again := open(t, dir)
 	for text, want := range map[string]int{"": 3, "q=flood": 3, "q=2": 1, "bbox=1,-3,2,0": 3, "bbox=10,10,20,20": 0, "status=A": 3} {
 		p, err := again.Search(t.Context(), query(t, text), nil, noon)
@@ -668,21 +666,6 @@ func TestWordsOfAnyScriptAreFoundBySQLAsByMatch(t *testing.T) {
 			}
 		}
 	})
-}
-
-// forget takes away what searches ask, as if another program had written the hazards.
-func forget(t *testing.T, file string) {
-	t.Helper()
-	d, err := sql.Open("sqlite", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	for _, text := range []string{`DELETE FROM searchable`, `DELETE FROM hazard_boxes`, `DELETE FROM hazard_writes`, `INSERT INTO hazard_words(hazard_words) VALUES ('delete-all')`, `UPDATE counters SET value = 0 WHERE name = 'searchable'`} {
-		if _, err := d.Exec(text); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 func digest(text string) string {

@@ -29,7 +29,8 @@ func (t *Tx) AddEventKey(source, key, event string) error {
 
 // KnownKeys tells which of keys a source has reported an event under.
 func (t *Tx) KnownKeys(source string, keys []string) (map[string]bool, error) {
-	return knownKeys(t.ctx, t.tx, source, keys)
+	return t.known(`SELECT k.key FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
+		WHERE `+t.store.database.listed("k.key", 1)+` AND k.source = $2`, keys, source)
 }
 
 // Event is one event of one source: the hazard that it is part of, and what events of other sources are compared with.
@@ -144,7 +145,34 @@ func called(ctx context.Context, q *db.Queries, ref string) ([]Event, error) {
 }
 
 // KnownRefs tells which of refs some source gave to an event.
-func (t *Tx) KnownRefs(refs []string) (map[string]bool, error) { return knownRefs(t.ctx, t.tx, refs) }
+func (t *Tx) KnownRefs(refs []string) (map[string]bool, error) {
+	return t.known(`SELECT DISTINCT ref FROM event_refs WHERE `+t.store.database.listed("ref", 1), refs)
+}
+
+// known asks which of names a query finds, whose first parameter they are.
+func (t *Tx) known(query string, names []string, more ...any) (map[string]bool, error) {
+	found := map[string]bool{}
+	if len(names) == 0 {
+		return found, nil
+	}
+	list, err := t.store.database.names(names)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := t.tx.QueryContext(t.ctx, query, append([]any{list}, more...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		found[name] = true
+	}
+	return found, rows.Err()
+}
 
 // EventName names an event of a source.
 type EventName struct{ Source, Key string }
@@ -468,11 +496,15 @@ func (s *Store) SavePlace(ctx context.Context, source, code, name, geometry stri
 }
 
 // TakeLease takes or renews the named lease for holder until a moment, and tells whether holder has it now. Of several
-// processes at most one has it.
+// processes at most one has it. now is the holder's; on PostgreSQL the database's counts, and until is as far from it. It does not wait for writers.
 func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error) {
 	var taken bool
-	err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		n, err := q.TakeLease(ctx, db.TakeLeaseParams{Name: name, Holder: holder, UntilMs: int64(until), NowMs: int64(now)})
+	err := s.aside(ctx, func(ctx context.Context, d db.DBTX, q *db.Queries) error {
+		common, err := s.database.now(ctx, d, now)
+		if err != nil {
+			return err
+		}
+		n, err := q.TakeLease(ctx, db.TakeLeaseParams{Name: name, Holder: holder, UntilMs: int64(common + until - now), NowMs: int64(common)})
 		taken = n == 1
 		return err
 	})
@@ -481,7 +513,7 @@ func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until h
 
 // DropLease gives a lease back, if holder has it.
 func (s *Store) DropLease(ctx context.Context, name, holder string) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return s.aside(ctx, func(ctx context.Context, _ db.DBTX, q *db.Queries) error {
 		return q.DropLease(ctx, db.DropLeaseParams{Name: name, Holder: holder})
 	})
 }

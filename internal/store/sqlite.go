@@ -11,10 +11,11 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"modernc.org/sqlite"
+	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/store/db"
 )
 
 // Everything that holds for SQLite alone is in this file, and what searches need of it in sqlite_search.go.
@@ -25,11 +26,7 @@ import (
 func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, err error) {
 	synchronous := "full"
 	if name != "" {
-		rest, ok := strings.CutPrefix(name, "sqlite:")
-		if !ok {
-			return nil, nil, fmt.Errorf("database: %q is not a SQLite database (sqlite:PATH); PostgreSQL is not supported yet", redactURL(name))
-		}
-		file, query, _ := strings.Cut(rest, "?")
+		file, query, _ := strings.Cut(strings.TrimPrefix(name, "sqlite:"), "?")
 		values, err := url.ParseQuery(query)
 		if err != nil {
 			return nil, nil, fmt.Errorf("database: parameters of %q: %w", name, err)
@@ -74,68 +71,63 @@ func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, er
 	return write, read, nil
 }
 
-// redactURL hides a password in a database URL.
-func redactURL(s string) string {
-	u, err := url.Parse(s)
-	if err != nil {
-		return "(not a URL)"
+// sqlite is what is SQLite's own.
+type sqlite struct{}
+
+func (sqlite) migration(name, text string) string {
+	if name == "0003_search.sql" {
+		return text + sqliteSearch
 	}
-	return u.Redacted()
+	return text
 }
 
-// storeError gives the store's failures their kinds.
-func storeError(err error) error {
-	if err == nil || errors.Is(err, hazard.ErrUnavailable) || errors.Is(err, hazard.ErrFull) {
-		return err
-	}
-	if failure, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch failure.Code() & 0xff { // the primary result code
-		case sqlite3.SQLITE_FULL:
-			return fmt.Errorf("%w: %w", hazard.ErrFull, err)
-		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT,
-			sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_NOMEM:
-			return fmt.Errorf("%w: %w", hazard.ErrUnavailable, err)
-		}
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%w: %w", hazard.ErrUnavailable, err)
-	}
-	return err
+// alone: a write transaction has taken the lock of the file at its beginning.
+func (sqlite) alone(context.Context, *sql.Tx) error { return nil }
+
+func (sqlite) aside() bool { return false }
+
+// settled: a file tells one history. One that was restored is another file.
+func (sqlite) settled() bool { return true }
+
+func (sqlite) history(context.Context, *sql.Tx) (timeline, error) { return timeline{}, nil }
+
+func (sqlite) settle(timeline) {}
+
+// told: others look at the file, see PollEvery.
+func (sqlite) told(context.Context, *sql.Tx) error { return nil }
+
+func (sqlite) listen(context.Context, func()) {}
+
+func (sqlite) snapshot() *sql.TxOptions { return &sql.TxOptions{ReadOnly: true} }
+
+// now: all processes are on one machine.
+func (sqlite) now(_ context.Context, _ db.DBTX, at hazard.Instant) (hazard.Instant, error) {
+	return at, nil
 }
 
-// knownKeys tells which of keys are known to a source.
-func knownKeys(ctx context.Context, tx *sql.Tx, source string, keys []string) (map[string]bool, error) {
-	return known(ctx, tx, `SELECT k.key FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
-		WHERE k.key IN (SELECT value FROM json_each($1)) AND k.source = $2`, keys, source)
+func (sqlite) queries(ctx context.Context, d *sql.DB) (*db.Queries, error) { return db.Prepare(ctx, d) }
+
+// listed takes the names as one JSON array: a list of parameters would have to be prepared anew for each length.
+func (sqlite) listed(column string, parameter int) string {
+	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", column, parameter)
 }
 
-// knownRefs tells which of refs some source gave to an event.
-func knownRefs(ctx context.Context, tx *sql.Tx, refs []string) (map[string]bool, error) {
-	return known(ctx, tx, `SELECT DISTINCT ref FROM event_refs WHERE ref IN (SELECT value FROM json_each($1))`, refs)
+func (sqlite) names(list []string) (any, error) {
+	text, err := json.Marshal(list)
+	return string(text), err
 }
 
-// known asks which of names a query finds. They go over as one JSON array: a list of parameters would have to be prepared anew for each
-// length.
-func known(ctx context.Context, tx *sql.Tx, query string, names []string, more ...any) (map[string]bool, error) {
-	found := map[string]bool{}
-	if len(names) == 0 {
-		return found, nil
+func sqliteKind(err error) error {
+	failure, ok := errors.AsType[*driver.Error](err)
+	if !ok {
+		return nil
 	}
-	list, err := json.Marshal(names)
-	if err != nil {
-		return nil, err
+	switch failure.Code() & 0xff { // the primary result code
+	case sqlite3.SQLITE_FULL:
+		return hazard.ErrFull
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT,
+		sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_NOMEM:
+		return hazard.ErrUnavailable
 	}
-	rows, err := tx.QueryContext(ctx, query, append([]any{string(list)}, more...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, err
-		}
-		found[name] = true
-	}
-	return found, rows.Err()
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,16 +15,12 @@ import (
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 	"hazardd/internal/search"
-	"hazardd/internal/store/db"
 )
 
 // What searches need of SQLite alone is in this file: the tables that hazards are found by, how they are written, and the statements that
 // ask them. They hold nothing that is not in the table of hazards and in the log.
 
-// sqliteMigrations are what SQLite needs beside the migrations of those names.
-var sqliteMigrations = map[string]string{"0003_search.sql": searchSchema}
-
-const searchSchema = `
+const sqliteSearch = `
 -- What is sorted and filtered by, in rows so narrow that a scan of a million is bearable. The box is that of the areas, or the point; one
 -- north of the pole is of a hazard without a place.
 CREATE TABLE searchable (
@@ -66,16 +61,12 @@ CREATE VIRTUAL TABLE hazard_writes USING rtree(id, made, changed);
 CREATE VIRTUAL TABLE hazard_words USING fts5(name, description, content='', contentless_delete=1, tokenize='ascii');
 `
 
-// nowhere is the box of a hazard without a place.
-var nowhere = geo.Box{West: 0, South: 100, East: 0, North: 100}
+type sqliteIndexer struct{ again, save, box, noBox, writes, words *sql.Stmt }
 
-// indexer writes the tables that hazards are found by.
-type indexer struct{ touch, save, box, noBox, writes, words *sql.Stmt }
-
-func prepareIndexer(ctx context.Context, d *sql.DB) (*indexer, error) {
-	ix := &indexer{}
+func (sqlite) indexer(ctx context.Context, d *sql.DB) (indexer, error) {
+	ix := &sqliteIndexer{}
 	for text, stmt := range map[string]**sql.Stmt{
-		`UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3 WHERE id = $4 AND made_ms <= $2`: &ix.touch,
+		`UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3 WHERE id = $4 AND made_ms <= $2`: &ix.again,
 		`INSERT INTO searchable (id, n, made_ms, changed_ms, active, autoexpire, type_id, severity, category_id, source, start_ms, end_ms, last_update_ms, areas,
 			west, south, east, north) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 		ON CONFLICT (id) DO UPDATE SET n = excluded.n, made_ms = min(made_ms, excluded.made_ms), changed_ms = excluded.changed_ms, active = excluded.active,
@@ -98,9 +89,9 @@ func prepareIndexer(ctx context.Context, d *sql.DB) (*indexer, error) {
 }
 
 // Close gives the statements back.
-func (ix *indexer) Close() error {
+func (ix *sqliteIndexer) Close() error {
 	var errs []error
-	for _, stmt := range []*sql.Stmt{ix.touch, ix.save, ix.box, ix.noBox, ix.writes, ix.words} {
+	for _, stmt := range []*sql.Stmt{ix.again, ix.save, ix.box, ix.noBox, ix.writes, ix.words} {
 		if stmt != nil {
 			errs = append(errs, stmt.Close())
 		}
@@ -108,93 +99,53 @@ func (ix *indexer) Close() error {
 	return errors.Join(errs...)
 }
 
-// index makes the hazard h found as it is now. before is the state that it replaces, nil for a new one. Most changes of a hazard
-// are the time of a report and little else: the tables that are dear to write are written only when it matters to them.
-func (t *Tx) index(h, before *hazard.Hazard) error {
-	if before != nil && sameSearched(h, before) {
-		done, err := t.tx.StmtContext(t.ctx, t.ix.touch).ExecContext(t.ctx, h.Version, int64(t.now), int64(h.LastUpdate), h.ID)
-		if err != nil {
-			return err
-		}
-		if n, err := done.RowsAffected(); err != nil || n == 1 {
-			return err
-		}
-		before = nil // of a program that did not know these tables, or written as of an earlier moment than ever before
+func (ix *sqliteIndexer) touch(t *Tx, h *hazard.Hazard) (bool, error) {
+	done, err := t.tx.StmtContext(t.ctx, ix.again).ExecContext(t.ctx, h.Version, int64(t.now), int64(h.LastUpdate), h.ID)
+	if err != nil {
+		return false, err
 	}
-	return t.indexWhole(h, before, t.now, t.now)
+	n, err := done.RowsAffected()
+	return n == 1, err
 }
 
-// sameSearched tells whether two states differ at most in what index has a short way for.
-func sameSearched(h, o *hazard.Hazard) bool {
-	return h.Status == hazard.Active && o.Status == hazard.Active && h.AutoExpire == o.AutoExpire && h.Type == o.Type && h.Severity == o.Severity && h.Category == o.Category &&
-		h.Source == o.Source && h.Start == o.Start && h.End == o.End && samePlace(h, o) && sameText(h, o)
-}
-
-func samePlace(h, o *hazard.Hazard) bool {
-	return h.Longitude == o.Longitude && h.Latitude == o.Latitude && slices.Equal(h.Areas, o.Areas)
-}
-
-func sameText(h, o *hazard.Hazard) bool { return h.Name == o.Name && h.Description == o.Description }
-
-// indexWhole is index where more has changed. made and changed are when the hazard was written first, as far as is known here, and last.
-func (t *Tx) indexWhole(h, before *hazard.Hazard, made, changed hazard.Instant) error {
-	shapes, err := t.shapes.of(t.ctx, t.q, h.Areas)
+func (ix *sqliteIndexer) whole(t *Tx, h, before *hazard.Hazard, made, changed hazard.Instant) error {
+	box, err := t.bounds(h)
 	if err != nil {
 		return err
 	}
-	box := geo.BoundsOf(search.Footprint(h, shapes)...)
-	if !(box.South <= box.North) { // no numbers
-		box = nowhere
-	}
 	active := h.Status == hazard.Active
 	var first int64
-	err = t.tx.StmtContext(t.ctx, t.ix.save).QueryRowContext(t.ctx, h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity),
+	err = t.tx.StmtContext(t.ctx, ix.save).QueryRowContext(t.ctx, h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity),
 		string(h.Category), h.Source, int64(h.Start), int64(h.End), int64(h.LastUpdate), len(h.Areas) > 0, box.West, box.South, box.East, box.North).Scan(&first)
 	if err != nil {
 		return err
 	}
 	if before == nil || first == int64(made) || !active || before.Status != h.Status || h.Type != before.Type || h.Start != before.Start || !samePlace(h, before) {
-		if err := t.indexBox(h, box, hazard.Instant(first), changed); err != nil {
-			return err
-		}
-	}
-	if before == nil || !sameText(h, before) {
-		t.texts[h.ID] = [2]string{h.Name, h.Description}
+		return ix.place(t, h, box, hazard.Instant(first), changed)
 	}
 	return nil
 }
 
-// indexTexts writes the words of the hazards whose texts have changed. It is left to the end of a transaction, since FTS5 would make a segment
-// of its own of what it has got whenever another statement follows that may have to be undone.
-func (t *Tx) indexTexts() error {
-	for _, id := range slices.Sorted(maps.Keys(t.texts)) {
-		name, description := search.Words(t.texts[id][0]), search.Words(t.texts[id][1])
-		_, err := t.tx.StmtContext(t.ctx, t.ix.words).ExecContext(t.ctx, id, strings.Join(name, " "), strings.Join(description, " "))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+func (ix *sqliteIndexer) text(t *Tx, id int64, name, description []string) error {
+	_, err := t.tx.StmtContext(t.ctx, ix.words).ExecContext(t.ctx, id, strings.Join(name, " "), strings.Join(description, " "))
+	return err
 }
 
-func (t *Tx) indexBox(h *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
+func (ix *sqliteIndexer) place(t *Tx, h *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
 	until := max(h.Start, h.End)
 	if h.Status == hazard.Active {
 		until, changed = hazard.MaxInstant, hazard.MaxInstant
 	}
-	if _, err := t.tx.StmtContext(t.ctx, t.ix.writes).ExecContext(t.ctx, h.ID, days(made), days(max(made, changed))); err != nil {
+	if _, err := t.tx.StmtContext(t.ctx, ix.writes).ExecContext(t.ctx, h.ID, days(made), days(max(made, changed))); err != nil {
 		return err
 	}
-	parts := [][2]float64{{box.West, box.East}}
-	if box.West > box.East {
-		parts = [][2]float64{{box.West, 180}, {-180, box.East}}
-	}
+	parts := halves(box)
 	for i := range int64(2) {
 		var err error
 		if i < int64(len(parts)) {
-			_, err = t.tx.StmtContext(t.ctx, t.ix.box).ExecContext(t.ctx, 2*h.ID+i, parts[i][0], parts[i][1], box.South, box.North, fives(h.Start), fives(until), kindOf(h.Type))
+			_, err = t.tx.StmtContext(t.ctx, ix.box).ExecContext(t.ctx, 2*h.ID+i, parts[i].West, parts[i].East, box.South, box.North, fives(h.Start), fives(until), kindOf(h.Type))
 		} else {
-			_, err = t.tx.StmtContext(t.ctx, t.ix.noBox).ExecContext(t.ctx, 2*h.ID+i)
+			_, err = t.tx.StmtContext(t.ctx, ix.noBox).ExecContext(t.ctx, 2*h.ID+i)
 		}
 		if err != nil {
 			return err
@@ -216,77 +167,6 @@ func days(i hazard.Instant) float64 { return min(max(float64(i)/86_400_000, -40_
 
 func fives(i hazard.Instant) float64 { return days(i) / 5 }
 
-// catchUpBatch is how many changes are made up for in one transaction: other writers wait no longer than that.
-const catchUpBatch = 2000
-
-// catchUp makes hazards found that a program wrote which did not know how: that of the schema before.
-func (s *Store) catchUp(ctx context.Context) error {
-	for {
-		done, err := s.readQ.Counter(ctx, "searchable")
-		if err != nil {
-			return storeError(err)
-		}
-		last, err := s.readQ.Counter(ctx, "change")
-		if err != nil || done >= last {
-			return storeError(err)
-		}
-		upTo := min(last, done+catchUpBatch)
-		err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
-			t := &Tx{ctx: ctx, tx: tx, q: q, ix: s.ix, shapes: s.shapes, texts: map[int64][2]string{}}
-			ids, err := q.ChangedHazards(ctx, db.ChangedHazardsParams{After: done, UpTo: upTo})
-			if err != nil {
-				return err
-			}
-			for _, id := range ids {
-				h, err := t.Hazard(id)
-				if err != nil {
-					return err
-				}
-				moments, err := q.MomentsOfHazard(ctx, id)
-				if err != nil {
-					return err
-				}
-				if err := t.indexWhole(h, nil, hazard.Instant(moments.FirstMs), hazard.Instant(moments.LastMs)); err != nil {
-					return err
-				}
-			}
-			if err := q.Searchable(ctx, db.SearchableParams{Last: upTo, Before: done}); err != nil {
-				return err
-			}
-			return t.indexTexts()
-		})
-		if err != nil {
-			return fmt.Errorf("make hazards findable: %w", err)
-		}
-	}
-}
-
-// condition is a part of a WHERE clause and its arguments, in the order of its question marks.
-type condition struct {
-	text string
-	args []any
-}
-
-func (c *condition) add(text string, args ...any) {
-	if c.text != "" {
-		c.text += " AND "
-	}
-	c.text += text
-	c.args = append(c.args, args...)
-}
-
-// among adds that a column has one of some values. Column and its kind of value are ours, the values go over as arguments.
-func among[T any](c *condition, column string, values []T, arg func(T) any) {
-	if len(values) == 0 {
-		return
-	}
-	args := make([]any, len(values))
-	for i, v := range values {
-		args[i] = arg(v)
-	}
-	c.add(column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")", args...)
-}
-
 // access is a way to hazards that a filter may let through, all of them and more.
 type access struct {
 	from condition // FROM clause: s are rows of searchable
@@ -295,66 +175,27 @@ type access struct {
 	types, tree bool
 }
 
-// Indexes of searchable by which sorted hazards come one by one, and the order of each.
-var ordered = map[search.Order]struct{ index, ascending, descending string }{
-	search.BySeverity:   {"searchable_by_type", "s.severity DESC, s.last_update_ms DESC, s.id", ""}, // within each type
-	search.ByLastUpdate: {"searchable_by_update", "s.last_update_ms, s.id", "s.last_update_ms DESC, s.id DESC"},
-	search.ByStart:      {"searchable_by_start", "s.start_ms, s.id", "s.start_ms DESC, s.id DESC"},
-	search.ByEnd:        {"searchable_by_end", "s.end_ms, s.id", "s.end_ms DESC, s.id DESC"},
-	search.ByNumber:     {"", "s.id", "s.id DESC"},
-}
+// ordered are the indexes of searchable by which sorted hazards come one by one: within each type those by severity.
+var ordered = map[search.Order]string{search.BySeverity: "searchable_by_type", search.ByLastUpdate: "searchable_by_update", search.ByStart: "searchable_by_start", search.ByEnd: "searchable_by_end"}
 
-// finder asks the tables in one reading transaction.
-type finder struct {
-	tx     *sql.Tx
-	filter *search.Filter
-	sort   search.Sort
-	limit  int // rows that are likely to be wanted; 0: all
-	// where is what every row must be; filled from the filter, and from the moment that is asked about.
-	where condition
-	// way forces an access, for tests: 0 chooses, 1 is the order, the others are those of accesses.
-	way int
-	// textLater: the rows are not told by the text that is asked for. To whoever reads few of them, looking into each is less work than a list of
-	// all that have a common word.
-	textLater bool
-}
+// sqliteFinder chooses the way to the rows itself, since SQLite does not count what its trees and indexes let through. Ways for tests: 1 is the
+// order, the others are those of accesses.
+type sqliteFinder struct{ *finding }
 
-// filtered adds the conditions of the filter. What they let through is exact but for places, of which only the boxes are looked at, and for
-// hazards that are past their end and still active by their row.
-func (f *finder) filtered() {
-	c, q := &f.where, f.filter
-	among(c, "s.type_id", q.Types, func(t hazard.Type) any { return string(t) })
-	among(c, "s.severity", q.Severities, func(v hazard.Severity) any { return int64(v) })
-	among(c, "s.category_id", q.Categories, func(v hazard.Category) any { return string(v) })
-	among(c, "s.active", q.Statuses, func(v hazard.Status) any { return v == hazard.Active })
-	among(c, "s.source", q.Sources, sourceArg)
-	if q.Ref != "" {
-		c.add("s.id IN (SELECT value FROM json_each(?))", numbers(q.Hazards))
-	}
-	if q.Life != nil {
-		c.add("s.start_ms <= ? AND (s.end_ms >= ? OR s.active AND NOT s.autoexpire)", int64(q.Life.To), int64(q.Life.From))
-	}
-	if q.UpdatedSince != nil {
-		c.add("s.last_update_ms >= ?", int64(*q.UpdatedSince))
-	}
-	if q.Text != nil && !f.textLater {
-		c.add("s.id IN (SELECT rowid FROM hazard_words WHERE hazard_words MATCH ?)", wordsQuery(q.Text))
-	}
-	for _, b := range q.Bounds() {
-		c.add("s.south <= ? AND s.north >= ?", b.North, b.South)
-		if b.West <= b.East {
-			c.add("CASE WHEN s.west <= s.east THEN s.west <= ? AND s.east >= ? ELSE s.west <= ? OR s.east >= ? END", b.East, b.West, b.East, b.West)
-		} else {
-			c.add("(s.west > s.east OR s.east >= ? OR s.west <= ?)", b.West, b.East)
-		}
-	}
-}
+func (sqlite) finder(f *finding) finder { return sqliteFinder{f} }
 
-func sourceArg(name string) any {
-	if name == search.Editors {
-		return ""
+// tellsText: FTS5 knows phrases, and is asked in both ways to the rows that are counted.
+func (f sqliteFinder) tellsText() bool { return true }
+
+// conditions adds the conditions of the filter.
+func (f sqliteFinder) conditions() {
+	f.filtered()
+	if f.filter.Ref != "" {
+		f.where.add("s.id IN (SELECT value FROM json_each(?))", numbers(f.filter.Hazards))
 	}
-	return name
+	if f.filter.Text != nil && !f.textLater {
+		f.where.add("s.id IN (SELECT rowid FROM hazard_words WHERE hazard_words MATCH ?)", wordsQuery(f.filter.Text))
+	}
 }
 
 func numbers(ids []int64) string {
@@ -378,7 +219,7 @@ func wordsQuery(text []search.Phrase) string {
 }
 
 // accesses lists the ways that the filter opens, the narrowest first as a rule.
-func (f *finder) accesses() []access {
+func (f sqliteFinder) accesses() []access {
 	q := f.filter
 	var all []access
 	add := func(from, some string, args ...any) {
@@ -423,13 +264,11 @@ func (f *finder) accesses() []access {
 	return all
 }
 
-func conditionOf(text string, args ...any) condition { return condition{text, args} }
-
 // mostKinds is for how many types the tree is asked one by one; of more it is asked for all.
 const mostKinds = 5
 
 // boxes asks the tree for the first of the filter's boxes, its time, and its types.
-func (f *finder) boxes() condition {
+func (f sqliteFinder) boxes() condition {
 	q := f.filter
 	bounds := q.Bounds()
 	if bounds == nil && q.Life == nil {
@@ -442,14 +281,10 @@ func (f *finder) boxes() condition {
 	parts := []condition{where}
 	if bounds != nil {
 		b := bounds[0]
-		spans := [][2]float64{{b.West, b.East}}
-		if b.West > b.East {
-			spans = [][2]float64{{b.West, 180}, {-180, b.East}}
-		}
 		parts = nil
-		for _, span := range spans {
+		for _, half := range halves(b) {
 			part := condition{where.text, slices.Clone(where.args)}
-			part.add("south <= ? AND north >= ? AND west <= ? AND east >= ?", b.North, b.South, span[1], span[0])
+			part.add("south <= ? AND north >= ? AND west <= ? AND east >= ?", half.North, half.South, half.East, half.West)
 			parts = append(parts, part)
 		}
 	}
@@ -475,7 +310,7 @@ func (f *finder) boxes() condition {
 	return all
 }
 
-func (f *finder) boxesKnowTypes() bool {
+func (f sqliteFinder) boxesKnowTypes() bool {
 	return len(f.filter.Types) > 0 && len(f.filter.Types) <= mostKinds
 }
 
@@ -490,7 +325,7 @@ const (
 //
 // How many rows are read along the order can only be guessed, as if each condition let through its share of every stretch. With times that is
 // far from it: what began years ago comes after all that was updated since. So a way whose rows are counted is preferred to the guess.
-func (f *finder) choose(ctx context.Context) (way *access, err error) {
+func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 	all := f.accesses()
 	if f.way > 0 {
 		if f.way == 1 || f.way-2 >= len(all) {
@@ -530,7 +365,7 @@ func (f *finder) choose(ctx context.Context) (way *access, err error) {
 }
 
 // size counts what a way lets through, up to one more than mostRows. What the tree gives is kept on the way, for asking it costs more than all else.
-func (f *finder) size(ctx context.Context, way *access) (n float64, err error) {
+func (f sqliteFinder) size(ctx context.Context, way *access) (n float64, err error) {
 	if !way.tree {
 		query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", way.some.text, mostRows+1)
 		return n, f.tx.QueryRowContext(ctx, query, way.some.args...).Scan(&n)
@@ -548,7 +383,7 @@ func (f *finder) size(ctx context.Context, way *access) (n float64, err error) {
 }
 
 // numbers asks for a list of numbers.
-func (f *finder) numbers(ctx context.Context, query string, args ...any) (all []int64, err error) {
+func (f sqliteFinder) numbers(ctx context.Context, query string, args ...any) (all []int64, err error) {
 	rows, err := f.tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -564,36 +399,20 @@ func (f *finder) numbers(ctx context.Context, query string, args ...any) (all []
 	return all, rows.Err()
 }
 
-// row is what is found of one hazard: enough to tell its place in the order, and perhaps whether it is where it should be.
-type row struct {
-	id    int64
-	key   search.Key
-	areas bool
-	box   geo.Box
-}
-
-const rowColumns = "s.id, s.severity, s.start_ms, s.end_ms, s.last_update_ms, s.areas, s.west, s.south, s.east, s.north"
-
 // each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
-func (f *finder) each(ctx context.Context, after *search.Key, found func(row) (bool, error)) error {
+func (f sqliteFinder) each(ctx context.Context, after *search.Key, found func(row) (bool, error)) error {
 	way, err := f.choose(ctx)
 	if err != nil {
 		return err
 	}
 	f.textLater = way == nil
-	f.filtered()
-	order := ordered[f.sort.By].ascending
-	if f.sort.Descending {
-		order = ordered[f.sort.By].descending
-	}
+	f.conditions()
+	order := f.order()
 	if way != nil {
 		where := f.where
 		if after != nil {
-			var parts, args = []string(nil), []any(nil)
-			for _, p := range f.sections(*after) {
-				parts, args = append(parts, "("+p.text+")"), append(args, p.args...)
-			}
-			where.add("("+strings.Join(parts, " OR ")+")", args...)
+			behind := f.behind(*after)
+			where.add(behind.text, behind.args...)
 		}
 		_, err := f.rows(ctx, way.from, where, order, found)
 		return err
@@ -602,7 +421,7 @@ func (f *finder) each(ctx context.Context, after *search.Key, found func(row) (b
 		return f.byTypes(ctx, after, order, found)
 	}
 	from := "searchable s"
-	if index := ordered[f.sort.By].index; index != "" {
+	if index := ordered[f.sort.By]; index != "" {
 		from += " INDEXED BY " + index
 	}
 	// Sections one after the other, each of which begins at its place in the index.
@@ -624,7 +443,7 @@ func (f *finder) each(ctx context.Context, after *search.Key, found func(row) (b
 
 // byTypes is each along the order of lists: of each type by itself, merged. How severe hazards are depends on their type, so that in one index
 // for all, those of some types come after all others.
-func (f *finder) byTypes(ctx context.Context, after *search.Key, order string, found func(row) (bool, error)) error {
+func (f sqliteFinder) byTypes(ctx context.Context, after *search.Key, order string, found func(row) (bool, error)) error {
 	types := f.filter.Types
 	if types == nil {
 		var err error
@@ -690,7 +509,7 @@ func (f *finder) byTypes(ctx context.Context, after *search.Key, order string, f
 }
 
 // types lists the types that there are, each found behind the one before.
-func (f *finder) types(ctx context.Context) (all []hazard.Type, err error) {
+func (f sqliteFinder) types(ctx context.Context) (all []hazard.Type, err error) {
 	for last := ""; ; {
 		var next sql.NullString
 		if err := f.tx.QueryRowContext(ctx, `SELECT min(type_id) FROM searchable WHERE type_id > ?`, last).Scan(&next); err != nil || !next.Valid {
@@ -701,63 +520,23 @@ func (f *finder) types(ctx context.Context) (all []hazard.Type, err error) {
 	}
 }
 
-// sections are the rows after a place, in order: those beside it, then those of the next value, and so on.
-func (f *finder) sections(after search.Key) []condition {
-	column := map[search.Order]string{search.ByLastUpdate: "s.last_update_ms", search.ByStart: "s.start_ms", search.ByEnd: "s.end_ms"}[f.sort.By]
-	greater := ">"
-	if f.sort.Descending {
-		greater = "<"
-	}
-	switch f.sort.By {
-	case search.BySeverity:
-		severity, moment := int64(after.Severity), int64(after.Moment)
-		return []condition{
-			conditionOf("s.severity = ? AND s.last_update_ms = ? AND s.id > ?", severity, moment, after.ID),
-			conditionOf("s.severity = ? AND s.last_update_ms < ?", severity, moment),
-			conditionOf("s.severity < ?", severity),
-		}
-	case search.ByNumber:
-		return []condition{conditionOf("s.id "+greater+" ?", after.ID)}
-	}
-	return []condition{
-		conditionOf(column+" = ? AND s.id "+greater+" ?", int64(after.Moment), after.ID),
-		conditionOf(column+" "+greater+" ?", int64(after.Moment)),
-	}
-}
-
 // rows calls found with rows until it returns false, and tells whether it did not.
-func (f *finder) rows(ctx context.Context, from, where condition, order string, found func(row) (bool, error)) (more bool, err error) {
+func (f sqliteFinder) rows(ctx context.Context, from, where condition, order string, found func(row) (bool, error)) (more bool, err error) {
 	query := "SELECT " + rowColumns + " FROM " + from.text
 	if where.text != "" {
 		query += " WHERE " + where.text
 	}
-	rows, err := f.tx.QueryContext(ctx, query+" ORDER BY "+order, slices.Concat(from.args, where.args)...)
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var r row
-		var severity, start, end, updated int64
-		if err := rows.Scan(&r.id, &severity, &start, &end, &updated, &r.areas, &r.box.West, &r.box.South, &r.box.East, &r.box.North); err != nil {
-			return false, err
-		}
-		r.key = f.sort.Key(&hazard.Hazard{ID: r.id, Severity: hazard.Severity(severity), Start: hazard.Instant(start), End: hazard.Instant(end), LastUpdate: hazard.Instant(updated)})
-		if more, err := found(r); err != nil || !more {
-			return false, err
-		}
-	}
-	return true, rows.Err()
+	return f.read(ctx, query+" ORDER BY "+order, slices.Concat(from.args, where.args), found)
 }
 
 // count counts the rows, without looking at any.
-func (f *finder) count(ctx context.Context) (n int64, err error) {
+func (f sqliteFinder) count(ctx context.Context) (n int64, err error) {
 	f.limit = 0
 	way, err := f.choose(ctx)
 	if err != nil {
 		return 0, err
 	}
-	f.filtered()
+	f.conditions()
 	from := conditionOf("searchable s")
 	if way != nil {
 		from = way.from
@@ -771,7 +550,7 @@ func (f *finder) count(ctx context.Context) (n int64, err error) {
 
 // writtenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
 // that of the moment. Active ones are among them in any case.
-func (f *finder) writtenAround(ctx context.Context, at hazard.Instant) (ids []int64, err error) {
+func (f sqliteFinder) writtenAround(ctx context.Context, at hazard.Instant) (ids []int64, err error) {
 	return f.numbers(ctx, `SELECT s.id FROM (SELECT id FROM hazard_writes WHERE made <= ? AND changed >= ?) c
 		CROSS JOIN searchable s ON s.id = c.id WHERE s.changed_ms > ?`, days(at), days(at), int64(at))
 }

@@ -1,11 +1,13 @@
-// Package store keeps hazards, products, the change log, what sources said, and users, in one SQLite file.
+// Package store keeps hazards, products, the change log, what sources said, and users, in one SQLite file or in a PostgreSQL database.
 //
 // Write is the only way to change a hazard or a product. It runs one transaction that writes the new states and one numbered
 // row per change in the log. When it returns nil the changes are on disk: they survive SIGKILL and power loss
-// (write-ahead log, synchronous FULL). Numbers follow commit order, begin at 1 and have no holes.
+// (write-ahead log, synchronous FULL; on PostgreSQL as its own settings say). Numbers follow commit order and begin at 1. They have no holes
+// but where a history was replaced by another, see Forked.
 //
-// Several processes of one machine may use the same file: writers wait for each other, readers for nobody. Wait returns for
-// changes of other processes too, within PollEvery. A Store is safe for concurrent use. It knows neither HTTP nor rules.
+// Several processes may use the same store: those of one machine the same file, nodes the same PostgreSQL. Writers wait for each other, readers
+// for nobody. Wait returns for changes of other processes too, within PollEvery. A Store is safe for concurrent use. It knows neither HTTP
+// nor rules.
 package store
 
 import (
@@ -14,8 +16,11 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,49 +40,76 @@ const writeTimeout = 60 * time.Second
 
 // Store is an open store.
 type Store struct {
-	write, read   *sql.DB // one writing connection, many reading ones
+	database      database
+	write, read   *sql.DB // to SQLite one writing connection, many reading ones
 	writeQ, readQ *db.Queries
 	files         *fileStore
-	ix            *indexer
+	ix            indexer
 	shapes        *shapeCache
 	searchTime    time.Duration // see the constant
 	epoch         string
 	installation  string
 
 	mu   sync.Mutex
-	wake chan struct{} // closed and replaced after each commit of this process
+	wake chan struct{} // closed and replaced after each commit of this process, and when another process tells
+
+	listening sync.WaitGroup
+	unlisten  context.CancelFunc
 }
 
 // Open opens the store in folder dir, which it makes if need be, and brings its schema up to date. name is the database:
-// empty for the SQLite file in dir, or a URL "sqlite:PATH?synchronous=full|normal|off" (less than full is for tests that
-// must see a loss: an acknowledged change may then be lost with the power).
+// empty for the SQLite file in dir, a URL "sqlite:PATH?synchronous=full|normal|off" (less than full is for tests that
+// must see a loss: an acknowledged change may then be lost with the power), or "postgres://USER@HOST,HOST/NAME?…" as libpq reads it.
 func Open(ctx context.Context, dir, name string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	write, read, err := openSQLite(ctx, filepath.Join(dir, "hazardd.db"), name)
+	s := &Store{shapes: newShapeCache(), searchTime: searchTime, wake: make(chan struct{})}
+	var err error
+	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
+	case "", "sqlite":
+		s.database = sqlite{}
+		s.write, s.read, err = openSQLite(ctx, filepath.Join(dir, "hazardd.db"), name)
+	case "postgres", "postgresql":
+		s.database, s.write, s.read, err = openPostgres(ctx, name)
+	default:
+		err = fmt.Errorf("database: %q is neither sqlite:PATH nor postgres://HOST/NAME", redactURL(name))
+	}
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{write: write, read: read, shapes: newShapeCache(), searchTime: searchTime, wake: make(chan struct{})}
 	if err := s.prepare(ctx, dir); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
+	s.listening.Go(func() { s.database.listen(ctx, s.wakeUp) })
 	return s, nil
 }
 
+// redactURL hides a password in a database URL.
+func redactURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return "(not a URL)"
+	}
+	return u.Redacted()
+}
+
 func (s *Store) prepare(ctx context.Context, dir string) (err error) {
-	if err := migrate(ctx, s.write); err != nil {
+	if err := s.migrate(ctx); err != nil {
 		return err
 	}
 	if s.files, err = openFiles(filepath.Join(dir, "files")); err != nil {
 		return err
 	}
-	if s.writeQ, err = db.Prepare(ctx, s.write); err != nil {
+	if s.writeQ, err = s.database.queries(ctx, s.write); err != nil {
 		return fmt.Errorf("prepare statements: %w", err)
 	}
-	if s.readQ, err = db.Prepare(ctx, s.read); err != nil {
+	if s.readQ, err = s.database.queries(ctx, s.read); err != nil {
 		return fmt.Errorf("prepare statements: %w", err)
+	}
+	if err := s.settle(ctx); err != nil {
+		return err
 	}
 	if s.epoch, err = s.readQ.Meta(ctx, "epoch"); err != nil {
 		return fmt.Errorf("read the store's epoch: %w", err)
@@ -85,7 +117,7 @@ func (s *Store) prepare(ctx context.Context, dir string) (err error) {
 	if s.installation, err = s.readQ.Meta(ctx, "installation"); err != nil {
 		return fmt.Errorf("read the installation's name: %w", err)
 	}
-	if s.ix, err = prepareIndexer(ctx, s.write); err != nil {
+	if s.ix, err = s.database.indexer(ctx, s.write); err != nil {
 		return err
 	}
 	return s.catchUp(ctx)
@@ -94,6 +126,10 @@ func (s *Store) prepare(ctx context.Context, dir string) (err error) {
 // Close closes the store. What was written is safe before it.
 func (s *Store) Close() error {
 	var errs []error
+	if s.unlisten != nil {
+		s.unlisten()
+	}
+	s.listening.Wait()
 	for _, q := range []*db.Queries{s.writeQ, s.readQ} {
 		if q != nil {
 			errs = append(errs, q.Close())
@@ -124,7 +160,7 @@ func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Q
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	tx, err := s.write.BeginTx(ctx, nil)
+	tx, err := s.begin(ctx)
 	if err != nil {
 		return storeError(err)
 	}
@@ -137,6 +173,41 @@ func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Q
 	return nil
 }
 
+// aside runs f, which is one statement that is right by itself: beside write transactions where that can be.
+func (s *Store) aside(ctx context.Context, f func(context.Context, db.DBTX, *db.Queries) error) error {
+	if s.database.aside() {
+		return storeError(f(ctx, s.read, s.readQ))
+	}
+	return s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error { return f(ctx, tx, q) })
+}
+
+// begin begins a write transaction on the history that is the store's now, alone.
+func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
+	for {
+		tx, err := s.write.BeginTx(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		if s.database.settled() {
+			if err := s.database.alone(ctx, tx); err != nil {
+				return nil, errors.Join(err, rollback(tx))
+			}
+			return tx, nil
+		}
+		if err := errors.Join(rollback(tx), s.settle(ctx)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// wakeUp wakes those who wait for changes.
+func (s *Store) wakeUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.wake)
+	s.wake = make(chan struct{})
+}
+
 func rollback(tx *sql.Tx) error {
 	if err := tx.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
 		return err
@@ -144,34 +215,42 @@ func rollback(tx *sql.Tx) error {
 	return nil
 }
 
+// oldest is the name of the row of meta that holds the oldest schema whose programs can use the store. A migration that they cannot bear sets it.
+// So can the nodes of a cluster be replaced one by one: those of the version before go on, and may start again.
+const oldest = "oldest_schema"
+
 // migrate brings the schema up to date: each file of migrations once, in the order of its number, under the write lock.
-// It refuses a store of a later version, which this program would not understand.
-func migrate(ctx context.Context, d *sql.DB) error {
+// It refuses a store that this program would not understand.
+func (s *Store) migrate(ctx context.Context) error {
 	entries, err := migrations.ReadDir("migrations")
 	if err != nil {
 		return err
 	}
-	tx, err := d.BeginTx(ctx, nil)
+	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("open the store: %w", storeError(err))
 	}
 	defer func() { _ = rollback(tx) }()
+	if err := s.database.alone(ctx, tx); err != nil {
+		return fmt.Errorf("open the store: %w", storeError(err))
+	}
 	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)`); err != nil {
 		return fmt.Errorf("open the store: %w", storeError(err))
 	}
-	var have int
+	var have, known int
 	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&have); err != nil {
 		return fmt.Errorf("read the schema's version: %w", storeError(err))
 	}
-	if have > len(entries) {
-		return fmt.Errorf("the store has schema %d, this program knows %d: use the program that wrote it, or a later one", have, len(entries))
+	known = len(entries)
+	if have > known {
+		return bearable(ctx, tx, have, known)
 	}
 	for i, e := range entries[have:] {
 		text, err := migrations.ReadFile("migrations/" + e.Name())
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, string(text)+sqliteMigrations[e.Name()]); err != nil {
+		if _, err := tx.ExecContext(ctx, s.database.migration(e.Name(), string(text))); err != nil {
 			return fmt.Errorf("migration %s: %w", e.Name(), storeError(err))
 		}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO schema_version (version) VALUES ($1)`, have+i+1); err != nil {
@@ -189,4 +268,17 @@ func migrate(ctx context.Context, d *sql.DB) error {
 		return fmt.Errorf("migrate the store: %w", storeError(err))
 	}
 	return nil
+}
+
+// bearable tells whether a program that knows the schema called known can use a store of a later one.
+func bearable(ctx context.Context, tx *sql.Tx, have, known int) error {
+	var text string
+	err := tx.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = $1`, oldest).Scan(&text)
+	if err != nil && !none(err) {
+		return fmt.Errorf("read the schema's version: %w", storeError(err))
+	}
+	if n, err := strconv.Atoi(text); err == nil && known >= n {
+		return nil
+	}
+	return fmt.Errorf("the store has schema %d, this program knows %d: use the program that wrote it, or a later one", have, known)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -22,14 +21,17 @@ import (
 	"hazardd/internal/auth"
 	"hazardd/internal/auth/authtest"
 	"hazardd/internal/hazard"
+	"hazardd/internal/pgtest"
 	"hazardd/internal/store"
 )
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 const noon hazard.Instant = 1_795_262_400_000
 
 func open(t testing.TB, dir string) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), dir, "")
+	s, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +230,7 @@ func TestDueAndNextEnd(t *testing.T) {
 
 func TestReopeningKeepsEverythingAndTheEpoch(t *testing.T) {
 	dir := t.TempDir()
-	first, err := store.Open(t.Context(), dir, "")
+	first, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,36 +248,42 @@ func TestReopeningKeepsEverythingAndTheEpoch(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesANewerSchemaAndSaysWhy(t *testing.T) {
+func TestOpenRefusesASchemaThatItCannotBear(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	d, err := sql.Open("sqlite", filepath.Join(dir, "hazardd.db"))
-	if err != nil {
-		t.Fatal(err)
+	for _, text := range []string{`INSERT INTO schema_version (version) VALUES (999)`, `UPDATE meta SET value = '999' WHERE name = 'oldest_schema'`} {
+		if err := s.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
 	}
-	defer d.Close()
-	if _, err := d.Exec(`INSERT INTO schema_version (version) VALUES (999)`); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.Open(t.Context(), dir, ""); err == nil || !strings.Contains(err.Error(), "schema 999") {
+	if _, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, "")); err == nil || !strings.Contains(err.Error(), "schema 999") {
 		t.Errorf("error %v, want one that names the schema", err)
 	}
-	_ = s
+}
+
+// While nodes are replaced one by one, those of the version before may start again.
+func TestOpenBearsALaterSchemaThatSaysSo(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	if err := s.Exec(t.Context(), `INSERT INTO schema_version (version) VALUES (999)`); err != nil {
+		t.Fatal(err)
+	}
+	save(t, open(t, dir), flood("by the older program"))
 }
 
 func TestOpenSaysWhatIsWrongWithADatabaseSetting(t *testing.T) {
 	for setting, want := range map[string]string{
-		"postgres://u:secret@h/db":  "not supported",
-		"sqlite:?synchronous=extra": "none of full, normal, off",
-		"sqlite:?%zz":               "parameters",
+		"mysql://u:secret@h/db":                   "neither sqlite:PATH nor postgres://HOST/NAME",
+		"sqlite:?synchronous=extra":               "none of full, normal, off",
+		"sqlite:?%zz":                             "parameters",
+		"postgres://u:secret@127.0.0.1:1/db":      "connection refused",
+		"postgres://u:secret@h/db?sslmode=maybe":  "sslmode",
+		"postgres://u:secret@h:port/db?sslmode=x": "cannot parse",
 	} {
 		_, err := store.Open(t.Context(), t.TempDir(), setting)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: error %v, want one with %q and no password", setting, err, want)
 		}
-	}
-	if err := os.WriteFile(filepath.Join(t.TempDir(), "x"), nil, 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -400,6 +408,19 @@ func TestStartSweepsWhatInterruptedUploadsLeft(t *testing.T) {
 
 func TestLeaseIsOneHoldersUntilItEnds(t *testing.T) {
 	s := open(t, t.TempDir())
+	if pgtest.Postgres() { // whose own clock counts
+		for _, step := range []struct {
+			holder string
+			life   hazard.Instant
+			want   bool
+		}{{"a", 3_600_000, true}, {"b", 3_600_000, false}, {"a", 0, true}, {"b", 3_600_000, true}, {"a", 0, false}} {
+			// The holder's clock is years ahead.
+			if got, err := s.TakeLease(t.Context(), "poll", step.holder, 1<<42, 1<<42+step.life); err != nil || got != step.want {
+				t.Errorf("%+v: %v, %v", step, got, err)
+			}
+		}
+		return
+	}
 	take := func(holder string, now hazard.Instant, want bool) {
 		t.Helper()
 		if got, err := s.TakeLease(t.Context(), "poll", holder, now, now+100); err != nil || got != want {

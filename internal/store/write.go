@@ -31,8 +31,7 @@ type Tx struct {
 	q      *db.Queries
 	now    hazard.Instant
 	origin Origin
-	ix     *indexer
-	shapes *shapeCache
+	store  *Store
 	texts  map[int64][2]string // names and descriptions of hazards whose words are still to be written
 	before int64               // the last change of those before this transaction, once it has made one
 	last   int64
@@ -48,19 +47,23 @@ func (t *Tx) Now() hazard.Instant { return t.now }
 // changes are there all or not at all, and doing the same again under the same uuids is safe.
 func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f func(*Tx) error) (last int64, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
-		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin, ix: s.ix, shapes: s.shapes, texts: map[int64][2]string{}, next: map[string]int64{}}
-		err := errors.Join(f(t), t.writeCounters())
-		last = t.last
-		return err
+		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin, store: s, texts: map[int64][2]string{}, next: map[string]int64{}}
+		if err := f(t); err != nil {
+			return err
+		}
+		if err := t.writeCounters(); err != nil {
+			return err
+		}
+		if last = t.last; last > 0 {
+			return s.database.told(ctx, tx)
+		}
+		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
 	if last > 0 {
-		s.mu.Lock()
-		close(s.wake)
-		s.wake = make(chan struct{})
-		s.mu.Unlock()
+		s.wakeUp()
 	}
 	return last, nil
 }

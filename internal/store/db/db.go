@@ -45,6 +45,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addFailureStmt, err = db.PrepareContext(ctx, addFailure); err != nil {
 		return nil, fmt.Errorf("error preparing query AddFailure: %w", err)
 	}
+	if q.addForkStmt, err = db.PrepareContext(ctx, addFork); err != nil {
+		return nil, fmt.Errorf("error preparing query AddFork: %w", err)
+	}
 	if q.addGeometryStmt, err = db.PrepareContext(ctx, addGeometry); err != nil {
 		return nil, fmt.Errorf("error preparing query AddGeometry: %w", err)
 	}
@@ -108,6 +111,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.counterStmt, err = db.PrepareContext(ctx, counter); err != nil {
 		return nil, fmt.Errorf("error preparing query Counter: %w", err)
 	}
+	if q.countersStmt, err = db.PrepareContext(ctx, counters); err != nil {
+		return nil, fmt.Errorf("error preparing query Counters: %w", err)
+	}
 	if q.decideHeldStmt, err = db.PrepareContext(ctx, decideHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query DecideHeld: %w", err)
 	}
@@ -155,6 +161,15 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.forgetReportStmt, err = db.PrepareContext(ctx, forgetReport); err != nil {
 		return nil, fmt.Errorf("error preparing query ForgetReport: %w", err)
+	}
+	if q.forkOfStmt, err = db.PrepareContext(ctx, forkOf); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkOf: %w", err)
+	}
+	if q.forkStartStmt, err = db.PrepareContext(ctx, forkStart); err != nil {
+		return nil, fmt.Errorf("error preparing query ForkStart: %w", err)
+	}
+	if q.forksStmt, err = db.PrepareContext(ctx, forks); err != nil {
+		return nil, fmt.Errorf("error preparing query Forks: %w", err)
 	}
 	if q.geometryStmt, err = db.PrepareContext(ctx, geometry); err != nil {
 		return nil, fmt.Errorf("error preparing query Geometry: %w", err)
@@ -333,6 +348,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.setCounterStmt, err = db.PrepareContext(ctx, setCounter); err != nil {
 		return nil, fmt.Errorf("error preparing query SetCounter: %w", err)
 	}
+	if q.setMetaStmt, err = db.PrepareContext(ctx, setMeta); err != nil {
+		return nil, fmt.Errorf("error preparing query SetMeta: %w", err)
+	}
 	if q.signingKeysStmt, err = db.PrepareContext(ctx, signingKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query SigningKeys: %w", err)
 	}
@@ -416,6 +434,11 @@ func (q *Queries) Close() error {
 	if q.addFailureStmt != nil {
 		if cerr := q.addFailureStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addFailureStmt: %w", cerr)
+		}
+	}
+	if q.addForkStmt != nil {
+		if cerr := q.addForkStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addForkStmt: %w", cerr)
 		}
 	}
 	if q.addGeometryStmt != nil {
@@ -523,6 +546,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing counterStmt: %w", cerr)
 		}
 	}
+	if q.countersStmt != nil {
+		if cerr := q.countersStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing countersStmt: %w", cerr)
+		}
+	}
 	if q.decideHeldStmt != nil {
 		if cerr := q.decideHeldStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing decideHeldStmt: %w", cerr)
@@ -601,6 +629,21 @@ func (q *Queries) Close() error {
 	if q.forgetReportStmt != nil {
 		if cerr := q.forgetReportStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing forgetReportStmt: %w", cerr)
+		}
+	}
+	if q.forkOfStmt != nil {
+		if cerr := q.forkOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkOfStmt: %w", cerr)
+		}
+	}
+	if q.forkStartStmt != nil {
+		if cerr := q.forkStartStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forkStartStmt: %w", cerr)
+		}
+	}
+	if q.forksStmt != nil {
+		if cerr := q.forksStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forksStmt: %w", cerr)
 		}
 	}
 	if q.geometryStmt != nil {
@@ -898,6 +941,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing setCounterStmt: %w", cerr)
 		}
 	}
+	if q.setMetaStmt != nil {
+		if cerr := q.setMetaStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing setMetaStmt: %w", cerr)
+		}
+	}
 	if q.signingKeysStmt != nil {
 		if cerr := q.signingKeysStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing signingKeysStmt: %w", cerr)
@@ -1019,6 +1067,7 @@ type Queries struct {
 	addDeliveryStmt             *sql.Stmt
 	addEventKeyStmt             *sql.Stmt
 	addFailureStmt              *sql.Stmt
+	addForkStmt                 *sql.Stmt
 	addGeometryStmt             *sql.Stmt
 	addOrganizationStmt         *sql.Stmt
 	addReadKeyStmt              *sql.Stmt
@@ -1040,6 +1089,7 @@ type Queries struct {
 	countHeldStmt               *sql.Stmt
 	countPendingStmt            *sql.Stmt
 	counterStmt                 *sql.Stmt
+	countersStmt                *sql.Stmt
 	decideHeldStmt              *sql.Stmt
 	deliveredSinceStmt          *sql.Stmt
 	deliveriesBeforeStmt        *sql.Stmt
@@ -1056,6 +1106,9 @@ type Queries struct {
 	eventsOfHazardStmt          *sql.Stmt
 	eventsStartingStmt          *sql.Stmt
 	forgetReportStmt            *sql.Stmt
+	forkOfStmt                  *sql.Stmt
+	forkStartStmt               *sql.Stmt
+	forksStmt                   *sql.Stmt
 	geometryStmt                *sql.Stmt
 	hazardAsOfStmt              *sql.Stmt
 	hazardAtStmt                *sql.Stmt
@@ -1115,6 +1168,7 @@ type Queries struct {
 	searchableStmt              *sql.Stmt
 	sessionStmt                 *sql.Stmt
 	setCounterStmt              *sql.Stmt
+	setMetaStmt                 *sql.Stmt
 	signingKeysStmt             *sql.Stmt
 	sourceErrorsStmt            *sql.Stmt
 	sourceReportedStmt          *sql.Stmt
@@ -1143,6 +1197,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addDeliveryStmt:             q.addDeliveryStmt,
 		addEventKeyStmt:             q.addEventKeyStmt,
 		addFailureStmt:              q.addFailureStmt,
+		addForkStmt:                 q.addForkStmt,
 		addGeometryStmt:             q.addGeometryStmt,
 		addOrganizationStmt:         q.addOrganizationStmt,
 		addReadKeyStmt:              q.addReadKeyStmt,
@@ -1164,6 +1219,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		countHeldStmt:               q.countHeldStmt,
 		countPendingStmt:            q.countPendingStmt,
 		counterStmt:                 q.counterStmt,
+		countersStmt:                q.countersStmt,
 		decideHeldStmt:              q.decideHeldStmt,
 		deliveredSinceStmt:          q.deliveredSinceStmt,
 		deliveriesBeforeStmt:        q.deliveriesBeforeStmt,
@@ -1180,6 +1236,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventsOfHazardStmt:          q.eventsOfHazardStmt,
 		eventsStartingStmt:          q.eventsStartingStmt,
 		forgetReportStmt:            q.forgetReportStmt,
+		forkOfStmt:                  q.forkOfStmt,
+		forkStartStmt:               q.forkStartStmt,
+		forksStmt:                   q.forksStmt,
 		geometryStmt:                q.geometryStmt,
 		hazardAsOfStmt:              q.hazardAsOfStmt,
 		hazardAtStmt:                q.hazardAtStmt,
@@ -1239,6 +1298,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		searchableStmt:              q.searchableStmt,
 		sessionStmt:                 q.sessionStmt,
 		setCounterStmt:              q.setCounterStmt,
+		setMetaStmt:                 q.setMetaStmt,
 		signingKeysStmt:             q.signingKeysStmt,
 		sourceErrorsStmt:            q.sourceErrorsStmt,
 		sourceReportedStmt:          q.sourceReportedStmt,

@@ -4,6 +4,11 @@
 
 package db
 
+type Counter struct {
+	Name  string
+	Value int64
+}
+
 type Delivery struct {
 	ID        int64
 	Webhook   string
@@ -35,6 +40,13 @@ type Event struct {
 	Lat      float64
 	Called   string
 	Joined   string
+}
+
+type Fork struct {
+	StartN int64
+	ForkN  int64
+	AtMs   int64
+	Reason string
 }
 
 type Organization struct {

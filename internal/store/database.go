@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/search"
+	"hazardd/internal/store/db"
+)
+
+// database is what differs between the databases that a store may be in.
+type database interface {
+	// migration is the text of a migration as this database reads it, with what it alone needs.
+	migration(name, text string) string
+	// alone makes a transaction the only one of its kind that is under way, until it ends.
+	alone(ctx context.Context, tx *sql.Tx) error
+	// aside tells whether a statement can be run while others write.
+	aside() bool
+	// settled tells whether the history that this server tells is the one that the store was opened on, as far as is known.
+	settled() bool
+	// history names the history that this server tells: a server that took over from another has another name; the zero one where that cannot be.
+	history(ctx context.Context, tx *sql.Tx) (timeline, error)
+	// settle notes that history is the one that the store is on now.
+	settle(history timeline)
+	// told tells the other processes that the log is longer, once tx is committed.
+	told(ctx context.Context, tx *sql.Tx) error
+	// listen calls wake whenever another process has told, until ctx ends.
+	listen(ctx context.Context, wake func())
+	// snapshot are the options of a reading transaction that sees one state of the store.
+	snapshot() *sql.TxOptions
+	// now is the moment by the clock that all processes on the store go by, which is at by this one's.
+	now(ctx context.Context, q db.DBTX, at hazard.Instant) (hazard.Instant, error)
+	// queries makes the statements ready to be run on d.
+	queries(ctx context.Context, d *sql.DB) (*db.Queries, error)
+	// listed is the condition that column is one of the names that the numbered parameter holds, and names what goes over for it.
+	listed(column string, parameter int) string
+	names(list []string) (any, error)
+	// indexer makes what writes the tables that hazards are found by, on d.
+	indexer(ctx context.Context, d *sql.DB) (indexer, error)
+	// finder asks those tables.
+	finder(f *finding) finder
+}
+
+// indexer writes the tables that hazards are found by.
+type indexer interface {
+	// touch notes a change by which h is found as before, but for when it was changed, and tells whether that was enough.
+	touch(t *Tx, h *hazard.Hazard) (bool, error)
+	// whole makes the hazard h found as it is now. before is the state that it replaces, nil if that is not known. made and changed are when it was
+	// written first, as far as is known here, and last. Its texts are left to the end of the transaction, see texts.
+	whole(t *Tx, h, before *hazard.Hazard, made, changed hazard.Instant) error
+	// text notes the words of a hazard.
+	text(t *Tx, id int64, name, description []string) error
+	Close() error
+}
+
+// finder asks the tables that hazards are found by, in one reading transaction.
+type finder interface {
+	// each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
+	each(ctx context.Context, after *search.Key, found func(row) (bool, error)) error
+	// count counts the rows, without looking at any. It is asked only if rows tell of the text that is asked for, and of the place.
+	count(ctx context.Context) (int64, error)
+	// writtenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
+	// that of the moment. Active ones are among them in any case.
+	writtenAround(ctx context.Context, at hazard.Instant) ([]int64, error)
+	// tellsText tells whether rows are exactly those that say what is asked for.
+	tellsText() bool
+}
+
+// storeError gives the store's failures their kinds.
+func storeError(err error) error {
+	if err == nil || errors.Is(err, hazard.ErrUnavailable) || errors.Is(err, hazard.ErrFull) {
+		return err
+	}
+	for _, kind := range []func(error) error{sqliteKind, postgresKind} {
+		if kind := kind(err); kind != nil {
+			return errors.Join(kind, err)
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.Join(hazard.ErrUnavailable, err)
+	}
+	return err
+}

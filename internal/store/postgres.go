@@ -1,0 +1,279 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"golang.org/x/sys/unix"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store/db"
+)
+
+// Everything that holds for PostgreSQL alone is in this file, and what searches need of it in postgres_search.go.
+
+// The numbers of connections of one node: few may write, since one writes at a time in the whole cluster.
+const writers = 4
+
+func readers() int { return 4 * runtime.GOMAXPROCS(0) }
+
+// What a node bears of a database that does not answer.
+const (
+	connectTime = 3 * time.Second  // to one host
+	deadPeer    = 10 * time.Second // after which a connection whose other end takes nothing is given up, on both sides
+	// idleWriter is how long a transaction may stand still: a node that was stopped in the middle of one would keep all others from writing.
+	idleWriter = 10 * time.Second
+)
+
+// postgres is what is PostgreSQL's own.
+type postgres struct {
+	config *pgx.ConnConfig
+	// The history that connections lead to, and the one that the store is on: see history.
+	seen, on atomic.Pointer[timeline]
+}
+
+// openPostgres opens the database that a URL names, as libpq reads it: several hosts, of which the one counts that can be written to.
+func openPostgres(ctx context.Context, name string) (p *postgres, write, read *sql.DB, err error) {
+	config, err := pgx.ParseConfig(name)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("database: %w", err) // it hides the password
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTime
+	}
+	if config.ValidateConnect == nil {
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	for setting, value := range map[string]string{
+		"application_name":                    "hazardd",
+		"idle_in_transaction_session_timeout": strconv.FormatInt(idleWriter.Milliseconds(), 10),
+		"tcp_keepalives_idle":                 "5",
+		"tcp_keepalives_interval":             "2",
+		"tcp_keepalives_count":                "3",
+		"tcp_user_timeout":                    strconv.FormatInt(deadPeer.Milliseconds(), 10),
+	} {
+		if _, set := config.RuntimeParams[setting]; !set {
+			config.RuntimeParams[setting] = value
+		}
+	}
+	config.DialFunc = (&net.Dialer{
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
+		Control: func(network, _ string, c syscall.RawConn) error {
+			if !strings.HasPrefix(network, "tcp") {
+				return nil
+			}
+			var failed error
+			err := c.Control(func(fd uintptr) {
+				failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(deadPeer.Milliseconds()))
+			})
+			return errors.Join(err, failed)
+		},
+	}).DialContext
+	p = &postgres{config: config}
+	open := func(most int) *sql.DB {
+		d := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(p.connected), stdlib.OptionResetSession(p.usable))
+		d.SetMaxOpenConns(most)
+		d.SetMaxIdleConns(most)
+		d.SetConnMaxIdleTime(5 * time.Minute)
+		return d
+	}
+	write, read = open(writers), open(readers())
+	if err := p.suits(ctx, write); err != nil {
+		return nil, nil, nil, errors.Join(err, write.Close(), read.Close())
+	}
+	return p, write, read, nil
+}
+
+// suits tells whether a store can be in the database.
+func (p *postgres) suits(ctx context.Context, d *sql.DB) error {
+	var version int
+	var encoding string
+	err := d.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding')`).Scan(&version, &encoding)
+	switch {
+	case err != nil:
+		return fmt.Errorf("open the database: %w", storeError(err))
+	case version < 15_00_00:
+		return fmt.Errorf("the database is PostgreSQL %d, at least 15 is needed", version/10_000)
+	case encoding != "UTF8":
+		return fmt.Errorf("the database's encoding is %s, UTF8 is needed: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0", encoding)
+	}
+	return nil
+}
+
+// timeline names a history of PostgreSQL: a standby that takes over begins another timeline of the same system.
+type timeline struct {
+	system string
+	number uint64
+}
+
+func (t timeline) String() string { return fmt.Sprintf("%s/%08X", t.system, t.number) }
+
+const timelineOf = `SELECT (SELECT system_identifier::text FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
+
+func scanTimeline(scan func(...any) error) (t timeline, err error) {
+	var hex string
+	if err := scan(&t.system, &hex); err != nil {
+		return t, err
+	}
+	t.number, err = strconv.ParseUint(hex, 16, 32)
+	return t, err
+}
+
+const timelineKey = "timeline"
+
+// connected looks at which history a new connection leads to. It refuses one that the store has left: a primary that nobody has told that another took
+// over.
+func (p *postgres) connected(ctx context.Context, c *pgx.Conn) error {
+	t, err := scanTimeline(c.QueryRow(ctx, timelineOf).Scan)
+	if err != nil {
+		return fmt.Errorf("the server's timeline: %w", err)
+	}
+	if on := p.on.Load(); on != nil && on.system == t.system && t.number < on.number {
+		return fmt.Errorf("the server is on timeline %d, which another server has left for %d", t.number, on.number)
+	}
+	c.PgConn().CustomData()[timelineKey] = t
+	p.seen.Store(&t)
+	return nil
+}
+
+// usable refuses a connection to a server that has become a standby, or that another has replaced.
+func (p *postgres) usable(_ context.Context, c *pgx.Conn) error {
+	t, ok := c.PgConn().CustomData()[timelineKey].(timeline)
+	on := p.on.Load()
+	if c.PgConn().ParameterStatus("in_hot_standby") == "on" || ok && on != nil && on.system == t.system && t.number < on.number {
+		return driver.ErrBadConn
+	}
+	return nil
+}
+
+func (p *postgres) settled() bool {
+	seen, on := p.seen.Load(), p.on.Load()
+	return seen != nil && on != nil && *seen == *on
+}
+
+func (p *postgres) history(ctx context.Context, tx *sql.Tx) (timeline, error) {
+	return scanTimeline(tx.QueryRowContext(ctx, timelineOf).Scan)
+}
+
+func (p *postgres) settle(t timeline) { p.on.Store(&t); p.seen.Store(&t) }
+
+// migration gives texts the order of their bytes, which SQLite has, and which is the same on every machine.
+func (*postgres) migration(name, text string) string {
+	text = strings.NewReplacer(" TEXT ", ` TEXT COLLATE "C" `, " TEXT,", ` TEXT COLLATE "C",`).Replace(text)
+	if name == "0003_search.sql" {
+		return text + postgresSearch
+	}
+	return text
+}
+
+// writing is the key of the advisory lock that whoever writes holds: the letters "hazardd" as a number.
+const writing = 0x68617a61726464
+
+// alone waits for the lock. So what a transaction has read stays true until it ends, on all nodes, as with SQLite; and numbers follow the order
+// of commits.
+func (*postgres) alone(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(writing))
+	return err
+}
+
+func (*postgres) aside() bool { return true }
+
+const channel = "hazardd"
+
+func (*postgres) told(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `SELECT pg_notify($1, '')`, channel)
+	return err
+}
+
+// listen hears what other nodes tell. Nothing depends on it but how soon their changes are read.
+func (p *postgres) listen(ctx context.Context, wake func()) {
+	for ctx.Err() == nil {
+		p.hear(ctx, wake)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (p *postgres) hear(ctx context.Context, wake func()) {
+	c, err := pgx.ConnectConfig(ctx, p.config.Copy())
+	if err != nil {
+		return // whoever reads tells that the database is away
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	if p.connected(ctx, c) != nil {
+		return
+	}
+	if _, err := c.Exec(ctx, "LISTEN "+channel); err != nil {
+		return
+	}
+	for {
+		wake() // the first time for what was told before
+		if _, err := c.WaitForNotification(ctx); err != nil {
+			return
+		}
+	}
+}
+
+// snapshot: one state for all statements of the transaction, not one for each.
+func (*postgres) snapshot() *sql.TxOptions {
+	return &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
+}
+
+// now is the time by the database's clock: nodes go by their own for what they show, but must agree on who holds what for how long.
+func (*postgres) now(ctx context.Context, q db.DBTX, _ hazard.Instant) (now hazard.Instant, err error) {
+	err = q.QueryRowContext(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint`).Scan((*int64)(&now))
+	return now, err
+}
+
+// queries: the driver prepares each statement itself, on each connection that runs it.
+func (*postgres) queries(_ context.Context, d *sql.DB) (*db.Queries, error) { return db.New(d), nil }
+
+func (*postgres) listed(column string, parameter int) string {
+	return fmt.Sprintf("%s = ANY($%d)", column, parameter)
+}
+
+func (*postgres) names(list []string) (any, error) { return list, nil }
+
+// postgresKind sorts errors by their SQLSTATE (PostgreSQL, appendix A), and those of the connection.
+func postgresKind(err error) error {
+	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch code := failure.Code; {
+		case code == "53100": // disk_full
+			return hazard.ErrFull
+		case code == "22021", code == "22P05": // a character that no text holds here: U+0000
+			bad := &hazard.InvalidError{}
+			bad.Add("", "holds a character that is no text (U+0000)")
+			return bad
+		case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57"), strings.HasPrefix(code, "58"), strings.HasPrefix(code, "XX"),
+			code == "25006", code == "25P03", code == "40001", code == "40P01", code == "55P03":
+			return hazard.ErrUnavailable
+		}
+		return nil
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return hazard.ErrUnavailable
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return hazard.ErrUnavailable
+	}
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || pgconn.Timeout(err) {
+		return hazard.ErrUnavailable
+	}
+	return nil
+}

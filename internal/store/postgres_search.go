@@ -1,0 +1,246 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/search"
+)
+
+// What searches need of PostgreSQL alone is in this file: the tables that hazards are found by, how they are written, and the statements that
+// ask them. PostgreSQL counts what its indexes let through, and chooses the way by itself.
+
+const postgresSearch = `
+CREATE TABLE searchable (
+    id             BIGINT PRIMARY KEY,
+    n              BIGINT NOT NULL,
+    made_ms        BIGINT NOT NULL, -- when it was written first
+    changed_ms     BIGINT NOT NULL, -- and last: from then on the present state holds
+    active         BOOLEAN NOT NULL,
+    autoexpire     BOOLEAN NOT NULL,
+    type_id        TEXT COLLATE "C" NOT NULL,
+    severity       BIGINT NOT NULL,
+    category_id    TEXT COLLATE "C" NOT NULL,
+    source         TEXT COLLATE "C" NOT NULL,
+    start_ms       BIGINT NOT NULL,
+    end_ms         BIGINT NOT NULL,
+    last_update_ms BIGINT NOT NULL,
+    areas          BOOLEAN NOT NULL, -- whether it has areas: else the box is the point
+    west DOUBLE PRECISION NOT NULL, south DOUBLE PRECISION NOT NULL, east DOUBLE PRECISION NOT NULL, north DOUBLE PRECISION NOT NULL,
+    -- What the columns above say, once more as types that GiST knows. A box that crosses the antimeridian is in two halves. While a hazard is
+    -- active its life and its writing have no end, so that updates need not touch these.
+    bounds  BOX NOT NULL,
+    bounds2 BOX,
+    life    INT8RANGE NOT NULL, -- from start to end
+    written INT8RANGE NOT NULL  -- from when to when it was written
+) WITH (fillfactor = 80);
+CREATE INDEX searchable_by_type ON searchable (type_id, severity DESC, last_update_ms DESC, id);
+CREATE INDEX searchable_by_severity ON searchable (severity DESC, last_update_ms DESC, id);
+CREATE INDEX searchable_by_update ON searchable (last_update_ms, id);
+CREATE INDEX searchable_by_start ON searchable (start_ms, id);
+CREATE INDEX searchable_by_end ON searchable (end_ms, id);
+CREATE INDEX searchable_by_category ON searchable (category_id);
+CREATE INDEX searchable_by_source ON searchable (source);
+CREATE INDEX searchable_active ON searchable (id) WHERE active;
+CREATE INDEX searchable_by_place ON searchable USING gist (bounds, life);
+CREATE INDEX searchable_by_place2 ON searchable USING gist (bounds2, life) WHERE bounds2 IS NOT NULL;
+CREATE INDEX searchable_by_writing ON searchable USING gist (written);
+
+-- The words of names and descriptions, as package search has them, each once.
+CREATE TABLE hazard_words (
+    id    BIGINT PRIMARY KEY,
+    words TSVECTOR NOT NULL
+);
+CREATE INDEX hazard_words_by_word ON hazard_words USING gin (words);
+`
+
+// postgresIndexer has no statements of its own: the driver prepares them.
+type postgresIndexer struct{}
+
+func (*postgres) indexer(context.Context, *sql.DB) (indexer, error) { return postgresIndexer{}, nil }
+
+func (postgresIndexer) Close() error { return nil }
+
+func (postgresIndexer) touch(t *Tx, h *hazard.Hazard) (bool, error) {
+	done, err := t.tx.ExecContext(t.ctx, `UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3 WHERE id = $4 AND made_ms <= $2`,
+		h.Version, int64(t.now), int64(h.LastUpdate), h.ID)
+	if err != nil {
+		return false, err
+	}
+	n, err := done.RowsAffected()
+	return n == 1, err
+}
+
+func (postgresIndexer) whole(t *Tx, h, _ *hazard.Hazard, made, changed hazard.Instant) error {
+	box, err := t.bounds(h)
+	if err != nil {
+		return err
+	}
+	parts := halves(box)
+	var second sql.NullString
+	if len(parts) > 1 {
+		second = sql.NullString{String: boxText(parts[1]), Valid: true}
+	}
+	active := h.Status == hazard.Active
+	_, err = t.tx.ExecContext(t.ctx, `
+		INSERT INTO searchable AS s (id, n, made_ms, changed_ms, active, autoexpire, type_id, severity, category_id, source, start_ms, end_ms, last_update_ms, areas,
+			west, south, east, north, bounds, bounds2, life, written)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19::text::box, $20::text::box,
+			int8range($11::bigint, CASE WHEN $5::boolean THEN NULL ELSE greatest($11::bigint, $12::bigint) END, '[]'),
+			int8range($3::bigint, CASE WHEN $5::boolean THEN NULL ELSE greatest($3::bigint, $4::bigint) END, '[]'))
+		ON CONFLICT (id) DO UPDATE SET n = excluded.n, made_ms = least(s.made_ms, excluded.made_ms), changed_ms = excluded.changed_ms, active = excluded.active,
+			autoexpire = excluded.autoexpire, type_id = excluded.type_id, severity = excluded.severity, category_id = excluded.category_id,
+			source = excluded.source, start_ms = excluded.start_ms, end_ms = excluded.end_ms, last_update_ms = excluded.last_update_ms,
+			areas = excluded.areas, west = excluded.west, south = excluded.south, east = excluded.east, north = excluded.north,
+			bounds = excluded.bounds, bounds2 = excluded.bounds2, life = excluded.life,
+			written = int8range(least(s.made_ms, excluded.made_ms), CASE WHEN $5::boolean THEN NULL ELSE greatest(s.made_ms, excluded.made_ms, excluded.changed_ms) END, '[]')`,
+		h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity), string(h.Category), h.Source, int64(h.Start), int64(h.End),
+		int64(h.LastUpdate), len(h.Areas) > 0, box.West, box.South, box.East, box.North, boxText(parts[0]), second)
+	return err
+}
+
+// boxText is a box as PostgreSQL writes it.
+func boxText(b geo.Box) string {
+	number := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+	return fmt.Sprintf("(%s,%s),(%s,%s)", number(b.West), number(b.South), number(b.East), number(b.North))
+}
+
+func (postgresIndexer) text(t *Tx, id int64, name, description []string) error {
+	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO hazard_words (id, words) VALUES ($1, array_to_tsvector($2::text[]))
+		ON CONFLICT (id) DO UPDATE SET words = excluded.words`, id, append(append([]string{}, name...), description...)) // an empty list is none to the driver if it is nil
+	return err
+}
+
+// postgresFinder asks by one statement for as many rows as are likely to be wanted, and then for more.
+type postgresFinder struct{ *finding }
+
+func (*postgres) finder(f *finding) finder { return postgresFinder{f} }
+
+// tellsText: a vector knows what words there are, not in which order and in which of the texts.
+func (f postgresFinder) tellsText() bool {
+	return !slices.ContainsFunc(f.filter.Text, func(p search.Phrase) bool { return len(p.Words) > 1 })
+}
+
+// conditions adds the conditions of the filter.
+func (f postgresFinder) conditions() {
+	f.filtered()
+	q := f.filter
+	if q.Ref != "" {
+		f.where.add("s.id = ANY(?)", q.Hazards)
+	}
+	if q.Text != nil {
+		f.where.add("s.id IN (SELECT id FROM hazard_words WHERE words @@ ?::text::tsquery)", wordsTSQuery(q.Text))
+		f.textLater = !f.tellsText()
+	}
+	life := condition{}
+	if q.Life != nil { // where it holds for those that never end, too
+		life.add("s.life && int8range(?, ?, '[]')", int64(q.Life.From), int64(max(q.Life.From, q.Life.To)))
+		if q.Bounds() == nil {
+			f.where.add(life.text, life.args...)
+		}
+	}
+	for _, b := range q.Bounds() {
+		var any condition
+		var parts []string
+		for _, half := range halves(b) {
+			for _, column := range []string{"s.bounds", "s.bounds2"} {
+				one := conditionOf(column+" && ?::text::box", boxText(half))
+				if q.Life != nil {
+					one.add(life.text, life.args...)
+				}
+				parts, any.args = append(parts, "("+one.text+")"), append(any.args, one.args...)
+			}
+		}
+		f.where.add("("+strings.Join(parts, " OR ")+")", any.args...)
+	}
+}
+
+// wordsTSQuery is a query for hazards that have all words of the text. Words hold no quotes.
+func wordsTSQuery(text []search.Phrase) string {
+	var terms []string
+	for _, p := range text {
+		for i, w := range p.Words {
+			term := "'" + w + "'"
+			if p.Prefix && i == len(p.Words)-1 {
+				term += ":*"
+			}
+			terms = append(terms, term)
+		}
+	}
+	return strings.Join(terms, " & ")
+}
+
+// Rows that are asked for at once, at least and at most.
+const (
+	leastRows = 100
+	manyRows  = 5000
+)
+
+// each reads rows by parts, and each part whole before anybody looks at one: a connection answers one question at a time, and whoever looks asks more.
+func (f postgresFinder) each(ctx context.Context, after *search.Key, found func(row) (bool, error)) error {
+	f.conditions()
+	limit := max(leastRows, f.limit+1)
+	if f.limit == 0 {
+		limit = manyRows
+	}
+	for ; ; limit = min(4*limit, manyRows) {
+		where := condition{f.where.text, slices.Clone(f.where.args)}
+		if after != nil {
+			behind := f.behind(*after)
+			where.add(behind.text, behind.args...)
+		}
+		query := fmt.Sprintf("SELECT %s FROM searchable s WHERE %s ORDER BY %s LIMIT %d", rowColumns, where.text, f.order(), limit)
+		var part []row
+		if _, err := f.read(ctx, numbered(query), where.args, func(r row) (bool, error) { part = append(part, r); return true, nil }); err != nil {
+			return err
+		}
+		for _, r := range part {
+			if more, err := found(r); err != nil || !more {
+				return err
+			}
+		}
+		if len(part) < limit {
+			return nil
+		}
+		after = &part[len(part)-1].key
+	}
+}
+
+func (f postgresFinder) count(ctx context.Context) (n int64, err error) {
+	f.conditions()
+	return n, f.tx.QueryRowContext(ctx, numbered("SELECT count(*) FROM searchable s WHERE "+f.where.text), f.where.args...).Scan(&n)
+}
+
+func (f postgresFinder) writtenAround(ctx context.Context, at hazard.Instant) (ids []int64, err error) {
+	rows, err := f.tx.QueryContext(ctx, `SELECT id FROM searchable WHERE written @> $1::bigint AND changed_ms > $1`, int64(at))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// numbered gives the parameters of a statement their numbers. No text of ours holds a question mark that is none.
+func numbered(query string) string {
+	var out strings.Builder
+	for i, part := range strings.Split(query, "?") {
+		if i > 0 {
+			out.WriteString("$" + strconv.Itoa(i))
+		}
+		out.WriteString(part)
+	}
+	return out.String()
+}
