@@ -112,10 +112,11 @@ func resumePoint(r *http.Request, values url.Values) (int64, error) {
 // greeting is what a stream begins with: where it begins, so that a reader that is cut off before the first event resumes there, or that it could
 // not be resumed.
 func greeting(n int64, lost push.Lost) []byte {
+	first := fmt.Appendf(nil, "retry: %d\n", reconnect.Milliseconds())
 	if lost == "" {
-		return fmt.Appendf(nil, "retry: %d\nid: %d\n\n", reconnect.Milliseconds(), n)
+		return fmt.Appendf(first, "id: %d\n\n", n)
 	}
-	return fmt.Appendf(nil, "retry: %d\nid: %d\nevent: reset\ndata: {\"change\":%d,\"reason\":%q}\n\n", reconnect.Milliseconds(), n, n, lost)
+	return append(first, push.Reset(n, lost)...)
 }
 
 // tooMany is the problem of a stream too many: the user's own are the user's to close (429), all users' are not (503).

@@ -3,11 +3,13 @@ package httpapi_test
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -699,5 +701,65 @@ func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
 	stream.next()
 	if b := stream.next(); b.event != "hazard.expired" || !strings.Contains(b.data, `"left":true`) || !strings.Contains(b.data, `"reason":"expired"`) {
 		t.Errorf("%+v", b)
+	}
+}
+
+// A standby took over that was two changes behind: what followed change 1 was acknowledged, told, and is gone.
+func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
+	var dir string
+	s := serve(t, func(cfg *service.Config) { dir = cfg.DataDir })
+	first := s.hazard("red")
+	open := s.subscribe("reader", "?after=0")
+	if got := open.kinds(1); got[0] != "1 hazard.created" {
+		t.Fatal(got)
+	}
+	for range 2 {
+		s.hazard("red")
+	}
+	if got := open.kinds(2); got[1] != "3 hazard.created" {
+		t.Fatal(got)
+	}
+	d, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "hazardd.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for _, text := range []string{`DELETE FROM changes WHERE n > 1`, `DELETE FROM hazards WHERE n > 1`, `DELETE FROM searchable WHERE n > 1`,
+		`UPDATE counters SET value = 1 WHERE name IN ('change', 'searchable', 'hazard')`} {
+		if _, err := d.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Store.Fork(t.Context(), s.Now(), store.Failover); err != nil {
+		t.Fatal(err)
+	}
+	if reset := <-open.blocks; reset.event != "reset" || reset.id != "1000001" || reset.data != `{"change":1000001,"reason":"replaced"}` {
+		t.Errorf("the open stream is told %+v, want a reset", reset)
+	}
+	s.settle(1_000_001)
+	list := s.do("reader", "GET", "/hazards/active", nil)
+	if n := strings.Count(string(list.Body), `"uuid"`); n != 1 || !strings.Contains(string(list.Body), first.UUID) {
+		t.Errorf("the list holds %d hazards: %s", n, list.Body)
+	}
+	next := s.hazard("red")
+	if next.HazardID != 10_002 {
+		t.Errorf("the next hazard is number %d: what a number means must not change", next.HazardID)
+	}
+	if got := open.kinds(1)[0]; got != "1000002 hazard.created" {
+		t.Errorf("the open stream goes on with %s", got)
+	}
+	for after, want := range map[string]string{"0": "1 hazard.created", "1": "1000002 hazard.created", "2": "reset", "3": "reset", "1000000": "reset"} {
+		stream := s.subscribe("reader", "", "Last-Event-ID", after)
+		if begin := <-stream.blocks; begin.event == "reset" {
+			if want != "reset" {
+				t.Errorf("after %s: %+v", after, begin)
+			}
+		} else if got := stream.kinds(1)[0]; got != want {
+			t.Errorf("after %s: %s, want %s", after, got, want)
+		}
+	}
+	wantProblem(t, s.do("reader", "GET", "/changes?after=3", nil), 410)
+	if a := s.do("reader", "GET", "/changes?after=1", nil); a.Status != 200 || !strings.Contains(string(a.Body), "1000002") {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
+	"hazardd/internal/store"
 	"hazardd/wire"
 )
 
@@ -65,12 +67,16 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 			return err
 		}
 	}
-	return a.answerChanges(w, r, who, p, func(after int64, limit int) ([]hazard.Change, error) {
+	err = a.answerChanges(w, r, who, p, func(after int64, limit int) ([]hazard.Change, error) {
 		if p.at != nil {
 			return a.Store.SinceAt(r.Context(), after, limit, *p.at)
 		}
 		return a.Store.Since(r.Context(), after, limit)
 	}, nil)
+	if _, ok := errors.AsType[*store.ForkedError](err); ok { // meanwhile
+		return lostPlace(p.after, a.Live.View(a.now()).Number())
+	}
+	return err
 }
 
 // hazardChanges serves the history of one hazard: every change, and the fields that changed.

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -17,7 +18,8 @@ import (
 type Log interface {
 	// Snapshot is everything active as of one change.
 	Snapshot(ctx context.Context) (*store.Snapshot, error)
-	// Since returns committed changes numbered above n, in commit order without gaps, at most limit.
+	// Since returns committed changes numbered above n, in commit order, at most limit. There are no gaps between them but those of forks. It is
+	// a *store.ForkedError if n is of a history that was replaced.
 	Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error)
 	// Wait returns when a change above n may exist, or when ctx ends.
 	Wait(ctx context.Context, n int64) error
@@ -44,6 +46,13 @@ func Open(ctx context.Context, log Log, base string, logger *slog.Logger, now ha
 	if err != nil {
 		return nil, err
 	}
+	l := &Live{log: log, base: base, logger: logger, clock: now, swapped: make(chan struct{})}
+	l.view.Store(newView(snap.Number, base, entriesOf(snap), now))
+	l.readAt.Store(int64(now))
+	return l, nil
+}
+
+func entriesOf(snap *store.Snapshot) map[int64]*entry {
 	entries := make(map[int64]*entry, len(snap.Hazards))
 	for _, h := range snap.Hazards {
 		entries[h.ID] = &entry{hazard: h}
@@ -51,10 +60,7 @@ func Open(ctx context.Context, log Log, base string, logger *slog.Logger, now ha
 	for _, p := range snap.Products {
 		entries[p.HazardID].products = append(entries[p.HazardID].products, p)
 	}
-	l := &Live{log: log, base: base, logger: logger, clock: now, swapped: make(chan struct{})}
-	l.view.Store(newView(snap.Number, base, entries, now))
-	l.readAt.Store(int64(now))
-	return l, nil
+	return entries
 }
 
 // View is the view at now: what ends at or before now is not in it, whether or not anybody has recorded its end.
@@ -133,6 +139,12 @@ func (l *Live) catchUp(ctx context.Context) error {
 	for {
 		asked := hazard.At(time.Now())
 		changes, err := l.log.Since(ctx, l.view.Load().number, maxChanges)
+		if fork, ok := errors.AsType[*store.ForkedError](err); ok {
+			if err := l.readAnew(ctx, fork, asked); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -148,6 +160,21 @@ func (l *Live) catchUp(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// readAnew replaces a view that holds changes of a history which is void.
+func (l *Live) readAnew(ctx context.Context, fork *store.ForkedError, now hazard.Instant) error {
+	snap, err := l.log.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	l.logger.Error("acknowledged changes are lost: the history was replaced by one that has not got them", "reason", fork.Reason,
+		"first", fork.Last+1, "last seen here", l.view.Load().number, "goes on after", fork.Start)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clock = max(l.clock, now)
+	l.swap(newView(snap.Number, l.base, entriesOf(snap), l.clock))
+	return nil
 }
 
 // returning reads the products of the hazards that changes make active again: the view let go of them. They may be a little

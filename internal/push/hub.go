@@ -11,6 +11,7 @@ package push
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -18,13 +19,15 @@ import (
 	"time"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/store"
 )
 
 // Log is the part of the store that push reads.
 type Log interface {
 	// Last is the latest number that was given to a change. There need be no change of that number: a restored history goes on far above.
 	Last(ctx context.Context) (int64, error)
-	// Since returns committed changes numbered above n, in commit order without gaps, at most limit.
+	// Since returns committed changes numbered above n, in commit order, at most limit. There are no gaps between them but those of forks. It is
+	// a *store.ForkedError if n is of a history that was replaced.
 	Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error)
 	// HazardAsOf is the state of a hazard as of change n; hazard.ErrNotFound if it was not there yet.
 	HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error)
@@ -133,11 +136,19 @@ func (h *Hub) follow(ctx context.Context) error {
 		return err
 	}
 	changes, err := h.log.Since(ctx, n, maxRead)
+	if fork, ok := errors.AsType[*store.ForkedError](err); ok {
+		h.forget(fork.Start)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	if len(changes) > 0 {
 		last = changes[len(changes)-1].Number
+	}
+	if from := last - int64(len(changes)); from > n { // a fork, before which nothing was lost that is known here
+		h.forget(from)
+		return nil // and what is behind it is read anew
 	}
 	if err := h.view.WaitFor(ctx, last); err != nil {
 		return err
@@ -154,6 +165,14 @@ func (h *Hub) follow(ctx context.Context) error {
 	}
 	h.add(entries, last)
 	return nil
+}
+
+// forget lets the ring begin behind n: memory reaches back to no fork, so that whoever is before one reads the log, which knows it.
+func (h *Hub) forget(n int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ring, h.bytes, h.from, h.last = nil, 0, n, n
+	h.alarm()
 }
 
 // add takes entries into the ring: all changes above its last, up to last.
@@ -274,6 +293,11 @@ const (
 	Unknown Lost = "replaced" // the number is of no change of this history: of one that a restore or a failover has replaced
 )
 
+// Reset is the event that tells a reader to begin anew: what it has is void, or cannot be followed. The stream goes on behind change n.
+func Reset(n int64, why Lost) []byte {
+	return fmt.Appendf(nil, "id: %d\nevent: reset\ndata: {\"change\":%d,\"reason\":%q}\n\n", n, n, why)
+}
+
 // Resumable tells why the log cannot be read on after change n without a loss, empty if it can: n is 0, the beginning, or the number of a change.
 // keep is how old the changes above n may be; 0: as old as they are.
 func (h *Hub) Resumable(ctx context.Context, n int64, keep time.Duration, now hazard.Instant) (Lost, error) {
@@ -281,7 +305,7 @@ func (h *Hub) Resumable(ctx context.Context, n int64, keep time.Duration, now ha
 		return Unknown, nil
 	}
 	changes, err := h.log.Since(ctx, max(n-1, 0), 2)
-	if err != nil {
+	if _, ok := errors.AsType[*store.ForkedError](err); err != nil && !ok {
 		return "", err
 	}
 	if n > 0 && len(changes) > 0 && changes[0].Number == n {
@@ -321,6 +345,8 @@ func (c *Cursor) Number() int64 { return c.n }
 // Next returns the next events that a member of orgs may know of, each in the form of the event stream, and moves behind them. It does not
 // wait for changes: wake is not nil when there are none, and is closed when there may be. Without events and wake, there was
 // nothing to tell in the piece of the log that was read: ask again. The events must not be changed.
+//
+// If what the cursor has told was replaced by another history, one event says so, which is a reset, and the cursor is behind the fork.
 func (c *Cursor) Next(ctx context.Context, orgs []int64) (events [][]byte, wake <-chan struct{}, err error) {
 	entries, upTo, wake, ok := c.hub.after(c.n)
 	if !ok {
@@ -330,7 +356,12 @@ func (c *Cursor) Next(ctx context.Context, orgs []int64) (events [][]byte, wake 
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
 		}
-		if entries, upTo, err = c.hub.read(ctx, c.n); err != nil {
+		entries, upTo, err = c.hub.read(ctx, c.n)
+		if fork, ok := errors.AsType[*store.ForkedError](err); ok {
+			c.n = fork.Start
+			return [][]byte{Reset(c.n, Unknown)}, nil, nil
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}

@@ -173,7 +173,7 @@ var errCursor = Faults{{"cursor", `is not one of this search: follow the link "n
 const CursorLife = time.Hour
 
 // ErrOldCursor is the fault of a cursor whose time is over.
-var ErrOldCursor = Faults{{"cursor", "is of a search that began more than an hour ago: begin again without a cursor"}}
+var ErrOldCursor = Faults{{"cursor", "is of a search that began more than an hour ago, or before a failover: begin again without a cursor"}}
 
 // ErrTooBroad: the search would take too long.
 var ErrTooBroad = errors.New("the search takes too long: ask for less, by bbox, datetime, type or q")

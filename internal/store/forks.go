@@ -56,12 +56,6 @@ func forked(ctx context.Context, q *db.Queries, n int64) error {
 	return &ForkedError{Fork{Last: row.ForkN, Start: row.StartN, At: hazard.Instant(row.AtMs), Reason: ForkReason(row.Reason)}}
 }
 
-// Began tells whether a fork starts from n: it was given as the last change, though no change has it.
-func (s *Store) Began(ctx context.Context, n int64) (bool, error) {
-	any, err := s.readQ.ForkStart(ctx, n)
-	return any, storeError(err)
-}
-
 // Forks lists the forks of the history, the oldest first.
 func (s *Store) Forks(ctx context.Context) ([]Fork, error) {
 	rows, err := s.readQ.Forks(ctx)
@@ -73,6 +67,21 @@ func (s *Store) Forks(ctx context.Context) ([]Fork, error) {
 		forks[i] = Fork{Last: r.ForkN, Start: r.StartN, At: hazard.Instant(r.AtMs), Reason: ForkReason(r.Reason)}
 	}
 	return forks, nil
+}
+
+// Fork notes that what followed the last change that is in the store is void, wherever anybody has seen it: the store was restored from a backup. Numbers
+// jump, and readers who are beyond it are told.
+func (s *Store) Fork(ctx context.Context, now hazard.Instant, reason ForkReason) (f Fork, err error) {
+	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) (err error) {
+		if f, err = fork(ctx, q, now, reason); err != nil {
+			return err
+		}
+		return s.database.told(ctx, tx)
+	})
+	if err == nil {
+		s.wakeUp()
+	}
+	return f, err
 }
 
 // settle makes the history that the database tells the store's, in a transaction of its own: where it is another than before, numbers

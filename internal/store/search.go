@@ -155,6 +155,9 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 		case now > c.Now.Add(search.CursorLife):
 			return nil, search.ErrOldCursor
 		}
+		if _, void := errors.AsType[*ForkedError](forked(ctx, r.q, c.Number)); void {
+			return nil, search.ErrOldCursor
+		}
 		r.number, r.now, r.begun, r.after = min(c.Number, r.last), c.Now, c.Now, &c.Key
 	}
 	if query.At != nil {

@@ -187,6 +187,9 @@ func (t *teller) tell(ctx context.Context) (int64, error) {
 		}
 		from := slices.Min(slices.Collect(maps.Values(t.told)))
 		changes, err := t.store.Since(ctx, from, maxRead)
+		if _, ok := errors.AsType[*store.ForkedError](err); ok { // what was told last was told of a history that is void; the store knows how far this one is told
+			t.version, t.told = -1, map[string]int64{}
+		}
 		if err != nil {
 			return 0, err
 		}

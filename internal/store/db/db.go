@@ -165,9 +165,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.forkOfStmt, err = db.PrepareContext(ctx, forkOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ForkOf: %w", err)
 	}
-	if q.forkStartStmt, err = db.PrepareContext(ctx, forkStart); err != nil {
-		return nil, fmt.Errorf("error preparing query ForkStart: %w", err)
-	}
 	if q.forksStmt, err = db.PrepareContext(ctx, forks); err != nil {
 		return nil, fmt.Errorf("error preparing query Forks: %w", err)
 	}
@@ -636,11 +633,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing forkOfStmt: %w", cerr)
 		}
 	}
-	if q.forkStartStmt != nil {
-		if cerr := q.forkStartStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing forkStartStmt: %w", cerr)
-		}
-	}
 	if q.forksStmt != nil {
 		if cerr := q.forksStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing forksStmt: %w", cerr)
@@ -1107,7 +1099,6 @@ type Queries struct {
 	eventsStartingStmt          *sql.Stmt
 	forgetReportStmt            *sql.Stmt
 	forkOfStmt                  *sql.Stmt
-	forkStartStmt               *sql.Stmt
 	forksStmt                   *sql.Stmt
 	geometryStmt                *sql.Stmt
 	hazardAsOfStmt              *sql.Stmt
@@ -1237,7 +1228,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventsStartingStmt:          q.eventsStartingStmt,
 		forgetReportStmt:            q.forgetReportStmt,
 		forkOfStmt:                  q.forkOfStmt,
-		forkStartStmt:               q.forkStartStmt,
 		forksStmt:                   q.forksStmt,
 		geometryStmt:                q.geometryStmt,
 		hazardAsOfStmt:              q.hazardAsOfStmt,

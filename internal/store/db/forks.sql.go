@@ -74,18 +74,6 @@ func (q *Queries) ForkOf(ctx context.Context, n int64) (Fork, error) {
 	return i, err
 }
 
-const forkStart = `-- name: ForkStart :one
-SELECT EXISTS (SELECT 1 FROM forks WHERE start_n = $1)
-`
-
-// Whether a number is the one that a fork starts from: it is given, but no change has it.
-func (q *Queries) ForkStart(ctx context.Context, startN int64) (bool, error) {
-	row := q.queryRow(ctx, q.forkStartStmt, forkStart, startN)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
-}
-
 const forks = `-- name: Forks :many
 SELECT start_n, fork_n, at_ms, reason FROM forks ORDER BY start_n
 `

@@ -2,10 +2,6 @@
 -- The fork in which a number is lost: it was of a history that another has replaced.
 SELECT start_n, fork_n, at_ms, reason FROM forks WHERE fork_n < sqlc.arg(n) AND start_n > sqlc.arg(n) ORDER BY start_n DESC LIMIT 1;
 
--- name: ForkStart :one
--- Whether a number is the one that a fork starts from: it is given, but no change has it.
-SELECT EXISTS (SELECT 1 FROM forks WHERE start_n = $1);
-
 -- name: AddFork :exec
 INSERT INTO forks (start_n, fork_n, at_ms, reason) VALUES ($1, $2, $3, $4);
 
