@@ -204,6 +204,6 @@ func newSchemaMain(args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.Exec(`INSERT INTO schema_version (version) VALUES (9999)`)
+	_, err = db.Exec(`INSERT INTO schema_version (version) VALUES (9999); UPDATE meta SET value = '9999' WHERE name = 'oldest_schema'`)
 	return errors.Join(err, db.Close())
 }

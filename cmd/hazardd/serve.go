@@ -24,6 +24,7 @@ type serveCmd struct {
 	UserStreams    int       `default:"32" placeholder:"N" help:"Event streams that a user may have open."`
 	AllStreams     int       `default:"10000" placeholder:"N" help:"Event streams that all users may have open together."`
 	WebhookAllow   []network `placeholder:"RANGE" help:"Addresses that webhooks may lead to beside the public ones: there http is allowed too, and every port."`
+	Drain          life      `placeholder:"TIME" help:"Time for which the service goes on when it is told to end, not ready any more, so that a load balancer sends new requests elsewhere."`
 	Grace          life      `default:"10s" placeholder:"TIME" help:"Time for what is running when the service is told to end."`
 	logFlags
 }
@@ -33,7 +34,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	cfg := service.Config{
 		DataDir: g.Data, Database: g.Database, AppID: s.AppID, MaxFile: int64(s.MaxFile),
 		UserStreams: s.UserStreams, AllStreams: s.AllStreams,
-		Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
+		Drain: time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
 	}
 	s.addressFlags.set(&cfg)
 	s.tokenFlags.set(&cfg)

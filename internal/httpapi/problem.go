@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +16,9 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/push"
 )
+
+// statusGone is what the log of nginx calls the status of a request whose client did not wait for the answer.
+const statusGone = 499
 
 // problem is an error answer (RFC 9457). It is an error, so that a handler may return it as it is.
 type problem struct {
@@ -129,6 +133,9 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 // problem is the problem that an error is, logged where the operator must know; what it says in the header is set.
 func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) problem {
 	p := problemFor(err)
+	if p == nil && errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		p = &problem{Status: statusGone, Detail: "the client has gone"} // nobody reads it
+	}
 	if p == nil {
 		id := uuid.NewString()
 		a.Logger.Error("request failed", "id", id, "method", r.Method, "path", r.URL.Path, "error", err)

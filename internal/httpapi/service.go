@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -51,14 +52,17 @@ func (a *API) sources(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		return err
 	}
 	states, err := a.Sources(r.Context())
-	if err != nil {
+	away := errors.Is(err, hazard.ErrUnavailable) && states != nil // the header says so
+	if err != nil && !away {
 		return err
 	}
 	list := []sourceStatus{}
 	for _, s := range states {
-		held, err := a.heldReports(r, s.Name)
-		if err != nil {
-			return err
+		held := []heldReport{}
+		if !away {
+			if held, err = a.heldReports(r, s.Name); err != nil {
+				return err
+			}
 		}
 		if who.Role != auth.Admin {
 			s = s.Public()

@@ -118,7 +118,7 @@ func ifMatch(r *http.Request, body *live.Body, version int64) edit.Match {
 func (a *API) visible(ctx context.Context, n int64) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	if err := a.Live.WaitFor(ctx, n); err != nil {
+	if err := a.Live.WaitFor(ctx, n); err != nil && !errors.Is(err, context.Canceled) { // the client has gone
 		a.Logger.Warn("a write is not yet seen by readers of this node", "change", n, "error", err)
 	}
 }

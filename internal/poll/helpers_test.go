@@ -275,7 +275,8 @@ func (b *bed) start(p *Poller) (stop func()) {
 
 func (b *bed) status(sources ...Source) []Status {
 	b.t.Helper()
-	all, err := Statuses(b.t.Context(), b.store, hazard.At(time.Now()), sources)
+	kept, err := b.store.SourceStates(b.t.Context())
+	all := Statuses(kept, hazard.At(time.Now()), sources)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package poll
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,18 +85,9 @@ func (e *StatusError) public() *StatusError {
 	return &StatusError{Class: e.Class, Time: e.Time}
 }
 
-// States is the part of the store that holds the states.
-type States interface {
-	SourceStates(ctx context.Context) (map[string][]byte, error)
-}
-
-// Statuses reads the states of sources as of now, in the order given, from what the polling process keeps, which may be
-// another one.
-func Statuses(ctx context.Context, states States, now hazard.Instant, sources []Source) ([]Status, error) {
-	kept, err := states.SourceStates(ctx)
-	if err != nil {
-		return nil, err
-	}
+// Statuses are the states of sources as of now, in the order given, by what the polling process keeps of each, which may be another one
+// (store.SourceStates). What was read a while ago shows as stale by itself.
+func Statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []Status {
 	all := make([]Status, len(sources))
 	for i := range sources {
 		st, err := decodeState(kept[sources[i].Name])
@@ -109,7 +99,7 @@ func Statuses(ctx context.Context, states States, now hazard.Instant, sources []
 		}
 		all[i] = status(&sources[i], st, now)
 	}
-	return all, nil
+	return all
 }
 
 func status(src *Source, st *state, now hazard.Instant) Status {

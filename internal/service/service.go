@@ -55,6 +55,7 @@ type Config struct {
 	AllStreams     int // that all users may have open together; default 10,000
 	// WebhookAllow are the addresses beyond the public ones that webhooks may lead to.
 	WebhookAllow []netip.Prefix
+	Drain        time.Duration // for which the service goes on at the end, not ready any more, before it takes nothing new
 	Grace        time.Duration // for what is running at the end; default 10 s
 	Version      string
 	Logger       *slog.Logger
@@ -75,7 +76,9 @@ type Service struct {
 	server   *http.Server
 	// fresh is what lists say of the sources, draining whether the end has begun.
 	fresh    atomic.Pointer[[]string]
+	kept     atomic.Pointer[map[string][]byte] // the states of the sources as they were read last
 	draining atomic.Bool
+	skew     atomic.Int64 // nanoseconds
 	clock    clock
 	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
 	FirstPassword auth.Password
@@ -192,10 +195,8 @@ func (s *Service) URL() string { return s.cfg.PublicURL }
 func (s *Service) handler() http.Handler {
 	return httpapi.New(httpapi.Config{
 		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks,
-		Edit: edit.New(s.Store, s.cfg.AppID, s.orgExists),
-		Sources: func(ctx context.Context) ([]poll.Status, error) {
-			return s.cfg.Known.Statuses(ctx, s.Store, s.cfg.Sources, s.clock.instant())
-		},
+		Edit:           edit.New(s.Store, s.cfg.AppID, s.orgExists),
+		Sources:        s.sources,
 		Freshness:      func() []string { return *s.fresh.Load() },
 		PollNow:        s.poller.Poll,
 		Ready:          s.ready,
@@ -236,7 +237,10 @@ func (s *Service) ready() error {
 		return errors.New("the service is ending")
 	}
 	if age := time.Since(s.live.ReadAt().Time()); age > maxStaleView {
-		return fmt.Errorf("the store has not been read for %v", age.Round(time.Second))
+		return fmt.Errorf("the store has not been read for %v; lists are those of then, without what has ended since", age.Round(time.Second))
+	}
+	if skew := time.Duration(s.skew.Load()); skew.Abs() > mostSkew {
+		return fmt.Errorf("this machine's clock is %v off the database's: hazards would end at the wrong time", skew.Round(time.Millisecond))
 	}
 	return nil
 }
@@ -244,9 +248,18 @@ func (s *Service) ready() error {
 // Run serves until ctx ends or a part fails. It returns when every goroutine that it started has ended, and the store is closed.
 func (s *Service) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
-	for _, part := range []func(context.Context) error{s.live.Follow, s.push.Run, s.webhooks.Run, s.expire, s.tick, s.poller.Run, s.serve} {
+	// Whoever is still served at the end sees the present, too. What one node of many does is left to the others at once.
+	serving, served := context.WithCancel(context.WithoutCancel(ctx))
+	for _, part := range []func(context.Context) error{s.live.Follow, s.push.Run, s.expire, s.tick} {
+		parts.Go(func() error { return part(serving) })
+	}
+	for _, part := range []func(context.Context) error{s.webhooks.Run, s.poller.Run} {
 		parts.Go(func() error { return part(ctx) })
 	}
+	parts.Go(func() error {
+		defer served()
+		return s.serve(ctx)
+	})
 	return errors.Join(parts.Wait(), s.Store.Close())
 }
 
@@ -260,6 +273,11 @@ func (s *Service) serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
+	select { // balancers notice, and send new requests elsewhere
+	case <-time.After(s.cfg.Drain):
+	case err := <-served:
+		return fmt.Errorf("serve: %w", err)
+	}
 	s.push.End() // streams do not end by themselves
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Grace)
 	defer cancel()
@@ -302,13 +320,20 @@ func (s *Service) expire(ctx context.Context) error {
 const (
 	tickEvery  = time.Second // how soon a disabled user is refused, and a source shows as stale
 	purgeEvery = time.Hour
+	skewEvery  = 10 * time.Second
+)
+
+// What a clock may be off that of the database before it is logged, and before the service is not ready: ends are to the second.
+const (
+	someSkew = time.Second
+	mostSkew = 5 * time.Second
 )
 
 // tick looks after users, keys and the sources' state.
 func (s *Service) tick(ctx context.Context) error {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
-	var purged time.Time
+	var purged, compared time.Time
 	last := time.Now()
 	generation := s.Auth.Generation()
 	for {
@@ -328,6 +353,10 @@ func (s *Service) tick(ctx context.Context) error {
 			generation = g
 			s.push.Alarm() // who may no longer come in is not told anything more
 		}
+		if time.Since(compared) > skewEvery && err == nil {
+			compared = time.Now()
+			err = s.compareClocks(ctx)
+		}
 		if time.Since(purged) > purgeEvery {
 			purged = time.Now()
 			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now))
@@ -338,12 +367,40 @@ func (s *Service) tick(ctx context.Context) error {
 	}
 }
 
-// freshen reads the state of the sources for the header of lists.
-func (s *Service) freshen(ctx context.Context) error {
-	states, err := s.cfg.Known.Statuses(ctx, s.Store, s.cfg.Sources, s.clock.instant())
+// compareClocks notes by how much this machine's clock is ahead of the one that all nodes go by.
+func (s *Service) compareClocks(ctx context.Context) error {
+	skew, err := s.Store.Skew(ctx)
 	if err != nil {
 		return err
 	}
-	s.fresh.Store(&[]string{poll.Summary(states)})
+	if before := time.Duration(s.skew.Swap(int64(skew))); skew.Abs() > someSkew && before.Abs() <= someSkew {
+		s.cfg.Logger.Warn("this machine's clock is off that of the database", "by", skew.Round(time.Millisecond))
+	}
 	return nil
+}
+
+// freshen tells the state of the sources for the header of lists: while the store is away, by what was read last, which grows stale.
+func (s *Service) freshen(ctx context.Context) error {
+	states, err := s.sources(ctx)
+	if states != nil {
+		summary := poll.Summary(states)
+		if err != nil {
+			summary += "; store=away"
+		}
+		s.fresh.Store(&[]string{summary})
+	}
+	return err
+}
+
+// sources are the states of the sources. While the store is away they are those that were read last, as they look now, with the error.
+func (s *Service) sources(ctx context.Context) ([]poll.Status, error) {
+	kept, err := s.Store.SourceStates(ctx)
+	if err == nil {
+		s.kept.Store(&kept)
+	} else if last := s.kept.Load(); last != nil {
+		kept = *last
+	} else {
+		return nil, err
+	}
+	return s.cfg.Known.statusesOf(kept, s.cfg.Sources, s.clock.instant()), err
 }

@@ -292,7 +292,16 @@ func (s *Sources) chosen(names []string) []poll.Source {
 
 // Statuses reads the state of every source that can be polled; those not named are disabled.
 func (s *Sources) Statuses(ctx context.Context, st *store.Store, names []string, now hazard.Instant) ([]poll.Status, error) {
-	return poll.Statuses(ctx, st, now, s.chosen(names))
+	kept, err := st.SourceStates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.statusesOf(kept, names, now), nil
+}
+
+// statusesOf is Statuses by what was read before.
+func (s *Sources) statusesOf(kept map[string][]byte, names []string, now hazard.Instant) []poll.Status {
+	return poll.Statuses(kept, now, s.chosen(names))
 }
 
 // Intake makes the intake of a store, for the server and for the command line beside it.

@@ -16,8 +16,8 @@ type database interface {
 	migration(name, text string) string
 	// alone makes a transaction the only one of its kind that is under way, until it ends.
 	alone(ctx context.Context, tx *sql.Tx) error
-	// aside tells whether a statement can be run while others write.
-	aside() bool
+	// remote tells whether the database is a server: it may be away, and lets a statement run beside a writer.
+	remote() bool
 	// settled tells whether the history that this server tells is the one that the store was opened on, as far as is known.
 	settled() bool
 	// history names the history that this server tells: a server that took over from another has another name; the zero one where that cannot be.

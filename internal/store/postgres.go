@@ -35,8 +35,11 @@ func readers() int { return 4 * runtime.GOMAXPROCS(0) }
 const (
 	connectTime = 3 * time.Second  // to one host
 	deadPeer    = 10 * time.Second // after which a connection whose other end takes nothing is given up, on both sides
-	// idleWriter is how long a transaction may stand still: a node that was stopped in the middle of one would keep all others from writing.
-	idleWriter = 10 * time.Second
+	// idleWriter is how long a transaction may stand still: a node that was stopped or cut off in the middle of one keeps all others from
+	// writing. Its statements follow each other within milliseconds.
+	idleWriter = 3 * time.Second
+	// lockTime is how long a writer waits for those before it.
+	lockTime = 10 * time.Second
 )
 
 // postgres is what is PostgreSQL's own.
@@ -61,6 +64,7 @@ func openPostgres(ctx context.Context, name string) (p *postgres, write, read *s
 	for setting, value := range map[string]string{
 		"application_name":                    "hazardd",
 		"idle_in_transaction_session_timeout": strconv.FormatInt(idleWriter.Milliseconds(), 10),
+		"lock_timeout":                        strconv.FormatInt(lockTime.Milliseconds(), 10),
 		"tcp_keepalives_idle":                 "5",
 		"tcp_keepalives_interval":             "2",
 		"tcp_keepalives_count":                "3",
@@ -190,7 +194,7 @@ func (*postgres) alone(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-func (*postgres) aside() bool { return true }
+func (*postgres) remote() bool { return true }
 
 const channel = "hazardd"
 
@@ -272,7 +276,7 @@ func postgresKind(err error) error {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return hazard.ErrUnavailable
 	}
-	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || pgconn.Timeout(err) {
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || pgconn.Timeout(err) || pgconn.SafeToRetry(err) {
 		return hazard.ErrUnavailable
 	}
 	return nil

@@ -109,7 +109,7 @@ func (s *Store) Wait(ctx context.Context, n int64) error {
 		s.mu.Lock()
 		wake := s.wake
 		s.mu.Unlock()
-		last, err := s.Last(ctx)
+		last, err := s.probe(ctx)
 		if err == nil && !s.database.settled() {
 			err = s.settle(ctx)
 		}

@@ -107,6 +107,9 @@ func (s *Store) count(ctx context.Context, q search.Query, now hazard.Instant, w
 
 // reading runs f in one reading transaction of bounded time, which sees one state of the store.
 func (s *Store) reading(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+	if s.away.Load() {
+		return errAway
+	}
 	bounded, cancel := context.WithTimeout(ctx, s.searchTime)
 	defer cancel()
 	tx, err := s.read.BeginTx(bounded, s.database.snapshot())

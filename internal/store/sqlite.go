@@ -84,7 +84,7 @@ func (sqlite) migration(name, text string) string {
 // alone: a write transaction has taken the lock of the file at its beginning.
 func (sqlite) alone(context.Context, *sql.Tx) error { return nil }
 
-func (sqlite) aside() bool { return false }
+func (sqlite) remote() bool { return false }
 
 // settled: a file tells one history. One that was restored is another file.
 func (sqlite) settled() bool { return true }

@@ -22,10 +22,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
+	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
 )
 
@@ -52,6 +54,8 @@ type Store struct {
 
 	mu   sync.Mutex
 	wake chan struct{} // closed and replaced after each commit of this process, and when another process tells
+
+	away atomic.Bool // see probe
 
 	listening sync.WaitGroup
 	unlisten  context.CancelFunc
@@ -108,6 +112,9 @@ func (s *Store) prepare(ctx context.Context, dir string) (err error) {
 	if s.readQ, err = s.database.queries(ctx, s.read); err != nil {
 		return fmt.Errorf("prepare statements: %w", err)
 	}
+	if s.database.remote() {
+		s.readQ = db.New(guarded{s.read, &s.away})
+	}
 	if err := s.settle(ctx); err != nil {
 		return err
 	}
@@ -158,6 +165,9 @@ func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Q
 	if err := ctx.Err(); err != nil {
 		return err // nobody waits for it any more, and nothing has begun
 	}
+	if s.away.Load() {
+		return errAway
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	tx, err := s.begin(ctx)
@@ -175,7 +185,7 @@ func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Q
 
 // aside runs f, which is one statement that is right by itself: beside write transactions where that can be.
 func (s *Store) aside(ctx context.Context, f func(context.Context, db.DBTX, *db.Queries) error) error {
-	if s.database.aside() {
+	if s.database.remote() {
 		return storeError(f(ctx, s.read, s.readQ))
 	}
 	return s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error { return f(ctx, tx, q) })
@@ -198,6 +208,67 @@ func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 			return nil, err
 		}
 	}
+}
+
+// probeTime is how long a database that is a server may take to tell the number of the last change.
+const probeTime = 3 * time.Second
+
+var errAway = fmt.Errorf("%w: the database does not answer", hazard.ErrUnavailable)
+
+// probe is Last for those who follow the log. While the database does not answer them it counts as away, and whoever else asks is refused at once:
+// a client can ask elsewhere, and nobody waits in vain.
+func (s *Store) probe(ctx context.Context) (int64, error) {
+	if !s.database.remote() {
+		return s.Last(ctx)
+	}
+	bounded, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	n, err := db.New(s.read).Counter(bounded, "change")
+	if err = storeError(err); ctx.Err() == nil {
+		s.away.Store(errors.Is(err, hazard.ErrUnavailable))
+	}
+	return n, err
+}
+
+// Away tells whether the database does not answer.
+func (s *Store) Away() bool { return s.away.Load() }
+
+// Skew is by how much this machine's clock is ahead of the one that all nodes go by, to half the time of the answer.
+func (s *Store) Skew(ctx context.Context) (time.Duration, error) {
+	before := time.Now()
+	common, err := s.database.now(ctx, s.read, hazard.At(before))
+	if err != nil || !s.database.remote() {
+		return 0, storeError(err)
+	}
+	return before.Add(time.Since(before) / 2).Sub(common.Time()), nil
+}
+
+// guarded asks a database that is not away.
+type guarded struct {
+	*sql.DB
+	away *atomic.Bool
+}
+
+// over is a context whose time is over, if the database is away.
+func (g guarded) over(ctx context.Context) context.Context {
+	if !g.away.Load() {
+		return ctx
+	}
+	ctx, cancel := context.WithDeadline(ctx, time.Time{})
+	cancel()
+	return ctx
+}
+
+func (g guarded) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return g.DB.ExecContext(g.over(ctx), query, args...)
+}
+
+func (g guarded) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return g.DB.QueryContext(g.over(ctx), query, args...)
+}
+
+func (g guarded) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return g.DB.QueryRowContext(g.over(ctx), query, args...)
 }
 
 // wakeUp wakes those who wait for changes.
