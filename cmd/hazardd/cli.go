@@ -37,6 +37,7 @@ const defaultData = "./data"
 type globals struct {
 	Data     string `default:"${data}" placeholder:"DIR" help:"Folder of the database and the product files."`
 	Database string `placeholder:"URL" help:"Database in place of the file in the data folder: sqlite:PATH."`
+	Files    string `placeholder:"URL" help:"Bucket for the product files in place of the data folder: s3://BUCKET/PREFIX?endpoint=https://HOST&region=NAME. Its keys: HAZARDD_S3_ACCESS_KEY, HAZARDD_S3_SECRET_KEY."`
 	Config   string `placeholder:"FILE" help:"Configuration file, YAML; if not given, ./hazardd.yaml or else /etc/hazardd/hazardd.yaml, if there is one."`
 	JSON     bool   `name:"json" help:"Print results as JSON, and errors as {\"error\": …}."`
 }

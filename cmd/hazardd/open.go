@@ -6,15 +6,21 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"hazardd/internal/auth"
+	"hazardd/internal/files"
 	"hazardd/internal/service"
 	"hazardd/internal/store"
 )
 
 // withStore opens the store for as long as use takes. The store need not be there yet.
 func (g *globals) withStore(ctx context.Context, use func(*store.Store) error) (err error) {
-	s, err := store.Open(ctx, g.Data, g.Database)
+	place, err := g.files()
+	if err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, g.Data, g.Database, store.WithFiles(place))
 	if err != nil {
 		return err
 	}
@@ -29,6 +35,38 @@ func (g *globals) withOldStore(ctx context.Context, use func(*store.Store) error
 		return fmt.Errorf("there is no data folder %s: name the server's with --data, or start hazardd serve first", g.Data)
 	}
 	return g.withStore(ctx, use)
+}
+
+// files says where the product files are. The keys of a bucket are never flags, which other users of the machine can read.
+func (g *globals) files() (s files.Settings, err error) {
+	if s.URL = g.Files; s.URL == "" {
+		return s, nil
+	}
+	for name, key := range map[string]*string{"S3_ACCESS_KEY": &s.AccessKey, "S3_SECRET_KEY": &s.SecretKey} {
+		if *key, err = secretVariable(variablePrefix + name); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// secretVariable is what a variable holds, or the file that the variable of that name and _FILE names; empty if neither is set.
+func secretVariable(name string) (string, error) {
+	value, file := os.Getenv(name), os.Getenv(name+"_FILE")
+	if file == "" {
+		return value, nil
+	}
+	if value != "" {
+		return "", fmt.Errorf("%s and %s_FILE are both set: only one can count", name, name)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("%s_FILE: %w", name, err)
+	}
+	if value = strings.TrimSpace(string(text)); value == "" {
+		return "", fmt.Errorf("%s_FILE: %s is empty", name, file)
+	}
+	return value, nil
 }
 
 // loadAuth makes the users of a store ready for use.

@@ -31,8 +31,12 @@ type serveCmd struct {
 
 // Run serves until ctx ends.
 func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
+	place, err := g.files()
+	if err != nil {
+		return err
+	}
 	cfg := service.Config{
-		DataDir: g.Data, Database: g.Database, AppID: s.AppID, MaxFile: int64(s.MaxFile),
+		DataDir: g.Data, Database: g.Database, Files: place, AppID: s.AppID, MaxFile: int64(s.MaxFile),
 		UserStreams: s.UserStreams, AllStreams: s.AllStreams,
 		Drain: time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
 	}

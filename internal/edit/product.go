@@ -18,14 +18,14 @@ import (
 	"hazardd/internal/store"
 )
 
-// Upload is the file of a product that is to be made, with its content received, and how to keep that for good.
+// Upload is the file of a product that is to be made, with its content received.
 type Upload struct {
 	hazard.File
-	Keep func() error // durable when it returns
+	Content *store.StagedFile
 }
 
 // CreateProduct makes a product of body below a hazard. upload is the file that came with it; nil if none came. Its content is kept only if the
-// product is made.
+// product is made; else it is swept.
 // With the uuid of a product that the same author made of the same body it makes nothing, and returns that one.
 func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, body []byte, upload *Upload, now hazard.Instant) (done Done[hazard.Product], err error) {
 	if err := who.mayWrite(noOrg); err != nil {
@@ -38,6 +38,9 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, body []b
 	var file *hazard.File
 	if upload != nil {
 		file = &upload.File
+		if err := upload.Content.Put(ctx); err != nil { // no transaction waits for it
+			return done, err
+		}
 	}
 	done.Last, err = e.store.Write(ctx, now, who.origin(), func(tx *store.Tx) error {
 		h, err := id.hazard(tx)
@@ -53,7 +56,7 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, body []b
 		}
 		done.State, done.New = p, true
 		if upload != nil {
-			if err := upload.Keep(); err != nil {
+			if err := upload.Content.Keep(tx); err != nil {
 				return err
 			}
 		}

@@ -260,7 +260,7 @@ func (a *API) stageFile(ctx context.Context, part *multipart.Part, limit int64) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return &edit.Upload{File: hazard.File{Name: name, Digest: staged.Digest, Size: staged.Size, MediaType: mediaType(name)}, Keep: staged.Keep}, staged, nil
+	return &edit.Upload{File: hazard.File{Name: name, Digest: staged.Digest, Size: staged.Size, MediaType: mediaType(name)}, Content: staged}, staged, nil
 }
 
 // bodyReader tells the faults of a body, which are the client's, from those of the place where it is kept.

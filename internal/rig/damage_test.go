@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"hazardd/internal/files"
 )
 
 // flip turns one bit of a file.
@@ -52,7 +54,7 @@ func (s *server) end() {
 func keptFiles(t testing.TB, data string) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(data, "files"), func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
+		if err == nil && e.Type().IsRegular() && e.Name() != files.OwnerName {
 			paths = append(paths, path)
 		}
 		return err

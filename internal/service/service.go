@@ -22,6 +22,7 @@ import (
 
 	"hazardd/internal/auth"
 	"hazardd/internal/edit"
+	"hazardd/internal/files"
 	"hazardd/internal/hazard"
 	"hazardd/internal/httpapi"
 	"hazardd/internal/intake"
@@ -35,9 +36,10 @@ import (
 
 // Config says how to run a service. Zero values mean the defaults.
 type Config struct {
-	DataDir  string // folder of the SQLite file and the product files
-	Database string // "sqlite:PATH?…"; empty: the file in DataDir
-	Listen   string // host:port
+	DataDir  string         // folder of the SQLite file and the product files
+	Database string         // "sqlite:PATH?…"; empty: the file in DataDir
+	Files    files.Settings // where the product files are; zero: in DataDir
+	Listen   string         // host:port
 	// PublicURL is the address that clients know the service by, without a slash at its end; empty: http:// and Listen.
 	PublicURL      string
 	Known          *Sources // nil: BuiltIn
@@ -118,7 +120,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 			s = nil
 		}
 	}()
-	if s.Store, err = store.Open(ctx, cfg.DataDir, cfg.Database); err != nil {
+	if s.Store, err = store.Open(ctx, cfg.DataDir, cfg.Database, store.WithFiles(cfg.Files)); err != nil {
 		return s, err
 	}
 	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen); err != nil {
@@ -253,7 +255,7 @@ func (s *Service) Run(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{s.live.Follow, s.push.Run, s.expire, s.tick} {
 		parts.Go(func() error { return part(serving) })
 	}
-	for _, part := range []func(context.Context) error{s.webhooks.Run, s.poller.Run} {
+	for _, part := range []func(context.Context) error{s.webhooks.Run, s.poller.Run, s.sweep} {
 		parts.Go(func() error { return part(ctx) })
 	}
 	parts.Go(func() error {

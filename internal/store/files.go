@@ -2,181 +2,216 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path"
-	"strings"
-	"sync"
-	"syscall"
+	"path/filepath"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/go-json-experiment/json"
 
+	"hazardd/internal/files"
 	"hazardd/internal/hazard"
+	"hazardd/internal/store/db"
 )
 
-// fileStore keeps the contents of product files in a folder, by the SHA-256 of what they hold. A name that a user gave is
-// never a path. The folder is opened once as a root that nothing in it can lead out of.
-type fileStore struct {
-	root *os.Root
-	// sound are the contents that were read and found to be what was stored, with the file's time and size then.
-	sound sync.Map // digest → stamp
-}
+// Contents of product files, and when they are removed.
+//
+// A content is put before a transaction names it, and nothing names it if that fails. The sweep removes such contents, and must not remove one that is being named
+// meanwhile: by another process, on another machine, or by one that was stopped for minutes. So a removal begins with a transaction that finds
+// in the log that nothing names the content and ends its life: from then on it is put under another name (files.Name). A transaction that would
+// name a content which was put under the old one fails (Keep). Write transactions come one after the other; so, whichever of the two is first,
+// no name of a life that has ended is ever written, and a removal may come as late as it likes.
 
-// stamp tells whether a file may have changed since it was read.
-type stamp struct {
-	time time.Time
-	size int64
-}
-
-func openFiles(dir string) (*fileStore, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("folder of product files: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fmt.Errorf("folder of product files: %w", err)
-	}
-	f := &fileStore{root: root}
-	return f, f.sweep(time.Now())
-}
-
-func (f *fileStore) Close() error { return f.root.Close() }
-
-// StagedFile is a content that was received whole and is on disk, but has no name yet under which a row could name it.
+// StagedFile is a content that was received whole, and that no row can name yet.
 type StagedFile struct {
-	Digest string // SHA-256, hexadecimal
-	Size   int64  // bytes
-	root   *os.Root
-	temp   string
+	*files.Staged
+	store *Store
+	name  files.Name // zero until it is put
 }
 
-// StageFile receives the content that r gives, at most limit bytes of it. More is a *hazard.InvalidError; a full disk ErrFull. Keep or Drop
-// it; what neither was done to is swept at a later start.
+// StageFile receives the content that r gives, at most limit bytes of it. More is a *hazard.InvalidError; a full disk ErrFull. Drop it in
+// the end.
 func (s *Store) StageFile(_ context.Context, r io.Reader, limit int64) (*StagedFile, error) {
-	f := &StagedFile{root: s.files.root, temp: "incoming-" + uuid.NewString()}
-	out, err := f.root.OpenFile(f.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := s.files.Stage(r, limit)
 	if err != nil {
-		return nil, fileError(err)
+		return nil, err
 	}
-	sum := sha256.New()
-	f.Size, err = io.Copy(io.MultiWriter(out, sum), io.LimitReader(r, limit+1))
-	if err == nil && f.Size > limit {
-		bad := &hazard.InvalidError{}
-		bad.Add("file", "is larger than %d bytes, the most that is taken", limit)
-		err = bad
-	}
-	if err == nil {
-		err = out.Sync()
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
-		return nil, errors.Join(fileError(err), f.Drop())
-	}
-	f.Digest = hex.EncodeToString(sum.Sum(nil))
-	return f, nil
+	return &StagedFile{Staged: f, store: s}, nil
 }
 
-// Keep gives the content its name. When it returns, the content is durable under its digest, so that a row may name it.
-func (f *StagedFile) Keep() error {
-	folder := f.Digest[:2]
-	if err := f.root.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fileError(err)
+// Put makes the content durable where contents are kept. It may take as long as an upload: no transaction should wait for it. What is put and
+// not kept is swept.
+func (f *StagedFile) Put(ctx context.Context) error {
+	row, err := content(ctx, f.store.readQ, f.Digest)
+	if err != nil {
+		return err
 	}
-	if err := f.root.Rename(f.temp, path.Join(folder, f.Digest)); err != nil {
-		return fileError(err)
+	name := files.Name{Digest: f.Digest, Life: row.Life}
+	if err := f.store.files.Put(ctx, f.Staged, name); err != nil {
+		return err
 	}
-	// The entries in both folders must be on disk too, before a row names the file.
-	return fileError(errors.Join(syncFolder(f.root, folder), syncFolder(f.root, ".")))
+	f.name = name
+	return nil
 }
 
-// Drop forgets a content that was not kept; one that was stays.
-func (f *StagedFile) Drop() error { return removeIfThere(f.root, f.temp) }
+// Keep must be called in the transaction that names the content. ErrUnavailable if it was swept since it was put; to do all of it again helps.
+func (f *StagedFile) Keep(tx *Tx) error {
+	if f.name.Digest == "" {
+		return fmt.Errorf("content %s was not put", f.Digest)
+	}
+	row, err := content(tx.ctx, tx.q, f.Digest)
+	if err != nil {
+		return err
+	}
+	if row.Life != f.name.Life {
+		return fmt.Errorf("%w: content %s was swept while it was uploaded", hazard.ErrUnavailable, f.Digest)
+	}
+	return nil
+}
 
 // OpenFile opens the content with that digest, for reading and seeking. ErrNotFound if there is none. A content that is no
 // longer what was stored is an error: damage is told, not served.
-func (s *Store) OpenFile(_ context.Context, digest string) (io.ReadSeekCloser, error) {
-	if len(digest) != 2*sha256.Size {
-		return nil, fmt.Errorf("%w: content %q", hazard.ErrNotFound, digest)
-	}
-	f, err := s.files.root.Open(path.Join(digest[:2], digest))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: content %s", hazard.ErrNotFound, digest)
-	}
+func (s *Store) OpenFile(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
+	row, err := content(ctx, s.readQ, digest)
 	if err != nil {
-		return nil, fileError(err)
+		return nil, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(fileError(err), f.Close())
-	}
-	now := stamp{info.ModTime(), info.Size()}
-	if before, ok := s.files.sound.Load(digest); ok && before == now {
-		return f, nil // read before, and not written to since
-	}
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	if err == nil && hex.EncodeToString(sum.Sum(nil)) != digest {
-		err = fmt.Errorf("content %s is damaged on disk: restore it from a backup", digest)
-	}
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
-		return nil, errors.Join(fileError(err), f.Close())
-	}
-	s.files.sound.Store(digest, now)
-	return f, nil
+	return s.files.Open(ctx, files.Name{Digest: digest, Life: row.Life})
 }
 
-func syncFolder(root *os.Root, name string) error {
-	f, err := root.Open(name)
-	if err != nil {
-		return err
+// content is what is known of a content.
+func content(ctx context.Context, q *db.Queries, digest string) (db.ContentRow, error) {
+	row, err := q.Content(ctx, digest)
+	if none(err) {
+		return db.ContentRow{}, nil
 	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-func removeIfThere(root *os.Root, name string) error {
-	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// fileError gives failures of the file system their kinds.
-func fileError(err error) error {
-	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("%w: %w", hazard.ErrFull, err)
-	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.EIO):
-		return fmt.Errorf("%w: %w", hazard.ErrUnavailable, err)
-	}
-	return err
-}
-
-// sweep removes what interrupted uploads left behind. Another process may be uploading: only what is older than that can take.
-func (f *fileStore) sweep(now time.Time) error {
-	entries, err := fs.ReadDir(f.root.FS(), ".")
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), "incoming-") {
-			continue
-		}
-		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > uploadTime {
-			if err := removeIfThere(f.root, e.Name()); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return row, storeError(err)
 }
 
 // uploadTime is longer than any upload lasts: the server's read time-out is far below.
 const uploadTime = time.Hour
+
+// SweepFiles removes the contents that nothing names, no product and no state in the log, and that were put more than an hour before now; and what
+// interrupted uploads to this machine left. It tells how many contents it removed. One process at a time should do it.
+// Where the contents are another store's it removes none, ErrConflict.
+func (s *Store) SweepFiles(ctx context.Context, now hazard.Instant) (removed int, err error) {
+	before := now.Time().Add(-uploadTime)
+	if err := s.files.Tidy(before); err != nil {
+		return 0, err
+	}
+	owner, err := s.files.Owner(ctx, s.epoch)
+	if err != nil {
+		return 0, err
+	}
+	if owner != s.epoch {
+		return 0, fmt.Errorf("%w: the product files in %v are those of another store (%s, this is %s), which may name what this one does not: "+
+			"give each store a place of its own, or remove the file or object %q there if this store has taken the other's place", hazard.ErrConflict, s.files, owner, s.epoch, files.OwnerName)
+	}
+	for more := true; more; { // in small transactions, before the ones below, which then find little to do
+		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) (err error) {
+			more, err = nameContents(ctx, q)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	err = s.files.Each(ctx, func(n files.Name, put time.Time) error {
+		if !put.Before(before) {
+			return nil
+		}
+		row, err := content(ctx, s.readQ, n.Digest)
+		if err != nil {
+			return err
+		}
+		if n.Life >= row.Life { // else its life has ended, and its removal failed or something came late
+			if row.Named {
+				return nil
+			}
+			if ended, err := s.endContent(ctx, n); err != nil || !ended {
+				return err
+			}
+		}
+		if err := s.files.Remove(ctx, n); err != nil {
+			return err
+		}
+		removed++
+		return nil
+	})
+	return removed, err
+}
+
+// endContent ends the life of a content if nothing names it.
+func (s *Store) endContent(ctx context.Context, n files.Name) (ended bool, err error) {
+	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		for more := true; more; {
+			var err error
+			if more, err = nameContents(ctx, q); err != nil {
+				return err
+			}
+		}
+		rows, err := q.EndContent(ctx, db.EndContentParams{Digest: n.Digest, NextLife: n.Life + 1})
+		ended = rows > 0
+		return err
+	})
+	return ended, err
+}
+
+// nameContents notes the contents that the next states in the log name, and tells whether there may be more. The log is what counts, whoever wrote it: nothing
+// else has to be kept right for a content to stay.
+func nameContents(ctx context.Context, q *db.Queries) (more bool, err error) {
+	const batch = 1000
+	last, err := q.ContentsNamed(ctx)
+	if err != nil {
+		return false, err
+	}
+	rows, err := q.ProductStatesSince(ctx, db.ProductStatesSinceParams{After: last, MaxRows: batch})
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	for _, row := range rows {
+		var state struct {
+			File *struct {
+				Digest string `json:"digest"`
+			} `json:"file"`
+		}
+		if err := json.Unmarshal([]byte(row.Body), &state); err != nil {
+			return false, fmt.Errorf("change %d: %w", row.N, err)
+		}
+		if state.File == nil {
+			continue
+		}
+		if err := q.NameContent(ctx, state.File.Digest); err != nil {
+			return false, err
+		}
+	}
+	return len(rows) == batch, q.SetContentsNamed(ctx, rows[len(rows)-1].N)
+}
+
+// Option is what Open does otherwise than by default.
+type Option func(*options)
+
+type options struct{ files files.Settings }
+
+// WithFiles keeps the contents of product files where settings say.
+func WithFiles(settings files.Settings) Option {
+	return func(o *options) { o.files = settings }
+}
+
+// openFiles opens the place of contents; what was left in the folder of dir by uploads that were interrupted is removed.
+func openFiles(dir string, more []Option) (files.Place, error) {
+	var o options
+	for _, set := range more {
+		set(&o)
+	}
+	place, err := files.Open(filepath.Join(dir, "files"), o.files)
+	if err != nil {
+		return nil, err
+	}
+	if err := place.Tidy(time.Now().Add(-uploadTime)); err != nil {
+		return nil, errors.Join(err, place.Close())
+	}
+	return place, nil
+}

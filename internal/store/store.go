@@ -27,6 +27,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"hazardd/internal/files"
 	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
 )
@@ -45,7 +46,7 @@ type Store struct {
 	database      database
 	write, read   *sql.DB // to SQLite one writing connection, many reading ones
 	writeQ, readQ *db.Queries
-	files         *fileStore
+	files         files.Place
 	ix            indexer
 	shapes        *shapeCache
 	searchTime    time.Duration // see the constant
@@ -64,7 +65,7 @@ type Store struct {
 // Open opens the store in folder dir, which it makes if need be, and brings its schema up to date. name is the database:
 // empty for the SQLite file in dir, a URL "sqlite:PATH?synchronous=full|normal|off" (less than full is for tests that
 // must see a loss: an acknowledged change may then be lost with the power), or "postgres://USER@HOST,HOST/NAME?…" as libpq reads it.
-func Open(ctx context.Context, dir, name string) (*Store, error) {
+func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
@@ -82,7 +83,7 @@ func Open(ctx context.Context, dir, name string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.prepare(ctx, dir); err != nil {
+	if err := s.prepare(ctx, dir, more); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
@@ -99,11 +100,11 @@ func redactURL(s string) string {
 	return u.Redacted()
 }
 
-func (s *Store) prepare(ctx context.Context, dir string) (err error) {
+func (s *Store) prepare(ctx context.Context, dir string, more []Option) (err error) {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	if s.files, err = openFiles(filepath.Join(dir, "files")); err != nil {
+	if s.files, err = openFiles(dir, more); err != nil {
 		return err
 	}
 	if s.writeQ, err = s.database.queries(ctx, s.write); err != nil {

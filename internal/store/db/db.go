@@ -102,6 +102,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.changesSinceAtStmt, err = db.PrepareContext(ctx, changesSinceAt); err != nil {
 		return nil, fmt.Errorf("error preparing query ChangesSinceAt: %w", err)
 	}
+	if q.contentStmt, err = db.PrepareContext(ctx, content); err != nil {
+		return nil, fmt.Errorf("error preparing query Content: %w", err)
+	}
+	if q.contentsNamedStmt, err = db.PrepareContext(ctx, contentsNamed); err != nil {
+		return nil, fmt.Errorf("error preparing query ContentsNamed: %w", err)
+	}
 	if q.countHeldStmt, err = db.PrepareContext(ctx, countHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query CountHeld: %w", err)
 	}
@@ -143,6 +149,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.dueHazardsStmt, err = db.PrepareContext(ctx, dueHazards); err != nil {
 		return nil, fmt.Errorf("error preparing query DueHazards: %w", err)
+	}
+	if q.endContentStmt, err = db.PrepareContext(ctx, endContent); err != nil {
+		return nil, fmt.Errorf("error preparing query EndContent: %w", err)
 	}
 	if q.eventKeyStmt, err = db.PrepareContext(ctx, eventKey); err != nil {
 		return nil, fmt.Errorf("error preparing query EventKey: %w", err)
@@ -210,6 +219,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.moveEventsStmt, err = db.PrepareContext(ctx, moveEvents); err != nil {
 		return nil, fmt.Errorf("error preparing query MoveEvents: %w", err)
 	}
+	if q.nameContentStmt, err = db.PrepareContext(ctx, nameContent); err != nil {
+		return nil, fmt.Errorf("error preparing query NameContent: %w", err)
+	}
 	if q.newestSigningKeyStmt, err = db.PrepareContext(ctx, newestSigningKey); err != nil {
 		return nil, fmt.Errorf("error preparing query NewestSigningKey: %w", err)
 	}
@@ -248,6 +260,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.productNumberStmt, err = db.PrepareContext(ctx, productNumber); err != nil {
 		return nil, fmt.Errorf("error preparing query ProductNumber: %w", err)
+	}
+	if q.productStatesSinceStmt, err = db.PrepareContext(ctx, productStatesSince); err != nil {
+		return nil, fmt.Errorf("error preparing query ProductStatesSince: %w", err)
 	}
 	if q.productVersionStmt, err = db.PrepareContext(ctx, productVersion); err != nil {
 		return nil, fmt.Errorf("error preparing query ProductVersion: %w", err)
@@ -341,6 +356,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.sessionStmt, err = db.PrepareContext(ctx, session); err != nil {
 		return nil, fmt.Errorf("error preparing query Session: %w", err)
+	}
+	if q.setContentsNamedStmt, err = db.PrepareContext(ctx, setContentsNamed); err != nil {
+		return nil, fmt.Errorf("error preparing query SetContentsNamed: %w", err)
 	}
 	if q.setCounterStmt, err = db.PrepareContext(ctx, setCounter); err != nil {
 		return nil, fmt.Errorf("error preparing query SetCounter: %w", err)
@@ -528,6 +546,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing changesSinceAtStmt: %w", cerr)
 		}
 	}
+	if q.contentStmt != nil {
+		if cerr := q.contentStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing contentStmt: %w", cerr)
+		}
+	}
+	if q.contentsNamedStmt != nil {
+		if cerr := q.contentsNamedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing contentsNamedStmt: %w", cerr)
+		}
+	}
 	if q.countHeldStmt != nil {
 		if cerr := q.countHeldStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing countHeldStmt: %w", cerr)
@@ -596,6 +624,11 @@ func (q *Queries) Close() error {
 	if q.dueHazardsStmt != nil {
 		if cerr := q.dueHazardsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dueHazardsStmt: %w", cerr)
+		}
+	}
+	if q.endContentStmt != nil {
+		if cerr := q.endContentStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing endContentStmt: %w", cerr)
 		}
 	}
 	if q.eventKeyStmt != nil {
@@ -708,6 +741,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing moveEventsStmt: %w", cerr)
 		}
 	}
+	if q.nameContentStmt != nil {
+		if cerr := q.nameContentStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing nameContentStmt: %w", cerr)
+		}
+	}
 	if q.newestSigningKeyStmt != nil {
 		if cerr := q.newestSigningKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing newestSigningKeyStmt: %w", cerr)
@@ -771,6 +809,11 @@ func (q *Queries) Close() error {
 	if q.productNumberStmt != nil {
 		if cerr := q.productNumberStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing productNumberStmt: %w", cerr)
+		}
+	}
+	if q.productStatesSinceStmt != nil {
+		if cerr := q.productStatesSinceStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing productStatesSinceStmt: %w", cerr)
 		}
 	}
 	if q.productVersionStmt != nil {
@@ -928,6 +971,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing sessionStmt: %w", cerr)
 		}
 	}
+	if q.setContentsNamedStmt != nil {
+		if cerr := q.setContentsNamedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing setContentsNamedStmt: %w", cerr)
+		}
+	}
 	if q.setCounterStmt != nil {
 		if cerr := q.setCounterStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing setCounterStmt: %w", cerr)
@@ -1078,6 +1126,8 @@ type Queries struct {
 	changesOfHazardAtStmt       *sql.Stmt
 	changesSinceStmt            *sql.Stmt
 	changesSinceAtStmt          *sql.Stmt
+	contentStmt                 *sql.Stmt
+	contentsNamedStmt           *sql.Stmt
 	countHeldStmt               *sql.Stmt
 	countPendingStmt            *sql.Stmt
 	counterStmt                 *sql.Stmt
@@ -1092,6 +1142,7 @@ type Queries struct {
 	dropWebhookStmt             *sql.Stmt
 	dueDeliveriesStmt           *sql.Stmt
 	dueHazardsStmt              *sql.Stmt
+	endContentStmt              *sql.Stmt
 	eventKeyStmt                *sql.Stmt
 	eventOfStmt                 *sql.Stmt
 	eventsCalledStmt            *sql.Stmt
@@ -1114,6 +1165,7 @@ type Queries struct {
 	metaStmt                    *sql.Stmt
 	momentsOfHazardStmt         *sql.Stmt
 	moveEventsStmt              *sql.Stmt
+	nameContentStmt             *sql.Stmt
 	newestSigningKeyStmt        *sql.Stmt
 	nextStmt                    *sql.Stmt
 	nextDeliveryStmt            *sql.Stmt
@@ -1127,6 +1179,7 @@ type Queries struct {
 	productByIDStmt             *sql.Stmt
 	productByUUIDStmt           *sql.Stmt
 	productNumberStmt           *sql.Stmt
+	productStatesSinceStmt      *sql.Stmt
 	productVersionStmt          *sql.Stmt
 	productsOfActiveHazardsStmt *sql.Stmt
 	productsOfHazardStmt        *sql.Stmt
@@ -1158,6 +1211,7 @@ type Queries struct {
 	saveWebhookStmt             *sql.Stmt
 	searchableStmt              *sql.Stmt
 	sessionStmt                 *sql.Stmt
+	setContentsNamedStmt        *sql.Stmt
 	setCounterStmt              *sql.Stmt
 	setMetaStmt                 *sql.Stmt
 	signingKeysStmt             *sql.Stmt
@@ -1207,6 +1261,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		changesOfHazardAtStmt:       q.changesOfHazardAtStmt,
 		changesSinceStmt:            q.changesSinceStmt,
 		changesSinceAtStmt:          q.changesSinceAtStmt,
+		contentStmt:                 q.contentStmt,
+		contentsNamedStmt:           q.contentsNamedStmt,
 		countHeldStmt:               q.countHeldStmt,
 		countPendingStmt:            q.countPendingStmt,
 		counterStmt:                 q.counterStmt,
@@ -1221,6 +1277,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		dropWebhookStmt:             q.dropWebhookStmt,
 		dueDeliveriesStmt:           q.dueDeliveriesStmt,
 		dueHazardsStmt:              q.dueHazardsStmt,
+		endContentStmt:              q.endContentStmt,
 		eventKeyStmt:                q.eventKeyStmt,
 		eventOfStmt:                 q.eventOfStmt,
 		eventsCalledStmt:            q.eventsCalledStmt,
@@ -1243,6 +1300,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		metaStmt:                    q.metaStmt,
 		momentsOfHazardStmt:         q.momentsOfHazardStmt,
 		moveEventsStmt:              q.moveEventsStmt,
+		nameContentStmt:             q.nameContentStmt,
 		newestSigningKeyStmt:        q.newestSigningKeyStmt,
 		nextStmt:                    q.nextStmt,
 		nextDeliveryStmt:            q.nextDeliveryStmt,
@@ -1256,6 +1314,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		productByIDStmt:             q.productByIDStmt,
 		productByUUIDStmt:           q.productByUUIDStmt,
 		productNumberStmt:           q.productNumberStmt,
+		productStatesSinceStmt:      q.productStatesSinceStmt,
 		productVersionStmt:          q.productVersionStmt,
 		productsOfActiveHazardsStmt: q.productsOfActiveHazardsStmt,
 		productsOfHazardStmt:        q.productsOfHazardStmt,
@@ -1287,6 +1346,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		saveWebhookStmt:             q.saveWebhookStmt,
 		searchableStmt:              q.searchableStmt,
 		sessionStmt:                 q.sessionStmt,
+		setContentsNamedStmt:        q.setContentsNamedStmt,
 		setCounterStmt:              q.setCounterStmt,
 		setMetaStmt:                 q.setMetaStmt,
 		signingKeysStmt:             q.signingKeysStmt,

@@ -1,0 +1,222 @@
+package files_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+
+	"hazardd/internal/files"
+	"hazardd/internal/hazard"
+	"hazardd/internal/s3test"
+)
+
+// all does everything that a place can do, and says what came of it.
+func all(t *testing.T, p files.Place, n files.Name) map[string]error {
+	_, put := tryPut(t.Context(), p, noise(50), 0)
+	_, open := p.Open(t.Context(), n)
+	_, owner := p.Owner(t.Context(), "me")
+	return map[string]error{"put": put, "open": open, "owner": owner, "list": p.Each(t.Context(), func(files.Name, time.Time) error { return nil }),
+		"remove": p.Remove(t.Context(), files.Name{Digest: strings.Repeat("a", 64)})}
+}
+
+func TestABucketThatIsAwayIsUnavailableUntilItIsBack(t *testing.T) {
+	b := s3test.New(t)
+	gate := s3test.NewGate(t, b)
+	k := bucketAt(t, b, gate.Addr)
+	n := put(t, k, noise(100), 0)
+	for name, away := range map[string]func(){"shut": gate.Shut, "silent": gate.Hang} {
+		t.Run(name, func(t *testing.T) {
+			if name == "silent" {
+				files.Patience(k.Place, 100*time.Millisecond)
+				t.Cleanup(func() { files.Patience(k.Place, time.Minute) })
+			}
+			away()
+			for what, err := range all(t, k, n) {
+				if !errors.Is(err, hazard.ErrUnavailable) || errors.Is(err, hazard.ErrNotFound) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			gate.Open()
+			for what, err := range all(t, k, n) {
+				if err != nil {
+					t.Errorf("%s, when it is back: %v", what, err)
+				}
+			}
+			wantContent(t, k, n, noise(100))
+		})
+	}
+}
+
+func TestABucketThatDoesNotLetUsInIsUnavailable(t *testing.T) {
+	b := s3test.New(t)
+	stranger, nowhere := b.Settings(), b.Settings()
+	stranger.SecretKey = "another"
+	nowhere.URL = strings.Replace(nowhere.URL, b.Name, "no-such-bucket", 1)
+	for name, settings := range map[string]files.Settings{"wrong key": stranger, "no bucket": nowhere} {
+		t.Run(name, func(t *testing.T) {
+			p := open(t, t.TempDir(), settings)
+			_, put := tryPut(t.Context(), p, noise(50), 0)
+			list := p.Each(t.Context(), func(files.Name, time.Time) error { return nil })
+			for what, err := range map[string]error{"put": put, "list": list} {
+				if !errors.Is(err, hazard.ErrUnavailable) || !strings.Contains(err.Error(), "s3://") || strings.Contains(err.Error(), "another") {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAnUploadThatIsInterruptedIsNotSeen(t *testing.T) {
+	b := s3test.New(t)
+	gate := s3test.NewGate(t, b)
+	k := bucketAt(t, b, gate.Addr)
+	content := noise(8 << 20)
+	n := files.Name{Digest: digest(content)}
+	gate.Let(5<<20, -1)
+	if _, err := tryPut(t.Context(), k, content, 0); !errors.Is(err, hazard.ErrUnavailable) {
+		t.Errorf("cut after 5 of 8 MiB: %v", err)
+	}
+	if there := k.all(); len(there) != 0 {
+		t.Errorf("the bucket holds %q", there)
+	}
+	gate.Let(-1, 0) // it is kept, though an error comes back
+	if _, err := tryPut(t.Context(), k, content, 0); !errors.Is(err, hazard.ErrUnavailable) {
+		t.Errorf("the answer was cut: %v", err)
+	}
+	gate.Open()
+	put(t, k, content, 0)
+	wantContent(t, k, n, content)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := tryPut(gone, k, content, 0); !errors.Is(err, context.Canceled) || errors.Is(err, hazard.ErrUnavailable) {
+		t.Errorf("whoever uploads has gone: %v", err)
+	}
+	if left, err := os.ReadDir(k.dir); err != nil || len(left) != 0 {
+		t.Errorf("on this machine is left %v, %v", left, err)
+	}
+}
+
+func TestADownloadGoesOnWhereItsConnectionBreaks(t *testing.T) {
+	b := s3test.New(t)
+	gate := s3test.NewGate(t, b)
+	k := bucketAt(t, b, gate.Addr)
+	content := noise(3 << 20)
+	n := put(t, k, content, 0)
+	gate.Let(-1, 700_000)
+	wantContent(t, k, n, content) // twice: it is verified first
+	f, err := k.Open(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := io.CopyN(io.Discard, f, 1000); err != nil {
+		t.Fatal(err)
+	}
+	gate.Shut()
+	if got, err := io.ReadAll(f); !errors.Is(err, hazard.ErrUnavailable) || !bytes.HasPrefix(content[1000:], got) {
+		t.Errorf("the bucket went away: %d bytes more, %v", len(got), err)
+	}
+}
+
+func TestWhatIsReadIsWhatWasVerified(t *testing.T) {
+	k := inBucket(t)
+	content := noise(2 << 20)
+	n := put(t, k, content, 0)
+	f, err := k.Open(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	k.write(n.Path(), noise(2<<20+1))
+	if got, err := io.ReadAll(f); err == nil {
+		t.Errorf("%d bytes of another content were served", len(got))
+	}
+}
+
+func TestAnswersOfBucketsHaveTheirKind(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		code   string
+		want   error
+	}{
+		{http.StatusNotFound, "NoSuchKey", hazard.ErrNotFound}, {http.StatusNotFound, "NoSuchBucket", hazard.ErrUnavailable}, {http.StatusForbidden, "AccessDenied", hazard.ErrUnavailable},
+		{http.StatusServiceUnavailable, "SlowDown", hazard.ErrUnavailable}, {http.StatusInternalServerError, "InternalError", hazard.ErrUnavailable},
+		{http.StatusInsufficientStorage, "XMinioStorageFull", hazard.ErrFull}, {http.StatusInsufficientStorage, "", hazard.ErrFull},
+		{http.StatusBadRequest, "XMinioAdminBucketQuotaExceeded", hazard.ErrFull}, {http.StatusForbidden, "QuotaExceeded", hazard.ErrFull},
+	} {
+		err := files.Kind(fmt.Errorf("wrapped: %w", minio.ErrorResponse{StatusCode: c.status, Code: c.code}))
+		for _, kind := range []error{hazard.ErrNotFound, hazard.ErrUnavailable, hazard.ErrFull} {
+			if errors.Is(err, kind) != (kind == c.want) {
+				t.Errorf("%d %s: %v, want %v", c.status, c.code, err, c.want)
+			}
+		}
+	}
+	if files.Kind(nil) != nil {
+		t.Error("no error is one")
+	}
+}
+
+func TestAddressesOfBuckets(t *testing.T) {
+	for text, want := range map[string]string{
+		"s3://bkt?region=eu-central-1":                                            "s3://bkt/ s3.amazonaws.com eu-central-1 true",
+		"s3://bkt/a/c/?endpoint=https://s3.example.org":                           "s3://bkt/a/c/ s3.example.org us-east-1 true",
+		"s3://bkt?endpoint=http://127.0.0.1:9000/&path_style=true&region=here":    "s3://bkt/ 127.0.0.1:9000 here false",
+		"s3://bkt?endpoint=https%3A%2F%2F%5B2001:db8::1%5D:9000&path_style=false": "s3://bkt/ [2001:db8::1]:9000 us-east-1 true",
+	} {
+		where, endpoint, region, secure, err := files.ParseURL(text)
+		if got := fmt.Sprint(where, " ", endpoint, " ", region, " ", secure); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"b": "expected s3://", "/var/files": "expected s3://", "https://bkt": "expected s3://", "s3://": "expected s3://", "s3:bkt": "expected s3://", "s3://bkt:99": "expected s3://", "s3://bkt#c": "expected s3://",
+		"s3://bkt": "needs its region", "s3://AKIA:verysecret@bkt?region=x": "HAZARDD_S3_ACCESS_KEY", "s3://AKIA:very%secret@bkt": "expected s3://",
+		"s3://bkt/../c?region=x": "prefix", "s3://bkt/a//c?region=x": "prefix", "s3://bkt?regoin=x": `"regoin" is no parameter`, "s3://bkt?region=x&path_style=perhaps": `"perhaps"`,
+		"s3://bkt?endpoint=s3.example.org": "endpoint", "s3://bkt?endpoint=https://k:verysecret@s3.example.org": "endpoint", "s3://bkt?endpoint=https://h/path": "endpoint", "s3://bkt?region=%zz": "cannot be read",
+	} {
+		_, err := files.Open(t.TempDir(), files.Settings{URL: text})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error %v, want one with %q and no key", text, err, want)
+		}
+	}
+	for name, s := range map[string]files.Settings{
+		"belong together": {URL: "s3://bkt?region=x", AccessKey: "AKIA"}, "Bucket name": {URL: "s3://B_?region=x"},
+	} {
+		if p, err := files.Open(t.TempDir(), s); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%+v: %v, %v", s, p, err)
+		}
+	}
+	s := files.Settings{URL: "s3://bkt", AccessKey: "AKIA", SecretKey: "verysecret"}
+	if text := fmt.Sprintf("%v %+v %#v %s", s, s, s, s); strings.Contains(text, "secret") || strings.Contains(text, "AKIA") {
+		t.Errorf("settings print as %s", text)
+	}
+}
+
+func FuzzParseURL(f *testing.F) {
+	f.Add("s3://bkt/p?endpoint=https://h:1&region=r&path_style=true")
+	f.Fuzz(func(t *testing.T, text string) {
+		where, endpoint, region, _, err := files.ParseURL(text)
+		if err == nil && (!strings.HasPrefix(where, "s3://") || !strings.HasSuffix(where, "/") || strings.Contains(where, "/../") || endpoint == "" || region == "") {
+			t.Errorf("%q leads to %q at %q in %q", text, where, endpoint, region)
+		}
+	})
+}
+
+func FuzzParsePath(f *testing.F) {
+	f.Add("aa/" + strings.Repeat("a", 64) + ".12")
+	f.Fuzz(func(t *testing.T, path string) {
+		if n, ok := files.ParsePath(path); ok && (n.Path() != path || !filepath.IsLocal(path)) {
+			t.Errorf("%q is %+v, which is at %q", path, n, n.Path())
+		}
+	})
+}

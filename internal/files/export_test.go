@@ -1,0 +1,24 @@
+package files
+
+import (
+	"context"
+	"time"
+)
+
+// Patience makes a bucket give up after d.
+func Patience(p Place, d time.Duration) { p.(*bucket).ask, p.(*bucket).stall = d, d }
+
+// Kind is the error that a bucket makes of err.
+func Kind(err error) error { return (&bucket{}).fail(context.Background(), err) }
+
+// Path is the name as a path.
+func (n Name) Path() string { return n.path() }
+
+// ParsePath reads a path.
+var ParsePath = parsePath
+
+// ParseURL tells where a URL leads, and by which endpoint.
+func ParseURL(text string) (where, endpoint, region string, secure bool, err error) {
+	t, err := parseURL(text)
+	return t.String(), t.endpoint, t.region, t.secure, err
+}

@@ -1,0 +1,19 @@
+-- name: Content :one
+SELECT life, named FROM contents WHERE digest = $1;
+
+-- name: NameContent :exec
+INSERT INTO contents (digest, life, named) VALUES ($1, 0, TRUE) ON CONFLICT (digest) DO UPDATE SET named = TRUE;
+
+-- name: EndContent :execrows
+-- Ends the life of a content that nothing names, if it is the present one or was not heard of.
+INSERT INTO contents (digest, life, named) VALUES (sqlc.arg(digest), sqlc.arg(next_life), FALSE)
+ON CONFLICT (digest) DO UPDATE SET life = excluded.life WHERE NOT contents.named AND contents.life < excluded.life;
+
+-- name: ContentsNamed :one
+SELECT n FROM contents_named;
+
+-- name: SetContentsNamed :exec
+UPDATE contents_named SET n = $1;
+
+-- name: ProductStatesSince :many
+SELECT n, body FROM changes WHERE n > sqlc.arg(after) AND product_id > 0 ORDER BY n LIMIT sqlc.arg(max_rows);
