@@ -27,7 +27,7 @@ import (
 	"hazardd/internal/s3test"
 )
 
-func TestMain(m *testing.M) { os.Exit(s3test.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(s3test.Main(m.Run)) }
 
 // kept is a place under test, and what is behind it.
 type kept struct {

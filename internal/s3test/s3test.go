@@ -150,18 +150,17 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// Main runs the tests of a binary, and stops the server that they started: os.Exit(s3test.Main(m)).
-func Main(m *testing.M) int {
-	code := m.Run()
-	if err := Stop(); err != nil {
+// Main runs the tests of a binary, and stops the server that they started: os.Exit(s3test.Main(m.Run)).
+func Main(run func() int) int {
+	code := run()
+	if err := stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}
 	return code
 }
 
-// Stop stops the server, if there is one: for test binaries that have a main of their own.
-func Stop() error {
+func stop() error {
 	var errs []error
 	if common.done != nil {
 		if err := common.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {

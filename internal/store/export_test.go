@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"hazardd/internal/files"
 	"hazardd/internal/hazard"
 	"hazardd/internal/search"
 )
@@ -55,3 +57,34 @@ func (s *Store) Exec(ctx context.Context, text string) error {
 	_, err := s.write.ExecContext(ctx, text)
 	return err
 }
+
+// HoldRemovals makes the removals of contents fail from now on; late does them after all, and says how many there were.
+func HoldRemovals(s *Store) (late func(context.Context) (int, error)) {
+	h := &holding{Place: s.files}
+	s.files = h
+	return func(ctx context.Context) (int, error) {
+		for _, n := range h.held {
+			if err := h.Place.Remove(ctx, n); err != nil {
+				return 0, err
+			}
+		}
+		return len(h.held), nil
+	}
+}
+
+type holding struct {
+	files.Place
+	held []files.Name
+}
+
+func (h *holding) Remove(_ context.Context, n files.Name) error {
+	h.held = append(h.held, n)
+	return fmt.Errorf("%w: the answer was lost", hazard.ErrUnavailable)
+}
+
+// LeaveUploads makes sweeps leave alone what is being received, however old it is said to be.
+func LeaveUploads(s *Store) { s.files = untidy{s.files} }
+
+type untidy struct{ files.Place }
+
+func (untidy) Tidy(time.Time) error { return nil }

@@ -1,13 +1,9 @@
 package store_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,10 +18,11 @@ import (
 	"hazardd/internal/auth/authtest"
 	"hazardd/internal/hazard"
 	"hazardd/internal/pgtest"
+	"hazardd/internal/s3test"
 	"hazardd/internal/store"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(s3test.Main(func() int { return pgtest.Main(m) })) }
 
 const noon hazard.Instant = 1_795_262_400_000
 
@@ -295,114 +292,6 @@ func TestDataIsForTheOwnerAlone(t *testing.T) {
 		if err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("%q: %v, %v", name, info.Mode(), err)
 		}
-	}
-}
-
-// saveFile keeps a content.
-func saveFile(t *testing.T, s *store.Store, r io.Reader, limit int64) (digest string, size int64, err error) {
-	t.Helper()
-	f, err := s.StageFile(t.Context(), r, limit)
-	if err != nil {
-		return "", 0, err
-	}
-	return f.Digest, f.Size, errors.Join(f.Keep(), f.Drop())
-}
-
-func TestStagedFileThatIsDroppedLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	f, err := s.StageFile(t.Context(), strings.NewReader("abc"), 10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(f.Drop(), f.Drop()); err != nil {
-		t.Error(err)
-	}
-	if left, err := os.ReadDir(filepath.Join(dir, "files")); err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
-	if _, err := s.OpenFile(t.Context(), f.Digest); !errors.Is(err, hazard.ErrNotFound) {
-		t.Errorf("it can be opened: %v", err)
-	}
-}
-
-func TestFileComesBackAsItWasAndDamageIsTold(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	content := []byte("what the file holds\x00\xff")
-	digest, size, err := saveFile(t, s, bytes.NewReader(content), 100)
-	sum := sha256.Sum256(content)
-	if err != nil || size != int64(len(content)) || digest != hex.EncodeToString(sum[:]) {
-		t.Fatalf("digest %s, size %d, %v", digest, size, err)
-	}
-	if again, _, err := saveFile(t, s, bytes.NewReader(content), 100); err != nil || again != digest {
-		t.Errorf("the same again: %s, %v", again, err)
-	}
-	f, err := s.OpenFile(t.Context(), digest)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := io.ReadAll(f)
-	if err := errors.Join(err, f.Close()); err != nil || !bytes.Equal(got, content) {
-		t.Errorf("read %q, %v", got, err)
-	}
-	path := filepath.Join(dir, "files", digest[:2], digest)
-	if err := os.WriteFile(path, []byte("what the file hxlds\x00\xff"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.OpenFile(t.Context(), digest); err == nil || !strings.Contains(err.Error(), "damaged") {
-		t.Errorf("a damaged file: %v", err)
-	}
-	for _, bad := range []string{"", "../../hazardd.db", strings.Repeat("0", 64), "../" + strings.Repeat("0", 61)} {
-		if _, err := s.OpenFile(t.Context(), bad); err == nil {
-			t.Errorf("%q was opened", bad)
-		}
-	}
-}
-
-func TestFileOverTheLimitOrCutLeavesNothingBehind(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir)
-	if _, _, err := saveFile(t, s, strings.NewReader("12345"), 4); err == nil {
-		t.Error("5 bytes were taken with a limit of 4")
-	} else if _, ok := errors.AsType[*hazard.InvalidError](err); !ok {
-		t.Errorf("over the limit: %v", err)
-	}
-	if digest, _, err := saveFile(t, s, strings.NewReader("1234"), 4); err != nil || digest == "" {
-		t.Errorf("exactly the limit: %v", err)
-	}
-	cut := io.MultiReader(strings.NewReader("abc"), errorReader{io.ErrUnexpectedEOF})
-	if _, _, err := saveFile(t, s, cut, 100); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a cut upload: %v", err)
-	}
-	left, err := filepath.Glob(filepath.Join(dir, "files", "incoming-*"))
-	if err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v", left)
-	}
-}
-
-type errorReader struct{ err error }
-
-func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
-
-func TestStartSweepsWhatInterruptedUploadsLeft(t *testing.T) {
-	dir := t.TempDir()
-	files := filepath.Join(dir, "files")
-	if err := os.MkdirAll(files, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, age := range map[string]time.Duration{"incoming-old": 2 * time.Hour, "incoming-new": 0} {
-		path := filepath.Join(files, name)
-		if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-age))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	open(t, dir)
-	if _, err := os.Stat(filepath.Join(files, "incoming-old")); err == nil {
-		t.Error("what was left hours ago is still there")
-	}
-	if _, err := os.Stat(filepath.Join(files, "incoming-new")); err != nil {
-		t.Error("what another process may be writing was removed")
 	}
 }
 

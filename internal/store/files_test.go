@@ -1,0 +1,395 @@
+package store_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/files"
+	"hazardd/internal/hazard"
+	"hazardd/internal/pgtest"
+	"hazardd/internal/s3test"
+	"hazardd/internal/store"
+)
+
+// everywhere runs a test with product files in each kind of place. reopen opens the store again, as another node does.
+func everywhere(t *testing.T, test func(t *testing.T, reopen func() *store.Store)) {
+	run := func(name string, settings func(*testing.T) files.Settings) {
+		t.Run(name, func(t *testing.T) {
+			dir, place := t.TempDir(), settings(t)
+			test(t, func() *store.Store { return openFiles(t, dir, place) })
+		})
+	}
+	run("folder", func(*testing.T) files.Settings { return files.Settings{} })
+	run("bucket", func(t *testing.T) files.Settings { return s3test.New(t).Settings() })
+}
+
+func openFiles(t *testing.T, dir string, place files.Settings) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, "sqlite:?synchronous=off"), store.WithFiles(place))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// sha is the digest of a content.
+func sha(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// putFile receives a content and puts it where contents are.
+func putFile(ctx context.Context, s *store.Store, text string) (*store.StagedFile, error) {
+	f, err := s.StageFile(ctx, strings.NewReader(text), 1000)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Put(ctx); err != nil {
+		return nil, errors.Join(err, f.Drop())
+	}
+	return f, nil
+}
+
+// errRefused is why a product is not made in the end.
+var errRefused = errors.New("refused")
+
+// name makes a product of a content that was put; refuse breaks the transaction off after all.
+func name(ctx context.Context, s *store.Store, f *store.StagedFile, refuse bool) (*hazard.Product, error) {
+	p := &hazard.Product{UUID: uuid.New(), HazardID: 1, Title: "a file", Type: hazard.FileProduct, File: &hazard.File{Name: "a.txt", Digest: f.Digest, Size: f.Size}}
+	_, err := s.Write(ctx, noon, store.Origin{User: "ada"}, func(tx *store.Tx) error {
+		if err := f.Keep(tx); err != nil {
+			return err
+		}
+		if err := tx.SaveProduct(p); err != nil {
+			return err
+		}
+		if refuse {
+			return errRefused
+		}
+		return nil
+	})
+	return p, errors.Join(err, f.Drop())
+}
+
+// keepFile makes a product of a content.
+func keepFile(t *testing.T, s *store.Store, text string) *hazard.Product {
+	t.Helper()
+	f, err := putFile(t.Context(), s, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := name(t.Context(), s, f, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// wantFile checks that a content is there.
+func wantFile(t *testing.T, s *store.Store, text string) {
+	t.Helper()
+	f, err := s.OpenFile(t.Context(), sha(text))
+	if err != nil {
+		t.Errorf("%q: %v", text, err)
+		return
+	}
+	got, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil || string(got) != text {
+		t.Errorf("%q came back as %q, %v", text, got, err)
+	}
+}
+
+// sweep sweeps as if so much later, and says how many contents went.
+func sweep(t *testing.T, s *store.Store, later time.Duration) int {
+	t.Helper()
+	removed, err := s.SweepFiles(t.Context(), hazard.At(time.Now().Add(later)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return removed
+}
+
+func TestAContentThatNothingNamesIsSweptAfterAnHour(t *testing.T) {
+	everywhere(t, func(t *testing.T, reopen func() *store.Store) {
+		s := reopen()
+		save(t, s, flood("flood"))
+		keepFile(t, s, "named")
+		deleted := keepFile(t, s, "of a product that is deleted")
+		deleted.Deleted = true
+		if _, err := s.Write(t.Context(), noon, store.Origin{User: "ada"}, func(tx *store.Tx) error { return tx.SaveProduct(deleted) }); err != nil {
+			t.Fatal(err)
+		}
+		refused, err := putFile(t.Context(), s, "refused")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := name(t.Context(), s, refused, true); !errors.Is(err, errRefused) {
+			t.Fatal(err)
+		}
+		if n := sweep(t, s, 55*time.Minute); n != 0 {
+			t.Errorf("%d contents went within the hour", n)
+		}
+		wantFile(t, s, "refused")
+		other := reopen() // which does not know what this one put
+		if n := sweep(t, other, 65*time.Minute); n != 1 {
+			t.Errorf("%d contents went after the hour, want the one that was refused", n)
+		}
+		if _, err := s.OpenFile(t.Context(), sha("refused")); !errors.Is(err, hazard.ErrNotFound) {
+			t.Errorf("what was swept: %v", err)
+		}
+		for _, text := range []string{"named", "of a product that is deleted"} {
+			wantFile(t, s, text)
+			wantFile(t, other, text)
+		}
+		if n := sweep(t, s, 65*time.Minute); n != 0 {
+			t.Errorf("a second sweep removed %d more", n)
+		}
+		keepFile(t, s, "refused") // now it is named
+		if n := sweep(t, other, 65*time.Minute); n != 0 {
+			t.Errorf("%d contents went, though all are named", n)
+		}
+		wantFile(t, other, "refused")
+	})
+}
+
+func TestAContentThatIsBeingNamedIsNotLostToASweep(t *testing.T) {
+	everywhere(t, func(t *testing.T, reopen func() *store.Store) {
+		s, sweeper := reopen(), reopen()
+		save(t, s, flood("flood"))
+		first, err := putFile(t.Context(), s, "text")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := first.Drop(); err != nil {
+			t.Fatal(err)
+		}
+		second, err := putFile(t.Context(), s, "text")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := sweep(t, sweeper, 2*time.Hour); n != 1 {
+			t.Fatalf("%d contents went, want the one", n)
+		}
+		// It was put, is gone, and must not be named.
+		if _, err := name(t.Context(), s, second, false); !errors.Is(err, hazard.ErrUnavailable) {
+			t.Fatalf("a content that was swept was named: %v", err)
+		}
+		p := keepFile(t, s, "text") // to do it again helps
+		wantFile(t, s, "text")
+		if n := sweep(t, sweeper, 2*time.Hour); n != 0 || p.Version == 0 {
+			t.Errorf("%d contents went, though it is named", n)
+		}
+		wantFile(t, sweeper, "text")
+	})
+}
+
+func TestARemovalThatComesLateHitsNothingThatIsNamed(t *testing.T) {
+	everywhere(t, func(t *testing.T, reopen func() *store.Store) {
+		s := reopen()
+		save(t, s, flood("flood"))
+		f, err := putFile(t.Context(), s, "text")
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := store.HoldRemovals(s)
+		if _, err := s.SweepFiles(t.Context(), hazard.At(time.Now().Add(2*time.Hour))); !errors.Is(err, hazard.ErrUnavailable) {
+			t.Fatalf("the sweep did not get to the removal: %v", err)
+		}
+		if _, err := name(t.Context(), s, f, false); !errors.Is(err, hazard.ErrUnavailable) {
+			t.Errorf("the content of the life that has ended was named: %v", err)
+		}
+		keepFile(t, s, "text")
+		if n, err := late(t.Context()); err != nil || n != 1 {
+			t.Errorf("%d removals came late, %v", n, err)
+		}
+		wantFile(t, s, "text")
+		other := reopen()
+		if n := sweep(t, other, 2*time.Hour); n != 0 {
+			t.Errorf("%d contents went, though all are named", n)
+		}
+		wantFile(t, other, "text")
+	})
+}
+
+func TestWhatARemovalThatFailedLeftIsSweptTheNextTime(t *testing.T) {
+	everywhere(t, func(t *testing.T, reopen func() *store.Store) {
+		s := reopen()
+		save(t, s, flood("flood"))
+		f, err := putFile(t.Context(), s, "text")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Drop(); err != nil {
+			t.Fatal(err)
+		}
+		store.HoldRemovals(s)
+		if _, err := s.SweepFiles(t.Context(), hazard.At(time.Now().Add(2*time.Hour))); !errors.Is(err, hazard.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		keepFile(t, s, "text") // in its second life
+		other := reopen()
+		if n := sweep(t, other, 2*time.Hour); n != 1 {
+			t.Errorf("%d contents went, want what is left of the first life", n)
+		}
+		wantFile(t, other, "text")
+	})
+}
+
+func TestSweepsAndUploadsOfTheSameContentsAtOnceLoseNothing(t *testing.T) {
+	everywhere(t, func(t *testing.T, reopen func() *store.Store) {
+		s := reopen()
+		save(t, s, flood("flood"))
+		const workers, rounds = 4, 12
+		var uploads, sweeps sync.WaitGroup
+		done := make(chan struct{})
+		removed := 0
+		sweeper := reopen()
+		store.LeaveUploads(sweeper)
+		sweeps.Go(func() {
+			for {
+				n, err := sweeper.SweepFiles(t.Context(), hazard.At(time.Now().Add(2*time.Hour)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				removed += n
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+		named := make([]map[string]bool, workers)
+		for w := range workers {
+			named[w] = map[string]bool{}
+			uploads.Go(func() {
+				for round := range rounds {
+					text := fmt.Sprint("content ", round) // the same for all
+					f, err := putFile(t.Context(), s, text)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					_, err = name(t.Context(), s, f, (round+w)%3 == 0)
+					if err == nil {
+						named[w][text] = true
+					} else if !errors.Is(err, errRefused) && !errors.Is(err, hazard.ErrUnavailable) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		uploads.Wait()
+		close(done)
+		sweeps.Wait()
+		all := map[string]bool{}
+		for _, texts := range named {
+			for text := range texts {
+				all[text] = true
+				wantFile(t, s, text)
+				wantFile(t, sweeper, text)
+			}
+		}
+		t.Logf("%d contents are named, %d were swept meanwhile", len(all), removed)
+		if again := sweep(t, sweeper, 2*time.Hour); again != 0 {
+			t.Logf("%d more were not named", again)
+		}
+		for text := range all {
+			wantFile(t, s, text)
+		}
+	})
+}
+
+func TestContentsOfAnotherStoreAreNotSwept(t *testing.T) {
+	b := s3test.New(t)
+	mine, theirs := openFiles(t, t.TempDir(), b.Settings()), openFiles(t, t.TempDir(), b.Settings())
+	save(t, mine, flood("flood"))
+	keepFile(t, mine, "mine")
+	if n := sweep(t, mine, 2*time.Hour); n != 0 {
+		t.Fatal(n)
+	}
+	n, err := theirs.SweepFiles(t.Context(), hazard.At(time.Now().Add(2*time.Hour)))
+	if !errors.Is(err, hazard.ErrConflict) || n != 0 || !strings.Contains(err.Error(), mine.Epoch()) {
+		t.Errorf("%d contents went, %v", n, err)
+	}
+	wantFile(t, mine, "mine")
+}
+
+func TestAFileThatIsNotPutCannotBeKept(t *testing.T) {
+	s := open(t, t.TempDir())
+	save(t, s, flood("flood"))
+	f, err := s.StageFile(t.Context(), strings.NewReader("text"), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := name(t.Context(), s, f, false); err == nil {
+		t.Error("a product names a content that is nowhere")
+	}
+	for _, bad := range []string{"", "../../hazardd.db", strings.Repeat("0", 64), sha("text")} {
+		if _, err := s.OpenFile(t.Context(), bad); !errors.Is(err, hazard.ErrNotFound) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestANamedContentIsFoundInALogOfAnyLength(t *testing.T) {
+	s := open(t, t.TempDir())
+	save(t, s, flood("flood"))
+	keepFile(t, s, "early")
+	_, err := s.Write(t.Context(), noon, store.Origin{User: "ada"}, func(tx *store.Tx) error {
+		for range 2500 { // more than are looked at in one transaction
+			if err := tx.SaveProduct(&hazard.Product{UUID: uuid.New(), HazardID: 1, Type: hazard.TextProduct, Data: "text"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keepFile(t, s, "late")
+	if n := sweep(t, s, 2*time.Hour); n != 0 {
+		t.Errorf("%d contents went, though all are named", n)
+	}
+	wantFile(t, s, "early")
+	wantFile(t, s, "late")
+}
+
+func TestStartSweepsWhatInterruptedUploadsLeft(t *testing.T) {
+	dir := t.TempDir()
+	files := filepath.Join(dir, "files")
+	if err := os.MkdirAll(files, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, age := range map[string]time.Duration{"incoming-old": 2 * time.Hour, "incoming-new": 0} {
+		path := filepath.Join(files, name)
+		if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chtimes(path, time.Time{}, time.Now().Add(-age))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open(t, dir)
+	if _, err := os.Stat(filepath.Join(files, "incoming-old")); err == nil {
+		t.Error("what was left hours ago is still there")
+	}
+	if _, err := os.Stat(filepath.Join(files, "incoming-new")); err != nil {
+		t.Error("what another process may be writing was removed")
+	}
+}
