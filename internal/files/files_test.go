@@ -38,7 +38,7 @@ type kept struct {
 	all   func() []string
 }
 
-func open(t *testing.T, dir string, s files.Settings) files.Place {
+func open(t testing.TB, dir string, s files.Settings) files.Place {
 	t.Helper()
 	p, err := files.Open(dir, s)
 	if err != nil {
@@ -52,7 +52,7 @@ func open(t *testing.T, dir string, s files.Settings) files.Place {
 	return p
 }
 
-func inFolder(t *testing.T) kept {
+func inFolder(t testing.TB) kept {
 	dir := filepath.Join(t.TempDir(), "files")
 	k := kept{Place: open(t, dir, files.Settings{}), dir: dir}
 	k.write = func(path string, content []byte) {
@@ -77,12 +77,12 @@ func inFolder(t *testing.T) kept {
 	return k
 }
 
-func inBucket(t *testing.T) kept {
+func inBucket(t testing.TB) kept {
 	return bucketAt(t, s3test.New(t), "")
 }
 
 // bucketAt is the bucket b, by way of another address if one is given.
-func bucketAt(t *testing.T, b s3test.Bucket, addr string) kept {
+func bucketAt(t testing.TB, b s3test.Bucket, addr string) kept {
 	settings := b.Settings()
 	if addr != "" {
 		settings = b.At(addr)
@@ -129,7 +129,7 @@ func noise(size int) []byte {
 }
 
 // put keeps a content.
-func put(t *testing.T, k files.Place, content []byte, life int64) files.Name {
+func put(t testing.TB, k files.Place, content []byte, life int64) files.Name {
 	t.Helper()
 	n, err := tryPut(t.Context(), k, content, life)
 	if err != nil {
@@ -391,4 +391,35 @@ func TestManyPutAndReadTheSameContentAtOnce(t *testing.T) {
 			t.Errorf("left behind: %q, %v", left, err)
 		}
 	})
+}
+
+// What the two kinds of place cost, for one upload or download after the other.
+func BenchmarkPlaces(b *testing.B) {
+	content := noise(8 << 20)
+	for name, in := range map[string]func(testing.TB) kept{"folder": inFolder, "bucket": inBucket} {
+		b.Run(name+"/put", func(b *testing.B) {
+			k := in(b)
+			b.SetBytes(int64(len(content)))
+			for b.Loop() {
+				put(b, k, content, 0)
+			}
+		})
+		b.Run(name+"/read", func(b *testing.B) {
+			k := in(b)
+			n := put(b, k, content, 0)
+			b.SetBytes(int64(len(content)))
+			for b.Loop() {
+				f, err := k.Open(b.Context(), n)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := io.Copy(io.Discard, f); err != nil {
+					b.Fatal(err)
+				}
+				if err := f.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -18,13 +18,14 @@ import (
 	"hazardd/internal/hazardtest"
 	"hazardd/internal/httpapi"
 	"hazardd/internal/openapitest"
+	"hazardd/internal/s3test"
 	"hazardd/web"
 )
 
 // Every answer of this suite is held against the OpenAPI document (hazardtest.Check). When all of it has run, each operation must have
 // answered, with each of its statuses of success.
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := s3test.Main(m.Run)
 	if code == 0 && wholeSuite() {
 		c, err := hazardtest.Contract()
 		if err != nil {

@@ -1,0 +1,60 @@
+package service_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hazardd/internal/hazardtest"
+	"hazardd/internal/service"
+)
+
+// heard tells of each line of a log.
+type heard struct {
+	slog.Handler
+	lines chan string
+}
+
+func (h heard) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h heard) Handle(_ context.Context, r slog.Record) error {
+	select {
+	case h.lines <- r.Message:
+	default: // nobody listens
+	}
+	return nil
+}
+
+func TestAStartSweepsFilesThatNothingNames(t *testing.T) {
+	data := t.TempDir()
+	put := func(text string, age time.Duration) string {
+		sum := sha256.Sum256([]byte(text))
+		digest := hex.EncodeToString(sum[:])
+		path := filepath.Join(data, "files", digest[:2], digest)
+		at := time.Now().Add(-age)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	old, fresh := put("old", 2*time.Hour), put("new", time.Minute)
+	lines := make(chan string, 100)
+	hazardtest.ServeEmpty(t, data, func(cfg *service.Config) { cfg.Logger = slog.New(heard{slog.DiscardHandler, lines}) })
+	for line := range lines {
+		if line == "product files that nothing names were removed" {
+			break
+		}
+	}
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what nothing names is still there: %v", err)
+	}
+	if _, err := os.Stat(fresh); err != nil {
+		t.Errorf("what may be being uploaded was removed: %v", err)
+	}
+}
