@@ -2,7 +2,9 @@ package pgtest
 
 import (
 	"database/sql"
+	"errors"
 	"os"
+	"syscall"
 	"testing"
 )
 
@@ -20,6 +22,53 @@ func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 			}
 		}()
 		if _, err := d.ExecContext(t.Context(), `CREATE TABLE mine (n BIGINT)`); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A commit that a synchronous standby has is there after the primary has died and the standby was promoted; the old primary follows as a
+// new copy.
+func TestAStandbyTakesOver(t *testing.T) {
+	bin := Programs(t)
+	dir, err := TempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := Init(bin, dir+"/a", "fsync=off", "shared_buffers=16MB"); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Start(bin, dir+"/a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Stop(syscall.SIGQUIT) }()
+	b, err := a.Standby(dir+"/b", "b", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Stop(syscall.SIGQUIT) }()
+	if err := errors.Join(a.Synchronous("b"), a.Streaming(t.Context(), "b", true), a.Exec("CREATE TABLE kept (n BIGINT)")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(a.Exec("INSERT INTO kept VALUES (7)"), a.Kill(), b.Promote(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	c, err := b.Standby(dir+"/c", "c", 0, a.Port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Stop(syscall.SIGQUIT) }()
+	if err := b.Streaming(t.Context(), "c", false); err != nil {
+		t.Error(err)
+	}
+	for _, s := range []*Server{b, c} {
+		if err := s.until(t.Context(), "SELECT EXISTS (SELECT FROM kept WHERE n = 7)"); err != nil {
 			t.Error(err)
 		}
 	}
