@@ -1,0 +1,443 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"hazardd/internal/pgtest"
+	"hazardd/internal/rig/program"
+)
+
+// binary is the path of the program under test, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "hazardd-cluster")
+	if err != nil {
+		panic(err)
+	}
+	if binary, err = program.Build(dir); err != nil {
+		panic(err)
+	}
+	code := pgtest.Main(m)
+	if err := os.RemoveAll(dir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
+// Ports of servers that are stopped and started again: below those that the kernel gives to whoever connects, so that nobody takes one meanwhile.
+var ports struct {
+	sync.Mutex
+	next int
+}
+
+// freeAddr is an address of the loopback network that nobody listens on.
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	ports.Lock()
+	defer ports.Unlock()
+	if ports.next == 0 {
+		ports.next = 20000 + os.Getpid()%5000
+	}
+	for range 1000 {
+		ports.next++
+		addr := fmt.Sprintf("127.0.0.1:%d", ports.next)
+		if l, err := net.Listen("tcp", addr); err == nil {
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return addr
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// cluster is everything that runs.
+type cluster struct {
+	t                *testing.T
+	dir              string
+	primary, standby *pgtest.Server
+	replication      *line // over which the standby follows the first primary
+	nodes            []*hazardd
+	front            *nginx
+	feed             *feed
+	token            string
+	publicURL        string
+}
+
+// options say what a cluster is made of.
+type options struct {
+	nodes        int
+	sqlite       bool // one file in place of PostgreSQL, for the rig's own sake
+	asynchronous bool // commits do not wait for the standby
+}
+
+const databaseName = "hazardd"
+
+// newCluster starts everything, and waits until it is ready.
+func newCluster(t *testing.T, o options) *cluster {
+	t.Helper()
+	dir, err := pgtest.TempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	c := &cluster{t: t, dir: dir, feed: newFeed(t)}
+	c.front = newNginx(t, filepath.Join(dir, "nginx"), freeAddr(t))
+	c.publicURL = "http://" + c.front.addr
+	if !o.sqlite {
+		c.startDatabases(o.asynchronous)
+	}
+	var addrs []string
+	for i := range o.nodes {
+		n := &hazardd{cluster: c, name: node(i), addr: freeAddr(t)}
+		if !o.sqlite {
+			n.lines = []*line{newLine(t, fmt.Sprintf("127.0.0.1:%d", c.primary.Port)), newLine(t, fmt.Sprintf("127.0.0.1:%d", c.standby.Port))}
+		}
+		c.nodes = append(c.nodes, n)
+		addrs = append(addrs, n.addr)
+	}
+	c.front.start(addrs)
+	c.nodes[0].start() // alone, since it makes the schema: the others wait for it all the same
+	var all sync.WaitGroup
+	for _, n := range c.nodes[1:] {
+		all.Go(n.start)
+	}
+	all.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	c.command("violet kayak thermos orbit", "user", "add", "writer", "--role", "admin", "--password-stdin")
+	c.token = c.command("", "token", "writer")
+	for _, n := range c.nodes {
+		c.until("the user is known at "+n.name, 10*time.Second, func() bool {
+			_, status, err := newClient(c, n.name).get(t.Context(), "/hazards/types")
+			return err == nil && status == http.StatusOK
+		})
+	}
+	return c
+}
+
+// startDatabases starts a primary and its standby.
+func (c *cluster) startDatabases(asynchronous bool) {
+	t := c.t
+	bin := pgtest.Programs(t)
+	// What a kill leaves is in the kernel: nothing here depends on the disk.
+	err := pgtest.Init(bin, c.data("a"), "fsync=off", "shared_buffers=64MB", "max_connections=200", "wal_receiver_timeout=5s", "wal_sender_timeout=5s",
+		"wal_receiver_status_interval=1s", "wal_retrieve_retry_interval=500ms", "log_min_messages=warning")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.primary, err = pgtest.Start(bin, c.data("a"), port(t)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.primary.Stop(syscall.SIGQUIT) }) // it may be gone
+	if err := c.primary.Exec("CREATE DATABASE " + databaseName + " TEMPLATE template0"); err != nil {
+		t.Fatal(err)
+	}
+	c.replication = newLine(t, fmt.Sprintf("127.0.0.1:%d", c.primary.Port))
+	if c.standby, err = c.primary.Standby(c.data("b"), "standby", c.replication.port(), port(t)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.standby.Stop(syscall.SIGQUIT) })
+	if !asynchronous {
+		err = c.primary.Synchronous("*")
+	}
+	if err := errors.Join(err, c.primary.Streaming(t.Context(), "standby", !asynchronous)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *cluster) data(name string) string { return filepath.Join(c.dir, name) }
+
+func port(t testing.TB) int {
+	t.Helper()
+	_, text, err := net.SplitHostPort(freeAddr(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := net.LookupPort("tcp", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// store are the arguments that name the store, as it is seen over lines; nil: directly.
+func (c *cluster) store(lines []*line) []string {
+	args := []string{"--data", c.data("files")}
+	if c.primary == nil {
+		return args
+	}
+	hosts := fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d", c.primary.Port, c.standby.Port)
+	if lines != nil {
+		hosts = lines[0].addr() + "," + lines[1].addr()
+	}
+	return append(args, "--database", fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable&target_session_attrs=read-write", hosts, databaseName))
+}
+
+// command runs the command line beside the nodes.
+func (c *cluster) command(stdin string, args ...string) string {
+	c.t.Helper()
+	out, err := program.Command(binary, stdin, append(args, c.store(nil)...)...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out
+}
+
+// until waits until something is so.
+func (c *cluster) until(what string, within time.Duration, is func() bool) {
+	c.t.Helper()
+	for end := time.Now().Add(within); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			c.t.Fatalf("after %v it is not so that %s", within, what)
+		}
+	}
+}
+
+// named is the node of a name.
+func (c *cluster) named(name string) *hazardd {
+	for _, n := range c.nodes {
+		if n.name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// hazardd is a node.
+type hazardd struct {
+	cluster *cluster
+	name    string
+	addr    string
+	lines   []*line // to each of the databases
+	process *program.Process
+	log     lockedBuffer
+}
+
+// start starts the node, and waits until it is ready.
+func (n *hazardd) start() {
+	c := n.cluster
+	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	defer cancel()
+	args := append([]string{"serve", "--listen", n.addr, "--public-url", c.publicURL, "--sources", "feed", "--cap", "name=feed every=10s url=" + c.feed.url(n.name), "--private-sources",
+		"--user-streams", "1000", "--trusted-proxies", "127.0.0.1/32", "--log-level", "warn"}, c.store(n.lines)...)
+	var err error
+	if n.process, err = program.Start(ctx, binary, nil, &n.log, args...); err != nil {
+		c.t.Errorf("%s: %v\n%s", n.name, err, n.log.String())
+		return
+	}
+	p := n.process
+	c.t.Cleanup(func() {
+		_ = p.Signal(syscall.SIGCONT) // it may have ended, in this and the next line
+		_ = p.End(syscall.SIGKILL)
+		if p == n.process && (c.t.Failed() || os.Getenv("HAZARDD_CLUSTER_LOGS") != "") {
+			c.t.Logf("%s has logged:\n%s", n.name, n.log.String())
+		}
+	})
+}
+
+// ready asks the node whether it is.
+func (n *hazardd) ready() bool {
+	ctx, cancel := context.WithTimeout(n.cluster.t.Context(), time.Second)
+	defer cancel()
+	_, status, err := newClient(n.cluster, n.name).get(ctx, "/readyz")
+	return err == nil && status == http.StatusOK
+}
+
+// lockedBuffer is what a process has logged: its beginning and what follows it, up to a bound.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+const maxLog = 200 << 10 // bytes
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.b.Len() < maxLog {
+		l.b.Write(p)
+	}
+	return len(p), nil
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// nginx is what stands in front.
+type nginx struct {
+	t    testing.TB
+	dir  string
+	addr string
+	cmd  *exec.Cmd
+	log  lockedBuffer
+}
+
+// nginxConfig: a read that a node does not answer goes to the next, a write only if it was not sent yet. A 503 is an answer.
+const nginxConfig = `daemon off;
+worker_processes 1;
+pid %[1]s/nginx.pid;
+error_log stderr warn;
+events { worker_connections 1024; }
+http {
+	access_log off;
+	client_body_temp_path %[1]s/body;
+	proxy_temp_path %[1]s/proxy;
+	fastcgi_temp_path %[1]s/fastcgi;
+	uwsgi_temp_path %[1]s/uwsgi;
+	scgi_temp_path %[1]s/scgi;
+	upstream nodes {
+%[3]s	}
+	server {
+		listen %[2]s;
+		client_max_body_size 40m;
+		proxy_http_version 1.1;
+		proxy_set_header Host $host;
+		proxy_set_header Connection "";
+		proxy_set_header X-Forwarded-For $remote_addr;
+		proxy_connect_timeout 1s;
+		proxy_next_upstream error timeout;
+		add_header X-Served-By $upstream_addr always;
+		location / {
+			proxy_read_timeout 3s;
+			proxy_pass http://nodes;
+		}
+		location /events {
+			proxy_buffering off;
+			proxy_read_timeout 40s;
+			proxy_pass http://nodes;
+		}
+	}
+}
+`
+
+func newNginx(t testing.TB, dir, addr string) *nginx {
+	t.Helper()
+	path, err := exec.LookPath("nginx")
+	if err != nil {
+		path = "/usr/sbin/nginx" // where Debian puts it, which is in root's PATH alone
+		if _, err := os.Stat(path); err != nil {
+			if os.Getenv("HAZARDD_POSTGRES") != "" {
+				t.Fatal("HAZARDD_POSTGRES is set, so the cluster must run, and there is no nginx")
+			}
+			t.Skip("needs nginx (Debian's package nginx)")
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n := &nginx{t: t, dir: dir, addr: addr}
+	n.cmd = exec.Command(path, "-c", filepath.Join(dir, "nginx.conf"), "-p", dir, "-e", "stderr")
+	n.cmd.Stderr = &n.log
+	return n
+}
+
+func (n *nginx) start(nodes []string) {
+	n.t.Helper()
+	var servers strings.Builder
+	for _, addr := range nodes {
+		fmt.Fprintf(&servers, "\t\tserver %s max_fails=1 fail_timeout=1s;\n", addr)
+	}
+	user := ""
+	if os.Getuid() == 0 { // else its workers become nobody, who may not write to the temporary folder
+		user = "user root;\n"
+	}
+	if err := os.WriteFile(filepath.Join(n.dir, "nginx.conf"), fmt.Appendf(nil, user+nginxConfig, n.dir, n.addr, servers.String()), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+	if err := n.cmd.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() {
+		if err := errors.Join(n.cmd.Process.Signal(syscall.SIGTERM), n.cmd.Wait()); err != nil {
+			n.t.Error(err)
+		}
+		if n.t.Failed() {
+			n.t.Logf("nginx has logged:\n%s", n.log.String())
+		}
+	})
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if c, err := net.Dial("tcp", n.addr); err == nil {
+			_ = c.Close()
+			return
+		} else if time.Now().After(end) {
+			n.t.Fatalf("nginx does not listen: %v\n%s", err, n.log.String())
+		}
+	}
+}
+
+// feed is a source that each node finds at an address of its own: so it knows who polls. Each poll finds a new alert.
+type feed struct {
+	server *httptest.Server
+	quiet  atomic.Bool // there is nothing new any more
+	mu     sync.Mutex
+	polls  []poll
+}
+
+type poll struct {
+	at   time.Time
+	node string
+}
+
+const alert = `<?xml version="1.0" encoding="UTF-8"?>
+<alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>alert-%d</identifier><sender>office@weather.example</sender><sent>%s</sent><status>Actual</status>
+<msgType>Alert</msgType><scope>Public</scope><info><language>en</language><category>Met</category><event>Flood Warning</event><urgency>Immediate</urgency><severity>Severe</severity>
+<certainty>Observed</certainty><expires>%s</expires><headline>Flood on the river</headline><description>Water rises.</description>
+<area><areaDesc>Valley</areaDesc><polygon>1,2 1,3 2,3 1,2</polygon></area></info></alert>`
+
+func newFeed(t testing.TB) *feed {
+	f := &feed{}
+	f.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.quiet.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		f.mu.Lock()
+		f.polls = append(f.polls, poll{time.Now(), strings.Trim(r.URL.Path, "/")})
+		n := len(f.polls)
+		f.mu.Unlock()
+		w.Header().Set("Content-Type", "application/cap+xml")
+		const form = "2006-01-02T15:04:05-07:00"
+		now := time.Now()
+		_, _ = fmt.Fprintf(w, alert, n, now.Format(form), now.Add(time.Hour).Format(form)) // a node that was killed
+	}))
+	t.Cleanup(f.server.Close)
+	return f
+}
+
+func (f *feed) url(node string) string { return f.server.URL + "/" + node }
+
+// poller is who has polled last.
+func (f *feed) poller() poll {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.polls) == 0 {
+		return poll{}
+	}
+	return f.polls[len(f.polls)-1]
+}

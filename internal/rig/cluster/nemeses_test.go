@@ -1,0 +1,329 @@
+package cluster
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// breaker is what a nemesis has at hand.
+type breaker struct {
+	*cluster
+	load *load
+
+	mu        sync.Mutex
+	refusing  map[string][]Window
+	cut       map[string][]Window
+	failovers []Window
+	lossy     bool
+}
+
+// A nemesis breaks something while clients work, and returns when it is whole again, or as whole as it gets.
+type nemesis struct {
+	name string
+	options
+	do func(*breaker)
+	// check looks at what is this one's alone.
+	check func(*breaker, *History, *Figures)
+}
+
+// calm is how long nothing happens before something is broken, and after.
+const calm = 2 * time.Second
+
+// after is a moment's grace for clients whose requests were under way.
+const after = time.Second
+
+var three = options{nodes: 3}
+
+var nemeses = []nemesis{
+	{"nothing", three, func(*breaker) { time.Sleep(4 * time.Second) }, checkHealthy},
+	{"a node is killed", three, killNode, nil},
+	{"the primary is killed", three, killPrimary, nil},
+	{"a node is cut off in silence", three, func(b *breaker) { cutOff(b, (*line).silence) }, checkCut},
+	{"a node is refused by the database", three, func(b *breaker) { cutOff(b, (*line).refuse) }, checkCut},
+	{"all nodes are replaced", three, roll, checkRolled},
+	{"a node is stopped for ten seconds", three, stopNode, nil},
+	{"a standby that lags is promoted", options{nodes: 3, asynchronous: true}, promoteLagging, nil},
+	{"a transaction is held open", three, holdOpen, checkHealthy},
+	{"the database is restarted", three, restartDatabase, nil},
+}
+
+func TestCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	t.Run("one node on SQLite", func(t *testing.T) {
+		run(t, nemesis{"one node on SQLite", options{nodes: 1, sqlite: true}, func(*breaker) { time.Sleep(calm) }, checkHealthy})
+	})
+	for _, n := range nemeses {
+		t.Run(n.name, func(t *testing.T) { run(t, n) })
+	}
+}
+
+// run lets a nemesis loose upon a cluster of its own, and judges what clients have seen.
+func run(t *testing.T, n nemesis) {
+	c := newCluster(t, n.options)
+	b := &breaker{cluster: c, load: newLoad(c), refusing: map[string][]Window{}, cut: map[string][]Window{}}
+	time.Sleep(calm)
+	from := time.Now()
+	n.do(b)
+	time.Sleep(calm)
+	to := time.Now()
+	h := b.load.finish()
+	h.Refusing, h.Cut, h.Failovers, h.Lossy = b.refusing, b.cut, b.failovers, b.lossy
+	b.load.checkFiles(h)
+	for _, f := range Check(h) {
+		t.Errorf("%s: %s", f.Promise, f.Detail)
+	}
+	figures := Measure(h, from, to)
+	if n.check != nil {
+		n.check(b, h, &figures)
+	}
+	tell(t, figures.Row(n.name))
+	t.Logf("%d changes, %d events", len(h.Log), figures.Events)
+}
+
+// tell puts a line into the table: the test's log, and the file that HAZARDD_CLUSTER_TABLE names.
+func tell(t *testing.T, row string) {
+	t.Helper()
+	t.Logf("\n%s\n%s", Heads, row)
+	path := os.Getenv("HAZARDD_CLUSTER_TABLE")
+	if path == "" {
+		return
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := f.Stat(); err == nil && info.Size() == 0 {
+		row = Heads + "\n" + row
+	}
+	_, err = fmt.Fprintln(f, row)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// refuses notes that a node does not answer its own clients from a moment until now.
+func (b *breaker) refuses(n *hazardd, from time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refusing[n.name] = append(b.refusing[n.name], Window{from, time.Now().Add(after)})
+}
+
+// failedOver notes that another server is the primary since now.
+func (b *breaker) failedOver(from time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failovers = append(b.failovers, Window{from, time.Now()})
+}
+
+// takeover is within which time another node has the lease of one that died (lease.For, lease.Try, and a moment).
+const takeover = 12 * time.Second
+
+// killNode kills the node that polls. Another polls from then on.
+func killNode(b *breaker) {
+	b.until("somebody polls", takeover, func() bool { return b.feed.poller().node != "" })
+	n := b.named(b.feed.poller().node)
+	from := time.Now()
+	if err := n.process.End(syscall.SIGKILL); err != nil {
+		b.t.Error(err)
+	}
+	const rhythm = 10 * time.Second
+	b.until("another node polls", takeover+rhythm, func() bool {
+		p := b.feed.poller()
+		return p.node != n.name && p.at.After(from)
+	})
+	b.t.Logf("another node polls after %v", b.feed.poller().at.Sub(from).Round(time.Millisecond))
+	n.start()
+	b.refuses(n, from)
+}
+
+// notices is how long it takes whoever watches the primary to see that it is gone.
+const notices = 300 * time.Millisecond
+
+func killPrimary(b *breaker) {
+	from := time.Now()
+	if err := b.primary.Kill(); err != nil {
+		b.t.Error(err)
+	}
+	time.Sleep(notices)
+	promote(b, from)
+	// The old primary comes back, as a copy of the new one, and commits wait for it again.
+	if err := os.RemoveAll(b.primary.Dir); err != nil {
+		b.t.Error(err)
+	}
+	again, err := b.standby.Standby(b.primary.Dir, "old", 0, b.primary.Port)
+	if err != nil {
+		b.t.Error(err)
+		return
+	}
+	b.t.Cleanup(func() { _ = again.Stop(syscall.SIGQUIT) })
+	if err := errors.Join(b.standby.Synchronous("old"), b.standby.Streaming(b.t.Context(), "old", true)); err != nil {
+		b.t.Error(err)
+	}
+	time.Sleep(calm)
+}
+
+func promote(b *breaker, from time.Time) {
+	began := time.Now()
+	if err := b.standby.Promote(b.t.Context()); err != nil {
+		b.t.Error(err)
+	}
+	b.failedOver(from)
+	b.t.Logf("promoted in %v", time.Since(began).Round(time.Millisecond))
+}
+
+// promoteLagging promotes a standby that lacks what was written in the last second and a half.
+func promoteLagging(b *breaker) {
+	from := time.Now()
+	b.replication.silence()
+	time.Sleep(1500 * time.Millisecond)
+	if err := b.primary.Kill(); err != nil {
+		b.t.Error(err)
+	}
+	b.mu.Lock()
+	b.lossy = true
+	b.mu.Unlock()
+	time.Sleep(notices)
+	promote(b, from)
+	time.Sleep(2 * calm)
+}
+
+// cutFor is longer than a node may be without the database before it says that it is not ready.
+const cutFor = 14 * time.Second
+
+func cutOff(b *breaker, cut func(*line)) {
+	n := b.nodes[1]
+	from := time.Now()
+	for _, l := range n.lines {
+		cut(l)
+	}
+	b.until(n.name+" says that it is not ready", cutFor, func() bool { return !n.ready() })
+	b.t.Logf("not ready after %v", time.Since(from).Round(time.Millisecond))
+	time.Sleep(time.Until(from.Add(cutFor)))
+	for _, l := range n.lines {
+		l.mend()
+	}
+	mended := time.Now()
+	b.until(n.name+" is ready", 30*time.Second, n.ready)
+	b.t.Logf("ready %v after it was mended", time.Since(mended).Round(time.Millisecond))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cut[n.name] = append(b.cut[n.name], Window{from, time.Now().Add(after)})
+}
+
+// checkCut: a node without a database says so to those who write, soon.
+func checkCut(b *breaker, h *History, _ *Figures) {
+	answered, slowest := 0, time.Duration(0)
+	for i := range h.Writes {
+		w := &h.Writes[i]
+		if cut := h.Cut[w.To]; len(cut) == 0 || w.Start.Before(cut[0].From) || w.End.After(cut[0].To) || w.Acknowledged() {
+			continue
+		}
+		if w.Status == 0 {
+			b.t.Errorf("no answer in %v, want a 503: %s", patience, w)
+		}
+		if w.Status == 503 {
+			answered++
+			slowest = max(slowest, w.End.Sub(w.Start))
+		}
+	}
+	if answered == 0 {
+		b.t.Error("no write was answered with 503")
+	}
+	b.t.Logf("%d writes were answered with 503, the slowest after %v", answered, slowest.Round(time.Millisecond))
+}
+
+// roll replaces all nodes, one after the other.
+func roll(b *breaker) {
+	for _, n := range b.nodes {
+		from := time.Now()
+		if err := n.process.End(syscall.SIGTERM); err != nil {
+			b.t.Errorf("%s has not ended in order: %v", n.name, err)
+		}
+		n.start()
+		b.until(n.name+" is ready", 10*time.Second, n.ready)
+		b.refuses(n, from)
+		b.t.Logf("%s was away for %v", n.name, time.Since(from).Round(time.Millisecond))
+		time.Sleep(time.Second)
+	}
+}
+
+// checkRolled: nobody who asks the front notices.
+func checkRolled(b *breaker, h *History, _ *Figures) {
+	for i := range h.Writes {
+		if w := &h.Writes[i]; w.To == Front && !w.Acknowledged() && !w.Refused() {
+			b.t.Errorf("a write failed: %s", w)
+		}
+	}
+}
+
+// stopNode stops a node's process, which then goes on as if nothing had been.
+func stopNode(b *breaker) {
+	n := b.nodes[2]
+	from := time.Now()
+	if err := n.process.Signal(syscall.SIGSTOP); err != nil {
+		b.t.Error(err)
+	}
+	time.Sleep(10 * time.Second)
+	if err := n.process.Signal(syscall.SIGCONT); err != nil {
+		b.t.Error(err)
+	}
+	b.refuses(n, from)
+	time.Sleep(calm)
+}
+
+// holdOpen holds a transaction open that has a number of its own, as a dump or a forgotten session does.
+func holdOpen(b *breaker) {
+	d, err := sql.Open("pgx", b.primary.URL(databaseName))
+	if err != nil {
+		b.t.Error(err)
+		return
+	}
+	tx, err := d.Begin()
+	if err != nil {
+		b.t.Error(err)
+		return
+	}
+	var number string
+	if err := tx.QueryRow("SELECT pg_current_xact_id()::text || ' ' || count(*) FROM changes").Scan(&number); err != nil {
+		b.t.Error(err)
+	}
+	time.Sleep(6 * time.Second)
+	if err := errors.Join(tx.Rollback(), d.Close()); err != nil {
+		b.t.Error(err)
+	}
+}
+
+func restartDatabase(b *breaker) {
+	if err := b.primary.Stop(syscall.SIGINT); err != nil {
+		b.t.Error(err)
+	}
+	began := time.Now()
+	again, err := b.primary.Restart()
+	if err != nil {
+		b.t.Error(err)
+		return
+	}
+	b.t.Logf("restarted in %v", time.Since(began).Round(time.Millisecond))
+	b.t.Cleanup(func() { _ = again.Stop(syscall.SIGQUIT) })
+	time.Sleep(2 * calm)
+}
+
+// checkHealthy: what others see soon. The goal is 200 ms; the bound is for a machine that does other things too.
+func checkHealthy(b *breaker, h *History, f *Figures) {
+	if f.Elsewhere99 > 2*time.Second {
+		b.t.Errorf("99 of 100 writes were seen at other nodes within %v, want 2 s at most", f.Elsewhere99)
+	}
+	for i := range h.Writes {
+		if w := &h.Writes[i]; !w.Acknowledged() && !w.Refused() {
+			b.t.Errorf("a write failed: %s", w)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+// Package program runs the real program, for what tries it out from outside: it is built, started, told to end, killed, and asked by its command line.
+package program
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Build builds the program into dir.
+func Build(dir string) (path string, err error) {
+	path = filepath.Join(dir, "hazardd")
+	if out, err := exec.Command("go", "build", "-o", path, "hazardd/cmd/hazardd").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// Process is a running server.
+type Process struct {
+	Cmd  *exec.Cmd
+	URL  string        // as it says
+	Gone chan struct{} // closed when it has ended
+	err  error         // how it ended, once Gone is closed
+}
+
+// Start runs the program with arguments, and waits until it is ready or has ended, or ctx ends, which ends it. What it logs goes to log.
+func Start(ctx context.Context, path string, env []string, log io.Writer, args ...string) (*Process, error) {
+	p := &Process{Cmd: exec.Command(path, args...), Gone: make(chan struct{})}
+	p.Cmd.Env = append(os.Environ(), env...)
+	p.Cmd.Stderr = log
+	p.Cmd.Dir = os.TempDir()
+	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test binary that is killed leaves none behind
+	out, err := p.Cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Cmd.Start(); err != nil {
+		return nil, err
+	}
+	ready := make(chan string, 1)
+	go func() {
+		defer close(p.Gone)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if url, ok := strings.CutPrefix(lines.Text(), "hazardd ready at "); ok {
+				ready <- url
+			}
+		}
+		_, _ = io.Copy(io.Discard, out) // a line that is too long for the scanner
+		p.err = p.Cmd.Wait()
+	}()
+	select {
+	case p.URL = <-ready:
+		return p, nil
+	case <-p.Gone:
+		return nil, fmt.Errorf("the server does not start: %w", p.err)
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), p.End(syscall.SIGKILL))
+	}
+}
+
+// Signal sends a signal.
+func (p *Process) Signal(signal os.Signal) error { return p.Cmd.Process.Signal(signal) }
+
+// End ends the process by a signal, if it runs, and waits until it has ended. What it then says is an error, but for the signal by which it was
+// killed.
+func (p *Process) End(signal syscall.Signal) error {
+	if err := p.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	<-p.Gone
+	if failed, ok := errors.AsType[*exec.ExitError](p.err); ok && failed.Sys().(syscall.WaitStatus).Signal() == signal {
+		return nil
+	}
+	return p.err
+}
+
+// Command runs a command of the program's command line, and returns what it prints.
+func Command(path, stdin string, args ...string) (string, error) {
+	cmd := exec.Command(path, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Dir = os.TempDir()
+	out, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("hazardd %s: %w: %s", strings.Join(args, " "), err, failed.Stderr)
+	}
+	return strings.TrimSpace(string(out)), err
+}
