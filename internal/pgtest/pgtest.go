@@ -29,18 +29,32 @@ import (
 // not, by name; HAZARDD_POSTGRES makes that a failure.
 func Programs(t testing.TB) string {
 	t.Helper()
-	dir := os.Getenv("HAZARDD_POSTGRES")
+	dir, err := Find()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if dir == "" {
+		t.Skip("needs " + Needed)
+	}
+	return dir
+}
+
+// Needed says what is missing where Find finds nothing.
+const Needed = "PostgreSQL (Debian's package postgresql-15), or HAZARDD_POSTGRES, the folder of its programs"
+
+// Find is Programs for what is no test: empty if there are none.
+func Find() (dir string, err error) {
+	if dir = os.Getenv("HAZARDD_POSTGRES"); dir == "" {
 		found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 		if err != nil || len(found) == 0 {
-			t.Skip("needs PostgreSQL (Debian's package postgresql-15), or HAZARDD_POSTGRES, the folder of its programs")
+			return "", err
 		}
 		dir = filepath.Dir(found[len(found)-1])
 	}
 	if _, err := os.Stat(filepath.Join(dir, "initdb")); err != nil {
-		t.Fatalf("HAZARDD_POSTGRES: %v", err)
+		return "", fmt.Errorf("HAZARDD_POSTGRES: %w", err)
 	}
-	return dir
+	return dir, nil
 }
 
 // Server is a running server.

@@ -93,8 +93,10 @@ func (c *client) get(ctx context.Context, path string) ([]byte, int, error) {
 	return a.body, a.status, a.err
 }
 
-// patience is how long a client waits for an answer.
-const patience = 8 * time.Second
+const (
+	patience = 8 * time.Second // how long a client waits for an answer
+	maxTries = 10              // how often it tries to make something
+)
 
 // load is clients at work, and what they have seen.
 type load struct {
@@ -243,18 +245,21 @@ func (w *writer) send(ctx context.Context, note Write, r request, again bool) bo
 	if r.match != "" {
 		header["If-Match"] = r.match
 	}
-	for {
+	for tries := 0; ; {
 		// The load's end does not cut a request short.
 		waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		began := time.Now()
 		a := w.client.do(waiting, r.method, r.path, header, r.body)
 		cancel()
+		note.Last = time.Since(began)
 		note.End, note.Status, note.Node, note.Error = time.Now(), a.status, a.node, ""
 		if a.err != nil {
 			note.Error = a.err.Error()
 		} else if a.status >= 300 {
 			note.Error = fmt.Sprintf("%.200s", a.body)
 		}
-		if !again || note.Acknowledged() || note.Refused() || ctx.Err() != nil {
+		tries++
+		if !again || note.Acknowledged() || note.Refused() || tries == maxTries || ctx.Err() != nil {
 			break
 		}
 		time.Sleep(100 * time.Millisecond) // what the client of a service that says Retry-After does, ten times as fast

@@ -298,11 +298,12 @@ type nginx struct {
 	log  lockedBuffer
 }
 
-// nginxConfig: a read that a node does not answer goes to the next, a write only if it was not sent yet. A 503 is an answer.
+// nginxConfig: a read that a node does not answer goes to the next, a write only if it was not sent yet. A 503 is an answer. Whether a node
+// answers is noted of reads alone: writes may all wait for one thing, and that takes no node away from readers.
 const nginxConfig = `daemon off;
 worker_processes 1;
 pid %[1]s/nginx.pid;
-error_log stderr warn;
+error_log stderr error;
 events { worker_connections 1024; }
 http {
 	access_log off;
@@ -311,11 +312,19 @@ http {
 	fastcgi_temp_path %[1]s/fastcgi;
 	uwsgi_temp_path %[1]s/uwsgi;
 	scgi_temp_path %[1]s/scgi;
-	upstream nodes {
+	upstream readers {
 %[3]s	}
+	upstream writers {
+%[4]s	}
+	map $request_method $writes {
+		default 1;
+		GET "";
+		HEAD "";
+	}
 	server {
 		listen %[2]s;
 		client_max_body_size 40m;
+		client_body_buffer_size 1m;
 		proxy_http_version 1.1;
 		proxy_set_header Host $host;
 		proxy_set_header Connection "";
@@ -323,14 +332,20 @@ http {
 		proxy_connect_timeout 1s;
 		proxy_next_upstream error timeout;
 		add_header X-Served-By $upstream_addr always;
+		error_page 418 = @writes;
 		location / {
+			if ($writes) { return 418; }
 			proxy_read_timeout 3s;
-			proxy_pass http://nodes;
+			proxy_pass http://readers;
+		}
+		location @writes {
+			proxy_read_timeout 30s;
+			proxy_pass http://writers;
 		}
 		location /events {
 			proxy_buffering off;
 			proxy_read_timeout 40s;
-			proxy_pass http://nodes;
+			proxy_pass http://readers;
 		}
 	}
 }
@@ -359,15 +374,16 @@ func newNginx(t testing.TB, dir, addr string) *nginx {
 
 func (n *nginx) start(nodes []string) {
 	n.t.Helper()
-	var servers strings.Builder
+	var readers, writers strings.Builder
 	for _, addr := range nodes {
-		fmt.Fprintf(&servers, "\t\tserver %s max_fails=1 fail_timeout=1s;\n", addr)
+		fmt.Fprintf(&readers, "\t\tserver %s max_fails=1 fail_timeout=1s;\n", addr)
+		fmt.Fprintf(&writers, "\t\tserver %s max_fails=0;\n", addr)
 	}
 	user := ""
 	if os.Getuid() == 0 { // else its workers become nobody, who may not write to the temporary folder
 		user = "user root;\n"
 	}
-	if err := os.WriteFile(filepath.Join(n.dir, "nginx.conf"), fmt.Appendf(nil, user+nginxConfig, n.dir, n.addr, servers.String()), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(n.dir, "nginx.conf"), fmt.Appendf(nil, user+nginxConfig, n.dir, n.addr, readers.String(), writers.String()), 0o600); err != nil {
 		n.t.Fatal(err)
 	}
 	if err := n.cmd.Start(); err != nil {

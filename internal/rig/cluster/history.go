@@ -23,7 +23,8 @@ type Write struct {
 	Before, After string
 	Ends          bool // the hazard gets After, and ends
 	Start, End    time.Time
-	Status        int // of the answer; 0: none came
+	Last          time.Duration // what the last try took, of those that were one write
+	Status        int           // of the answer; 0: none came
 	Error         string
 }
 

@@ -223,15 +223,15 @@ func checkCut(b *breaker, h *History, _ *Figures) {
 	answered, slowest := 0, time.Duration(0)
 	for i := range h.Writes {
 		w := &h.Writes[i]
-		if cut := h.Cut[w.To]; len(cut) == 0 || w.Start.Before(cut[0].From) || w.End.After(cut[0].To) || w.Acknowledged() {
-			continue
-		}
-		if w.Status == 0 {
-			b.t.Errorf("no answer in %v, want a 503: %s", patience, w)
-		}
-		if w.Status == 503 {
-			answered++
-			slowest = max(slowest, w.End.Sub(w.Start))
+		for node, cut := range h.Cut {
+			switch {
+			case w.Acknowledged() || !cut[0].overlaps(w.Start, w.End):
+			case w.Node == node && w.Status == 503:
+				answered++
+				slowest = max(slowest, w.Last)
+			case w.To == node && w.Status == 0:
+				b.t.Errorf("want a 503: %s", w)
+			}
 		}
 	}
 	if answered == 0 {
