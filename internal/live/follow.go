@@ -23,8 +23,8 @@ type Log interface {
 	Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error)
 	// Wait returns when a change above n may exist, or when ctx ends.
 	Wait(ctx context.Context, n int64) error
-	// AllProducts lists the products of a hazard, by number, whoever may see them.
-	AllProducts(ctx context.Context, hazardID int64) ([]*hazard.Product, error)
+	// ProductsAsOf lists the products that a hazard had as of change n, by number, whoever may see them.
+	ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error)
 }
 
 // Live keeps the present View. It is safe for concurrent use.
@@ -153,7 +153,9 @@ func (l *Live) catchUp(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			l.apply(changes, back, asked)
+			if !l.apply(changes, back, asked) {
+				continue // what ended meanwhile is back: its products are read
+			}
 		}
 		if len(changes) < maxChanges {
 			l.readAt.Store(int64(asked))
@@ -177,26 +179,36 @@ func (l *Live) readAnew(ctx context.Context, fork *store.ForkedError, now hazard
 	return nil
 }
 
-// returning reads the products of the hazards that changes make active again: the view let go of them. They may be a little
-// ahead of changes; the changes that made them so follow and alter nothing.
+// returning reads the products of the hazards that changes make active again, as of these changes, by their numbers: the view let go of
+// them.
 func (l *Live) returning(ctx context.Context, changes []hazard.Change) (map[int64][]*hazard.Product, error) {
 	back := map[int64][]*hazard.Product{}
+	v := l.view.Load()
+	active := map[int64]bool{} // hazards after the changes so far
 	for _, c := range changes {
-		if c.Kind == hazard.HazardCreated || c.Hazard == nil || c.Hazard.Status != hazard.Active {
+		if c.Hazard == nil {
 			continue
 		}
-		products, err := l.log.AllProducts(ctx, c.HazardID)
+		was, known := active[c.HazardID]
+		if !known {
+			_, was = v.byID[c.HazardID]
+		}
+		active[c.HazardID] = c.Hazard.Status == hazard.Active
+		if was || !active[c.HazardID] || c.Kind == hazard.HazardCreated {
+			continue
+		}
+		products, err := l.log.ProductsAsOf(ctx, c.HazardID, c.Number)
 		if err != nil {
 			return nil, err
 		}
-		back[c.HazardID] = products
+		back[c.Number] = products
 	}
 	return back, nil
 }
 
 // apply swaps in a view with changes, which follow the present one without a gap; back are the products of hazards that
-// may have become active again.
-func (l *Live) apply(changes []hazard.Change, back map[int64][]*hazard.Product, now hazard.Instant) {
+// become active again. It is false, and nothing is changed, if those of one are not among them.
+func (l *Live) apply(changes []hazard.Change, back map[int64][]*hazard.Product, now hazard.Instant) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clock = max(l.clock, now)
@@ -224,12 +236,17 @@ func (l *Live) apply(changes []hazard.Change, back map[int64][]*hazard.Product, 
 		case c.Hazard != nil && old != nil:
 			entries[c.HazardID] = &entry{hazard: c.Hazard, products: old.products}
 		case c.Hazard != nil:
-			entries[c.HazardID] = &entry{hazard: c.Hazard, products: back[c.HazardID]}
+			products, ok := back[c.Number]
+			if !ok && c.Kind != hazard.HazardCreated {
+				return false
+			}
+			entries[c.HazardID] = &entry{hazard: c.Hazard, products: products}
 		case old != nil:
 			entries[c.HazardID] = &entry{hazard: old.hazard, products: withProduct(old.products, c.Product)}
 		}
 	}
 	l.swap(newView(changes[len(changes)-1].Number, l.base, entries, l.clock))
+	return true
 }
 
 func (l *Live) swap(v *View) {

@@ -245,3 +245,79 @@ func TestReaderKeepsItsViewWhileTheViewIsSwapped(t *testing.T) {
 		t.Errorf("the present view is of change %d, want 103", got)
 	}
 }
+
+// The log is read in pieces. A view that ends with a piece holds nothing of the next, whatever there is by then.
+func TestAViewHoldsNothingThatComesAfterItsNumber(t *testing.T) {
+	log := newMemoryLog()
+	l, err := Open(t.Context(), log, base, discard, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := now().Add(time.Hour)
+	ended := flood(2, end)
+	ended.Status = hazard.Expired
+	log.write(flood(1, end), nil)
+	log.write(nil, note(1, 1))
+	log.write(flood(1, end.Add(time.Hour)), nil)
+	log.write(flood(2, end), nil)
+	log.write(nil, note(2, 2))
+	log.write(ended, nil)
+	piece := log.write(flood(2, end), nil) // is back
+	log.write(nil, note(3, 1))
+	log.write(nil, note(4, 2))
+	changes, err := log.Since(t.Context(), 0, int(piece))
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := l.returning(t.Context(), changes)
+	if err != nil || !l.apply(changes, back, now()) {
+		t.Fatal(err)
+	}
+	for id := range int64(2) {
+		if got := l.View(now()).ProductTotal(id+1, nil); got != 1 {
+			t.Errorf("as of change %d hazard %d has %d products, want 1", piece, id+1, got)
+		}
+	}
+	if log.asked != 1 {
+		t.Errorf("products were asked for %d times, want once: for the hazard that is back", log.asked)
+	}
+	if err := l.catchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for id := range int64(2) {
+		if got := l.View(now()).ProductTotal(id+1, nil); got != 2 {
+			t.Errorf("in the end hazard %d has %d products, want 2", id+1, got)
+		}
+	}
+}
+
+// A hazard that the clock ends while its change is being read has its products when the change says that it goes on.
+func TestAHazardThatEndsWhileItIsProlongedKeepsItsProducts(t *testing.T) {
+	log := newMemoryLog()
+	end := now().Add(time.Minute)
+	log.write(flood(1, end), nil)
+	log.write(nil, note(1, 1))
+	l, err := Open(t.Context(), log, base, discard, now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := log.write(flood(1, end.Add(time.Hour)), nil)
+	changes, err := log.Since(t.Context(), n-1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := l.returning(t.Context(), changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.View(end) // somebody reads
+	if l.apply(changes, back, end) {
+		t.Error("applied without the products")
+	}
+	if back, err = l.returning(t.Context(), changes); err != nil || !l.apply(changes, back, end) {
+		t.Fatal("not applied with the products", err)
+	}
+	if got := l.View(end).ProductTotal(1, nil); got != 1 {
+		t.Errorf("%d products, want 1", got)
+	}
+}

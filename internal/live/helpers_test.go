@@ -30,6 +30,7 @@ type memoryLog struct {
 	products map[int64]*hazard.Product
 	failing  error
 	waits    int // calls of Wait
+	asked    int // calls of ProductsAsOf
 	wake     chan struct{}
 }
 
@@ -99,10 +100,24 @@ func (m *memoryLog) Since(_ context.Context, n int64, limit int) ([]hazard.Chang
 	return slices.Clone(m.changes[n:min(int(n)+limit, len(m.changes))]), nil
 }
 
-func (m *memoryLog) AllProducts(_ context.Context, hazardID int64) ([]*hazard.Product, error) {
+func (m *memoryLog) ProductsAsOf(_ context.Context, hazardID, n int64) ([]*hazard.Product, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(hazardID), m.failing
+	m.asked++
+	latest := map[int64]*hazard.Product{}
+	for _, c := range m.changes[:n] {
+		if c.Product != nil {
+			latest[c.Product.ID] = c.Product
+		}
+	}
+	var list []*hazard.Product
+	for _, p := range latest {
+		if p.HazardID == hazardID && !p.Deleted {
+			list = append(list, p)
+		}
+	}
+	slices.SortFunc(list, func(a, b *hazard.Product) int { return int(a.ID - b.ID) })
+	return list, m.failing
 }
 
 // tooManyWaits is more calls of Wait than any test of ours takes: a follower that spins is told instead of followed for ever.

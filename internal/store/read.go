@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -162,7 +163,7 @@ func visible(orgs []int64) func(*hazard.Product, error) (*hazard.Product, error)
 	}
 }
 
-// AllProducts lists the products of a hazard, by number, whoever may see them: for the live view alone, which asks itself.
+// AllProducts lists the products of a hazard, by number, whoever may see them.
 func (s *Store) AllProducts(ctx context.Context, hazardID int64) ([]*hazard.Product, error) {
 	return productsOf(ctx, s.readQ, hazardID)
 }
@@ -182,7 +183,8 @@ func (s *Store) Products(ctx context.Context, hazardID int64, orgs []int64) ([]*
 	return products, nil
 }
 
-// ProductsAsOf lists the products that a hazard had as of change n, whoever may see them: for push, which asks itself.
+// ProductsAsOf lists the products that a hazard had as of change n, by number, whoever may see them: for push and the live view, which ask
+// themselves.
 func (s *Store) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error) {
 	rows, err := s.readQ.ProductsOfHazardAt(ctx, db.ProductsOfHazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {
@@ -198,6 +200,7 @@ func (s *Store) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.
 			products = append(products, p)
 		}
 	}
+	slices.SortFunc(products, func(a, b *hazard.Product) int { return cmp.Compare(a.ID, b.ID) })
 	return products, nil
 }
 
