@@ -11,10 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"hazardd/bench/internal/measure"
 )
 
 // A server is a process that answers.
@@ -146,32 +149,26 @@ func startNginx(ctx context.Context, dir string) (*server, string, error) {
 	return nil, "", errors.Join(errors.New("nginx does not listen"), s.stop())
 }
 
-// cpu is the time that the process and its children have run on a processor. It says what a request costs also while others take the
-// processors away. It is zero where there is no /proc (outside Linux).
+// cpu is the time that the process and its children have run on a processor.
 func (s *server) cpu() (time.Duration, error) {
-	pids := []string{strconv.Itoa(s.cmd.Process.Pid)}
-	children, err := os.ReadFile("/proc/" + pids[0] + "/task/" + pids[0] + "/children")
+	pids := []int{s.cmd.Process.Pid}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pids[0]))
 	if err == nil {
-		pids = append(pids, strings.Fields(string(children))...)
+		for word := range strings.FieldsSeq(string(children)) {
+			pid, err := strconv.Atoi(word)
+			if err != nil {
+				return 0, err
+			}
+			pids = append(pids, pid)
+		}
 	}
 	var total time.Duration
 	for _, pid := range pids {
-		tasks, err := filepath.Glob("/proc/" + pid + "/task/*/schedstat")
+		ran, err := measure.ProcessorTime(pid)
 		if err != nil {
 			return 0, err
 		}
-		for _, t := range tasks {
-			text, err := os.ReadFile(t)
-			if err != nil {
-				continue // the thread has ended
-			}
-			ran, _, _ := strings.Cut(string(text), " ")
-			ns, err := strconv.ParseInt(ran, 10, 64)
-			if err != nil {
-				return 0, fmt.Errorf("%s: %w", t, err)
-			}
-			total += time.Duration(ns)
-		}
+		total += ran
 	}
 	return total, nil
 }

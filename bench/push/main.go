@@ -25,7 +25,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -178,7 +177,7 @@ func measureOnce(ctx context.Context, kind string, n int, slice time.Duration) (
 	if err != nil {
 		return f, err
 	}
-	cpu, err := s.cpu()
+	cpu, err := measure.ProcessorTime(s.cmd.Process.Pid)
 	if err != nil {
 		return f, err
 	}
@@ -190,7 +189,7 @@ func measureOnce(ctx context.Context, kind string, n int, slice time.Duration) (
 	if err := subscribers.wait(count); err != nil {
 		return f, err
 	}
-	cpuAfter, err := s.cpu()
+	cpuAfter, err := measure.ProcessorTime(s.cmd.Process.Pid)
 	if err != nil {
 		return f, err
 	}
@@ -366,27 +365,6 @@ func (s *server) memory() (int64, error) {
 	}
 	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
 	return pages * int64(os.Getpagesize()), err
-}
-
-// cpu is the time that the server has run on a processor.
-func (s *server) cpu() (total time.Duration, err error) {
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	for _, t := range tasks {
-		text, err := os.ReadFile(t)
-		if err != nil {
-			continue // the thread has ended
-		}
-		ran, _, _ := strings.Cut(string(text), " ")
-		ns, err := strconv.ParseInt(ran, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", t, err)
-		}
-		total += time.Duration(ns)
-	}
-	return total, nil
 }
 
 func (s *server) stop() error { return errors.Join(s.pipe.Close(), s.cmd.Wait()) }

@@ -205,9 +205,9 @@ func (w *writer) work(ctx context.Context) {
 		case n < 76:
 			done = w.put(ctx, w.mine[w.rnd.IntN(len(w.mine))], false)
 		case n < 84:
-			i := w.rnd.IntN(len(w.mine))
-			if done = w.put(ctx, w.mine[i], true); done {
-				w.mine = append(w.mine[:i], w.mine[i+1:]...)
+			id := w.mine[w.rnd.IntN(len(w.mine))]
+			if done = w.put(ctx, id, true); done {
+				w.mine = slices.DeleteFunc(w.mine, func(other string) bool { return other == id })
 			}
 		case n < 91:
 			done = w.text(ctx, w.mine[w.rnd.IntN(len(w.mine))])
@@ -270,6 +270,8 @@ func (w *writer) send(ctx context.Context, note Write, r request, again bool) bo
 	switch {
 	case note.Status == http.StatusServiceUnavailable || !note.Refused():
 	case note.Status == http.StatusPreconditionFailed: // another was faster, or the node is behind
+	case note.Status == http.StatusNotFound && w.load.cluster.asynchronous: // it is lost; the checker decides whether it may be
+		w.mine = slices.DeleteFunc(w.mine, func(id string) bool { return id == note.Hazard })
 	case note.Status == http.StatusNotFound && note.Deletes: // the answer before was lost, and the front asked again
 		note.Status = 0
 		w.load.writes[len(w.load.writes)-1] = note

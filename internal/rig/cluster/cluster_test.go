@@ -72,6 +72,7 @@ func freeAddr(t testing.TB) string {
 type cluster struct {
 	t                *testing.T
 	dir              string
+	asynchronous     bool // commits do not wait for the standby
 	primary, standby *pgtest.Server
 	replication      *line // over which the standby follows the first primary
 	nodes            []*hazardd
@@ -102,11 +103,11 @@ func newCluster(t *testing.T, o options) *cluster {
 			t.Error(err)
 		}
 	})
-	c := &cluster{t: t, dir: dir, feed: newFeed(t)}
+	c := &cluster{t: t, dir: dir, asynchronous: o.asynchronous, feed: newFeed(t)}
 	c.front = newNginx(t, filepath.Join(dir, "nginx"), freeAddr(t))
 	c.publicURL = "http://" + c.front.addr
 	if !o.sqlite {
-		c.startDatabases(o.asynchronous)
+		c.startDatabases()
 	}
 	var addrs []string
 	for i := range o.nodes {
@@ -139,7 +140,7 @@ func newCluster(t *testing.T, o options) *cluster {
 }
 
 // startDatabases starts a primary and its standby.
-func (c *cluster) startDatabases(asynchronous bool) {
+func (c *cluster) startDatabases() {
 	t := c.t
 	bin := pgtest.Programs(t)
 	// What a kill leaves is in the kernel: nothing here depends on the disk.
@@ -160,10 +161,10 @@ func (c *cluster) startDatabases(asynchronous bool) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.standby.Stop(syscall.SIGQUIT) })
-	if !asynchronous {
+	if !c.asynchronous {
 		err = c.primary.Synchronous("*")
 	}
-	if err := errors.Join(err, c.primary.Streaming(t.Context(), "standby", !asynchronous)); err != nil {
+	if err := errors.Join(err, c.primary.Streaming(t.Context(), "standby", !c.asynchronous)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,0 +1,31 @@
+package measure
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ProcessorTime is how long a process has run on a processor. It says what a request costs also while others take the processors away. It is zero
+// where there is no /proc (outside Linux).
+func ProcessorTime(pid int) (total time.Duration, err error) {
+	tasks, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/schedstat")
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range tasks {
+		text, err := os.ReadFile(t)
+		if err != nil {
+			continue // the thread has ended
+		}
+		ran, _, _ := strings.Cut(string(text), " ")
+		ns, err := strconv.ParseInt(ran, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		total += time.Duration(ns)
+	}
+	return total, nil
+}
