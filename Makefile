@@ -9,7 +9,7 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo 
 # What the map is made of; it is built again only when this has changed.
 MAP_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -path web/e2e -prune -o -path web/basemap/dist -prune -o -type f ! -name '*.go' -print)
 
-.PHONY: run demo build web test test-web bench lint generate help
+.PHONY: run demo build web test test-web soak bench lint generate help
 
 run: build ## Serve on http://127.0.0.1:8080 from ./data, polling all sources
 	bin/hazardd serve
@@ -39,12 +39,16 @@ test-web: build ## Run the tests of the map, in Chromium too (Debian's package c
 	npm --prefix web test
 	npm --prefix web run e2e
 
-bench: build ## Measure against baselines: prints ratios (needs nginx for one of them; filling a store of a million takes minutes)
+soak: ## Break two things at once in a cluster of three nodes, again and again (30 minutes; needs PostgreSQL 15 and nginx, as bench/nodes does)
+	HAZARDD_CLUSTER_SOAK=30m go test -timeout 60m -run TestPairs -v ./internal/rig/cluster
+
+bench: build ## Measure against baselines: prints ratios (needs nginx for one of them, PostgreSQL for another; filling a store of a million takes minutes)
 	go run ./bench/active
 	go run ./bench/store
 	go run ./bench/search
 	go run ./bench/push
 	npm --prefix web run measure
+	go run ./bench/nodes
 	$(if $(HAZARDD_SHARED),go run ./bench/import,@echo 'bench/import reads recordings: set HAZARDD_SHARED')
 
 lint: ## Find faults: gofmt, go vet, staticcheck

@@ -237,19 +237,27 @@ type hazardd struct {
 	log     lockedBuffer
 }
 
+// startTime is within which time a node must have started, tried again and again as an init system does: without a database it does not.
+const startTime = time.Minute
+
 // start starts the node, and waits until it is ready.
 func (n *hazardd) start() {
 	c := n.cluster
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(c.t.Context(), startTime)
 	defer cancel()
 	args := append([]string{"serve", "--listen", n.addr, "--public-url", c.publicURL, "--sources", "feed", "--cap", "name=feed every=10s url=" + c.feed.url(n.name), "--private-sources",
 		"--user-streams", "1000", "--trusted-proxies", "127.0.0.1/32", "--log-level", "warn"}, c.store(n.lines)...)
-	var err error
-	if n.process, err = program.Start(ctx, binary, nil, &n.log, args...); err != nil {
-		c.t.Errorf("%s: %v\n%s", n.name, err, n.log.String())
-		return
+	p, err := program.Start(ctx, binary, nil, &n.log, args...)
+	for ; err != nil; p, err = program.Start(ctx, binary, nil, &n.log, args...) {
+		c.t.Logf("%s: %v", n.name, err)
+		select {
+		case <-ctx.Done():
+			c.t.Errorf("%s has not started within %v", n.name, startTime)
+			return
+		case <-time.After(500 * time.Millisecond):
+		}
 	}
-	p := n.process
+	n.process = p
 	c.t.Cleanup(func() {
 		_ = p.Signal(syscall.SIGCONT) // it may have ended, in this and the next line
 		_ = p.End(syscall.SIGKILL)

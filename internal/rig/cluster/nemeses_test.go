@@ -247,10 +247,11 @@ func roll(b *breaker) {
 		if err := n.process.End(syscall.SIGTERM); err != nil {
 			b.t.Errorf("%s has not ended in order: %v", n.name, err)
 		}
+		ended := time.Since(from)
 		n.start()
 		b.until(n.name+" is ready", 10*time.Second, n.ready)
 		b.refuses(n, from)
-		b.t.Logf("%s was away for %v", n.name, time.Since(from).Round(time.Millisecond))
+		b.t.Logf("%s was away for %v, of which it took %v to end", n.name, time.Since(from).Round(time.Millisecond), ended.Round(time.Millisecond))
 		time.Sleep(time.Second)
 	}
 }
