@@ -305,7 +305,7 @@ func (h *Hub) Resumable(ctx context.Context, n int64, keep time.Duration, now ha
 		return Unknown, nil
 	}
 	changes, err := h.log.Since(ctx, max(n-1, 0), 2)
-	if _, ok := errors.AsType[*store.ForkedError](err); err != nil && !ok {
+	if err != nil && !void(err) {
 		return "", err
 	}
 	if n > 0 && len(changes) > 0 && changes[0].Number == n {
@@ -321,6 +321,12 @@ func (h *Hub) Resumable(ctx context.Context, n int64, keep time.Duration, now ha
 		return TooOld, nil
 	}
 	return "", nil
+}
+
+// void tells whether an error says that a number is of a history that was replaced.
+func void(err error) bool {
+	_, ok := errors.AsType[*store.ForkedError](err)
+	return ok
 }
 
 // Filter chooses hazards.
@@ -392,6 +398,12 @@ func (h *Hub) read(ctx context.Context, n int64) (entries []*entry, upTo int64, 
 	changes, err := h.log.Since(ctx, n, maxRead)
 	if err != nil {
 		return nil, 0, err
+	}
+	if len(changes) == 0 || changes[0].Number > upTo {
+		// A moment after the start the ring is behind a fork and has not noticed: nobody may follow it there.
+		if _, err := h.log.Since(ctx, upTo, 1); void(err) {
+			return nil, n, nil
+		}
 	}
 	for i := range changes {
 		if changes[i].Number <= upTo {
