@@ -13,6 +13,7 @@ import (
 	"hazardd/internal/auth"
 	"hazardd/internal/edit"
 	"hazardd/internal/hazard"
+	"hazardd/internal/pgtest"
 	"hazardd/internal/store"
 	"hazardd/wire"
 )
@@ -33,7 +34,7 @@ const smallest = `{"hazard_Name":"Flood","type_ID":"FLOOD","severity_ID":"WATCH"
 
 func newEditor(t testing.TB) (*edit.Editor, *store.Store) {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	s, err := store.Open(t.Context(), t.TempDir(), pgtest.Database(t, t.TempDir(), "sqlite:?synchronous=off"))
 	if err != nil {
 		t.Fatal(err)
 	}

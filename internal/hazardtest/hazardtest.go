@@ -16,6 +16,7 @@ import (
 	"hazardd/internal/auth"
 	"hazardd/internal/openapi"
 	"hazardd/internal/openapitest"
+	"hazardd/internal/pgtest"
 	"hazardd/internal/recordings"
 	"hazardd/internal/service"
 )
@@ -46,7 +47,7 @@ func ServeEmpty(t testing.TB, data string, alter ...func(*service.Config)) *Serv
 
 func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*service.Config)) *Server {
 	t.Helper()
-	cfg := service.Config{DataDir: data, Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler)}
+	cfg := service.Config{DataDir: data, Database: pgtest.Database(t, data, ""), Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler)}
 	for _, f := range alter {
 		f(&cfg)
 	}

@@ -18,6 +18,7 @@ import (
 	"hazardd/internal/hazardtest"
 	"hazardd/internal/httpapi"
 	"hazardd/internal/openapitest"
+	"hazardd/internal/pgtest"
 	"hazardd/internal/s3test"
 	"hazardd/web"
 )
@@ -25,7 +26,7 @@ import (
 // Every answer of this suite is held against the OpenAPI document (hazardtest.Check). When all of it has run, each operation must have
 // answered, with each of its statuses of success.
 func TestMain(m *testing.M) {
-	code := s3test.Main(m.Run)
+	code := s3test.Main(func() int { return pgtest.Main(m) })
 	if code == 0 && wholeSuite() {
 		c, err := hazardtest.Contract()
 		if err != nil {

@@ -22,6 +22,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/hazardtest"
+	"hazardd/internal/pgtest"
 	"hazardd/internal/push"
 	"hazardd/internal/service"
 	"hazardd/internal/store"
@@ -719,7 +720,11 @@ func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
 	if got := open.kinds(2); got[1] != "3 hazard.created" {
 		t.Fatal(got)
 	}
-	d, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "hazardd.db"))
+	driver, name := "sqlite", "file:"+filepath.Join(dir, "hazardd.db")
+	if url := pgtest.Database(t, dir, ""); url != "" {
+		driver, name = "pgx", url
+	}
+	d, err := sql.Open(driver, name)
 	if err != nil {
 		t.Fatal(err)
 	}

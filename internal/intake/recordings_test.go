@@ -16,6 +16,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/hazardtest"
 	"hazardd/internal/intake"
+	"hazardd/internal/pgtest"
 	"hazardd/internal/service"
 	"hazardd/internal/source/nws"
 	"hazardd/internal/source/usgs"
@@ -31,7 +32,7 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off") // nothing here is about durability
+	s, err := store.Open(t.Context(), t.TempDir(), pgtest.Database(t, t.TempDir(), "sqlite:?synchronous=off")) // nothing here is about durability
 	if err != nil {
 		t.Fatal(err)
 	}
