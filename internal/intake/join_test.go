@@ -250,7 +250,11 @@ func TestAnEditorUndoesAWrongJoinAndItStaysUndone(t *testing.T) {
 
 // In whatever order sources speak, the hazards are made of the same events, and say the same.
 func TestJoiningDoesNotDependOnOrder(t *testing.T) {
+	tried := 0
 	rapid.Check(t, func(rt *rapid.T) {
+		if tried++; raced && tried > 15 {
+			return
+		}
 		n := 0
 		reports := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) hazard.Report {
 			n++
