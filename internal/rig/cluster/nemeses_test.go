@@ -44,8 +44,8 @@ var nemeses = []nemesis{
 	{"nothing", three, func(*breaker) { time.Sleep(4 * time.Second) }, checkHealthy},
 	{"a node is killed", three, killNode, nil},
 	{"the primary is killed", three, killPrimary, nil},
-	{"a node is cut off in silence", three, func(b *breaker) { cutOff(b, (*line).silence) }, checkCut},
-	{"a node is refused by the database", three, func(b *breaker) { cutOff(b, (*line).refuse) }, checkCut},
+	{"a node is cut off in silence", three, cutOff, checkCut},
+	{"a node is refused by the database", three, refuse, checkCut},
 	{"all nodes are replaced", three, roll, checkRolled},
 	{"a node is stopped for ten seconds", three, stopNode, nil},
 	{"a standby that lags is promoted", options{nodes: 3, asynchronous: true}, promoteLagging, nil},
@@ -67,6 +67,7 @@ func TestCluster(t *testing.T) {
 
 // run lets a nemesis loose upon a cluster of its own, and judges what clients have seen.
 func run(t *testing.T, n nemesis) {
+	began := time.Now()
 	c := newCluster(t, n.options)
 	b := &breaker{cluster: c, load: newLoad(c), refusing: map[string][]Window{}, cut: map[string][]Window{}}
 	time.Sleep(calm)
@@ -75,6 +76,7 @@ func run(t *testing.T, n nemesis) {
 	time.Sleep(calm)
 	to := time.Now()
 	h := b.load.finish()
+	end := time.Now()
 	h.Refusing, h.Cut, h.Failovers, h.Lossy = b.refusing, b.cut, b.failovers, b.lossy
 	b.load.checkFiles(h)
 	for _, f := range Check(h) {
@@ -85,7 +87,8 @@ func run(t *testing.T, n nemesis) {
 		n.check(b, h, &figures)
 	}
 	tell(t, figures.Row(n.name))
-	t.Logf("%d changes, %d events", len(h.Log), figures.Events)
+	t.Logf("%d changes, %d events; %v to begin, %v to end, %v to judge", len(h.Log), figures.Events, from.Add(-calm).Sub(began).Round(time.Millisecond),
+		end.Sub(to).Round(time.Millisecond), time.Since(end).Round(time.Millisecond))
 }
 
 // tell puts a line into the table: the test's log, and the file that HAZARDD_CLUSTER_TABLE names.
@@ -196,17 +199,33 @@ func promoteLagging(b *breaker) {
 }
 
 // cutFor is longer than a node may be without the database before it says that it is not ready.
-const cutFor = 14 * time.Second
+const cutFor = 13 * time.Second
 
-func cutOff(b *breaker, cut func(*line)) {
+// cutOff lets nothing pass between a node and the databases, and tells neither: as a network that is gone.
+func cutOff(b *breaker) {
 	n := b.nodes[1]
 	from := time.Now()
 	for _, l := range n.lines {
-		cut(l)
+		l.silence()
 	}
 	b.until(n.name+" says that it is not ready", cutFor, func() bool { return !n.ready() })
 	b.t.Logf("not ready after %v", time.Since(from).Round(time.Millisecond))
 	time.Sleep(time.Until(from.Add(cutFor)))
+	b.mend(n, from)
+}
+
+// refuse ends a node's connections to the databases, and lets it make no others.
+func refuse(b *breaker) {
+	n := b.nodes[1]
+	from := time.Now()
+	for _, l := range n.lines {
+		l.refuse()
+	}
+	time.Sleep(2 * calm)
+	b.mend(n, from)
+}
+
+func (b *breaker) mend(n *hazardd, from time.Time) {
 	for _, l := range n.lines {
 		l.mend()
 	}

@@ -21,8 +21,8 @@ func TestPairs(t *testing.T) {
 	}
 	ofNodes := []nemesis{
 		{"a node is killed", three, killNode, nil},
-		{"a node is cut off in silence", three, func(b *breaker) { cutOff(b, (*line).silence) }, nil},
-		{"a node is refused by the database", three, func(b *breaker) { cutOff(b, (*line).refuse) }, nil},
+		{"a node is cut off in silence", three, cutOff, nil},
+		{"a node is refused by the database", three, refuse, nil},
 		{"all nodes are replaced", three, roll, nil},
 		{"a node is stopped", three, stopNode, nil},
 	}
