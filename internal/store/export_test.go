@@ -88,3 +88,6 @@ func LeaveUploads(s *Store) { s.files = untidy{s.files} }
 type untidy struct{ files.Place }
 
 func (untidy) Tidy(time.Time) error { return nil }
+
+// LoseDatabase makes the database one that did not answer when it was asked last.
+func (s *Store) LoseDatabase() { s.away.Store(true) }

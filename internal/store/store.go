@@ -88,6 +88,7 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	}
 	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
 	s.listening.Go(func() { s.database.listen(ctx, s.wakeUp) })
+	s.listening.Go(func() { s.askAgain(ctx) })
 	return s, nil
 }
 
@@ -229,6 +230,25 @@ func (s *Store) probe(ctx context.Context) (int64, error) {
 		s.away.Store(errors.Is(err, hazard.ErrUnavailable))
 	}
 	return n, err
+}
+
+// askAgain asks a database that is away once a second: nobody else does then.
+func (s *Store) askAgain(ctx context.Context) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if !s.away.Load() {
+			continue
+		}
+		if _, err := s.probe(ctx); err == nil {
+			s.wakeUp()
+		}
+	}
 }
 
 // Away tells whether the database does not answer.

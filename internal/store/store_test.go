@@ -396,3 +396,29 @@ func TestSourceErrorsAreKeptOncePerKindAndBounded(t *testing.T) {
 func TestStoreMeetsWhatAuthNeeds(t *testing.T) {
 	authtest.TestStore(t, func(t *testing.T) auth.Store { return open(t, t.TempDir()).Auth() })
 }
+
+// Followers read the log before they wait for more of it, and are refused while the database is away: somebody must ask it all the same.
+func TestADatabaseThatWasAwayIsAskedAgain(t *testing.T) {
+	s, err := store.Open(t.Context(), t.TempDir(), pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s.LoseDatabase()
+	if _, err := s.Since(t.Context(), 0, 1); !errors.Is(err, hazard.ErrUnavailable) {
+		t.Fatalf("the log of a database that is away: %v", err)
+	}
+	for s.Away() {
+		if t.Context().Err() != nil {
+			t.Fatal("it is away for ever")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, err := s.Since(t.Context(), 0, 1); err != nil {
+		t.Error(err)
+	}
+}
