@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -81,6 +82,7 @@ type Service struct {
 	kept     atomic.Pointer[map[string][]byte] // the states of the sources as they were read last
 	draining atomic.Bool
 	skew     atomic.Int64 // nanoseconds
+	unread   sync.Map     // connections of which no request was read yet
 	clock    clock
 	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
 	FirstPassword auth.Password
@@ -92,6 +94,7 @@ const (
 	readTimeout       = 2 * time.Minute // an upload over a bad line
 	writeTimeout      = 5 * time.Minute // a large list over a bad line
 	idleTimeout       = 2 * time.Minute
+	firstRequest      = time.Second // for the request of a connection that was made just before the end
 	maxHeaderBytes    = 16 << 10
 	maxHTTP2Streams   = 250              // of one connection
 	writeByteTimeout  = 30 * time.Second // for a connection that takes nothing at all
@@ -158,6 +161,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		Protocols:         &protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams, SendPingTimeout: idleTimeout, WriteByteTimeout: writeByteTimeout},
 		Handler:           s.handler(),
+		ConnState:         s.connState,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
@@ -281,15 +285,45 @@ func (s *Service) serve(ctx context.Context) error {
 		return fmt.Errorf("serve: %w", err)
 	}
 	s.push.End() // streams do not end by themselves
+	err := s.lastRequests(served)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Grace)
 	defer cancel()
-	err := s.server.Shutdown(grace)
-	if err != nil { // some are still running: they are cut, and what they did not finish was not acknowledged
-		err = errors.Join(err, s.server.Close())
+	stopped := ignoreClosed(s.server.Shutdown(grace))
+	if stopped != nil { // some are still running: they are cut, and what they did not finish was not acknowledged
+		stopped = errors.Join(stopped, ignoreClosed(s.server.Close()))
 	}
 	s.push.Wait()
-	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
-		err = errors.Join(err, serveErr)
+	return errors.Join(err, stopped)
+}
+
+// lastRequests takes no more connections, and lets those that were made just before send their requests: Shutdown would drop what it finds just
+// read, and a proxy may not send a write again. served gives how serving has ended.
+func (s *Service) lastRequests(served <-chan error) error {
+	s.server.SetKeepAlivesEnabled(false) // a connection gets one answer more
+	err := errors.Join(ignoreClosed(s.listener.Close()), ignoreClosed(<-served))
+	for end := time.Now().Add(firstRequest); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		waiting := false
+		s.unread.Range(func(any, any) bool { waiting = true; return false })
+		if !waiting {
+			break
+		}
+	}
+	return err
+}
+
+// connState keeps unread.
+func (s *Service) connState(c net.Conn, state http.ConnState) {
+	if state == http.StateNew {
+		s.unread.Store(c, nil)
+	} else {
+		s.unread.Delete(c)
+	}
+}
+
+// ignoreClosed is err, but nil if it says that the listener was closed before.
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
+		return nil
 	}
 	return err
 }

@@ -1,8 +1,12 @@
 package service_test
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"log/slog"
+	"net"
+	"net/http"
 	"testing"
 	"time"
 
@@ -63,4 +67,51 @@ func TestChooseSourcesNamesTheOneItDoesNotKnow(t *testing.T) {
 	if _, err := service.BuiltIn().Choose("usgs,nowhere"); err == nil {
 		t.Error("a source that is none was taken")
 	}
+}
+
+// Shutdown of net/http drops a request that it finds just read. A proxy that had sent it cannot know whether it was done.
+func TestAConnectionThatWasMadeBeforeTheEndIsAnswered(t *testing.T) {
+	s, err := service.Open(t.Context(), config(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	defer func() {
+		end()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	dial := func() (net.Conn, error) { return net.Dial("tcp", s.Addr().String()) }
+	early, err := dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer early.Close()
+	resp, err := http.Get("http://" + s.Addr().String() + "/healthz") // by a connection that is accepted after the other
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close() // all of it has come
+	end()
+	for {
+		late, err := dial()
+		if err != nil {
+			break
+		}
+		_ = late.Close() // it was in time
+	}
+	if _, err := fmt.Fprint(early, "GET /healthz HTTP/1.1\r\nHost: hazardd\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	resp, err = http.ReadResponse(bufio.NewReader(early), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK || !resp.Close {
+		t.Errorf("%s, closed %v; want 200, closed", resp.Status, resp.Close)
+	}
+	_ = resp.Body.Close() // the connection ends
 }
