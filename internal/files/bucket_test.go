@@ -76,6 +76,53 @@ func TestABucketThatDoesNotLetUsInIsUnavailable(t *testing.T) {
 	}
 }
 
+func TestThePolicyInTheDocumentationIsWhatABucketNeeds(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, policy, _ := strings.Cut(string(text), "```json\n")
+	policy, _, found := strings.Cut(policy, "```")
+	if !found {
+		t.Fatal("docs/operations.md has no policy")
+	}
+	everything := func(t *testing.T, p files.Place) map[string]error {
+		n := put(t, p, noise(100), 0)
+		wantContent(t, p, n, noise(100))
+		done := all(t, p, n)
+		done["remove what is there"] = p.Remove(t.Context(), n)
+		_, gone := p.Open(t.Context(), n)
+		if !errors.Is(gone, hazard.ErrNotFound) {
+			done["find out that nothing is there"] = gone
+		}
+		return done
+	}
+	b := s3test.New(t)
+	policy = strings.NewReplacer("arn:aws:s3:::hazards", "arn:aws:s3:::"+b.Name, "/files/", "/"+s3test.Prefix).Replace(policy)
+	for what, err := range everything(t, open(t, t.TempDir(), b.Limited(t, policy))) {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	// Each of its actions is needed.
+	for _, action := range []string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"} {
+		less := strings.Replace(policy, `"`+action+`"`, `"s3:GetBucketLocation"`, 1)
+		if action != "s3:ListBucket" {
+			less = strings.Replace(policy, `"`+action+`"`, `"s3:GetObjectTagging"`, 1)
+		}
+		p := open(t, t.TempDir(), b.Limited(t, less))
+		refused := 0
+		for _, err := range all(t, p, files.Name{Digest: strings.Repeat("b", 64)}) {
+			if errors.Is(err, hazard.ErrUnavailable) && strings.Contains(err.Error(), "Access") {
+				refused++
+			}
+		}
+		if refused == 0 {
+			t.Errorf("without %s nothing is refused", action)
+		}
+	}
+}
+
 func TestAnUploadThatIsInterruptedIsNotSeen(t *testing.T) {
 	b := s3test.New(t)
 	gate := s3test.NewGate(t, b)

@@ -51,6 +51,23 @@ func (b Bucket) At(host string) files.Settings {
 	return files.Settings{URL: "s3://" + b.Name + "/hazardd/files?" + query.Encode(), AccessKey: accessKey, SecretKey: secretKey}
 }
 
+// Limited are Settings of a user of the server who may do what a policy of the bucket lets him do, and nothing else.
+func (b Bucket) Limited(t testing.TB, policy string) files.Settings {
+	t.Helper()
+	s := b.Settings()
+	s.AccessKey = "limited-" + uuid.NewString()[:8]
+	create := exec.CommandContext(t.Context(), filepath.Join(common.dir, "versitygw"), "admin", "--endpoint-url", b.Server.String(), "--access", accessKey, "--secret", secretKey,
+		"create-user", "--access", s.AccessKey, "--secret", s.SecretKey, "--role", "user")
+	if out, err := create.CombinedOutput(); err != nil {
+		t.Fatalf("make a user: %v\n%s", err, out)
+	}
+	policy = strings.ReplaceAll(policy, `"Effect":`, `"Principal": {"AWS": ["`+s.AccessKey+`"]}, "Effect":`)
+	if err := b.Client.SetBucketPolicy(t.Context(), b.Name, policy); err != nil {
+		t.Fatalf("policy %s: %v", policy, err)
+	}
+	return s
+}
+
 // Prefix is where in the bucket the program's objects are.
 const Prefix = "hazardd/files/"
 
@@ -95,15 +112,15 @@ func start() (err error) {
 	if out, err := install.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", gateway, err, out)
 	}
-	data, sidecar := filepath.Join(common.dir, "data"), filepath.Join(common.dir, "sidecar")
-	if err := errors.Join(os.Mkdir(data, 0o700), os.Mkdir(sidecar, 0o700)); err != nil {
+	data, sidecar, users := filepath.Join(common.dir, "data"), filepath.Join(common.dir, "sidecar"), filepath.Join(common.dir, "users")
+	if err := errors.Join(os.Mkdir(data, 0o700), os.Mkdir(sidecar, 0o700), os.Mkdir(users, 0o700)); err != nil {
 		return err
 	}
 	if common.addr, err = freeAddress(); err != nil {
 		return err
 	}
 	var log strings.Builder
-	common.cmd = exec.Command(filepath.Join(common.dir, "versitygw"), "--quiet", "--keep-alive", "--port", common.addr, "posix", "--sidecar", sidecar, data)
+	common.cmd = exec.Command(filepath.Join(common.dir, "versitygw"), "--quiet", "--keep-alive", "--iam-dir", users, "--port", common.addr, "posix", "--sidecar", sidecar, data)
 	common.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+accessKey, "ROOT_SECRET_KEY="+secretKey)
 	common.cmd.Stdout, common.cmd.Stderr = &log, &log
 	common.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test binary that is killed leaves none behind
