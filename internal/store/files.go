@@ -23,6 +23,8 @@ import (
 // in the log that nothing names the content and ends its life: from then on it is put under another name (files.Name). A transaction that would
 // name a content which was put under the old one fails (Keep). Write transactions come one after the other; so, whichever of the two is first,
 // no name of a life that has ended is ever written, and a removal may come as late as it likes.
+// That holds as far as commits do: where a standby takes over that was behind, and has not got the end of a life, a content that was being named
+// in just that moment may be gone.
 
 // StagedFile is a content that was received whole, and that no row can name yet.
 type StagedFile struct {
