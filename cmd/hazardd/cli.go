@@ -26,6 +26,7 @@ type commandLine struct {
 	Import   importCmd   `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
 	Export   exportCmd   `cmd:"" help:"Write hazards to a file: for maps, tables, globes, feeds and alerting systems."`
 	Source   sourceCmd   `cmd:"" help:"Look after the sources."`
+	Ready    readyCmd    `cmd:"" help:"Ask a server whether it is ready: status 0 if it is."`
 	Token    tokenCmd    `cmd:"" help:"Print an access token for a user."`
 	Version  versionCmd  `cmd:"" help:"Print the version of this program."`
 }

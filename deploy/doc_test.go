@@ -1,0 +1,115 @@
+// Package deploy_test holds the files of this folder against what is real: nginx runs in front of nodes, systemd reads the unit, and every setting, port
+// and path that a file names is the program's.
+package deploy_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"hazardd/internal/pgtest"
+)
+
+// program is the path of hazardd, built once.
+var program string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "hazardd-deploy-")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	program = filepath.Join(dir, "hazardd")
+	if out, err := exec.Command("go", "build", "-o", program, "hazardd/cmd/hazardd").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		return 1
+	}
+	return pgtest.Main(m)
+}
+
+// hazardd runs a command to its end. It never sees the settings of the machine.
+func hazardd(t testing.TB, stdin string, env []string, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env, cmd.Dir = strings.NewReader(stdin), &out, &errs, append([]string{"HOME=/nonexistent"}, env...), t.TempDir()
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatalf("hazardd %s: %v", strings.Join(args, " "), err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// node is a running hazardd.
+type node struct {
+	addr string
+	cmd  *exec.Cmd
+	logs *bytes.Buffer
+	gone chan struct{}
+}
+
+// begin starts a node on a free port, and returns at once. wait waits until it is ready.
+func begin(t testing.TB, args ...string) (n *node, wait func()) {
+	t.Helper()
+	n = &node{cmd: exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0", "--sources", "none", "--log-level", "warn"}, args...)...),
+		logs: &bytes.Buffer{}, gone: make(chan struct{})}
+	n.cmd.Env, n.cmd.Dir, n.cmd.Stderr = []string{"HOME=/nonexistent"}, t.TempDir(), n.logs
+	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := n.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := make(chan string, 1)
+	go func() {
+		defer close(n.gone)
+		defer close(ready)
+		lines := bufio.NewReader(out)
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				break
+			}
+			if url, ok := strings.CutPrefix(line, "hazardd ready at http://"); ok {
+				ready <- strings.TrimSpace(url)
+			}
+		}
+		_, _ = io.Copy(io.Discard, lines)
+	}()
+	t.Cleanup(func() {
+		n.kill()
+		if t.Failed() && n.logs.Len() > 0 {
+			t.Logf("the node at %s has logged:\n%s", n.addr, n.logs)
+		}
+	})
+	return n, func() {
+		t.Helper()
+		if n.addr = <-ready; n.addr == "" {
+			n.kill()
+			t.Fatalf("the node does not start:\n%s", n.logs)
+		}
+	}
+}
+
+// kill ends the process as nothing else can, and waits until it has ended.
+func (n *node) kill() { n.end(syscall.SIGKILL) }
+
+// end ends the process by a signal, and waits until it has ended.
+func (n *node) end(signal syscall.Signal) {
+	if n.cmd.ProcessState != nil {
+		return
+	}
+	_ = n.cmd.Process.Signal(signal) // it may have ended
+	<-n.gone
+	_ = n.cmd.Wait() // killed: never without an error
+}
