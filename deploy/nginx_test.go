@@ -194,10 +194,6 @@ func TestNginxServesTwoNodesAsOne(t *testing.T) {
 
 	t.Run("a key in a path is not logged", func(t *testing.T) {
 		key := strings.TrimSpace(c.command(t, "", "token", "writer", "--read-only", "--title", "map of the room"))
-		key = key[strings.LastIndex(key, "/key/")+len("/key/"):]
-		if key, _, _ = strings.Cut(key, "/"); len(key) < 20 {
-			t.Fatalf("%q is no key", key)
-		}
 		var resp *http.Response
 		await(t, "the key is known at both nodes", func() bool {
 			known := true
