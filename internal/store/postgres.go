@@ -26,8 +26,9 @@ import (
 
 // Everything that holds for PostgreSQL alone is in this file, and what searches need of it in postgres_search.go.
 
-// The numbers of connections of one node: few may write, since one writes at a time in the whole cluster.
-const writers = 4
+// The numbers of connections of one node: one writes, since one writes at a time in the whole cluster. If more waited for the lock, it would go from one
+// to the next of a node that was cut off, and the others would wait idleWriter for each.
+const writers = 1
 
 func readers() int { return 4 * runtime.GOMAXPROCS(0) }
 

@@ -44,7 +44,7 @@ const writeTimeout = 60 * time.Second
 // Store is an open store.
 type Store struct {
 	database      database
-	write, read   *sql.DB // to SQLite one writing connection, many reading ones
+	write, read   *sql.DB // one writing connection, many reading ones
 	writeQ, readQ *db.Queries
 	files         files.Place
 	ix            indexer
@@ -56,7 +56,8 @@ type Store struct {
 	mu   sync.Mutex
 	wake chan struct{} // closed and replaced after each commit of this process, and when another process tells
 
-	away atomic.Bool // see probe
+	turn chan struct{} // held by the writer of this process
+	away atomic.Bool   // see probe
 
 	listening sync.WaitGroup
 	unlisten  context.CancelFunc
@@ -69,7 +70,7 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	s := &Store{shapes: newShapeCache(), searchTime: searchTime, wake: make(chan struct{})}
+	s := &Store{shapes: newShapeCache(), searchTime: searchTime, wake: make(chan struct{}), turn: make(chan struct{}, 1)}
 	var err error
 	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
 	case "", "sqlite":
@@ -167,11 +168,17 @@ func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Q
 	if err := ctx.Err(); err != nil {
 		return err // nobody waits for it any more, and nothing has begun
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	select { // in this process one waits for the database, and the others for that one: none of them asks one that has gone meanwhile
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return storeError(ctx.Err())
+	}
 	if s.away.Load() {
 		return errAway
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
-	defer cancel()
 	tx, err := s.begin(ctx)
 	if err != nil {
 		return storeError(err)
