@@ -1,0 +1,183 @@
+package service_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazardtest"
+	"hazardd/internal/pgtest"
+	"hazardd/internal/service"
+)
+
+// nodes are services on one PostgreSQL.
+func nodes(t *testing.T, n int) []*hazardtest.Server {
+	t.Helper()
+	database := pgtest.URL(t)
+	all := make([]*hazardtest.Server, n)
+	for i := range all {
+		start := hazardtest.ServeEmpty
+		if i == 0 {
+			start = func(t testing.TB, _ string, alter ...func(*service.Config)) *hazardtest.Server {
+				return hazardtest.Serve(t, alter...)
+			}
+		}
+		// One name for all, so that the tokens of one are good at the others.
+		all[i] = start(t, t.TempDir(), func(cfg *service.Config) { cfg.Database, cfg.PublicURL = database, "http://hazards.test" })
+	}
+	return all
+}
+
+// within asks until done is true. What it waits for has a bound of its own in the product; this one is for slow machines.
+func within(t *testing.T, what string, done func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for !done() {
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("%s: not within %v", what, time.Since(began))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// ask sends a request to one node with a token, and a JSON body.
+func ask(t *testing.T, s *hazardtest.Server, method, path, token, body string) (int, []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr().String()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, text
+}
+
+func TestNodesShareUsersTokensAndRevocations(t *testing.T) {
+	all := nodes(t, 3)
+	first, other := all[0], all[1]
+	token := first.Token("reader")
+	for i, s := range all {
+		within(t, fmt.Sprintf("a token of node 0 at node %d", i), func() bool { code, _ := ask(t, s, "GET", "/hazards/active", token, ""); return code == 200 })
+	}
+	if err := first.Auth.Disable(t.Context(), auth.Actor{}, "reader", first.Now()); err != nil {
+		t.Fatal(err)
+	}
+	took := within(t, "a user who was disabled at another node", func() bool { code, _ := ask(t, other, "GET", "/hazards/active", token, ""); return code == 403 })
+	t.Logf("refused at another node after %v", took.Round(time.Millisecond))
+}
+
+// Guesses count wherever they are made.
+func TestGuessesAtSeveralNodesAreCountedTogether(t *testing.T) {
+	all := nodes(t, 3)
+	// Each node knows the users before anybody guesses.
+	for _, s := range all {
+		within(t, "users", func() bool { return len(s.Auth.Users()) > 1 })
+	}
+	guesses := 0
+	for ; guesses < 60; guesses++ {
+		code, _ := ask(t, all[guesses%3], "POST", "/authorize", "", fmt.Sprintf(`{"username":"red","password":"guess number %d"}`, guesses))
+		if code == http.StatusTooManyRequests {
+			break
+		}
+		if code != http.StatusUnauthorized {
+			t.Fatalf("guess %d: %d", guesses, code)
+		}
+	}
+	alone := 0
+	s := hazardtest.Serve(t)
+	for ; alone < 60; alone++ {
+		if code, _ := ask(t, s, "POST", "/authorize", "", fmt.Sprintf(`{"username":"red","password":"guess number %d"}`, alone)); code == http.StatusTooManyRequests {
+			break
+		}
+	}
+	if guesses != alone || guesses == 60 {
+		t.Errorf("%d guesses at three nodes, %d at one", guesses, alone)
+	}
+}
+
+// Clients that use one refresh token at three nodes at the same moment: the login goes on in one line, or ends.
+func TestARefreshTokenThatIsUsedAtAllNodesAtOnceMakesOneFamily(t *testing.T) {
+	all := nodes(t, 3)
+	for _, s := range all {
+		within(t, "users", func() bool { return len(s.Auth.Users()) > 1 })
+	}
+	type pair struct {
+		Access  string `json:"accessToken"`
+		Refresh string `json:"refreshToken"`
+	}
+	code, text := ask(t, all[0], "POST", "/authorize", "", fmt.Sprintf(`{"username":"red","password":%q}`, hazardtest.Password))
+	var login pair
+	if err := json.Unmarshal(text, &login); code != 200 || err != nil || login.Refresh == "" {
+		t.Fatalf("%d %s %v", code, text, err)
+	}
+	var mu sync.Mutex
+	next := map[string]int{}
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			code, text := ask(t, all[i%3], "POST", "/authorize/refresh", "", fmt.Sprintf(`{"refreshToken":%q}`, login.Refresh))
+			var p pair
+			if err := json.Unmarshal(text, &p); code == 200 && err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				next[p.Refresh]++
+			} else if code == 200 || code >= 500 {
+				t.Errorf("%d %s", code, text)
+			}
+		})
+	}
+	wg.Wait()
+	if len(next) > 1 {
+		t.Errorf("one refresh token became %d", len(next))
+	}
+	t.Logf("%d families of 50 attempts", len(next))
+}
+
+// What a node has written its readers see at once, and those of the others soon.
+func TestAWriteIsSeenAtOnceHereAndSoonElsewhere(t *testing.T) {
+	all := nodes(t, 3)
+	token := all[0].Token("red")
+	var worst time.Duration
+	for i := range 20 {
+		s := all[i%3]
+		within(t, "the token", func() bool { code, _ := ask(t, s, "GET", "/hazards/active", token, ""); return code == 200 })
+		name := fmt.Sprintf("flood-%d", i)
+		now := s.Now()
+		code, answer := ask(t, s, "POST", "/hazards", token, fmt.Sprintf(
+			`{"hazard_Name":%q,"type_ID":"FLOOD","severity_ID":"WARNING","latitude":1,"longitude":2,"start_Date":"%d","end_Date":"%d"}`, name, now, now+3_600_000))
+		if code != http.StatusCreated {
+			t.Fatalf("%d %s", code, answer)
+		}
+		began := time.Now()
+		if _, list := ask(t, s, "GET", "/hazards/active", token, ""); !strings.Contains(string(list), `"`+name+`"`) {
+			t.Errorf("node %d does not show its own write %s", i%3, name)
+		}
+		for j, other := range all {
+			within(t, fmt.Sprintf("%s at node %d", name, j), func() bool {
+				_, list := ask(t, other, "GET", "/hazards/active", token, "")
+				return strings.Contains(string(list), `"`+name+`"`)
+			})
+		}
+		worst = max(worst, time.Since(began))
+	}
+	t.Logf("seen at all nodes after %v at most, the time of asking included", worst.Round(time.Millisecond))
+}
