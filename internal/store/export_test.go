@@ -90,4 +90,4 @@ type untidy struct{ files.Place }
 func (untidy) Tidy(time.Time) error { return nil }
 
 // LoseDatabase makes the database one that did not answer when it was asked last.
-func (s *Store) LoseDatabase() { s.away.Store(true) }
+func (s *Store) LoseDatabase() { s.setAway(true) }

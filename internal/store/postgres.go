@@ -27,8 +27,12 @@ import (
 // Everything that holds for PostgreSQL alone is in this file, and what searches need of it in postgres_search.go.
 
 // The numbers of connections of one node: one writes, since one writes at a time in the whole cluster. If more waited for the lock, it would go from one
-// to the next of a node that was cut off, and the others would wait idleWriter for each.
-const writers = 1
+// to the next of a node that was cut off, and the others would wait idleWriter for each. Of those that ask for the last change one follows the log, and
+// one sees whether the database is there.
+const (
+	writers = 1
+	askers  = 2
+)
 
 func readers() int { return 4 * runtime.GOMAXPROCS(0) }
 
@@ -51,10 +55,10 @@ type postgres struct {
 }
 
 // openPostgres opens the database that a URL names, as libpq reads it: several hosts, of which the one counts that can be written to.
-func openPostgres(ctx context.Context, name string) (p *postgres, write, read *sql.DB, err error) {
+func openPostgres(ctx context.Context, name string) (p *postgres, write, read, ask *sql.DB, err error) {
 	config, err := pgx.ParseConfig(name)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("database: %w", err) // it hides the password
+		return nil, nil, nil, nil, fmt.Errorf("database: %w", err) // it hides the password
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTime
@@ -96,11 +100,11 @@ func openPostgres(ctx context.Context, name string) (p *postgres, write, read *s
 		d.SetConnMaxIdleTime(5 * time.Minute)
 		return d
 	}
-	write, read = open(writers), open(readers())
+	write, read, ask = open(writers), open(readers()), open(askers)
 	if err := p.suits(ctx, write); err != nil {
-		return nil, nil, nil, errors.Join(err, write.Close(), read.Close())
+		return nil, nil, nil, nil, errors.Join(err, write.Close(), read.Close(), ask.Close())
 	}
-	return p, write, read, nil
+	return p, write, read, ask, nil
 }
 
 // suits tells whether a store can be in the database.

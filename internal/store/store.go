@@ -45,6 +45,7 @@ const writeTimeout = 60 * time.Second
 type Store struct {
 	database      database
 	write, read   *sql.DB // one writing connection, many reading ones
+	ask           *sql.DB // for questions that others must not keep waiting: whether the database is there, and what its last change is
 	writeQ, readQ *db.Queries
 	files         files.Place
 	ix            indexer
@@ -56,8 +57,10 @@ type Store struct {
 	mu   sync.Mutex
 	wake chan struct{} // closed and replaced after each commit of this process, and when another process tells
 
-	turn chan struct{} // held by the writer of this process
-	away atomic.Bool   // see probe
+	turn  chan struct{}   // held by the writer of this process
+	away  atomic.Bool     // see probe
+	there context.Context // ended by lose when the database is away; guarded by mu, like lose
+	lose  context.CancelFunc
 
 	listening sync.WaitGroup
 	unlisten  context.CancelFunc
@@ -71,13 +74,15 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	s := &Store{shapes: newShapeCache(), searchTime: searchTime, wake: make(chan struct{}), turn: make(chan struct{}, 1)}
+	s.there, s.lose = context.WithCancel(context.Background())
 	var err error
 	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
 	case "", "sqlite":
 		s.database = sqlite{}
 		s.write, s.read, err = openSQLite(ctx, filepath.Join(dir, "hazardd.db"), name)
+		s.ask = s.read
 	case "postgres", "postgresql":
-		s.database, s.write, s.read, err = openPostgres(ctx, name)
+		s.database, s.write, s.read, s.ask, err = openPostgres(ctx, name)
 	default:
 		err = fmt.Errorf("database: %q is neither sqlite:PATH nor postgres://HOST/NAME", redactURL(name))
 	}
@@ -89,7 +94,9 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	}
 	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
 	s.listening.Go(func() { s.database.listen(ctx, s.wakeUp) })
-	s.listening.Go(func() { s.askAgain(ctx) })
+	if s.database.remote() {
+		s.listening.Go(func() { s.watch(ctx) })
+	}
 	return s, nil
 }
 
@@ -148,7 +155,8 @@ func (s *Store) Close() error {
 	if s.ix != nil {
 		errs = append(errs, s.ix.Close())
 	}
-	errs = append(errs, s.read.Close(), s.write.Close())
+	s.lose()
+	errs = append(errs, s.read.Close(), s.write.Close(), s.ask.Close())
 	if s.files != nil {
 		errs = append(errs, s.files.Close())
 	}
@@ -170,15 +178,26 @@ func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Q
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
+	ctx, left := s.whileThere(ctx)
+	defer left()
 	select { // in this process one waits for the database, and the others for that one: none of them asks one that has gone meanwhile
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
-		return storeError(ctx.Err())
+		return storeError(context.Cause(ctx))
 	}
 	if s.away.Load() {
 		return errAway
 	}
+	err := s.transact(ctx, f)
+	if err != nil && errors.Is(context.Cause(ctx), errAway) {
+		return errors.Join(errAway, err)
+	}
+	return err
+}
+
+// transact is inTx for the one whose turn it is.
+func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
 	tx, err := s.begin(ctx)
 	if err != nil {
 		return storeError(err)
@@ -232,15 +251,15 @@ func (s *Store) probe(ctx context.Context) (int64, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	n, err := db.New(s.read).Counter(bounded, "change")
+	n, err := db.New(s.ask).Counter(bounded, "change")
 	if err = storeError(err); ctx.Err() == nil {
-		s.away.Store(errors.Is(err, hazard.ErrUnavailable))
+		s.setAway(errors.Is(err, hazard.ErrUnavailable))
 	}
 	return n, err
 }
 
-// askAgain asks a database that is away once a second: nobody else does then.
-func (s *Store) askAgain(ctx context.Context) {
+// watch asks whether the database is away, once a second. Who follows the log does not: he reads before he waits, and does not wait long.
+func (s *Store) watch(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
@@ -249,12 +268,37 @@ func (s *Store) askAgain(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if !s.away.Load() {
-			continue
-		}
-		if _, err := s.probe(ctx); err == nil {
-			s.wakeUp()
-		}
+		_, _ = s.probe(ctx) // it notes what it finds
+	}
+}
+
+// setAway notes whether the database is away. Transactions that are under way then end: what became of one that was being committed is
+// not known.
+func (s *Store) setAway(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away.Swap(away) == away {
+		return
+	}
+	if away {
+		s.lose()
+		return
+	}
+	s.there, s.lose = context.WithCancel(context.Background())
+	close(s.wake)
+	s.wake = make(chan struct{})
+}
+
+// whileThere is ctx, ended when the database is away.
+func (s *Store) whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
+	s.mu.Lock()
+	there := s.there
+	s.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(there, func() { cancel(errAway) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
 	}
 }
 

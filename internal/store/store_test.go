@@ -422,3 +422,56 @@ func TestADatabaseThatWasAwayIsAskedAgain(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A write that is under way when the database goes away does not keep its client waiting.
+func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
+	url := pgtest.URL(t)
+	var stores []*store.Store
+	for range 2 {
+		s, err := store.Open(t.Context(), t.TempDir(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		stores = append(stores, s)
+	}
+	nothing := func(*store.Tx) error { return nil }
+	started, release, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := stores[0].Write(t.Context(), 1, store.Origin{}, func(*store.Tx) error {
+			close(started)
+			<-release
+			return nil
+		})
+		first <- err
+	}()
+	<-started // and keeps all others waiting
+	go func() {
+		_, err := stores[1].Write(t.Context(), 1, store.Origin{}, nothing)
+		second <- err
+	}()
+	for waiting := true; waiting; {
+		stores[1].LoseDatabase()
+		select {
+		case err := <-second:
+			if waiting = false; !errors.Is(err, hazard.ErrUnavailable) {
+				t.Errorf("a write without a database ended with %v", err)
+			}
+		case <-time.After(10 * time.Millisecond): // it may not have begun
+		}
+	}
+	close(release)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	for stores[1].Away() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, err := stores[1].Write(t.Context(), 1, store.Origin{}, nothing); err != nil {
+		t.Errorf("a write when the database is back: %v", err)
+	}
+}
