@@ -235,6 +235,7 @@ type request struct {
 	contentType  string
 	match        string
 	body         []byte
+	until        time.Time // when what is asked for is over; zero: never
 }
 
 // send sends a write and notes it, and tells whether it was acknowledged. What makes something under a uuid is sent again until it is known to be
@@ -270,6 +271,7 @@ func (w *writer) send(ctx context.Context, note Write, r request, again bool) bo
 	switch {
 	case note.Status == http.StatusServiceUnavailable || !note.Refused():
 	case note.Status == http.StatusPreconditionFailed: // another was faster, or the node is behind
+	case note.Status == http.StatusBadRequest && !r.until.IsZero() && note.End.After(r.until): // it came when it was over
 	case note.Status == http.StatusNotFound && w.load.cluster.asynchronous: // it is lost; the checker decides whether it may be
 		w.mine = slices.DeleteFunc(w.mine, func(id string) bool { return id == note.Hazard })
 	case note.Status == http.StatusNotFound && note.Deletes: // the answer before was lost, and the front asked again
@@ -295,11 +297,13 @@ const jsonType = "application/json"
 func (w *writer) create(ctx context.Context, life time.Duration) (id string, ok bool) {
 	id = uuid.NewString()
 	name := "made " + uuid.NewString()
+	var until time.Time
 	members := map[string]any{"uuid": id, "hazard_Name": name, "type_ID": "FLOOD", "severity_ID": "WATCH", "latitude": w.rnd.Float64(), "longitude": w.rnd.Float64()}
 	if life > 0 {
-		members["autoexpire"], members["end_Date"] = "Y", strconv.FormatInt(time.Now().Add(life).UnixMilli(), 10)
+		until = time.Now().Add(life)
+		members["autoexpire"], members["end_Date"] = "Y", strconv.FormatInt(until.UnixMilli(), 10)
 	}
-	return id, w.send(ctx, Write{Hazard: id, After: name}, request{method: http.MethodPost, path: "/hazards", contentType: jsonType, body: jsonBody(members)}, life == 0)
+	return id, w.send(ctx, Write{Hazard: id, After: name}, request{method: http.MethodPost, path: "/hazards", contentType: jsonType, body: jsonBody(members), until: until}, life == 0)
 }
 
 // put gives a hazard a new name, whatever it had.
@@ -325,7 +329,7 @@ func (w *writer) swap(ctx context.Context, id string) bool {
 	}
 	name := "swapped " + uuid.NewString()
 	return w.send(ctx, Write{Hazard: id, Before: had.Name, After: name},
-		request{http.MethodPatch, "/hazards/" + id, jsonType, a.header.Get("ETag"), jsonBody(map[string]any{"hazard_Name": name})}, false)
+		request{method: http.MethodPatch, path: "/hazards/" + id, contentType: jsonType, match: a.header.Get("ETag"), body: jsonBody(map[string]any{"hazard_Name": name})}, false)
 }
 
 func (w *writer) text(ctx context.Context, hazard string) bool {
