@@ -1,5 +1,5 @@
 // Package nginxtest gives tests a real nginx (Debian's package nginx) with the configuration that we recommend, deploy/nginx.conf, in front of nodes
-// of theirs. Of that file only the places are others: addresses, ports, certificate, folders.
+// of theirs. Of that file only the places are others: addresses, ports, certificate, folders; and each answer says in ServedBy which node gave it.
 package nginxtest
 
 import (
@@ -44,6 +44,9 @@ func Program(t testing.TB) string {
 	t.Skip("needs nginx (Debian's package nginx)")
 	return ""
 }
+
+// ServedBy is the field of an answer that lists the addresses of the nodes that were asked, the one that answered last.
+const ServedBy = "X-Served-By"
 
 // Server is a running nginx.
 type Server struct {
@@ -171,6 +174,7 @@ func render(t testing.TB, dir, secure, plain string, nodes []string) string {
 		{"pid /run/nginx.pid;", "pid " + dir + "/nginx.pid;"}, {"error_log /var/log/nginx/error.log", "error_log stderr"},
 		{"access_log /var/log/nginx/access.log", "access_log /dev/stdout"}, {"http {\n", "http {\n" + temporary}, {"/var/cache/nginx-hazardd", dir + "/cache"},
 		{"/etc/nginx/tls/hazards.crt", dir + "/crt"}, {"/etc/nginx/tls/hazards.key", dir + "/key"},
+		{"add_header Strict-Transport-Security", "add_header " + ServedBy + " $upstream_addr always; add_header Strict-Transport-Security"},
 		{"listen 80;", "listen " + plain + ";"}, {"listen 443 ssl", "listen " + secure + " ssl"}, {"listen [::]:80;", ""}, {"listen [::]:443 ssl http2;", ""},
 	} {
 		if strings.Count(config, change[0]) != 1 {

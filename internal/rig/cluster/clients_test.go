@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"hazardd/internal/nginxtest"
 )
 
 // client is a client of a node, or of the front.
@@ -32,11 +34,10 @@ type client struct {
 }
 
 func newClient(c *cluster, to string) *client {
-	url := c.publicURL
 	if n := c.named(to); n != nil {
-		url = "http://" + n.addr
+		return &client{c, to, "http://" + n.addr, &http.Client{Transport: &http.Transport{}}}
 	}
-	return &client{c, to, url, &http.Client{Transport: &http.Transport{}}}
+	return &client{c, to, c.front.URL, c.front.Client(1 + rand.IntN(2))} // HTTP/1.1 or HTTP/2
 }
 
 // answeredBy is the node that has answered.
@@ -44,7 +45,7 @@ func (c *client) answeredBy(resp *http.Response) string {
 	if c.to != Front {
 		return c.to
 	}
-	addrs := strings.Split(resp.Header.Get("X-Served-By"), ", ") // the last of those that were tried
+	addrs := strings.Split(resp.Header.Get(nginxtest.ServedBy), ", ") // the last of those that were tried
 	for _, n := range c.cluster.nodes {
 		if n.addr == addrs[len(addrs)-1] {
 			return n.name

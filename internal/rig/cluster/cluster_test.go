@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"hazardd/internal/nginxtest"
 	"hazardd/internal/pgtest"
 	"hazardd/internal/rig/program"
 )
@@ -76,10 +76,9 @@ type cluster struct {
 	primary, standby *pgtest.Server
 	replication      *line // over which the standby follows the first primary
 	nodes            []*hazardd
-	front            *nginx
+	front            *nginxtest.Server
 	feed             *feed
 	token            string
-	publicURL        string
 }
 
 // options say what a cluster is made of.
@@ -104,8 +103,7 @@ func newCluster(t *testing.T, o options) *cluster {
 		}
 	})
 	c := &cluster{t: t, dir: dir, asynchronous: o.asynchronous, feed: newFeed(t)}
-	c.front = newNginx(t, filepath.Join(dir, "nginx"), freeAddr(t))
-	c.publicURL = "http://" + c.front.addr
+	nginxtest.Program(t) // before anything is started
 	if !o.sqlite {
 		c.startDatabases()
 	}
@@ -118,7 +116,7 @@ func newCluster(t *testing.T, o options) *cluster {
 		c.nodes = append(c.nodes, n)
 		addrs = append(addrs, n.addr)
 	}
-	c.front.start(addrs)
+	c.front = nginxtest.Start(t, addrs...)
 	c.nodes[0].start() // alone, since it makes the schema: the others wait for it all the same
 	var all sync.WaitGroup
 	for _, n := range c.nodes[1:] {
@@ -245,7 +243,7 @@ func (n *hazardd) start() {
 	c := n.cluster
 	ctx, cancel := context.WithTimeout(c.t.Context(), startTime)
 	defer cancel()
-	args := append([]string{"serve", "--listen", n.addr, "--public-url", c.publicURL, "--sources", "feed", "--cap", "name=feed every=10s url=" + c.feed.url(n.name), "--private-sources",
+	args := append([]string{"serve", "--listen", n.addr, "--public-url", c.front.URL, "--sources", "feed", "--cap", "name=feed every=10s url=" + c.feed.url(n.name), "--private-sources",
 		"--user-streams", "1000", "--trusted-proxies", "127.0.0.1/32", "--log-level", "warn"}, c.store(n.lines)...)
 	p, err := program.Start(ctx, binary, nil, &n.log, args...)
 	for ; err != nil; p, err = program.Start(ctx, binary, nil, &n.log, args...) {
@@ -296,124 +294,6 @@ func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
-}
-
-// nginx is what stands in front.
-type nginx struct {
-	t    testing.TB
-	dir  string
-	addr string
-	cmd  *exec.Cmd
-	log  lockedBuffer
-}
-
-// nginxConfig: a read that a node does not answer goes to the next, a write only if it was not sent yet. A 503 is an answer. Whether a node
-// answers is noted of reads alone: writes may all wait for one thing, and that takes no node away from readers.
-const nginxConfig = `daemon off;
-worker_processes 1;
-pid %[1]s/nginx.pid;
-error_log stderr error;
-events { worker_connections 1024; }
-http {
-	access_log off;
-	client_body_temp_path %[1]s/body;
-	proxy_temp_path %[1]s/proxy;
-	fastcgi_temp_path %[1]s/fastcgi;
-	uwsgi_temp_path %[1]s/uwsgi;
-	scgi_temp_path %[1]s/scgi;
-	upstream readers {
-%[3]s	}
-	upstream writers {
-%[4]s	}
-	map $request_method $writes {
-		default 1;
-		GET "";
-		HEAD "";
-	}
-	server {
-		listen %[2]s;
-		client_max_body_size 40m;
-		client_body_buffer_size 1m;
-		proxy_http_version 1.1;
-		proxy_set_header Host $host;
-		proxy_set_header Connection "";
-		proxy_set_header X-Forwarded-For $remote_addr;
-		proxy_connect_timeout 1s;
-		proxy_next_upstream error timeout;
-		add_header X-Served-By $upstream_addr always;
-		error_page 418 = @writes;
-		location / {
-			if ($writes) { return 418; }
-			proxy_read_timeout 3s;
-			proxy_pass http://readers;
-		}
-		location @writes {
-			proxy_read_timeout 30s;
-			proxy_pass http://writers;
-		}
-		location /events {
-			proxy_buffering off;
-			proxy_read_timeout 40s;
-			proxy_pass http://readers;
-		}
-	}
-}
-`
-
-func newNginx(t testing.TB, dir, addr string) *nginx {
-	t.Helper()
-	path, err := exec.LookPath("nginx")
-	if err != nil {
-		path = "/usr/sbin/nginx" // where Debian puts it, which is in root's PATH alone
-		if _, err := os.Stat(path); err != nil {
-			if os.Getenv("HAZARDD_POSTGRES") != "" {
-				t.Fatal("HAZARDD_POSTGRES is set, so the cluster must run, and there is no nginx")
-			}
-			t.Skip("needs nginx (Debian's package nginx)")
-		}
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	n := &nginx{t: t, dir: dir, addr: addr}
-	n.cmd = exec.Command(path, "-c", filepath.Join(dir, "nginx.conf"), "-p", dir, "-e", "stderr")
-	n.cmd.Stderr = &n.log
-	return n
-}
-
-func (n *nginx) start(nodes []string) {
-	n.t.Helper()
-	var readers, writers strings.Builder
-	for _, addr := range nodes {
-		fmt.Fprintf(&readers, "\t\tserver %s max_fails=1 fail_timeout=1s;\n", addr)
-		fmt.Fprintf(&writers, "\t\tserver %s max_fails=0;\n", addr)
-	}
-	user := ""
-	if os.Getuid() == 0 { // else its workers become nobody, who may not write to the temporary folder
-		user = "user root;\n"
-	}
-	if err := os.WriteFile(filepath.Join(n.dir, "nginx.conf"), fmt.Appendf(nil, user+nginxConfig, n.dir, n.addr, readers.String(), writers.String()), 0o600); err != nil {
-		n.t.Fatal(err)
-	}
-	if err := n.cmd.Start(); err != nil {
-		n.t.Fatal(err)
-	}
-	n.t.Cleanup(func() {
-		if err := errors.Join(n.cmd.Process.Signal(syscall.SIGTERM), n.cmd.Wait()); err != nil {
-			n.t.Error(err)
-		}
-		if n.t.Failed() {
-			n.t.Logf("nginx has logged:\n%s", n.log.String())
-		}
-	})
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if c, err := net.Dial("tcp", n.addr); err == nil {
-			_ = c.Close()
-			return
-		} else if time.Now().After(end) {
-			n.t.Fatalf("nginx does not listen: %v\n%s", err, n.log.String())
-		}
-	}
 }
 
 // feed is a source that each node finds at an address of its own: so it knows who polls. Each poll finds a new alert.
