@@ -442,10 +442,7 @@ type deployment struct {
 				StartupProbe   probe            `yaml:"startupProbe"`
 				ReadinessProbe probe            `yaml:"readinessProbe"`
 				LivenessProbe  probe            `yaml:"livenessProbe"`
-				Lifecycle      struct {
-					PreStop struct{ Sleep struct{ Seconds int } } `yaml:"preStop"`
-				}
-				Resources struct {
+				Resources      struct {
 					Requests, Limits map[string]string
 				}
 				SecurityContext struct {
@@ -567,15 +564,10 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 	if _, _, status := hazardd(t, "", nil, append(slices.Clone(c.Args), "--help")...); status != 0 {
 		t.Errorf("%v is no command", c.Args)
 	}
-	drain := grace
-	if text := env["HAZARDD_GRACE"]; text != "" {
-		var err error
-		if drain, err = time.ParseDuration(text); err != nil {
-			t.Error(err)
-		}
-	}
-	if have, need := time.Duration(pod.TerminationGracePeriodSeconds)*time.Second, time.Duration(c.Lifecycle.PreStop.Sleep.Seconds)*time.Second+drain; have <= need {
-		t.Errorf("a pod has %v to end, and takes up to %v", have, need)
+	drain, err1 := time.ParseDuration(env["HAZARDD_DRAIN"])
+	finish, err2 := time.ParseDuration(env["HAZARDD_GRACE"])
+	if have := time.Duration(pod.TerminationGracePeriodSeconds) * time.Second; err1 != nil || err2 != nil || drain <= 0 || have <= drain+finish {
+		t.Errorf("a pod has %v to end, and takes %v and up to %v (%v, %v)", have, drain, finish, err1, err2)
 	}
 	if pod.EnableServiceLinks == nil || *pod.EnableServiceLinks {
 		t.Error("the cluster sets variables that begin as hazardd's settings do")
