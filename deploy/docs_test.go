@@ -1,0 +1,106 @@
+package deploy_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"hazardd/internal/nginxtest"
+	"hazardd/internal/pgtest"
+)
+
+var ours = []string{"docs/scaling.md", "docs/runbook.md", "docs/operations.md"}
+
+// Nobody corrects a statement at three in the morning.
+func TestTheStatementsOfTheRunbookRun(t *testing.T) {
+	url := pgtest.URL(t)
+	if _, errs, status := hazardd(t, password, nil, "user", "add", "writer", "--role", "admin", "--password-stdin", "--database", url); status != 0 {
+		t.Fatal(errs) // it makes the schema
+	}
+	d, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	text := read(t, "docs/runbook.md")
+	statements := []string{}
+	for _, m := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		statements = append(statements, m[1])
+	}
+	if len(statements) != 3 {
+		t.Fatalf("%d statements, want 3", len(statements))
+	}
+	for _, m := range regexp.MustCompile("`(SELECT [^`]*)`").FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(m[1], "PID") && !strings.Contains(m[1], "pg_promote") { // what only looks
+			statements = append(statements, m[1])
+		}
+	}
+	for _, s := range statements {
+		rows, err := d.QueryContext(t.Context(), s)
+		if err != nil {
+			t.Errorf("%s\n%v", s, err)
+			continue
+		}
+		for rows.Next() {
+		}
+		if err := rows.Err(); err != nil {
+			t.Errorf("%s\n%v", s, err)
+		}
+		if err := rows.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:\s]*)(#[^)\s]*)?\)`)
+
+func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
+	for _, file := range ours {
+		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
+			target := file
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(file), m[1])
+			}
+			if _, err := os.Stat(filepath.Join(nginxtest.Root(t), target)); err != nil {
+				t.Errorf("%s leads to %s: %v", file, m[0], err)
+				continue
+			}
+			if m[2] != "" && !headings(read(t, target))[m[2][1:]] {
+				t.Errorf("%s leads to %s, which is no heading", file, m[0])
+			}
+		}
+	}
+}
+
+// headings are the anchors of a document, as GitHub makes them.
+func headings(text string) map[string]bool {
+	all := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		anchor := strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")
+		all[regexp.MustCompile(`[^\p{L}\p{N}_-]`).ReplaceAllString(anchor, "")] = true
+	}
+	return all
+}
+
+// What a command of ours is called, and what it is told, is the program's.
+func TestTheDocumentationNamesCommandsThatThereAre(t *testing.T) {
+	for _, file := range ours {
+		for _, m := range regexp.MustCompile("`hazardd ((?:[a-z]+ ?)+)").FindAllStringSubmatch(read(t, file), -1) {
+			words := strings.Fields(m[1])
+			_, errs, status := hazardd(t, "", nil, append(words[:min(2, len(words))], "--help")...)
+			if status != 0 {
+				_, errs, status = hazardd(t, "", nil, words[0], "--help")
+			}
+			if status != 0 {
+				t.Errorf("%s: hazardd %s: %s", file, m[1], errs)
+			}
+		}
+	}
+}
