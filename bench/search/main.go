@@ -11,6 +11,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,13 +45,13 @@ const (
 
 type options struct {
 	hazards, searches, rounds int
-	data                      string
+	data, database            string
 	json                      bool
 }
 
 func main() {
 	if os.Getenv(asServer) != "" {
-		exit(serve(os.Args[1]))
+		exit(serve(os.Args[1], os.Args[2]))
 		return
 	}
 	var o options
@@ -58,6 +59,7 @@ func main() {
 	flag.IntVar(&o.searches, "searches", 1000, "searches of each kind that is measured for a goal; the others take a tenth")
 	flag.IntVar(&o.rounds, "rounds", 41, "rounds of GET /hazards/active")
 	flag.StringVar(&o.data, "data", "", "keep the filled store in this `folder`, and use it again")
+	flag.StringVar(&o.database, "database", "", "fill this PostgreSQL `database` instead, or use it again if it is filled")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -83,19 +85,19 @@ func run(ctx context.Context, o options) (err error) {
 		large = filepath.Join(dir, "large")
 	}
 	now := hazard.At(time.Now())
-	filled, err := fill(ctx, large, o.hazards, now)
+	filled, err := fill(ctx, large, o.database, o.hazards, now)
 	if err != nil {
 		return err
 	}
-	if _, err := fill(ctx, small, 0, now); err != nil {
+	if _, err := fill(ctx, small, "", 0, now); err != nil {
 		return err
 	}
-	with, err := start(ctx, large)
+	with, err := start(ctx, large, o.database)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, with.stop()) }()
-	without, err := start(ctx, small)
+	without, err := start(ctx, small, "")
 	if err != nil {
 		return err
 	}
@@ -127,10 +129,6 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	size, err := os.Stat(filepath.Join(large, "hazardd.db"))
-	if err != nil {
-		return err
-	}
 	r := &measure.Report{Program: "bench/search", Tables: []measure.Table{searches, table}, Machine: map[string]string{
 		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH, "folder": large, "hazards": strconv.Itoa(o.hazards),
 	}}
@@ -140,7 +138,9 @@ func run(ctx context.Context, o options) (err error) {
 		measure.AtMost("start to ready, seconds", with.readyIn.Seconds(), 3),
 		measure.AtMost("most memory, MB", memory, 300),
 	}
-	r.Notes = []string{fmt.Sprintf("the store is %d MB", size.Size()>>20)}
+	if size, err := os.Stat(filepath.Join(large, "hazardd.db")); err == nil {
+		r.Notes = []string{fmt.Sprintf("the store is %d MB", size.Size()>>20)}
+	}
 	if filled > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("filled in %s: %.0f hazards a second", filled.Round(time.Second), float64(o.hazards)/filled.Seconds()))
 	}
@@ -148,8 +148,8 @@ func run(ctx context.Context, o options) (err error) {
 }
 
 // fill makes a store of expired hazards and of the active ones, unless it is there already, and tells how long that took.
-func fill(ctx context.Context, dir string, n int, now hazard.Instant) (took time.Duration, err error) {
-	s, err := store.Open(ctx, dir, "sqlite:?synchronous=off") // it can be made anew
+func fill(ctx context.Context, dir, database string, n int, now hazard.Instant) (took time.Duration, err error) {
+	s, err := store.Open(ctx, dir, cmp.Or(database, "sqlite:?synchronous=off")) // it can be made anew
 	if err != nil {
 		return 0, err
 	}
@@ -290,12 +290,12 @@ type server struct {
 }
 
 // start runs this program again as a server, and waits until it is ready.
-func start(ctx context.Context, dir string) (*server, error) {
+func start(ctx context.Context, dir, database string) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cmd: exec.Command(self, dir)}
+	s := &server{cmd: exec.Command(self, dir, database)}
 	s.cmd.Env = append(os.Environ(), asServer+"=1")
 	s.cmd.Stderr = os.Stderr
 	if s.stdin, err = s.cmd.StdinPipe(); err != nil {

@@ -20,10 +20,10 @@ const asServer = "HAZARDD_BENCH_SERVER"
 type ready struct{ Addr, Token string }
 
 // serve is the process of the real service, until its standard input ends.
-func serve(dir string) error {
+func serve(dir, database string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s, err := service.Open(ctx, service.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler)})
+	s, err := service.Open(ctx, service.Config{DataDir: dir, Database: database, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
