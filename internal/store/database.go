@@ -34,9 +34,10 @@ type database interface {
 	now(ctx context.Context, q db.DBTX, at hazard.Instant) (hazard.Instant, error)
 	// queries makes the statements ready to be run on d.
 	queries(ctx context.Context, d *sql.DB) (*db.Queries, error)
-	// listed is the condition that column is one of the names that the numbered parameter holds, and names what goes over for it.
+	// listed is the condition that column is one of those that the numbered parameter holds, and names and numbers are what goes over for it.
 	listed(column string, parameter int) string
-	names(list []string) (any, error)
+	names(list []string) any
+	numbers(list []int64) any
 	// indexer makes what writes the tables that hazards are found by, on d.
 	indexer(ctx context.Context, d *sql.DB) (indexer, error)
 	// finder asks those tables.

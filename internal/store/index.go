@@ -169,6 +169,8 @@ type finding struct {
 	// textLater: the rows are not told by the text that is asked for, or not exactly. To whoever reads few of them, looking into each is less
 	// work than a list of all that have a common word.
 	textLater bool
+	// coming are hazards whose rows are looked at next, in order: if one's body is wanted, so is that of the next, in all likelihood.
+	coming []int64
 }
 
 // filtered adds the conditions of the filter that the columns of searchable tell. What they let through is exact but for places, of which only the

@@ -257,7 +257,9 @@ func (*postgres) listed(column string, parameter int) string {
 	return fmt.Sprintf("%s = ANY($%d)", column, parameter)
 }
 
-func (*postgres) names(list []string) (any, error) { return list, nil }
+func (*postgres) names(list []string) any { return list }
+
+func (*postgres) numbers(list []int64) any { return list }
 
 // postgresKind sorts errors by their SQLSTATE (PostgreSQL, appendix A), and those of the connection.
 func postgresKind(err error) error {

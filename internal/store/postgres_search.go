@@ -200,6 +200,10 @@ func (f postgresFinder) each(ctx context.Context, after *search.Key, found func(
 		if _, err := f.read(ctx, numbered(query), where.args, func(r row) (bool, error) { part = append(part, r); return true, nil }); err != nil {
 			return err
 		}
+		f.coming = nil
+		for _, r := range part {
+			f.coming = append(f.coming, r.id)
+		}
 		for _, r := range part {
 			if more, err := found(r); err != nil || !more {
 				return err

@@ -53,12 +53,12 @@ func (s *Store) search(ctx context.Context, q search.Query, orgs []int64, now ha
 			return err
 		}
 		page.Totals = make([]int, len(page.Hazards))
+		products, err := r.products(ctx, page.Hazards)
+		if err != nil {
+			return err
+		}
 		for i, h := range page.Hazards {
-			products, err := r.products(ctx, h.ID, q.At)
-			if err != nil {
-				return err
-			}
-			for _, p := range products {
+			for _, p := range products[h.ID] {
 				if p.VisibleTo(orgs) {
 					page.Totals[i]++
 					page.Restricted = page.Restricted || p.Restricted()
@@ -254,6 +254,12 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 		found = found[:r.query.Limit]
 		page.Cursor = r.query.Encode(search.Cursor{Number: r.number, Now: r.begun, Key: found[len(found)-1].key}, r.store.epoch)
 	}
+	r.coming = nil
+	for _, p := range found {
+		if p.h == nil || r.after != nil && r.query.At == nil {
+			r.coming = append(r.coming, p.key.ID)
+		}
+	}
 	for _, p := range found {
 		h, err := p.h, error(nil)
 		if h == nil || r.after != nil && r.query.At == nil {
@@ -381,19 +387,72 @@ func (r *searching) body(ctx context.Context, id int64) (*hazard.Hazard, error) 
 	if h, ok := r.read[id]; ok {
 		return h, nil
 	}
-	h, err := hazardByID(ctx, r.q, id)
-	if err == nil && len(r.read) < search.MaxLimit { // a count looks into any number
-		r.read[id] = h
+	ids := []int64{id}
+	if i := slices.Index(r.coming, id); i >= 0 {
+		ids = r.coming[i:min(i+bodiesAtOnce, len(r.coming))]
+		r.coming = r.coming[i+len(ids):]
 	}
-	return h, err
+	if len(r.read) > search.MaxLimit { // a count looks into any number
+		clear(r.read)
+	}
+	rows, err := r.tx.QueryContext(ctx, "SELECT n, body FROM hazards WHERE "+r.store.database.listed("id", 1), r.store.database.numbers(ids))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		var body string
+		if err := rows.Scan(&n, &body); err != nil {
+			return nil, err
+		}
+		h, err := decodeHazard(n, body)
+		if err != nil {
+			return nil, err
+		}
+		r.read[h.ID] = h
+	}
+	if h, ok := r.read[id]; ok || rows.Err() != nil {
+		return h, rows.Err()
+	}
+	return nil, fmt.Errorf("%w: hazard %d", hazard.ErrNotFound, id)
 }
 
-// products lists the products that a hazard has, or had at a moment.
-func (r *searching) products(ctx context.Context, hazardID int64, at *hazard.Instant) ([]*hazard.Product, error) {
-	if at == nil {
-		return productsOf(ctx, r.q, hazardID)
+// bodiesAtOnce is how many bodies are read by one question to the database.
+const bodiesAtOnce = 100
+
+// products lists the products that hazards have, or had at the moment that is asked about, by hazard.
+func (r *searching) products(ctx context.Context, hazards []*hazard.Hazard) (map[int64][]*hazard.Product, error) {
+	ids := make([]int64, len(hazards))
+	for i, h := range hazards {
+		ids[i] = h.ID
 	}
-	return productsAsOf(ctx, r.q, hazardID, *at)
+	query, args := "SELECT hazard_id, n, body FROM products WHERE "+r.store.database.listed("hazard_id", 1)+" AND NOT deleted", []any{r.store.database.numbers(ids)}
+	if at := r.query.At; at != nil {
+		query, args = "SELECT c.hazard_id, c.n, c.body FROM changes c WHERE "+r.store.database.listed("c.hazard_id", 1)+` AND c.product_id > 0 AND c.at_ms <= $2
+			AND c.n = (SELECT max(d.n) FROM changes d WHERE d.product_id = c.product_id AND d.product_id > 0 AND d.at_ms <= $2)`, append(args, int64(*at))
+	}
+	rows, err := r.tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[int64][]*hazard.Product{}
+	for rows.Next() {
+		var id, n int64
+		var body string
+		if err := rows.Scan(&id, &n, &body); err != nil {
+			return nil, err
+		}
+		p, err := decodeProduct(n, body)
+		if err != nil {
+			return nil, err
+		}
+		if !p.Deleted {
+			all[id] = append(all[id], p)
+		}
+	}
+	return all, rows.Err()
 }
 
 func productsAsOf(ctx context.Context, q *db.Queries, hazardID int64, at hazard.Instant) ([]*hazard.Product, error) {

@@ -155,11 +155,7 @@ func (t *Tx) known(query string, names []string, more ...any) (map[string]bool, 
 	if len(names) == 0 {
 		return found, nil
 	}
-	list, err := t.store.database.names(names)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := t.tx.QueryContext(t.ctx, query, append([]any{list}, more...)...)
+	rows, err := t.tx.QueryContext(t.ctx, query, append([]any{t.store.database.names(names)}, more...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -112,10 +113,15 @@ func (sqlite) listed(column string, parameter int) string {
 	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", column, parameter)
 }
 
-func (sqlite) names(list []string) (any, error) {
-	text, err := json.Marshal(list)
-	return string(text), err
+func (sqlite) names(list []string) any {
+	text, err := json.Marshal(list, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		panic(err) // strings
+	}
+	return string(text)
 }
+
+func (sqlite) numbers(list []int64) any { return numbers(list) }
 
 func sqliteKind(err error) error {
 	failure, ok := errors.AsType[*driver.Error](err)
