@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
+	"strings"
 	"syscall"
 
 	"hazardd/internal/hazard"
@@ -51,9 +53,17 @@ func (g *globals) flags() string {
 		text += " --data " + g.Data
 	}
 	if g.Database != "" {
-		text += " --database " + g.Database
+		text += " --database " + shown(g.Database)
 	}
 	return text
+}
+
+// shown is the URL of a database for a command line, without its password.
+func shown(database string) string {
+	if u, err := url.Parse(database); err == nil {
+		database = u.Redacted()
+	}
+	return "'" + strings.ReplaceAll(database, "'", `'\''`) + "'"
 }
 
 // place is where the store is, for people.

@@ -100,13 +100,21 @@ func (l *Live) WaitFor(ctx context.Context, n int64) error {
 // Follow keeps the view up to date until ctx ends. While the store cannot be read it goes on with what it has, and expiry
 // with it, and tries again each second.
 func (l *Live) Follow(ctx context.Context) error {
+	away := false // it is told once, and when it is over
 	for ctx.Err() == nil {
 		err := l.catchUp(ctx)
 		if err == nil {
 			err = l.waitForChange(ctx)
 		}
+		if err == nil && away {
+			away = false
+			l.logger.Warn("the change log can be read again")
+		}
 		if err != nil && ctx.Err() == nil {
-			l.logger.Warn("the change log cannot be read; readers keep the last view", "error", err, "age", time.Since(l.ReadAt().Time()).Round(time.Second))
+			if !away {
+				away = true
+				l.logger.Warn("the change log cannot be read; readers keep the last view, without what ends", "error", err)
+			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
@@ -239,6 +247,9 @@ func (l *Live) apply(changes []hazard.Change, back map[int64][]*hazard.Product, 
 			products, ok := back[c.Number]
 			if !ok && c.Kind != hazard.HazardCreated {
 				return false
+			}
+			for _, p := range products {
+				owner[p.ID] = c.HazardID
 			}
 			entries[c.HazardID] = &entry{hazard: c.Hazard, products: products}
 		case old != nil:

@@ -113,14 +113,19 @@ func New(log Log, view View, number int64, base string, limits Limits, logger *s
 
 // Run follows the log until ctx ends. While the store cannot be read, readers wait.
 func (h *Hub) Run(ctx context.Context) error {
+	warned := false
 	for ctx.Err() == nil {
-		if err := h.follow(ctx); err != nil && ctx.Err() == nil {
-			h.logger.Warn("the change log cannot be read; streams wait", "error", err)
+		err := h.follow(ctx)
+		if err != nil && ctx.Err() == nil {
+			if !warned {
+				h.logger.Warn("the change log cannot be read; streams wait", "error", err)
+			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Second):
 			}
 		}
+		warned = err != nil
 	}
 	return nil
 }

@@ -330,6 +330,7 @@ func ignoreClosed(err error) error {
 
 // expire records the end of each hazard as it comes. Readers do not wait for it: the view drops a hazard at its end by itself.
 func (s *Service) expire(ctx context.Context) error {
+	warned := false
 	for ctx.Err() == nil {
 		wait := time.Second // ends change with every write; looking once a second costs one look-up in an index
 		now := s.clock.instant()
@@ -341,9 +342,12 @@ func (s *Service) expire(ctx context.Context) error {
 			wait = min(wait, end.Time().Sub(now.Time()))
 		}
 		if err != nil && ctx.Err() == nil {
-			s.cfg.Logger.Warn("ends cannot be recorded; readers do not see what is over", "error", err)
+			if !warned {
+				s.cfg.Logger.Warn("ends cannot be recorded; readers do not see what is over", "error", err)
+			}
 			wait = time.Second
 		}
+		warned = err != nil
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):
@@ -371,7 +375,7 @@ func (s *Service) tick(ctx context.Context) error {
 	defer ticker.Stop()
 	var purged, compared time.Time
 	last := time.Now()
-	generation := s.Auth.Generation()
+	generation, warned := s.Auth.Generation(), false
 	for {
 		select {
 		case <-ctx.Done():
@@ -397,9 +401,10 @@ func (s *Service) tick(ctx context.Context) error {
 			purged = time.Now()
 			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now))
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && !warned {
 			s.cfg.Logger.Warn("users, keys and sources are as they were", "error", err)
 		}
+		warned = err != nil
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/search"
@@ -76,11 +77,11 @@ func storeError(err error) error {
 	}
 	for _, kind := range []func(error) error{sqliteKind, postgresKind} {
 		if kind := kind(err); kind != nil {
-			return errors.Join(kind, err)
+			return fmt.Errorf("%w: %w", kind, err)
 		}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.Join(hazard.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", hazard.ErrUnavailable, err)
 	}
 	return err
 }
