@@ -31,6 +31,12 @@ type database interface {
 	listen(ctx context.Context, wake func())
 	// snapshot are the options of a reading transaction that sees one state of the store.
 	snapshot() *sql.TxOptions
+	// patient lets a transaction stand still for as long as it likes.
+	patient(ctx context.Context, tx *sql.Tx) error
+	// columns is a query for the columns of the table that $1 names: their names, types and places in the primary key, from 1, or 0.
+	columns() string
+	// onlyText tells that a text can hold neither the character 0 nor anything but UTF-8.
+	onlyText() bool
 	// now is the moment by the clock that all processes on the store go by, which is at by this one's.
 	now(ctx context.Context, q db.DBTX, at hazard.Instant) (hazard.Instant, error)
 	// queries makes the statements ready to be run on d.

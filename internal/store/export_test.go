@@ -91,3 +91,6 @@ func (untidy) Tidy(time.Time) error { return nil }
 
 // LoseDatabase makes the database one that did not answer when it was asked last.
 func (s *Store) LoseDatabase() { s.setAway(true) }
+
+// The lists of tables of a transfer.
+var Transferred, NotTransferred = transferred, notTransferred

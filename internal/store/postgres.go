@@ -244,6 +244,19 @@ func (*postgres) snapshot() *sql.TxOptions {
 	return &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
 }
 
+func (*postgres) patient(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `SET LOCAL idle_in_transaction_session_timeout = 0`)
+	return err
+}
+
+func (*postgres) columns() string {
+	return `SELECT a.attname::text, format_type(a.atttypid, NULL), coalesce((SELECT k.place FROM pg_index i, unnest(i.indkey) WITH ORDINALITY AS k (attnum, place)
+		WHERE i.indrelid = a.attrelid AND i.indisprimary AND k.attnum = a.attnum), 0)
+	FROM pg_attribute a WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
+}
+
+func (*postgres) onlyText() bool { return true }
+
 // now is the time by the database's clock: nodes go by their own for what they show, but must agree on who holds what for how long.
 func (*postgres) now(ctx context.Context, q db.DBTX, _ hazard.Instant) (now hazard.Instant, err error) {
 	err = q.QueryRowContext(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint`).Scan((*int64)(&now))

@@ -101,6 +101,14 @@ func (sqlite) listen(context.Context, func()) {}
 
 func (sqlite) snapshot() *sql.TxOptions { return &sql.TxOptions{ReadOnly: true} }
 
+func (sqlite) patient(context.Context, *sql.Tx) error { return nil }
+
+func (sqlite) columns() string {
+	return `SELECT name, lower(type), pk FROM pragma_table_info($1) ORDER BY cid`
+}
+
+func (sqlite) onlyText() bool { return false }
+
 // now: all processes are on one machine.
 func (sqlite) now(_ context.Context, _ db.DBTX, at hazard.Instant) (hazard.Instant, error) {
 	return at, nil

@@ -69,7 +69,33 @@ type Store struct {
 // Open opens the store in folder dir, which it makes if need be, and brings its schema up to date. name is the database:
 // empty for the SQLite file in dir, a URL "sqlite:PATH?synchronous=full|normal|off" (less than full is for tests that
 // must see a loss: an acknowledged change may then be lost with the power), or "postgres://USER@HOST,HOST/NAME?…" as libpq reads it.
+//
+// A store that a restore or a migration has begun to fill, and has not ended, is an *UnfinishedError.
 func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error) {
+	s, err := connect(ctx, dir, name)
+	if err != nil {
+		return nil, err
+	}
+	err = s.migrate(ctx, Schema(), func(tx *sql.Tx) error { return whole(ctx, tx) })
+	if err == nil {
+		s.files, err = openFiles(dir, more)
+	}
+	if err == nil {
+		err = s.prepare(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
+	s.listening.Go(func() { s.database.listen(ctx, s.wakeUp) })
+	if s.database.remote() {
+		s.listening.Go(func() { s.watch(ctx) })
+	}
+	return s, nil
+}
+
+// connect opens the database, whatever is in it.
+func connect(ctx context.Context, dir, name string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
@@ -86,18 +112,7 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	default:
 		err = fmt.Errorf("database: %q is neither sqlite:PATH nor postgres://HOST/NAME", redactURL(name))
 	}
-	if err != nil {
-		return nil, err
-	}
-	if err := s.prepare(ctx, dir, more); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
-	s.listening.Go(func() { s.database.listen(ctx, s.wakeUp) })
-	if s.database.remote() {
-		s.listening.Go(func() { s.watch(ctx) })
-	}
-	return s, nil
+	return s, err
 }
 
 // redactURL hides a password in a database URL.
@@ -109,13 +124,8 @@ func redactURL(s string) string {
 	return u.Redacted()
 }
 
-func (s *Store) prepare(ctx context.Context, dir string, more []Option) (err error) {
-	if err := s.migrate(ctx); err != nil {
-		return err
-	}
-	if s.files, err = openFiles(dir, more); err != nil {
-		return err
-	}
+// prepare makes a store of the newest schema ready for use.
+func (s *Store) prepare(ctx context.Context) (err error) {
 	if s.writeQ, err = s.database.queries(ctx, s.write); err != nil {
 		return fmt.Errorf("prepare statements: %w", err)
 	}
@@ -363,8 +373,9 @@ func rollback(tx *sql.Tx) error {
 const oldest = "oldest_schema"
 
 // migrate brings the schema up to date: each file of migrations once, in the order of its number, under the write lock.
-// It refuses a store that this program would not understand.
-func (s *Store) migrate(ctx context.Context) error {
+// It refuses a store that this program would not understand. upTo is how many there are to be, or more; then looks at the store in the same
+// transaction, and its error takes all back.
+func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error) error {
 	entries, err := migrations.ReadDir("migrations")
 	if err != nil {
 		return err
@@ -386,9 +397,12 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 	known = len(entries)
 	if have > known {
-		return bearable(ctx, tx, have, known)
+		if err := bearable(ctx, tx, have, known); err != nil {
+			return err
+		}
+		return then(tx)
 	}
-	for i, e := range entries[have:] {
+	for i, e := range entries[min(have, upTo):upTo] {
 		text, err := migrations.ReadFile("migrations/" + e.Name())
 		if err != nil {
 			return err
@@ -407,10 +421,22 @@ func (s *Store) migrate(ctx context.Context) error {
 			}
 		}
 	}
+	if err := then(tx); err != nil {
+		return err
+	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("migrate the store: %w", storeError(err))
 	}
 	return nil
+}
+
+// Schema is how many migrations this program knows.
+func Schema() int {
+	entries, err := migrations.ReadDir("migrations")
+	if err != nil {
+		panic(err) // they are in the program
+	}
+	return len(entries)
 }
 
 // bearable tells whether a program that knows the schema called known can use a store of a later one.

@@ -1,0 +1,395 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Backups, restores and moves to another database are transfers: all rows of a store, table by table in the order of their primary keys, as of one
+// moment. A Dump gives them, a Target takes them. What either says of a row is the same text whatever the database, so that checksums compare.
+
+// transferred are the tables that a transfer holds. What is in no other way known is in these.
+var transferred = []string{
+	"meta", "counters", "forks",
+	"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "attempts", "audit",
+	"geometries", "hazards", "products", "changes",
+	"event_keys", "events", "event_refs", "parted", "reports", "held", "source_errors", "source_states", "places",
+	"webhooks", "deliveries",
+	"contents",
+}
+
+// notTransferred are the tables that a transfer leaves out: what searches look up, and how far the sweep of files has read, are made anew of the log, a
+// lease belongs to a running process, and the schema is the program's.
+var notTransferred = []string{"searchable", "hazard_boxes", "hazard_writes", "hazard_words", "contents_named", "leases", "schema_version"}
+
+// withheld are rows that a transfer leaves out of a table: what they say holds for one database alone.
+var withheld = map[string]string{
+	"meta":     "name NOT IN ('unfinished', 'history')",
+	"counters": "name <> 'searchable'",
+}
+
+// Table is a table of a transfer.
+type Table struct {
+	Name    string   `json:"name"`
+	Columns []Column `json:"columns"`
+	// Key are the columns that tell one row from another, in their order. Rows come by them; texts in the order of their bytes.
+	Key []string `json:"key"`
+}
+
+// Column is a column of a table. Its type is one of bigint, text, boolean, bytea and double precision, as PostgreSQL calls them.
+type Column struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
+// AppendRow appends a row as one line of JSON: an object of the columns. The same row makes the same text whatever database it is in. A column
+// of bytes is base64, and so is a text that is no UTF-8, as {"base64": …}.
+func (t *Table) AppendRow(line []byte, row []any) ([]byte, error) {
+	for i, c := range t.Columns {
+		if i == 0 {
+			line = append(line, '{')
+		} else {
+			line = append(line, ',')
+		}
+		line = append(strconv.AppendQuote(line, c.Name), ':')
+		switch v := row[i].(type) {
+		case nil:
+			line = append(line, "null"...)
+		case bool:
+			line = strconv.AppendBool(line, v)
+		case int64:
+			line = strconv.AppendInt(line, v, 10)
+		case float64:
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("table %s, column %s: %v is no number", t.Name, c.Name, v)
+			}
+			line = strconv.AppendFloat(line, v+0, 'g', -1, 64) // + 0: SQLite does not keep the sign of a zero
+		case string:
+			if !utf8.ValidString(v) {
+				line = append(base64.StdEncoding.AppendEncode(append(line, `{"base64":"`...), []byte(v)), `"}`...)
+				continue
+			}
+			var err error
+			if line, err = jsontext.AppendQuote(line, v); err != nil {
+				return nil, err
+			}
+		case []byte:
+			line = append(base64.StdEncoding.AppendEncode(append(line, '"'), v), '"')
+		default:
+			return nil, fmt.Errorf("table %s, column %s: value of type %T", t.Name, c.Name, v)
+		}
+	}
+	return append(line, "}\n"...), nil
+}
+
+// ParseRow reads a line that AppendRow wrote.
+func (t *Table) ParseRow(line []byte) ([]any, error) {
+	var values map[string]jsontext.Value
+	if err := json.Unmarshal(line, &values); err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	if len(values) != len(t.Columns) {
+		return nil, fmt.Errorf("table %s: a row of %d columns, expected %d", t.Name, len(values), len(t.Columns))
+	}
+	row := make([]any, len(t.Columns))
+	for i, c := range t.Columns {
+		text, ok := values[c.Name]
+		if !ok {
+			return nil, fmt.Errorf("table %s: a row without the column %s", t.Name, c.Name)
+		}
+		var err error
+		if row[i], err = parseValue(c.Type, text); err != nil {
+			return nil, fmt.Errorf("table %s, column %s: %w", t.Name, c.Name, err)
+		}
+	}
+	return row, nil
+}
+
+func parseValue(kind string, text jsontext.Value) (any, error) {
+	if text.Kind() == 'n' {
+		return nil, nil
+	}
+	switch kind {
+	case "bigint":
+		return parseAs[int64](text)
+	case "boolean":
+		return parseAs[bool](text)
+	case "double precision":
+		return parseAs[float64](text)
+	case "bytea":
+		return parseAs[[]byte](text)
+	case "text":
+		if text.Kind() == '{' {
+			odd, err := parseAs[struct {
+				Base64 []byte `json:"base64"`
+			}](text)
+			return string(odd.Base64), err
+		}
+		return parseAs[string](text)
+	}
+	return nil, fmt.Errorf("columns of type %q are not known", kind)
+}
+
+func parseAs[T any](text jsontext.Value) (T, error) {
+	var v T
+	err := json.Unmarshal(text, &v, json.RejectUnknownMembers(true))
+	return v, err
+}
+
+// Content is the digest of the product file that a row names, empty if it names none.
+func (t *Table) Content(row []any) (string, error) {
+	if t.Name != "products" && t.Name != "changes" {
+		return "", nil
+	}
+	var body string
+	for i, c := range t.Columns {
+		if c.Name == "product_id" && row[i] == int64(0) {
+			return "", nil // a change of a hazard
+		}
+		if c.Name == "body" {
+			body, _ = row[i].(string)
+		}
+	}
+	var p struct {
+		File struct {
+			Digest string `json:"digest"`
+		} `json:"file"`
+	}
+	if err := json.Unmarshal([]byte(body), &p); err != nil {
+		return "", fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	return p.File.Digest, nil
+}
+
+// Dump is everything that a store holds, as of one moment, however long it takes to read. It is not safe for concurrent use.
+type Dump struct {
+	Schema              int // how many migrations have made the tables
+	Epoch, Installation string
+	Number              int64 // the latest change; every change up to it is in the dump, and none above
+	Tables              []Table
+	tx                  *sql.Tx
+}
+
+// Dump begins to read all. Close it.
+func (s *Store) Dump(ctx context.Context) (*Dump, error) {
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dump{tx: tx}
+	q := s.readQ.WithTx(tx)
+	if d.Number, err = q.Counter(ctx, "change"); err == nil {
+		d.Epoch, err = q.Meta(ctx, "epoch")
+	}
+	if err == nil {
+		d.Installation, err = q.Meta(ctx, "installation")
+	}
+	if err == nil {
+		d.Schema, err = schemaOf(ctx, tx)
+	}
+	if err == nil {
+		d.Tables, err = tablesOf(ctx, tx, s.database)
+	}
+	if err != nil {
+		return nil, errors.Join(storeError(err), d.Close())
+	}
+	return d, nil
+}
+
+// snapshot begins a transaction that reads one moment, for as long as it takes.
+func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
+	tx, err := s.read.BeginTx(ctx, s.database.snapshot())
+	if err == nil {
+		if err = s.database.patient(ctx, tx); err != nil {
+			err = errors.Join(err, rollback(tx))
+		}
+	}
+	return tx, storeError(err)
+}
+
+// Close ends the reading.
+func (d *Dump) Close() error { return rollback(d.tx) }
+
+// Count is how many rows a table has.
+func (d *Dump) Count(ctx context.Context, t *Table) (int64, error) { return count(ctx, d.tx, t) }
+
+// Rows gives the rows of a table: of each column a bool, an int64, a float64, a string, a []byte, or nil.
+func (d *Dump) Rows(ctx context.Context, t *Table) iter.Seq2[[]any, error] {
+	return rowsOf(ctx, d.tx, t)
+}
+
+func count(ctx context.Context, tx *sql.Tx, t *Table) (n int64, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM `+t.Name+t.where()).Scan(&n)
+	return n, storeError(err)
+}
+
+func (t *Table) where() string {
+	if left := withheld[t.Name]; left != "" {
+		return " WHERE " + left
+	}
+	return ""
+}
+
+func (t *Table) names() string {
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = c.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// rowsOf reads a table. Names of tables and columns are those of our migrations.
+func rowsOf(ctx context.Context, tx *sql.Tx, t *Table) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		rows, err := tx.QueryContext(ctx, `SELECT `+t.names()+` FROM `+t.Name+t.where()+` ORDER BY `+strings.Join(t.Key, ", "))
+		if err != nil {
+			yield(nil, fmt.Errorf("read table %s: %w", t.Name, storeError(err)))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			row := make([]any, len(t.Columns))
+			into := make([]any, len(row))
+			for i := range row {
+				into[i] = &row[i]
+			}
+			err := rows.Scan(into...)
+			for i, c := range t.Columns {
+				if err == nil {
+					row[i], err = typed(c.Type, row[i])
+				}
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("read table %s: %w", t.Name, storeError(err)))
+				return
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(nil, fmt.Errorf("read table %s: %w", t.Name, storeError(err)))
+		}
+	}
+}
+
+// typed is a value as its column has it, whatever the database gave: SQLite keeps what it got.
+func typed(kind string, v any) (any, error) {
+	switch got := v.(type) {
+	case nil:
+		return nil, nil
+	case bool:
+		if kind == "boolean" {
+			return got, nil
+		}
+	case int64:
+		switch kind {
+		case "bigint":
+			return got, nil
+		case "boolean":
+			return got != 0, nil
+		case "double precision":
+			return float64(got), nil
+		}
+	case float64:
+		if kind == "double precision" {
+			return got, nil
+		}
+	case string:
+		switch kind {
+		case "text":
+			return got, nil
+		case "bytea":
+			return []byte(got), nil
+		}
+	case []byte:
+		switch kind {
+		case "bytea":
+			return got, nil
+		case "text":
+			return string(got), nil
+		}
+	}
+	return nil, fmt.Errorf("%T in a column of type %q", v, kind)
+}
+
+// tablesOf are the tables of a transfer that a database has, as it has them.
+func tablesOf(ctx context.Context, tx *sql.Tx, d database) ([]Table, error) {
+	var tables []Table
+	for _, name := range transferred {
+		t, err := tableOf(ctx, tx, d, name)
+		if err != nil {
+			return nil, fmt.Errorf("columns of table %s: %w", name, storeError(err))
+		}
+		if len(t.Columns) > 0 { // else it is of a later schema
+			tables = append(tables, t)
+		}
+	}
+	return tables, nil
+}
+
+func tableOf(ctx context.Context, tx *sql.Tx, d database, name string) (Table, error) {
+	t := Table{Name: name}
+	rows, err := tx.QueryContext(ctx, d.columns(), name)
+	if err != nil {
+		return t, err
+	}
+	defer rows.Close()
+	key := map[int]string{}
+	for rows.Next() {
+		var c Column
+		var place int
+		if err := rows.Scan(&c.Name, &c.Type, &place); err != nil {
+			return t, err
+		}
+		t.Columns = append(t.Columns, c)
+		if place > 0 {
+			key[place] = c.Name
+		}
+	}
+	for i := range len(key) {
+		t.Key = append(t.Key, key[i+1])
+	}
+	return t, rows.Err()
+}
+
+func schemaOf(ctx context.Context, tx *sql.Tx) (version int, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&version)
+	return version, err
+}
+
+// sameTable tells whether rows of one table are rows of the other.
+func sameTable(a, b *Table) bool {
+	return slices.Equal(a.Columns, b.Columns) && slices.Equal(a.Key, b.Key)
+}
+
+// digest is how many rows there are, and the SHA-256 of their lines.
+func (t *Table) digest(rows iter.Seq2[[]any, error]) (n int64, sum string, err error) {
+	h := sha256.New()
+	var line []byte
+	for row, err := range rows {
+		if err == nil {
+			line, err = t.AppendRow(line[:0], row)
+		}
+		if err != nil {
+			return n, "", err
+		}
+		h.Write(line)
+		n++
+	}
+	return n, hex.EncodeToString(h.Sum(nil)), nil
+}
