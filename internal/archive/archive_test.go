@@ -1,0 +1,405 @@
+package archive_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/textproto"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
+
+	"hazardd/internal/archive"
+	"hazardd/internal/hazard"
+	"hazardd/internal/hazardtest"
+	"hazardd/internal/intake"
+	"hazardd/internal/pgtest"
+	"hazardd/internal/service"
+	"hazardd/internal/source/usgs"
+	"hazardd/internal/store"
+)
+
+var made = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// place is where a store is.
+type place struct{ dir, database string }
+
+func (p place) into() archive.Into { return archive.Into{Dir: p.dir, Database: p.database} }
+
+func (p place) open(t testing.TB) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), p.dir, p.database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// serve runs a service on the store there, until the test ends.
+func (p place) serve(t testing.TB) *hazardtest.Server {
+	t.Helper()
+	return hazardtest.ServeEmpty(t, p.dir, p.config)
+}
+
+func (p place) config(c *service.Config) {
+	c.DataDir, c.Database = p.dir, p.database
+	c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} // fill's receiver
+}
+
+// filled is a store that fill has filled, and on which no server runs any more.
+func (p place) filled(t *testing.T) place {
+	t.Helper()
+	if !t.Run("fill", func(t *testing.T) { fill(t, hazardtest.Serve(t, p.config)) }) {
+		t.FailNow()
+	}
+	return p
+}
+
+// back writes a backup into memory.
+func back(t testing.TB, s *store.Store) ([]byte, *archive.Manifest, *archive.Totals) {
+	t.Helper()
+	var out bytes.Buffer
+	m, totals, err := archive.Write(t.Context(), s, &out, "v1.0.0", made, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes(), m, totals
+}
+
+// fill writes something into every table that a service fills by itself: hazards with areas, products with files, reports, users, keys,
+// webhooks, and texts that are hard to write down.
+func fill(t testing.TB, s *hazardtest.Server) {
+	t.Helper()
+	ctx := t.Context()
+	post := func(user, path string, body any, header ...string) map[string]any {
+		t.Helper()
+		a := s.Do(user, "POST", path, body, header...)
+		if a.Status != http.StatusCreated {
+			t.Fatalf("POST %s: %d %s", path, a.Status, a.Body)
+		}
+		var v map[string]any
+		a.JSON(t, &v)
+		return v
+	}
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
+	post("red", "/webhooks", map[string]any{"url": receiver.URL, "filter": map[string]string{"type": "FLOOD"}})
+	for i := range 30 {
+		h := post("red", "/hazards", map[string]any{
+			"hazard_Name": fmt.Sprintf("Flood %d at the “Côte d'Ivoire” \\ \"quoted\" 🌊", i), "description": strings.Repeat("Water\tof two\nlines ", i), "type_ID": "FLOOD",
+			"severity_ID": "WATCH", "latitude": 5.5 + float64(i)/7, "longitude": -4.25 - float64(i)/3, "uuid": uuid.NewSHA1(uuid.Nil, fmt.Append(nil, i)).String(),
+			"end_Date": fmt.Sprint(time.Now().Add(time.Hour * 1000).UnixMilli()),
+			"area":     json.RawMessage(fmt.Sprintf(`{"type":"Polygon","coordinates":[[[-5,5],[-4,5],[-4,%d],[-5,6],[-5,5]]]}`, 6+i)),
+		})
+		path := fmt.Sprintf("/hazards/%v", h["hazard_ID"])
+		if i%3 == 0 {
+			post("red", path+"/products", map[string]any{"title": "Note " + strings.Repeat("x", i), "product_Type": "TEXT_PRODUCT", "data": strings.Repeat("text ", 1000*i+1)})
+		}
+		if i%4 == 0 {
+			if a := s.Do("red", "PATCH", path, map[string]any{"status": "E"}, "Content-Type", "application/merge-patch+json"); a.Status != 200 {
+				t.Fatalf("%d %s", a.Status, a.Body)
+			}
+		}
+		if i%5 == 0 {
+			body, kind := form(t, map[string]any{"title": fmt.Sprintf("File %d", i), "product_Type": "FILE_PRODUCT"}, fmt.Appendf(nil, "content %d\x00\xff", i%10))
+			post("red", path+"/products", body, "Content-Type", kind)
+		}
+	}
+	batch, err := usgs.Parse([]byte(quakes), hazard.At(made))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.BuiltIn().Intake(s.Store).Apply(ctx, "usgs", batch, hazard.At(made), intake.Options{History: true}); err != nil {
+		t.Fatal(err)
+	}
+	s.Do("", "POST", "/authorize", map[string]string{"username": "nobody\x00", "password": "wrong"})
+}
+
+const quakes = `{"type":"FeatureCollection","metadata":{"generated":1700000000000,"url":"https://example.org/quakes","title":"Two quakes","status":200,"api":"1.10.3","count":2},"features":[
+{"type":"Feature","id":"zz0001","properties":{"mag":5.9,"magType":"mww","place":"near the Old Harbour","time":1699900000000,"updated":1699900001000,"ids":",zz0001,","net":"zz","code":"0001","sources":",zz,","types":",origin,","status":"reviewed","tsunami":0,"type":"earthquake","title":"M 5.9"},"geometry":{"type":"Point","coordinates":[-82.6217,5.6346,10]}},
+{"type":"Feature","id":"zz0002","properties":{"mag":5.9,"magType":"mww","place":"=far away","time":1699900001000,"updated":1699900002000,"ids":",zz0002,","net":"zz","code":"0002","sources":",zz,","types":",origin,","status":"reviewed","tsunami":0,"type":"earthquake","title":"M 5.9"},"geometry":{"type":"Point","coordinates":[93.5388,10.5285,10]}}]}`
+
+// form is the body of a file product, and its content type.
+func form(t testing.TB, product map[string]any, content []byte) ([]byte, string) {
+	t.Helper()
+	var out bytes.Buffer
+	m := multipart.NewWriter(&out)
+	text, err := json.Marshal(product)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, part := range map[string][]byte{`name="product"`: text, `name="file"; filename="a b.bin"`: content} {
+		w, err := m.CreatePart(textproto.MIMEHeader{"Content-Disposition": {"form-data; " + name}})
+		if err == nil {
+			_, err = w.Write(part)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes(), m.FormDataContentType()
+}
+
+// kinds are the kinds of databases: each gives the place of a store that is not there yet.
+var kinds = map[string]func(testing.TB) place{
+	"SQLite":     func(t testing.TB) place { return place{filepath.Join(t.TempDir(), "data"), ""} },
+	"PostgreSQL": func(t testing.TB) place { return place{filepath.Join(t.TempDir(), "data"), pgtest.URL(t)} },
+}
+
+func TestMain(m *testing.M) {
+	if os.Getenv(victim) != "" {
+		os.Exit(dying())
+	}
+	os.Exit(pgtest.Main(m))
+}
+
+// filledArchive is a backup of a store that fill has filled, made once.
+func filledArchive(t *testing.T) []byte {
+	t.Helper()
+	common.Do(func() { common.text, _, _ = back(t, kinds["SQLite"](t).filled(t).open(t)) })
+	if common.text == nil {
+		t.Fatal("another test could not make it")
+	}
+	return common.text
+}
+
+var common struct {
+	sync.Once
+	text []byte
+}
+
+// source is a store that fill has filled, on which no server runs.
+type source struct {
+	place
+	text     []byte // its backup
+	manifest *archive.Manifest
+	totals   *archive.Totals
+	answers  map[string]string
+}
+
+func newSource(t *testing.T, kind string) *source {
+	t.Helper()
+	s := &source{place: kinds[kind](t).filled(t)}
+	s.answers = s.place.ask(t, "red")
+	t.Run("back up", func(t *testing.T) { s.text, s.manifest, s.totals = back(t, s.open(t)) })
+	if s.text == nil {
+		t.FailNow()
+	}
+	return s
+}
+
+// TestTransfers moves a store from each kind of database to each, in all the ways that there are.
+func TestTransfers(t *testing.T) {
+	ways := []struct {
+		name string
+		f    func(t *testing.T, from *source, to place)
+	}{
+		{"a restore brings back everything", restoreBringsBackEverything},
+		{"a migration keeps the history", migrationKeepsTheHistory},
+		{"streams after a restore", streamsAfterARestore},
+		{"streams after a migration", streamsAfterAMigration},
+		{"nobody opens what a damaged archive leaves", nobodyOpensWhatADamagedArchiveLeaves},
+		{"a migration goes on though the source has changed", migrationGoesOnThoughTheSourceHasChanged},
+	}
+	for _, from := range slices.Sorted(maps.Keys(kinds)) {
+		t.Run("from "+from, func(t *testing.T) {
+			source := newSource(t, from)
+			for _, to := range slices.Sorted(maps.Keys(kinds)) {
+				for _, w := range ways {
+					t.Run(w.name+", to "+to, func(t *testing.T) { w.f(t, source, kinds[to](t)) })
+				}
+			}
+		})
+	}
+}
+
+// ask asks a service on the store there all kinds of questions, as a user, and returns what it says, without its address.
+func (p place) ask(t *testing.T, user string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	t.Run("ask", func(t *testing.T) {
+		s := p.serve(t)
+		changes, err := s.Store.Since(t.Context(), 0, 1_000_000)
+		if err != nil || len(changes) == 0 {
+			t.Fatal(len(changes), err)
+		}
+		at := changes[len(changes)/2].At.String()
+		paths := []string{"/hazards/active", "/hazards?limit=1000", "/hazards/count", "/hazards?q=flood*&limit=1000", "/hazards?type=EARTHQUAKE", "/hazards?bbox=-6,4,-3,9",
+			"/hazards?near=-4.5,5.5&radius=100000", "/hazards?sort=-last_Update&limit=500", "/hazards?at=" + at, "/changes?after=0&limit=1000", "/webhooks", "/hazards/active?f=geojson"}
+		for _, c := range changes[max(0, len(changes)-300):] {
+			paths = append(paths, fmt.Sprintf("/hazards/%d", c.HazardID), fmt.Sprintf("/hazards/%d/changes", c.HazardID), fmt.Sprintf("/hazards/%d?at=%s", c.HazardID, at),
+				fmt.Sprintf("/hazards/%d/reports", c.HazardID), fmt.Sprintf("/hazards/%d/alert-geography", c.HazardID))
+			if c.Product != nil && !c.Product.Deleted {
+				paths = append(paths, fmt.Sprintf("/products/%d", c.Product.ID))
+				if c.Product.File != nil {
+					paths = append(paths, fmt.Sprintf("/products/%d/file", c.Product.ID))
+				}
+			}
+		}
+		for _, path := range paths {
+			if _, done := all[path]; done {
+				continue
+			}
+			a := s.Do(user, "GET", path, nil)
+			all[path] = fmt.Sprintf("%d %s", a.Status, bytes.ReplaceAll(a.Body, []byte(s.URL()), []byte("URL")))
+			if a.Status >= 400 && !strings.Contains(path, "at=") { // it need not be there at that time
+				t.Errorf("%s: %.300s", path, all[path])
+			}
+		}
+	})
+	return all
+}
+
+// sums are the SHA-256 of the rows of each table, but for those named.
+func sums(t testing.TB, p place, but ...string) map[string]string {
+	t.Helper()
+	_, _, totals := back(t, p.open(t))
+	all := map[string]string{}
+	for _, table := range totals.Tables {
+		if !slices.Contains(but, table.Name) {
+			all[table.Name] = fmt.Sprintf("%d %s", table.Rows, table.SHA256)
+		}
+	}
+	return all
+}
+
+// replaced are the tables that tell a history from the one that it replaces.
+var replaced = []string{"meta", "counters", "forks"}
+
+// A backup brings back everything: each row, each file, and so each answer.
+func restoreBringsBackEverything(t *testing.T, from *source, to place) {
+	if from.totals.Files != 2 || len(from.totals.Missing) > 0 { // of six products
+		t.Errorf("%d files, missing %q; want each of the two contents once", from.totals.Files, from.totals.Missing)
+	}
+	if _, found, err := archive.Verify(t.Context(), bytes.NewReader(from.text), nil); err != nil || !cmp.Equal(found, from.totals, cmpopts.EquateEmpty()) {
+		t.Errorf("verify: %v %s", err, cmp.Diff(from.totals, found))
+	}
+	if _, result, err := archive.Restore(t.Context(), bytes.NewReader(from.text), to.into(), made, nil); err != nil || result.Resumed {
+		t.Fatal(result, err)
+	}
+	if diff := cmp.Diff(sums(t, from.place, replaced...), sums(t, to, replaced...)); diff != "" {
+		t.Error("tables differ:", diff)
+	}
+	s := to.open(t)
+	last, err := s.Last(t.Context())
+	if err != nil || last != from.manifest.Change+1_000_000 || s.Epoch() == from.manifest.Epoch || s.Installation() != from.manifest.Installation {
+		t.Errorf("restored from %+v: change %d, epoch %s of %s, %v", from.manifest, last, s.Epoch(), s.Installation(), err)
+	}
+	if diff := cmp.Diff(from.answers, to.ask(t, "red")); diff != "" {
+		t.Error("answers differ:", diff)
+	}
+}
+
+// A migration brings all over, and it is the same history.
+func migrationKeepsTheHistory(t *testing.T, from *source, to place) {
+	result, err := archive.Migrate(t.Context(), from.open(t), to.into(), true, made, nil)
+	if err != nil || result.Files != 2 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if diff := cmp.Diff(sums(t, from.place), sums(t, to)); diff != "" {
+		t.Error("tables differ:", diff)
+	}
+	if diff := cmp.Diff(from.answers, to.ask(t, "red")); diff != "" {
+		t.Error("answers differ:", diff)
+	}
+}
+
+// A migration that was interrupted goes on, also where the source was written to before it goes on: it is as if it had begun then.
+func migrationGoesOnThoughTheSourceHasChanged(t *testing.T, from *source, to place) {
+	s := from.open(t)
+	ctx, stop := context.WithCancel(t.Context())
+	if _, err := archive.Migrate(ctx, s, to.into(), true, made, func(what string, done, total int64) {
+		if done > total*2/3 {
+			stop()
+		}
+	}); err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	unopened(t, to, "migrate")
+	if _, err := s.Auth().LoadAuth(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []int64{1, 2, 3} { // which are there already, and one that is new
+		h, err := s.Hazard(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := *h
+		next.Description += " …"
+		if _, err := s.Write(t.Context(), hazard.At(made), store.Origin{User: "ada"}, func(tx *store.Tx) error { return tx.SaveHazard(&next, h) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if result, err := archive.Migrate(t.Context(), s, to.into(), true, made, nil); err != nil || !result.Resumed {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if diff := cmp.Diff(sums(t, from.place), sums(t, to)); diff != "" {
+		t.Error("tables differ:", diff)
+	}
+	// The others of this source look at what is there now.
+	from.answers = from.ask(t, "red")
+	from.text, from.manifest, from.totals = back(t, s)
+}
+
+// An archive is read with what every machine has: tar, and sha256sum. (zstd, which some have not, is left to the library here.)
+func TestOtherProgramsReadAnArchive(t *testing.T) {
+	text := filledArchive(t)
+	m, totals, err := archive.Verify(t.Context(), bytes.NewReader(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := unzip(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, command := range []*exec.Cmd{exec.CommandContext(t.Context(), "tar", "-xf", "-"), exec.CommandContext(t.Context(), "sha256sum", "--check", "--strict", "SHA256SUMS")} {
+		command.Dir, command.Stdin = dir, bytes.NewReader(plain)
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v %s", command, err, out)
+		}
+	}
+	hazards, err := os.ReadFile(filepath.Join(dir, "tables", "hazards.000001.ndjson"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := 0
+	for line := range bytes.Lines(hazards) {
+		var row struct{ Body string }
+		var h struct{ Name string }
+		if err := errors.Join(json.Unmarshal(line, &row), json.Unmarshal([]byte(row.Body), &h)); err != nil {
+			t.Fatal(err)
+		}
+		if h.Name != "" {
+			names++
+		}
+	}
+	i := slices.IndexFunc(totals.Tables, func(t archive.TableTotal) bool { return t.Name == "hazards" })
+	if int64(names) != totals.Tables[i].Rows || names == 0 {
+		t.Errorf("%d names of %d hazards of change %d", names, totals.Tables[i].Rows, m.Change)
+	}
+}

@@ -1,0 +1,170 @@
+package archive_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/archive"
+	"hazardd/internal/hazard"
+	"hazardd/internal/hazardtest"
+	"hazardd/internal/store"
+)
+
+// A backup that is made while others write is of one moment: all changes up to one, and nothing of those after it.
+func TestABackupWhileOthersWriteIsOfOneMoment(t *testing.T) {
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) { backUpBesideWriters(t, kind) })
+	}
+}
+
+func backUpBesideWriters(t *testing.T, kind func(testing.TB) place) {
+	s := kind(t).open(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	defer writers.Wait()
+	defer stop()
+	wrote := make(chan struct{}, 4)
+	for w := range 4 {
+		writers.Go(func() {
+			h := &hazard.Hazard{UUID: uuid.New(), Name: fmt.Sprint("of ", w), Type: hazard.Flood, Severity: hazard.Watch, Category: hazard.Event, Status: hazard.Active, Longitude: 1, Latitude: 2}
+			var before *hazard.Hazard
+			for i := 0; ctx.Err() == nil; i++ {
+				next := *h
+				next.Description = strings.Repeat("later ", i%50)
+				next.LastUpdate = hazard.At(made) + hazard.Instant(i)
+				if before == nil {
+					next.ID = 0
+				}
+				_, err := s.Write(ctx, hazard.At(made), store.Origin{User: "ada"}, func(tx *store.Tx) error { return tx.SaveHazard(&next, before) })
+				if err != nil && ctx.Err() == nil {
+					t.Error(err)
+					return
+				}
+				h, before = &next, &next
+				select {
+				case wrote <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	var last int64
+	for range 3 {
+		<-wrote
+		text, m, _ := back(t, s)
+		if m.Change <= last {
+			t.Errorf("a backup of change %d after one of %d", m.Change, last)
+		}
+		last = m.Change
+		to := kind(t)
+		if _, _, err := archive.Restore(t.Context(), bytes.NewReader(text), to.into(), made, nil); err != nil {
+			t.Fatal(err)
+		}
+		restored := to.open(t)
+		changes, err := restored.Since(t.Context(), 0, 1_000_000)
+		if err != nil || int64(len(changes)) != m.Change {
+			t.Fatalf("%d changes in a backup of change %d, %v", len(changes), m.Change, err)
+		}
+		states := map[int64]int64{}
+		for i, c := range changes {
+			if c.Number != int64(i)+1 {
+				t.Fatalf("change %d stands at place %d", c.Number, i+1)
+			}
+			states[c.HazardID] = c.Number
+		}
+		for id, n := range states {
+			if h, err := restored.Hazard(t.Context(), id); err != nil || h.Version != n {
+				t.Errorf("hazard %d is as of change %d, its last one is %d, %v", id, h.Version, n, err)
+			}
+		}
+	}
+}
+
+// After a restore, clients that know what the backup holds go on where they were; those that know more are told that it is gone.
+func streamsAfterARestore(t *testing.T, from *source, to place) {
+	m := from.manifest
+	if _, _, err := archive.Restore(t.Context(), bytes.NewReader(from.text), to.into(), made, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("restored", func(t *testing.T) {
+		s := to.serve(t)
+		for _, after := range []int64{m.Change + 1, m.Change + 2} { // committed, acknowledged, and not in the backup
+			id, event := first(t, s, after, func() {})
+			if event != "reset" || id != m.Change+1_000_000 {
+				t.Errorf("after %d: event %q, id %d", after, event, id)
+			}
+		}
+		if id, event := first(t, s, m.Change-1, func() {}); id != m.Change || event == "reset" {
+			t.Errorf("after %d: event %q, id %d", m.Change-1, event, id)
+		}
+		// What is new comes next for those who have seen all of the backup.
+		if id, event := first(t, s, m.Change, func() { report(t, s) }); id != m.Change+1_000_001 || event != "hazard.created" {
+			t.Errorf("after %d: event %q, id %d", m.Change, event, id)
+		}
+	})
+}
+
+// A migration resets nobody.
+func streamsAfterAMigration(t *testing.T, from *source, to place) {
+	m := from.manifest
+	if _, err := archive.Migrate(t.Context(), from.open(t), to.into(), true, made, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("moved", func(t *testing.T) {
+		s := to.serve(t)
+		if id, event := first(t, s, m.Change-1, func() {}); id != m.Change || event == "reset" {
+			t.Errorf("after %d: event %q, id %d", m.Change-1, event, id)
+		}
+		if id, event := first(t, s, m.Change, func() { report(t, s) }); id != m.Change+1 || event != "hazard.created" {
+			t.Errorf("after %d: event %q, id %d", m.Change, event, id)
+		}
+	})
+}
+
+func report(t testing.TB, s *hazardtest.Server) {
+	t.Helper()
+	a := s.Do("red", "POST", "/hazards", map[string]any{"hazard_Name": "Later", "type_ID": "FLOOD", "severity_ID": "WATCH", "latitude": 1, "longitude": 2})
+	if a.Status != http.StatusCreated {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+}
+
+// first is the first event of a stream that is resumed after a number, while meanwhile happens.
+func first(t testing.TB, s *hazardtest.Server, after int64, meanwhile func()) (id int64, event string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL()+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.Token("red"))
+	req.Header.Set("Last-Event-ID", fmt.Sprint(after))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp, err)
+	}
+	defer resp.Body.Close()
+	meanwhile()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if text, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			if _, err := fmt.Sscan(text, &id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			event = name
+		}
+		if lines.Text() == "" && event != "" {
+			return id, event
+		}
+	}
+	t.Fatal("the stream has ended")
+	return 0, ""
+}

@@ -1,0 +1,156 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+// Migrate fills an empty store with what another holds. It is the same history in another database: epoch and numbers stay, so that clients go on
+// where they were. Nobody can write to the source meanwhile; a source that a server runs on is refused. The product files are copied if
+// files says so, else they must be where the target has them too. The target is whole when it returns nil: each table was read
+// back and compared. Until then nobody can open it as a store; the same call goes on.
+func Migrate(ctx context.Context, from *store.Store, into Into, files bool, now time.Time, tell Progress) (result *Result, err error) {
+	thaw, err := from.Freeze(ctx)
+	if err != nil {
+		return nil, err
+	}
+	frozen := true
+	defer func() {
+		if frozen {
+			err = errors.Join(err, thaw())
+		}
+	}()
+	d, err := from.Dump(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	target, err := into.open(ctx, d.Schema, "migrate", d.Installation+" "+d.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	m := &mover{dump: d, target: target, contents: contents{}, tell: tell}
+	m.result.Resumed = target.Resumed
+	if err := m.tables(ctx); err != nil {
+		return nil, err
+	}
+	tell.tell("searches", 0, 0)
+	if err := target.Update(ctx); err != nil {
+		return nil, err
+	}
+	if files {
+		if err := m.files(ctx, from); err != nil {
+			return nil, err
+		}
+	}
+	frozen = false
+	if err := thaw(); err != nil {
+		return nil, err
+	}
+	tell.tell("finish", 0, 0)
+	if err := target.Finish(ctx, false, hazard.At(now)); err != nil {
+		return nil, err
+	}
+	return &m.result, nil
+}
+
+// mover copies what a store holds to another.
+type mover struct {
+	dump     *store.Dump
+	target   *store.Target
+	contents contents
+	tell     Progress
+	done     int64 // rows
+	total    int64
+	result   Result
+}
+
+func (m *mover) tables(ctx context.Context) error {
+	for i := range m.dump.Tables {
+		n, err := m.dump.Count(ctx, &m.dump.Tables[i])
+		if err != nil {
+			return err
+		}
+		m.total += n
+	}
+	for i := range m.dump.Tables {
+		t := &m.dump.Tables[i]
+		done := m.done
+		err := m.table(ctx, t)
+		if _, differs := errors.AsType[*store.DifferentError](err); differs && m.target.Resumed {
+			// The source was written to since the run before: what is there of this table is of two moments.
+			m.done = done
+			if err := m.target.Clear(ctx, t); err != nil {
+				return err
+			}
+			err = m.table(ctx, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mover) table(ctx context.Context, t *store.Table) (err error) {
+	f, err := m.target.Fill(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for row, err := range m.dump.Rows(ctx, t) {
+		if err == nil {
+			err = m.contents.note(t, row)
+		}
+		if err == nil {
+			err = f.Put(ctx, row)
+		}
+		if err != nil {
+			return err
+		}
+		m.done++
+		m.tell.tell("rows", m.done, m.total)
+	}
+	rows, sum, err := f.End(ctx)
+	if err != nil {
+		return err
+	}
+	m.result.Altered += f.Altered
+	m.result.Tables = append(m.result.Tables, TableTotal{t.Name, rows, sum})
+	return nil
+}
+
+// files copies the contents that rows name.
+func (m *mover) files(ctx context.Context, from *store.Store) error {
+	for i, digest := range m.contents.sorted() {
+		m.tell.tell("files", int64(i), int64(len(m.contents)))
+		size, err := m.file(ctx, from, digest)
+		if isLost(err) {
+			m.result.Missing = append(m.result.Missing, digest)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		m.result.Files++
+		m.result.Bytes += size
+	}
+	return nil
+}
+
+func (m *mover) file(ctx context.Context, from *store.Store, digest string) (size int64, err error) {
+	r, err := openContent(ctx, from, digest)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if size, err = sizeOf(r); err != nil {
+		return 0, err
+	}
+	return size, m.target.Put(ctx, digest, size, r)
+}

@@ -1,0 +1,256 @@
+package archive_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hazardd/internal/archive"
+	"hazardd/internal/store"
+)
+
+// rewrite makes another archive of one, of the same entries but as alter has them, with fitting sums. An entry that becomes nil is left out.
+func rewrite(t *testing.T, text []byte, alter func(name string, content []byte) []byte) []byte {
+	t.Helper()
+	plain, err := unzip(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, sums bytes.Buffer
+	w := tar.NewWriter(&out)
+	for r := tar.NewReader(bytes.NewReader(plain)); ; {
+		head, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		content, err2 := io.ReadAll(r)
+		if err := errors.Join(err, err2); err != nil {
+			t.Fatal(err)
+		}
+		if head.Name == "SHA256SUMS" {
+			content = sums.Bytes()
+		}
+		if content = alter(head.Name, content); content == nil {
+			continue
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(content), head.Name)
+		err = w.WriteHeader(&tar.Header{Name: head.Name, Mode: 0o600, Size: int64(len(content))})
+		if err == nil {
+			_, err = w.Write(content)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return zip(t, out.Bytes())
+}
+
+// edit alters a document of JSON.
+func edit[T any](t *testing.T, content []byte, f func(*T)) []byte {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(content, &v); err != nil {
+		t.Fatal(err)
+	}
+	f(&v)
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// An archive of an earlier release is restored as it was, and then brought up to date as the store would have been.
+func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
+	from := newSource(t, "SQLite")
+	var meta []byte
+	later := []string{"forks", "contents"} // that the release did not have
+	old := rewrite(t, from.text, func(name string, content []byte) []byte {
+		switch name {
+		case "manifest.json": // as of before forks were known
+			return edit(t, content, func(m *archive.Manifest) {
+				m.Schema = 4
+				m.Tables = slices.DeleteFunc(m.Tables, func(t store.Table) bool { return slices.Contains(later, t.Name) })
+			})
+		case "tables/meta.000001.ndjson":
+			for line := range bytes.Lines(content) {
+				if !bytes.Contains(line, []byte("oldest_schema")) {
+					meta = append(meta, line...)
+				}
+			}
+			return meta
+		case "totals.json":
+			return edit(t, content, func(totals *archive.Totals) {
+				totals.Tables = slices.DeleteFunc(totals.Tables, func(t archive.TableTotal) bool { return slices.Contains(later, t.Name) })
+				totals.Tables[0] = archive.TableTotal{Name: "meta", Rows: int64(bytes.Count(meta, []byte("\n"))), SHA256: fmt.Sprintf("%x", sha256.Sum256(meta))}
+			})
+		}
+		if table, _, _ := strings.Cut(strings.TrimPrefix(name, "tables/"), "."); slices.Contains(later, table) {
+			return nil
+		}
+		return content
+	})
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			to := kind(t)
+			// It is interrupted when its tables are those of this release already.
+			ctx, stop := context.WithCancel(t.Context())
+			if _, _, err := archive.Restore(ctx, bytes.NewReader(old), to.into(), made, func(what string, _, _ int64) {
+				if what == "finish" {
+					stop()
+				}
+			}); err == nil {
+				t.Fatal("it was not interrupted")
+			}
+			unopened(t, to, "restore")
+			if _, result, err := archive.Restore(t.Context(), bytes.NewReader(old), to.into(), made, nil); err != nil || !result.Resumed {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(sums(t, from.place, append(replaced, "contents")...), sums(t, to, append(replaced, "contents")...)); diff != "" {
+				t.Error("tables differ:", diff)
+			}
+			if diff := cmp.Diff(from.answers, to.ask(t, "red")); diff != "" {
+				t.Error("answers differ:", diff)
+			}
+		})
+	}
+}
+
+func TestAnArchiveIsRefusedForWhatItSays(t *testing.T) {
+	text := filledArchive(t)
+	for name, test := range map[string]struct {
+		alter func(name string, content []byte) []byte
+		want  string
+	}{
+		"it is of a later schema": {func(name string, content []byte) []byte {
+			if name == "manifest.json" {
+				return edit(t, content, func(m *archive.Manifest) { m.Schema = 99 })
+			}
+			return content
+		}, "written by a later release, hazardd v1.0.0"},
+		"it is of a later format": {func(name string, content []byte) []byte {
+			if name == "manifest.json" {
+				return edit(t, content, func(m *archive.Manifest) { m.Format = 2 })
+			}
+			return content
+		}, "written by a later release"},
+		"a table was left out": {func(name string, content []byte) []byte {
+			if strings.HasPrefix(name, "tables/users") {
+				return nil
+			}
+			return content
+		}, `"totals.json": table users has 0 rows`},
+		"a table is not named": {func(name string, content []byte) []byte {
+			switch {
+			case name == "manifest.json":
+				return edit(t, content, func(m *archive.Manifest) {
+					m.Tables = slices.DeleteFunc(m.Tables, func(t store.Table) bool { return t.Name == "users" })
+				})
+			case strings.HasPrefix(name, "tables/users"):
+				return nil
+			}
+			return content
+		}, "the archive has no table users, which stores of schema"},
+		"a row was left out": {func(name string, content []byte) []byte {
+			if strings.HasPrefix(name, "tables/users") {
+				return content[bytes.IndexByte(content, '\n')+1:]
+			}
+			return content
+		}, `"totals.json": table users has 5 rows`},
+		"a row lacks a column": {func(name string, content []byte) []byte {
+			if strings.HasPrefix(name, "tables/users") {
+				return append([]byte(`{"name":"eve"}`+"\n"), content...)
+			}
+			return content
+		}, `"tables/users.000001.ndjson": table users: a row of 1 columns`},
+		"a file was left out": {func(name string, content []byte) []byte {
+			if strings.HasPrefix(name, "files/") {
+				return nil
+			}
+			return content
+		}, `"totals.json": .* 2 files`},
+		"a file is another": {func(name string, content []byte) []byte {
+			if strings.HasPrefix(name, "files/") {
+				return append(content, '!')
+			}
+			return content
+		}, `"files/.*: its content has another SHA-256 than its name says`},
+		"the sums are others": {func(name string, content []byte) []byte {
+			if name == "SHA256SUMS" {
+				return bytes.Replace(content, []byte("  manifest"), []byte("  manifesto"), 1)
+			}
+			return content
+		}, `"SHA256SUMS": it says`},
+		"the totals are missing": {func(name string, content []byte) []byte {
+			if name == "totals.json" {
+				return nil
+			}
+			return content
+		}, `"SHA256SUMS": it does not belong there`},
+		"the manifest is missing": {func(name string, content []byte) []byte {
+			if name == "manifest.json" {
+				return nil
+			}
+			return content
+		}, `the first entry is not manifest.json`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := kinds["SQLite"](t)
+			_, _, err := archive.Restore(t.Context(), bytes.NewReader(rewrite(t, text, test.alter)), to.into(), made, nil)
+			if err == nil {
+				t.Fatal("it is restored")
+			}
+			if !regexp.MustCompile(test.want).MatchString(err.Error()) {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+		})
+	}
+	if _, _, err := archive.Verify(t.Context(), strings.NewReader("SQLite format 3"), nil); err == nil || !strings.Contains(err.Error(), "this is no archive of hazardd") {
+		t.Errorf("something else: %v", err)
+	}
+}
+
+// PostgreSQL holds less as text than SQLite does: nothing but UTF-8, and no character 0. One such text in a log must not keep a store from moving.
+func TestTextsThatPostgreSQLCannotHold(t *testing.T) {
+	from, same, to, moved := kinds["SQLite"](t).filled(t), kinds["SQLite"](t), kinds["PostgreSQL"](t), kinds["PostgreSQL"](t)
+	d, err := sql.Open("sqlite", filepath.Join(from.dir, "hazardd.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.ExecContext(t.Context(), `INSERT INTO audit (id, at_ms, actor, addr, action, subject, detail, ok) VALUES (1000, 1, $1, '', 'login', $2, '', 0)`, "a\x00b", "c\xffd")
+	if err := errors.Join(err, d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := back(t, from.open(t))
+	if _, result, err := archive.Restore(t.Context(), bytes.NewReader(text), same.into(), made, nil); err != nil || result.Altered != 0 {
+		t.Errorf("to SQLite: %+v, %v", result, err)
+	}
+	if diff := cmp.Diff(sums(t, from, replaced...), sums(t, same, replaced...)); diff != "" {
+		t.Error("tables differ:", diff)
+	}
+	if _, result, err := archive.Restore(t.Context(), bytes.NewReader(text), to.into(), made, nil); err != nil || result.Altered != 1 {
+		t.Errorf("to PostgreSQL: %+v, %v", result, err)
+	}
+	if result, err := archive.Migrate(t.Context(), from.open(t), moved.into(), true, made, nil); err != nil || result.Altered != 1 {
+		t.Errorf("move to PostgreSQL: %+v, %v", result, err)
+	}
+	if diff := cmp.Diff(sums(t, from, "audit"), sums(t, moved, "audit")); diff != "" {
+		t.Error("tables differ:", diff)
+	}
+}

@@ -1,0 +1,92 @@
+package archive_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hazardd/internal/archive"
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/recordings"
+	"hazardd/internal/service"
+	"hazardd/internal/store"
+)
+
+// What sources have really said goes to PostgreSQL and back without the loss of a byte.
+func TestRecordedReportsGoThereAndBack(t *testing.T) {
+	from, there, again := kinds["SQLite"](t), kinds["PostgreSQL"](t), kinds["SQLite"](t)
+	from.database = "sqlite:?synchronous=off"
+	record(t, from.open(t))
+	if _, err := archive.Migrate(t.Context(), from.open(t), there.into(), true, made, nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sums(t, from), sums(t, there)); diff != "" {
+		t.Error("tables differ in PostgreSQL:", diff)
+	}
+	text, _, totals := back(t, there.open(t))
+	if _, _, err := archive.Restore(t.Context(), bytes.NewReader(text), again.into(), made, nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(sums(t, from, replaced...), sums(t, again, replaced...)); diff != "" {
+		t.Error("tables differ when they are back:", diff)
+	}
+	if a, b := from.ask(t, "admin"), again.ask(t, "admin"); !cmp.Equal(a, b) {
+		t.Error("answers differ:", cmp.Diff(a, b))
+	}
+	for _, table := range totals.Tables {
+		switch table.Name {
+		case "hazards", "changes", "events", "reports", "geometries", "event_keys", "event_refs", "products", "held":
+			if table.Rows < 10 {
+				t.Errorf("only %d rows of %s were there to be moved", table.Rows, table.Name)
+			}
+		}
+	}
+	t.Logf("%d rows in %d bytes", totals.Rows(), len(text))
+}
+
+// record takes in recordings of each source, a few of each, in the order of their moments.
+func record(t *testing.T, s *store.Store) {
+	t.Helper()
+	recordings.Path(t, "feeds")
+	table, err := os.ReadFile("../service/testdata/recordings.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := service.BuiltIn()
+	in := known.Intake(s)
+	taken := map[string]int{}
+	for line := range strings.Lines(string(table)) {
+		fields := strings.Fields(line)
+		if len(fields) < 4 || fields[0] == "#" || fields[1] == "-" || fields[3] == "refused" || taken[fields[1]] > 8 {
+			continue
+		}
+		src, err := known.Find(fields[1])
+		if err != nil {
+			continue // one that is configured
+		}
+		at, err := time.Parse(time.RFC3339, fields[2])
+		if err != nil {
+			continue // a remark
+		}
+		batch, err := src.Parse(recordings.Read(t, "feeds/"+fields[0]), hazard.At(at))
+		if err != nil {
+			t.Fatalf("%s: %v", fields[0], err)
+		}
+		if _, err := in.Apply(t.Context(), src.Name, batch, hazard.At(at), intake.Options{History: true}); err != nil {
+			t.Fatalf("%s: %v", fields[0], err)
+		}
+		taken[fields[1]]++
+	}
+	// What has ended meanwhile the service would record when it starts, each time at another moment.
+	if err := service.RecordEnds(t.Context(), s, hazard.At(time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	if len(taken) < 8 {
+		t.Fatalf("recordings of %d sources: %v", len(taken), taken)
+	}
+}
