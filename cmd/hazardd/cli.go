@@ -25,6 +25,9 @@ type commandLine struct {
 	Demo     demoCmd     `cmd:"" help:"Serve a throw-away store with a drill in it, to look around; it needs no network."`
 	Import   importCmd   `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
 	Export   exportCmd   `cmd:"" help:"Write hazards to a file: for maps, tables, globes, feeds and alerting systems."`
+	Backup   backupCmd   `cmd:"" help:"Write all that a store holds to one file, while a server may be running."`
+	Restore  restoreCmd  `cmd:"" help:"Fill an empty store with a backup."`
+	Migrate  migrateCmd  `cmd:"" help:"Move a store to another database: the same history, so that clients go on where they were."`
 	Source   sourceCmd   `cmd:"" help:"Look after the sources."`
 	Ready    readyCmd    `cmd:"" help:"Ask a server whether it is ready: status 0 if it is."`
 	Token    tokenCmd    `cmd:"" help:"Print an access token for a user."`

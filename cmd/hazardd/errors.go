@@ -58,12 +58,16 @@ func (g *globals) flags() string {
 	return text
 }
 
-// shown is the URL of a database for a command line, without its password.
-func shown(database string) string {
-	if u, err := url.Parse(database); err == nil {
-		database = u.Redacted()
+// shown is the URL of a database for a command line.
+func shown(database string) string { return "'" + strings.ReplaceAll(redacted(database), "'", `'\''`) + "'" }
+
+// redacted hides the password of a database's URL.
+func redacted(database string) string {
+	u, err := url.Parse(database)
+	if err != nil {
+		return "URL"
 	}
-	return "'" + strings.ReplaceAll(database, "'", `'\''`) + "'"
+	return u.Redacted()
 }
 
 // place is where the store is, for people.

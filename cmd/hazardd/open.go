@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"hazardd/internal/auth"
@@ -31,8 +33,17 @@ func (g *globals) withStore(ctx context.Context, use func(*store.Store) error) (
 // withOldStore is withStore where a store that is not there is a mistake: to make one would hide that the name of the
 // folder is wrong.
 func (g *globals) withOldStore(ctx context.Context, use func(*store.Store) error) error {
-	if _, err := os.Stat(g.Data); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no data folder %s: name the server's with --data, or start hazardd serve first", g.Data)
+	if g.Database == "" {
+		if _, err := os.Stat(g.Data); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no data folder %s: name the server's with --data, or start hazardd serve first", g.Data)
+		}
+	}
+	if rest, ok := strings.CutPrefix(g.Database, "sqlite:"); ok {
+		file, _, _ := strings.Cut(rest, "?")
+		file = cmp.Or(file, filepath.Join(g.Data, "hazardd.db"))
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no database %s: name the server's, or start hazardd serve first", file)
+		}
 	}
 	return g.withStore(ctx, use)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"hazardd/internal/pgtest"
 )
 
 // The scripts in testdata run the program as users do. Beside it they have these:
@@ -27,15 +30,25 @@ import (
 //	newschema FILE                                     makes a database one of a later release
 //	ready FILE                                         waits until the server that prints to FILE is ready; $URL is its address
 //	signal NAME                                        sends TERM or INT to the programs in the background
+//	postgres VARIABLE                                  makes an empty database of PostgreSQL; the variable is its URL
+//	leased FILE                                        waits until a server has a lease in a database
+//	damage FILE                                        turns a bit in the middle of a file
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(withPostgres{m}, map[string]func(){
 		"hazardd":   main,
 		"fetch":     helper(fetchMain),
 		"login":     helper(loginMain),
 		"json":      helper(jsonMain),
 		"newschema": helper(newSchemaMain),
+		"damage":    helper(damageMain),
+		"leased":    helper(leasedMain),
 	})
 }
+
+// withPostgres runs tests that may need PostgreSQL.
+type withPostgres struct{ m *testing.M }
+
+func (w withPostgres) Run() int { return pgtest.Main(w.m) }
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -51,9 +64,14 @@ func TestScripts(t *testing.T) {
 			if name == "recordings" {
 				return os.Getenv("HAZARDD_SHARED") != "", nil
 			}
+			if name == "postgres" {
+				found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+				return len(found) > 0 || os.Getenv("HAZARDD_POSTGRES") != "", err
+			}
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ready": ready, "signal": sendSignal},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ready": ready, "signal": sendSignal,
+			"postgres": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], pgtest.URL(t)) }},
 	})
 }
 
@@ -197,6 +215,30 @@ func jsonMain(args []string) error {
 		}
 	}
 	return nil
+}
+
+func damageMain(args []string) error {
+	text, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	text[len(text)/2] ^= 1
+	return os.WriteFile(args[0], text, 0o600)
+}
+
+func leasedMain(args []string) error {
+	db, err := sql.Open("sqlite", args[0])
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		var n int
+		if err := db.QueryRow(`SELECT count(*) FROM leases`).Scan(&n); err != nil || n > 0 {
+			return err
+		}
+	}
+	return errors.New("no server takes a lease")
 }
 
 func newSchemaMain(args []string) error {
