@@ -59,7 +59,9 @@ func (g *globals) flags() string {
 }
 
 // shown is the URL of a database for a command line.
-func shown(database string) string { return "'" + strings.ReplaceAll(redacted(database), "'", `'\''`) + "'" }
+func shown(database string) string {
+	return "'" + strings.ReplaceAll(redacted(database), "'", `'\''`) + "'"
+}
 
 // redacted hides the password of a database's URL.
 func redacted(database string) string {
