@@ -2,10 +2,13 @@ package deploy_test
 
 import (
 	"database/sql"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"hazardd/internal/nginxtest"
@@ -101,6 +104,68 @@ func TestTheDocumentationNamesCommandsThatThereAre(t *testing.T) {
 			if status != 0 {
 				t.Errorf("%s: hazardd %s: %s", file, m[1], errs)
 			}
+		}
+	}
+}
+
+// What a pooler must be told are the settings that hazardd sends, and the connections that are reckoned with those that it opens.
+func TestTheDatabaseBearsWhatTheDocumentationSays(t *testing.T) {
+	url := pgtest.URL(t)
+	store := []string{"--database", url, "--data", filepath.Join(t.TempDir(), "data")}
+	n, wait := begin(t, store...)
+	wait()
+	d, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, errs, status := hazardd(t, password, nil, append([]string{"user", "add", "reader", "--role", "reader", "--password-stdin"}, store...)...); status != 0 {
+		t.Fatal(errs)
+	}
+	token, errs, status := hazardd(t, "", nil, append([]string{"token", "reader"}, store...)...)
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	bearer := "Bearer " + strings.TrimSpace(token)
+	await(t, "the user is known", func() bool {
+		resp, _ := get(t, http.DefaultClient, "http://"+n.addr+"/hazards/types", "Authorization", bearer)
+		return resp.StatusCode == http.StatusOK
+	})
+	// Searches ask the database: so many at once that as many connections are open as there ever are.
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			for range 10 {
+				resp, _, err := ask(t.Context(), http.DefaultClient, http.MethodGet, "http://"+n.addr+"/hazards?q=flood", "", "Authorization", bearer)
+				if err != nil || resp.StatusCode != http.StatusOK {
+					t.Errorf("a search: %v, %v", resp, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	var open int
+	if err := d.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'hazardd'`).Scan(&open); err != nil {
+		t.Fatal(err)
+	}
+	if most := 4 + 4*runtime.GOMAXPROCS(0); open > most || open < 4 {
+		t.Errorf("a node has %d connections, docs/scaling.md says at most %d", open, most)
+	}
+	// PostgreSQL tells nobody what another session has set: the source does.
+	source := read(t, "internal/store/postgres.go")
+	_, list, _ := strings.Cut(source, "for setting, value := range map[string]string{")
+	list, _, ok := strings.Cut(list, "\n\t} {")
+	if !ok {
+		t.Fatal("internal/store/postgres.go sends no settings, as far as this test can see")
+	}
+	text := strings.Join(strings.Fields(read(t, "docs/scaling.md")), " ")
+	for _, m := range regexp.MustCompile(`(?m)^\t+"(\w+)":`).FindAllStringSubmatch(list, -1) {
+		if m[1] != "application_name" && !regexp.MustCompile(`names them: [^.]*\b`+m[1]+`\b`).MatchString(text) {
+			t.Errorf("docs/scaling.md does not tell poolers of %s", m[1])
 		}
 	}
 }
