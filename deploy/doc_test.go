@@ -29,7 +29,9 @@ func run(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	program = filepath.Join(dir, "hazardd")
-	if out, err := exec.Command("go", "build", "-o", program, "hazardd/cmd/hazardd").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-trimpath", "-o", program, "hazardd/cmd/hazardd")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make builds it: static
+	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
 	}
@@ -59,10 +61,17 @@ type node struct {
 // begin starts a node on a free port, and returns at once. wait waits until it is ready.
 func begin(t testing.TB, args ...string) (n *node, wait func()) {
 	t.Helper()
+	return beginAs(t, func(*exec.Cmd) {}, args...)
+}
+
+// beginAs is begin of a process that is altered before.
+func beginAs(t testing.TB, alter func(*exec.Cmd), args ...string) (n *node, wait func()) {
+	t.Helper()
 	n = &node{cmd: exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0", "--sources", "none", "--log-level", "warn"}, args...)...),
 		logs: &bytes.Buffer{}, gone: make(chan struct{})}
 	n.cmd.Env, n.cmd.Dir, n.cmd.Stderr = []string{"HOME=/nonexistent"}, t.TempDir(), n.logs
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	alter(n.cmd)
 	out, err := n.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
