@@ -53,9 +53,13 @@ type checker struct {
 // fork is where numbers jump: above after, the old history's are not in the log; first is the new one's first.
 type fork struct{ after, first int64 }
 
+func newChecker(h *History) *checker {
+	return &checker{History: h, counts: map[string]int{}, byName: map[string]int{}, made: map[string]int{}, gone: map[string]int{}}
+}
+
 // Check finds what is wrong in a history.
 func Check(h *History) []Fault {
-	c := &checker{History: h, counts: map[string]int{}, byName: map[string]int{}, made: map[string]int{}, gone: map[string]int{}}
+	c := newChecker(h)
 	c.log()
 	c.writes()
 	c.order()
@@ -137,7 +141,7 @@ func (c *checker) mayBeLost(w *Write) bool {
 
 // Lost is how many acknowledged writes are not in the log.
 func (h *History) Lost() (n int) {
-	c := &checker{History: h, counts: map[string]int{}, byName: map[string]int{}, made: map[string]int{}, gone: map[string]int{}}
+	c := newChecker(h)
 	c.log()
 	for i := range h.Writes {
 		if _, ok := c.place(&h.Writes[i]); !ok && h.Writes[i].Acknowledged() {
@@ -274,7 +278,7 @@ func (c *checker) stream(s *Stream) {
 		switch {
 		case e.Reset:
 			if !c.Lossy || len(c.forks) == 0 {
-				c.fault(Told, "%s: a reset to %d after %d by %s, though nothing was replaced", who, e.Number, seen, e.Node)
+				c.fault(Told, "%s: a reset to %d after %d by %s at %s, though nothing was replaced: %s", who, e.Number, seen, e.Node, e.At.Format(clockTime), e.Text)
 			}
 			if e.Number < seen && !c.replaced(seen) {
 				c.fault(Streamed, "%s: a reset back to %d after %d by %s", who, e.Number, seen, e.Node)
@@ -509,7 +513,7 @@ type Figures struct {
 
 // Measure is what a history shows from a moment to another.
 func Measure(h *History, from, to time.Time) (f Figures) {
-	c := &checker{History: h, counts: map[string]int{}, byName: map[string]int{}, made: map[string]int{}, gone: map[string]int{}}
+	c := newChecker(h)
 	c.log()
 	f.Lost = h.Lost()
 	acks := []time.Time{from}

@@ -48,7 +48,7 @@ var nemeses = []nemesis{
 	{"a node is refused by the database", three, refuse, checkCut},
 	{"all nodes are replaced", three, roll, checkRolled},
 	{"a node is stopped for ten seconds", three, stopNode, checkHolder},
-	{"a standby that lags is promoted", options{nodes: 3, asynchronous: true}, promoteLagging, nil},
+	{"a standby that lags is promoted", options{nodes: 3, asynchronous: true}, promoteLagging, checkLost},
 	{"a transaction is held open", three, holdOpen, checkHealthy},
 	{"the database is restarted", three, restartDatabase, nil},
 }
@@ -196,6 +196,18 @@ func promoteLagging(b *breaker) {
 	time.Sleep(notices)
 	promote(b, from)
 	time.Sleep(2 * calm)
+}
+
+// checkLost: something was lost, or nothing is shown; and the checker finds it if it is not told that it may be.
+func checkLost(b *breaker, h *History, f *Figures) {
+	sure := *h
+	sure.Lossy = false
+	c := newChecker(&sure)
+	c.log()
+	c.writes()
+	if f.Lost == 0 || f.Resets == 0 || c.counts[Durable] != f.Lost {
+		b.t.Errorf("%d acknowledged writes were lost, of which the checker finds %d, and streams were told %d times", f.Lost, c.counts[Durable], f.Resets)
+	}
 }
 
 // cutFor is longer than a node may be without the database before it says that it is not ready.
