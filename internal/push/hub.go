@@ -148,12 +148,20 @@ func (h *Hub) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(changes) > 0 {
-		last = changes[len(changes)-1].Number
+	// At a fork numbers jump. What is known of the time before is told first; nothing of it is lost.
+	whole := 0
+	for whole < len(changes) && changes[whole].Number == n+int64(whole)+1 {
+		whole++
 	}
-	if from := last - int64(len(changes)); from > n { // a fork, before which nothing was lost that is known here
-		h.forget(from)
-		return nil // and what is behind it is read anew
+	switch {
+	case whole > 0:
+		changes, last = changes[:whole], changes[whole-1].Number
+	case len(changes) > 0:
+		h.forget(changes[0].Number - 1)
+		return nil // and what is behind the fork is read anew
+	case last > n:
+		h.forget(last)
+		return nil
 	}
 	if err := h.view.WaitFor(ctx, last); err != nil {
 		return err
@@ -310,12 +318,16 @@ func (h *Hub) Resumable(ctx context.Context, n int64, keep time.Duration, now ha
 		return Unknown, nil
 	}
 	changes, err := h.log.Since(ctx, max(n-1, 0), 2)
+	fork, forked := errors.AsType[*store.ForkedError](err)
+	if forked && fork.Start == n { // where a reset has led to
+		changes, err = h.log.Since(ctx, n, 1)
+	}
 	if err != nil && !void(err) {
 		return "", err
 	}
 	if n > 0 && len(changes) > 0 && changes[0].Number == n {
 		changes = changes[1:]
-	} else if n > 0 {
+	} else if n > 0 && !(forked && fork.Start == n) {
 		// Numbers have no holes but where a history was replaced: a number that is not there was there before, or never, but for the last
 		// that was given: the lists say it, as long as the new history has no change.
 		if last, err := h.log.Last(ctx); err != nil || last != n {

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/store"
 	"hazardd/wire"
 )
 
@@ -34,6 +35,7 @@ type memoryLog struct {
 	wake    chan struct{}
 	reads   int // of changes
 	fail    error
+	fork    *store.Fork
 }
 
 func newMemoryLog() *memoryLog { return &memoryLog{wake: make(chan struct{})} }
@@ -58,12 +60,18 @@ func (l *memoryLog) Last(context.Context) (int64, error) {
 }
 
 // skip leaves a gap in the numbers, as a replaced history does.
-func (l *memoryLog) skip(n int64) { l.seen += n }
+func (l *memoryLog) skip(n int64) {
+	l.fork = &store.Fork{Last: l.seen, Start: l.seen + n}
+	l.seen += n
+}
 
 func (l *memoryLog) Since(_ context.Context, n int64, limit int) ([]hazard.Change, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.reads++
+	if l.fork != nil && n > l.fork.Last && n < l.fork.Start {
+		return nil, &store.ForkedError{Fork: *l.fork}
+	}
 	i, _ := slices.BinarySearchFunc(l.changes, n+1, func(c hazard.Change, n int64) int { return int(c.Number - n) })
 	return slices.Clone(l.changes[i:min(i+limit, len(l.changes))]), l.fail
 }
@@ -433,7 +441,9 @@ func TestWhereTheLogCanBeResumed(t *testing.T) {
 		"after a change, the next too old":           {1, Kept + day + time.Millisecond, Kept, TooOld},
 		"after the last before a new history":        {3, 4 * day, Kept, ""},
 		"after one that was replaced":                {4, 4 * day, Kept, Unknown},
-		"just before the new history's first":        {1_000_003, 4 * day, Kept, Unknown},
+		"where the new history begins":               {1_000_003, 4 * day, Kept, ""},
+		"where it began too long ago":                {1_000_003, 1000 * day, Kept, TooOld},
+		"just before the new history begins":         {1_000_002, 4 * day, Kept, Unknown},
 		"after the last":                             {1_000_004, 4 * day, Kept, ""},
 		"after the last, long ago":                   {1_000_004, 1000 * day, Kept, ""},
 		"after one of the future":                    {1_000_005, 4 * day, Kept, Unknown},
@@ -519,5 +529,47 @@ func TestTheNumberOfStreamsIsBounded(t *testing.T) {
 	h.Wait()
 	if n := h.Streams(); n != 0 {
 		t.Errorf("%d streams when all have left", n)
+	}
+}
+
+// A failover that loses nothing makes numbers jump, too. A node that had not read the last change before it tells that change, and then what is behind
+// the jump: no reader is at a number that no change ever had.
+func TestAHubThatIsBehindAForkTellsWhatCameBeforeIt(t *testing.T) {
+	l := newMemoryLog()
+	l.add(flood(1, hazard.Watch))
+	h := New(l, l, 1, base, Limits{PerUser: 10, All: 100}, discard)
+	c := h.Read(1, nil)
+	l.add(flood(1, hazard.Watch)) // which the hub has not read when
+	l.skip(1_000_000)
+	l.add(flood(1, hazard.Watch), flood(1, hazard.Warning))
+	var told []int64
+	for range 10 {
+		if h.last < l.seen {
+			if err := h.follow(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for {
+			events, wake, err := c.Next(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := c.Number(); n > 2 && n < 1_000_002 {
+				t.Errorf("the reader is at %d, between the histories", n)
+			}
+			for _, e := range events {
+				var n int64
+				if _, err := fmt.Sscanf(string(e), "id: %d", &n); err != nil {
+					t.Fatal(err)
+				}
+				told = append(told, n)
+			}
+			if wake != nil {
+				break
+			}
+		}
+	}
+	if want := []int64{2, 1_000_003, 1_000_004}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
 	}
 }
