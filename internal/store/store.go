@@ -268,15 +268,18 @@ func (s *Store) probe(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// watch asks whether the database is away, once a second. Who follows the log does not: he reads before he waits, and does not wait long.
+// watch asks whether the database is away: once a second, and while it is away as often as the log is looked at. Who follows the log does not: he reads
+// before he waits, and does not wait long.
 func (s *Store) watch(ctx context.Context) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
 	for {
+		wait := time.Second
+		if s.away.Load() {
+			wait = PollEvery
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(wait):
 		}
 		_, _ = s.probe(ctx) // it notes what it finds
 	}
