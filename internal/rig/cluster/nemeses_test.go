@@ -35,8 +35,8 @@ type nemesis struct {
 // calm is how long nothing happens before something is broken, and after.
 const calm = 2 * time.Second
 
-// after is a moment's grace for clients whose requests were under way.
-const after = time.Second
+// after is a moment's grace for clients whose requests were under way, and for nodes to notice.
+const after = 2 * time.Second
 
 var three = options{nodes: 3}
 
@@ -119,8 +119,18 @@ func (b *breaker) refuses(n *hazardd, from time.Time) {
 	b.refusing[n.name] = append(b.refusing[n.name], Window{from, time.Now().Add(after)})
 }
 
+// away notes that nodes had no database from a moment until now.
+func (b *breaker) away(from time.Time, nodes ...*hazardd) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, n := range nodes {
+		b.cut[n.name] = append(b.cut[n.name], Window{from, time.Now().Add(after)})
+	}
+}
+
 // failedOver notes that another server is the primary since now.
 func (b *breaker) failedOver(from time.Time) {
+	b.away(from, b.nodes...)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.failovers = append(b.failovers, Window{from, time.Now()})
@@ -244,9 +254,7 @@ func (b *breaker) mend(n *hazardd, from time.Time) {
 	mended := time.Now()
 	b.until(n.name+" is ready", 30*time.Second, n.ready)
 	b.t.Logf("ready %v after it was mended", time.Since(mended).Round(time.Millisecond))
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.cut[n.name] = append(b.cut[n.name], Window{from, time.Now().Add(after)})
+	b.away(from, n)
 }
 
 // checkHolder: a node that goes away in the middle of a transaction, perhaps with another behind it, keeps the others from writing for as long as the
@@ -292,9 +300,12 @@ func roll(b *breaker) {
 		b.until(n.name+" is ready", 10*time.Second, n.ready)
 		b.refuses(n, from)
 		b.t.Logf("%s was away for %v, of which it took %v to end", n.name, time.Since(from).Round(time.Millisecond), ended.Round(time.Millisecond))
-		time.Sleep(time.Second)
+		time.Sleep(forgiven)
 	}
 }
+
+// forgiven is longer than nginx leaves a node alone that did not answer: whoever replaces the next before leaves it none to ask.
+const forgiven = 2500 * time.Millisecond
 
 // checkRolled: nobody who asks the front notices.
 func checkRolled(b *breaker, h *History, _ *Figures) {
@@ -343,6 +354,7 @@ func holdOpen(b *breaker) {
 }
 
 func restartDatabase(b *breaker) {
+	from := time.Now()
 	if err := b.primary.Stop(syscall.SIGINT); err != nil {
 		b.t.Error(err)
 	}
@@ -352,6 +364,7 @@ func restartDatabase(b *breaker) {
 		b.t.Error(err)
 		return
 	}
+	b.away(from, b.nodes...)
 	b.t.Logf("restarted in %v", time.Since(began).Round(time.Millisecond))
 	b.t.Cleanup(func() { _ = again.Stop(syscall.SIGQUIT) })
 	time.Sleep(2 * calm)
