@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,19 +23,19 @@ import (
 	"hazardd/internal/rig/program"
 )
 
-// binary is the path of the program under test, built once.
-var binary string
+// common is the folder of what is made once, binary in it the program under test.
+var common, binary string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "hazardd-cluster")
-	if err != nil {
+	var err error
+	if common, err = pgtest.TempDir(); err != nil {
 		panic(err)
 	}
-	if binary, err = program.Build(dir); err != nil {
+	if binary, err = program.Build(common); err != nil {
 		panic(err)
 	}
 	code := pgtest.Main(m)
-	if err := os.RemoveAll(dir); err != nil {
+	if err := os.RemoveAll(common); err != nil {
 		panic(err)
 	}
 	os.Exit(code)
@@ -137,15 +138,27 @@ func newCluster(t *testing.T, o options) *cluster {
 	return c
 }
 
+// emptyData makes the data of a server, once for all clusters. What a kill leaves is in the kernel: nothing here depends on the disk.
+var emptyData = sync.OnceValues(func() (string, error) {
+	bin, err := pgtest.Find()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(common, "data")
+	return dir, pgtest.Init(bin, dir, "fsync=off", "shared_buffers=64MB", "max_connections=200", "wal_receiver_timeout=5s", "wal_sender_timeout=5s",
+		"wal_receiver_status_interval=1s", "wal_retrieve_retry_interval=500ms", "log_min_messages=warning")
+})
+
 // startDatabases starts a primary and its standby.
 func (c *cluster) startDatabases() {
 	t := c.t
 	bin := pgtest.Programs(t)
-	// What a kill leaves is in the kernel: nothing here depends on the disk.
-	err := pgtest.Init(bin, c.data("a"), "fsync=off", "shared_buffers=64MB", "max_connections=200", "wal_receiver_timeout=5s", "wal_sender_timeout=5s",
-		"wal_receiver_status_interval=1s", "wal_retrieve_retry_interval=500ms", "log_min_messages=warning")
+	fresh, err := emptyData()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "cp", "-a", fresh, c.data("a")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	if c.primary, err = pgtest.Start(bin, c.data("a"), port(t)); err != nil {
 		t.Fatal(err)
