@@ -533,7 +533,11 @@ func (l *load) log(c *client) []Change {
 	l.t.Helper()
 	var all []json.RawMessage
 	for after := int64(0); ; {
-		a := c.do(l.t.Context(), http.MethodGet, fmt.Sprintf("/changes?limit=1000&after=%d", after), nil, nil)
+		var a answer
+		l.cluster.until("the log can be read", 30*time.Second, func() bool {
+			a = c.do(l.t.Context(), http.MethodGet, fmt.Sprintf("/changes?limit=1000&after=%d", after), nil, nil)
+			return a.status != http.StatusServiceUnavailable
+		})
 		var page []json.RawMessage
 		if err := errors.Join(a.err, json.Unmarshal(a.body, &page)); err != nil || a.status != http.StatusOK {
 			l.t.Fatalf("the log after %d: %v: %d %.200s", after, err, a.status, a.body)
