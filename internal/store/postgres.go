@@ -93,14 +93,15 @@ func openPostgres(ctx context.Context, name string) (p *postgres, write, read, a
 		},
 	}).DialContext
 	p = &postgres{config: config}
-	open := func(most int) *sql.DB {
-		d := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(p.connected), stdlib.OptionResetSession(p.usable))
+	connector := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(p.connected), stdlib.OptionResetSession(p.usable))
+	open := func(c driver.Connector, most int) *sql.DB {
+		d := sql.OpenDB(c)
 		d.SetMaxOpenConns(most)
 		d.SetMaxIdleConns(most)
 		d.SetConnMaxIdleTime(5 * time.Minute)
 		return d
 	}
-	write, read, ask = open(writers), open(readers()), open(askers)
+	write, read, ask = open(pipelining{connector}, writers), open(connector, readers()), open(connector, askers)
 	if err := p.suits(ctx, write); err != nil {
 		return nil, nil, nil, nil, errors.Join(err, write.Close(), read.Close(), ask.Close())
 	}

@@ -67,14 +67,12 @@ func (*postgres) indexer(context.Context, *sql.DB) (indexer, error) { return pos
 
 func (postgresIndexer) Close() error { return nil }
 
+// touch needs no answer: it can write as of an earlier moment too, since the hazard is active; and no program without these tables knows PostgreSQL.
 func (postgresIndexer) touch(t *Tx, h *hazard.Hazard) (bool, error) {
-	done, err := t.tx.ExecContext(t.ctx, `UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3 WHERE id = $4 AND made_ms <= $2`,
+	_, err := t.tx.ExecContext(t.ctx, `UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3, made_ms = least(made_ms, $2),
+		written = CASE WHEN made_ms <= $2 THEN written ELSE int8range($2, NULL, '[]') END WHERE id = $4`,
 		h.Version, int64(t.now), int64(h.LastUpdate), h.ID)
-	if err != nil {
-		return false, err
-	}
-	n, err := done.RowsAffected()
-	return n == 1, err
+	return true, err
 }
 
 func (postgresIndexer) whole(t *Tx, h, _ *hazard.Hazard, made, changed hazard.Instant) error {

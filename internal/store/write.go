@@ -35,7 +35,8 @@ type Tx struct {
 	texts  map[int64][2]string // names and descriptions of hazards whose words are still to be written
 	before int64               // the last change of those before this transaction, once it has made one
 	last   int64
-	next   map[string]int64 // numbers given last by counters that this transaction has locked
+	given  map[string]int64 // the number that each counter gave last; nil as long as none was asked for
+	taken  map[string]bool  // the counters that have given one to this transaction
 }
 
 // Now is the moment of the transaction's changes.
@@ -47,7 +48,7 @@ func (t *Tx) Now() hazard.Instant { return t.now }
 // changes are there all or not at all, and doing the same again under the same uuids is safe.
 func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f func(*Tx) error) (last int64, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
-		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin, store: s, texts: map[int64][2]string{}, next: map[string]int64{}}
+		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin, store: s, texts: map[int64][2]string{}, taken: map[string]bool{}}
 		if err := f(t); err != nil {
 			return err
 		}
@@ -68,27 +69,32 @@ func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f 
 	return last, nil
 }
 
-// number takes the next number of a counter. The first time its row is locked, until the transaction ends: nobody else takes a number
-// meanwhile, so the others can be counted here and written once.
+// number takes the next number of a counter. Who writes is alone until the transaction ends: nobody else takes a number meanwhile. So all
+// counters are read at once, the numbers are counted here, and written once.
 func (t *Tx) number(counter string) (int64, error) {
-	last, ok := t.next[counter]
-	if !ok {
-		var err error
-		if last, err = t.q.Next(t.ctx, db.NextParams{Name: counter, Count: 0}); err != nil {
+	if t.given == nil {
+		counters, err := t.q.Counters(t.ctx)
+		if err != nil {
 			return 0, err
 		}
-		if counter == "change" {
-			t.before = last
+		t.given = map[string]int64{}
+		for _, c := range counters {
+			t.given[c.Name] = c.Value
 		}
+		t.before = t.given["change"]
 	}
-	t.next[counter] = last + 1
-	return last + 1, nil
+	if _, ok := t.given[counter]; !ok {
+		return 0, fmt.Errorf("the store has no counter %q", counter)
+	}
+	t.given[counter]++
+	t.taken[counter] = true
+	return t.given[counter], nil
 }
 
 // writeCounters writes the numbers that were given, and that searches know what they were given to.
 func (t *Tx) writeCounters() error {
-	for counter, last := range t.next {
-		if err := t.q.SetCounter(t.ctx, db.SetCounterParams{Name: counter, Value: last}); err != nil {
+	for counter := range t.taken {
+		if err := t.q.SetCounter(t.ctx, db.SetCounterParams{Name: counter, Value: t.given[counter]}); err != nil {
 			return err
 		}
 	}

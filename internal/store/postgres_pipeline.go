@@ -1,0 +1,284 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// All nodes wait for the one that writes, and so for the way of its statements to the database and back. So a write transaction keeps what needs no answer
+// (BEGIN, the lock, all that is asked for no result) and sends it together with the next question, or with COMMIT: pipelining of PostgreSQL's
+// extended query protocol, as pgx does it for a Batch. It is done below database/sql: those who write know nothing of it, but
+// that a statement's error may come with a later one. It names the statement.
+
+// What is kept at most: an import must not pile up in memory, nor the transaction stand still (see idleWriter).
+const (
+	queueLength = 100
+	queueBytes  = 1 << 20 // of arguments; the last one may be larger
+	queueTime   = idleWriter / 10
+)
+
+// pipelining makes connections whose transactions are pipelines.
+type pipelining struct{ driver.Connector }
+
+func (p pipelining) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := p.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &pipelined{Conn: c.(*stdlib.Conn)}, nil
+}
+
+// pipelined is a connection. database/sql sees to it that one caller at a time uses it, its transaction, and their results.
+type pipelined struct {
+	*stdlib.Conn
+	tx *pipeline // nil: none is under way
+}
+
+// BeginTx begins a transaction at its first statement that needs an answer. Those with options are not pipelined.
+func (c *pipelined) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	if opts != (driver.TxOptions{}) {
+		return c.Conn.BeginTx(ctx, opts)
+	}
+	if c.Conn.Conn().IsClosed() {
+		return nil, driver.ErrBadConn
+	}
+	c.tx = &pipeline{c: c, ctx: ctx}
+	c.tx.add("begin", nil)
+	return c.tx, nil
+}
+
+// ExecContext keeps a statement that has arguments. One without may be several, which the extended protocol does not take.
+func (c *pipelined) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	switch {
+	case c.tx == nil:
+		return c.Conn.ExecContext(ctx, query, args)
+	case len(args) == 0:
+		if err := c.tx.send(ctx); err != nil {
+			return nil, err
+		}
+		result, err := c.Conn.ExecContext(ctx, query, args)
+		return result, c.tx.fail(query, err)
+	}
+	s := c.tx.add(query, args)
+	if c.tx.full() {
+		if err := c.tx.send(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return later{c.tx, ctx, s}, nil
+}
+
+// QueryContext asks, after all that is kept, and reads the whole answer: so statements may follow while somebody looks at it.
+func (c *pipelined) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.tx == nil {
+		return c.Conn.QueryContext(ctx, query, args)
+	}
+	s := c.tx.add(query, args)
+	s.asked = true
+	if err := c.tx.send(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// PrepareContext refuses: the driver prepares each statement itself, and one that database/sql holds would go past the pipeline.
+func (c *pipelined) PrepareContext(context.Context, string) (driver.Stmt, error) {
+	return nil, errors.New("statements are prepared by the driver")
+}
+
+// pipeline is a transaction.
+type pipeline struct {
+	c      *pipelined
+	ctx    context.Context // of the whole transaction
+	queue  []*statement
+	size   int // bytes of arguments
+	since  time.Time
+	begun  bool  // the database knows of it
+	failed error // why it can only be rolled back
+}
+
+func (p *pipeline) add(query string, args []driver.NamedValue) *statement {
+	s := &statement{query: query}
+	for _, a := range args {
+		switch v := a.Value.(type) {
+		case []byte:
+			p.size += len(v)
+			a.Value = slices.Clone(v) // whoever gave it may use it again
+		case string:
+			p.size += len(v)
+		}
+		s.args = append(s.args, a.Value)
+	}
+	if len(p.queue) == 0 {
+		p.since = time.Now()
+	}
+	p.queue = append(p.queue, s)
+	return s
+}
+
+func (p *pipeline) full() bool {
+	return len(p.queue) >= queueLength || p.size >= queueBytes || p.begun && time.Since(p.since) >= queueTime
+}
+
+// fail notes that the statement has failed, and with it the transaction, unless err is nil.
+func (p *pipeline) fail(query string, err error) error {
+	if err != nil && p.failed == nil {
+		if bad, ok := errors.AsType[pgx.ErrPreprocessingBatch](err); ok { // it is not the first of the batch
+			query = bad.SQL()
+		}
+		p.failed = fmt.Errorf("%s: %w", statementName(query), err)
+	}
+	return p.failed
+}
+
+// statementName is the name that queries/ give a statement, or how it begins.
+func statementName(query string) string {
+	if named, ok := strings.CutPrefix(query, "-- name: "); ok {
+		name, _, _ := strings.Cut(named, " ")
+		return name
+	}
+	words := strings.Fields(query)
+	return strings.Join(words[:min(len(words), 4)], " ")
+}
+
+// send sends what is kept and reads all answers. If one is an error the transaction has failed, and nothing after it was done.
+func (p *pipeline) send(ctx context.Context) error {
+	queue := p.queue
+	p.queue, p.size = nil, 0
+	if p.failed != nil || len(queue) == 0 {
+		return p.failed
+	}
+	p.begun = true
+	batch := &pgx.Batch{}
+	for _, s := range queue {
+		batch.Queue(s.query, s.args...)
+		s.args = nil // the batch has them
+	}
+	results := p.c.Conn.Conn().SendBatch(ctx, batch)
+	for _, s := range queue {
+		if err := s.read(results); err != nil {
+			_ = p.fail(s.query, err)
+			break
+		}
+	}
+	return p.fail(queue[len(queue)-1].query, results.Close())
+}
+
+// Commit commits, with all that is kept before. If that fails and the connection stands, nothing was changed.
+func (p *pipeline) Commit() error {
+	p.c.tx = nil
+	last := p.add("commit", nil)
+	err := p.send(p.ctx)
+	if err == nil && last.tag.String() == "ROLLBACK" {
+		err = p.fail(last.query, pgx.ErrTxCommitRollback)
+	}
+	if err != nil {
+		return errors.Join(err, p.end())
+	}
+	return nil
+}
+
+// Rollback forgets what is kept, and undoes the rest. When the database did not hear of the transaction it need not hear of its end.
+func (p *pipeline) Rollback() error {
+	p.c.tx = nil
+	p.queue = nil
+	if p.failed == nil {
+		p.failed = sql.ErrTxDone
+	}
+	return p.end()
+}
+
+// end ends a transaction that has failed: others wait for its lock. A connection that cannot do that is closed, which ends it too.
+func (p *pipeline) end() error {
+	conn := p.c.Conn.Conn()
+	if !p.begun || conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), idleWriter)
+	defer cancel()
+	if _, err := conn.Exec(ctx, "rollback"); err != nil {
+		return errors.Join(fmt.Errorf("rollback: %w", err), conn.Close(ctx))
+	}
+	return nil
+}
+
+// later is the result of a statement that may not have been sent yet.
+type later struct {
+	tx  *pipeline
+	ctx context.Context
+	s   *statement
+}
+
+func (l later) LastInsertId() (int64, error) { return 0, errors.New("PostgreSQL does not tell it") }
+
+func (l later) RowsAffected() (int64, error) {
+	if err := l.tx.send(l.ctx); err != nil {
+		return 0, err
+	}
+	return l.s.tag.RowsAffected(), nil
+}
+
+// statement is one of a pipeline, and, once it was asked for them and sent, its rows.
+type statement struct {
+	query   string
+	args    []any
+	asked   bool // for rows
+	tag     pgconn.CommandTag
+	columns []string
+	rows    [][]driver.Value
+}
+
+// read reads the answer.
+func (s *statement) read(results pgx.BatchResults) error {
+	rows, err := results.Query()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if s.asked {
+		for _, f := range rows.FieldDescriptions() {
+			s.columns = append(s.columns, f.Name)
+		}
+		for rows.Next() {
+			values, err := rows.Values()
+			if err != nil {
+				return err
+			}
+			row := make([]driver.Value, len(values))
+			for i, v := range values {
+				if row[i], err = driver.DefaultParameterConverter.ConvertValue(v); err != nil { // int32 to int64
+					return fmt.Errorf("column %s: %w", s.columns[i], err)
+				}
+			}
+			s.rows = append(s.rows, row)
+		}
+	}
+	rows.Close()
+	s.tag = rows.CommandTag()
+	return rows.Err()
+}
+
+// Columns, Close and Next are those of driver.Rows.
+func (s *statement) Columns() []string { return s.columns }
+
+func (s *statement) Close() error { return nil }
+
+func (s *statement) Next(dest []driver.Value) error {
+	if len(s.rows) == 0 {
+		return io.EOF
+	}
+	copy(dest, s.rows[0])
+	s.rows = s.rows[1:]
+	return nil
+}
