@@ -54,7 +54,7 @@ func (c *pipelined) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.
 		return nil, driver.ErrBadConn
 	}
 	c.tx = &pipeline{c: c, ctx: ctx}
-	c.tx.add("begin", nil)
+	c.tx.add(ctx, "begin", nil)
 	return c.tx, nil
 }
 
@@ -70,25 +70,20 @@ func (c *pipelined) ExecContext(ctx context.Context, query string, args []driver
 		result, err := c.Conn.ExecContext(ctx, query, args)
 		return result, c.tx.fail(query, err)
 	}
-	s := c.tx.add(query, args)
+	s := c.tx.add(ctx, query, args)
 	if c.tx.full() {
-		if err := c.tx.send(ctx); err != nil {
-			return nil, err
-		}
+		return s, c.tx.send(ctx)
 	}
-	return later{c.tx, ctx, s}, nil
+	return s, nil
 }
 
-// QueryContext asks, after all that is kept, and reads the whole answer: so statements may follow while somebody looks at it.
+// QueryContext keeps a question until somebody looks at its answer, which then is read whole: so statements may follow meanwhile.
 func (c *pipelined) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.tx == nil {
 		return c.Conn.QueryContext(ctx, query, args)
 	}
-	s := c.tx.add(query, args)
+	s := c.tx.add(ctx, query, args)
 	s.asked = true
-	if err := c.tx.send(ctx); err != nil {
-		return nil, err
-	}
 	return s, nil
 }
 
@@ -108,8 +103,8 @@ type pipeline struct {
 	failed error // why it can only be rolled back
 }
 
-func (p *pipeline) add(query string, args []driver.NamedValue) *statement {
-	s := &statement{query: query}
+func (p *pipeline) add(ctx context.Context, query string, args []driver.NamedValue) *statement {
+	s := &statement{tx: p, ctx: ctx, query: query}
 	for _, a := range args {
 		switch v := a.Value.(type) {
 		case []byte:
@@ -178,7 +173,7 @@ func (p *pipeline) send(ctx context.Context) error {
 // Commit commits, with all that is kept before. If that fails and the connection stands, nothing was changed.
 func (p *pipeline) Commit() error {
 	p.c.tx = nil
-	last := p.add("commit", nil)
+	last := p.add(p.ctx, "commit", nil)
 	err := p.send(p.ctx)
 	if err == nil && last.tag.String() == "ROLLBACK" {
 		err = p.fail(last.query, pgx.ErrTxCommitRollback)
@@ -213,24 +208,10 @@ func (p *pipeline) end() error {
 	return nil
 }
 
-// later is the result of a statement that may not have been sent yet.
-type later struct {
-	tx  *pipeline
-	ctx context.Context
-	s   *statement
-}
-
-func (l later) LastInsertId() (int64, error) { return 0, errors.New("PostgreSQL does not tell it") }
-
-func (l later) RowsAffected() (int64, error) {
-	if err := l.tx.send(l.ctx); err != nil {
-		return 0, err
-	}
-	return l.s.tag.RowsAffected(), nil
-}
-
-// statement is one of a pipeline, and, once it was asked for them and sent, its rows.
+// statement is one of a pipeline, and its answer, for which all that is kept is sent: its result, or its rows.
 type statement struct {
+	tx      *pipeline
+	ctx     context.Context
 	query   string
 	args    []any
 	asked   bool // for rows
@@ -238,6 +219,39 @@ type statement struct {
 	columns []string
 	rows    [][]driver.Value
 }
+
+// RowsAffected is that of driver.Result.
+func (s *statement) RowsAffected() (int64, error) {
+	err := s.tx.send(s.ctx)
+	return s.tag.RowsAffected(), err
+}
+
+// LastInsertId is that of driver.Result.
+func (s *statement) LastInsertId() (int64, error) {
+	return 0, errors.New("PostgreSQL does not tell it")
+}
+
+// Columns is that of driver.Rows. An error is left to Next.
+func (s *statement) Columns() []string {
+	_ = s.tx.send(s.ctx)
+	return s.columns
+}
+
+// Next is that of driver.Rows.
+func (s *statement) Next(dest []driver.Value) error {
+	if err := s.tx.send(s.ctx); err != nil {
+		return err
+	}
+	if len(s.rows) == 0 {
+		return io.EOF
+	}
+	copy(dest, s.rows[0])
+	s.rows = s.rows[1:]
+	return nil
+}
+
+// Close is that of driver.Rows.
+func (s *statement) Close() error { return nil }
 
 // read reads the answer.
 func (s *statement) read(results pgx.BatchResults) error {
@@ -267,18 +281,4 @@ func (s *statement) read(results pgx.BatchResults) error {
 	rows.Close()
 	s.tag = rows.CommandTag()
 	return rows.Err()
-}
-
-// Columns, Close and Next are those of driver.Rows.
-func (s *statement) Columns() []string { return s.columns }
-
-func (s *statement) Close() error { return nil }
-
-func (s *statement) Next(dest []driver.Value) error {
-	if len(s.rows) == 0 {
-		return io.EOF
-	}
-	copy(dest, s.rows[0])
-	s.rows = s.rows[1:]
-	return nil
 }

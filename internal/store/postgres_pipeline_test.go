@@ -163,8 +163,8 @@ func TestWriteWaitsForPostgresFewTimes(t *testing.T) {
 		do   func()
 		want int
 	}{
-		"a new hazard":     {func() { save(t, s, flood("another")) }, 2}, // its numbers; all else
-		"a changed hazard": {func() { renew(t, s, h.ID) }, 3},            // its state; its number; all else
+		"a new hazard":     {func() { save(t, s, flood("another")) }, 2}, // the numbers; all else
+		"a changed hazard": {func() { renew(t, s, h.ID) }, 2},            // its state, and the numbers; all else
 		"many hazards": {func() {
 			_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
 				for range 10 {

@@ -26,17 +26,18 @@ type Origin struct {
 // Tx is an open write transaction: reads in it see what it wrote. It is not safe for concurrent use, and lives as long as the
 // function that Write was given.
 type Tx struct {
-	ctx    context.Context
-	tx     *sql.Tx
-	q      *db.Queries
-	now    hazard.Instant
-	origin Origin
-	store  *Store
-	texts  map[int64][2]string // names and descriptions of hazards whose words are still to be written
-	before int64               // the last change of those before this transaction, once it has made one
-	last   int64
-	given  map[string]int64 // the number that each counter gave last; nil as long as none was asked for
-	taken  map[string]bool  // the counters that have given one to this transaction
+	ctx      context.Context
+	tx       *sql.Tx
+	q        *db.Queries
+	now      hazard.Instant
+	origin   Origin
+	store    *Store
+	texts    map[int64][2]string // names and descriptions of hazards whose words are still to be written
+	before   int64               // the last change of those before this transaction, once it has made one
+	last     int64
+	counters *sql.Rows        // the answer, once asked for
+	given    map[string]int64 // the number that each counter gave last; nil as long as none was asked for
+	taken    map[string]bool  // the counters that have given one to this transaction
 }
 
 // Now is the moment of the transaction's changes.
@@ -49,6 +50,12 @@ func (t *Tx) Now() hazard.Instant { return t.now }
 func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f func(*Tx) error) (last int64, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
 		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin, store: s, texts: map[int64][2]string{}, taken: map[string]bool{}}
+		if s.database.remote() { // the answer comes with that to the first question of f
+			if err := t.askCounters(); err != nil {
+				return err
+			}
+			defer t.counters.Close()
+		}
 		if err := f(t); err != nil {
 			return err
 		}
@@ -72,16 +79,8 @@ func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f 
 // number takes the next number of a counter. Who writes is alone until the transaction ends: nobody else takes a number meanwhile. So all
 // counters are read at once, the numbers are counted here, and written once.
 func (t *Tx) number(counter string) (int64, error) {
-	if t.given == nil {
-		counters, err := t.q.Counters(t.ctx)
-		if err != nil {
-			return 0, err
-		}
-		t.given = map[string]int64{}
-		for _, c := range counters {
-			t.given[c.Name] = c.Value
-		}
-		t.before = t.given["change"]
+	if err := t.readCounters(); err != nil {
+		return 0, err
 	}
 	if _, ok := t.given[counter]; !ok {
 		return 0, fmt.Errorf("the store has no counter %q", counter)
@@ -89,6 +88,39 @@ func (t *Tx) number(counter string) (int64, error) {
 	t.given[counter]++
 	t.taken[counter] = true
 	return t.given[counter], nil
+}
+
+// askCounters asks which numbers were given last.
+func (t *Tx) askCounters() (err error) {
+	t.counters, err = t.tx.QueryContext(t.ctx, `SELECT name, value FROM counters`)
+	return err
+}
+
+// readCounters reads the answer, once.
+func (t *Tx) readCounters() error {
+	if t.given != nil {
+		return nil
+	}
+	if t.counters == nil {
+		if err := t.askCounters(); err != nil {
+			return err
+		}
+	}
+	defer t.counters.Close()
+	given := map[string]int64{}
+	for t.counters.Next() {
+		var name string
+		var value int64
+		if err := t.counters.Scan(&name, &value); err != nil {
+			return err
+		}
+		given[name] = value
+	}
+	if err := t.counters.Err(); err != nil {
+		return err
+	}
+	t.given, t.before = given, given["change"]
+	return nil
 }
 
 // writeCounters writes the numbers that were given, and that searches know what they were given to.
