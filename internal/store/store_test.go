@@ -442,7 +442,10 @@ func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 	nothing := func(*store.Tx) error { return nil }
 	started, release, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := stores[0].Write(t.Context(), 1, store.Origin{}, func(*store.Tx) error {
+		_, err := stores[0].Write(t.Context(), 1, store.Origin{}, func(tx *store.Tx) error {
+			if _, err := tx.Hazard(1); !errors.Is(err, hazard.ErrNotFound) { // a transaction begins with its first question
+				return err
+			}
 			close(started)
 			<-release
 			return nil
