@@ -416,19 +416,20 @@ func (h *Hub) read(ctx context.Context, n int64) (entries []*entry, upTo int64, 
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(changes) == 0 || changes[0].Number > upTo {
-		// A moment after the start the ring is behind a fork and has not noticed: nobody may follow it there.
-		if _, err := h.log.Since(ctx, upTo, 1); void(err) {
-			return nil, n, nil
-		}
-	}
+	end := n
 	for i := range changes {
 		if changes[i].Number <= upTo {
-			entries = append(entries, newEntry(changes[i]))
+			entries, end = append(entries, newEntry(changes[i])), changes[i].Number
 		}
 	}
 	if len(entries) == maxRead {
-		upTo = entries[maxRead-1].Number
+		return entries, end, nil
+	}
+	if end < upTo {
+		// For a moment the ring may end in the gap of a fork that it has not noticed: nobody may follow it there.
+		if _, err := h.log.Since(ctx, upTo, 1); void(err) {
+			upTo = end
+		}
 	}
 	return entries, upTo, nil
 }

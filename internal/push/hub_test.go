@@ -35,7 +35,7 @@ type memoryLog struct {
 	wake    chan struct{}
 	reads   int // of changes
 	fail    error
-	fork    *store.Fork
+	forks   []store.Fork
 }
 
 func newMemoryLog() *memoryLog { return &memoryLog{wake: make(chan struct{})} }
@@ -61,7 +61,7 @@ func (l *memoryLog) Last(context.Context) (int64, error) {
 
 // skip leaves a gap in the numbers, as a replaced history does.
 func (l *memoryLog) skip(n int64) {
-	l.fork = &store.Fork{Last: l.seen, Start: l.seen + n}
+	l.forks = append(l.forks, store.Fork{Last: l.seen, Start: l.seen + n})
 	l.seen += n
 }
 
@@ -69,8 +69,10 @@ func (l *memoryLog) Since(_ context.Context, n int64, limit int) ([]hazard.Chang
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.reads++
-	if l.fork != nil && n > l.fork.Last && n < l.fork.Start {
-		return nil, &store.ForkedError{Fork: *l.fork}
+	for _, f := range l.forks {
+		if n > f.Last && n < f.Start {
+			return nil, &store.ForkedError{Fork: f}
+		}
 	}
 	i, _ := slices.BinarySearchFunc(l.changes, n+1, func(c hazard.Change, n int64) int { return int(c.Number - n) })
 	return slices.Clone(l.changes[i:min(i+limit, len(l.changes))]), l.fail
@@ -390,6 +392,32 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Errorf("%d changes of %d bytes in memory", len(h.ring), h.bytes)
 		}
 	})
+}
+
+// A failover may lose nothing that anybody has seen, and follow on what nobody has seen yet: the hub reads both at once.
+func TestNobodyIsToldOfAForkThatLostNothing(t *testing.T) {
+	l := newMemoryLog()
+	h := New(l, l, 0, base, Limits{PerUser: 10, All: 100}, discard)
+	c := h.Read(0, nil)
+	l.add(flood(1, hazard.Watch), flood(2, hazard.Watch))
+	l.skip(1000)
+	l.add(flood(3, hazard.Watch))
+	var told []byte
+	for range 10 {
+		if h.last < 1003 { // it follows between the reads, whatever it has noticed
+			if err := h.follow(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		events, _, err := c.Next(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, bytes.Join(events, nil)...)
+	}
+	if n := bytes.Count(told, []byte("id: ")); n != 3 || bytes.Contains(told, []byte("event: reset")) || c.Number() != 1003 {
+		t.Errorf("told up to %d, want the 3 changes up to 1003:\n%s", c.Number(), told)
+	}
 }
 
 func TestAfterAStartMemoryHoldsTheLatestChanges(t *testing.T) {
