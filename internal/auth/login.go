@@ -2,12 +2,14 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"hazardd/internal/hazard"
 )
@@ -25,8 +27,40 @@ func (s *Service) Authorize(ctx context.Context, username string, password Passw
 	return s.issue(p, u, now)
 }
 
-// admit is the user of that name and password, with the picture in which he is one. Its errors are Authorize's.
+// admit is the user of that name and password, with the picture in which he is one. Its errors are Authorize's. It counts.
 func (s *Service) admit(ctx context.Context, username string, password Password, addr netip.Addr, now hazard.Instant) (*picture, *User, error) {
+	p, u, err := s.decide(ctx, username, password, addr, now)
+	s.logins.WithLabelValues(result(err)).Inc()
+	return p, u, err
+}
+
+// result is what came of a login, in a word.
+func result(err error) string {
+	if _, limited := errors.AsType[*LimitedError](err); limited {
+		return "limited"
+	}
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, ErrDenied):
+		return "failed"
+	}
+	return "error"
+}
+
+// Metrics are what is counted of logins, by this process: nothing that tells of whom.
+func (s *Service) Metrics() []prometheus.Collector { return []prometheus.Collector{s.logins} }
+
+func newLogins() *prometheus.CounterVec {
+	logins := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_logins_total",
+		Help: "Logins with name and password: ok, failed (not accepted), limited (too many had failed), error (too many at once, or no answer)."}, []string{"result"})
+	for _, result := range []string{"ok", "failed", "limited", "error"} {
+		logins.WithLabelValues(result)
+	}
+	return logins
+}
+
+func (s *Service) decide(ctx context.Context, username string, password Password, addr netip.Addr, now hazard.Instant) (*picture, *User, error) {
 	a := attempt{name: username, addr: addr, keys: attemptKeys(username, addr), at: now}
 	before, err := s.mayTry(ctx, &a)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"hazardd/internal/hazard"
 )
@@ -50,6 +51,7 @@ type Service struct {
 	dummy     Hash // of no password: checked where there is no user, so that it takes as long
 	local     localAttempts
 	listed    bucket // failed logins that get an audit row
+	logins    *prometheus.CounterVec
 }
 
 // picture is the users, organizations, keys and revocations as of one moment. It is never changed.
@@ -91,6 +93,7 @@ func New(store Store, cfg Config) *Service {
 		passwords: newPasswordMemory(),
 		hasher:    newHasher(),
 		dummy:     dummyHash(),
+		logins:    newLogins(),
 	}
 	s.current.Store(newPicture(0, Data{}))
 	return s

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/cors"
 
 	"hazardd/internal/auth"
@@ -57,8 +58,10 @@ type Config struct {
 	AllowedOrigins []string
 	// TrustedProxies are the addresses that X-Forwarded-For is believed of.
 	TrustedProxies []netip.Prefix
-	Now            func() time.Time
-	Logger         *slog.Logger
+	// Metrics is what GET /metrics gives. New adds what it counts itself.
+	Metrics *prometheus.Registry
+	Now     func() time.Time
+	Logger  *slog.Logger
 }
 
 // API answers requests. Make it with New.
@@ -70,6 +73,7 @@ type API struct {
 	css     *live.Body // of the pages
 	visits  visits
 	about   description
+	measure *measures
 	mux     *http.ServeMux
 	// probe knows the routes alone, without the catch-all: it tells which methods a path has.
 	probe    *http.ServeMux
@@ -86,10 +90,10 @@ type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 func New(c Config) http.Handler {
 	_, css := pages.Style()
 	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
-		css: live.NewBody(css, false), visits: newVisits(c.BaseURL)}
+		css: live.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics)}
 	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()
-	a.mux.Handle("/", a.open(a.unknown))
+	a.mux.Handle("/", a.measure.measure("", a.open(a.unknown)))
 	var h http.Handler = a.mux
 	if len(c.AllowedOrigins) > 0 {
 		h = cors.New(cors.Options{
@@ -190,6 +194,7 @@ func (a *API) routes() {
 	a.openPage("GET /docs", a.docs)
 	a.public("GET /healthz", a.healthz)
 	a.public("GET /readyz", a.readyz)
+	a.public("GET /metrics", a.metrics())
 	a.public("GET /{$}", a.index)
 	a.public("GET /assets/{file...}", a.mapFile)
 }
@@ -199,7 +204,7 @@ func (a *API) public(pattern string, h handler) { a.route(pattern, a.open(h)) }
 func (a *API) private(pattern string, h protected) { a.route(pattern, a.guarded(h)) }
 
 func (a *API) route(pattern string, h http.Handler) {
-	a.mux.Handle(pattern, h)
+	a.mux.Handle(pattern, a.measure.measure(pattern, h))
 	a.probe.Handle(pattern, http.NotFoundHandler())
 	a.patterns = append(a.patterns, pattern)
 }
@@ -263,6 +268,7 @@ func (a *API) recover(w http.ResponseWriter, r *http.Request) {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
+		a.measure.panics.Inc()
 		a.fail(w, r, &panicError{p})
 	}
 }
@@ -297,7 +303,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	body, err := io.ReadAll(http.MaxBytesReader(own(w), r.Body, limit))
 	if err != nil {
 		return nil, bodyError(err, limit)
 	}

@@ -25,7 +25,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if err != nil {
 		return err
 	}
-	s := &stream{out: &answerWriter{w, http.NewResponseController(w)}, ended: a.Push.Ended()}
+	s := &stream{out: &answerWriter{w, http.NewResponseController(w)}, ended: a.Push.Ended(), count: a.measure}
 	leave, err := a.Push.Join(who.Name, s.hurry)
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"hazardd/internal/auth"
 	"hazardd/internal/edit"
@@ -484,6 +485,7 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 		Freshness: func() []string { return []string{"ok=1"} },
 		PollNow:   func(context.Context, string) error { return nil },
 		Ready:     func() error { return nil },
+		Metrics:   prometheus.NewRegistry(),
 		BaseURL:   base, MaxFile: 1 << 20, Now: now, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range alter {

@@ -295,7 +295,7 @@ POST %[1]s/authorize        {"username": …, "password": …} gives tokens; sen
 GET  %[1]s/hazards/active   the active hazards, most severe first
 GET  %[1]s/hazards/types    the types of hazards; /hazards/severities and /hazards/categories too
 GET  %[1]s/sources          where it comes from, and how fresh it is
-GET  %[1]s/readyz           whether the service is ready
+GET  %[1]s/readyz           whether the service is ready; %[1]s/metrics for its operator's monitoring
 GET  %[1]s/docs             everything else; /openapi.json for programs
 
 A browser gets the map at this address.

@@ -34,6 +34,7 @@ type stream struct {
 	cursor *push.Cursor
 	ended  <-chan struct{}
 	marked int64 // the number that the reader knows
+	count  *measures
 
 	mu  sync.Mutex
 	out streamWriter // guarded by mu
@@ -159,6 +160,7 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 			if s.send(events...) != nil {
 				return
 			}
+			s.count.told.Add(float64(len(events)))
 			s.marked = s.cursor.Number()
 			beat.Reset(until())
 		}
@@ -207,10 +209,13 @@ func (s *stream) send(texts ...[]byte) error {
 	default:
 	}
 	s.mu.Lock()
-	out := s.out
-	out.deadline(time.Now().Add(limit))
+	out, began := s.out, time.Now()
+	out.deadline(began.Add(limit))
 	s.mu.Unlock()
 	err := out.write(texts)
+	if err != nil && time.Since(began) >= stalled { // the errors of HTTP/2 do not say why
+		s.count.stalled.Inc()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out.deadline(time.Time{}) // HTTP/2 would end the stream then though nothing is being written

@@ -209,7 +209,7 @@ func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, upl
 	if r.ContentLength > limit {
 		return nil, nil, staged, tooLarge(limit)
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	r.Body = http.MaxBytesReader(own(w), r.Body, limit)
 	form, err := r.MultipartReader()
 	if err != nil {
 		return nil, nil, staged, &problem{Status: http.StatusBadRequest, Detail: "the form cannot be read: expected multipart/form-data with a boundary"}

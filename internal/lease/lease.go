@@ -33,11 +33,14 @@ type Store interface {
 	DropLease(ctx context.Context, name, holder string) error
 }
 
-// Lease is a lease as its holder knows it. The zero Lease is not valid.
+// Lease is a lease as its holder knows it. The zero Lease is not valid, nor is nil.
 type Lease struct{ until atomic.Pointer[time.Time] }
 
 // Valid tells whether the lease still holds.
 func (l *Lease) Valid() bool {
+	if l == nil {
+		return false
+	}
 	until := l.until.Load()
 	return until != nil && time.Now().Before(*until)
 }

@@ -63,6 +63,15 @@ func (v *View) Digits() []string { return v.digits }
 // Len is the number of active hazards.
 func (v *View) Len() int { return len(v.list) }
 
+// Severities counts the active hazards by severity.
+func (v *View) Severities() map[hazard.Severity]int {
+	count := map[hazard.Severity]int{}
+	for _, e := range v.list {
+		count[e.hazard.Severity]++
+	}
+	return count
+}
+
 // Hazard finds an active hazard by number.
 func (v *View) Hazard(id int64) (*hazard.Hazard, bool) {
 	e, ok := v.byID[id]

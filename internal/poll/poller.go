@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -51,6 +52,7 @@ type Poller struct {
 	client  *client
 	holder  string         // this process's name in the lease
 	random  func() float64 // in [0, 1)
+	leading atomic.Pointer[lease.Lease]
 }
 
 // New makes a Poller. It starts nothing.
@@ -178,8 +180,13 @@ func (p *Poller) hold(ctx context.Context, holder string, work func(context.Cont
 	return lease.Hold(ctx, p.store, leaseName, holder, lost, work)
 }
 
+// Leads tells whether this process is the one that polls.
+func (p *Poller) Leads() bool { return p.leading.Load().Valid() }
+
 // lead polls all sources, each in its own goroutine, until ctx ends.
 func (p *Poller) lead(ctx context.Context, l *lease.Lease) {
+	p.leading.Store(l)
+	defer p.leading.Store(nil)
 	p.log.Info("polling", "sources", len(p.sources))
 	var wg sync.WaitGroup
 	var workers []*worker

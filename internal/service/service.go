@@ -27,6 +27,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/httpapi"
 	"hazardd/internal/intake"
+	"hazardd/internal/lease"
 	"hazardd/internal/live"
 	"hazardd/internal/poll"
 	"hazardd/internal/push"
@@ -82,7 +83,8 @@ type Service struct {
 	kept     atomic.Pointer[map[string][]byte] // the states of the sources as they were read last
 	draining atomic.Bool
 	skew     atomic.Int64 // nanoseconds
-	unread   sync.Map     // connections of which no request was read yet
+	sweeping atomic.Pointer[lease.Lease]
+	unread   sync.Map // connections of which no request was read yet
 	clock    clock
 	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
 	FirstPassword auth.Password
@@ -210,6 +212,7 @@ func (s *Service) handler() http.Handler {
 		MaxFile:        s.cfg.MaxFile,
 		AllowedOrigins: s.cfg.AllowedOrigins,
 		TrustedProxies: s.cfg.TrustedProxies,
+		Metrics:        s.metrics(),
 		Now:            s.clock.now,
 		Logger:         s.cfg.Logger,
 	})

@@ -62,6 +62,8 @@ type Store struct {
 	there context.Context // ended by lose when the database is away; guarded by mu, like lose
 	lose  context.CancelFunc
 
+	measures *measures
+
 	listening sync.WaitGroup
 	unlisten  context.CancelFunc
 }
@@ -99,7 +101,7 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	s := &Store{shapes: newShapeCache(), searchTime: searchTime, wake: make(chan struct{}), turn: make(chan struct{}, 1)}
+	s := &Store{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), wake: make(chan struct{}), turn: make(chan struct{}, 1)}
 	s.there, s.lose = context.WithCancel(context.Background())
 	var err error
 	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
@@ -183,6 +185,14 @@ func (s *Store) Installation() string { return s.installation }
 // inTx runs f in one write transaction and commits it. The transaction goes on when ctx is cancelled: a client that hangs
 // up must not decide whether a commit that is under way counts. f gets the context to use.
 func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
+	began := time.Now()
+	err := s.inTurn(ctx, f)
+	s.measures.wrote(err, time.Since(began))
+	return err
+}
+
+// inTurn is inTx, uncounted.
+func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
 	if err := ctx.Err(); err != nil {
 		return err // nobody waits for it any more, and nothing has begun
 	}

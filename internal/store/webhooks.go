@@ -230,6 +230,12 @@ func (s *Store) PendingDeliveries(ctx context.Context, webhook string) (int64, e
 	return n, storeError(err)
 }
 
+// AllPendingDeliveries counts what waits to be told to any webhook.
+func (s *Store) AllPendingDeliveries(ctx context.Context) (int64, error) {
+	n, err := s.readQ.CountAllPending(ctx)
+	return n, storeError(err)
+}
+
 // DeliveredSince tells whether anything has reached a webhook since a moment.
 func (s *Store) DeliveredSince(ctx context.Context, webhook string, since hazard.Instant) (bool, error) {
 	n, err := s.readQ.DeliveredSince(ctx, db.DeliveredSinceParams{Webhook: webhook, SinceMs: int64(since)})

@@ -112,6 +112,8 @@ type teller struct {
 
 // lead makes deliveries until ctx ends or there are no webhooks any more.
 func (s *Service) lead(ctx context.Context, l *lease.Lease) {
+	s.leading.Store(l)
+	defer s.leading.Store(nil)
 	t := &teller{Service: s, lease: l, version: -1, told: map[string]int64{}, runners: map[string]*runner{}, noted: s.now()}
 	defer func() {
 		for _, r := range t.runners {
@@ -455,6 +457,7 @@ func (r *runner) attempt(ctx context.Context, d store.Delivery) done {
 		return res
 	}
 	res.failed = out.fault != ""
+	r.measures.attempt(res.failed, out.took)
 	for i := range m.covers {
 		c := &m.covers[i]
 		c.Last, c.Took, c.Status, c.Error, c.Message = now, out.took.Milliseconds(), out.status, out.fault, m.id
@@ -510,7 +513,11 @@ func (r *runner) write(ctx context.Context, list []store.Delivery) error {
 	if !r.lease.Valid() {
 		return errNoLease
 	}
-	return r.store.SaveDeliveries(context.WithoutCancel(ctx), list)
+	if err := r.store.SaveDeliveries(context.WithoutCancel(ctx), list); err != nil {
+		return err
+	}
+	r.measures.done(list)
+	return nil
 }
 
 // errNoLease: another process may be delivering by now.

@@ -22,6 +22,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -30,6 +31,7 @@ import (
 
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
+	"hazardd/internal/lease"
 	"hazardd/internal/store"
 )
 
@@ -67,12 +69,14 @@ type Service struct {
 	agent       string
 	now         func() time.Time
 	logger      *slog.Logger
+	measures    *measures
+	leading     atomic.Pointer[lease.Lease]
 }
 
 // New makes a Service. It starts nothing.
 func New(c Config) *Service {
 	s := &Service{store: c.Store, standing: c.Standing, parseFilter: c.ParseFilter, targets: c.Targets, base: c.BaseURL, agent: "hazardd/" + cmp.Or(c.Version, "dev"),
-		now: c.Now, logger: c.Logger}
+		now: c.Now, logger: c.Logger, measures: newMeasures()}
 	s.clients = s.targets.clients()
 	for _, client := range s.clients {
 		if c.Transport != nil {

@@ -108,6 +108,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.contentsNamedStmt, err = db.PrepareContext(ctx, contentsNamed); err != nil {
 		return nil, fmt.Errorf("error preparing query ContentsNamed: %w", err)
 	}
+	if q.countAllPendingStmt, err = db.PrepareContext(ctx, countAllPending); err != nil {
+		return nil, fmt.Errorf("error preparing query CountAllPending: %w", err)
+	}
 	if q.countHeldStmt, err = db.PrepareContext(ctx, countHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query CountHeld: %w", err)
 	}
@@ -554,6 +557,11 @@ func (q *Queries) Close() error {
 	if q.contentsNamedStmt != nil {
 		if cerr := q.contentsNamedStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing contentsNamedStmt: %w", cerr)
+		}
+	}
+	if q.countAllPendingStmt != nil {
+		if cerr := q.countAllPendingStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing countAllPendingStmt: %w", cerr)
 		}
 	}
 	if q.countHeldStmt != nil {
@@ -1128,6 +1136,7 @@ type Queries struct {
 	changesSinceAtStmt          *sql.Stmt
 	contentStmt                 *sql.Stmt
 	contentsNamedStmt           *sql.Stmt
+	countAllPendingStmt         *sql.Stmt
 	countHeldStmt               *sql.Stmt
 	countPendingStmt            *sql.Stmt
 	counterStmt                 *sql.Stmt
@@ -1263,6 +1272,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		changesSinceAtStmt:          q.changesSinceAtStmt,
 		contentStmt:                 q.contentStmt,
 		contentsNamedStmt:           q.contentsNamedStmt,
+		countAllPendingStmt:         q.countAllPendingStmt,
 		countHeldStmt:               q.countHeldStmt,
 		countPendingStmt:            q.countPendingStmt,
 		counterStmt:                 q.counterStmt,

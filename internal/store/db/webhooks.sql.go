@@ -58,6 +58,17 @@ func (q *Queries) AddWebhook(ctx context.Context, arg AddWebhookParams) error {
 	return err
 }
 
+const countAllPending = `-- name: CountAllPending :one
+SELECT count(*) FROM deliveries WHERE state = 'pending'
+`
+
+func (q *Queries) CountAllPending(ctx context.Context) (int64, error) {
+	row := q.queryRow(ctx, q.countAllPendingStmt, countAllPending)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countPending = `-- name: CountPending :one
 SELECT count(*) FROM deliveries WHERE webhook = $1 AND state = 'pending'
 `

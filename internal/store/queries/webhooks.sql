@@ -59,6 +59,9 @@ SELECT count(*) FROM deliveries WHERE webhook = sqlc.arg(webhook) AND state = 'd
 -- name: CountPending :one
 SELECT count(*) FROM deliveries WHERE webhook = $1 AND state = 'pending';
 
+-- name: CountAllPending :one
+SELECT count(*) FROM deliveries WHERE state = 'pending';
+
 -- name: RetryDeliveries :exec
 -- All that waits begins anew.
 UPDATE deliveries SET attempts = 0, first_ms = 0, next_ms = sqlc.arg(now_ms) WHERE webhook = sqlc.arg(webhook) AND state = 'pending';

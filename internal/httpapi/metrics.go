@@ -1,0 +1,193 @@
+package httpapi
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"hazardd/internal/auth"
+)
+
+// measures are what the API counts. No label has more values than the program's text has: a route is its pattern, never a path.
+type measures struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	panics   prometheus.Counter
+	told     prometheus.Counter
+	stalled  prometheus.Counter
+	answers  sync.Pool // of *answered
+}
+
+// durations are bounds in seconds, from an answer out of memory to an upload over a bad line.
+var durations = []float64{0.0002, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10}
+
+func newMeasures(registry *prometheus.Registry) *measures {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	m := &measures{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_http_requests_total",
+			Help: "Requests that were answered, by the pattern of their route, method and class of status. Event streams count when they begin (HTTP/1.1) or end (HTTP/2)."},
+			[]string{"route", "method", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "hazardd_http_request_seconds", Buckets: durations,
+			Help: "How long answers took, by the pattern of their route; without event streams, which do not end. GET /changes?wait= counts its wait."}, []string{"route"}),
+		panics:  counter("hazardd_http_panics_total", "Requests whose handler failed in a way that nobody foresaw: the log has each."),
+		told:    counter("hazardd_stream_events_total", "Events that were sent to event streams: each to each reader."),
+		stalled: counter("hazardd_streams_stalled_total", "Event streams that were dropped since their readers took nothing."),
+		answers: sync.Pool{New: func() any { return &answered{} }},
+	}
+	registry.MustRegister(m.requests, m.seconds, m.panics, m.told, m.stalled)
+	return m
+}
+
+// methods are those that are told apart. The last stands for all others.
+var methods = [...]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete, http.MethodOptions, "other"}
+
+// classes of status, from 1xx.
+var classes = [...]string{"1xx", "2xx", "3xx", "4xx", "5xx"}
+
+// measured is a route that is counted. What it counts with is looked up once: a series is there from the first request on that it is for.
+type measured struct {
+	*measures
+	route   string
+	next    http.Handler
+	endless bool // no duration is measured
+	count   [len(methods)][len(classes)]atomic.Pointer[prometheus.Counter]
+	seconds atomic.Pointer[prometheus.Observer]
+}
+
+// measure counts what next answers. pattern is that of http.ServeMux.
+func (m *measures) measure(pattern string, next http.Handler) http.Handler {
+	_, path, found := strings.Cut(pattern, " ")
+	if !found {
+		path = "none" // of no route
+	}
+	return &measured{measures: m, route: path, next: next, endless: pattern == "GET /events"}
+}
+
+func (m *measured) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	out := m.answers.Get().(*answered)
+	out.ResponseWriter, out.status = w, http.StatusOK
+	began := time.Now()
+	defer func() { // a handler may end with http.ErrAbortHandler
+		m.note(r.Method, out.status, time.Since(began))
+		out.ResponseWriter = nil
+		m.answers.Put(out)
+	}()
+	m.next.ServeHTTP(out, r)
+}
+
+func (m *measured) note(method string, status int, took time.Duration) {
+	i := slices.Index(methods[:], method)
+	if i < 0 {
+		i = len(methods) - 1
+	}
+	class := min(max(status/100, 1), len(classes)) - 1
+	count := m.count[i][class].Load()
+	if count == nil {
+		count = new(m.requests.WithLabelValues(m.route, methods[i], classes[class]))
+		m.count[i][class].Store(count)
+	}
+	(*count).Inc()
+	if m.endless {
+		return
+	}
+	seconds := m.seconds.Load()
+	if seconds == nil {
+		seconds = new(m.measures.seconds.WithLabelValues(m.route))
+		m.seconds.Store(seconds)
+	}
+	(*seconds).Observe(took.Seconds())
+}
+
+// answered is an answer whose status is noted. It is used again when the handler has returned, and must not be kept.
+type answered struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *answered) WriteHeader(status int) {
+	if status >= http.StatusOK { // else there is another to come
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *answered) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// ReadFrom lets the kernel send files.
+func (w *answered) ReadFrom(r io.Reader) (int64, error) { return io.Copy(w.ResponseWriter, r) }
+
+// own is the server's own writer, which closes the connection when http.MaxBytesReader tells it that there is too much on it.
+func own(w http.ResponseWriter) http.ResponseWriter {
+	for {
+		outer, ok := w.(*answered)
+		if !ok {
+			return w
+		}
+		w = outer.ResponseWriter
+	}
+}
+
+// metrics serves what the operator's monitoring reads: to programs of this machine, and to admins.
+func (a *API) metrics() handler {
+	h := promhttp.HandlerFor(a.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError,
+		ErrorLog: slog.NewLogLogger(a.Logger.Handler(), slog.LevelWarn)})
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if !a.local(r) {
+			who, err := a.caller(r, a.now())
+			if err != nil {
+				invalidToken(w)
+				return nil
+			}
+			if err := role(who, auth.Admin); err != nil {
+				return err
+			}
+		}
+		if err := noQuery(r); err != nil {
+			return err
+		}
+		w.Header()["Cache-Control"] = noStore
+		h.ServeHTTP(w, r)
+		return nil
+	}
+}
+
+// forwarding are the headers by which proxies say that a request is somebody else's.
+var forwarding = []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
+
+// local tells whether a request comes from a program of this machine: the connection does, from no proxy that we know of, nothing says that it was
+// forwarded, and it was sent to this machine by an address of its own, not by a name that a web page may have been given (DNS rebinding).
+func (a *API) local(r *http.Request) bool {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !peer.Addr().Unmap().IsLoopback() {
+		return false
+	}
+	addr := peer.Addr().Unmap()
+	if slices.ContainsFunc(a.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr) }) {
+		return false
+	}
+	if slices.ContainsFunc(forwarding, func(name string) bool { return len(r.Header[name]) > 0 }) {
+		return false
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.IsLoopback()
+}

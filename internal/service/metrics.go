@@ -1,0 +1,125 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/poll"
+)
+
+// metrics makes what GET /metrics gives: what the parts count, and what they look like at the moment of asking.
+func (s *Service) metrics() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
+	for _, list := range [][]prometheus.Collector{s.Store.Metrics(), s.Auth.Metrics(), s.webhooks.Metrics()} {
+		r.MustRegister(list...)
+	}
+	return r
+}
+
+// askTime is how long the metrics wait for the store: what it does not tell in that time is not among them.
+const askTime = 2 * time.Second
+
+// present collects what is at the moment. Nothing in it tells of restricted products, of users, or of what an operator has not named himself.
+type present struct{ *Service }
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("hazardd_"+name, help, labels, nil)
+}
+
+var (
+	buildInfo      = desc("build_info", "1; the labels say which program this is.", "version")
+	viewChange     = desc("view_change", "The number of the change that this node's lists are as of.")
+	viewAge        = desc("view_age_seconds", "For how long this node has not known that its lists are up to date.")
+	activeHazards  = desc("active_hazards", "Active hazards by severity.", "severity")
+	storeChange    = desc("store_change", "The number of the last change in the store.")
+	clockSkew      = desc("clock_skew_seconds", "By how much this machine's clock is ahead of the database's; 0 with SQLite.")
+	ready          = desc("ready", "1 if GET /readyz is 200, else 0.")
+	streams        = desc("streams", "Event streams that are open, and requests for GET /changes that wait.")
+	leaseHeld      = desc("lease_held", "1 if this node is the one that does this: poll sources, deliver to webhooks, sweep product files.", "lease")
+	webhooks       = desc("webhooks", "Webhooks by status.", "status")
+	pending        = desc("webhook_deliveries_pending", "Deliveries to webhooks that wait, or are to be tried again.")
+	sourceState    = desc("source_state", "1 for the state that the source is in, else 0.", "source", "state")
+	sourceAge      = desc("source_age_seconds", "Since the source was last read; of several feeds, the one that is worst off. Not there before the first time.", "source")
+	sourceFailures = desc("source_consecutive_failures", "Polls of the source that have failed in a row.", "source")
+	sourceRecords  = desc("source_records_total", "What became of the records of the source, by whichever node read them.", "source", "result")
+)
+
+// Describe implements prometheus.Collector.
+func (present) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, clockSkew, ready, streams, leaseHeld, webhooks, pending, sourceState,
+		sourceAge, sourceFailures, sourceRecords} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s present) Collect(to chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	now := s.clock.instant()
+	gauge(buildInfo, 1, cmp.Or(s.cfg.Version, "dev"))
+	gauge(ready, one(s.ready() == nil))
+	gauge(clockSkew, time.Duration(s.skew.Load()).Seconds())
+	gauge(streams, float64(s.push.Streams()))
+
+	view := s.live.View(now)
+	gauge(viewChange, float64(view.Number()))
+	gauge(viewAge, max(0, now.Time().Sub(s.live.ReadAt().Time()).Seconds()))
+	active := view.Severities()
+	for _, severity := range hazard.Severities() {
+		gauge(activeHazards, float64(active[severity.Severity]), severity.ID)
+	}
+	for name, held := range map[string]bool{"poll": s.poller.Leads(), "webhooks": s.webhooks.Leads(), sweepLease: s.sweeping.Load().Valid()} {
+		gauge(leaseHeld, one(held), name)
+	}
+	s.sourcesTo(to, gauge, now)
+	s.askedTo(gauge)
+}
+
+// sourcesTo collects the states of the sources as they were read last.
+func (s present) sourcesTo(to chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string), now hazard.Instant) {
+	for _, source := range s.cfg.Known.statusesOf(*s.kept.Load(), s.cfg.Sources, now) {
+		for _, state := range []string{poll.OK, poll.Stale, poll.Failing, poll.Starting, poll.Disabled} {
+			gauge(sourceState, one(source.State == state), source.Name, state)
+		}
+		if source.LastSuccess != nil {
+			gauge(sourceAge, max(0, now.Time().Sub(*source.LastSuccess).Seconds()), source.Name)
+		}
+		gauge(sourceFailures, float64(source.Failures), source.Name)
+		for result, n := range map[string]int64{"read": source.Total.Read, "new": source.Total.New, "updated": source.Total.Updated, "unchanged": source.Total.Unchanged,
+			"ignored": source.Total.Ignored, "held": source.Total.Held, "rejected": source.Total.Rejected, "ended": source.Total.Ended} {
+			to <- prometheus.MustNewConstMetric(sourceRecords, prometheus.CounterValue, float64(n), source.Name, result)
+		}
+	}
+}
+
+// askedTo collects what the store must be asked for. While it is away there is no such series: an old figure would look like a new one.
+func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	if last, err := s.Store.Last(ctx); err == nil {
+		gauge(storeChange, float64(last))
+	}
+	byStatus, waiting, err := s.webhooks.Count(ctx)
+	if err != nil {
+		return
+	}
+	for status, n := range byStatus {
+		gauge(webhooks, float64(n), string(status))
+	}
+	gauge(pending, float64(waiting))
+}
+
+func one(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

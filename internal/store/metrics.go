@@ -1,0 +1,63 @@
+package store
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"hazardd/internal/hazard"
+)
+
+// measures are what a process counts of its writing.
+type measures struct {
+	seconds prometheus.Histogram
+	refused *prometheus.CounterVec
+}
+
+func newMeasures() *measures {
+	m := &measures{
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "hazardd_store_write_seconds", Buckets: []float64{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10},
+			Help: "How long write transactions that were committed took, with the wait for other writers, of all nodes."}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_store_writes_refused_total",
+			Help: "Write transactions that the store did not take: unavailable (away, locked, broken), full (no room)."}, []string{"reason"}),
+	}
+	for _, reason := range []string{unavailable, full} {
+		m.refused.WithLabelValues(reason)
+	}
+	return m
+}
+
+// The reasons for which a write is refused.
+const (
+	unavailable = "unavailable"
+	full        = "full"
+)
+
+// wrote counts a write transaction. One that its own author gave up is neither committed nor refused.
+func (m *measures) wrote(err error, took time.Duration) {
+	switch {
+	case err == nil:
+		m.seconds.Observe(took.Seconds())
+	case errors.Is(err, hazard.ErrFull):
+		m.refused.WithLabelValues(full).Inc()
+	case errors.Is(err, hazard.ErrUnavailable):
+		m.refused.WithLabelValues(unavailable).Inc()
+	}
+}
+
+// Metrics are what this process knows of its store without asking it.
+func (s *Store) Metrics() []prometheus.Collector {
+	list := []prometheus.Collector{s.measures.seconds, s.measures.refused, collectors.NewDBStatsCollector(s.write, "write"), collectors.NewDBStatsCollector(s.read, "read"),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hazardd_store_away", Help: "1 while the database does not answer this node, else 0. A file is never away."}, func() float64 {
+			if s.Away() {
+				return 1
+			}
+			return 0
+		})}
+	if s.ask != s.read {
+		list = append(list, collectors.NewDBStatsCollector(s.ask, "ask"))
+	}
+	return list
+}
