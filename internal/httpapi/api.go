@@ -74,6 +74,7 @@ type API struct {
 	visits  visits
 	about   description
 	measure *measures
+	scraped http.Handler // of the metrics
 	mux     *http.ServeMux
 	// probe knows the routes alone, without the catch-all: it tells which methods a path has.
 	probe    *http.ServeMux
@@ -90,7 +91,7 @@ type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 func New(c Config) http.Handler {
 	_, css := pages.Style()
 	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
-		css: live.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics)}
+		css: live.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics), scraped: scraped(&c)}
 	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()
 	a.mux.Handle("/", a.measure.measure("", a.open(a.unknown)))
@@ -194,7 +195,7 @@ func (a *API) routes() {
 	a.openPage("GET /docs", a.docs)
 	a.public("GET /healthz", a.healthz)
 	a.public("GET /readyz", a.readyz)
-	a.public("GET /metrics", a.metrics())
+	a.public("GET /metrics", a.metrics)
 	a.public("GET /{$}", a.index)
 	a.public("GET /assets/{file...}", a.mapFile)
 }

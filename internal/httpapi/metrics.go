@@ -140,28 +140,30 @@ func own(w http.ResponseWriter) http.ResponseWriter {
 	}
 }
 
+// scraped gives what the registry gathers. What cannot be gathered is logged, and the rest given.
+func scraped(c *Config) http.Handler {
+	return promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError,
+		ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn)})
+}
+
 // metrics serves what the operator's monitoring reads: to programs of this machine, and to admins.
-func (a *API) metrics() handler {
-	h := promhttp.HandlerFor(a.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError,
-		ErrorLog: slog.NewLogLogger(a.Logger.Handler(), slog.LevelWarn)})
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if !a.local(r) {
-			who, err := a.caller(r, a.now())
-			if err != nil {
-				invalidToken(w)
-				return nil
-			}
-			if err := role(who, auth.Admin); err != nil {
-				return err
-			}
+func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
+	if !a.local(r) {
+		who, err := a.caller(r, a.now())
+		if err != nil {
+			invalidToken(w)
+			return nil
 		}
-		if err := noQuery(r); err != nil {
+		if err := role(who, auth.Admin); err != nil {
 			return err
 		}
-		w.Header()["Cache-Control"] = noStore
-		h.ServeHTTP(w, r)
-		return nil
 	}
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	w.Header()["Cache-Control"] = noStore
+	a.scraped.ServeHTTP(w, r)
+	return nil
 }
 
 // forwarding are the headers by which proxies say that a request is somebody else's.
