@@ -103,12 +103,12 @@ func (l *Live) Follow(ctx context.Context) error {
 	away := false // it is told once, and when it is over
 	for ctx.Err() == nil {
 		err := l.catchUp(ctx)
-		if err == nil {
-			err = l.waitForChange(ctx)
-		}
 		if err == nil && away {
 			away = false
 			l.logger.Warn("the change log can be read again")
+		}
+		if err == nil {
+			err = l.waitForChange(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			if !away {
