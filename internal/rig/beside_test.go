@@ -57,7 +57,7 @@ func TestTwoProcessesShareTheStore(t *testing.T) {
 			t.Errorf("%d changes, want %d", last, writers*each)
 		}
 	}
-	if out, err := exec.Command(program, "user", "disable", "writer", "--data", data).CombinedOutput(); err != nil {
+	if out, err := exec.Command(binary, "user", "disable", "writer", "--data", data).CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
 	deadline := time.Now().Add(3 * time.Second)

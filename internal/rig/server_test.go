@@ -4,30 +4,28 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"hazardd/internal/rig/program"
 )
 
-// program is the path of the program under test, built once.
-var program string
+// binary is the path of the program under test, built once.
+var binary string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "hazardd-rig")
 	if err != nil {
 		panic(err)
 	}
-	program = filepath.Join(dir, "hazardd")
-	if out, err := exec.Command("go", "build", "-o", program, "hazardd/cmd/hazardd").CombinedOutput(); err != nil {
-		panic(fmt.Sprintf("build: %v\n%s", err, out))
+	if binary, err = program.Build(dir); err != nil {
+		panic(err)
 	}
 	code := m.Run()
 	if err := os.RemoveAll(dir); err != nil {
@@ -52,7 +50,7 @@ func launch(t testing.TB, data, database string) (*server, *bufio.Reader) {
 	if database != "" {
 		args = append(args, "--database", database)
 	}
-	s := &server{t: t, cmd: exec.Command(program, args...), logs: &bytes.Buffer{}, gone: make(chan struct{})}
+	s := &server{t: t, cmd: exec.Command(binary, args...), logs: &bytes.Buffer{}, gone: make(chan struct{})}
 	s.cmd.Stderr = s.logs
 	s.cmd.Dir = os.TempDir() // never on the disk that is cut
 	out, err := s.cmd.StdoutPipe()
@@ -102,18 +100,11 @@ func (s *server) kill() {
 // command runs the command line on a data folder.
 func command(t testing.TB, data string, stdin string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(program, append(args, "--data", data)...)
-	cmd.Stdin = strings.NewReader(stdin)
-	cmd.Dir = os.TempDir()
-	out, err := cmd.Output()
+	out, err := program.Command(binary, stdin, append(args, "--data", data)...)
 	if err != nil {
-		detail := ""
-		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-			detail = string(failed.Stderr)
-		}
-		t.Fatalf("hazardd %s: %v %s", strings.Join(args, " "), err, detail)
+		t.Fatal(err)
 	}
-	return strings.TrimSpace(string(out))
+	return out
 }
 
 // client is one client of a server, with a connection of its own.
