@@ -12,13 +12,11 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
-	"golang.org/x/sys/unix"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
@@ -81,16 +79,7 @@ func openPostgres(ctx context.Context, name string) (p *postgres, write, read, a
 	}
 	config.DialFunc = (&net.Dialer{
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
-		Control: func(network, _ string, c syscall.RawConn) error {
-			if !strings.HasPrefix(network, "tcp") {
-				return nil
-			}
-			var failed error
-			err := c.Control(func(fd uintptr) {
-				failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(deadPeer.Milliseconds()))
-			})
-			return errors.Join(err, failed)
-		},
+		Control:         giveUpDeadPeers,
 	}).DialContext
 	p = &postgres{config: config}
 	connector := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(p.connected), stdlib.OptionResetSession(p.usable))

@@ -1,0 +1,22 @@
+package store
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// giveUpDeadPeers makes a connection an error when its other end has taken nothing for deadPeer: keep-alives alone do not tell while something waits to be
+// taken (tcp(7), TCP_USER_TIMEOUT).
+func giveUpDeadPeers(network, _ string, c syscall.RawConn) error {
+	if !strings.HasPrefix(network, "tcp") {
+		return nil
+	}
+	var failed error
+	err := c.Control(func(fd uintptr) {
+		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(deadPeer.Milliseconds()))
+	})
+	return errors.Join(err, failed)
+}
