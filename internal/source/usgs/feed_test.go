@@ -275,8 +275,11 @@ func TestTheOrderOfFeaturesDoesNotMatter(t *testing.T) {
 // However large the garbage, it is read in bounded time, and what is kept of it is bounded.
 func TestGarbageIsBounded(t *testing.T) {
 	size := 100 << 20
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		size = 1 << 20
+	case raced:
+		size = 10 << 20
 	}
 	fill := func(before, unit, after string) []byte {
 		return slices.Concat([]byte(before), bytes.Repeat([]byte(unit), size/len(unit)), []byte(after))

@@ -1,0 +1,5 @@
+//go:build !race
+
+package usgs
+
+const raced = false
