@@ -63,6 +63,9 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 // Last is the number of the latest committed change; 0 before the first.
 func (s *Store) Last(ctx context.Context) (int64, error) {
 	n, err := s.readQ.Counter(ctx, "change")
+	if err == nil {
+		s.answered.Store(time.Now().UnixNano())
+	}
 	return n, storeError(err)
 }
 

@@ -57,10 +57,13 @@ type Store struct {
 	mu   sync.Mutex
 	wake chan struct{} // closed and replaced after each commit of this process, and when another process tells
 
-	turn  chan struct{}   // held by the writer of this process
-	away  atomic.Bool     // see probe
-	there context.Context // ended by lose when the database is away; guarded by mu, like lose
-	lose  context.CancelFunc
+	turn chan struct{} // held by the writer of this process
+	away atomic.Bool   // see probe
+	// answered is when the database last answered who follows the log, or a writer; Unix nanoseconds.
+	answered atomic.Int64
+	missed   atomic.Bool     // the last time that it was asked it did not answer
+	there    context.Context // ended by lose when the database is away; guarded by mu, like lose
+	lose     context.CancelFunc
 
 	measures *measures
 
@@ -228,6 +231,7 @@ func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx, *
 	if err := tx.Commit(); err != nil {
 		return errors.Join(storeError(err), rollback(tx))
 	}
+	s.answered.Store(time.Now().UnixNano())
 	return nil
 }
 
@@ -269,11 +273,19 @@ func (s *Store) probe(ctx context.Context) (int64, error) {
 	if !s.database.remote() {
 		return s.Last(ctx)
 	}
+	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	n, err := db.New(s.ask).Counter(bounded, "change")
 	if err = storeError(err); ctx.Err() == nil {
-		s.setAway(errors.Is(err, hazard.ErrUnavailable))
+		away := errors.Is(err, hazard.ErrUnavailable)
+		if away && s.answered.Load() > began.UnixNano() {
+			return n, err // it has answered others meanwhile: a connection of its own was lost, no more
+		}
+		if before := s.missed.Swap(away); away && !before && bounded.Err() == nil {
+			return n, err // once, and at once: watch asks again soon
+		}
+		s.setAway(away)
 	}
 	return n, err
 }
@@ -283,7 +295,7 @@ func (s *Store) probe(ctx context.Context) (int64, error) {
 func (s *Store) watch(ctx context.Context) {
 	for {
 		wait := time.Second
-		if s.away.Load() {
+		if s.away.Load() || s.missed.Load() {
 			wait = PollEvery
 		}
 		select {
