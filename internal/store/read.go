@@ -113,7 +113,7 @@ func (s *Store) Wait(ctx context.Context, n int64) error {
 		s.mu.Lock()
 		wake := s.wake
 		s.mu.Unlock()
-		last, err := s.probe(ctx)
+		last, err := s.look(ctx)
 		if err == nil && !s.database.settled() {
 			err = s.settle(ctx)
 		}

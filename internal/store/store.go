@@ -61,7 +61,6 @@ type Store struct {
 	away atomic.Bool   // see probe
 	// answered is when the database last answered who follows the log, or a writer; Unix nanoseconds.
 	answered atomic.Int64
-	missed   atomic.Bool     // the last time that it was asked it did not answer
 	there    context.Context // ended by lose when the database is away; guarded by mu, like lose
 	lose     context.CancelFunc
 
@@ -282,12 +281,25 @@ func (s *Store) probe(ctx context.Context) (int64, error) {
 		if away && s.answered.Load() > began.UnixNano() {
 			return n, err // it has answered others meanwhile: a connection of its own was lost, no more
 		}
-		if before := s.missed.Swap(away); away && !before && bounded.Err() == nil {
-			return n, err // once, and at once: watch asks again soon
-		}
 		s.setAway(away)
 	}
 	return n, err
+}
+
+// look is Last for those who wait for a change. It notes nothing of a database that does not answer: they ask for a moment only, and a connection that is
+// not there by its end tells nothing.
+func (s *Store) look(ctx context.Context) (int64, error) {
+	if !s.database.remote() {
+		return s.Last(ctx)
+	}
+	if s.away.Load() {
+		return 0, errAway
+	}
+	n, err := db.New(s.ask).Counter(ctx, "change")
+	if err == nil {
+		s.answered.Store(time.Now().UnixNano())
+	}
+	return n, storeError(err)
 }
 
 // watch asks whether the database is away: once a second, and while it is away as often as the log is looked at. Who follows the log does not: he reads
@@ -295,7 +307,7 @@ func (s *Store) probe(ctx context.Context) (int64, error) {
 func (s *Store) watch(ctx context.Context) {
 	for {
 		wait := time.Second
-		if s.away.Load() || s.missed.Load() {
+		if s.away.Load() {
 			wait = PollEvery
 		}
 		select {
