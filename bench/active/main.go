@@ -17,7 +17,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -67,11 +66,7 @@ func main() {
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	o.sizes, o.forms = sizes, forms
 	flag.Func("sizes", "numbers of hazards, separated by commas (default 100,1000,5000)", func(list string) (err error) {
-		o.sizes = nil
-		for word := range strings.SplitSeq(list, ",") {
-			n, bad := strconv.Atoi(word)
-			o.sizes, err = append(o.sizes, n), cmp.Or(err, bad)
-		}
+		o.sizes, err = measure.Sizes(list)
 		return err
 	})
 	flag.Func("forms", "forms of the answer, separated by commas (default identity,gzip,304)", func(list string) error {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-
 	"strconv"
 	"strings"
 	"syscall"

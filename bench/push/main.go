@@ -54,16 +54,9 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "rounds; medians are over these")
 	flag.DurationVar(&o.slice, "slice", 8*time.Second, "time of one measurement in one round")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
-	flag.Func("sizes", "numbers of subscribers, separated by commas (default 1000,5000)", func(list string) error {
-		o.sizes = nil
-		for word := range strings.SplitSeq(list, ",") {
-			n, err := strconv.Atoi(word)
-			if err != nil {
-				return err
-			}
-			o.sizes = append(o.sizes, n)
-		}
-		return nil
+	flag.Func("sizes", "numbers of subscribers, separated by commas (default 1000,5000)", func(list string) (err error) {
+		o.sizes, err = measure.Sizes(list)
+		return err
 	})
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -110,12 +110,19 @@ func run(ctx context.Context, o options) (err error) {
 		if i == 0 {
 			times = o.searches
 		}
-		before := with.processor()
+		before, err := measure.ProcessorTime(with.cmd.Process.Pid)
+		if err != nil {
+			return err
+		}
 		took, found, err := with.searches(ctx, k, times, now)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
-		processor := float64((with.processor() - before).Microseconds()) / 1000 / float64(times)
+		ran, err := measure.ProcessorTime(with.cmd.Process.Pid)
+		if err != nil {
+			return err
+		}
+		processor := float64((ran - before).Microseconds()) / 1000 / float64(times)
 		searches.Add(k.name, times, found, measure.Median(took), measure.Quantile(took, 0.99), measure.Quantile(took, 1), processor)
 		if i == 0 {
 			goal = measure.Quantile(took, 0.99)
@@ -329,22 +336,6 @@ func start(ctx context.Context, dir, database string) (*server, error) {
 }
 
 func (s *server) stop() error { return errors.Join(s.stdin.Close(), s.cmd.Wait()) }
-
-// processor is the time that the process has run on a processor: unlike the time that a search takes, others who work on this machine hardly change
-// it. It is 0 where there is no /proc.
-func (s *server) processor() (total time.Duration) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid)) // the pattern is good
-	for _, t := range tasks {
-		text, err := os.ReadFile(t)
-		if err != nil {
-			continue // the thread has ended
-		}
-		ran, _, _ := strings.Cut(string(text), " ")
-		ns, _ := strconv.ParseInt(ran, 10, 64)
-		total += time.Duration(ns)
-	}
-	return total
-}
 
 // memory is the most that the process ever held, in MB; 0 where there is no /proc.
 func (s *server) memory() (float64, error) {

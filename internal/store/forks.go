@@ -56,19 +56,6 @@ func forked(ctx context.Context, q *db.Queries, n int64) error {
 	return &ForkedError{Fork{Last: row.ForkN, Start: row.StartN, At: hazard.Instant(row.AtMs), Reason: ForkReason(row.Reason)}}
 }
 
-// Forks lists the forks of the history, the oldest first.
-func (s *Store) Forks(ctx context.Context) ([]Fork, error) {
-	rows, err := s.readQ.Forks(ctx)
-	if err != nil {
-		return nil, storeError(err)
-	}
-	forks := make([]Fork, len(rows))
-	for i, r := range rows {
-		forks[i] = Fork{Last: r.ForkN, Start: r.StartN, At: hazard.Instant(r.AtMs), Reason: ForkReason(r.Reason)}
-	}
-	return forks, nil
-}
-
 // Fork notes that what followed the last change that is in the store is void, wherever anybody has seen it: the store was restored from a backup. Numbers
 // jump, and readers who are beyond it are told.
 func (s *Store) Fork(ctx context.Context, now hazard.Instant, reason ForkReason) (f Fork, err error) {

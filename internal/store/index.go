@@ -284,3 +284,20 @@ func (f *finding) read(ctx context.Context, query string, args []any, found func
 	}
 	return true, rows.Err()
 }
+
+// numbers asks for a list of numbers.
+func (f *finding) numbers(ctx context.Context, query string, args ...any) (all []int64, err error) {
+	rows, err := f.tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, rows.Err()
+}

@@ -119,6 +119,11 @@ type timeline struct {
 	number uint64
 }
 
+// left tells whether the store, which is on another history, has left t: nil if it is on none yet.
+func (t timeline) left(on *timeline) bool {
+	return on != nil && on.system == t.system && t.number < on.number
+}
+
 func (t timeline) String() string { return fmt.Sprintf("%s/%08X", t.system, t.number) }
 
 const timelineOf = `SELECT (SELECT system_identifier::text FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
@@ -141,7 +146,7 @@ func (p *postgres) connected(ctx context.Context, c *pgx.Conn) error {
 	if err != nil {
 		return fmt.Errorf("the server's timeline: %w", err)
 	}
-	if on := p.on.Load(); on != nil && on.system == t.system && t.number < on.number {
+	if on := p.on.Load(); t.left(on) {
 		return fmt.Errorf("the server is on timeline %d, which another server has left for %d", t.number, on.number)
 	}
 	c.PgConn().CustomData()[timelineKey] = t
@@ -152,8 +157,7 @@ func (p *postgres) connected(ctx context.Context, c *pgx.Conn) error {
 // usable refuses a connection to a server that has become a standby, or that another has replaced.
 func (p *postgres) usable(_ context.Context, c *pgx.Conn) error {
 	t, ok := c.PgConn().CustomData()[timelineKey].(timeline)
-	on := p.on.Load()
-	if c.PgConn().ParameterStatus("in_hot_standby") == "on" || ok && on != nil && on.system == t.system && t.number < on.number {
+	if c.PgConn().ParameterStatus("in_hot_standby") == "on" || ok && t.left(p.on.Load()) {
 		return driver.ErrBadConn
 	}
 	return nil

@@ -219,20 +219,8 @@ func (f postgresFinder) count(ctx context.Context) (n int64, err error) {
 	return n, f.tx.QueryRowContext(ctx, numbered("SELECT count(*) FROM searchable s WHERE "+f.where.text), f.where.args...).Scan(&n)
 }
 
-func (f postgresFinder) writtenAround(ctx context.Context, at hazard.Instant) (ids []int64, err error) {
-	rows, err := f.tx.QueryContext(ctx, `SELECT id FROM searchable WHERE written @> $1::bigint AND changed_ms > $1`, int64(at))
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+func (f postgresFinder) writtenAround(ctx context.Context, at hazard.Instant) ([]int64, error) {
+	return f.numbers(ctx, `SELECT id FROM searchable WHERE written @> $1::bigint AND changed_ms > $1`, int64(at))
 }
 
 // numbered gives the parameters of a statement their numbers. No text of ours holds a question mark that is none.

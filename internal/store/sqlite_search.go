@@ -382,23 +382,6 @@ func (f sqliteFinder) size(ctx context.Context, way *access) (n float64, err err
 	return float64(len(ids)), nil
 }
 
-// numbers asks for a list of numbers.
-func (f sqliteFinder) numbers(ctx context.Context, query string, args ...any) (all []int64, err error) {
-	rows, err := f.tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
-			return nil, err
-		}
-		all = append(all, n)
-	}
-	return all, rows.Err()
-}
-
 // each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
 func (f sqliteFinder) each(ctx context.Context, after *search.Key, found func(row) (bool, error)) error {
 	way, err := f.choose(ctx)

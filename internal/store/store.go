@@ -133,11 +133,10 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	if s.writeQ, err = s.database.queries(ctx, s.write); err != nil {
 		return fmt.Errorf("prepare statements: %w", err)
 	}
-	if s.readQ, err = s.database.queries(ctx, s.read); err != nil {
-		return fmt.Errorf("prepare statements: %w", err)
-	}
 	if s.database.remote() {
 		s.readQ = db.New(guarded{s.read, &s.away})
+	} else if s.readQ, err = s.database.queries(ctx, s.read); err != nil {
+		return fmt.Errorf("prepare statements: %w", err)
 	}
 	if err := s.settle(ctx); err != nil {
 		return err
@@ -266,24 +265,19 @@ const probeTime = 3 * time.Second
 
 var errAway = fmt.Errorf("%w: the database does not answer", hazard.ErrUnavailable)
 
-// probe is Last for those who follow the log. While the database does not answer them it counts as away, and whoever else asks is refused at once:
-// a client can ask elsewhere, and nobody waits in vain.
-func (s *Store) probe(ctx context.Context) (int64, error) {
-	if !s.database.remote() {
-		return s.Last(ctx)
-	}
+// probe asks for the last number, for watch. While the database does not answer it counts as away, and whoever else asks is refused at once: a client
+// can ask elsewhere, and nobody waits in vain.
+func (s *Store) probe(ctx context.Context) {
 	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	n, err := db.New(s.ask).Counter(bounded, "change")
-	if err = storeError(err); ctx.Err() == nil {
-		away := errors.Is(err, hazard.ErrUnavailable)
-		if away && s.answered.Load() > began.UnixNano() {
-			return n, err // it has answered others meanwhile: a connection of its own was lost, no more
-		}
-		s.setAway(away)
+	_, err := db.New(s.ask).Counter(bounded, "change")
+	away := errors.Is(storeError(err), hazard.ErrUnavailable)
+	// If it has answered others meanwhile, a connection of its own was lost, no more.
+	if ctx.Err() != nil || away && s.answered.Load() > began.UnixNano() {
+		return
 	}
-	return n, err
+	s.setAway(away)
 }
 
 // look is Last for those who wait for a change. It notes nothing of a database that does not answer: they ask for a moment only, and a connection that is
@@ -315,7 +309,7 @@ func (s *Store) watch(ctx context.Context) {
 			return
 		case <-time.After(wait):
 		}
-		_, _ = s.probe(ctx) // it notes what it finds
+		s.probe(ctx)
 	}
 }
 

@@ -177,9 +177,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.forkOfStmt, err = db.PrepareContext(ctx, forkOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ForkOf: %w", err)
 	}
-	if q.forksStmt, err = db.PrepareContext(ctx, forks); err != nil {
-		return nil, fmt.Errorf("error preparing query Forks: %w", err)
-	}
 	if q.geometryStmt, err = db.PrepareContext(ctx, geometry); err != nil {
 		return nil, fmt.Errorf("error preparing query Geometry: %w", err)
 	}
@@ -674,11 +671,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing forkOfStmt: %w", cerr)
 		}
 	}
-	if q.forksStmt != nil {
-		if cerr := q.forksStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing forksStmt: %w", cerr)
-		}
-	}
 	if q.geometryStmt != nil {
 		if cerr := q.geometryStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing geometryStmt: %w", cerr)
@@ -1159,7 +1151,6 @@ type Queries struct {
 	eventsStartingStmt          *sql.Stmt
 	forgetReportStmt            *sql.Stmt
 	forkOfStmt                  *sql.Stmt
-	forksStmt                   *sql.Stmt
 	geometryStmt                *sql.Stmt
 	hazardAsOfStmt              *sql.Stmt
 	hazardAtStmt                *sql.Stmt
@@ -1295,7 +1286,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventsStartingStmt:          q.eventsStartingStmt,
 		forgetReportStmt:            q.forgetReportStmt,
 		forkOfStmt:                  q.forkOfStmt,
-		forksStmt:                   q.forksStmt,
 		geometryStmt:                q.geometryStmt,
 		hazardAsOfStmt:              q.hazardAsOfStmt,
 		hazardAtStmt:                q.hazardAtStmt,

@@ -74,38 +74,6 @@ func (q *Queries) ForkOf(ctx context.Context, n int64) (Fork, error) {
 	return i, err
 }
 
-const forks = `-- name: Forks :many
-SELECT start_n, fork_n, at_ms, reason FROM forks ORDER BY start_n
-`
-
-func (q *Queries) Forks(ctx context.Context) ([]Fork, error) {
-	rows, err := q.query(ctx, q.forksStmt, forks)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Fork{}
-	for rows.Next() {
-		var i Fork
-		if err := rows.Scan(
-			&i.StartN,
-			&i.ForkN,
-			&i.AtMs,
-			&i.Reason,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const setMeta = `-- name: SetMeta :exec
 INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 `

@@ -5,9 +5,6 @@ SELECT start_n, fork_n, at_ms, reason FROM forks WHERE fork_n < sqlc.arg(n) AND 
 -- name: AddFork :exec
 INSERT INTO forks (start_n, fork_n, at_ms, reason) VALUES ($1, $2, $3, $4);
 
--- name: Forks :many
-SELECT start_n, fork_n, at_ms, reason FROM forks ORDER BY start_n;
-
 -- name: Counters :many
 SELECT name, value FROM counters ORDER BY name;
 
