@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // The kinds of error that callers tell apart; every other error is our own fault.
@@ -21,6 +22,29 @@ var (
 	// ErrFull: there is no room to keep what was sent.
 	ErrFull = errors.New("no room left")
 )
+
+// LimitKind says what a request over a limit should do, and so which status it gets.
+type LimitKind uint8
+
+// The kinds of limit.
+const (
+	// LimitSize: the request is too large or too costly, and always will be (413).
+	LimitSize LimitKind = iota + 1
+	// LimitShare: the caller uses too much at once or too often; less, or later, is fine (429).
+	LimitShare
+	// LimitCapacity: the service as a whole has no room now, whoever asks (503).
+	LimitCapacity
+)
+
+// LimitError reports that a request is over a limit. Every limit has a row in docs/limits.md.
+type LimitError struct {
+	Limit      string // its name there, and the label of hazardd_limit_refusals_total
+	Kind       LimitKind
+	RetryAfter time.Duration // 0: repeating the request does not help
+	Detail     string        // names the limit, its value, and what to do
+}
+
+func (e *LimitError) Error() string { return e.Detail }
 
 // Fault is one thing wrong with an input. Field is a JSON pointer (RFC 6901) into the body.
 type Fault struct {

@@ -25,6 +25,7 @@ type measures struct {
 	panics   prometheus.Counter
 	told     prometheus.Counter
 	stalled  prometheus.Counter
+	refusals *prometheus.CounterVec
 	answers  sync.Pool // of *answered
 }
 
@@ -44,9 +45,11 @@ func newMeasures(registry *prometheus.Registry) *measures {
 		panics:  counter("hazardd_http_panics_total", "Requests whose handler failed in a way that nobody foresaw: the log has each."),
 		told:    counter("hazardd_stream_events_total", "Events that were sent to event streams: each to each reader."),
 		stalled: counter("hazardd_streams_stalled_total", "Event streams that were dropped since their readers took nothing."),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_limit_refusals_total",
+			Help: "Requests that were refused because they were over a limit, by the limit's name in docs/limits.md."}, []string{"limit"}),
 		answers: sync.Pool{New: func() any { return &answered{} }},
 	}
-	registry.MustRegister(m.requests, m.seconds, m.panics, m.told, m.stalled)
+	registry.MustRegister(m.requests, m.seconds, m.panics, m.told, m.stalled, m.refusals)
 	return m
 }
 

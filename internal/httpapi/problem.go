@@ -30,6 +30,13 @@ type problem struct {
 	Errors   []fault `json:"errors,omitzero"`
 	retry    time.Duration
 	header   func(http.Header)
+	limit    string // that the request is over, as in hazard.LimitError
+}
+
+var limitStatus = map[hazard.LimitKind]int{
+	hazard.LimitSize:     http.StatusRequestEntityTooLarge,
+	hazard.LimitShare:    http.StatusTooManyRequests,
+	hazard.LimitCapacity: http.StatusServiceUnavailable,
 }
 
 // fault is one thing wrong with the input.
@@ -74,6 +81,9 @@ func problemFor(err error) *problem {
 			p.Errors = append(p.Errors, fault{Pointer: f.Field, Detail: f.Detail})
 		}
 		return p
+	}
+	if over, ok := errors.AsType[*hazard.LimitError](err); ok {
+		return &problem{Status: limitStatus[over.Kind], Detail: over.Detail, retry: over.RetryAfter, limit: over.Limit}
 	}
 	if p := searchProblem(err); p != nil {
 		return p
@@ -142,6 +152,9 @@ func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) problem
 		p = &problem{Status: http.StatusInternalServerError, Detail: "an internal error; the log has it under this instance", Instance: "urn:uuid:" + id}
 	} else if p.Status >= http.StatusInternalServerError {
 		a.Logger.Warn("request refused", "status", p.Status, "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	if p.limit != "" {
+		a.measure.refusals.WithLabelValues(p.limit).Inc()
 	}
 	h := w.Header()
 	if p.header != nil {
