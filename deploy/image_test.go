@@ -33,7 +33,7 @@ func TestTheProgramNeedsNothingThatTheImageHasNot(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "hazardd"), text, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(root, "var/lib/hazardd"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(root, "var/lib/hazardd"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	const user = 65532

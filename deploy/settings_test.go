@@ -206,6 +206,9 @@ func TestTheImageIsBuiltAsTheProgramIs(t *testing.T) {
 	if !strings.HasSuffix(env["HAZARDD_LISTEN"], fmt.Sprintf(":%d", port)) || !strings.Contains(final, fmt.Sprintf("\nEXPOSE %d\n", port)) {
 		t.Errorf("the image listens on %s", env["HAZARDD_LISTEN"])
 	}
+	if !strings.Contains(file, "mkdir -m 700 /empty") {
+		t.Error("a volume begins as a folder that hazardd refuses: others can read it")
+	}
 	if !strings.Contains(final, "--chown=65532:65532 /empty "+env["HAZARDD_DATA"]) || !strings.Contains(final, "\nUSER 65532:65532\n") {
 		t.Error("the user of the image cannot write to the data folder")
 	}

@@ -25,7 +25,7 @@ import (
 // connections. A write transaction takes the write lock at its beginning (immediate), so that it never fails half way
 // because another process wrote meanwhile; it waits for others up to writeTimeout.
 func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, err error) {
-	synchronous := "full"
+	synchronous, chosen := "full", false
 	if name != "" {
 		file, query, _ := strings.Cut(strings.TrimPrefix(name, "sqlite:"), "?")
 		values, err := url.ParseQuery(query)
@@ -33,7 +33,7 @@ func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, er
 			return nil, nil, fmt.Errorf("database: parameters of %q: %w", name, err)
 		}
 		if file != "" {
-			path = file
+			path, chosen = file, true
 		}
 		if v := values.Get("synchronous"); v != "" {
 			synchronous = v
@@ -41,6 +41,9 @@ func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, er
 		if !slices.Contains([]string{"full", "normal", "off"}, synchronous) {
 			return nil, nil, fmt.Errorf("database: synchronous=%q is none of full, normal, off", synchronous)
 		}
+	}
+	if err := protect(path, chosen); err != nil {
+		return nil, nil, err
 	}
 	pragmas := url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", writeTimeout.Milliseconds()), // first: the others may have to wait
