@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -33,7 +34,7 @@ func TestTheProgramNeedsNothingThatTheImageHasNot(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "hazardd"), text, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(root, "var/lib/hazardd"), 0o700); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(root, "var/lib"), 0o755), os.Mkdir(filepath.Join(root, "var/lib/hazardd"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	const user = 65532
