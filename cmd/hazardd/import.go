@@ -83,7 +83,7 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 				return ctx.Err()
 			}
 			if i.List != "" {
-				if err := service.RecordEnds(ctx, s, p.at); err != nil {
+				if err := in.PassUntil(ctx, p.at); err != nil {
 					return err
 				}
 			}

@@ -80,7 +80,7 @@ func edit[T any](t *testing.T, content []byte, f func(*T)) []byte {
 func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
 	from := newSource(t, "SQLite")
 	var meta []byte
-	later := []string{"forks", "contents"} // that the release did not have
+	later := []string{"forks", "contents", "wakes"} // that the release did not have
 	old := rewrite(t, from.text, func(name string, content []byte) []byte {
 		switch name {
 		case "manifest.json": // as of before forks were known
@@ -122,7 +122,7 @@ func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
 			if _, result, err := archive.Restore(t.Context(), bytes.NewReader(old), to.into(), made, nil); err != nil || !result.Resumed {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(sums(t, from.place, append(replaced, "contents")...), sums(t, to, append(replaced, "contents")...)); diff != "" {
+			if diff := cmp.Diff(sums(t, from.place, append(replaced, "contents", "wakes")...), sums(t, to, append(replaced, "contents", "wakes")...)); diff != "" {
 				t.Error("tables differ:", diff)
 			}
 			if diff := cmp.Diff(from.answers, to.ask(t, "red")); diff != "" {

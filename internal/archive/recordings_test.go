@@ -83,7 +83,7 @@ func record(t *testing.T, s *store.Store) {
 		taken[fields[1]]++
 	}
 	// What has ended meanwhile the service would record when it starts, each time at another moment.
-	if err := service.RecordEnds(t.Context(), s, hazard.At(time.Now())); err != nil {
+	if err := in.PassUntil(t.Context(), hazard.At(time.Now())); err != nil {
 		t.Fatal(err)
 	}
 	if len(taken) < 8 {

@@ -35,14 +35,19 @@ func (t Type) Rank(source string) int {
 	return len(order)
 }
 
-// Combine says what all sources together say of one hazard at now: what each says (at least one), in whatever order they came.
+// Combine returns what all sources together say of one hazard at now: what each says of each event
+// (at least one), in any order.
 //
-// Each field comes from the most authoritative source in force that has it, so that a downgrade by that source lowers the level
-// and a lesser source's word never does. The hazard goes on while any source says so; its category is RESPONSE once any source
-// tells of a response. Products stay each source's own, and are not combined here.
+// The events of one source count like the parts of one event: the level is the highest in force.
+// Among sources, each field comes from the most authoritative one in force that has it, so that a
+// downgrade by that source lowers the level and a lesser source never does. The hazard goes on
+// while any source says so, and when the last one is over it stays what it was just before. Its
+// category is RESPONSE once any source reports a response. Products stay with the event that gave
+// them and are not combined here.
 //
-// What is relayed does not count where anybody speaks for himself, and is over as soon as one who relays it says so: servers that mirror
-// each other in a ring would otherwise keep alive for ever what each knows from the other alone.
+// A relayed report does not count beside a source of its own, and is over as soon as one relaying
+// server says so: servers that mirror each other in a ring would otherwise keep alive what each
+// knows from the other alone.
 func Combine(all []Said, now Instant) Said {
 	all = counting(all)
 	slices.SortFunc(all, func(a, b Said) int {
@@ -50,38 +55,46 @@ func Combine(all []Said, now Instant) Said {
 			cmp.Compare(a.Head.Type.Rank(a.Head.Source), b.Head.Type.Rank(b.Head.Source)),
 			cmp.Compare(a.Head.Source, b.Head.Source), cmp.Compare(a.Head.Key, b.Head.Key))
 	})
-	inForce := slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return !s.inForce(now) })
-	counted := inForce
-	if len(counted) == 0 {
-		counted = all
+	next, last := MaxInstant, MinInstant
+	for i := range all {
+		next, last = min(next, all[i].Next), max(last, all[i].Over())
 	}
-	said := counted[0]
-	said.PlacesOf = said.Head.Source
+	counted := slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return !s.inForce(now) })
+	over := len(counted) == 0
+	if over {
+		counted = slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return s.Over() != last })
+	}
+	var said Said
+	for first := 0; first < len(counted); {
+		end := first + 1
+		for end < len(counted) && counted[end].Head.Source == counted[first].Head.Source {
+			end++
+		}
+		s := ofOneSource(counted[first:end])
+		if first == 0 {
+			said = s
+		} else {
+			said.add(&s)
+		}
+		first = end
+	}
+	if over {
+		// One of them simply ran out: the end is an expiry. Else the most authoritative has the word.
+		if slices.ContainsFunc(counted, func(s Said) bool { return s.Ended == "" }) {
+			said.Ended, said.EndedAt = "", 0
+		} else {
+			said.Ended, said.EndedAt = counted[0].Ended, last
+		}
+		said.End = last
+	}
 	head := &said.Head
-	for _, s := range counted[1:] {
-		// A minor word of an authority is still its word; a place is taken from whoever has one.
-		if head.Point == nil && len(head.Areas) == 0 && len(said.Places) == 0 {
-			head.Point = s.Head.Point
-		}
-		if len(head.Areas) == 0 && len(said.Places) == 0 {
-			head.Areas, said.Places, said.Within, said.PlacesOf = s.Head.Areas, s.Places, s.Within, s.Head.Source
-		}
-		head.Called = cmp.Or(head.Called, s.Head.Called)
-		head.URL = cmp.Or(head.URL, s.Head.URL)
-		said.End = max(said.End, s.End)
-		said.Open = said.Open || s.Open
-	}
-	if len(inForce) == 0 {
-		// Over for all: since the last of them said so, and for the reason that the most authoritative gave.
+	if nameIsIdentity[head.Type] { // the best name outlives the report that gave it
 		for _, s := range all {
-			if s.Ended == "" {
-				said.Ended, said.EndedAt = "", 0 // one of them simply ran out: the end is an expiry
-			}
-		}
-		for _, s := range all {
-			said.End = max(said.End, s.Over())
-			if said.Ended != "" {
-				said.EndedAt = max(said.EndedAt, s.Over())
+			if s.Head.Type == head.Type && s.Ended != EndWithdrawn && !s.Head.Minor {
+				if s.Head.Source != head.Source {
+					head.Name = s.Head.Name
+				}
+				break
 			}
 		}
 	}
@@ -90,7 +103,56 @@ func Combine(all []Said, now Instant) Said {
 			head.Category = Response
 		}
 	}
+	said.Next = next
 	return said
+}
+
+// nameIsIdentity holds the types whose name says which event it is, not how bad it is at the moment.
+var nameIsIdentity = map[Type]bool{Earthquake: true, Volcano: true, Wildfire: true}
+
+// ofOneSource combines events of one source, all in force or over together, as Derive combines the
+// parts of an event: the latest speaks, for all places, at the highest level of any.
+func ofOneSource(events []Said) Said {
+	said := events[0]
+	for _, s := range events[1:] {
+		if cmp.Or(cmp.Compare(s.Head.Version, said.Head.Version), cmp.Compare(s.Head.Key, said.Head.Key)) > 0 {
+			said = s
+		}
+	}
+	said.PlacesOf = said.Head.Source
+	if len(events) == 1 {
+		return said
+	}
+	head := &said.Head
+	head.Areas, said.Places, said.Within = nil, nil, nil
+	for _, s := range events {
+		head.Severity = max(head.Severity, s.Head.Severity)
+		head.Start = min(head.Start, s.Head.Start)
+		head.Areas = append(head.Areas, s.Head.Areas...)
+		said.Places = append(said.Places, s.Places...)
+		said.Within = append(said.Within, s.Within...)
+		said.End = max(said.End, s.End)
+		said.Open = said.Open || s.Open
+	}
+	slices.Sort(said.Within)
+	said.Within = slices.Compact(said.Within)
+	return said
+}
+
+// add fills in from a less authoritative source what the others leave open.
+func (said *Said) add(s *Said) {
+	head := &said.Head
+	if len(head.Areas) == 0 && len(said.Places) == 0 {
+		// A minor word of an authority is still its word; a place is taken from any source that has one.
+		if head.Point == nil {
+			head.Point = s.Head.Point
+		}
+		head.Areas, said.Places, said.Within, said.PlacesOf = s.Head.Areas, s.Places, s.Within, s.Head.Source
+	}
+	head.Called = cmp.Or(head.Called, s.Head.Called)
+	head.URL = cmp.Or(head.URL, s.Head.URL)
+	said.End = max(said.End, s.End)
+	said.Open = said.Open || s.Open
 }
 
 // counting are those whose word counts: who speaks for himself, else those who relay, and of them only who says that it is over, if

@@ -146,7 +146,7 @@ func TestDerive(t *testing.T) {
 			[]string{"a"}, hazard.Watch, noon - 10, noon - 10 + 3_600_000, ""},
 		"when all segments are cancelled the event is over since the last of them": {
 			[]hazard.Report{ended(report("a", at-10, "A"), hazard.EndCancelled), ended(report("b", at-5, "B"), hazard.EndCancelled)},
-			[]string{"a", "b"}, hazard.Watch, noon - 10, 0, hazard.EndCancelled},
+			[]string{"b"}, hazard.Watch, noon - 10, 0, hazard.EndCancelled},
 		"of two ends at once the one with a successor counts": {
 			[]hazard.Report{ended(report("b", at, "B"), hazard.EndCancelled), ended(report("a", at, "A"), hazard.EndSuperseded)},
 			[]string{"a", "b"}, hazard.Watch, noon, 0, hazard.EndSuperseded},
@@ -154,8 +154,8 @@ func TestDerive(t *testing.T) {
 			[]hazard.Report{ended(report("a", at, "A"), hazard.EndExpired)}, []string{"a"}, hazard.Watch, noon, noon + 3_600_000, ""},
 		"a part whose end has come leaves the area": {
 			[]hazard.Report{report("a", at-4_000_000, "A"), report("b", at, "B")}, []string{"b"}, hazard.Watch, noon - 4_000_000, noon + 3_600_000, ""},
-		"when all ends have come, what was last said still tells what it was": {
-			[]hazard.Report{report("a", at-4_000_000, "A"), report("b", at-5_000_000, "B")}, []string{"a", "b"}, hazard.Watch, noon - 5_000_000, noon - 400_000, ""},
+		"when all ends have come, it stays what it was before the last of them": {
+			[]hazard.Report{report("a", at-4_000_000, "A"), report("b", at-5_000_000, "B")}, []string{"a"}, hazard.Watch, noon - 5_000_000, noon - 400_000, ""},
 		"a report without places speaks for the whole event": {
 			[]hazard.Report{report("a", at-10, "A"), report("b", at)}, []string{"b"}, hazard.Watch, noon, noon + 3_600_000, ""},
 		"a message that replaces another takes all its places": {
@@ -173,6 +173,78 @@ func TestDerive(t *testing.T) {
 			}
 			if tt.ended == "" && said.End != tt.end {
 				t.Errorf("end %s, want %s", said.End, tt.end)
+			}
+		})
+	}
+}
+
+// Between two moments that Next names, nothing changes: who asks again at each of them misses nothing.
+func TestDeriveAndCombineChangeOnlyAtNext(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var events [][]hazard.Report
+		for e := range rapid.IntRange(1, 3).Draw(t, "events") {
+			var parts []hazard.Report
+			for i := range rapid.IntRange(1, 3).Draw(t, "parts") {
+				r := report(string(rune('a'+i)), int64(noon)+rapid.Int64Range(0, 9).Draw(t, "version"),
+					rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"A", "B"}), 0, 2, rapid.ID).Draw(t, "places")...)
+				r.Key, r.Source = string(rune('k'+e)), rapid.SampledFrom([]string{"x", "y"}).Draw(t, "source")
+				r.Severity = rapid.SampledFrom([]hazard.Severity{hazard.Information, hazard.Watch, hazard.Warning}).Draw(t, "level")
+				r.End = new(noon + hazard.Instant(rapid.IntRange(10, 30).Draw(t, "end")))
+				r.Open = rapid.IntRange(0, 9).Draw(t, "open") == 0
+				parts = append(parts, r)
+			}
+			events = append(events, parts)
+		}
+		at := func(now hazard.Instant) hazard.Said {
+			var all []hazard.Said
+			for _, parts := range events {
+				all = append(all, hazard.Derive(parts, now))
+			}
+			return hazard.Combine(all, now)
+		}
+		was := at(noon + 9)
+		for now := noon + 10; now <= noon+31; now++ {
+			is := at(now)
+			if now < was.Next {
+				if diff := cmp.Diff(was, is); diff != "" {
+					t.Fatalf("%d ms after noon, before its next change at %d: %s", now-noon, was.Next-noon, diff)
+				}
+			}
+			was = is
+		}
+	})
+}
+
+func TestCombine(t *testing.T) {
+	said := func(source, key string, level hazard.Severity, version int64, end hazard.Instant) hazard.Report {
+		r := report("", version)
+		r.Source, r.Key, r.Severity, r.Name, r.End = source, key, level, source+" "+key, new(end)
+		return r
+	}
+	for name, tt := range map[string]struct {
+		reports []hazard.Report
+		level   hazard.Severity
+		head    string
+	}{
+		"of two events of one source the highest level counts, and the latest speaks (B2)": {
+			[]hazard.Report{said("x", "a", hazard.Information, 1, noon+9), said("x", "b", hazard.Warning, 2, noon+9)}, hazard.Warning, "x b"},
+		"whichever key is the smaller": {
+			[]hazard.Report{said("x", "b", hazard.Information, 2, noon+9), said("x", "a", hazard.Warning, 1, noon+9)}, hazard.Warning, "x b"},
+		"an authority that has run out hides nothing that holds (B1)": {
+			[]hazard.Report{said("nws", "a", hazard.Information, 1, noon), said("gdacs", "b", hazard.Warning, 1, noon+9)}, hazard.Warning, "gdacs b"},
+		"an authority in force outranks a higher level": {
+			[]hazard.Report{said("nws", "a", hazard.Information, 1, noon+1), said("gdacs", "b", hazard.Warning, 1, noon+9)}, hazard.Information, "nws a"},
+		"when all is over it stays what it was last": {
+			[]hazard.Report{said("nws", "a", hazard.Information, 1, noon-5), said("gdacs", "b", hazard.Warning, 1, noon-1)}, hazard.Warning, "gdacs b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var all []hazard.Said
+			for _, r := range tt.reports {
+				all = append(all, hazard.Derive([]hazard.Report{r}, noon))
+			}
+			got := hazard.Combine(all, noon)
+			if got.Head.Severity != tt.level || got.Head.Name != tt.head {
+				t.Errorf("%s from %q, want %s from %q", got.Head.Severity, got.Head.Name, tt.level, tt.head)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package hazard
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -150,6 +151,9 @@ type Said struct {
 	Places, Within []string
 	// PlacesOf is the source whose codes they are, after Combine.
 	PlacesOf string
+	// Next is the first moment after the one asked about at which this can change although nobody
+	// says anything: a part runs out. MaxInstant if there is none.
+	Next Instant
 }
 
 // Over is when the event is over by what was said.
@@ -163,43 +167,39 @@ func (s *Said) Over() Instant {
 	return s.End
 }
 
-// inForce tells whether it goes on at now.
-func (s *Said) inForce(now Instant) bool { return s.Ended == "" && s.Over() > now }
+// inForce reports whether it goes on at now.
+func (s *Said) inForce(now Instant) bool { return s.Over() > now }
 
-// Derive says what a source says of one event now, given the latest report of each of its parts (at least one), in
-// whatever order they came. For each place the latest report that names it counts, and a report without places takes the
-// place of all before it. The event is over when no report in force is left. Reports whose own end has come leave the
-// area; when all have, the last that was said still tells what it was.
+// Derive returns what a source says of one event at now, given the latest report of each of its
+// parts (at least one), in any order. For each place the latest report that names it counts, and a
+// report without places takes the place of all before it. A part leaves the event when its end
+// comes. When the last part has left, the event is over and stays what it was just before.
 //
-// Derive depends on its arguments alone, so late, repeated and reordered reports come to the same in the end.
+// Derive depends on its arguments alone, so late, repeated and reordered reports come to the same
+// in the end, and the state at any moment, past or future, can be asked for: Said.Next is when to
+// ask again.
 func Derive(parts []Report, now Instant) Said {
 	parts = slices.Clone(parts)
 	slices.SortFunc(parts, func(a, b Report) int { return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Part, b.Part)) })
 
-	said := Said{Owned: map[string]bool{}}
+	said := Said{Owned: map[string]bool{}, Next: MaxInstant}
 	owned := owners(parts)
-	var inForce, past, ended []int
+	last := MinInstant // when the last part that speaks for a place is over
+	var counted []int
 	for i := range parts {
 		if len(owned[i]) == 0 {
 			continue
 		}
 		said.Owned[parts[i].Part] = true
-		switch p := &parts[i]; {
-		case p.overAt() > now:
-			inForce = append(inForce, i)
-		case p.Ended == "":
-			past = append(past, i)
-		default:
-			ended = append(ended, i)
+		over := parts[i].overAt()
+		if last = max(last, over); over > now {
+			counted = append(counted, i)
+			said.Next = min(said.Next, over)
 		}
 	}
-	counted := inForce
 	if len(counted) == 0 {
-		counted = past
-	}
-	if len(counted) == 0 {
-		counted = ended
-		said.Ended, said.EndedAt = lastWord(parts, ended)
+		counted = slices.DeleteFunc(slices.Sorted(maps.Keys(owned)), func(i int) bool { return parts[i].overAt() != last })
+		said.Ended, said.EndedAt = lastWord(parts, counted)
 	}
 	said.Head = parts[counted[len(counted)-1]]
 	head := &said.Head
@@ -257,13 +257,17 @@ func owners(parts []Report) map[int][]string {
 	return owned
 }
 
-// lastWord is why and when an event ended all of whose parts were ended: what the latest say, and of those that say it at once
-// that another took its place, before a cancellation, before an expiry.
-func lastWord(parts []Report, ended []int) (reason EndReason, at Instant) {
+// lastWord is why and when an event ended whose last parts, over at the same moment, are given: by
+// itself if one of them simply ran out, else for the reason that the latest of them gives, and of
+// those that speak at once that another took its place, before a cancellation, before an expiry.
+func lastWord(parts []Report, last []int) (reason EndReason, at Instant) {
 	weight := []EndReason{EndExpired, EndAllClear, EndWithdrawn, EndCancelled, EndSuperseded}
 	var version int64
-	for n, i := range ended {
+	for n, i := range last {
 		p := &parts[i]
+		if p.Ended == "" {
+			return "", 0
+		}
 		if n == 0 || p.Version > version || p.Version == version && slices.Index(weight, p.Ended) > slices.Index(weight, reason) {
 			version, reason = p.Version, p.Ended
 		}

@@ -405,11 +405,25 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 	if h, err = w.state(newUUID, before, &said, placed); err != nil {
 		return nil, false, false, err
 	}
-	if before != nil && h.Equal(before) {
-		return h, false, false, nil
+	different = before == nil || !h.Equal(before)
+	if different {
+		stamp(h, w.now)
+		if err := w.tx.SaveHazard(h, before); err != nil {
+			return nil, false, false, err
+		}
 	}
-	stamp(h, w.now)
-	return h, before == nil, true, w.tx.SaveHazard(h, before)
+	return h, before == nil, different, w.wake(h, before == nil, said.Next)
+}
+
+// wake sets when the hazard must be derived again. Its own end is no such moment.
+func (w *writer) wake(h *hazard.Hazard, isNew bool, next hazard.Instant) error {
+	if h.AutoExpire && next >= h.End {
+		next = hazard.MaxInstant
+	}
+	if isNew && next == hazard.MaxInstant {
+		return nil
+	}
+	return w.tx.SetWake(h.ID, next)
 }
 
 // merge is the latest report of each part of the event, and whether the group's reports change any. Suspect ones are held.

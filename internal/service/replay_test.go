@@ -15,7 +15,6 @@ import (
 	"hazardd/internal/intake"
 	"hazardd/internal/live"
 	"hazardd/internal/recordings"
-	"hazardd/internal/service"
 	"hazardd/internal/source/nws"
 )
 
@@ -30,7 +29,7 @@ type replay struct {
 func (r *replay) until(at hazard.Instant) {
 	r.t.Helper()
 	r.now, r.list = at, nil
-	if err := service.RecordEnds(r.t.Context(), r.store, at); err != nil {
+	if err := r.intake.PassUntil(r.t.Context(), at); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -259,7 +259,7 @@ func (s *Service) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	// Whoever is still served at the end sees the present, too. What one node of many does is left to the others at once.
 	serving, served := context.WithCancel(context.WithoutCancel(ctx))
-	for _, part := range []func(context.Context) error{s.live.Follow, s.push.Run, s.expire, s.tick} {
+	for _, part := range []func(context.Context) error{s.live.Follow, s.push.Run, s.pass, s.tick} {
 		parts.Go(func() error { return part(serving) })
 	}
 	for _, part := range []func(context.Context) error{s.webhooks.Run, s.poller.Run, s.sweep} {
@@ -331,22 +331,23 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// expire records the end of each hazard as it comes. Readers do not wait for it: the view drops a hazard at its end by itself.
-func (s *Service) expire(ctx context.Context) error {
+// pass records what time alone changes, as it comes: ends, and parts and sources that run out. For
+// ends readers do not wait for it: the view drops a hazard at its end by itself.
+func (s *Service) pass(ctx context.Context) error {
 	warned := false
 	for ctx.Err() == nil {
-		wait := time.Second // ends change with every write; looking once a second costs one look-up in an index
+		wait := time.Second // moments change with every write; looking once a second costs one look-up in an index
 		now := s.clock.instant()
-		end, any, err := s.Store.NextEnd(ctx)
-		if err == nil && any && end <= now {
-			err = recordDue(ctx, s.Store, now)
+		next, any, err := s.Store.NextMoment(ctx)
+		if err == nil && any && next <= now {
+			err = s.intake.Pass(ctx, now)
 			wait = 0
 		} else if any {
-			wait = min(wait, end.Time().Sub(now.Time()))
+			wait = min(wait, next.Time().Sub(now.Time()))
 		}
 		if err != nil && ctx.Err() == nil {
 			if !warned {
-				s.cfg.Logger.Warn("ends cannot be recorded; readers do not see what is over", "error", err)
+				s.cfg.Logger.Warn("cannot record ends; the view still drops hazards that are over", "error", err)
 			}
 			wait = time.Second
 		}

@@ -248,13 +248,14 @@ func (s *Store) Areas(ctx context.Context, refs []hazard.AreaRef) ([]hazard.Area
 	return areas, nil
 }
 
-// NextEnd is when the next active hazard ends by itself, and whether one will.
-func (s *Store) NextEnd(ctx context.Context) (hazard.Instant, bool, error) {
-	end, err := s.readQ.NextEnd(ctx)
+// NextMoment returns the next moment at which a hazard changes by itself, and whether there is one:
+// an active hazard ends, or one is to be derived again (Tx.SetWake).
+func (s *Store) NextMoment(ctx context.Context) (hazard.Instant, bool, error) {
+	at, err := s.readQ.NextMoment(ctx)
 	if none(err) {
 		return 0, false, nil
 	}
-	return hazard.Instant(end), err == nil, storeError(err)
+	return hazard.Instant(at), err == nil, storeError(err)
 }
 
 func hazardByID(ctx context.Context, q *db.Queries, id int64) (*hazard.Hazard, error) {

@@ -200,9 +200,9 @@ func TestSnapshotIsOneConsistentPicture(t *testing.T) {
 	}
 }
 
-func TestDueAndNextEnd(t *testing.T) {
+func TestDueAndNextMoment(t *testing.T) {
 	s := open(t, t.TempDir())
-	if _, any, err := s.NextEnd(t.Context()); any || err != nil {
+	if _, any, err := s.NextMoment(t.Context()); any || err != nil {
 		t.Fatalf("an empty store: %v, %v", any, err)
 	}
 	late, never := flood("late"), flood("never by itself")
@@ -210,7 +210,7 @@ func TestDueAndNextEnd(t *testing.T) {
 	for _, h := range []*hazard.Hazard{late, flood("soon"), never} {
 		save(t, s, h)
 	}
-	if end, any, err := s.NextEnd(t.Context()); end != noon+1000 || !any || err != nil {
+	if end, any, err := s.NextMoment(t.Context()); end != noon+1000 || !any || err != nil {
 		t.Errorf("next end %s, %v, %v", end, any, err)
 	}
 	_, err := s.Write(t.Context(), noon+1000, store.Origin{}, func(tx *store.Tx) error {

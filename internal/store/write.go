@@ -174,6 +174,21 @@ func (t *Tx) Due() ([]*hazard.Hazard, error) {
 	return due, nil
 }
 
+// Wakes lists the hazards whose moment to be derived again has come, the longest due first, at most
+// limit.
+func (t *Tx) Wakes(limit int) ([]int64, error) {
+	return t.q.DueWakes(t.ctx, db.DueWakesParams{NowMs: int64(t.now), MaxRows: int32(limit)})
+}
+
+// SetWake sets the moment at which a hazard must be derived again although nobody reports;
+// hazard.MaxInstant means never.
+func (t *Tx) SetWake(hazardID int64, at hazard.Instant) error {
+	if at == hazard.MaxInstant {
+		return t.q.DropWake(t.ctx, hazardID)
+	}
+	return t.q.SetWake(t.ctx, db.SetWakeParams{HazardID: hazardID, AtMs: int64(at)})
+}
+
 // SaveHazard writes the state h of a hazard and its change. A hazard without ID is new and gets one. before is the state
 // that h replaces, nil for a new one. h.Version becomes the change's number.
 func (t *Tx) SaveHazard(h, before *hazard.Hazard) error { return t.SaveHazardAs("", h, before) }

@@ -144,6 +144,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.dropLeaseStmt, err = db.PrepareContext(ctx, dropLease); err != nil {
 		return nil, fmt.Errorf("error preparing query DropLease: %w", err)
 	}
+	if q.dropWakeStmt, err = db.PrepareContext(ctx, dropWake); err != nil {
+		return nil, fmt.Errorf("error preparing query DropWake: %w", err)
+	}
 	if q.dropWebhookStmt, err = db.PrepareContext(ctx, dropWebhook); err != nil {
 		return nil, fmt.Errorf("error preparing query DropWebhook: %w", err)
 	}
@@ -152,6 +155,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.dueHazardsStmt, err = db.PrepareContext(ctx, dueHazards); err != nil {
 		return nil, fmt.Errorf("error preparing query DueHazards: %w", err)
+	}
+	if q.dueWakesStmt, err = db.PrepareContext(ctx, dueWakes); err != nil {
+		return nil, fmt.Errorf("error preparing query DueWakes: %w", err)
 	}
 	if q.endContentStmt, err = db.PrepareContext(ctx, endContent); err != nil {
 		return nil, fmt.Errorf("error preparing query EndContent: %w", err)
@@ -231,8 +237,8 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.nextDeliveryStmt, err = db.PrepareContext(ctx, nextDelivery); err != nil {
 		return nil, fmt.Errorf("error preparing query NextDelivery: %w", err)
 	}
-	if q.nextEndStmt, err = db.PrepareContext(ctx, nextEnd); err != nil {
-		return nil, fmt.Errorf("error preparing query NextEnd: %w", err)
+	if q.nextMomentStmt, err = db.PrepareContext(ctx, nextMoment); err != nil {
+		return nil, fmt.Errorf("error preparing query NextMoment: %w", err)
 	}
 	if q.openHeldStmt, err = db.PrepareContext(ctx, openHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query OpenHeld: %w", err)
@@ -365,6 +371,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.setMetaStmt, err = db.PrepareContext(ctx, setMeta); err != nil {
 		return nil, fmt.Errorf("error preparing query SetMeta: %w", err)
+	}
+	if q.setWakeStmt, err = db.PrepareContext(ctx, setWake); err != nil {
+		return nil, fmt.Errorf("error preparing query SetWake: %w", err)
 	}
 	if q.signingKeysStmt, err = db.PrepareContext(ctx, signingKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query SigningKeys: %w", err)
@@ -616,6 +625,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing dropLeaseStmt: %w", cerr)
 		}
 	}
+	if q.dropWakeStmt != nil {
+		if cerr := q.dropWakeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dropWakeStmt: %w", cerr)
+		}
+	}
 	if q.dropWebhookStmt != nil {
 		if cerr := q.dropWebhookStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dropWebhookStmt: %w", cerr)
@@ -629,6 +643,11 @@ func (q *Queries) Close() error {
 	if q.dueHazardsStmt != nil {
 		if cerr := q.dueHazardsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dueHazardsStmt: %w", cerr)
+		}
+	}
+	if q.dueWakesStmt != nil {
+		if cerr := q.dueWakesStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dueWakesStmt: %w", cerr)
 		}
 	}
 	if q.endContentStmt != nil {
@@ -761,9 +780,9 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing nextDeliveryStmt: %w", cerr)
 		}
 	}
-	if q.nextEndStmt != nil {
-		if cerr := q.nextEndStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing nextEndStmt: %w", cerr)
+	if q.nextMomentStmt != nil {
+		if cerr := q.nextMomentStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing nextMomentStmt: %w", cerr)
 		}
 	}
 	if q.openHeldStmt != nil {
@@ -986,6 +1005,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing setMetaStmt: %w", cerr)
 		}
 	}
+	if q.setWakeStmt != nil {
+		if cerr := q.setWakeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing setWakeStmt: %w", cerr)
+		}
+	}
 	if q.signingKeysStmt != nil {
 		if cerr := q.signingKeysStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing signingKeysStmt: %w", cerr)
@@ -1140,9 +1164,11 @@ type Queries struct {
 	dropDeliveriesOfStmt        *sql.Stmt
 	dropEventStmt               *sql.Stmt
 	dropLeaseStmt               *sql.Stmt
+	dropWakeStmt                *sql.Stmt
 	dropWebhookStmt             *sql.Stmt
 	dueDeliveriesStmt           *sql.Stmt
 	dueHazardsStmt              *sql.Stmt
+	dueWakesStmt                *sql.Stmt
 	endContentStmt              *sql.Stmt
 	eventKeyStmt                *sql.Stmt
 	eventOfStmt                 *sql.Stmt
@@ -1169,7 +1195,7 @@ type Queries struct {
 	newestSigningKeyStmt        *sql.Stmt
 	nextStmt                    *sql.Stmt
 	nextDeliveryStmt            *sql.Stmt
-	nextEndStmt                 *sql.Stmt
+	nextMomentStmt              *sql.Stmt
 	openHeldStmt                *sql.Stmt
 	organizationsStmt           *sql.Stmt
 	partStmt                    *sql.Stmt
@@ -1214,6 +1240,7 @@ type Queries struct {
 	setContentsNamedStmt        *sql.Stmt
 	setCounterStmt              *sql.Stmt
 	setMetaStmt                 *sql.Stmt
+	setWakeStmt                 *sql.Stmt
 	signingKeysStmt             *sql.Stmt
 	sourceErrorsStmt            *sql.Stmt
 	sourceReportedStmt          *sql.Stmt
@@ -1275,9 +1302,11 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		dropDeliveriesOfStmt:        q.dropDeliveriesOfStmt,
 		dropEventStmt:               q.dropEventStmt,
 		dropLeaseStmt:               q.dropLeaseStmt,
+		dropWakeStmt:                q.dropWakeStmt,
 		dropWebhookStmt:             q.dropWebhookStmt,
 		dueDeliveriesStmt:           q.dueDeliveriesStmt,
 		dueHazardsStmt:              q.dueHazardsStmt,
+		dueWakesStmt:                q.dueWakesStmt,
 		endContentStmt:              q.endContentStmt,
 		eventKeyStmt:                q.eventKeyStmt,
 		eventOfStmt:                 q.eventOfStmt,
@@ -1304,7 +1333,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		newestSigningKeyStmt:        q.newestSigningKeyStmt,
 		nextStmt:                    q.nextStmt,
 		nextDeliveryStmt:            q.nextDeliveryStmt,
-		nextEndStmt:                 q.nextEndStmt,
+		nextMomentStmt:              q.nextMomentStmt,
 		openHeldStmt:                q.openHeldStmt,
 		organizationsStmt:           q.organizationsStmt,
 		partStmt:                    q.partStmt,
@@ -1349,6 +1378,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		setContentsNamedStmt:        q.setContentsNamedStmt,
 		setCounterStmt:              q.setCounterStmt,
 		setMetaStmt:                 q.setMetaStmt,
+		setWakeStmt:                 q.setWakeStmt,
 		signingKeysStmt:             q.signingKeysStmt,
 		sourceErrorsStmt:            q.sourceErrorsStmt,
 		sourceReportedStmt:          q.sourceReportedStmt,

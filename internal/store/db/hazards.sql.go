@@ -206,6 +206,15 @@ func (q *Queries) Counter(ctx context.Context, name string) (int64, error) {
 	return value, err
 }
 
+const dropWake = `-- name: DropWake :exec
+DELETE FROM wakes WHERE hazard_id = $1
+`
+
+func (q *Queries) DropWake(ctx context.Context, hazardID int64) error {
+	_, err := q.exec(ctx, q.dropWakeStmt, dropWake, hazardID)
+	return err
+}
+
 const dueHazards = `-- name: DueHazards :many
 SELECT n, body FROM hazards WHERE status = 'A' AND autoexpire AND end_ms <= $1 ORDER BY end_ms, id
 `
@@ -229,6 +238,38 @@ func (q *Queries) DueHazards(ctx context.Context, endMs int64) ([]DueHazardsRow,
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const dueWakes = `-- name: DueWakes :many
+SELECT hazard_id FROM wakes WHERE at_ms <= $1 ORDER BY at_ms, hazard_id LIMIT $2
+`
+
+type DueWakesParams struct {
+	NowMs   int64
+	MaxRows int32
+}
+
+func (q *Queries) DueWakes(ctx context.Context, arg DueWakesParams) ([]int64, error) {
+	rows, err := q.query(ctx, q.dueWakesStmt, dueWakes, arg.NowMs, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var hazard_id int64
+		if err := rows.Scan(&hazard_id); err != nil {
+			return nil, err
+		}
+		items = append(items, hazard_id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -360,16 +401,19 @@ func (q *Queries) Next(ctx context.Context, arg NextParams) (int64, error) {
 	return value, err
 }
 
-const nextEnd = `-- name: NextEnd :one
-SELECT end_ms FROM hazards WHERE status = 'A' AND autoexpire ORDER BY end_ms LIMIT 1
+const nextMoment = `-- name: NextMoment :one
+SELECT at_ms FROM (SELECT end_ms AS at_ms FROM hazards WHERE status = 'A' AND autoexpire ORDER BY end_ms LIMIT 1) AS ends
+UNION ALL
+SELECT at_ms FROM (SELECT at_ms FROM wakes ORDER BY at_ms LIMIT 1) AS next
+ORDER BY at_ms LIMIT 1
 `
 
-// When the next active hazard ends by itself; nothing if none will.
-func (q *Queries) NextEnd(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.nextEndStmt, nextEnd)
-	var end_ms int64
-	err := row.Scan(&end_ms)
-	return end_ms, err
+// When the next active hazard ends by itself, or is to be derived again; nothing if none will.
+func (q *Queries) NextMoment(ctx context.Context) (int64, error) {
+	row := q.queryRow(ctx, q.nextMomentStmt, nextMoment)
+	var at_ms int64
+	err := row.Scan(&at_ms)
+	return at_ms, err
 }
 
 const productByID = `-- name: ProductByID :one
@@ -608,5 +652,19 @@ type SetCounterParams struct {
 // Only by who has locked the row.
 func (q *Queries) SetCounter(ctx context.Context, arg SetCounterParams) error {
 	_, err := q.exec(ctx, q.setCounterStmt, setCounter, arg.Value, arg.Name)
+	return err
+}
+
+const setWake = `-- name: SetWake :exec
+INSERT INTO wakes (hazard_id, at_ms) VALUES ($1, $2) ON CONFLICT (hazard_id) DO UPDATE SET at_ms = excluded.at_ms
+`
+
+type SetWakeParams struct {
+	HazardID int64
+	AtMs     int64
+}
+
+func (q *Queries) SetWake(ctx context.Context, arg SetWakeParams) error {
+	_, err := q.exec(ctx, q.setWakeStmt, setWake, arg.HazardID, arg.AtMs)
 	return err
 }

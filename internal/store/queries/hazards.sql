@@ -29,9 +29,21 @@ SELECT id FROM hazards ORDER BY severity DESC, last_update_ms DESC, id;
 -- The active hazards that end by themselves at or before a moment.
 SELECT n, body FROM hazards WHERE status = 'A' AND autoexpire AND end_ms <= $1 ORDER BY end_ms, id;
 
--- name: NextEnd :one
--- When the next active hazard ends by itself; nothing if none will.
-SELECT end_ms FROM hazards WHERE status = 'A' AND autoexpire ORDER BY end_ms LIMIT 1;
+-- name: NextMoment :one
+-- When the next active hazard ends by itself, or is to be derived again; nothing if none will.
+SELECT at_ms FROM (SELECT end_ms AS at_ms FROM hazards WHERE status = 'A' AND autoexpire ORDER BY end_ms LIMIT 1) AS ends
+UNION ALL
+SELECT at_ms FROM (SELECT at_ms FROM wakes ORDER BY at_ms LIMIT 1) AS next
+ORDER BY at_ms LIMIT 1;
+
+-- name: DueWakes :many
+SELECT hazard_id FROM wakes WHERE at_ms <= sqlc.arg(now_ms) ORDER BY at_ms, hazard_id LIMIT sqlc.arg(max_rows);
+
+-- name: SetWake :exec
+INSERT INTO wakes (hazard_id, at_ms) VALUES ($1, $2) ON CONFLICT (hazard_id) DO UPDATE SET at_ms = excluded.at_ms;
+
+-- name: DropWake :exec
+DELETE FROM wakes WHERE hazard_id = $1;
 
 -- name: SaveHazard :exec
 INSERT INTO hazards (id, uuid, n, status, type_id, severity, category_id, autoexpire, start_ms, end_ms, last_update_ms,

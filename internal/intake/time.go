@@ -1,0 +1,65 @@
+package intake
+
+import (
+	"context"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+// maxDue is how many hazards are derived again in one transaction.
+const maxDue = 100
+
+// Pass records what time alone has changed up to now, as of now: hazards end, and hazards of which a
+// part or a source has run out are derived again. A running service calls it at each moment that
+// store.NextMoment names.
+func (in *Intake) Pass(ctx context.Context, now hazard.Instant) error {
+	for {
+		woken := 0
+		_, err := in.store.Write(ctx, now, store.Origin{}, func(tx *store.Tx) error {
+			due, err := tx.Due()
+			if err != nil {
+				return err
+			}
+			for _, h := range due {
+				if err := tx.SaveHazard(h.ExpireAt(now), h); err != nil {
+					return err
+				}
+			}
+			ids, err := tx.Wakes(maxDue)
+			if err != nil {
+				return err
+			}
+			woken = len(ids)
+			for _, id := range ids {
+				// Always at a later moment than this one, so that none comes twice.
+				if err := tx.SetWake(id, hazard.MaxInstant); err != nil {
+					return err
+				}
+				w := &writer{in: in, ctx: ctx, tx: tx, now: now, res: &Result{}}
+				if err := w.resettle(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || woken < maxDue {
+			return err
+		}
+	}
+}
+
+// PassUntil records what time alone has changed up to now, each change as of its own moment: what
+// Pass would have recorded in a service that ran all the time. Imports and replays call it before
+// each payload.
+func (in *Intake) PassUntil(ctx context.Context, now hazard.Instant) error {
+	for {
+		at, any, err := in.store.NextMoment(ctx)
+		if err != nil || !any || at > now {
+			return err
+		}
+		if err := in.Pass(ctx, at); err != nil {
+			return err
+		}
+	}
+}
