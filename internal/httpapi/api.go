@@ -27,6 +27,7 @@ import (
 	pages "hazardd/internal/page"
 	"hazardd/internal/poll"
 	"hazardd/internal/push"
+	"hazardd/internal/reply"
 	"hazardd/internal/store"
 	"hazardd/internal/webhook"
 	"hazardd/web"
@@ -67,10 +68,11 @@ type Config struct {
 // API answers requests. Make it with New.
 type API struct {
 	Config
-	static  map[string]*live.Body
+	lists   *reply.Lists
+	static  map[string]*reply.Body
 	symbols *symbols
 	page    web.Handler
-	css     *live.Body // of the pages
+	css     *reply.Body // of the pages
 	visits  visits
 	about   description
 	measure *measures
@@ -90,8 +92,8 @@ type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 // New makes the API as an http.Handler.
 func New(c Config) http.Handler {
 	_, css := pages.Style()
-	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
-		css: live.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics), scraped: scraped(&c)}
+	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
+		css: reply.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics), scraped: scraped(&c)}
 	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()
 	a.mux.Handle("/", a.measure.measure("", a.open(a.unknown)))

@@ -4,22 +4,22 @@ import (
 	"net/http"
 	"sync"
 
-	"hazardd/internal/live"
 	"hazardd/internal/openapi"
 	pages "hazardd/internal/page"
+	"hazardd/internal/reply"
 )
 
 // description is what the service says of its interface. It is made when it is first asked for.
 type description struct {
-	json func() *live.Body
-	page func() (*live.Body, error)
+	json func() *reply.Body
+	page func() (*reply.Body, error)
 }
 
 // newDescription takes the service's public address, and the path of it.
 func newDescription(base, root string) description {
 	return description{
-		json: sync.OnceValue(func() *live.Body { return live.NewBody(openapi.JSON(base), false) }),
-		page: sync.OnceValues(func() (*live.Body, error) {
+		json: sync.OnceValue(func() *reply.Body { return reply.NewBody(openapi.JSON(base), false) }),
+		page: sync.OnceValues(func() (*reply.Body, error) {
 			document, err := openapi.Read()
 			if err != nil {
 				return nil, err
@@ -28,7 +28,7 @@ func newDescription(base, root string) description {
 			if err != nil {
 				return nil, err
 			}
-			return live.NewBody(html, false), nil
+			return reply.NewBody(html, false), nil
 		}),
 	}
 }

@@ -15,9 +15,6 @@ var (
 // MaxFileName bounds a file's name, in bytes.
 const MaxFileName = maxFileName
 
-// Prefer is the name of the coding that is chosen for values of Accept-Encoding; empty: none.
-func Prefer(values []string) string { return prefer(values).String() }
-
 // ClientAddr is where a request comes from when those proxies are trusted.
 func ClientAddr(trusted []netip.Prefix, r *http.Request) netip.Addr {
 	return (&API{Config: Config{TrustedProxies: trusted}}).clientAddr(r)

@@ -15,6 +15,7 @@ import (
 	"hazardd/internal/format"
 	"hazardd/internal/hazard"
 	"hazardd/internal/live"
+	"hazardd/internal/reply"
 	"hazardd/internal/store"
 )
 
@@ -54,7 +55,7 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	}
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Active hazards", v.At()
-	body, err := v.Form(f.String(), filter, who.Orgs, func(list iter.Seq2[*hazard.Hazard, int]) ([]byte, error) {
+	body, err := a.lists.Form(v, f.String(), filter, who.Orgs, func(list iter.Seq2[*hazard.Hazard, int]) ([]byte, error) {
 		// Those who wait for the body must not lose it because the first of them has gone.
 		return encode(context.WithoutCancel(r.Context()), a.Store, f, o, list)
 	})
@@ -70,7 +71,7 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 func (a *API) answerLink(w http.ResponseWriter, r *http.Request) error {
 	list := strings.TrimPrefix(a.documentOf(r, format.KML).Self, a.BaseURL)
 	sendAs(w, format.KML, false, "hazards-link")
-	return answer(w, r, live.NewBody(format.NetworkLink("Active hazards", a.base(r)+list, linkEvery), keyed(r) != nil))
+	return answer(w, r, reply.NewBody(format.NetworkLink("Active hazards", a.base(r)+list, linkEvery), keyed(r) != nil))
 }
 
 // hazardForm serves one hazard in another format than JSON.
@@ -87,7 +88,7 @@ func (a *API) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format
 }
 
 // hazardDocument is one hazard in another format than JSON.
-func (a *API) hazardDocument(w http.ResponseWriter, r *http.Request, from format.Store, f format.Format, h *hazard.Hazard, products int) (*live.Body, error) {
+func (a *API) hazardDocument(w http.ResponseWriter, r *http.Request, from format.Store, f format.Format, h *hazard.Hazard, products int) (*reply.Body, error) {
 	o := a.documentOf(r, f)
 	o.Title, o.Updated, o.Single = h.Name, h.LastUpdate, true
 	body, err := encode(r.Context(), from, f, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
@@ -95,7 +96,7 @@ func (a *API) hazardDocument(w http.ResponseWriter, r *http.Request, from format
 		return nil, err
 	}
 	sendAs(w, f, true, "hazard-"+h.UUID.String())
-	return live.NewBody(body, false), nil
+	return reply.NewBody(body, false), nil
 }
 
 // documentOf is what a document says of itself: its address names the format, however it was asked for, so that it leads there again.

@@ -11,7 +11,7 @@ import (
 
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
-	"hazardd/internal/live"
+	"hazardd/internal/reply"
 	"hazardd/wire"
 )
 
@@ -56,7 +56,7 @@ func (a *API) revoke(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) jwks(w http.ResponseWriter, r *http.Request) error {
 	w.Header()["Content-Type"] = []string{"application/jwk-set+json"}
-	return answer(w, r, live.NewBody(a.Auth.JWKS(), false))
+	return answer(w, r, reply.NewBody(a.Auth.JWKS(), false))
 }
 
 func answerPair(w http.ResponseWriter, r *http.Request, pair auth.Pair) error {

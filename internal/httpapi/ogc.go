@@ -15,9 +15,9 @@ import (
 	"hazardd/internal/auth"
 	"hazardd/internal/format"
 	"hazardd/internal/hazard"
-	"hazardd/internal/live"
 	"hazardd/internal/ogc"
 	pages "hazardd/internal/page"
+	"hazardd/internal/reply"
 	"hazardd/internal/search"
 )
 
@@ -56,7 +56,7 @@ func (a *API) answerOGC(w http.ResponseWriter, r *http.Request, form string, doc
 	h := w.Header()
 	h.Set("Content-Security-Policy", pagePolicy)
 	h["Content-Type"] = htmlType
-	return answer(w, r, live.NewBody(html, false))
+	return answer(w, r, reply.NewBody(html, false))
 }
 
 // ogcPage makes a page of links.
@@ -125,7 +125,7 @@ func (a *API) ogcAPI(w http.ResponseWriter, r *http.Request, _ *auth.Caller) err
 		return err
 	}
 	w.Header().Set("Content-Type", ogc.OpenAPI)
-	return answer(w, r, live.NewBody(text, false))
+	return answer(w, r, reply.NewBody(text, false))
 }
 
 // ogcCollections serves the list of collections.
@@ -224,7 +224,7 @@ func (a *API) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		return err
 	}
 	w.Header().Set("Content-Type", ogc.GeoJSON)
-	return answer(w, r, live.NewBody(body, f.restricted))
+	return answer(w, r, reply.NewBody(body, f.restricted))
 }
 
 // ogcTable is a page of features for people.
@@ -330,5 +330,5 @@ func (a *API) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		return err
 	}
 	w.Header().Set("Content-Type", ogc.GeoJSON)
-	return answer(w, r, live.NewBody(body, false))
+	return answer(w, r, reply.NewBody(body, false))
 }

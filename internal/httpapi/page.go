@@ -13,8 +13,8 @@ import (
 
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
-	"hazardd/internal/live"
 	pages "hazardd/internal/page"
+	"hazardd/internal/reply"
 	"hazardd/internal/symbol"
 )
 
@@ -140,7 +140,7 @@ func (a *API) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		return err
 	}
 	w.Header()["Content-Type"] = htmlType
-	return answer(w, r, live.NewBody(html, restricted))
+	return answer(w, r, reply.NewBody(html, restricted))
 }
 
 // pageOf gathers what the visitor may know of the hazard, and tells whether any of it is restricted.
@@ -253,7 +253,7 @@ func (a *API) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	m := pages.Map{Hazard: h, Areas: areas, Dark: values.Get("theme") == "dark"}
 	w.Header()["Content-Type"] = []string{"image/svg+xml"}
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	return answer(w, r, live.NewBody(m.SVG(), false))
+	return answer(w, r, reply.NewBody(m.SVG(), false))
 }
 
 // inForm serves data in the form that a link on a page names by its ending, whatever the browser would rather have.

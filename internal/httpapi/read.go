@@ -17,12 +17,13 @@ import (
 	"hazardd/internal/format"
 	"hazardd/internal/hazard"
 	"hazardd/internal/live"
+	"hazardd/internal/reply"
 	"hazardd/wire"
 )
 
 // staticBodies are the reference lists: the same for everybody, for as long as the program runs.
-func staticBodies() map[string]*live.Body {
-	bodies := map[string]*live.Body{}
+func staticBodies() map[string]*reply.Body {
+	bodies := map[string]*reply.Body{}
 	for name, list := range map[string]any{
 		"types": wire.Types(), "severities": wire.Severities(), "categories": wire.Categories(), "productTypes": wire.ProductTypes(),
 	} {
@@ -30,7 +31,7 @@ func staticBodies() map[string]*live.Body {
 		if err != nil {
 			panic(err) // constants
 		}
-		bodies[name] = live.NewBody(text, false)
+		bodies[name] = reply.NewBody(text, false)
 	}
 	return bodies
 }
@@ -105,7 +106,7 @@ func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if f != format.JSON {
 		return a.activeForm(w, r, who, v, filter, f, now)
 	}
-	return a.answerList(w, r, v, v.Active(filter, who.Orgs), now)
+	return a.answerList(w, r, v, a.lists.Active(v, filter, who.Orgs), now)
 }
 
 // products serves the products of a hazard, active or not (operation 8).
@@ -131,7 +132,7 @@ func (a *API) products(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	if err != nil {
 		return err
 	}
-	if body, ok := v.Products(h.ID, who.Orgs); ok {
+	if body, ok := a.lists.Products(v, h.ID, who.Orgs); ok {
 		return a.answerList(w, r, v, body, now)
 	}
 	products, err := a.Store.Products(r.Context(), h.ID, who.Orgs)
@@ -200,7 +201,7 @@ func (a *API) hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 }
 
 // hazardBody is one hazard's representation for a caller.
-func (a *API) hazardBody(ctx context.Context, v *live.View, h *hazard.Hazard, who *auth.Caller) (*live.Body, error) {
+func (a *API) hazardBody(ctx context.Context, v *live.View, h *hazard.Hazard, who *auth.Caller) (*reply.Body, error) {
 	total, err := a.productTotal(ctx, v, h, who)
 	if err != nil {
 		return nil, err
@@ -209,7 +210,7 @@ func (a *API) hazardBody(ctx context.Context, v *live.View, h *hazard.Hazard, wh
 	if err != nil {
 		return nil, err
 	}
-	return live.NewBody(text, false), nil
+	return reply.NewBody(text, false), nil
 }
 
 // productTotal counts the products of a hazard that the caller may know of.

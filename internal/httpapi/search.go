@@ -16,6 +16,7 @@ import (
 	"hazardd/internal/format"
 	"hazardd/internal/hazard"
 	"hazardd/internal/live"
+	"hazardd/internal/reply"
 	"hazardd/internal/search"
 	"hazardd/wire"
 )
@@ -201,7 +202,7 @@ func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, 
 		}
 	}
 	slices.SortFunc(list, func(x, y one) int { return q.Sort.Compare(q.Sort.Key(x.h), q.Sort.Key(y.h)) })
-	f := &found{number: v.Number(), restricted: v.CountsRestricted(who.Orgs), updated: v.At()}
+	f := &found{number: v.Number(), restricted: v.Audience(who.Orgs) != "", updated: v.At()}
 	if q.Limit > 0 && len(list) > q.Limit {
 		list = list[:q.Limit]
 		f.cursor = q.Encode(search.Cursor{Number: v.Number(), Now: now, Key: q.Sort.Key(list[q.Limit-1].h)}, a.Store.Epoch())
@@ -235,7 +236,7 @@ func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Forma
 	return answer(w, r, body)
 }
 
-func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format, found *found) (*live.Body, error) {
+func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format, found *found) (*reply.Body, error) {
 	if f == format.JSON {
 		list := make([]wire.Hazard, len(found.hazards))
 		for i, h := range found.hazards {
@@ -259,7 +260,7 @@ func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format,
 		return nil, err
 	}
 	sendAs(w, f, false, "hazards")
-	return live.NewBody(text, found.restricted), nil
+	return reply.NewBody(text, found.restricted), nil
 }
 
 // storeAt is what formats read of the store, now or at an earlier moment.

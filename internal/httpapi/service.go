@@ -13,19 +13,19 @@ import (
 
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
-	"hazardd/internal/live"
 	"hazardd/internal/poll"
+	"hazardd/internal/reply"
 	"hazardd/internal/store"
 	"hazardd/internal/symbol"
 )
 
 // jsonBody encodes a value.
-func jsonBody(value any, restricted bool) (*live.Body, error) {
+func jsonBody(value any, restricted bool) (*reply.Body, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
-	return live.NewBody(text, restricted), nil
+	return reply.NewBody(text, restricted), nil
 }
 
 // sourceStatus is a source's state with the reports that wait for an editor.
@@ -241,14 +241,14 @@ func (a *API) readyz(w http.ResponseWriter, _ *http.Request) error {
 const iconSize = 128
 
 // icons renders every icon once, when first asked for.
-var icons = sync.OnceValues(func() (map[string]*live.Body, error) {
-	bodies := map[string]*live.Body{}
+var icons = sync.OnceValues(func() (map[string]*reply.Body, error) {
+	bodies := map[string]*reply.Body{}
 	for _, t := range hazard.Types() {
 		png, err := symbol.PNG(strings.TrimSuffix(t.Icon, ".png"), iconSize)
 		if err != nil {
 			return nil, err
 		}
-		bodies[t.Icon] = live.NewBody(png, false)
+		bodies[t.Icon] = reply.NewBody(png, false)
 	}
 	return bodies, nil
 })
@@ -264,10 +264,10 @@ func (a *API) icon(w http.ResponseWriter, r *http.Request) error {
 		return &problem{Status: http.StatusNotFound, Detail: "no such icon; GET /hazards/types lists them as type_icon"}
 	}
 	h := w.Header()
-	h["Etag"] = body.ETag(live.Identity)
+	h["Etag"] = body.ETag(reply.Identity)
 	h.Set("Cache-Control", "public, max-age=86400")
 	h.Set("Content-Type", "image/png")
-	http.ServeContent(w, r, "", hazard.Instant(0).Time(), bytes.NewReader(body.Bytes(live.Identity)))
+	http.ServeContent(w, r, "", hazard.Instant(0).Time(), bytes.NewReader(body.Bytes(reply.Identity)))
 	return nil
 }
 

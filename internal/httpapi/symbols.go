@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"hazardd/internal/hazard"
-	"hazardd/internal/live"
+	"hazardd/internal/reply"
 	"hazardd/internal/symbol"
 )
 
@@ -62,10 +62,10 @@ func (a *API) symbol(w http.ResponseWriter, r *http.Request) error {
 		h.Set("Content-Type", "image/svg+xml")
 		return send(w, r, body, cache, variesSVG)
 	}
-	h["Etag"] = body.ETag(live.Identity)
+	h["Etag"] = body.ETag(reply.Identity)
 	h["Cache-Control"] = cache
 	h.Set("Content-Type", "image/png")
-	http.ServeContent(w, r, "", hazard.Instant(0).Time(), bytes.NewReader(body.Bytes(live.Identity)))
+	http.ServeContent(w, r, "", hazard.Instant(0).Time(), bytes.NewReader(body.Bytes(reply.Identity)))
 	return nil
 }
 
@@ -121,7 +121,7 @@ type symbols struct {
 	waits chan struct{}
 
 	mu     sync.Mutex
-	bodies map[symbolKey]*live.Body
+	bodies map[symbolKey]*reply.Body
 	bytes  int
 }
 
@@ -132,11 +132,11 @@ type symbolKey struct {
 }
 
 func newSymbols() *symbols {
-	return &symbols{draw: make(chan struct{}, 1), waits: make(chan struct{}, maxSymbolWaits), bodies: map[symbolKey]*live.Body{}}
+	return &symbols{draw: make(chan struct{}, 1), waits: make(chan struct{}, maxSymbolWaits), bodies: map[symbolKey]*reply.Body{}}
 }
 
 // get is the symbol from what is kept, or drawn.
-func (s *symbols) get(ctx context.Context, key symbolKey) (*live.Body, error) {
+func (s *symbols) get(ctx context.Context, key symbolKey) (*reply.Body, error) {
 	if body := s.kept(key); body != nil {
 		return body, nil
 	}
@@ -165,7 +165,7 @@ func (s *symbols) get(ctx context.Context, key symbolKey) (*live.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := live.NewBody(image, false)
+	body := reply.NewBody(image, false)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bytes+len(image) > maxSymbolBytes {
@@ -177,7 +177,7 @@ func (s *symbols) get(ctx context.Context, key symbolKey) (*live.Body, error) {
 	return body, nil
 }
 
-func (s *symbols) kept(key symbolKey) *live.Body {
+func (s *symbols) kept(key symbolKey) *reply.Body {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bodies[key]

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"hazardd/internal/auth"
-	"hazardd/internal/live"
+	"hazardd/internal/reply"
 	"hazardd/internal/store"
 	"hazardd/internal/webhook"
 )
@@ -199,6 +199,6 @@ func (a *API) redeliver(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"] = jsonType, noStore
 	w.WriteHeader(http.StatusAccepted)
-	_, _ = w.Write(text.Bytes(live.Identity)) // a reader who has gone
+	_, _ = w.Write(text.Bytes(reply.Identity)) // a reader who has gone
 	return nil
 }

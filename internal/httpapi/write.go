@@ -13,7 +13,7 @@ import (
 	"hazardd/internal/auth"
 	"hazardd/internal/edit"
 	"hazardd/internal/hazard"
-	"hazardd/internal/live"
+	"hazardd/internal/reply"
 	"hazardd/internal/store"
 	"hazardd/wire"
 )
@@ -101,10 +101,10 @@ func (a *API) productMatch(r *http.Request, who *auth.Caller) (edit.Match, error
 
 // ifMatch is the condition that version still stands if If-Match names body (RFC 9110 section 13.1.1: strong comparison), and one that
 // nothing meets if not.
-func ifMatch(r *http.Request, body *live.Body, version int64) edit.Match {
+func ifMatch(r *http.Request, body *reply.Body, version int64) edit.Match {
 	for value := range strings.SplitSeq(strings.Join(r.Header["If-Match"], ","), ",") {
 		tag := strings.TrimSpace(value)
-		for _, coding := range []live.Encoding{live.Identity, live.Gzip, live.Zstd, live.Brotli} {
+		for _, coding := range []reply.Encoding{reply.Identity, reply.Gzip, reply.Zstd, reply.Brotli} {
 			if tag == "*" || tag == body.ETag(coding)[0] {
 				return edit.Match{version}
 			}
@@ -143,14 +143,14 @@ func (a *API) answerProduct(w http.ResponseWriter, r *http.Request, done edit.Do
 }
 
 // written answers a write: 201 with Location for what is new, 200 for the rest.
-func written(w http.ResponseWriter, body *live.Body, location string, isNew bool) error {
+func written(w http.ResponseWriter, body *reply.Body, location string, isNew bool) error {
 	h := w.Header()
-	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = jsonType, noStore, body.Length(live.Identity)
+	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = jsonType, noStore, body.Length(reply.Identity)
 	h.Set("Location", location)
 	if isNew {
 		w.WriteHeader(http.StatusCreated)
 	}
-	_, _ = w.Write(body.Bytes(live.Identity)) // a reader who has gone
+	_, _ = w.Write(body.Bytes(reply.Identity)) // a reader who has gone
 	return nil
 }
 

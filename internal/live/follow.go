@@ -30,7 +30,6 @@ type Log interface {
 // Live keeps the present View. It is safe for concurrent use.
 type Live struct {
 	log    Log
-	base   string
 	logger *slog.Logger
 
 	view    atomic.Pointer[View]
@@ -40,14 +39,14 @@ type Live struct {
 	swapped chan struct{}  // closed and replaced at each swap
 }
 
-// Open reads the present state. base is the service's public address without a slash at its end.
-func Open(ctx context.Context, log Log, base string, logger *slog.Logger, now hazard.Instant) (*Live, error) {
+// Open reads the present state.
+func Open(ctx context.Context, log Log, logger *slog.Logger, now hazard.Instant) (*Live, error) {
 	snap, err := log.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{log: log, base: base, logger: logger, clock: now, swapped: make(chan struct{})}
-	l.view.Store(newView(snap.Number, base, entriesOf(snap), now))
+	l := &Live{log: log, logger: logger, clock: now, swapped: make(chan struct{})}
+	l.view.Store(newView(snap.Number, entriesOf(snap), now))
 	l.readAt.Store(int64(now))
 	return l, nil
 }
@@ -72,7 +71,7 @@ func (l *Live) View(now hazard.Instant) *View {
 	defer l.mu.Unlock()
 	l.clock = max(l.clock, now)
 	if v := l.view.Load(); l.clock >= v.nextEnd {
-		l.swap(newView(v.number, l.base, v.byID, l.clock))
+		l.swap(newView(v.number, v.byID, l.clock))
 	}
 	return l.view.Load()
 }
@@ -183,7 +182,7 @@ func (l *Live) readAnew(ctx context.Context, fork *store.ForkedError, now hazard
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.clock = max(l.clock, now)
-	l.swap(newView(snap.Number, l.base, entriesOf(snap), l.clock))
+	l.swap(newView(snap.Number, entriesOf(snap), l.clock))
 	return nil
 }
 
@@ -256,7 +255,7 @@ func (l *Live) apply(changes []hazard.Change, back map[int64][]*hazard.Product, 
 			entries[c.HazardID] = &entry{hazard: old.hazard, products: withProduct(old.products, c.Product)}
 		}
 	}
-	l.swap(newView(changes[len(changes)-1].Number, l.base, entries, l.clock))
+	l.swap(newView(changes[len(changes)-1].Number, entries, l.clock))
 	return true
 }
 

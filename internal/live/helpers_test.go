@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -9,10 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/andybalholm/brotli"
 	"github.com/google/uuid"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/store"
@@ -160,37 +156,9 @@ func textLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(
 
 func open(t testing.TB, log Log, now hazard.Instant) *Live {
 	t.Helper()
-	l, err := Open(t.Context(), log, base, discard, now)
+	l, err := Open(t.Context(), log, discard, now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
-}
-
-// decode undoes a coding, by readers that are not the code under test.
-func decode(t testing.TB, e Encoding, data []byte) []byte {
-	t.Helper()
-	var r io.Reader = bytes.NewReader(data)
-	switch e {
-	case Gzip:
-		z, err := gzip.NewReader(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r = z
-	case Zstd:
-		z, err := zstd.NewReader(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer z.Close()
-		r = z
-	case Brotli:
-		r = brotli.NewReader(r)
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatalf("%v: %v", e, err)
-	}
-	return text
 }

@@ -15,6 +15,7 @@ import (
 	"hazardd/internal/intake"
 	"hazardd/internal/live"
 	"hazardd/internal/recordings"
+	"hazardd/internal/reply"
 	"hazardd/internal/source/nws"
 )
 
@@ -69,12 +70,12 @@ func (r *replay) active() map[string]shown {
 	if r.list != nil {
 		return r.list
 	}
-	l, err := live.Open(r.t.Context(), r.store, "https://hazards.example.org", slog.New(slog.DiscardHandler), r.now)
+	l, err := live.Open(r.t.Context(), r.store, slog.New(slog.DiscardHandler), r.now)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	var list []shown
-	if err := json.Unmarshal(l.View(r.now).Active(live.Filter{}, nil).Bytes(live.Identity), &list); err != nil {
+	if err := json.Unmarshal(reply.NewLists("https://hazards.example.org").Active(l.View(r.now), live.Filter{}, nil).Bytes(reply.Identity), &list); err != nil {
 		r.t.Fatal(err)
 	}
 	all := map[string]shown{}

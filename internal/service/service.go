@@ -142,7 +142,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if err := s.Auth.Rotate(ctx, now); err != nil {
 		return s, err
 	}
-	if s.live, err = live.Open(ctx, s.Store, s.cfg.PublicURL, cfg.Logger, now); err != nil {
+	if s.live, err = live.Open(ctx, s.Store, cfg.Logger, now); err != nil {
 		return s, err
 	}
 	s.push = push.New(s.Store, s.live, s.live.View(now).Number(), s.cfg.PublicURL, push.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams}, cfg.Logger)

@@ -1,4 +1,4 @@
-package live
+package reply
 
 import (
 	"bytes"
@@ -77,6 +77,9 @@ func (b *Body) Length(e Encoding) []string {
 	b.Bytes(e)
 	return b.forms[e].length
 }
+
+// size is what the body counts for, in bytes: the compressed forms of a text are smaller than it together.
+func (b *Body) size() int { return 2 * len(b.forms[Identity].data) }
 
 func (f *form) set(data []byte) { f.data, f.length = data, []string{strconv.Itoa(len(data))} }
 

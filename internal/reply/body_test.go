@@ -1,4 +1,4 @@
-package live
+package reply
 
 import (
 	"bytes"

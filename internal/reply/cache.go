@@ -1,0 +1,106 @@
+package reply
+
+import (
+	"container/list"
+	"sync"
+	"sync/atomic"
+
+	"hazardd/internal/live"
+)
+
+// key names a list of a view.
+type key struct {
+	form     string // empty: the records of the base interface
+	filter   live.Filter
+	products int64 // the hazard whose products are listed; 0: a list of hazards
+	audience live.Audience
+}
+
+// maxCached bounds the bodies that are kept of one view, in bytes: the lists of 5,000 hazards in every form are 40 MB. Beyond it,
+// those that nobody has asked for longest are dropped, and encoded again when somebody does.
+const maxCached = 64 << 20
+
+// cache holds the bodies of one view.
+type cache struct {
+	most  int // bytes
+	mu    sync.Mutex
+	slots map[key]*list.Element // of *slot
+	order list.List             // the one that was asked for last is first
+	bytes int
+}
+
+// slot is a place for a body. Its making may fail; then the next reader tries.
+type slot struct {
+	key  key
+	size int // bytes that it counts for in the cache; 0 until it is made. Guarded by the cache's mu.
+	mu   sync.Mutex
+	body atomic.Pointer[Body]
+}
+
+// find is the body of k; nil if it is yet to be made.
+func (c *cache) find(k key) *Body {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.slots[k]
+	if e == nil {
+		return nil
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*slot).body.Load()
+}
+
+// get is the body of k, which the first who asks makes. The others wait for it.
+func (c *cache) get(k key, make func() (*Body, error)) (*Body, error) {
+	s := c.place(k)
+	if body := s.body.Load(); body != nil {
+		return body, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if body := s.body.Load(); body != nil {
+		return body, nil
+	}
+	body, err := make()
+	if err != nil {
+		return nil, err
+	}
+	s.body.Store(body)
+	c.count(s, body)
+	return body, nil
+}
+
+func (c *cache) place(k key) *slot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.slots[k]; e != nil {
+		c.order.MoveToFront(e)
+		return e.Value.(*slot)
+	}
+	if c.slots == nil {
+		c.slots = map[key]*list.Element{}
+	}
+	s := &slot{key: k}
+	c.slots[k] = c.order.PushFront(s)
+	return s
+}
+
+// count makes room for the body of s, which is kept even if it is larger than all that may be.
+func (c *cache) count(s *slot, body *Body) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mine := c.slots[s.key]
+	if mine == nil || mine.Value.(*slot) != s { // dropped while it was made
+		return
+	}
+	s.size = body.size()
+	c.bytes += s.size
+	for e := c.order.Back(); e != nil && c.bytes > c.most; {
+		old, before := e.Value.(*slot), e.Prev()
+		if old != s && old.size > 0 {
+			c.bytes -= old.size
+			delete(c.slots, old.key)
+			c.order.Remove(e)
+		}
+		e = before
+	}
+}

@@ -1,0 +1,149 @@
+package reply
+
+import (
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+	"hazardd/wire"
+)
+
+// Lists encodes what a view holds, each list once for each filter, form and audience for as long as the view is the present one.
+// Readers that ask for the same list at once wait for the first of them. It is safe for concurrent use.
+type Lists struct {
+	base    string
+	present atomic.Pointer[generation]
+	mu      sync.Mutex // guards replacing present
+}
+
+// NewLists makes Lists for a service whose public address is base, without a slash at its end.
+func NewLists(base string) *Lists { return &Lists{base: base} }
+
+// generation is what was encoded of one view.
+type generation struct {
+	view   *live.View
+	bodies cache
+
+	mu      sync.Mutex // guards records
+	records map[*hazard.Hazard]record
+}
+
+// record is the JSON object of a hazard that is told to have so many products.
+type record struct {
+	products int
+	text     []byte
+}
+
+// of is the generation of v. What a later view has replaced is encoded for the one reader who still has it, and not kept.
+func (l *Lists) of(v *live.View) *generation {
+	if g := l.present.Load(); g != nil && g.view == v {
+		return g
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.present.Load()
+	if before != nil && before.view == v {
+		return before
+	}
+	g := &generation{view: v, bodies: cache{most: maxCached}, records: map[*hazard.Hazard]record{}}
+	if before == nil {
+		l.present.Store(g)
+		return g
+	}
+	// A hazard that did not change is not encoded again: a view shares it with the one before.
+	before.mu.Lock()
+	defer before.mu.Unlock()
+	for h := range v.Hazards(live.Filter{}, nil) {
+		if r, ok := before.records[h]; ok {
+			g.records[h] = r
+		}
+	}
+	if before.view.Number() <= v.Number() && before.view.At() <= v.At() {
+		l.present.Store(g)
+	}
+	return g
+}
+
+// Active is the JSON array of the active hazards that f lets through, as a member of orgs sees them, in the order of lists.
+func (l *Lists) Active(v *live.View, f live.Filter, orgs []int64) *Body {
+	g, k := l.of(v), key{filter: f, audience: v.Audience(orgs)}
+	if body := g.bodies.find(k); body != nil {
+		return body
+	}
+	body, err := g.bodies.get(k, func() (*Body, error) { return NewBody(g.active(l.base, f, orgs), k.audience != ""), nil })
+	if err != nil {
+		panic(err) // the function above returns none
+	}
+	return body
+}
+
+func (g *generation) active(base string, f live.Filter, orgs []int64) []byte {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	size := 2
+	var texts [][]byte
+	for h, products := range g.view.Hazards(f, orgs) {
+		r, ok := g.records[h]
+		if !ok || r.products != products {
+			r = record{products, encode(wire.FromHazard(h, products, base))}
+			// What most readers see is kept for the next view.
+			if !ok || g.view.ProductTotal(h.ID, nil) == products {
+				g.records[h] = r
+			}
+		}
+		texts = append(texts, r.text)
+		size += len(r.text) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
+	for i, text := range texts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, text...)
+	}
+	return append(out, ']')
+}
+
+// Form is a list in another form than Active: what encode makes of the view's Hazards. What failed is encoded anew by the next reader.
+func (l *Lists) Form(v *live.View, form string, f live.Filter, orgs []int64, encode func(iter.Seq2[*hazard.Hazard, int]) ([]byte, error)) (*Body, error) {
+	k := key{form: form, filter: f, audience: v.Audience(orgs)}
+	return l.of(v).bodies.get(k, func() (*Body, error) {
+		text, err := encode(v.Hazards(f, orgs))
+		if err != nil {
+			return nil, err
+		}
+		return NewBody(text, k.audience != ""), nil
+	})
+}
+
+// Products is the JSON array of the products of an active hazard that a member of orgs may know of, and whether the hazard is active.
+func (l *Lists) Products(v *live.View, id int64, orgs []int64) (*Body, bool) {
+	products, ok := v.Products(id, orgs)
+	if !ok {
+		return nil, false
+	}
+	body, err := l.of(v).bodies.get(key{products: id, audience: v.Audience(orgs)}, func() (*Body, error) {
+		list := make([]wire.Product, len(products))
+		for i, p := range products {
+			list[i] = wire.FromProduct(p, l.base)
+		}
+		return NewBody(encode(list), slices.ContainsFunc(products, (*hazard.Product).Restricted)), nil
+	})
+	if err != nil {
+		panic(err) // the function above returns none
+	}
+	return body, true
+}
+
+func encode(record any) []byte {
+	text, err := json.Marshal(record)
+	if err != nil {
+		panic(err) // strings are valid UTF-8 and numbers finite since they were stored
+	}
+	return text
+}

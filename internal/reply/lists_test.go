@@ -1,0 +1,201 @@
+package reply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+	"hazardd/internal/store"
+)
+
+const base = "https://hazardd.example"
+
+// start is when the views of these tests are opened.
+const start hazard.Instant = 1_700_000_000_000
+
+// fixed is a log that holds one state, and to which nothing is added.
+type fixed struct{ state store.Snapshot }
+
+func (f *fixed) Snapshot(context.Context) (*store.Snapshot, error) { return &f.state, nil }
+
+func (f *fixed) Since(context.Context, int64, int) ([]hazard.Change, error) { return nil, nil }
+
+func (f *fixed) Wait(ctx context.Context, _ int64) error { <-ctx.Done(); return ctx.Err() }
+
+func (f *fixed) ProductsAsOf(context.Context, int64, int64) ([]*hazard.Product, error) {
+	return nil, nil
+}
+
+func flood(id int64, end hazard.Instant) *hazard.Hazard {
+	return &hazard.Hazard{ID: id, UUID: uuid.NewSHA1(uuid.NameSpaceOID, []byte{byte(id)}), Name: fmt.Sprintf("Flood %d", id), Type: hazard.Flood, Severity: hazard.Warning,
+		Category: hazard.Event, Status: hazard.Active, AutoExpire: true, End: end, OrgID: -1}
+}
+
+func note(id, hazardID int64, orgs ...int64) *hazard.Product {
+	return &hazard.Product{ID: id, HazardID: hazardID, Title: "Note", Type: hazard.TextProduct, Data: strings.Repeat("text ", 400), OrgIDs: orgs, OrgID: -1}
+}
+
+func open(t testing.TB, number int64, hazards []*hazard.Hazard, products ...*hazard.Product) *live.Live {
+	t.Helper()
+	snap := store.Snapshot{Number: number, Hazards: hazards, Products: products}
+	l, err := live.Open(t.Context(), &fixed{snap}, slog.New(slog.DiscardHandler), start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// listing writes what it is given as text, and counts how often it is called.
+type listing struct {
+	calls atomic.Int32
+	fails error
+}
+
+func (l *listing) encode(list iter.Seq2[*hazard.Hazard, int]) ([]byte, error) {
+	l.calls.Add(1)
+	if l.fails != nil {
+		return nil, l.fails
+	}
+	text := ""
+	for h, products := range list {
+		text += fmt.Sprintf("%d:%d ", h.ID, products)
+	}
+	return []byte(text), nil
+}
+
+func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
+	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}, note(1, 1, 7))
+	lists, form := NewLists(base), &listing{}
+	view := present.View(start)
+	get := func(f live.Filter, orgs ...int64) *Body {
+		t.Helper()
+		body, err := lists.Form(view, "csv", f, orgs, form.encode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	want := func(b *Body, text string, restricted bool, calls int32) {
+		t.Helper()
+		if got := string(b.Bytes(Identity)); got != text || b.Restricted != restricted || form.calls.Load() != calls {
+			t.Errorf("%q restricted %v, made %d times, want %q %v, %d times", got, b.Restricted, form.calls.Load(), text, restricted, calls)
+		}
+	}
+	want(get(live.Filter{}), "1:0 2:0 ", false, 1)
+	want(get(live.Filter{}, 8), "1:0 2:0 ", false, 1) // a membership that makes no difference
+	want(get(live.Filter{}, 7), "1:1 2:0 ", true, 2)
+	want(get(live.Filter{Severity: hazard.Termination}), "", false, 3)
+	view = present.View(start.Add(time.Minute))
+	want(get(live.Filter{}), "1:0 ", false, 4) // the second has ended
+
+	form.fails = errors.New("the store is away")
+	if _, err := lists.Form(view, "kml", live.Filter{}, nil, form.encode); !errors.Is(err, form.fails) {
+		t.Errorf("%v, want %v", err, form.fails)
+	}
+	form.fails = nil
+	if body, err := lists.Form(view, "kml", live.Filter{}, nil, form.encode); err != nil || string(body.Bytes(Identity)) != "1:0 " {
+		t.Errorf("after a failure: %v", err)
+	}
+	before := form.calls.Load()
+	var readers sync.WaitGroup
+	for range 20 {
+		readers.Go(func() {
+			if _, err := lists.Form(view, "atom", live.Filter{}, nil, form.encode); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	readers.Wait()
+	if n := form.calls.Load() - before; n != 1 {
+		t.Errorf("20 readers at once had it made %d times", n)
+	}
+}
+
+func TestAnUnchangedHazardIsNotEncodedAgain(t *testing.T) {
+	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}, note(1, 1, 7))
+	lists := NewLists(base)
+	first := present.View(start)
+	lists.Active(first, live.Filter{}, []int64{7}) // those who are told of more do not decide what is kept
+	lists.Active(first, live.Filter{}, nil)
+	h, _ := first.Hazard(1)
+	text := lists.of(first).records[h].text
+	second := present.View(start.Add(time.Minute))
+	if body := string(lists.Active(second, live.Filter{}, nil).Bytes(Identity)); body != "["+string(text)+"]" {
+		t.Errorf("after the end of the second hazard: %s, want the first alone: %s", body, text)
+	}
+	if again := lists.of(second).records[h].text; &again[0] != &text[0] {
+		t.Error("a hazard that did not change was encoded again")
+	}
+	if n := len(lists.of(second).records); n != 1 {
+		t.Errorf("%d records are kept of one hazard", n)
+	}
+	if member := string(lists.Active(second, live.Filter{}, []int64{7}).Bytes(Identity)); !strings.Contains(member, `"product_total":"1"`) || strings.Contains(string(text), `"product_total":"1"`) {
+		t.Errorf("a member reads %s, others %s", member, text)
+	}
+}
+
+func TestAReaderOfAnOlderViewDoesNotReplaceTheBodiesOfTheLatest(t *testing.T) {
+	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))})
+	lists := NewLists(base)
+	old, latest := present.View(start), present.View(start.Add(time.Minute))
+	want := lists.Active(latest, live.Filter{}, nil)
+	if body := string(lists.Active(old, live.Filter{}, nil).Bytes(Identity)); !strings.Contains(body, "Flood 2") {
+		t.Errorf("who has the older view reads %s", body)
+	}
+	if lists.Active(latest, live.Filter{}, nil) != want {
+		t.Error("the list of the latest view was encoded again")
+	}
+}
+
+func TestBodiesOfAViewAreBounded(t *testing.T) {
+	const hazards, most = 20, 100_000
+	var list []*hazard.Hazard
+	var products []*hazard.Product
+	for id := range int64(hazards) {
+		list = append(list, flood(id+1, start.Add(time.Hour)))
+		for i := range int64(4) { // of 10 kB
+			products = append(products, note(id*10+i, id+1))
+		}
+	}
+	view, lists := open(t, 3, list, products...).View(start), NewLists(base)
+	c := &lists.of(view).bodies
+	c.most = most
+	whole := lists.Active(view, live.Filter{}, nil)
+	for id := range int64(hazards) {
+		if body, ok := lists.Products(view, id+1, nil); !ok || len(body.Bytes(Identity)) < 8000 {
+			t.Fatalf("products of hazard %d: %v", id+1, ok)
+		}
+		if lists.Active(view, live.Filter{}, nil) != whole {
+			t.Fatal("the list that everybody asks for was dropped")
+		}
+	}
+	sum := 0
+	for e := c.order.Front(); e != nil; e = e.Next() {
+		sum += e.Value.(*slot).body.Load().size()
+	}
+	if sum != c.bytes || sum > most || len(c.slots) != c.order.Len() || c.order.Len() < 3 {
+		t.Errorf("%d bodies of %d bytes are kept (counted: %d), at most %d may be", c.order.Len(), sum, c.bytes, most)
+	}
+	if _, ok := lists.Products(view, 99, nil); ok {
+		t.Error("the products of a hazard that is not active are listed")
+	}
+}
+
+func TestAWildcardMeansGzip(t *testing.T) {
+	for accept, want := range map[string]Encoding{"*": Gzip, "*;q=0.1": Gzip, "*;q=0": Identity, "gzip;q=0, *": Identity, "identity, *;q=0.5": Identity, "br, *": Brotli, "zstd;q=0, *": Gzip} {
+		if got := Prefer([]string{accept}); got != want {
+			t.Errorf("Accept-Encoding: %s gets %q, want %q", accept, got, want)
+		}
+	}
+}
