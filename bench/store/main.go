@@ -265,7 +265,8 @@ func latency(ctx context.Context, size, writes int) (commit, visible, both []flo
 	if err := sample.Fill(ctx, s, size, now); err != nil {
 		return nil, nil, nil, err
 	}
-	view, err := live.Open(ctx, s, slog.New(slog.NewTextHandler(io.Discard, nil)), now)
+	view, err := live.Open(ctx, s, slog.New(slog.NewTextHandler(io.Discard, nil)),
+		func() hazard.Instant { return hazard.At(time.Now()) })
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -472,7 +472,7 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 		}
 		return pair.Access
 	}}
-	if p.Live, err = live.Open(t.Context(), s, slog.New(slog.DiscardHandler), hazard.At(now())); err != nil {
+	if p.Live, err = live.Open(t.Context(), s, slog.New(slog.DiscardHandler), func() hazard.Instant { return hazard.At(now()) }); err != nil {
 		t.Fatal(err)
 	}
 	p.Push = push.New(s, p.Live, 0, base, push.Limits{PerUser: 4, All: 6}, slog.New(slog.DiscardHandler))

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hazardd/internal/clock"
 	"hazardd/internal/hazard"
 	"hazardd/internal/store"
 )
@@ -30,24 +31,26 @@ type Log interface {
 // Live keeps the present View. It is safe for concurrent use.
 type Live struct {
 	log    Log
+	now    func() hazard.Instant
 	logger *slog.Logger
 
 	view    atomic.Pointer[View]
 	readAt  atomic.Int64   // when the log was last known to hold nothing newer, Unix milliseconds
 	mu      sync.Mutex     // guards swapping, clock and swapped
-	clock   hazard.Instant // the latest moment seen: a clock set back brings nothing back
+	clock   hazard.Instant // see moment
 	swapped chan struct{}  // closed and replaced at each swap
 }
 
-// Open reads the present state.
-func Open(ctx context.Context, log Log, logger *slog.Logger, now hazard.Instant) (*Live, error) {
+// Open reads the present state. now is the service's clock.
+func Open(ctx context.Context, log Log, logger *slog.Logger, now func() hazard.Instant) (*Live, error) {
+	at := now()
 	snap, err := log.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{log: log, logger: logger, clock: now, swapped: make(chan struct{})}
-	l.view.Store(newView(snap.Number, entriesOf(snap), now))
-	l.readAt.Store(int64(now))
+	l := &Live{log: log, now: now, logger: logger, clock: at, swapped: make(chan struct{})}
+	l.view.Store(newView(snap.Number, entriesOf(snap), at))
+	l.readAt.Store(int64(at))
 	return l, nil
 }
 
@@ -69,11 +72,21 @@ func (l *Live) View(now hazard.Instant) *View {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clock = max(l.clock, now)
-	if v := l.view.Load(); l.clock >= v.nextEnd {
-		l.swap(newView(v.number, v.byID, l.clock))
+	at := l.moment(now)
+	if v := l.view.Load(); at >= v.nextEnd {
+		l.swap(newView(v.number, v.byID, at))
 	}
 	return l.view.Load()
+}
+
+// moment is the latest of the moments that callers have named, now among them: who asks late brings
+// nothing back. What lies further ahead than the service's clock ever stands still was a wrong
+// time, which the clock has given up. l.mu is held.
+func (l *Live) moment(now hazard.Instant) hazard.Instant {
+	if behind := l.clock.Time().Sub(now.Time()); behind <= 0 || behind > clock.Still {
+		l.clock = now
+	}
+	return l.clock
 }
 
 // ReadAt is when the log was last known to hold nothing newer than the view: the view's age is the time since.
@@ -119,7 +132,7 @@ func (l *Live) Follow(ctx context.Context) error {
 			case <-time.After(time.Second):
 			}
 		}
-		l.View(hazard.At(time.Now()))
+		l.View(l.now())
 	}
 	return nil
 }
@@ -129,7 +142,7 @@ func (l *Live) waitForChange(ctx context.Context) error {
 	v := l.view.Load()
 	// A second at most, so that the view's age stays honest, and a millisecond more, the unit of ends. Not the other way round:
 	// where nothing ends, the time until then is the longest that there is.
-	until := min(time.Until(v.nextEnd.Time()), time.Second) + time.Millisecond
+	until := min(v.nextEnd.Time().Sub(l.now().Time()), time.Second) + time.Millisecond
 	waiting, cancel := context.WithTimeout(ctx, max(until, 0))
 	defer cancel()
 	if err := l.log.Wait(waiting, v.number); err != nil && waiting.Err() == nil {
@@ -144,7 +157,7 @@ const maxChanges = 1000
 // catchUp applies all changes that the log holds beyond the view.
 func (l *Live) catchUp(ctx context.Context) error {
 	for {
-		asked := hazard.At(time.Now())
+		asked := l.now()
 		changes, err := l.log.Since(ctx, l.view.Load().number, maxChanges)
 		if fork, ok := errors.AsType[*store.ForkedError](err); ok {
 			if err := l.readAnew(ctx, fork, asked); err != nil {
@@ -181,8 +194,7 @@ func (l *Live) readAnew(ctx context.Context, fork *store.ForkedError, now hazard
 		"first", fork.Last+1, "last seen here", l.view.Load().number, "goes on after", fork.Start)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clock = max(l.clock, now)
-	l.swap(newView(snap.Number, entriesOf(snap), l.clock))
+	l.swap(newView(snap.Number, entriesOf(snap), l.moment(now)))
 	return nil
 }
 
@@ -218,7 +230,7 @@ func (l *Live) returning(ctx context.Context, changes []hazard.Change) (map[int6
 func (l *Live) apply(changes []hazard.Change, back map[int64][]*hazard.Product, now hazard.Instant) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.clock = max(l.clock, now)
+	at := l.moment(now)
 	v := l.view.Load()
 	entries := maps.Clone(v.byID)
 	owner := map[int64]int64{} // the hazard of each product that changes hold
@@ -255,7 +267,7 @@ func (l *Live) apply(changes []hazard.Change, back map[int64][]*hazard.Product, 
 			entries[c.HazardID] = &entry{hazard: old.hazard, products: withProduct(old.products, c.Product)}
 		}
 	}
-	l.swap(newView(changes[len(changes)-1].Number, entries, l.clock))
+	l.swap(newView(changes[len(changes)-1].Number, entries, at))
 	return true
 }
 

@@ -43,7 +43,7 @@ func TestHazardLeavesTheViewAtExactlyItsEnd(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := newMemoryLog()
 				log.write(flood(1, now().Add(time.Minute)), nil)
-				l := open(t, log, now())
+				l := open(t, log, now)
 				if following {
 					follow(t, l)
 				}
@@ -63,7 +63,7 @@ func TestHazardLeavesTheViewThoughNobodyAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newMemoryLog()
 		log.write(flood(1, now().Add(time.Minute)), nil)
-		l := open(t, log, now())
+		l := open(t, log, now)
 		follow(t, l)
 		time.Sleep(time.Minute + 2*time.Millisecond)
 		synctest.Wait()
@@ -79,7 +79,7 @@ func TestHazardThatDoesNotEndByItselfStays(t *testing.T) {
 		h := flood(1, now().Add(time.Minute))
 		h.AutoExpire = false
 		log.write(h, nil)
-		l := open(t, log, now())
+		l := open(t, log, now)
 		follow(t, l)
 		time.Sleep(time.Hour)
 		wantLen(t, l, 1, "an hour after the expected end")
@@ -90,7 +90,7 @@ func TestClockThatIsSetBackBringsNothingBack(t *testing.T) {
 	start := now()
 	log := newMemoryLog()
 	log.write(flood(1, start.Add(time.Minute)), nil)
-	l := open(t, log, start)
+	l := open(t, log, now)
 	if got := l.View(start.Add(time.Minute)).Len(); got != 0 {
 		t.Fatalf("%d hazards at the end, want none", got)
 	}
@@ -123,7 +123,7 @@ func TestFollowDoesNotAskTheLogWithoutAPause(t *testing.T) {
 				for _, h := range hazards {
 					log.write(h, nil)
 				}
-				follow(t, open(t, log, now()))
+				follow(t, open(t, log, now))
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				log.mu.Lock()
@@ -140,7 +140,7 @@ func TestFollowSurvivesALogThatFailsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newMemoryLog()
 		log.write(flood(1, now().Add(30*time.Second)), nil)
-		l := open(t, log, now())
+		l := open(t, log, now)
 		var logged bytes.Buffer
 		l.logger = textLogger(&logged)
 		follow(t, l)
@@ -174,7 +174,7 @@ func TestFollowSurvivesALogThatFailsForAWhile(t *testing.T) {
 func TestWriterSeesItsOwnWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newMemoryLog()
-		l := open(t, log, now())
+		l := open(t, log, now)
 		follow(t, l)
 		n := log.write(flood(1, now().Add(time.Hour)), nil)
 		if err := l.WaitFor(t.Context(), n); err != nil {
@@ -195,7 +195,7 @@ func TestReaderKeepsItsViewWhileTheViewIsSwapped(t *testing.T) {
 	log.write(flood(1, start.Add(time.Hour)), nil)
 	log.write(nil, note(1, 1))
 	log.write(nil, note(2, 1, 7))
-	l := open(t, log, start)
+	l := open(t, log, now)
 	kept := l.View(start)
 	members := []int64{7}
 	bodies := func() [3]string {
@@ -254,7 +254,7 @@ func TestReaderKeepsItsViewWhileTheViewIsSwapped(t *testing.T) {
 // The log is read in pieces. A view that ends with a piece holds nothing of the next, whatever there is by then.
 func TestAViewHoldsNothingThatComesAfterItsNumber(t *testing.T) {
 	log := newMemoryLog()
-	l, err := Open(t.Context(), log, discard, now())
+	l, err := Open(t.Context(), log, discard, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestAHazardThatEndsWhileItIsProlongedKeepsItsProducts(t *testing.T) {
 	end := now().Add(time.Minute)
 	log.write(flood(1, end), nil)
 	log.write(nil, note(1, 1))
-	l, err := Open(t.Context(), log, discard, now())
+	l, err := Open(t.Context(), log, discard, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,7 +154,7 @@ func note(id, hazardID int64, orgs ...int64) *hazard.Product {
 
 func textLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
-func open(t testing.TB, log Log, now hazard.Instant) *Live {
+func open(t testing.TB, log Log, now func() hazard.Instant) *Live {
 	t.Helper()
 	l, err := Open(t.Context(), log, discard, now)
 	if err != nil {

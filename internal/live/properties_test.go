@@ -141,7 +141,7 @@ func (s *scene) check(t *rapid.T) {
 	if err := s.live.catchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	anew, err := Open(t.Context(), s.store, discard, s.now)
+	anew, err := Open(t.Context(), s.store, discard, func() hazard.Instant { return s.now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestFollowingComesToTheSameAsReadingAnew(t *testing.T) {
 	kept := openStore(t)
 	clock := hazard.At(time.Now()).Add(time.Hour) // ahead of the clock of catchUp, so that the scene's own decides
 	rapid.Check(t, func(t *rapid.T) {
-		live, err := Open(t.Context(), kept, discard, clock)
+		live, err := Open(t.Context(), kept, discard, func() hazard.Instant { return clock })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,7 @@ func (w *worker) followUp(ctx context.Context) (pause time.Duration, more bool) 
 	if now.Sub(u.refilled) >= refillEvery {
 		u.refill(now)
 	}
-	if ctx.Err() != nil || !w.lease.Valid() || now.Before(u.notBefore) || w.open(hazard.At(now)) {
+	if ctx.Err() != nil || !w.lease.Valid() || now.Before(u.notBefore) || w.open(w.p.now()) {
 		return 0, false
 	}
 	if now.Before(u.ready) {
@@ -99,14 +99,14 @@ func (w *worker) followUp(ctx context.Context) (pause time.Duration, more bool) 
 		if pause = jobPause; j.Link != "" {
 			pause = placePause
 		}
-		err = w.do(ctx, j, hazard.At(now))
+		err = w.do(ctx, j, w.p.now())
 		if len(w.st.Jobs) == 0 || *u.budget(j) == 0 {
 			w.save(ctx)
 		}
 	case len(u.places) > 0 && u.placeBudget > 0:
 		u.placeBudget--
 		pause = placePause
-		err = w.fetchPlace(ctx, u.places[0], hazard.At(now))
+		err = w.fetchPlace(ctx, u.places[0], w.p.now())
 	default:
 		return 0, false
 	}
@@ -307,7 +307,7 @@ func (w *worker) settle(ctx context.Context) {
 	if !w.follow.learnt || ctx.Err() != nil || !w.lease.Valid() {
 		return
 	}
-	now := hazard.At(time.Now())
+	now := w.p.now()
 	for _, f := range w.feeds {
 		if f.batch == nil {
 			continue

@@ -31,7 +31,8 @@ type Config struct {
 	Store   *store.Store
 	Intake  Intake
 	Sources []Source
-	Log     *slog.Logger // nil: slog.Default
+	Log     *slog.Logger     // nil: slog.Default
+	Now     func() time.Time // service time; nil: time.Now. Waits go by the monotonic clock
 
 	Version string // of this program, for the User-Agent
 	Contact string // address or URL of the operator, for the User-Agent: several sources refuse without
@@ -52,6 +53,7 @@ type Poller struct {
 	client  *client
 	holder  string         // this process's name in the lease
 	random  func() float64 // in [0, 1)
+	clock   func() time.Time
 	leading atomic.Pointer[lease.Lease]
 }
 
@@ -69,11 +71,17 @@ func New(cfg Config) (*Poller, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	return &Poller{
 		store: cfg.Store, intake: cfg.Intake, sources: cfg.Sources, log: cmp.Or(cfg.Log, slog.Default()), client: c,
-		holder: lease.Holder(), random: rand.Float64,
+		holder: lease.Holder(), random: rand.Float64, clock: cfg.Now,
 	}, nil
 }
+
+// now is the service time.
+func (p *Poller) now() hazard.Instant { return hazard.At(p.clock()) }
 
 // Run polls until ctx ends, whenever no other process does. It returns when every goroutine that it started has ended and the
 // lease is given back; its error is always nil.
@@ -118,7 +126,7 @@ func (p *Poller) PollOnce(ctx context.Context, name string) (Status, error) {
 			return Status{}, err
 		}
 		if st.Served == id {
-			return status(src, st, hazard.At(time.Now())), st.failure()
+			return status(src, st, p.now()), st.failure()
 		}
 		// The holder's name differs from that of Run: this process may be polling at this moment.
 		_, err = p.hold(ctx, p.holder+"/once/"+id, func(ctx context.Context, l *lease.Lease) {
@@ -158,7 +166,7 @@ func (p *Poller) request(ctx context.Context, name string) (id string, err error
 	if _, err := p.source(name); err != nil {
 		return "", err
 	}
-	r := request{ID: uuid.NewString(), At: hazard.At(time.Now())}
+	r := request{ID: uuid.NewString(), At: p.now()}
 	body, err := json.Marshal(r)
 	if err != nil {
 		return "", err

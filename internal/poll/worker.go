@@ -137,19 +137,19 @@ func (w *worker) begin(ctx context.Context) bool {
 	}
 	w.anew = w.st.Unfinished
 	w.st.Disabled, w.st.Places = false, 0
-	now := time.Now()
+	begun, now := time.Now(), w.p.now()
 	kept := map[string]*feedState{}
 	for _, sf := range w.src.Feeds {
 		shift := time.Duration(w.p.random() * float64(spread))
-		f := &feed{Feed: sf, kept: w.st.feed(sf.URL), due: now.Add(shift), unread: true}
+		f := &feed{Feed: sf, kept: w.st.feed(sf.URL), due: begun.Add(shift), unread: true}
 		kept[sf.URL] = f.kept
 		if f.kept.Since == 0 {
-			f.kept.Since = hazard.At(now)
+			f.kept.Since = now
 		}
 		// What lies further ahead than any wait was written by a clock that was wrong.
 		next := max(f.kept.LastPoll.Add(f.Every), f.kept.NotBefore)
-		if wait := next.Time().Sub(now); f.kept.LastPoll != 0 && wait > 0 && wait <= max(f.Every, maxRetryAfter) {
-			f.due = now.Add(wait + time.Millisecond + shift) // LastPoll was cut to the millisecond
+		if wait := next.Time().Sub(now.Time()); f.kept.LastPoll != 0 && wait > 0 && wait <= max(f.Every, maxRetryAfter) {
+			f.due = begun.Add(wait + time.Millisecond + shift) // LastPoll was cut to the millisecond
 		}
 		w.feeds = append(w.feeds, f)
 	}
@@ -203,7 +203,7 @@ func (w *worker) dueAt(now time.Time) bool {
 // alone.
 func (w *worker) serve(ctx context.Context, id string) {
 	for _, f := range w.feeds {
-		now := hazard.At(time.Now())
+		now := w.p.now()
 		if f.kept.NotBefore <= now && (f.kept.LastPoll.Add(leastApart) <= now || f.kept.LastPoll > now) {
 			w.poll(ctx, f)
 		}
@@ -217,7 +217,7 @@ func (w *worker) serve(ctx context.Context, id string) {
 // poll reads a feed once, and keeps what became of it.
 func (w *worker) poll(ctx context.Context, f *feed) {
 	began := time.Now()
-	now := hazard.At(began)
+	now := w.p.now()
 	w.follow.refill(began)
 	before := w.st.Last
 	w.st.Last = Counts{}
@@ -247,11 +247,11 @@ func (w *worker) poll(ctx context.Context, f *feed) {
 		wait := max(delay(f.Every, failures, w.p.random()), fail.RetryAfter)
 		f.due = time.Now().Add(wait)
 		if fail.RetryAfter > 0 {
-			f.kept.NotBefore = hazard.At(time.Now().Add(fail.RetryAfter))
+			f.kept.NotBefore = w.p.now().Add(fail.RetryAfter)
 		}
 		w.failed(ctx, f, fail, now)
 	}
-	f.kept.NextPoll = hazard.At(f.due)
+	f.kept.NextPoll = w.p.now().Add(time.Until(f.due))
 	w.settle(ctx)
 	w.save(ctx)
 }
@@ -481,7 +481,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now haza
 	w.enqueueLinks(f, batch.Links, now)
 	f.batch = nil
 	w.follow.learnt = w.follow.learnt && w.kept()
-	if w.lookForPlaces(ctx, &batch, res.Events, hazard.At(time.Now())) {
+	if w.lookForPlaces(ctx, &batch, res.Events, w.p.now()) {
 		batch.Rejects = nil // counted already
 		f.batch = &batch
 	}

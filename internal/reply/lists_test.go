@@ -49,7 +49,7 @@ func note(id, hazardID int64, orgs ...int64) *hazard.Product {
 func open(t testing.TB, number int64, hazards []*hazard.Hazard, products ...*hazard.Product) *live.Live {
 	t.Helper()
 	snap := store.Snapshot{Number: number, Hazards: hazards, Products: products}
-	l, err := live.Open(t.Context(), &fixed{snap}, slog.New(slog.DiscardHandler), start)
+	l, err := live.Open(t.Context(), &fixed{snap}, slog.New(slog.DiscardHandler), func() hazard.Instant { return start })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,6 +39,8 @@ var (
 	activeHazards  = desc("active_hazards", "Active hazards by severity.", "severity")
 	storeChange    = desc("store_change", "The number of the last change in the store.")
 	clockSkew      = desc("clock_skew_seconds", "By how much this machine's clock is ahead of the database's; 0 with SQLite.")
+	clockStep      = desc("clock_step_seconds", "By how much this machine's clock is ahead of service time since it was set; 0 while it is followed.")
+	clockSteps     = desc("clock_steps_total", "How often this machine's clock was set against its monotonic clock.")
 	ready          = desc("ready", "1 if GET /readyz is 200, else 0.")
 	streams        = desc("streams", "Event streams that are open, and requests for GET /changes that wait.")
 	leaseHeld      = desc("lease_held", "1 if this node is the one that does this: poll sources, deliver to webhooks, sweep product files.", "lease")
@@ -52,7 +54,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, clockSkew, ready, streams, leaseHeld, webhooks, pending, sourceState,
+	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, clockSkew, clockStep, clockSteps, ready, streams, leaseHeld, webhooks, pending, sourceState,
 		sourceAge, sourceFailures, sourceRecords} {
 		to <- d
 	}
@@ -63,10 +65,13 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	now := s.clock.instant()
+	now := s.Now()
 	gauge(buildInfo, 1, cmp.Or(s.cfg.Version, "dev"))
 	gauge(ready, one(s.ready() == nil))
 	gauge(clockSkew, time.Duration(s.skew.Load()).Seconds())
+	step, steps := s.cfg.Clock.Step()
+	gauge(clockStep, step.Round(time.Millisecond).Seconds())
+	to <- prometheus.MustNewConstMetric(clockSteps, prometheus.CounterValue, float64(steps))
 	gauge(streams, float64(s.push.Streams()))
 
 	view := s.live.View(now)

@@ -70,7 +70,7 @@ func (r *replay) active() map[string]shown {
 	if r.list != nil {
 		return r.list
 	}
-	l, err := live.Open(r.t.Context(), r.store, slog.New(slog.DiscardHandler), r.now)
+	l, err := live.Open(r.t.Context(), r.store, slog.New(slog.DiscardHandler), func() hazard.Instant { return r.now })
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hazardd/internal/auth"
+	"hazardd/internal/clock"
 	"hazardd/internal/edit"
 	"hazardd/internal/files"
 	"hazardd/internal/hazard"
@@ -61,6 +62,7 @@ type Config struct {
 	WebhookAllow []netip.Prefix
 	Drain        time.Duration // for which the service goes on at the end, not ready any more, before it takes nothing new
 	Grace        time.Duration // for what is running at the end; default 10 s
+	Clock        *clock.Clock  // nil: this machine's
 	Version      string
 	Logger       *slog.Logger
 }
@@ -85,7 +87,6 @@ type Service struct {
 	skew     atomic.Int64 // nanoseconds
 	sweeping atomic.Pointer[lease.Lease]
 	unread   sync.Map // connections of which no request was read yet
-	clock    clock
 	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
 	FirstPassword auth.Password
 }
@@ -104,8 +105,8 @@ const (
 	firstPasswordLife = 24 * time.Hour
 )
 
-// Now is the time by the service's clock, which never goes back.
-func (s *Service) Now() hazard.Instant { return s.clock.instant() }
+// Now is the service time: see package clock.
+func (s *Service) Now() hazard.Instant { return hazard.At(s.cfg.Clock.Now()) }
 
 // ballast is memory that is allocated and never touched, so that it takes none: with a small heap the garbage collector would run every
 // thousand requests, at a tenth of the cost of serving them. It lets as many bytes more of garbage gather.
@@ -116,6 +117,9 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	cfg.Grace, cfg.MaxFile, cfg.AppID = cmp.Or(cfg.Grace, 10*time.Second), cmp.Or(cfg.MaxFile, 32<<20), cmp.Or(cfg.AppID, 1)
 	if cfg.Known == nil {
 		cfg.Known = BuiltIn()
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = clock.New(nil)
 	}
 	cfg.UserStreams, cfg.AllStreams = cmp.Or(cfg.UserStreams, 32), cmp.Or(cfg.AllStreams, 10_000)
 	s = &Service{cfg: cfg, ballast: make([]byte, ballast)}
@@ -134,7 +138,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if s.cfg.PublicURL == "" {
 		s.cfg.PublicURL = "http://" + s.listener.Addr().String()
 	}
-	now := s.clock.instant()
+	now := s.Now()
 	s.Auth = NewAuth(s.Store, s.cfg)
 	if err := s.Auth.Reload(ctx); err != nil {
 		return s, err
@@ -142,12 +146,12 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if err := s.Auth.Rotate(ctx, now); err != nil {
 		return s, err
 	}
-	if s.live, err = live.Open(ctx, s.Store, cfg.Logger, now); err != nil {
+	if s.live, err = live.Open(ctx, s.Store, cfg.Logger, s.Now); err != nil {
 		return s, err
 	}
 	s.push = push.New(s.Store, s.live, s.live.View(now).Number(), s.cfg.PublicURL, push.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams}, cfg.Logger)
 	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Targets: webhook.Targets{Allow: s.cfg.WebhookAllow},
-		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: s.clock.now, Logger: cfg.Logger})
+		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: cfg.Clock.Now, Logger: cfg.Logger})
 	s.intake = s.cfg.Known.Intake(s.Store)
 	if s.poller, err = NewPoller(s.Store, s.intake, s.cfg); err != nil {
 		return s, err
@@ -213,7 +217,7 @@ func (s *Service) handler() http.Handler {
 		AllowedOrigins: s.cfg.AllowedOrigins,
 		TrustedProxies: s.cfg.TrustedProxies,
 		Metrics:        s.metrics(),
-		Now:            s.clock.now,
+		Now:            s.cfg.Clock.Now,
 		Logger:         s.cfg.Logger,
 	})
 }
@@ -245,8 +249,11 @@ func (s *Service) ready() error {
 	if s.draining.Load() {
 		return errors.New("the service is ending")
 	}
-	if age := time.Since(s.live.ReadAt().Time()); age > maxStaleView {
+	if age := s.Now().Time().Sub(s.live.ReadAt().Time()); age > maxStaleView {
 		return fmt.Errorf("the store has not been read for %v; lists are those of then, without what has ended since", age.Round(time.Second))
+	}
+	if by, _ := s.cfg.Clock.Step(); by > 0 {
+		return fmt.Errorf("this machine's clock was set %v ahead; it is not followed before it has kept that time for %v", by.Round(time.Second), clock.Settle)
 	}
 	if skew := time.Duration(s.skew.Load()); skew.Abs() > mostSkew {
 		return fmt.Errorf("this machine's clock is %v off the database's: hazards would end at the wrong time", skew.Round(time.Millisecond))
@@ -337,7 +344,7 @@ func (s *Service) pass(ctx context.Context) error {
 	warned := false
 	for ctx.Err() == nil {
 		wait := time.Second // moments change with every write; looking once a second costs one look-up in an index
-		now := s.clock.instant()
+		now := s.Now()
 		next, any, err := s.Store.NextMoment(ctx)
 		if err == nil && any && next <= now {
 			err = s.intake.Pass(ctx, now)
@@ -378,7 +385,7 @@ func (s *Service) tick(ctx context.Context) error {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	var purged, compared time.Time
-	last := time.Now()
+	var step time.Duration
 	generation, warned := s.Auth.Generation(), false
 	for {
 		select {
@@ -386,18 +393,14 @@ func (s *Service) tick(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		read := time.Now()
-		if by := jumped(last, read); by.Abs() > jump {
-			s.cfg.Logger.Warn("the machine's clock was set", "by", by.Round(time.Millisecond))
-		}
-		last = read
-		now := s.clock.instant()
+		step = s.noteStep(step)
+		now := s.Now()
 		err := errors.Join(s.Auth.Poll(ctx, now), s.freshen(ctx))
 		if g := s.Auth.Generation(); g != generation {
 			generation = g
 			s.push.Alarm() // who may no longer come in is not told anything more
 		}
-		if time.Since(compared) > skewEvery && err == nil {
+		if (step != 0 || time.Since(compared) > skewEvery) && err == nil {
 			compared = time.Now()
 			err = s.compareClocks(ctx)
 		}
@@ -412,11 +415,27 @@ func (s *Service) tick(ctx context.Context) error {
 	}
 }
 
+// noteStep logs that the machine's clock was set, once, and that it is followed again. before and
+// the result are by how much it is ahead of service time.
+func (s *Service) noteStep(before time.Duration) time.Duration {
+	by, _ := s.cfg.Clock.Step()
+	switch {
+	case before == 0 && by != 0:
+		s.cfg.Logger.Warn("the machine's clock was set; service time goes on by the monotonic clock", "by", by.Round(time.Millisecond))
+	case before != 0 && by == 0:
+		s.cfg.Logger.Warn("service time follows the machine's clock again")
+	}
+	return by
+}
+
 // compareClocks notes by how much this machine's clock is ahead of the one that all nodes go by.
 func (s *Service) compareClocks(ctx context.Context) error {
-	skew, err := s.Store.Skew(ctx)
+	skew, known, err := s.Store.Skew(ctx)
 	if err != nil {
 		return err
+	}
+	if known {
+		s.cfg.Clock.Confirm(skew.Abs() <= someSkew)
 	}
 	if before := time.Duration(s.skew.Swap(int64(skew))); skew.Abs() > someSkew && before.Abs() <= someSkew {
 		s.cfg.Logger.Warn("this machine's clock is off that of the database", "by", skew.Round(time.Millisecond))
@@ -447,5 +466,5 @@ func (s *Service) sources(ctx context.Context) ([]poll.Status, error) {
 	} else {
 		return nil, err
 	}
-	return s.cfg.Known.statusesOf(kept, s.cfg.Sources, s.clock.instant()), err
+	return s.cfg.Known.statusesOf(kept, s.cfg.Sources, s.Now()), err
 }

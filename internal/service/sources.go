@@ -339,6 +339,9 @@ func (e either) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 func NewPoller(s *store.Store, in *intake.Intake, cfg Config) (*poll.Poller, error) {
 	pc := poll.Config{Store: s, Intake: in, Sources: cfg.Known.chosen(cfg.Sources), Log: cfg.Logger, Version: cfg.Version, Contact: cfg.Contact, ProxyURL: cfg.ProxyURL,
 		AllowPrivate: cfg.PrivateSources}
+	if cfg.Clock != nil {
+		pc.Now = cfg.Clock.Now
+	}
 	if len(cfg.Known.mirrors) > 0 {
 		transport, err := poll.NewTransport(&pc)
 		if err != nil {

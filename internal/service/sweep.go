@@ -25,7 +25,7 @@ func (s *Service) sweep(ctx context.Context) error {
 		_, err := lease.Hold(ctx, s.Store, sweepLease, holder, lost, func(ctx context.Context, l *lease.Lease) {
 			s.sweeping.Store(l)
 			defer s.sweeping.Store(nil)
-			removed, err := s.Store.SweepFiles(ctx, s.clock.instant())
+			removed, err := s.Store.SweepFiles(ctx, s.Now())
 			if removed > 0 {
 				log.Info("product files that nothing names were removed", "count", removed)
 			}

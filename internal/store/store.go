@@ -346,14 +346,18 @@ func (s *Store) whileThere(ctx context.Context) (context.Context, context.Cancel
 // Away tells whether the database does not answer.
 func (s *Store) Away() bool { return s.away.Load() }
 
-// Skew is by how much this machine's clock is ahead of the one that all nodes go by, to half the time of the answer.
-func (s *Store) Skew(ctx context.Context) (time.Duration, error) {
+// Skew is by how much this machine's clock is ahead of the one that all nodes go by, to half the
+// time of the answer. It is not known where all processes are on one machine.
+func (s *Store) Skew(ctx context.Context) (skew time.Duration, known bool, err error) {
+	if !s.database.remote() {
+		return 0, false, nil
+	}
 	before := time.Now()
 	common, err := s.database.now(ctx, s.read, hazard.At(before))
-	if err != nil || !s.database.remote() {
-		return 0, storeError(err)
+	if err != nil {
+		return 0, false, storeError(err)
 	}
-	return before.Add(time.Since(before) / 2).Sub(common.Time()), nil
+	return before.Add(time.Since(before) / 2).Sub(common.Time()), true, nil
 }
 
 // guarded asks a database that is not away.
