@@ -62,6 +62,9 @@ type Product struct {
 	Timeline   Instant `json:"timeline"`
 	Geometry   string  `json:"wkt,omitzero"`    // geo_Locations: WKT, longitude latitude
 	Source     string  `json:"source,omitzero"` // name of the source that gave it; empty for an editor's
+	// Event is the source's key of the event that gave it: it goes where the event goes. Empty for an
+	// editor's, and for what a release before this member kept.
+	Event string `json:"event,omitzero"`
 	// Edited: an editor has changed a source's product; the source no longer overwrites it.
 	Edited  bool  `json:"edited,omitzero"`
 	Deleted bool  `json:"deleted,omitzero"`

@@ -86,6 +86,10 @@ type Report struct {
 	Suspect string `json:"-"`
 }
 
+// AgainRef begins a Ref that two issues of the same alert share. It is made of what they say, is no
+// name that anybody uses, and is shown to nobody.
+const AgainRef = "again:"
+
 // Kept names the versions that parts of a report come from, where those are others than the report's own.
 type Kept struct {
 	Products int64 `json:"products,omitzero"`

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,7 +74,7 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 		head := &said.Head
 		list = append(list, report{Source: e.Source, SourceState: state.State, LastSuccess: state.LastSuccess, Event: e.Key, Joined: e.Joined, Version: strconv.FormatInt(head.Version, 10), Name: head.Name, Text: head.Description,
 			TypeID: string(head.Type), SeverityID: head.Severity.String(), Level: head.Level, StartDate: head.Start.Digits(), EndDate: said.Over().Digits(),
-			Ended: string(said.Ended), Point: head.Point, Refs: append([]string{}, head.Refs...), URL: head.URL})
+			Ended: string(said.Ended), Point: head.Point, Refs: namesOf(head.Refs), URL: head.URL})
 	}
 	return answerJSON(w, r, list, false)
 }
@@ -182,4 +183,9 @@ func (a *API) answerJoined(w http.ResponseWriter, r *http.Request, who *auth.Cal
 		return fmt.Errorf("after a join: %w", err)
 	}
 	return a.answerHazard(w, r, who, edit.Done[hazard.Hazard]{State: h, Last: last})
+}
+
+// namesOf returns the refs that are names.
+func namesOf(refs []string) []string {
+	return slices.DeleteFunc(append([]string{}, refs...), func(r string) bool { return strings.HasPrefix(r, hazard.AgainRef) })
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/store"
 )
 
 // products makes the hazard's product tree that of the report, and tells whether anything differed. Products of editors, and those
@@ -29,7 +30,7 @@ func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (c
 		}
 		want := &hazard.Product{UUID: id, HazardID: h.ID, ParentID: parent, Title: hazard.CleanLine(rp.Title),
 			Type: rp.Type, Data: hazard.Clean(rp.Data), Comment: hazard.Clean(rp.Comment), OrgID: -1, AppIDs: "0", UserID: h.Creator,
-			UpdateUser: h.Creator, Created: w.now, Updated: w.now, Timeline: rp.Time, Hidden: rp.Hidden, Geometry: rp.WKT, Source: w.src}
+			UpdateUser: h.Creator, Created: w.now, Updated: w.now, Timeline: rp.Time, Hidden: rp.Hidden, Geometry: rp.WKT, Source: w.src, Event: event}
 		switch {
 		case have == nil:
 		case have.Source != w.src: // relayed, and known from who made it
@@ -55,7 +56,7 @@ func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (c
 		ids[rp.Key], wanted[want.ID] = want.ID, true
 		changed = true
 	}
-	gone, err := w.gone(h.ID, wanted)
+	gone, err := w.gone(h.ID, event, wanted)
 	return changed || gone, err
 }
 
@@ -91,8 +92,9 @@ func (w *writer) productOf(hazardID int64, event string, rp hazard.ReportProduct
 	}
 }
 
-// gone deletes what the source gave before and gives no longer, children first. A folder in which something stays, stays.
-func (w *writer) gone(hazardID int64, wanted map[int64]bool) (changed bool, err error) {
+// gone deletes what the event gave before and gives no longer, children first. A folder in which
+// something stays, stays.
+func (w *writer) gone(hazardID int64, event string, wanted map[int64]bool) (changed bool, err error) {
 	have, err := w.tx.Products(hazardID)
 	if err != nil {
 		return false, err
@@ -104,6 +106,12 @@ func (w *writer) gone(hazardID int64, wanted map[int64]bool) (changed bool, err 
 			kept[p.ParentID] = true
 			continue
 		}
+		if own, err := w.gaveIt(p, hazardID, w.src, event); err != nil {
+			return false, err
+		} else if !own {
+			kept[p.ParentID] = true
+			continue
+		}
 		deleted := *p
 		deleted.Deleted, deleted.Updated = true, w.now
 		if err := w.tx.SaveProduct(&deleted); err != nil {
@@ -112,4 +120,17 @@ func (w *writer) gone(hazardID int64, wanted map[int64]bool) (changed bool, err 
 		changed = true
 	}
 	return changed, nil
+}
+
+// gaveIt reports whether an event gave a product of the hazard that it is part of. Of a product that
+// does not say so it did if its source has no other event there.
+func (w *writer) gaveIt(p *hazard.Product, hazardID int64, src, event string) (bool, error) {
+	if p.Source != src || p.Event != "" {
+		return p.Source == src && p.Event == event, nil
+	}
+	events, err := w.tx.Events(hazardID)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(events, func(e store.Event) bool { return e.Source == src && e.Key != event }), nil
 }

@@ -155,9 +155,12 @@ func part(stem string, n int) string { return fmt.Sprintf("%s#%02d", stem, n) }
 
 func follower(id string) string { return id + ">" }
 
-// fingerprints are names that the issues of one alert under different identifiers share: of sender, event, places, onset and
-// expiry, each time in hours that begin on the hour and in such that begin at half past, so that times less than half an
-// hour apart have one of them in common, and times more than an hour apart none.
+// fingerprints are names that the issues of one alert under different identifiers share: of sender,
+// event, level, places in full, geometry, onset and expiry, each time in hours that begin on the hour
+// and in such that begin at half past, so that times less than half an hour apart have one of them in
+// common, and times more than an hour apart none. Alerts that differ in level or in area share none.
+// They join events in one hazard, as a name of another source does; each issue stays an event of its
+// own, so that a Cancel of one ends no other.
 func (r *reader) fingerprints(g *group) []string {
 	if _, ok := g.in.ownType(); ok { // a hazardd names its events well
 		return nil
@@ -165,16 +168,22 @@ func (r *reader) fingerprints(g *group) []string {
 	if g.onset == nil || g.expiry == nil || g.ended != "" || is(r.m.MsgType, "Cancel") || len(g.places) == 0 {
 		return nil
 	}
+	var where []string
+	for _, a := range g.in.Area {
+		codes := []string{}
+		for _, c := range a.Geocode {
+			codes = append(codes, c.Name+"="+c.Value)
+		}
+		where = append(where, fmt.Sprintf("%q %q %q %q", hazard.CleanLine(a.Desc), sorted(codes), a.Polygon, a.Circle))
+	}
+	what := fmt.Sprintf("%q %q %q %s %q %q", r.common.Category, hazard.CleanLine(strings.ToLower(r.m.Sender)), normal(g.in.Event),
+		g.severity, strings.ToLower(strings.TrimSpace(g.in.Severity)), sorted(where))
 	var out []string
 	for _, i := range []hazard.Instant{0, 1} {
 		for _, j := range []hazard.Instant{0, 1} {
 			h := sha256.New()
-			fmt.Fprintf(h, "%q %q %q %d %d %d %d", hazard.CleanLine(strings.ToLower(r.m.Sender)), normal(g.in.Event), g.places, i, window(*g.onset, i), j, window(*g.expiry, j))
-			key := "again:" + hex.EncodeToString(h.Sum(nil)[:12])
-			if r.common.Category == hazard.Exercise {
-				key = exercise(key)
-			}
-			out = append(out, key)
+			fmt.Fprintf(h, "%s %d %d %d %d", what, i, window(*g.onset, i), j, window(*g.expiry, j))
+			out = append(out, hazard.AgainRef+hex.EncodeToString(h.Sum(nil)[:12]))
 		}
 	}
 	return out

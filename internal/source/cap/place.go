@@ -1,6 +1,8 @@
 package cap
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,10 +59,20 @@ func (a *Area) places() (codes, within []string) {
 	}
 	if len(codes) == 0 {
 		if desc := hazard.CleanLine(a.Desc); desc != "" {
-			codes = []string{"area:" + cut(desc, maxPlace)}
+			codes = []string{"area:" + shortPlace(desc)}
 		}
 	}
 	return codes, within
+}
+
+// shortPlace is a description of at most maxPlace bytes that no other description shares: two areas
+// whose names begin alike are two.
+func shortPlace(desc string) string {
+	if len(desc) <= maxPlace {
+		return desc
+	}
+	sum := sha256.Sum256([]byte(desc))
+	return cut(desc, maxPlace-17) + "~" + hex.EncodeToString(sum[:8])
 }
 
 // Shapes are the polygons and circles of an area as GeoJSON, and what is wrong with those that cannot be read.

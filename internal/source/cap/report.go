@@ -518,7 +518,7 @@ func (r *reader) cancel(groups []*group) hazard.Report {
 // report is what a group says, without its part and end reason.
 func (r *reader) report(g *group, notes []string) hazard.Report {
 	p := r.common
-	p.Aliases = append(slices.Clone(p.Aliases), r.fingerprints(g)...)
+	p.Refs = append(slices.Clone(p.Refs), r.fingerprints(g)...)
 	in := g.in
 	agency := cmp.Or(hazard.CleanLine(Text(cut(in.SenderName, maxTitle))), r.cfg.Title, hazard.CleanLine(r.m.Sender))
 	p.Name = name(in, anything[normal(in.Event)])

@@ -16,16 +16,16 @@ import (
 func TestMessageBecomesAReport(t *testing.T) {
 	got := one(t, good)
 	sent := at(t, "2026-11-21T11:00:00Z")
-	again := slices.DeleteFunc(slices.Clone(got.Aliases), func(a string) bool { return !strings.HasPrefix(a, "again:") })
+	again := fingerprints(got)
 	want := hazard.Report{
-		Source: "cap-test", Key: "weather@example.org,A-1,2026-11-21T11:00:00Z", Aliases: append(again, "weather@example.org,A-1"),
+		Source: "cap-test", Key: "weather@example.org,A-1,2026-11-21T11:00:00Z", Aliases: []string{"weather@example.org,A-1"},
 		Part: "A-1#01", Version: int64(sent), Name: "Flood Warning - Test County",
 		Description: "Weather Office: Flood Warning (Severe, Immediate, Observed), issued 21 Nov 2026 11:00 UTC\n\nFlooding of the Test River\n\nWater rises.\n\nMove to higher ground.",
 		Type:        hazard.Flood, Severity: hazard.Warning, Category: hazard.Event, Level: "Severe",
 		Start: at(t, "2026-11-21T11:30:00Z"), End: new(at(t, "2026-11-21T18:00:00Z")),
 		Areas:   []hazard.Area{{Role: hazard.AlertArea, Geometry: `{"type":"Polygon","coordinates":[[[-120,38],[-119,38],[-119,39],[-120,38]]]}`}},
 		Places:  []string{"EMMA_ID:XX001"},
-		Refs:    []string{"cap:weather@example.org,A-1"},
+		Refs:    append([]string{"cap:weather@example.org,A-1"}, again...),
 		URL:     "https://example.org/a",
 		Comment: "cap-test:weather@example.org,A-1,2026-11-21T11:00:00Z", Creator: "Weather Office",
 		Products: []hazard.ReportProduct{
@@ -83,7 +83,7 @@ func TestExerciseIsAnEventOfItsOwnWhereItIsAskedFor(t *testing.T) {
 		t.Fatalf("%+v", b)
 	}
 	r := b.Reports[0]
-	if r.Category != hazard.Exercise || r.Suspect != "" || len(r.Refs) != 0 || !strings.HasPrefix(r.Key, "exercise:") {
+	if r.Category != hazard.Exercise || r.Suspect != "" || len(r.Refs) != len(fingerprints(r)) || !strings.HasPrefix(r.Key, "exercise:") {
 		t.Errorf("%+v", r)
 	}
 	for _, a := range r.Aliases {
@@ -493,31 +493,47 @@ func TestUpdateByAnotherSenderStandsForItself(t *testing.T) {
 	}
 }
 
-// The same alert under a new identifier is the same event (wmo-raf/cap-aggregator issue 107).
-func TestReissueUnderANewIdentifierIsTheSameEvent(t *testing.T) {
-	now := at(t, noon)
+// fingerprints are the names that issues of one alert under different identifiers share.
+func fingerprints(r hazard.Report) []string {
+	return slices.DeleteFunc(slices.Clone(r.Refs), func(ref string) bool { return !strings.HasPrefix(ref, hazard.AgainRef) })
+}
+
+// The same alert under a new identifier is part of the same hazard (wmo-raf/cap-aggregator issue 107),
+// an event of its own. Another area, level or place is another hazard, though the words are the same (D31).
+func TestReissueUnderANewIdentifierIsTheSameHazard(t *testing.T) {
+	long := strings.Repeat("อำเภอ", 10) // 150 bytes
 	for name, tt := range map[string]struct {
 		change []string
-		events int
+		same   bool
 	}{
-		"as it was":             {nil, 1},
-		"29 minutes later":      {[]string{"T11:30:00", "T11:59:00", "T18:00:00", "T18:29:00"}, 1},
-		"61 minutes later":      {[]string{"T11:30:00", "T12:31:00"}, 2},
-		"of another place":      {[]string{"XX001", "XX002"}, 2},
-		"of another event":      {[]string{"<event>Flood Warning", "<event>Flood"}, 2},
-		"of another sender":     {[]string{"<sender>weather@", "<sender>other@"}, 2},
-		"without an onset time": {[]string{"<onset>2026-11-21T11:30:00+00:00</onset>", ""}, 2},
+		"as it was":                 {nil, true},
+		"29 minutes later":          {[]string{"T11:30:00", "T11:59:00", "T18:00:00", "T18:29:00"}, true},
+		"61 minutes later":          {[]string{"T11:30:00", "T12:31:00"}, false},
+		"of another place":          {[]string{"XX001", "XX002"}, false},
+		"of another event":          {[]string{"<event>Flood Warning", "<event>Flood"}, false},
+		"of another sender":         {[]string{"<sender>weather@", "<sender>other@"}, false},
+		"without an onset time":     {[]string{"<onset>2026-11-21T11:30:00+00:00</onset>", ""}, false},
+		"of another level":          {[]string{"<severity>Severe", "<severity>Minor"}, false},
+		"of a higher level":         {[]string{"<severity>Severe", "<severity>Extreme"}, false},
+		"with another polygon":      {[]string{"39,-119", "39.5,-119"}, false},
+		"of a place named likewise": {[]string{"<areaDesc>Test County", "<areaDesc>" + long + "1"}, false},
 	} {
 		second := with(t, append([]string{"<identifier>A-1", "<identifier>B-7", "<sent>2026-11-21T11:00", "<sent>2026-11-21T11:10"}, tt.change...)...)
+		a, b := one(t, good), one(t, second)
 		var e events
-		e.add(one(t, good))
-		e.add(one(t, second))
-		if len(e.all) != tt.events {
-			t.Errorf("%s: %d events, want %d", name, len(e.all), tt.events)
+		e.add(a, b)
+		if len(e.all) != 2 {
+			t.Errorf("%s: %d events, want each its own", name, len(e.all))
 		}
-		if tt.events == 1 && len(e.all[0].said(now).Head.Areas) != 1 {
-			t.Errorf("%s: %d areas, want that of the later one", name, len(e.all[0].said(now).Head.Areas))
+		shared := slices.ContainsFunc(fingerprints(a), func(ref string) bool { return slices.Contains(fingerprints(b), ref) })
+		if shared != tt.same {
+			t.Errorf("%s: one hazard %v, want %v", name, shared, tt.same)
 		}
+	}
+	a := one(t, with(t, "<areaDesc>Test County", "<areaDesc>"+long+"1", "<geocode><valueName>EMMA_ID</valueName><value>XX001</value></geocode>", ""))
+	b := one(t, with(t, "<areaDesc>Test County", "<areaDesc>"+long+"2", "<geocode><valueName>EMMA_ID</valueName><value>XX001</value></geocode>", ""))
+	if slices.Equal(a.Places, b.Places) {
+		t.Errorf("two places whose long names begin alike are one: %q", a.Places)
 	}
 }
 

@@ -1,0 +1,109 @@
+package intake_test
+
+import (
+	"slices"
+	"testing"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/source/cap"
+)
+
+// capAlert is one message of a district, of which level, polygon and identifier differ.
+func capAlert(id, kind, references, severity, polygon string) string {
+	return `<?xml version="1.0" encoding="UTF-8"?><alert xmlns="urn:oasis:names:tc:emergency:cap:1.2">
+<identifier>` + id + `</identifier><sender>weather@example.org</sender><sent>2026-11-21T11:00:0` + id[len(id)-1:] + `+00:00</sent>
+<status>Actual</status><msgType>` + kind + `</msgType><scope>Public</scope>` + references + `
+<info><language>en</language><category>Met</category><event>Flood Warning</event><urgency>Immediate</urgency><severity>` + severity + `</severity>
+<certainty>Observed</certainty><onset>2026-11-21T11:30:00+00:00</onset><expires>2026-11-21T23:30:00+00:00</expires><headline>Flood</headline>
+<area><areaDesc>A District</areaDesc><polygon>` + polygon + `</polygon></area></info></alert>`
+}
+
+const west, east = "38,-120 38,-119 39,-119 38,-120", "38,-110 38,-109 39,-109 38,-110"
+
+func (d *desk) takeCAP(messages ...string) {
+	d.t.Helper()
+	for _, m := range messages {
+		batch, err := cap.Parse(cap.Config{Name: "cap"}, []byte(m), noon)
+		if err != nil || len(batch.Rejects) > 0 {
+			d.t.Fatal(err, batch.Rejects)
+		}
+		if _, err := d.intake.Apply(d.t.Context(), "cap", batch, noon, intake.Options{}); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+// levels are those of the active hazards, sorted.
+func (d *desk) levels() (out []string) {
+	d.t.Helper()
+	snap, err := d.store.Snapshot(d.t.Context())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, h := range snap.Hazards {
+		out = append(out, h.Severity.String())
+	}
+	slices.Sort(out)
+	return out
+}
+
+// An Extreme alert and a Minor one in the same words are two hazards, and a Cancel of the Minor one
+// leaves the Extreme in force (D31).
+func TestAlertsInTheSameWordsAreTwoAndACancelEndsItsOwn(t *testing.T) {
+	extreme, minor := capAlert("A-1", "Alert", "", "Extreme", west), capAlert("B-2", "Alert", "", "Minor", east)
+	cancel := capAlert("C-3", "Cancel", "<references>weather@example.org,B-2,2026-11-21T11:00:02+00:00</references>", "Minor", east)
+	for name, order := range map[string][]string{
+		"as sent":           {extreme, minor, cancel},
+		"the slight first":  {minor, extreme, cancel},
+		"cancelled at once": {minor, cancel, extreme},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.takeCAP(order...)
+			if got := d.levels(); !slices.Equal(got, []string{"WARNING"}) {
+				t.Errorf("active %v, want the Extreme one", got)
+			}
+		})
+	}
+}
+
+// A sender that issues an alert again and cancels the first issue has not taken the alert back.
+func TestACancelOfOneIssueLeavesTheOther(t *testing.T) {
+	first, again := capAlert("A-1", "Alert", "", "Extreme", west), capAlert("B-2", "Alert", "", "Extreme", west)
+	cancel := func(id, of string) string {
+		return capAlert(id, "Cancel", "<references>weather@example.org,"+of+",2026-11-21T11:00:0"+of[len(of)-1:]+"+00:00</references>", "Extreme", west)
+	}
+	d := newDesk(t)
+	d.takeCAP(first, again)
+	if got := d.levels(); len(got) != 1 {
+		t.Fatalf("issued twice it is %v", got)
+	}
+	products := func() int {
+		n := 0
+		snap, err := d.store.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range snap.Products {
+			if p.Type == hazard.TextProduct {
+				n++
+			}
+		}
+		return n
+	}
+	// Each issue keeps its own text, whichever speaks next (B10).
+	before := d.last()
+	d.takeCAP(first, again, first)
+	if got := products(); got != 2 || d.last() != before {
+		t.Errorf("%d texts of two issues, %d changes when they come again", got, d.last()-before)
+	}
+	d.takeCAP(cancel("C-3", "A-1"))
+	if got := d.levels(); !slices.Equal(got, []string{"WARNING"}) {
+		t.Errorf("after a cancel of the first issue: %v", got)
+	}
+	d.takeCAP(cancel("C-4", "B-2"))
+	if got := d.levels(); len(got) != 0 {
+		t.Errorf("after a cancel of both: %v", got)
+	}
+}
