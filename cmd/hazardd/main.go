@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"hazardd/internal/store"
 )
 
 func main() {
@@ -33,7 +35,7 @@ func run(args []string, c *console) int {
 	defer stop()
 	// From the first signal on signals have their usual effect again: the second one kills.
 	context.AfterFunc(ctx, stop)
-	parsed.BindTo(ctx, (*context.Context)(nil))
+	parsed.BindTo(store.Patient(ctx), (*context.Context)(nil)) // requests to a server have contexts of their own
 	if err := parsed.Run(c, &cli.globals); err != nil {
 		c.fail(explain(ctx, err, &cli.globals))
 		return exitFailed

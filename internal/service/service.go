@@ -267,10 +267,10 @@ func (s *Service) Run(ctx context.Context) error {
 	// Whoever is still served at the end sees the present, too. What one node of many does is left to the others at once.
 	serving, served := context.WithCancel(context.WithoutCancel(ctx))
 	for _, part := range []func(context.Context) error{s.live.Follow, s.push.Run, s.pass, s.tick} {
-		parts.Go(func() error { return part(serving) })
+		parts.Go(func() error { return part(store.Patient(serving)) })
 	}
 	for _, part := range []func(context.Context) error{s.webhooks.Run, s.poller.Run, s.sweep} {
-		parts.Go(func() error { return part(ctx) })
+		parts.Go(func() error { return part(store.Patient(ctx)) })
 	}
 	parts.Go(func() error {
 		defer served()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/search"
@@ -17,6 +18,8 @@ type database interface {
 	migration(name, text string) string
 	// alone makes a transaction the only one of its kind that is under way, until it ends.
 	alone(ctx context.Context, tx *sql.Tx) error
+	// wait lets the next transaction of s wait that long for those of other processes. The writer of this process calls it.
+	wait(ctx context.Context, s *Store, most time.Duration) error
 	// remote tells whether the database is a server: it may be away, and lets a statement run beside a writer.
 	remote() bool
 	// settled tells whether the history that this server tells is the one that the store was opened on, as far as is known.

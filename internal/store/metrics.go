@@ -21,9 +21,9 @@ func newMeasures() *measures {
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "hazardd_store_write_seconds", Buckets: []float64{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10},
 			Help: "How long write transactions that were committed took, with the wait for other writers, of all nodes."}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_store_writes_refused_total",
-			Help: "Write transactions that the store did not take: unavailable (away, locked, broken), full (no room)."}, []string{"reason"}),
+			Help: "Write transactions that the store did not take: unavailable (away, locked, broken), busy (too many before them), full (no room)."}, []string{"reason"}),
 	}
-	for _, reason := range []string{unavailable, full} {
+	for _, reason := range []string{unavailable, busy, full} {
 		m.refused.WithLabelValues(reason)
 	}
 	return m
@@ -32,6 +32,7 @@ func newMeasures() *measures {
 // The reasons for which a write is refused.
 const (
 	unavailable = "unavailable"
+	busy        = "busy"
 	full        = "full"
 )
 
@@ -42,6 +43,8 @@ func (m *measures) wrote(err error, took time.Duration) {
 		m.seconds.Observe(took.Seconds())
 	case errors.Is(err, hazard.ErrFull):
 		m.refused.WithLabelValues(full).Inc()
+	case errors.Is(err, errBusy):
+		m.refused.WithLabelValues(busy).Inc()
 	case errors.Is(err, hazard.ErrUnavailable):
 		m.refused.WithLabelValues(unavailable).Inc()
 	}

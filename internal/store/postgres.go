@@ -41,8 +41,8 @@ const (
 	// idleWriter is how long a transaction may stand still: a node that was stopped or cut off in the middle of one keeps all others from
 	// writing. Its statements follow each other within milliseconds.
 	idleWriter = 3 * time.Second
-	// lockTime is how long a writer waits for those before it.
-	lockTime = 10 * time.Second
+	// lockTime is how long a writer waits for those of other nodes before it.
+	lockTime = turnTime
 )
 
 // postgres is what is PostgreSQL's own.
@@ -192,6 +192,9 @@ func (*postgres) alone(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(writing))
 	return err
 }
+
+// wait: every writer waits for lockTime.
+func (*postgres) wait(context.Context, *Store, time.Duration) error { return nil }
 
 func (*postgres) remote() bool { return true }
 

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -87,6 +88,17 @@ func (sqlite) migration(name, text string) string {
 
 // alone: a write transaction has taken the lock of the file at its beginning.
 func (sqlite) alone(context.Context, *sql.Tx) error { return nil }
+
+func (sqlite) wait(ctx context.Context, s *Store, most time.Duration) error {
+	if s.busy == most {
+		return nil
+	}
+	if _, err := s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", most.Milliseconds())); err != nil {
+		return err
+	}
+	s.busy = most
+	return nil
+}
 
 func (sqlite) remote() bool { return false }
 

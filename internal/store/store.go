@@ -58,6 +58,7 @@ type Store struct {
 	wake chan struct{} // closed and replaced after each commit of this process, and when another process tells
 
 	turn chan struct{} // held by the writer of this process
+	busy time.Duration // how long that writer waits for other processes; see database.wait
 	away atomic.Bool   // see probe
 	// answered is when the database last answered who follows the log, or a writer; Unix nanoseconds.
 	answered atomic.Int64
@@ -192,18 +193,50 @@ func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Q
 	return err
 }
 
+// turnTime is how long a request waits for the writers before it, of its process, and then as long for
+// those of others: longer than any write on a healthy disk, shorter than clients and proxies wait.
+const turnTime = 5 * time.Second
+
+// errBusy refuses a request whose turn has not come within turnTime.
+var errBusy = fmt.Errorf("%w: %w", hazard.ErrUnavailable, &hazard.LimitError{Limit: "write-wait", Kind: hazard.LimitCapacity, RetryAfter: turnTime,
+	Detail: fmt.Sprintf("other writes have kept this one waiting for %v: the disk or the database is slow. Nothing was written; "+
+		"repeat the request with the same uuid", turnTime)})
+
+type patientKey struct{}
+
+// Patient returns ctx for work that nobody waits for: its writes wait for their turn for up to a
+// minute. Polls, imports and the recording of ends are such work.
+func Patient(ctx context.Context) context.Context {
+	return context.WithValue(ctx, patientKey{}, true)
+}
+
+// patience is how long a write waits for its turn.
+func patience(ctx context.Context) time.Duration {
+	if ctx.Value(patientKey{}) != nil {
+		return writeTimeout
+	}
+	return turnTime
+}
+
 // inTurn is inTx, uncounted.
 func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
 	if err := ctx.Err(); err != nil {
 		return err // nobody waits for it any more, and nothing has begun
 	}
+	caller, wait := ctx, patience(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	ctx, left := s.whileThere(ctx)
 	defer left()
+	late := time.NewTimer(wait)
+	defer late.Stop()
 	select { // in this process one waits for the database, and the others for that one: none of them asks one that has gone meanwhile
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
+	case <-late.C:
+		return errBusy
+	case <-caller.Done():
+		return caller.Err() // nothing has begun
 	case <-ctx.Done():
 		return storeError(context.Cause(ctx))
 	}
@@ -219,6 +252,9 @@ func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *db
 
 // transact is inTx for the one whose turn it is.
 func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
+	if err := s.database.wait(ctx, s, patience(ctx)); err != nil {
+		return storeError(err)
+	}
 	tx, err := s.begin(ctx)
 	if err != nil {
 		return storeError(err)
