@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 )
 
@@ -92,7 +94,11 @@ func apply[T any, P interface {
 		case fields[i].modes&m == 0:
 			bad.Add(name, "cannot be written here; these can: %s", names(fields, m))
 		default:
-			if err := fields[i].set((*T)(t), given[name]); err != nil {
+			err := fields[i].set((*T)(t), given[name])
+			if costly, ok := errors.AsType[*geo.CostError](err); ok {
+				return &hazard.LimitError{Limit: "geometry", Kind: hazard.LimitSize, Detail: name + ": " + costly.Error()}
+			}
+			if err != nil {
 				bad.Add(name, "%s", err)
 			}
 		}

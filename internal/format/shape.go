@@ -19,7 +19,7 @@ func (e *Entry) shape() (geo.Shape, hazard.AreaRole) {
 				continue
 			}
 			// What is stored can be read; should it not, the hazard still has its point.
-			if s, err := geo.ParseLoose([]byte(a.Geometry)); err == nil {
+			if s, err := geo.ReadStored(a.Geometry); err == nil {
 				shapes = append(shapes, s)
 			}
 		}

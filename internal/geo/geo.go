@@ -66,6 +66,8 @@ type Shape struct {
 
 	// apart tells that polygons may overlap, because joining them failed: they are written one by one.
 	apart bool
+	// coarse is what Coarse reports.
+	coarse bool
 }
 
 // IsZero reports whether s is no geometry.
@@ -76,6 +78,27 @@ func (s Shape) IsZero() bool {
 // IsPoint reports whether s is one point and nothing else.
 func (s Shape) IsPoint() bool {
 	return len(s.polygons) == 0 && len(s.lines) == 0 && len(s.points) == 1
+}
+
+// Coarse reports whether exact work on s would have cost too much, or failed, when it was made: a polygon became its convex
+// hull, or polygons that overlap were left so. No place is lost by that. It is not part of the text of s.
+func (s Shape) Coarse() bool { return s.coarse }
+
+// Size returns about how many bytes s takes in memory, with its index.
+func (s Shape) Size() int { return 128 + 40*s.positions() }
+
+// positions is how many positions s has.
+func (s Shape) positions() int {
+	n := len(s.points)
+	for _, p := range s.polygons {
+		for _, r := range p {
+			n += len(r)
+		}
+	}
+	for _, l := range s.lines {
+		n += len(l)
+	}
+	return n
 }
 
 // GeoJSON is the canonical text of s: a geometry object of RFC 7946 without whitespace, at most six decimals, outer rings

@@ -137,7 +137,7 @@ func TestRefusalsSayWhatAndWhere(t *testing.T) {
 		"MULTIPOLYGON(((0 0,1 0,1 1,0 0)),((0 0,1 91,1 1,0 0)))":                 "polygon 2, ring 1, position 2: latitude 91 is outside -90 to 90 (the longitude comes first)",
 		"POLYGON((0 0,1 0,2 0,0 0))":                                             "ring 1: the ring has no area",
 		"POLYGON((0 0,1 1e-7,0 1e-7,0 0))":                                       "ring 1: the ring has no area",
-		"POLYGON((0 0,2 0,2 2,1 0,0 2,0 0))":                                     "ring 1: the ring meets itself after (0 0) and (2 2), expected one that does not",
+		"POLYGON((0 0,2 0,2 2,1 0,0 2,0 0))":                                     "ring 1: the ring meets itself after (0 0) and (1 0), expected one that does not",
 		"POLYGON((0 0,5 0,5 5,0 5,0 0),(7 7,8 7,8 8,7 7))":                       "the holes of the polygon cross each other or its outer ring, or lie outside of it",
 		"POLYGON((0 0,5 0,5 5,0 5,0 0),(4 4,6 4,6 6,4 4))":                       "the holes of the polygon cross each other or its outer ring, or lie outside of it",
 		"POLYGON((0 0,9 0,9 9,0 9,0 0),(1 1,8 1,8 8,1 8,1 1),(2 2,3 2,3 3,2 2))": "the holes of the polygon cross each other or its outer ring, or lie outside of it",
@@ -202,7 +202,7 @@ func TestAPolygonMadeToBeSlowIsRefused(t *testing.T) {
 	if _, err := ParseWKT(comb(500)); err != nil {
 		t.Error(err)
 	}
-	if _, err := ParseWKT(comb(9_000)); err == nil || err.Error() != "ring 1: the ring is too intricate" {
+	if _, err := ParseWKT(comb(9_000)); err == nil || err.Error() != "its sides lie too close to each other to be checked in 100 ms; simplify it" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -346,30 +346,6 @@ func TestCircle(t *testing.T) {
 		if !s.IsZero() {
 			t.Errorf("a circle of nothing is %s", s.WKT())
 		}
-	}
-}
-
-func TestSimplify(t *testing.T) {
-	island := Circle(10, 50, 100_000)
-	simple := Simplify(island, 0.02)
-	if n, m := len(simple.polygons[0][0]), len(island.polygons[0][0]); n >= m/2 {
-		t.Errorf("%d of %d positions are left", n, m)
-	}
-	if got, want := simple.AreaKm2(), island.AreaKm2(); math.Abs(got-want) > 0.05*want {
-		t.Errorf("%g km² are left of %g", got, want)
-	}
-	if got := Simplify(island, 90); got.GeoJSON() != island.GeoJSON() {
-		t.Errorf("what would vanish became %s", got.WKT())
-	}
-	world := mustWKT(t, "POLYGON((-180 -90,180 -90,180 90,-180 90,-180 -90))")
-	if got := Simplify(world, 1); got.WKT() != world.WKT() {
-		t.Errorf("the world became %s", got.WKT())
-	}
-	if got := Simplify(mustWKT(t, "LINESTRING(0 0,1 0.001,2 0)"), 0.01).WKT(); got != "LINESTRING(0 0,2 0)" {
-		t.Errorf("a line became %s", got)
-	}
-	if got := Simplify(Shape{}, 1); !got.IsZero() {
-		t.Errorf("nothing became %s", got.WKT())
 	}
 }
 

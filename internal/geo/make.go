@@ -2,7 +2,6 @@ package geo
 
 import (
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -38,87 +37,23 @@ func Circle(lon, lat, radiusMetres float64) Shape {
 	if lat < 0 {
 		side = southPole
 	}
-	flat, err := laid(polygon{r}, side)
+	w := requestWork()
+	flat, err := laid(w, polygon{r}, side)
 	if err != nil {
 		return point
 	}
-	polygons, err := valid(flat)
+	polygons, err := valid(w, flat)
 	if err != nil { // so small that rounding has dented it
-		polygons = inWorld(hull(flat.polygon[0])).polygons
+		polygons = inWorld(w, hull(flat.polygon[0])).polygons
 	}
 	if len(polygons) == 0 {
 		return point
 	}
-	return joined(polygons)
-}
-
-// Simplify is s without the positions of its areas and lines that lie within tolerance degrees of the way that is left.
-// Rings that vanish are left out, as are polygons beside others; what would not be valid, and what would vanish whole,
-// stays as it was.
-func Simplify(s Shape, toleranceDegrees float64) Shape {
-	if !(toleranceDegrees > 0) {
-		return s
+	all, err := joined(w, polygons)
+	if err != nil {
+		return point
 	}
-	tolerance := min(toleranceDegrees, 360) * micro
-	simplified := func(l []position) (out []position) {
-		if guarded(func() { out = positionsOf(libLine(l, millionths).Simplify(tolerance)) }) != nil {
-			return l
-		}
-		return out
-	}
-	simple := Shape{points: s.points}
-	for _, p := range s.polygons {
-		var q polygon
-		for i, r := range p {
-			if r = compact(simplified(closed(r))); len(r) >= 3 {
-				q = append(q, stepped(r))
-			} else if i == 0 {
-				break
-			}
-		}
-		if q == nil {
-			continue
-		}
-		if polygons, err := valid(flatPolygon{polygon: q}); err == nil {
-			simple.polygons = append(simple.polygons, polygons...)
-		} else {
-			simple.polygons = append(simple.polygons, p)
-		}
-	}
-	areas := joined(simple.polygons)
-	simple.polygons, simple.apart = areas.polygons, areas.apart
-	if len(simple.polygons) == 0 {
-		simple.polygons, simple.apart = s.polygons, s.apart
-	}
-	for _, l := range s.lines {
-		m := simplified(l)
-		if len(m) < 2 || slices.ContainsFunc(stepsOf(m), func(d int32) bool { return abs(d) > halfTurn }) {
-			m = l
-		}
-		simple.lines = append(simple.lines, m)
-	}
-	return canonical(simple)
-}
-
-// stepped is r with a position in the middle of each step that is longer than half a turn.
-func stepped(r ring) ring {
-	var out ring
-	for i, d := range stepsOf(closed(r)) {
-		out = append(out, r[i])
-		if abs(d) > halfTurn {
-			out = append(out, position{r[i].x + d/2, r[i].y + (r[(i+1)%len(r)].y-r[i].y)/2})
-		}
-	}
-	return out
-}
-
-// stepsOf is how far east each position of l is followed by the next.
-func stepsOf(l []position) []int32 {
-	steps := make([]int32, len(l)-1)
-	for i := range steps {
-		steps[i] = l[i+1].x - l[i].x
-	}
-	return steps
+	return all
 }
 
 // ParseBBox reads a box that a user wrote: west,south,east,north in degrees. A west greater than the east means that the box

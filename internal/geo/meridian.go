@@ -36,7 +36,7 @@ func step(a, b int32, whole bool) int32 {
 // unrolled is r with its longitudes running on across the antimeridian instead of jumping. A ring that winds round the
 // world, which the second result tells, is led along the pole. The result is closed in the plane, and no step of it is
 // longer than half a turn.
-func unrolled(r ring, p pole) (ring, bool, error) {
+func unrolled(w *work, r ring, p pole) (ring, bool, error) {
 	jumps, turns := false, false
 	for i, a := range r {
 		switch d := r[(i+1)%len(r)].x - a.x; {
@@ -51,7 +51,7 @@ func unrolled(r ring, p pole) (ring, bool, error) {
 	}
 	whole := false
 	if turns && !jumps {
-		_, touches, err := selfTouch(r)
+		_, touches, err := selfTouch(w, r)
 		if err != nil {
 			return nil, false, err
 		}
@@ -124,8 +124,8 @@ type flatPolygon struct {
 }
 
 // laid is p in the plane. The outer ring is closed along the given pole, if it needs one, and so are the holes.
-func laid(p polygon, side pole) (flatPolygon, error) {
-	outer, winds, err := unrolled(p[0], side)
+func laid(w *work, p polygon, side pole) (flatPolygon, error) {
+	outer, winds, err := unrolled(w, p[0], side)
 	if err != nil {
 		return flatPolygon{}, at("ring", 0, faultf("the ring %v", err))
 	}
@@ -135,7 +135,7 @@ func laid(p polygon, side pole) (flatPolygon, error) {
 	flat := flatPolygon{polygon{outer}, winds}
 	west, _ := span(outer)
 	for i, r := range p[1:] {
-		hole, holeWinds, err := unrolled(r, side)
+		hole, holeWinds, err := unrolled(w, r, side)
 		if err == nil && holeWinds && !winds {
 			err = errors.New("goes round the world, but the outer ring does not")
 		}
@@ -150,14 +150,14 @@ func laid(p polygon, side pole) (flatPolygon, error) {
 }
 
 // cut is p, which must be valid, as polygons between -180 and 180 degrees.
-func cut(p flatPolygon) ([]polygon, error) {
+func cut(w *work, p flatPolygon) ([]polygon, error) {
 	if !p.winds {
-		return cutPolygon(p.polygon)
+		return cutPolygon(w, p.polygon)
 	}
 	var parts []polygon
 	outer := 0
 	for i := range p.polygon {
-		pieces, err := cutPolygon(p.polygon[i : i+1])
+		pieces, err := cutPolygon(w, p.polygon[i:i+1])
 		if err != nil {
 			return nil, err
 		}
@@ -166,11 +166,11 @@ func cut(p flatPolygon) ([]polygon, error) {
 			outer = len(parts)
 		}
 	}
-	whole, err := union(parts[:outer])
+	whole, err := union(w, parts[:outer])
 	if err != nil {
 		return nil, err
 	}
-	return difference(whole, parts[outer:])
+	return difference(w, whole, parts[outer:])
 }
 
 // turnOf is the whole number of turns by which x lies east of the world from -180 to below 180 degrees.
@@ -179,7 +179,7 @@ func turnOf(x int32) int32 {
 }
 
 // cutPolygon is p, which must be valid, as polygons between -180 and 180 degrees.
-func cutPolygon(p polygon) ([]polygon, error) {
+func cutPolygon(w *work, p polygon) ([]polygon, error) {
 	west, east := span(p[0])
 	if west >= -halfTurn && east <= halfTurn {
 		return []polygon{p}, nil
@@ -190,7 +190,7 @@ func cutPolygon(p polygon) ([]polygon, error) {
 		pieces := []polygon{p}
 		if first != last {
 			var err error
-			if pieces, err = clipped(p, -halfTurn+turn*fullTurn, halfTurn+turn*fullTurn); err != nil {
+			if pieces, err = clipped(w, p, -halfTurn+turn*fullTurn, halfTurn+turn*fullTurn); err != nil {
 				return nil, err
 			}
 		}
@@ -260,10 +260,10 @@ func inTurn(p position) position {
 }
 
 // inWorld is s, whose longitudes may run on, between -180 and 180 degrees.
-func inWorld(s Shape) Shape {
+func inWorld(w *work, s Shape) Shape {
 	var in Shape
 	for _, p := range s.polygons {
-		if pieces, err := cutPolygon(p); err == nil {
+		if pieces, err := cutPolygon(w, p); err == nil {
 			in.polygons = append(in.polygons, pieces...)
 		}
 	}

@@ -75,6 +75,10 @@ func checkShape(t interface{ Fatalf(string, ...any) }, s Shape) {
 			t.Fatalf("%s of %s is %s", name, text, again.GeoJSON())
 		}
 	}
+	p := storedParser{rest: text}
+	if stored, ok := p.shape(); !ok || p.rest != "" || stored.GeoJSON() != text || stored.apart != s.apart {
+		t.Fatalf("what was stored as %s is read as %s, %v, rest %q", text, stored.GeoJSON(), ok, p.rest)
+	}
 	if err := s.geometry(millionths).Validate(); err != nil && !s.apart {
 		t.Fatalf("%s is not valid: %v", text, err)
 	}
@@ -152,13 +156,6 @@ func TestUnionCoversWhatItsPartsCover(t *testing.T) {
 				t.Fatalf("%s covers %v: %v, but its parts: %v", got.WKT(), p, !want, want)
 			}
 		}
-	})
-}
-
-func TestSimplifyKeepsPromises(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := genShape().Draw(t, "shape")
-		checkShape(t, Simplify(s, rapid.Float64Range(0, 3).Draw(t, "tolerance")))
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 type reader struct {
 	loose            bool
 	positions, parts int // so far
+	work             *work
 }
 
 // xy is a longitude and a latitude in degrees as they were written.
@@ -82,6 +83,9 @@ type collection struct {
 
 // shape is the geometry of t.
 func (r *reader) shape(t tree) (Shape, error) {
+	if r.work = requestWork(); r.loose {
+		r.work = looseWork(0) // and what each polygon is granted
+	}
 	var c collection
 	if err := r.collect(t, &c); err != nil {
 		return Shape{}, err
@@ -90,10 +94,16 @@ func (r *reader) shape(t tree) (Shape, error) {
 		if len(c.rest) == 0 {
 			return Shape{}, faultf("holds no position")
 		}
-		c.Shape = inWorld(hull(c.rest))
+		c.Shape = inWorld(r.work, hull(c.rest))
 	}
-	areas := joined(c.polygons)
-	c.polygons, c.apart = areas.polygons, areas.apart
+	if r.loose {
+		r.work.grant(r.positions * looseSteps)
+	}
+	areas, err := joined(r.work, c.polygons)
+	if _, costly := errors.AsType[*CostError](err); costly && !r.loose {
+		return Shape{}, err
+	}
+	c.polygons, c.apart, c.coarse = areas.polygons, areas.apart, c.coarse || areas.coarse
 	return canonical(c.Shape), nil
 }
 
@@ -217,10 +227,10 @@ func (r *reader) polygon(coords [][]xy, c *collection) error {
 		return nil
 	}
 	if r.loose {
-		c.looseArea(p)
+		c.looseArea(r.work, p)
 		return nil
 	}
-	return c.area(p)
+	return c.area(r.work, p)
 }
 
 // ring checks one ring. One that is read loosely may have fewer than three positions, and meet itself.
@@ -246,12 +256,12 @@ func (r *reader) ring(coords []xy) (ring, error) {
 }
 
 // area adds the polygon p, or says why it is not valid.
-func (c *collection) area(p polygon) error {
-	flat, err := laid(p, nearerPole)
+func (c *collection) area(w *work, p polygon) error {
+	flat, err := laid(w, p, nearerPole)
 	if err != nil {
 		return err
 	}
-	polygons, err := valid(flat)
+	polygons, err := valid(w, flat)
 	if err != nil {
 		return err
 	}
@@ -260,15 +270,21 @@ func (c *collection) area(p polygon) error {
 }
 
 // valid is p cut at the antimeridian, or what is wrong with it. Holes may share a side with each other or with the outer
-// ring: then they are joined.
-func valid(p flatPolygon) ([]polygon, error) {
+// ring: then they are joined. A *CostError is passed on as it is.
+func valid(w *work, p flatPolygon) ([]polygon, error) {
+	failed := func(err error, format string, args ...any) error {
+		if _, costly := errors.AsType[*CostError](err); costly {
+			return err
+		}
+		return faultf(format, args...)
+	}
 	for i, r := range p.polygon {
 		if collinear(r) {
 			return nil, at("ring", i, faultf("the ring has no area"))
 		}
-		switch place, meets, err := selfTouch(r); {
+		switch place, meets, err := selfTouch(w, r); {
 		case err != nil:
-			return nil, at("ring", i, faultf("the ring is %v", err))
+			return nil, at("ring", i, failed(err, "the ring is %v", err))
 		case meets:
 			a, b := place[0], place[1]
 			return nil, at("ring", i, faultf("the ring meets itself after (%v %v) and (%v %v), expected one that does not",
@@ -276,15 +292,15 @@ func valid(p flatPolygon) ([]polygon, error) {
 		}
 	}
 	if p.winds || len(p.polygon) == 1 {
-		polygons, err := cut(p)
+		polygons, err := cut(w, p)
 		if err != nil || len(polygons) == 0 {
-			return nil, faultf("the polygon cannot be cut at the antimeridian")
+			return nil, failed(err, "the polygon cannot be cut at the antimeridian")
 		}
 		return polygons, nil
 	}
-	polygons, err := difference([]polygon{p.polygon[:1]}, holesOf(p.polygon))
+	polygons, err := difference(w, []polygon{p.polygon[:1]}, holesOf(p.polygon))
 	if err != nil {
-		return nil, faultf("the polygon is %v", err)
+		return nil, failed(err, "the polygon is %v", err)
 	}
 	// Where rings cross, or a hole lies outside, a hole takes away less than itself.
 	left := doubleAreas(polygons)
@@ -299,9 +315,9 @@ func valid(p flatPolygon) ([]polygon, error) {
 	}
 	var all []polygon
 	for _, q := range polygons {
-		pieces, err := cutPolygon(q)
+		pieces, err := cutPolygon(w, q)
 		if err != nil {
-			return nil, faultf("the polygon is %v", err)
+			return nil, failed(err, "the polygon is %v", err)
 		}
 		all = append(all, pieces...)
 	}
@@ -332,19 +348,24 @@ func doubleAreas(polygons []polygon) int64 {
 	return sum
 }
 
-// looseArea adds the polygon p, mended where it is not valid. Where that fails it adds the convex hull, so that no place is
-// lost.
-func (c *collection) looseArea(p polygon) {
-	flat, err := laid(p, nearerPole)
+// looseArea adds the polygon p, mended where it is not valid. Where that fails or costs too much it adds the convex hull, so
+// that no place is lost.
+func (c *collection) looseArea(w *work, p polygon) {
+	positions := 0
+	for _, r := range p {
+		positions += len(r)
+	}
+	w.grant(positions * looseSteps)
+	flat, err := laid(w, p, nearerPole)
 	if err != nil {
-		c.add(inWorld(hull(p[0])))
+		c.hull(w, p[0])
 		return
 	}
-	if polygons, err := valid(flat); err == nil {
+	if polygons, err := valid(w, flat); err == nil {
 		c.polygons = append(c.polygons, polygons...)
 		return
 	}
-	polygons, err := mended(flat.polygon)
+	polygons, err := mended(w, flat.polygon)
 	if err == nil && len(polygons) == 0 {
 		c.rest = append(c.rest, flat.polygon[0]...)
 		return
@@ -352,19 +373,23 @@ func (c *collection) looseArea(p polygon) {
 	var pieces []polygon
 	for _, m := range polygons {
 		var cut []polygon
-		if cut, err = cutPolygon(m); err != nil {
+		if cut, err = cutPolygon(w, m); err != nil {
 			break
 		}
 		pieces = append(pieces, cut...)
 	}
 	if err != nil {
-		c.add(inWorld(hull(flat.polygon[0])))
+		c.hull(w, flat.polygon[0])
 		return
 	}
 	c.polygons = append(c.polygons, pieces...)
 }
 
-func (c *collection) add(s Shape) {
+// hull adds the convex hull of r, and notes that it stands for something smaller.
+func (c *collection) hull(w *work, r ring) {
+	w.grant(leastSteps) // enough for its sides, which are few or in order
+	s := inWorld(w, hull(r))
+	c.coarse = true
 	c.polygons = append(c.polygons, s.polygons...)
 	c.lines = append(c.lines, s.lines...)
 	c.points = append(c.points, s.points...)

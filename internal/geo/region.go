@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-
-	"github.com/peterstace/simplefeatures/rtree"
 )
 
 // This file joins, cuts and mends areas. It is exact: all positions are whole numbers, and what it answers is valid.
@@ -16,13 +14,10 @@ import (
 // The sides are split where they meet, until they meet at their ends only; then the winding number is known on both sides
 // of each, and the boundary of any condition on it can be followed.
 
-// maxPairs is how many pairs of neighbouring sides one operation may look at, about a second's work. A coastline of 20,000
-// positions costs 60,000; a comb of as many, made to be slow, 200 million.
-const maxPairs = 4_000_000
-
 // maxRounds is how often sides are split again because the places where they meet were rounded. Two suffice as a rule.
 const maxRounds = 20
 
+// errIntricate reports that sides still meet after maxRounds.
 var errIntricate = errors.New("too intricate")
 
 // side is a part of a boundary, from the smaller position a to b. Left of it the winding number is higher by weight.
@@ -86,43 +81,39 @@ func net(sides []side) []side {
 	return out
 }
 
-func indexed(sides []side) *rtree.RTree {
-	items := make([]rtree.BulkItem, len(sides))
-	for i, s := range sides {
-		items[i] = rtree.BulkItem{Box: s.box(), RecordID: i}
-	}
-	return rtree.BulkLoad(items)
+func indexed(sides []side) *index {
+	return newIndex(len(sides), func(i int) box { return sides[i].box() })
 }
 
-func (s side) box() rtree.Box {
-	return rtree.Box{
-		MinX: float64(s.a.x), MinY: float64(min(s.a.y, s.b.y)),
-		MaxX: float64(s.b.x), MaxY: float64(max(s.a.y, s.b.y)),
-	}
+func (s side) box() box {
+	return box{s.a.x, min(s.a.y, s.b.y), s.b.x, max(s.a.y, s.b.y)}
 }
 
-// pairs calls f with the indices i < j of each pair of sides that may meet, until f returns false. It gives up with
-// errIntricate after maxPairs.
-func pairs(sides []side, f func(i, j int) bool) error {
+// pairs calls f with the indices i < j of each pair of sides that may meet, until f returns false.
+func pairs(w *work, sides []side, f func(i, j int) bool) error {
+	if err := w.spend(len(sides) * stepsPerSide); err != nil {
+		return err
+	}
 	tree := indexed(sides)
-	cost, more := 0, true
-	for i := 0; i < len(sides) && more; i++ {
-		err := tree.RangeSearch(sides[i].box(), func(j int) error {
-			if cost++; cost > maxPairs {
-				return errIntricate
-			}
+	for i := range sides {
+		err := tree.search(w, sides[i].box(), func(j int) error {
 			if i < j && !f(i, j) {
-				more = false
-				return rtree.Stop
+				return errEnough
 			}
 			return nil
 		})
+		if err == errEnough {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// errEnough ends a search that has found what it looked for.
+var errEnough = errors.New("enough")
 
 // crossing is the place, rounded, where s and t cross inside both, if they do.
 func crossing(s, t side) (position, bool) {
@@ -145,13 +136,14 @@ func (s side) within(p position) bool {
 }
 
 // split is sides, net, split wherever they meet.
-func split(sides []side) ([]side, error) {
+func split(w *work, sides []side) ([]side, error) {
 	for range maxRounds {
 		sides = net(sides)
 		at := make(map[int][]position)
-		err := pairs(sides, func(i, j int) bool {
+		err := pairs(w, sides, func(i, j int) bool {
 			s, t := sides[i], sides[j]
 			if p, ok := crossing(s, t); ok {
+				w.cross()
 				if p != s.a && p != s.b {
 					at[i] = append(at[i], p)
 				}
@@ -190,9 +182,6 @@ func split(sides []side) ([]side, error) {
 			}
 			next = append(next, newSide(from, s.b, s.weight))
 		}
-		if len(next) > 2*MaxLoosePositions {
-			return nil, errIntricate
-		}
 		sides = next
 	}
 	return nil, errIntricate
@@ -206,13 +195,19 @@ func reach(a, p position) int64 {
 
 // region is the area where inside holds of the winding number that sides make, as polygons that are valid together. It
 // reorders sides.
-func region(sides []side, inside func(winding int32) bool) ([]polygon, error) {
-	sides, err := split(sides)
+func region(w *work, sides []side, inside func(winding int32) bool) ([]polygon, error) {
+	sides, err := split(w, sides)
 	if err != nil {
 		return nil, err
 	}
-	m := newMesh(sides)
-	return m.polygons(inside), nil
+	if err := w.spend(len(sides) * stepsPerMeshSide); err != nil {
+		return nil, err
+	}
+	m, err := newMesh(w, sides)
+	if err != nil {
+		return nil, err
+	}
+	return m.polygons(w, inside)
 }
 
 // mesh is sides that meet at their ends only. Side i is seen as two half sides: 2i from a to b, 2i+1 from b to a.
@@ -242,7 +237,7 @@ func (m *mesh) rise(h int) int32 {
 	return -m.sides[h/2].weight
 }
 
-func newMesh(sides []side) *mesh {
+func newMesh(w *work, sides []side) (*mesh, error) {
 	n := 2 * len(sides)
 	m := &mesh{
 		sides: sides, around: make([]int, n), place: make([]int, n),
@@ -267,8 +262,7 @@ func newMesh(sides []side) *mesh {
 		}
 		i = j
 	}
-	m.wind()
-	return m
+	return m, m.wind(w)
 }
 
 // compareAngles orders p and q counterclockwise around centre, from the west.
@@ -283,7 +277,7 @@ func compareAngles(centre, p, q position) int {
 }
 
 // wind finds the winding number left of each half side.
-func (m *mesh) wind() {
+func (m *mesh) wind(w *work) error {
 	tree := indexed(m.sides)
 	known := make([]bool, len(m.around))
 	var queue []int
@@ -308,13 +302,15 @@ func (m *mesh) wind() {
 		// is known from the sides below that place.
 		p := m.start(h)
 		var below int32
-		box := rtree.Box{MinX: float64(p.x), MinY: math.Inf(-1), MaxX: float64(p.x), MaxY: float64(p.y)}
-		_ = tree.RangeSearch(box, func(j int) error {
+		err := tree.search(w, box{p.x, math.MinInt32, p.x, p.y}, func(j int) error {
 			if s := m.sides[j]; s.a.x < p.x && cross(s.a, s.b, p) > 0 {
 				below += s.weight
 			}
 			return nil
 		})
+		if err != nil {
+			return err
+		}
 		turn(h, below)
 		for len(queue) > 0 {
 			g := queue[len(queue)-1]
@@ -324,10 +320,11 @@ func (m *mesh) wind() {
 			}
 		}
 	}
+	return nil
 }
 
 // polygons is the area where inside holds.
-func (m *mesh) polygons(inside func(winding int32) bool) []polygon {
+func (m *mesh) polygons(w *work, inside func(winding int32) bool) ([]polygon, error) {
 	boundary := make([]bool, len(m.around)) // half sides with the area on their left only
 	for h := range boundary {
 		boundary[h] = inside(m.left[h]) && !inside(m.left[h^1])
@@ -376,6 +373,9 @@ func (m *mesh) polygons(inside func(winding int32) bool) []polygon {
 		middle := position{hole[0].x + hole[1].x, hole[0].y + hole[1].y}
 		parent := -1
 		for i, p := range polygons {
+			if err := w.spend(1 + len(p[0])/4); err != nil {
+				return nil, err
+			}
 			if encloses(p[0], middle) && (parent < 0 || doubleArea(p[0]) < doubleArea(polygons[parent][0])) {
 				parent = i
 			}
@@ -384,7 +384,7 @@ func (m *mesh) polygons(inside func(winding int32) bool) []polygon {
 			polygons[parent] = append(polygons[parent], hole)
 		}
 	}
-	return polygons
+	return polygons, nil
 }
 
 // loops takes a closed path apart into rings that do not touch themselves.
@@ -424,48 +424,48 @@ func encloses(r ring, twice position) bool {
 func covered(winding int32) bool { return winding > 0 }
 
 // union is the area that polygons, valid each, cover together.
-func union(polygons []polygon) ([]polygon, error) {
-	return region(appendSides(nil, polygons, 1), covered)
+func union(w *work, polygons []polygon) ([]polygon, error) {
+	return region(w, appendSides(nil, polygons, 1), covered)
 }
 
 // difference is the area of polygons without that of holes.
-func difference(polygons, holes []polygon) ([]polygon, error) {
+func difference(w *work, polygons, holes []polygon) ([]polygon, error) {
 	if len(holes) == 0 {
 		return polygons, nil
 	}
-	holes, err := union(holes)
+	holes, err := union(w, holes)
 	if err != nil {
 		return nil, err
 	}
-	if polygons, err = union(polygons); err != nil {
+	if polygons, err = union(w, polygons); err != nil {
 		return nil, err
 	}
-	return region(appendSides(appendSides(nil, polygons, 1), holes, -1), covered)
+	return region(w, appendSides(appendSides(nil, polygons, 1), holes, -1), covered)
 }
 
 // mended is the area of a polygon that need not be valid. A place belongs to it if the outer ring goes round it, and no
 // hole does.
-func mended(p polygon) ([]polygon, error) {
+func mended(w *work, p polygon) ([]polygon, error) {
 	nonzero := func(winding int32) bool { return winding != 0 }
-	outer, err := region(appendRing(nil, p[0], 1), nonzero)
+	outer, err := region(w, appendRing(nil, p[0], 1), nonzero)
 	if err != nil {
 		return nil, err
 	}
 	var holes []polygon
 	for _, r := range p[1:] {
-		hole, err := region(appendRing(nil, r, 1), nonzero)
+		hole, err := region(w, appendRing(nil, r, 1), nonzero)
 		if err != nil {
 			return nil, err
 		}
 		holes = append(holes, hole...)
 	}
-	return difference(outer, holes)
+	return difference(w, outer, holes)
 }
 
 // clipped is the part of p, which must be valid, between two longitudes.
-func clipped(p polygon, west, east int32) ([]polygon, error) {
+func clipped(w *work, p polygon, west, east int32) ([]polygon, error) {
 	const beyond = quarterTurn + 1
 	band := polygon{{{west, -beyond}, {east, -beyond}, {east, beyond}, {west, beyond}}}
 	sides := appendSides(appendSides(nil, []polygon{p}, 1), []polygon{band}, 1)
-	return region(sides, func(winding int32) bool { return winding > 1 })
+	return region(w, sides, func(winding int32) bool { return winding > 1 })
 }

@@ -60,7 +60,7 @@ func collinear(r ring) bool {
 }
 
 // selfTouch is where r, which repeats no position by a neighbour, meets itself: the starts of two sides that do.
-func selfTouch(r ring) (at [2]position, meets bool, err error) {
+func selfTouch(w *work, r ring) (at [2]position, meets bool, err error) {
 	seen := make(map[position]bool, len(r))
 	for _, p := range r {
 		if seen[p] {
@@ -69,7 +69,7 @@ func selfTouch(r ring) (at [2]position, meets bool, err error) {
 		seen[p] = true
 	}
 	sides := appendRing(nil, r, 1)
-	err = pairs(sides, func(i, j int) bool {
+	err = pairs(w, sides, func(i, j int) bool {
 		s, t := sides[i], sides[j]
 		_, crosses := crossing(s, t)
 		if crosses || s.within(t.a) || s.within(t.b) || t.within(s.a) || t.within(s.b) {

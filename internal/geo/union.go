@@ -18,31 +18,79 @@ func Union(shapes ...Shape) (Shape, error) {
 		s.polygons = append(s.polygons, t.polygons...)
 		s.lines = append(s.lines, t.lines...)
 		s.points = append(s.points, t.points...)
+		s.coarse = s.coarse || t.coarse
 	}
 	switch {
 	case s.IsZero():
 		return Shape{}, errors.New("there is no geometry to join")
 	case len(s.polygons) > 0:
-		return joined(s.polygons), nil
+		all, err := joined(looseWork(s.positions()), s.polygons)
+		all.coarse = s.coarse || err != nil
+		return all, nil
 	}
 	slices.SortFunc(s.lines, func(a, b []position) int { return slices.CompareFunc(a, b, comparePositions) })
 	s.lines = slices.CompactFunc(s.lines, func(a, b []position) bool { return slices.Equal(a, b) })
 	return canonical(s), nil
 }
 
-// joined is the union of polygons that are valid each, in canonical order.
-func joined(polygons []polygon) Shape {
+// joined is the union of polygons that are valid each, in canonical order. With an error, all of them are there, apart.
+func joined(w *work, polygons []polygon) (Shape, error) {
 	s := canonical(Shape{polygons: polygons})
 	s.polygons = slices.CompactFunc(s.polygons, func(a, b polygon) bool { return comparePolygons(a, b) == 0 })
 	if len(s.polygons) < 2 {
-		return s
+		return s, nil
 	}
-	all, err := union(s.polygons)
+	groups, err := neighbors(w, s.polygons)
+	var all []polygon
+	for i := 0; i < len(groups) && err == nil; i++ {
+		group := groups[i]
+		if len(group) > 1 {
+			group, err = union(w, group)
+		}
+		all = append(all, group...)
+	}
 	if err != nil {
-		s.apart = true
-		return s
+		s.apart, s.coarse = true, true
+		return s, err
 	}
-	return canonical(Shape{polygons: all})
+	return canonical(Shape{polygons: all}), nil
+}
+
+// neighbors are polygons grouped so that those of different groups have no place in common: their boxes do not meet.
+func neighbors(w *work, polygons []polygon) ([][]polygon, error) {
+	if err := w.spend(len(polygons) * stepsPerSide); err != nil {
+		return nil, err
+	}
+	tree := newIndex(len(polygons), func(i int) box { return boxOf(polygons[i][0]) })
+	group := make([]int, len(polygons)) // 0: none yet
+	var groups [][]polygon
+	for i := range polygons {
+		if group[i] != 0 {
+			continue
+		}
+		number := len(groups) + 1
+		group[i] = number
+		members := []int{i}
+		for k := 0; k < len(members); k++ {
+			err := tree.search(w, boxOf(polygons[members[k]][0]), func(j int) error {
+				if group[j] == 0 {
+					group[j] = number
+					members = append(members, j)
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		slices.Sort(members)
+		var found []polygon
+		for _, j := range members {
+			found = append(found, polygons[j])
+		}
+		groups = append(groups, found)
+	}
+	return groups, nil
 }
 
 // Intersects reports whether a and b have a place in common, be it on their boundaries. The two sides of the antimeridian

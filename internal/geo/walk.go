@@ -47,15 +47,16 @@ func (s Shape) WithoutHoles() Shape {
 	}
 	open := s
 	open.polygons, open.apart = nil, true
+	w := looseWork(s.positions())
 	for _, p := range s.polygons {
-		open.polygons = append(open.polygons, opened(p)...)
+		open.polygons = append(open.polygons, opened(w, p)...)
 	}
 	return canonical(open)
 }
 
 // opened is p in polygons without holes. It halves p along a meridian through the middle one of its holes, and then the halves, so
 // that a side is looked at only as often as holes can be halved.
-func opened(p polygon) []polygon {
+func opened(w *work, p polygon) []polygon {
 	if len(p) == 1 {
 		return []polygon{p}
 	}
@@ -73,7 +74,7 @@ func opened(p polygon) []polygon {
 	west, east := span(p[0])
 	var pieces []polygon
 	for _, half := range [][2]int32{{west, x}, {x, east}} {
-		parts, err := clipped(p, half[0], half[1])
+		parts, err := clipped(w, p, half[0], half[1])
 		if err != nil {
 			return []polygon{p[:1]}
 		}
@@ -81,7 +82,7 @@ func opened(p polygon) []polygon {
 			if len(part) >= len(p) { // rounding has made a hole where there was none
 				part = part[:1]
 			}
-			pieces = append(pieces, opened(part)...)
+			pieces = append(pieces, opened(w, part)...)
 		}
 	}
 	return pieces

@@ -24,7 +24,7 @@ func TestWithoutHolesOfAnyShape(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		whole := mustArea(t, genStar().Draw(t, "star"))
 		for _, hole := range rapid.SliceOfN(genStar(), 0, 3).Draw(t, "holes") {
-			left, err := difference(whole.polygons, mustArea(t, hole).polygons)
+			left, err := difference(requestWork(), whole.polygons, mustArea(t, hole).polygons)
 			if err != nil {
 				t.Skip(err)
 			}

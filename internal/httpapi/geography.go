@@ -103,7 +103,7 @@ func (a *API) alertGeography(w http.ResponseWriter, r *http.Request, _ *auth.Cal
 		if area.Role != areas[0].Role {
 			continue
 		}
-		s, err := geo.ParseLoose([]byte(area.Geometry))
+		s, err := geo.ReadStored(area.Geometry)
 		if err != nil {
 			return err
 		}

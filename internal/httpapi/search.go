@@ -395,6 +395,9 @@ func searchProblem(err error) *problem {
 		p := &problem{Status: http.StatusBadRequest, Detail: faults.Error()}
 		for _, f := range faults {
 			p.Errors = append(p.Errors, fault{Parameter: f.Parameter, Detail: f.Detail})
+			if f.TooCostly {
+				p.Status, p.limit = http.StatusRequestEntityTooLarge, "geometry"
+			}
 		}
 		return p
 	}

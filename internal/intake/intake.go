@@ -34,10 +34,11 @@ type Places interface {
 type Intake struct {
 	store  *store.Store
 	places map[string]Places
+	areas  areas
 }
 
 // New makes an Intake that writes to s; places finds the places that a source names, by the source's name.
-func New(s *store.Store, places map[string]Places) *Intake { return &Intake{s, places} }
+func New(s *store.Store, places map[string]Places) *Intake { return &Intake{s, places, newAreas()} }
 
 // Options say how a batch came.
 type Options struct {
@@ -67,6 +68,8 @@ type Result struct {
 	// Events are the keys of the events that the batch named and that are known.
 	Events map[string]bool
 	Last   int64 // number of the last change; 0: none
+	// Coarse are the hazards whose area is larger than the source says, since mending it would have cost too much.
+	Coarse []uuid.UUID
 }
 
 // chunk is how many events are written in one transaction: enough to make the cost of a transaction small for each, few enough
@@ -79,6 +82,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, now
 	for rest := batch.Reports; len(rest) > 0 || batch.Rejects != nil; {
 		take := rest[:min(len(rest), chunk*20)]
 		rest = rest[len(take):]
+		in.areas.prepare(ctx, take)
 		last, err := in.store.Write(ctx, now, store.Origin{Source: src}, func(tx *store.Tx) error {
 			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: now, opts: opts, res: &res}
 			if err := w.rejects(batch.Rejects); err != nil {
@@ -407,6 +411,9 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 	}
 	different = before == nil || !h.Equal(before)
 	if different {
+		if slices.ContainsFunc(placed, func(p placedArea) bool { return p.shape.Coarse() }) {
+			w.res.Coarse = append(w.res.Coarse, h.UUID)
+		}
 		stamp(h, w.now)
 		if err := w.tx.SaveHazard(h, before); err != nil {
 			return nil, false, false, err
@@ -604,48 +611,6 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 	}
 	return nil
 }
-
-// place is the area of what was said: one shape for each role, in the order of areaRoles; empty if nothing is known of it.
-func (w *writer) place(said *hazard.Said) (placed []placedArea) {
-	shapes := map[hazard.AreaRole][]geo.Shape{}
-	for _, a := range said.Head.Areas {
-		if s, err := geo.ParseLoose([]byte(a.Geometry)); err == nil {
-			shapes[a.Role] = append(shapes[a.Role], s)
-		}
-	}
-	if places := w.in.places[said.PlacesOf]; places != nil {
-		missing := false
-		for _, code := range said.Places {
-			s, ok := places.Shape(w.ctx, code)
-			missing = missing || !ok
-			if ok {
-				shapes[hazard.AlertArea] = append(shapes[hazard.AlertArea], s)
-			}
-		}
-		if missing {
-			for _, code := range said.Within {
-				if s, ok := places.Shape(w.ctx, code); ok {
-					shapes[hazard.AlertArea] = append(shapes[hazard.AlertArea], s)
-				}
-			}
-		}
-	}
-	for _, role := range areaRoles {
-		if all, err := geo.Union(shapes[role]...); err == nil { // its only error: nothing to join
-			placed = append(placed, placedArea{role, all})
-		}
-	}
-	return placed
-}
-
-// placedArea is where a hazard is, in one role.
-type placedArea struct {
-	role  hazard.AreaRole
-	shape geo.Shape
-}
-
-// areaRoles are the roles of areas, the one that tells best where the hazard is first.
-var areaRoles = []hazard.AreaRole{hazard.AlertArea, hazard.ImpactArea, hazard.PointArea, hazard.TrackArea}
 
 // errBadPoint is our own fault: parsers refuse positions that are none.
 var errBadPoint = errors.New("position is not on Earth")

@@ -212,7 +212,7 @@ func (c *Hazard) areas() (list []area, alt string) {
 				continue
 			}
 			n++
-			if s, err := geo.ParseLoose([]byte(a.Geometry)); err == nil {
+			if s, err := geo.ReadStored(a.Geometry); err == nil {
 				km2 += s.AreaKm2()
 			}
 		}

@@ -467,6 +467,9 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now haza
 	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, now, intake.Options{Again: anew || w.follow.learnt})
 	w.st.Last.add(&res)
 	w.st.Total.add(&res)
+	if len(res.Coarse) > 0 {
+		w.log.Warn("area costs too much to mend; showing a larger one", "hazards", res.Coarse)
+	}
 	if err != nil { // a part may have been taken in
 		w.anew, f.unread = true, true
 		return res, err

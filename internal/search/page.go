@@ -167,13 +167,13 @@ func (q *Query) Decode(history string) (Cursor, error) {
 }
 
 // errCursor is the fault of every cursor that cannot be used.
-var errCursor = Faults{{"cursor", `is not one of this search: follow the link "next" as it was given, with the same parameters, or begin without a cursor`}}
+var errCursor = Faults{{Parameter: "cursor", Detail: `is not one of this search: follow the link "next" as it was given, with the same parameters, or begin without a cursor`}}
 
 // CursorLife is how long after its first page a search can be paged on: what changed since then is looked up for each page.
 const CursorLife = time.Hour
 
 // ErrOldCursor is the fault of a cursor whose time is over.
-var ErrOldCursor = Faults{{"cursor", "is of a search that began more than an hour ago, or before a failover: begin again without a cursor"}}
+var ErrOldCursor = Faults{{Parameter: "cursor", Detail: "is of a search that began more than an hour ago, or before a failover: begin again without a cursor"}}
 
 // ErrTooBroad: the search would take too long.
 var ErrTooBroad = errors.New("the search takes too long: ask for less, by bbox, datetime, type or q")

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 type Fault struct {
 	Parameter string
 	Detail    string // names the value and what is allowed
+	TooCostly bool   // it is well formed, but takes more work than a request may cost
 }
 
 // Faults is everything that is wrong with the parameters at once.
@@ -166,7 +168,7 @@ func parse(values url.Values, known []parameter, also []string) (Query, Faults) 
 }
 
 func (p *parser) fault(name, format string, args ...any) {
-	p.faults = append(p.faults, Fault{name, fmt.Sprintf(format, args...)})
+	p.faults = append(p.faults, Fault{Parameter: name, Detail: fmt.Sprintf(format, args...)})
 }
 
 // list reads identifiers separated by commas, in the order of their kind and each once.
@@ -272,6 +274,7 @@ func (p *parser) intersects(value string) {
 		p.fault("intersects", "is empty, expected a geometry as WKT, such as POLYGON((9 53,11 53,11 54,9 54,9 53)), longitude before latitude")
 	case err != nil:
 		p.fault("intersects", "%.60q: %v", value, err)
+		_, p.faults[len(p.faults)-1].TooCostly = errors.AsType[*geo.CostError](err)
 	default:
 		p.Area = area
 	}

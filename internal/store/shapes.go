@@ -1,78 +1,38 @@
 package store
 
 import (
-	"container/list"
 	"context"
 	"fmt"
-	"sync"
 
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
+	"hazardd/internal/lru"
 	"hazardd/internal/search"
 	"hazardd/internal/store/db"
 )
 
-// maxShapes bounds the text of the geometries whose shapes are kept, in bytes; the shapes take about half of that. It is enough for all
-// that is active on a day of disasters.
-const maxShapes = 48 << 20
+// maxShapes bounds the shapes that are kept in memory, in bytes: enough for all that is active on a day of disasters.
+const maxShapes = 64 << 20
 
-// shapeCache keeps shapes by the digests of their texts, those that were asked for last. It is safe for concurrent use.
-type shapeCache struct {
-	mu    sync.Mutex
-	size  int // bytes of text
-	byKey map[string]*list.Element
-	used  *list.List // of *cachedShape, the latest first
-}
+// shapeCache keeps shapes by the digests of their texts. It is safe for concurrent use.
+type shapeCache struct{ *lru.Cache[string, geo.Shape] }
 
-type cachedShape struct {
-	digest string
-	shape  geo.Shape
-	size   int
-}
-
-func newShapeCache() *shapeCache {
-	return &shapeCache{byKey: map[string]*list.Element{}, used: list.New()}
-}
-
-func (c *shapeCache) get(digest string) (geo.Shape, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.byKey[digest]
-	if !ok {
-		return geo.Shape{}, false
-	}
-	c.used.MoveToFront(e)
-	return e.Value.(*cachedShape).shape, true
-}
-
-func (c *shapeCache) put(digest string, s geo.Shape, size int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.byKey[digest]; ok {
-		return
-	}
-	c.byKey[digest] = c.used.PushFront(&cachedShape{digest, s, size})
-	for c.size += size; c.size > maxShapes; {
-		oldest := c.used.Remove(c.used.Back()).(*cachedShape)
-		delete(c.byKey, oldest.digest)
-		c.size -= oldest.size
-	}
-}
+func newShapeCache() shapeCache { return shapeCache{lru.New[string, geo.Shape](maxShapes)} }
 
 // of reads the shapes that refs name.
-func (c *shapeCache) of(ctx context.Context, q *db.Queries, refs []hazard.AreaRef) ([]geo.Shape, error) {
+func (c shapeCache) of(ctx context.Context, q *db.Queries, refs []hazard.AreaRef) ([]geo.Shape, error) {
 	var shapes []geo.Shape
 	for _, ref := range refs {
-		s, ok := c.get(ref.Digest)
+		s, ok := c.Get(ref.Digest)
 		if !ok {
 			text, err := q.Geometry(ctx, ref.Digest)
 			if err != nil {
 				return nil, fmt.Errorf("geometry %s: %w", ref.Digest, storeError(err))
 			}
-			if s, err = geo.ParseLoose([]byte(text)); err != nil {
+			if s, err = geo.ReadStored(text); err != nil {
 				return nil, fmt.Errorf("geometry %s: %w", ref.Digest, err)
 			}
-			c.put(ref.Digest, s, len(text))
+			c.Put(ref.Digest, s, s.Size())
 		}
 		shapes = append(shapes, s)
 	}

@@ -49,7 +49,7 @@ type Store struct {
 	writeQ, readQ *db.Queries
 	files         files.Place
 	ix            indexer
-	shapes        *shapeCache
+	shapes        shapeCache
 	searchTime    time.Duration // see the constant
 	epoch         string
 	installation  string
