@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"math"
 	"net/http"
@@ -23,6 +22,9 @@ const (
 	defaultChanges = 100
 	maxChanges     = 1000
 )
+
+// pageBytes is how much text of states one page of changes holds, unless a single change holds more: an editor's product may hold 4 MiB.
+const pageBytes = 4 << 20
 
 // page is which changes are asked for.
 type page struct {
@@ -67,12 +69,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 			return err
 		}
 	}
-	err = a.answerChanges(w, r, who, p, func(after int64, limit int) ([]hazard.Change, error) {
-		if p.at != nil {
-			return a.Store.SinceAt(r.Context(), after, limit, *p.at)
-		}
-		return a.Store.Since(r.Context(), after, limit)
-	}, nil)
+	err = a.answerChanges(w, r, who, p, 0)
 	if _, ok := errors.AsType[*store.ForkedError](err); ok { // meanwhile
 		return lostPlace(p.after, a.Live.View(a.now()).Number())
 	}
@@ -89,66 +86,51 @@ func (a *API) hazardChanges(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	if err != nil {
 		return err
 	}
-	read := func(after int64, limit int) ([]hazard.Change, error) {
-		if p.at != nil {
-			return a.Store.HazardChangesAt(r.Context(), h.ID, after, limit, *p.at)
-		}
-		return a.Store.HazardChanges(r.Context(), h.ID, after, limit)
-	}
-	before := newHistory(a.BaseURL)
-	// What changed in the first change of the page depends on those before it that the caller may know of: a product that was restricted
-	// then keeps what it said.
-	for n := int64(0); n < p.after; {
-		earlier, err := read(n, maxChanges)
-		if err != nil {
-			return err
-		}
-		for i := range earlier {
-			if n = earlier[i].Number; n <= p.after && earlier[i].VisibleTo(who.Orgs) {
-				before.add(&earlier[i])
-			}
-		}
-		if len(earlier) < maxChanges {
-			break
-		}
-	}
-	return a.answerChanges(w, r, who, p, read, before)
+	return a.answerChanges(w, r, who, p, h.ID)
 }
 
-// answerChanges reads changes until a page is full of those that the caller may know of, or there are no more.
-func (a *API) answerChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller, p page, read func(after int64, limit int) ([]hazard.Change, error), before *history) error {
-	list := []wire.Change{}
-	after, more, restricted := p.after, true, false
-	for more && int64(len(list)) < p.limit {
-		changes, err := read(after, int(p.limit))
+// answerChanges answers with a page of the changes that the caller may know of: of all hazards (0), or of one, with what each
+// changed.
+func (a *API) answerChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller, p page, hazardID int64) error {
+	changes, follows, err := a.Store.Page(r.Context(), store.LogPage{After: p.after, Limit: int(p.limit), Bytes: pageBytes, Hazard: hazardID, At: p.at, Orgs: who.Orgs})
+	if err != nil {
+		return err
+	}
+	var before *history
+	if hazardID != 0 {
+		states, known, err := a.Store.StatesBefore(r.Context(), changes, who.Orgs, pageBytes)
 		if err != nil {
 			return err
 		}
-		more = int64(len(changes)) == p.limit
-		for i := range changes {
-			c := &changes[i]
-			if int64(len(list)) == p.limit {
-				more = true
-				break
-			}
-			after = c.Number
-			if !c.VisibleTo(who.Orgs) {
-				continue
-			}
-			shown, err := a.showChange(r.Context(), c, who)
-			if err != nil {
-				return err
-			}
-			if before != nil {
-				shown.Fields = before.add(c)
-			}
-			restricted = restricted || c.Product != nil && c.Product.Restricted()
-			list = append(list, shown)
+		if known < len(changes) {
+			changes, follows = changes[:known], changes[known-1].Number
+		}
+		before = newHistory(a.BaseURL)
+		for _, c := range states {
+			before.add(c)
 		}
 	}
-	if more {
+	totals, err := a.Store.Totals(r.Context(), changes)
+	if err != nil {
+		return err
+	}
+	list, restricted := []wire.Change{}, false
+	for i := range changes {
+		c := &changes[i]
+		total := 0
+		if c.Hazard != nil {
+			total = totals.Of(c, who.Orgs)
+		}
+		shown := wire.FromChange(c, total, a.BaseURL)
+		if before != nil {
+			shown.Fields = before.add(c)
+		}
+		restricted = restricted || c.Product != nil && c.Product.Restricted()
+		list = append(list, shown)
+	}
+	if follows > 0 {
 		next := r.URL.Query()
-		next.Set("after", strconv.FormatInt(after, 10))
+		next.Set("after", strconv.FormatInt(follows, 10))
 		next.Set("limit", strconv.FormatInt(p.limit, 10))
 		a.linkNext(w, r, next)
 	}
@@ -157,17 +139,6 @@ func (a *API) answerChanges(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	}
 	w.Header()["Hazardd-Change"] = a.Live.View(a.now()).Digits()
 	return answerJSON(w, r, list, restricted)
-}
-
-func (a *API) showChange(ctx context.Context, c *hazard.Change, who *auth.Caller) (wire.Change, error) {
-	total := 0
-	if c.Hazard != nil {
-		var err error
-		if total, err = a.Store.ProductTotalAt(ctx, c.HazardID, c.Number, who.Orgs); err != nil {
-			return wire.Change{}, err
-		}
-	}
-	return wire.FromChange(c, total, a.BaseURL), nil
 }
 
 // history knows the states before a change, to tell what it changed.

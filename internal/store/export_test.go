@@ -2,12 +2,15 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"hazardd/internal/files"
 	"hazardd/internal/hazard"
 	"hazardd/internal/search"
+	"hazardd/internal/store/db"
 )
 
 // Ways is how many ways there are to force on a search: the store's own choice, along the order, and more than any filter opens.
@@ -94,3 +97,25 @@ func (s *Store) LoseDatabase() { s.setAway(true) }
 
 // The lists of tables of a transfer.
 var Transferred, NotTransferred = transferred, notTransferred
+
+// CountReads counts the statements that read from now on.
+func (s *Store) CountReads() *atomic.Int64 {
+	c := &counting{DBTX: s.reads}
+	s.reads, s.readQ = c, db.New(c)
+	return &c.n
+}
+
+type counting struct {
+	db.DBTX
+	n atomic.Int64
+}
+
+func (c *counting) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	c.n.Add(1)
+	return c.DBTX.QueryContext(ctx, query, args...)
+}
+
+func (c *counting) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	c.n.Add(1)
+	return c.DBTX.QueryRowContext(ctx, query, args...)
+}

@@ -4,124 +4,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/pgtest"
 	"hazardd/internal/store"
 )
-
-// wire is what connections to a database pass, and how often somebody waits there for an answer.
-type wire struct {
-	mu      sync.Mutex
-	trips   int
-	most    int64 // bytes that were sent at once
-	sent    int64 // since the last answer
-	waiting bool
-}
-
-// wired is the database that a URL names, over a wire.
-func wired(t testing.TB, database string) (*wire, string) {
-	t.Helper()
-	u, err := url.Parse(database)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := u.Host
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &wire{}
-	var all sync.WaitGroup
-	all.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			all.Go(func() { w.join(client, server) })
-		}
-	})
-	t.Cleanup(func() { // after that of the store, which closes the connections
-		_ = l.Close()
-		all.Wait()
-	})
-	u.Host = l.Addr().String()
-	return w, u.String()
-}
-
-func (w *wire) join(client net.Conn, address string) {
-	defer client.Close()
-	server, err := net.Dial("tcp", address)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	var answers sync.WaitGroup
-	answers.Go(func() {
-		_, _ = io.Copy(client, passing{server, w.answered})
-		_ = client.(*net.TCPConn).CloseWrite()
-	})
-	_, _ = io.Copy(server, passing{client, w.asked})
-	_ = server.(*net.TCPConn).CloseWrite()
-	answers.Wait()
-}
-
-// passing tells of the bytes that are read.
-type passing struct {
-	from io.Reader
-	tell func(int)
-}
-
-func (p passing) Read(b []byte) (int, error) {
-	n, err := p.from.Read(b)
-	if n > 0 {
-		p.tell(n)
-	}
-	return n, err
-}
-
-func (w *wire) asked(n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.waiting {
-		w.waiting, w.sent = true, 0
-		w.trips++
-	}
-	w.sent += int64(n)
-	w.most = max(w.most, w.sent)
-}
-
-func (w *wire) answered(int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.waiting = false
-}
-
-// count is how often somebody waits while do runs: the least of some times, since the first ones prepare statements, and others read meanwhile.
-func (w *wire) count(t testing.TB, do func()) int {
-	t.Helper()
-	least := 0
-	for i := range 8 {
-		w.mu.Lock()
-		before := w.trips
-		w.mu.Unlock()
-		do()
-		w.mu.Lock()
-		if n := w.trips - before; i == 0 || n < least {
-			least = n
-		}
-		w.mu.Unlock()
-	}
-	return least
-}
 
 func openAt(t testing.TB, database string) *store.Store {
 	t.Helper()
@@ -155,7 +45,7 @@ func renew(t testing.TB, s *store.Store, id int64) {
 }
 
 func TestWriteWaitsForPostgresFewTimes(t *testing.T) {
-	w, database := wired(t, pgtest.URL(t))
+	w, database := pgtest.Wired(t, pgtest.URL(t))
 	s := openAt(t, database)
 	h := flood("one")
 	save(t, s, h)
@@ -189,14 +79,14 @@ func TestWriteWaitsForPostgresFewTimes(t *testing.T) {
 			}
 		}, 0},
 	} {
-		if got := w.count(t, c.do); got > c.want {
+		if got := w.Count(t, c.do); got > c.want {
 			t.Errorf("%s: waits %d times for the database, want at most %d", what, got, c.want)
 		}
 	}
 }
 
 func TestWriteToPostgresKeepsLittleInMemory(t *testing.T) {
-	w, database := wired(t, pgtest.URL(t))
+	w, database := pgtest.Wired(t, pgtest.URL(t))
 	s := openAt(t, database)
 	const size = 200 << 10
 	_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
@@ -212,8 +102,8 @@ func TestWriteToPostgresKeepsLittleInMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if most := int64(1<<20 + 2*size); w.most > most {
-		t.Errorf("%d bytes were sent at once, want at most %d", w.most, most)
+	if most := int64(1<<20 + 2*size); w.Most() > most {
+		t.Errorf("%d bytes were sent at once, want at most %d", w.Most(), most)
 	}
 	if changes := since(t, s, 0); len(changes) != 20 || changes[19].Number != 20 || len(changes[19].Hazard.Description) != size {
 		t.Errorf("%d changes", len(changes))
@@ -390,11 +280,11 @@ func BenchmarkWrite(b *testing.B) {
 				}
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 				if kind == "PostgreSQL" {
-					w, over := wired(b, database())
+					w, over := pgtest.Wired(b, database())
 					s := openAt(b, over)
 					h := flood("one")
 					save(b, s, h)
-					b.ReportMetric(float64(w.count(b, func() { do(s, h.ID) })), "trips/op")
+					b.ReportMetric(float64(w.Count(b, func() { do(s, h.ID) })), "trips/op")
 				}
 			})
 		}

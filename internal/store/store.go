@@ -47,6 +47,7 @@ type Store struct {
 	write, read   *sql.DB // one writing connection, many reading ones
 	ask           *sql.DB // for questions that others must not keep waiting: whether the database is there, and what its last change is
 	writeQ, readQ *db.Queries
+	reads         db.DBTX // for statements whose text depends on what is asked
 	files         files.Place
 	ix            indexer
 	shapes        shapeCache
@@ -134,8 +135,9 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	if s.writeQ, err = s.database.queries(ctx, s.write); err != nil {
 		return fmt.Errorf("prepare statements: %w", err)
 	}
+	s.reads = guarded{s.read, &s.away}
 	if s.database.remote() {
-		s.readQ = db.New(guarded{s.read, &s.away})
+		s.readQ = db.New(s.reads)
 	} else if s.readQ, err = s.database.queries(ctx, s.read); err != nil {
 		return fmt.Errorf("prepare statements: %w", err)
 	}

@@ -214,7 +214,7 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 	if err != nil {
 		return fmt.Errorf("hazard %s: %w", h.UUID, err)
 	}
-	if err := t.log(kind, h.ID, 0, body, &h.Version); err != nil {
+	if err := t.log(kind, h.ID, nil, body, &h.Version); err != nil {
 		return err
 	}
 	err = t.q.SaveHazard(t.ctx, db.SaveHazardParams{
@@ -247,21 +247,25 @@ func (t *Tx) SaveProduct(p *hazard.Product) error {
 	if err != nil {
 		return fmt.Errorf("product %s: %w", p.UUID, err)
 	}
-	if err := t.log(kind, p.HazardID, p.ID, body, &p.Version); err != nil {
+	if err := t.log(kind, p.HazardID, p, body, &p.Version); err != nil {
 		return err
 	}
 	return t.q.SaveProduct(t.ctx, db.SaveProductParams{ID: p.ID, Uuid: p.UUID.String(), HazardID: p.HazardID, N: p.Version, Deleted: p.Deleted, Body: string(body)})
 }
 
-// log writes the row of one change and gives its number.
-func (t *Tx) log(kind hazard.ChangeKind, hazardID, productID int64, body []byte, number *int64) error {
+// log writes the row of one change, of a hazard or of its product p, and gives its number.
+func (t *Tx) log(kind hazard.ChangeKind, hazardID int64, p *hazard.Product, body []byte, number *int64) error {
 	n, err := t.number("change")
 	if err != nil {
 		return err
 	}
 	*number, t.last = n, n
-	return t.q.AddChange(t.ctx, db.AddChangeParams{N: n, AtMs: int64(t.now), Kind: string(kind), HazardID: hazardID, ProductID: productID,
-		Actor: t.origin.User, Addr: t.origin.Addr, Source: t.origin.Source, Body: string(body)})
+	row := db.AddChangeParams{N: n, AtMs: int64(t.now), Kind: string(kind), HazardID: hazardID,
+		Actor: t.origin.User, Addr: t.origin.Addr, Source: t.origin.Source, Body: string(body)}
+	if p != nil {
+		row.ProductID, row.Audience = p.ID, audienceOf(p)
+	}
+	return t.q.AddChange(t.ctx, row)
 }
 
 // KeepAreas keeps the geometries of areas and returns their names, sorted and each once.

@@ -7,6 +7,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 )
 
 const activeHazards = `-- name: ActiveHazards :many
@@ -42,8 +43,8 @@ func (q *Queries) ActiveHazards(ctx context.Context) ([]ActiveHazardsRow, error)
 }
 
 const addChange = `-- name: AddChange :exec
-INSERT INTO changes (n, at_ms, kind, hazard_id, product_id, actor, addr, source, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+INSERT INTO changes (n, at_ms, kind, hazard_id, product_id, actor, addr, source, body, audience)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 `
 
 type AddChangeParams struct {
@@ -56,6 +57,7 @@ type AddChangeParams struct {
 	Addr      string
 	Source    string
 	Body      string
+	Audience  sql.NullString
 }
 
 func (q *Queries) AddChange(ctx context.Context, arg AddChangeParams) error {
@@ -69,6 +71,7 @@ func (q *Queries) AddChange(ctx context.Context, arg AddChangeParams) error {
 		arg.Addr,
 		arg.Source,
 		arg.Body,
+		arg.Audience,
 	)
 	return err
 }

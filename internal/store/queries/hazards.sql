@@ -71,8 +71,8 @@ INSERT INTO products (id, uuid, hazard_id, n, deleted, body) VALUES ($1, $2, $3,
 ON CONFLICT (id) DO UPDATE SET hazard_id = excluded.hazard_id, n = excluded.n, deleted = excluded.deleted, body = excluded.body;
 
 -- name: AddChange :exec
-INSERT INTO changes (n, at_ms, kind, hazard_id, product_id, actor, addr, source, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+INSERT INTO changes (n, at_ms, kind, hazard_id, product_id, actor, addr, source, body, audience)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 -- name: ChangesSince :many
 -- n follows commit order without holes, so the last n that a reader has seen is an exact place to resume.

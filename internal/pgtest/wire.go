@@ -1,0 +1,122 @@
+package pgtest
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// Wire is what connections to a database pass, and how often somebody waits there for an answer.
+type Wire struct {
+	mu      sync.Mutex
+	trips   int
+	most    int64 // bytes that were sent at once
+	sent    int64 // since the last answer
+	waiting bool
+}
+
+// Wired is the database that a URL names, over a wire.
+func Wired(t testing.TB, database string) (*Wire, string) {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := u.Host
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Wire{}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { w.join(client, server) })
+		}
+	})
+	t.Cleanup(func() { // after that of the store, which closes the connections
+		_ = l.Close()
+		all.Wait()
+	})
+	u.Host = l.Addr().String()
+	return w, u.String()
+}
+
+func (w *Wire) join(client net.Conn, address string) {
+	defer client.Close()
+	server, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	var answers sync.WaitGroup
+	answers.Go(func() {
+		_, _ = io.Copy(client, passing{server, w.answered})
+		_ = client.(*net.TCPConn).CloseWrite()
+	})
+	_, _ = io.Copy(server, passing{client, w.asked})
+	_ = server.(*net.TCPConn).CloseWrite()
+	answers.Wait()
+}
+
+// passing tells of the bytes that are read.
+type passing struct {
+	from io.Reader
+	tell func(int)
+}
+
+func (p passing) Read(b []byte) (int, error) {
+	n, err := p.from.Read(b)
+	if n > 0 {
+		p.tell(n)
+	}
+	return n, err
+}
+
+func (w *Wire) asked(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.waiting {
+		w.waiting, w.sent = true, 0
+		w.trips++
+	}
+	w.sent += int64(n)
+	w.most = max(w.most, w.sent)
+}
+
+func (w *Wire) answered(int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting = false
+}
+
+// Count is how often somebody waits while do runs: the least of some times, since the first ones prepare statements, and others read meanwhile.
+func (w *Wire) Count(t testing.TB, do func()) int {
+	t.Helper()
+	least := 0
+	for i := range 8 {
+		w.mu.Lock()
+		before := w.trips
+		w.mu.Unlock()
+		do()
+		w.mu.Lock()
+		if n := w.trips - before; i == 0 || n < least {
+			least = n
+		}
+		w.mu.Unlock()
+	}
+	return least
+}
+
+// Most is how many bytes were sent at once, at most.
+func (w *Wire) Most() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.most
+}

@@ -1,0 +1,285 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store/db"
+)
+
+// LogPage says which piece of the change log is read.
+type LogPage struct {
+	After  int64           // changes numbered above it, in commit order
+	Limit  int             // at most so many
+	Bytes  int64           // states of about so many bytes together; a single one may be larger
+	Hazard int64           // of this hazard and its products alone; 0: of all
+	At     *hazard.Instant // made by then; nil: whenever
+	// Orgs: only changes that a member of these organizations may know of. Everything: all, whoever may.
+	Orgs       []int64
+	Everything bool
+}
+
+// Page reads a piece of the change log in a fixed number of queries. next is the number behind which the log goes on; 0 if nothing follows.
+// It is a *ForkedError if p.After is of a history that was replaced, unless one hazard's changes are read.
+func (s *Store) Page(ctx context.Context, p LogPage) (changes []hazard.Change, next int64, err error) {
+	where, args := []string{"n > $1"}, []any{p.After, p.Limit + 1, p.Bytes}
+	if p.Hazard != 0 {
+		args = append(args, p.Hazard)
+		where = append(where, fmt.Sprintf("hazard_id = $%d", len(args)))
+	}
+	if p.At != nil {
+		args = append(args, int64(*p.At))
+		where = append(where, fmt.Sprintf("at_ms <= $%d", len(args)))
+	}
+	if !p.Everything {
+		where = append(where, "(product_id = 0 OR "+mayKnow("", p.Orgs)+")")
+	}
+	// The sizes are in the headers of rows: what is beyond the page is not read.
+	rows, err := s.reads.QueryContext(ctx, `SELECT c.n, c.at_ms, c.kind, c.hazard_id, c.product_id, c.actor, c.source, CASE WHEN x.before < $3 THEN c.body ELSE '' END
+		FROM (SELECT y.n, sum(y.size) OVER (ORDER BY y.n) - y.size AS before
+			FROM (SELECT n, octet_length(body) AS size FROM changes WHERE `+strings.Join(where, " AND ")+` ORDER BY n LIMIT $2) y) x
+		JOIN changes c ON c.n = x.n ORDER BY c.n`, args...)
+	if err != nil {
+		return nil, 0, storeError(err)
+	}
+	defer rows.Close()
+	last, read := p.After, 0
+	for rows.Next() {
+		r, err := scanChange(rows)
+		if err != nil {
+			return nil, 0, storeError(err)
+		}
+		if r.Body == "" || read == p.Limit {
+			next = last
+			break
+		}
+		last, read = r.N, read+1
+		c, err := decodeChange(r)
+		if err != nil {
+			return nil, 0, err
+		}
+		if p.Everything || c.VisibleTo(p.Orgs) {
+			changes = append(changes, c)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, 0, storeError(err)
+	}
+	if p.Hazard == 0 {
+		// After the rows: if they are of a history that does not hold the number, its fork is there too.
+		err = forked(ctx, s.readQ, p.After)
+	}
+	return changes, next, storeError(err)
+}
+
+// StatesBefore returns the latest state before a page of the history of one hazard, of the hazard (number 0) and of each product that
+// the page changes, as far as a member of orgs might know of them, in one query. The states hold about so many bytes together: those before the
+// changes behind the first known of the page may be missing.
+func (s *Store) StatesBefore(ctx context.Context, page []hazard.Change, orgs []int64, bytes int64) (states map[int64]*hazard.Change, known int, err error) {
+	if len(page) == 0 {
+		return nil, 0, nil
+	}
+	first := map[int64]int{} // where in the page each is changed first
+	for i, c := range slices.Backward(page) {
+		first[objectOf(&c)] = i
+	}
+	hazardID, before := page[0].HazardID, page[0].Number
+	rows, err := s.reads.QueryContext(ctx, `SELECT c.n, c.at_ms, c.kind, c.hazard_id, c.product_id, c.actor, c.source, CASE WHEN x.before < $5 THEN c.body ELSE '' END
+		FROM (SELECT y.n, sum(y.size) OVER (ORDER BY y.later, y.n) - y.size AS before
+			FROM (SELECT z.n, octet_length(z.body) AS size, CASE WHEN z.product_id = $4 THEN 0 ELSE 1 END AS later
+				FROM changes z WHERE z.n = (SELECT d.n FROM changes d WHERE d.hazard_id = $1 AND d.n < $2 AND d.product_id = 0 ORDER BY d.n DESC LIMIT 1)
+				UNION ALL SELECT z.n, octet_length(z.body), CASE WHEN z.product_id = $4 THEN 0 ELSE 1 END
+				FROM products p JOIN changes z ON z.n = (SELECT d.n FROM changes d WHERE d.product_id = p.id AND d.product_id > 0 AND d.hazard_id = $1 AND d.n < $2
+					AND `+mayKnow("d.", orgs)+` ORDER BY d.n DESC LIMIT 1)
+				WHERE `+s.database.listed("p.id", 3)+`) y) x
+		JOIN changes c ON c.n = x.n`, hazardID, before, s.database.numbers(slices.Sorted(maps.Keys(first))), objectOf(&page[0]), bytes)
+	if err != nil {
+		return nil, 0, storeError(err)
+	}
+	defer rows.Close()
+	states, known = map[int64]*hazard.Change{}, len(page)
+	for rows.Next() {
+		r, err := scanChange(rows)
+		if err != nil {
+			return nil, 0, storeError(err)
+		}
+		if r.Body == "" {
+			if i, ok := first[r.ProductID]; ok {
+				known = min(known, i)
+			}
+			continue
+		}
+		c, err := decodeChange(r)
+		if err != nil {
+			return nil, 0, err
+		}
+		if c.VisibleTo(orgs) {
+			states[r.ProductID] = &c
+		}
+	}
+	return states, known, storeError(rows.Err())
+}
+
+// objectOf is the number of the product that a change is of; 0: of the hazard.
+func objectOf(c *hazard.Change) int64 {
+	if c.Product == nil {
+		return 0
+	}
+	return c.Product.ID
+}
+
+func scanChange(rows *sql.Rows) (r db.ChangesSinceRow, err error) {
+	return r, rows.Scan(&r.N, &r.AtMs, &r.Kind, &r.HazardID, &r.ProductID, &r.Actor, &r.Source, &r.Body)
+}
+
+// deletedMark begins the audience of a product that is deleted.
+const deletedMark = "-"
+
+// longestAudience is how long a list of organizations may be in an index, in bytes: PostgreSQL takes no more than 2,700 in a row of one.
+const longestAudience = 2000
+
+// audienceOf is who may know of a product, as the column of that name holds it.
+func audienceOf(p *hazard.Product) sql.NullString {
+	var a strings.Builder
+	if p.Deleted {
+		a.WriteString(deletedMark)
+	}
+	for i, o := range p.OrgIDs {
+		if i == 0 {
+			a.WriteByte(',')
+		}
+		a.WriteString(strconv.FormatInt(o, 10))
+		a.WriteByte(',')
+	}
+	return sql.NullString{String: a.String(), Valid: a.Len() <= longestAudience}
+}
+
+// readAudience is a product with what audienceOf keeps of it.
+func readAudience(text string) (*hazard.Product, error) {
+	list, deleted := strings.CutPrefix(text, deletedMark)
+	p := &hazard.Product{Deleted: deleted}
+	for o := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' }) {
+		n, err := strconv.ParseInt(o, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("stored audience %q: %w", text, err)
+		}
+		p.OrgIDs = append(p.OrgIDs, n)
+	}
+	return p, nil
+}
+
+// mayKnow is the condition that a row of a product is one that a member of orgs may know of, or may be: who reads the row asks VisibleTo.
+func mayKnow(table string, orgs []int64) string {
+	column := table + "audience"
+	condition := "(" + column + " IS NULL OR " + column + " IN ('', '" + deletedMark + "')"
+	for _, o := range orgs {
+		condition += fmt.Sprintf(" OR %s LIKE '%%,%d,%%'", column, o)
+	}
+	return condition + ")"
+}
+
+// Totals are the products of hazards as of each change of a page, without what they say.
+type Totals struct {
+	moves    []move
+	products map[int64]map[int64]*hazard.Product // of each hazard after the moves that were followed
+	owner    map[int64]int64
+}
+
+// move is where a product was, and who might know of it, after a change.
+type move struct {
+	n, product, hazard int64
+	state              *hazard.Product // its audience
+}
+
+// Totals reads which products the hazards of a page of changes had, in two queries at most.
+func (s *Store) Totals(ctx context.Context, changes []hazard.Change) (*Totals, error) {
+	t := &Totals{products: map[int64]map[int64]*hazard.Product{}, owner: map[int64]int64{}}
+	hazards := map[int64]bool{}
+	for _, c := range changes {
+		if c.Hazard != nil {
+			hazards[c.HazardID] = true
+		}
+	}
+	if len(hazards) == 0 {
+		return t, nil
+	}
+	// Of each product that was ever theirs the last state before the page, and those in it.
+	query := `WITH p AS (SELECT DISTINCT product_id FROM changes WHERE product_id > 0 AND ` + s.database.listed("hazard_id", 1) + ` AND n <= $3), moves AS (
+		SELECT c.n, c.product_id, c.hazard_id, c.audience FROM p JOIN changes c ON c.product_id = p.product_id AND c.product_id > 0
+			AND c.n = (SELECT max(e.n) FROM changes e WHERE e.product_id = p.product_id AND e.product_id > 0 AND e.n < $2)
+		UNION ALL SELECT c.n, c.product_id, c.hazard_id, c.audience FROM p JOIN changes c ON c.product_id = p.product_id AND c.product_id > 0
+			AND c.n >= $2 AND c.n <= $3)
+		`
+	args := []any{s.database.numbers(slices.Sorted(maps.Keys(hazards))), changes[0].Number, changes[len(changes)-1].Number}
+	unknown, err := s.moves(ctx, t, query+`SELECT n, product_id, hazard_id, audience FROM moves ORDER BY n`, args)
+	if err == nil && unknown {
+		t.moves = nil
+		_, err = s.moves(ctx, t, query+`SELECT m.n, m.product_id, m.hazard_id, coalesce(m.audience, c.body) FROM moves m JOIN changes c ON c.n = m.n ORDER BY m.n`, args)
+	}
+	return t, storeError(err)
+}
+
+// moves runs a query of Totals. unknown reports whether there are products whose audience is only in their bodies.
+func (s *Store) moves(ctx context.Context, t *Totals, query string, args []any) (unknown bool, err error) {
+	rows, err := s.reads.QueryContext(ctx, query, args...)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m move
+		var audience sql.NullString
+		if err := rows.Scan(&m.n, &m.product, &m.hazard, &audience); err != nil {
+			return false, err
+		}
+		unknown = unknown || !audience.Valid
+		if strings.HasPrefix(audience.String, "{") {
+			p, err := decodeProduct(m.n, audience.String)
+			if err != nil {
+				return false, err
+			}
+			m.state = &hazard.Product{OrgIDs: p.OrgIDs, Deleted: p.Deleted}
+		} else if m.state, err = readAudience(audience.String); err != nil {
+			return false, err
+		}
+		m.state.ID, m.state.HazardID = m.product, m.hazard
+		t.moves = append(t.moves, m)
+	}
+	return unknown, rows.Err()
+}
+
+// Products are the products that the hazard of c had as of c, in no order, with their numbers, hazards and audiences alone. The changes of
+// the page must be asked about in their order, and only those of hazards. The caller must not change the products.
+func (t *Totals) Products(c *hazard.Change) []*hazard.Product {
+	for len(t.moves) > 0 && t.moves[0].n <= c.Number {
+		m := t.moves[0]
+		t.moves = t.moves[1:]
+		delete(t.products[t.owner[m.product]], m.product)
+		if m.state.Deleted {
+			continue
+		}
+		t.owner[m.product] = m.hazard
+		if t.products[m.hazard] == nil {
+			t.products[m.hazard] = map[int64]*hazard.Product{}
+		}
+		t.products[m.hazard][m.product] = m.state
+	}
+	return slices.Collect(maps.Values(t.products[c.HazardID]))
+}
+
+// Of counts the products that the hazard of c had as of c and that a member of orgs might know of. See Products for the order of questions.
+func (t *Totals) Of(c *hazard.Change, orgs []int64) int {
+	total := 0
+	for _, p := range t.Products(c) {
+		if p.VisibleTo(orgs) {
+			total++
+		}
+	}
+	return total
+}
