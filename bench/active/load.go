@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -153,19 +154,24 @@ func (l *load) close() error {
 // warmUp is how long a load runs before it counts: connections have opened their windows by then, and caches hold this server's bytes.
 const warmUp = 20 * time.Millisecond
 
-// run asks for as long as d, and returns requests per second. edge is called when counting begins and when it ends.
-func (l *load) run(d time.Duration, edge func()) (float64, error) {
+// run asks for as long as d, and returns requests per second and how long each of them took. edge is called when counting begins
+// and when it ends.
+func (l *load) run(d time.Duration, edge func()) (float64, []time.Duration, error) {
 	var done atomic.Int64
+	took := make([][]time.Duration, len(l.clients))
 	var stop atomic.Bool
 	var failed atomic.Pointer[error]
 	var all sync.WaitGroup
-	for _, c := range l.clients {
+	for i, c := range l.clients {
+		took[i] = make([]time.Duration, 0, 4096)
 		all.Go(func() {
 			for !stop.Load() {
+				begin := time.Now()
 				if err := c.do(&l.req, nil); err != nil {
 					failed.Store(&err)
 					return
 				}
+				took[i] = append(took[i], time.Since(begin))
 				done.Add(1)
 			}
 		})
@@ -174,12 +180,12 @@ func (l *load) run(d time.Duration, edge func()) (float64, error) {
 	edge()
 	begin, before := time.Now(), done.Load()
 	time.Sleep(d)
-	n, took := done.Load()-before, time.Since(begin)
+	n, slice := done.Load()-before, time.Since(begin)
 	edge()
 	stop.Store(true)
 	all.Wait()
 	if err := failed.Load(); err != nil {
-		return 0, *err
+		return 0, nil, *err
 	}
-	return float64(n) / took.Seconds(), nil
+	return float64(n) / slice.Seconds(), slices.Concat(took...), nil
 }

@@ -97,6 +97,7 @@ type cell struct {
 	load   *load
 	rates  []float64 // requests per second, by round
 	cpu    []float64 // microseconds of processor time per request, by round
+	took   []float64 // milliseconds, by request
 }
 
 func run(ctx context.Context, o options) (err error) {
@@ -289,7 +290,7 @@ func sameBytes(cells []*cell) error {
 func (c *cell) measure(o options) error {
 	var used []time.Duration
 	var failed error
-	rate, err := c.load.run(o.slice, func() {
+	rate, took, err := c.load.run(o.slice, func() {
 		t, err := c.server.cpu()
 		used = append(used, t)
 		if err != nil {
@@ -303,6 +304,9 @@ func (c *cell) measure(o options) error {
 		return failed
 	}
 	c.rates = append(c.rates, rate)
+	for _, t := range took {
+		c.took = append(c.took, float64(t.Microseconds())/1000)
+	}
 	c.cpu = append(c.cpu, float64((used[1]-used[0]).Microseconds())/(rate*o.slice.Seconds()))
 	return nil
 }
@@ -349,6 +353,28 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 			ratios.Add(size, form, ratio(real, floor), ratio(real, nginx), costs(real, floor), costs(real, nginx))
 		}
 	}
+	waits := measure.Table{Title: "Milliseconds that a request took, median and 99th percentile, and how many times nginx' the latter is",
+		Heads: []string{"hazards", "form", "hazardd", "floor", "nginx", "hazardd p99", "floor p99", "nginx p99", "ratio"}}
+	slowest := func(c *cell) float64 {
+		if c == nil {
+			return math.NaN()
+		}
+		return measure.Quantile(c.took, 0.99)
+	}
+	for _, size := range o.sizes {
+		for _, form := range o.forms {
+			row := []any{size, form}
+			var slow []any
+			for _, name := range []string{"hazardd", "floor", "nginx"} {
+				if c := find(name, form, size); c != nil {
+					row, slow = append(row, measure.Median(c.took)), append(slow, slowest(c))
+				} else {
+					row, slow = append(row, nil), append(slow, nil)
+				}
+			}
+			waits.Add(append(append(row, slow...), slowest(find("hazardd", form, size))/slowest(find("nginx", form, size)))...)
+		}
+	}
 	counts := measure.Table{Title: "Allocations per request (least of several hundred requests each)", Heads: []string{"hazards", "hazardd", "floor", "hazardd bytes", "floor bytes"}}
 	perRequest := map[int]float64{}
 	for _, size := range o.sizes {
@@ -366,7 +392,7 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 		}
 		counts.Add(append(row, bytes...)...)
 	}
-	r := &measure.Report{Program: "bench/active", Tables: []measure.Table{rates, ratios, counts}, Machine: map[string]string{
+	r := &measure.Report{Program: "bench/active", Tables: []measure.Table{rates, ratios, waits, counts}, Machine: map[string]string{
 		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH,
 		"rounds": strconv.Itoa(o.rounds), "connections": strconv.Itoa(o.conns), "slice": o.slice.String(),
 	}}

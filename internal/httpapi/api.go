@@ -7,6 +7,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -61,9 +62,14 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// Metrics is what GET /metrics gives. New adds what it counts itself.
 	Metrics *prometheus.Registry
-	Now     func() time.Time
-	Logger  *slog.Logger
+	// Pace is the slowest reader that is tolerated; zero: the default.
+	Pace   reply.Pace
+	Now    func() time.Time
+	Logger *slog.Logger
 }
+
+// slowest is the slowest reader that is tolerated: a phone on a bad line takes more. One that takes nothing is given up within 42 s.
+var slowest = reply.Pace{Rate: 8 << 10, Patience: 10 * time.Second}
 
 // API answers requests. Make it with New.
 type API struct {
@@ -93,7 +99,7 @@ type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 func New(c Config) http.Handler {
 	_, css := pages.Style()
 	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
-		css: reply.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics), scraped: scraped(&c)}
+		css: reply.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics, cmp.Or(c.Pace, slowest)), scraped: scraped(&c)}
 	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()
 	a.mux.Handle("/", a.measure.measure("", a.open(a.unknown)))

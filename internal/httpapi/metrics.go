@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"hazardd/internal/auth"
+	"hazardd/internal/reply"
 )
 
 // measures are what the API counts. No label has more values than the program's text has: a route is its pattern, never a path.
@@ -26,13 +27,15 @@ type measures struct {
 	told     prometheus.Counter
 	stalled  prometheus.Counter
 	refusals *prometheus.CounterVec
+	slow     prometheus.Counter
+	pace     reply.Pace
 	answers  sync.Pool // of *answered
 }
 
 // durations are bounds in seconds, from an answer out of memory to an upload over a bad line.
 var durations = []float64{0.0002, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10}
 
-func newMeasures(registry *prometheus.Registry) *measures {
+func newMeasures(registry *prometheus.Registry, pace reply.Pace) *measures {
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
@@ -47,9 +50,11 @@ func newMeasures(registry *prometheus.Registry) *measures {
 		stalled: counter("hazardd_streams_stalled_total", "Event streams that were dropped since their readers took nothing."),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_limit_refusals_total",
 			Help: "Requests that were refused because they were over a limit, by the limit's name in docs/limits.md."}, []string{"limit"}),
+		slow:    counter("hazardd_slow_readers_total", "Answers that were cut off because their readers took less than 8 KiB/s."),
+		pace:    pace,
 		answers: sync.Pool{New: func() any { return &answered{} }},
 	}
-	registry.MustRegister(m.requests, m.seconds, m.panics, m.told, m.stalled, m.refusals)
+	registry.MustRegister(m.requests, m.seconds, m.panics, m.told, m.stalled, m.refusals, m.slow)
 	return m
 }
 
@@ -80,11 +85,16 @@ func (m *measures) measure(pattern string, next http.Handler) http.Handler {
 
 func (m *measured) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := m.answers.Get().(*answered)
-	out.ResponseWriter, out.status = w, http.StatusOK
+	out.ResponseWriter, out.status, out.endless = w, http.StatusOK, m.endless
+	out.paced.Begin(w, m.pace)
 	began := time.Now()
 	defer func() { // a handler may end with http.ErrAbortHandler
 		m.note(r.Method, out.status, time.Since(began))
+		if out.paced.Late() {
+			m.slow.Inc()
+		}
 		out.ResponseWriter = nil
+		out.paced = reply.Paced{}
 		m.answers.Put(out)
 	}()
 	m.next.ServeHTTP(out, r)
@@ -113,10 +123,13 @@ func (m *measured) note(method string, status int, took time.Duration) {
 	(*seconds).Observe(took.Seconds())
 }
 
-// answered is an answer whose status is noted. It is used again when the handler has returned, and must not be kept.
+// answered is an answer whose status is noted, and whose reader is given up when it is too slow. It is used again when the handler has
+// returned, and must not be kept.
 type answered struct {
 	http.ResponseWriter
-	status int
+	status  int
+	endless bool // it has deadlines of its own
+	paced   reply.Paced
 }
 
 func (w *answered) WriteHeader(status int) {
@@ -129,8 +142,15 @@ func (w *answered) WriteHeader(status int) {
 // Unwrap is for http.ResponseController.
 func (w *answered) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+func (w *answered) Write(b []byte) (int, error) {
+	if w.endless {
+		return w.ResponseWriter.Write(b)
+	}
+	return w.paced.Write(b)
+}
+
 // ReadFrom lets the kernel send files.
-func (w *answered) ReadFrom(r io.Reader) (int64, error) { return io.Copy(w.ResponseWriter, r) }
+func (w *answered) ReadFrom(r io.Reader) (int64, error) { return w.paced.ReadFrom(r) }
 
 // own is the server's own writer, which closes the connection when http.MaxBytesReader tells it that there is too much on it.
 func own(w http.ResponseWriter) http.ResponseWriter {
