@@ -198,10 +198,11 @@ func (s *Service) update(ctx context.Context, by Actor, action, name, detail str
 }
 
 func (s *Service) newHash(ctx context.Context, p Password) (Hash, error) {
-	if err := s.hasher.enter(ctx); err != nil {
+	leave, err := s.hasher.enter(ctx, place{class: classFamiliar})
+	if err != nil {
 		return "", err
 	}
-	defer s.hasher.leave()
+	defer leave()
 	return s.hasher.hash(p, s.cfg.Rand)
 }
 

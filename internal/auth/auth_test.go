@@ -77,7 +77,7 @@ func wantErr(t testing.TB, got, want error) {
 
 func login(t testing.TB, s *auth.Service, now hazard.Instant) auth.Pair {
 	t.Helper()
-	p, err := s.Authorize(t.Context(), "ann", secret, home, now)
+	p, err := s.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, now)
 	must(t, err)
 	return p
 }
@@ -396,7 +396,7 @@ func TestWhoIsDisabledIsRefusedAfterReload(t *testing.T) {
 	wantErr(t, err, auth.ErrInvalidToken)
 	_, err = b.Refresh(t.Context(), p.Refresh, home, t0.Add(time.Second))
 	wantErr(t, err, auth.ErrDenied)
-	_, err = b.Authorize(t.Context(), "ann", secret, home, t0.Add(time.Second))
+	_, err = b.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0.Add(time.Second))
 	wantErr(t, err, auth.ErrDenied)
 
 	must(t, a.Enable(t.Context(), auth.Actor{Name: "admin"}, "ann", t0.Add(2*time.Second)))
@@ -415,9 +415,9 @@ func TestANewPasswordEndsOldTokensAndNotNewOnes(t *testing.T) {
 	refused(t, s, p.Access, t0.Add(200*ms))
 	_, err := s.Refresh(t.Context(), p.Refresh, home, t0.Add(200*ms))
 	wantErr(t, err, auth.ErrDenied)
-	_, err = s.Authorize(t.Context(), "ann", secret, home, t0.Add(300*ms))
+	_, err = s.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0.Add(300*ms))
 	wantErr(t, err, auth.ErrDenied)
-	p, err = s.Authorize(t.Context(), "ann", "another quiet canoe 9", home, t0.Add(300*ms))
+	p, err = s.Authorize(t.Context(), "ann", "another quiet canoe 9", auth.Origin{Addr: home}, t0.Add(300*ms))
 	must(t, err)
 	verifies(t, s, p.Access, t0.Add(300*ms))
 	p, err = s.Refresh(t.Context(), p.Refresh, home, t0.Add(400*ms))
@@ -429,7 +429,7 @@ func TestAPasswordWithAnEndIsRefusedFromThenOn(t *testing.T) {
 	s, _ := serve(t, auth.Config{})
 	must(t, s.SetPassword(t.Context(), auth.Actor{}, "ann", secret, t0.Add(time.Hour), t0))
 	login(t, s, t0.Add(time.Hour-ms))
-	_, err := s.Authorize(t.Context(), "ann", secret, home, t0.Add(time.Hour))
+	_, err := s.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0.Add(time.Hour))
 	wantErr(t, err, auth.ErrDenied)
 }
 
@@ -533,7 +533,7 @@ func TestWithoutAKeyNobodyGetsAToken(t *testing.T) {
 	store := new(authtest.Store)
 	addCheap(t, store, "ann", secret)
 	s := node(t, store, auth.Config{})
-	if p, err := s.Authorize(t.Context(), "ann", secret, home, t0); err == nil || p != (auth.Pair{}) {
+	if p, err := s.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0); err == nil || p != (auth.Pair{}) {
 		t.Error("a token without a key")
 	}
 	if string(s.JWKS()) != `{"keys":[]}` {

@@ -66,7 +66,7 @@ func BenchmarkAuthorizeFirstTime(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := s.Authorize(b.Context(), "bob", secret, home, t0); err != nil {
+		if _, err := s.Authorize(b.Context(), "bob", secret, auth.Origin{Addr: home}, t0); err != nil {
 			b.Fatal(err)
 		}
 		auth.Forget(s)

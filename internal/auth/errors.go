@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"hazardd/internal/hazard"
 )
 
 // The ways to be turned away. The words are for logs; what a stranger is told must not depend on more than the kind.
@@ -18,17 +20,29 @@ var (
 	ErrBusy = errors.New("too many logins at once")
 )
 
-// LimitedError says that too many logins failed, for this user from this address, or from this address.
+// LimitedError reports that too many logins failed: for this user from this network or device, or from this network. It is a
+// *hazard.LimitError too.
 type LimitedError struct{ RetryAfter time.Duration }
 
 func (e *LimitedError) Error() string {
 	return fmt.Sprintf("too many failed logins: try again in %v", e.RetryAfter)
 }
 
+// Unwrap makes it the limit that docs/limits.md lists.
+func (e *LimitedError) Unwrap() error {
+	return &hazard.LimitError{Limit: "login_failures", Kind: hazard.LimitShare, RetryAfter: e.RetryAfter,
+		Detail: "too many failed logins; wait before the next"}
+}
+
 // BusyError says that a password could not be checked now.
 type BusyError struct{ RetryAfter time.Duration }
 
 func (e *BusyError) Error() string { return fmt.Sprintf("%v: try again in %v", ErrBusy, e.RetryAfter) }
+
+// Unwrap makes it the limit that docs/limits.md lists.
+func (e *BusyError) Unwrap() error {
+	return &hazard.LimitError{Limit: "login_queue", Kind: hazard.LimitCapacity, RetryAfter: e.RetryAfter, Detail: "too many logins at once"}
+}
 
 // Is makes it an ErrBusy.
 func (e *BusyError) Is(target error) bool { return target == ErrBusy }

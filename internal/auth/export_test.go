@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"fmt"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +23,6 @@ const (
 var (
 	ValidSignature func(ed25519.PublicKey, string, []byte) bool = validSignature
 	Weakness                                                    = weakness
-	AttemptKeys                                                 = attemptKeys
 )
 
 // CountHashes counts the argon2id evaluations of s from now on.
@@ -42,6 +42,23 @@ func BlockHashes(s *Service, release <-chan struct{}) {
 		<-release
 		return make([]byte, n)
 	}
+}
+
+// AttemptKeys are the keys of a login without a device.
+func AttemptKeys(user string, addr netip.Addr) []string {
+	return attemptKeys(user, "", networksOf(addr))
+}
+
+// StepHashes makes every evaluation of s wait for a value from step, and counts those that began.
+func StepHashes(s *Service, step <-chan struct{}) *atomic.Int64 {
+	var n atomic.Int64
+	idKey := s.hasher.idKey
+	s.hasher.idKey = func(password, salt []byte, time, memory uint32, threads uint8, keyLen uint32) []byte {
+		n.Add(1)
+		<-step
+		return idKey(password, salt, time, memory, threads, keyLen)
+	}
+	return &n
 }
 
 // CheapHash is a hash that costs next to nothing.

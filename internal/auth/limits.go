@@ -22,30 +22,49 @@ type limit struct {
 	first, most time.Duration
 }
 
-// A login is known under three keys, each with its limit. Nothing locks a user out: whoever has lately logged in from an
-// address is held to the first limit alone there, so that no stranger elsewhere, and no other user behind the same
-// address, can keep him from his alerts. The price is that a password can be guessed at for ever, slowly; it has 15
-// characters at least.
-var limits = [...]limit{
-	byPair:    {free: 5, first: time.Second, most: 15 * time.Minute},
-	byAddress: {free: 30, first: time.Second, most: 5 * time.Minute},
-	byUser:    {free: 100, first: time.Second, most: 30 * time.Second},
-}
+// A login counts under several keys: its user from its network or device, its user from anywhere, and each network that its address is
+// in. No key that strangers elsewhere can fill holds up a user: what others fail on a user from other networks never makes this
+// login wait, and a device or network from which the user has lately logged in is held to the first limit alone. Guessing is bounded by
+// what one network may fail, and by the capacity for hashing (see hasher); passwords have 15 characters at least.
+var (
+	// pairLimit holds one user's logins from one network or device.
+	pairLimit = limit{free: 5, first: time.Second, most: 15 * time.Minute}
+	// guessedLimit takes its place for networks that the user has not used, while somebody guesses at the user's password.
+	guessedLimit = limit{free: 1, first: time.Second, most: 15 * time.Minute}
+	// networkLimits hold all logins from a network, from the smallest to the largest. A neighbor who fails for hours within one network must
+	// not use up the next larger one, so its budget is several times that.
+	networkLimits = [...]limit{
+		{free: 30, first: time.Second, most: 5 * time.Minute},   // an IPv4 address, or an IPv6 /64
+		{free: 200, first: time.Second, most: 5 * time.Minute},  // /56
+		{free: 2000, first: time.Second, most: 5 * time.Minute}, // /48
+	}
+)
 
-// The keys of a login.
+// guessedAt failures, wherever they come from, mean that somebody guesses at a user's password.
+const guessedAt = 100
+
+// The keys of a login. From byNetwork on they are its networks, in the order of networkLimits.
 const (
-	byPair    = iota // this user from this address
-	byAddress        // any user from this address
-	byUser           // this user from any address
+	byPair    = iota // this user from this network or device
+	byUser           // this user from anywhere
+	byNetwork        // any user from this network
 )
 
 // forgetFailures is how long after the last failure all is forgotten. It also bounds the rows that a flood of failures
 // leaves, and so must not be long.
 const forgetFailures = time.Hour
 
+// failures are those that still count.
+func (a Attempts) failures(now hazard.Instant) int64 {
+	if a.LastFailure < now.Add(-forgetFailures) {
+		return 0
+	}
+	return a.Failures
+}
+
 // wait is how long the next login must wait at now.
 func (l limit) wait(a Attempts, now hazard.Instant) time.Duration {
-	if a.Failures < l.free || a.LastFailure < now.Add(-forgetFailures) {
+	if a.failures(now) < l.free || a.Failures == 0 {
 		return 0
 	}
 	// The shift is bounded; another node's clock may be ahead of ours.
@@ -54,28 +73,56 @@ func (l limit) wait(a Attempts, now hazard.Instant) time.Duration {
 	return max(left, 0)
 }
 
-// waitFor is how long a login of which that is known must wait.
-func waitFor(known []Attempts, now hazard.Instant) time.Duration {
-	wait := limits[byPair].wait(known[byPair], now)
-	if at := known[byPair].LastSuccess; at != 0 && at >= now.Add(-keepSuccess) {
-		return wait
-	}
-	return max(wait, limits[byAddress].wait(known[byAddress], now), limits[byUser].wait(known[byUser], now))
+// familiar reports whether the user has lately logged in from the network of the login, or with its device.
+func (a *attempt) familiar(known []Attempts) bool {
+	at := known[byPair].LastSuccess
+	return a.device || at != 0 && at >= a.at.Add(-keepSuccess)
 }
 
-// attemptKeys are the keys of a login, in the order of limits. They are hashes: now and then people type their password
-// where their name belongs.
-func attemptKeys(username string, addr netip.Addr) []string {
-	user, network := canonical(username), network(addr)
+// wait is how long the login must wait.
+func (a *attempt) wait(known []Attempts) time.Duration {
+	if a.familiar(known) {
+		return pairLimit.wait(known[byPair], a.at)
+	}
+	pair := pairLimit
+	if known[byUser].failures(a.at) >= guessedAt {
+		pair = guessedLimit
+	}
+	wait := pair.wait(known[byPair], a.at)
+	for i, k := range known[byNetwork:] {
+		wait = max(wait, networkLimits[i].wait(k, a.at))
+	}
+	return wait
+}
+
+// place is where the login queues for its password to be checked.
+func (a *attempt) place(known []Attempts) place {
+	p := place{class: classFresh, network: a.networks[len(a.networks)-1], user: a.keys[byUser]}
+	switch {
+	case a.familiar(known):
+		p.class = classFamiliar
+	case known[byNetwork].failures(a.at) > 0:
+		p.class = classFailed
+	}
+	return p
+}
+
+// attemptKeys are the keys of a login. They are hashes: now and then people type their password where their name belongs. device is
+// empty, or names the device that is known as one of the user's.
+func attemptKeys(username, device string, networks []string) []string {
+	user := canonical(username)
 	key := func(kind, user, network string) string {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %s", kind, user, network))
 		return hex.EncodeToString(sum[:16])
 	}
-	return []string{
-		byPair:    key("pair", user, network),
-		byAddress: key("address", "", network),
-		byUser:    key("user", user, ""),
+	keys := []string{byPair: key("pair", user, networks[0]), byUser: key("user", user, "")}
+	if device != "" {
+		keys[byPair] = key("device", user, device)
 	}
+	for _, n := range networks {
+		keys = append(keys, key("address", "", n))
+	}
+	return keys
 }
 
 const (
@@ -90,17 +137,22 @@ func canonical(name string) string {
 	return strings.ToValidUTF8(name[:min(len(name), maxCanonicalName)], "")
 }
 
-// network is what counts as one address: an IPv4 address, or the /64 that an IPv6 subscriber has to himself.
-func network(addr netip.Addr) string {
-	addr = addr.Unmap()
+// networksOf are the networks of an address that count, from the smallest to the largest: an IPv4 address alone; of IPv6 the /64 of a subscriber or
+// device, and the /56 and /48 that many have to themselves.
+func networksOf(addr netip.Addr) []string {
+	addr = addr.Unmap().WithZone("")
 	if !addr.IsValid() {
-		return "none"
+		return []string{"none"}
 	}
-	n := 64
+	sizes := []int{64, 56, 48}
 	if addr.Is4() {
-		n = 32
+		sizes = []int{32}
 	}
-	return netip.PrefixFrom(addr.WithZone(""), n).Masked().String()
+	networks := make([]string, len(sizes))
+	for i, n := range sizes {
+		networks[i] = netip.PrefixFrom(addr, n).Masked().String()
+	}
+	return networks
 }
 
 // patience is how long a login waits for the store before it goes on without.
@@ -108,12 +160,22 @@ const patience = time.Second
 
 // attempt is one login.
 type attempt struct {
-	name string // as typed
-	addr netip.Addr
-	keys []string
-	at   hazard.Instant
+	name     string // as typed
+	from     Origin
+	device   bool // it comes from a device that has logged in as this user before
+	networks []string
+	keys     []string
+	at       hazard.Instant
 	// alone: the store is away, and this node limits by what it knows itself.
 	alone bool
+}
+
+func (s *Service) attempt(username string, from Origin, now hazard.Instant) *attempt {
+	a := &attempt{name: username, from: from, networks: networksOf(from.Addr), at: now}
+	device := s.device(username, from.Device, now)
+	a.device = device != ""
+	a.keys = attemptKeys(username, device, a.networks)
+	return a
 }
 
 // known is what is known of the login's keys.
@@ -130,21 +192,21 @@ func (s *Service) known(ctx context.Context, a *attempt) ([]Attempts, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("failed logins: %w", context.Cause(ctx))
 	}
-	s.log.Warn("failed logins are limited by this node alone: the store does not answer", "error", err)
+	s.warn(a.at, "the store does not answer; this node limits failed logins by itself", "error", err)
 	a.alone = true
 	return s.local.of(a.keys), nil
 }
 
-// mayTry is a *LimitedError if the login must wait.
-func (s *Service) mayTry(ctx context.Context, a *attempt) (Attempts, error) {
+// mayTry returns what is known of the login's keys, or a *LimitedError if it must wait.
+func (s *Service) mayTry(ctx context.Context, a *attempt) ([]Attempts, error) {
 	known, err := s.known(ctx, a)
 	if err != nil {
-		return Attempts{}, err
+		return nil, err
 	}
-	if wait := waitFor(known, a.at); wait > 0 {
-		return Attempts{}, &LimitedError{RetryAfter: wait}
+	if wait := a.wait(known); wait > 0 {
+		return nil, &LimitedError{RetryAfter: wait}
 	}
-	return known[byPair], nil
+	return known, nil
 }
 
 // failed counts a failed login. subject is the user, if there is one of that name.
@@ -155,7 +217,7 @@ func (s *Service) failed(ctx context.Context, a *attempt, subject string) {
 	}
 	var row *Audit
 	if ok, missed := s.listed.take(a.at); ok {
-		row = &Audit{At: a.at, Addr: a.addr, Action: ActionLogin, Subject: subject}
+		row = &Audit{At: a.at, Addr: a.from.Addr, Action: ActionLogin, Subject: subject}
 		if missed > 0 {
 			row.Detail = fmt.Sprintf("%d failed logins before this one are not listed", missed)
 		}
@@ -164,7 +226,7 @@ func (s *Service) failed(ctx context.Context, a *attempt, subject string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := s.store.AddFailure(ctx, a.keys, a.at, a.at.Add(-forgetFailures), row); err != nil {
-		s.log.Error("a failed login was counted on this node only", "error", err)
+		s.warn(a.at, "a failed login was counted on this node only", "error", err)
 	}
 }
 
@@ -177,15 +239,19 @@ func (s *Service) succeeded(ctx context.Context, a *attempt, before Attempts) {
 	if before.Failures == 0 && before.LastSuccess > a.at.Add(-noteSuccess) {
 		return
 	}
-	s.local.succeed(a.keys[byPair], a.at)
+	keys := a.keys[:1]
+	if a.device { // the network is one of the user's, too
+		keys = append(attemptKeys(a.name, "", a.networks)[:1], a.keys[byPair])
+	}
+	s.local.succeed(keys, a.at)
 	if a.alone {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	row := Audit{At: a.at, Actor: a.name, Addr: a.addr, Action: ActionLogin, Subject: a.name, OK: true}
-	if err := s.store.AddSuccess(ctx, a.keys[byPair], a.at, row); err != nil {
-		s.log.Warn("a login was not written down", "user", a.name, "error", err)
+	row := Audit{At: a.at, Actor: a.name, Addr: a.from.Addr, Action: ActionLogin, Subject: a.name, OK: true}
+	if err := s.store.AddSuccess(ctx, keys, a.at, row); err != nil {
+		s.warn(a.at, "a login was not written down", "user", a.name, "error", err)
 	}
 }
 
@@ -221,12 +287,14 @@ func (l *localAttempts) fail(keys []string, now hazard.Instant) {
 	}
 }
 
-func (l *localAttempts) succeed(key string, now hazard.Instant) {
+func (l *localAttempts) succeed(keys []string, now hazard.Instant) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.known[key]
-	a.Failures, a.LastSuccess = 0, max(a.LastSuccess, now)
-	l.put(key, a)
+	for _, key := range keys {
+		a := l.known[key]
+		a.Failures, a.LastSuccess = 0, max(a.LastSuccess, now)
+		l.put(key, a)
+	}
 }
 
 func (l *localAttempts) put(key string, a Attempts) {
@@ -242,27 +310,42 @@ func (l *localAttempts) put(key string, a Attempts) {
 	l.known[key] = a
 }
 
-// bucket lets a hundred through, and then one a second: a flood of failed logins must not fill the disk with audit rows.
+// bucket lets size pass, and then one more after each interval: what a flood leaves behind, in the trail or in the log, must be bounded.
 type bucket struct {
+	size  int
+	every time.Duration
+
 	mu     sync.Mutex
 	used   float64
 	last   hazard.Instant
 	missed int64
 }
 
-const bucketSize = 100
-
-// take tells whether one more may pass, and how many could not since the last one that did.
+// take reports whether one more may pass, and how many could not since the last one that did.
 func (b *bucket) take(now hazard.Instant) (ok bool, missed int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.used = max(0, b.used-float64(max(now-b.last, 0))/1000)
+	b.used = max(0, b.used-float64(max(now-b.last, 0))/float64(b.every.Milliseconds()))
 	b.last = max(b.last, now)
-	if b.used+1 > bucketSize {
+	if b.used+1 > float64(b.size) {
 		b.missed++
 		return false, 0
 	}
 	b.used++
 	missed, b.missed = b.missed, 0
 	return true, missed
+}
+
+// warn logs what every login of a flood would log, once a minute.
+func (s *Service) warn(now hazard.Instant, message string, args ...any) {
+	s.mu.Lock()
+	b := s.warned[message]
+	if b == nil {
+		b = &bucket{size: 1, every: time.Minute}
+		s.warned[message] = b
+	}
+	s.mu.Unlock()
+	if ok, missed := b.take(now); ok {
+		s.log.Warn(message, append(args, "repeated", missed)...)
+	}
 }

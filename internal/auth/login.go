@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -14,22 +13,27 @@ import (
 	"hazardd/internal/hazard"
 )
 
-// Authorize gives a pair of tokens for a name and a password, which came from addr.
+// Authorize gives a pair of tokens for a name and a password.
 //
 // ErrDenied: the two are not accepted, for whatever reason; an unknown user takes the same work as a wrong password.
 // *LimitedError: too many logins failed; nothing was looked at. *BusyError: too many passwords are being checked.
 // It works from memory while the store is away, but for the count of failures on other nodes.
-func (s *Service) Authorize(ctx context.Context, username string, password Password, addr netip.Addr, now hazard.Instant) (Pair, error) {
-	p, u, err := s.admit(ctx, username, password, addr, now)
+func (s *Service) Authorize(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (Pair, error) {
+	p, u, err := s.admit(ctx, username, password, from, now)
 	if err != nil {
 		return Pair{}, err
 	}
-	return s.issue(p, u, now)
+	pair, err := s.issue(p, u, now)
+	if err != nil {
+		return Pair{}, err
+	}
+	pair.Device, err = s.deviceToken(p, u, from, now)
+	return pair, err
 }
 
 // admit is the user of that name and password, with the picture in which he is one. Its errors are Authorize's. It counts.
-func (s *Service) admit(ctx context.Context, username string, password Password, addr netip.Addr, now hazard.Instant) (*picture, *User, error) {
-	p, u, err := s.decide(ctx, username, password, addr, now)
+func (s *Service) admit(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (*picture, *User, error) {
+	p, u, err := s.decide(ctx, username, password, from, now)
 	s.logins.WithLabelValues(result(err)).Inc()
 	return p, u, err
 }
@@ -60,23 +64,23 @@ func newLogins() *prometheus.CounterVec {
 	return logins
 }
 
-func (s *Service) decide(ctx context.Context, username string, password Password, addr netip.Addr, now hazard.Instant) (*picture, *User, error) {
-	a := attempt{name: username, addr: addr, keys: attemptKeys(username, addr), at: now}
-	before, err := s.mayTry(ctx, &a)
+func (s *Service) decide(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (*picture, *User, error) {
+	a := s.attempt(username, from, now)
+	known, err := s.mayTry(ctx, a)
 	if err != nil {
 		return nil, nil, err
 	}
-	p := s.latest(ctx, &a)
+	p := s.latest(ctx, a)
 	u := p.user(username)
 	if u != nil && u.PasswordEnds != 0 && now >= u.PasswordEnds {
 		u = nil
 	}
 	if u == nil || !s.passwords.knows(u, password, now) {
-		if err := s.check(ctx, &a, u, password, p.users[username] != nil); err != nil {
+		if err := s.check(ctx, a, known, u, password, p.users[username] != nil); err != nil {
 			return nil, nil, err
 		}
 	}
-	s.succeeded(ctx, &a, before)
+	s.succeeded(ctx, a, known[byPair])
 	return p, u, nil
 }
 
@@ -91,7 +95,7 @@ func (s *Service) latest(ctx context.Context, a *attempt) *picture {
 			err = s.Reload(ctx)
 		}
 		if err != nil {
-			s.log.Warn("a login is decided by users as they were read last", "error", err)
+			s.warn(a.at, "a login is decided by users as they were read last", "error", err)
 		}
 	}
 	return s.current.Load()
@@ -99,11 +103,12 @@ func (s *Service) latest(ctx context.Context, a *attempt) *picture {
 
 // check compares the password with the stored hash. It is nil if the user may come in, which a nil user never may. Some
 // name is listed with a failure only if a user has it.
-func (s *Service) check(ctx context.Context, a *attempt, u *User, password Password, isUser bool) error {
-	if err := s.hasher.enter(ctx); err != nil {
+func (s *Service) check(ctx context.Context, a *attempt, known []Attempts, u *User, password Password, isUser bool) error {
+	leave, err := s.hasher.enter(ctx, a.place(known))
+	if err != nil {
 		return err
 	}
-	defer s.hasher.leave()
+	defer leave()
 	// Once more, for those who came at the same time and waited: else as many guesses as fit into the queue were free.
 	// The failure is counted before the turn ends, for the same reason.
 	if _, err := s.mayTry(ctx, a); err != nil {

@@ -18,12 +18,13 @@ import (
 type PageToken struct {
 	Text    string
 	Expires hazard.Instant // refused from then on
+	Device  string         // see Pair
 }
 
 // AuthorizePage gives a page token for a name and a password, with the limits, the work and the errors of Authorize. It is a login of
 // its own, without tokens of other kinds.
-func (s *Service) AuthorizePage(ctx context.Context, username string, password Password, addr netip.Addr, now hazard.Instant) (PageToken, error) {
-	p, u, err := s.admit(ctx, username, password, addr, now)
+func (s *Service) AuthorizePage(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (PageToken, error) {
+	p, u, err := s.admit(ctx, username, password, from, now)
 	if err != nil {
 		return PageToken{}, err
 	}
@@ -31,7 +32,12 @@ func (s *Service) AuthorizePage(ctx context.Context, username string, password P
 	if err != nil {
 		return PageToken{}, err
 	}
-	return s.pageToken(p, g, u.Name, g.Refresh)
+	token, err := s.pageToken(p, g, u.Name, g.Refresh)
+	if err != nil {
+		return PageToken{}, err
+	}
+	token.Device, err = s.deviceToken(p, u, from, now)
+	return token, err
 }
 
 // Page gives a page token of the same login to a caller whom Verify has returned. It ends with that login at the latest.
@@ -63,7 +69,7 @@ func (s *Service) pageToken(p *picture, g Grant, user string, session uuid.UUID)
 		return PageToken{}, err
 	}
 	text, err := sign(p.keys[g.KeyID], pageType, &c)
-	return PageToken{text, end}, err
+	return PageToken{Text: text, Expires: end}, err
 }
 
 // loginTime is the moment that a UUIDv7 holds in its first 48 bits.

@@ -21,7 +21,7 @@ func page(t testing.TB, s *auth.Service, access string, now hazard.Instant) auth
 
 func pageLogin(t testing.TB, s *auth.Service, now hazard.Instant) auth.PageToken {
 	t.Helper()
-	p, err := s.AuthorizePage(t.Context(), "ann", secret, home, now)
+	p, err := s.AuthorizePage(t.Context(), "ann", secret, auth.Origin{Addr: home}, now)
 	must(t, err)
 	return p
 }
@@ -190,7 +190,7 @@ func TestAPageLoginIsLimitedAsAnyLogin(t *testing.T) {
 	hashes := auth.CountHashes(s)
 	for _, user := range []string{"ann", "nobody"} {
 		before := hashes.Load()
-		_, err := s.AuthorizePage(t.Context(), user, "wrong", home, t0)
+		_, err := s.AuthorizePage(t.Context(), user, "wrong", auth.Origin{Addr: home}, t0)
 		wantErr(t, err, auth.ErrDenied)
 		if n := hashes.Load() - before; n != 1 {
 			t.Errorf("%s: %d hashes, want 1", user, n)
@@ -201,9 +201,9 @@ func TestAPageLoginIsLimitedAsAnyLogin(t *testing.T) {
 		// The two ways to log in share one count.
 		var err error
 		if i%2 == 0 {
-			_, err = s.AuthorizePage(t.Context(), "ann", "wrong", home, t0)
+			_, err = s.AuthorizePage(t.Context(), "ann", "wrong", auth.Origin{Addr: home}, t0)
 		} else {
-			_, err = s.Authorize(t.Context(), "ann", "wrong", home, t0)
+			_, err = s.Authorize(t.Context(), "ann", "wrong", auth.Origin{Addr: home}, t0)
 		}
 		if errors.As(err, &limited) {
 			break
@@ -212,7 +212,7 @@ func TestAPageLoginIsLimitedAsAnyLogin(t *testing.T) {
 			t.Fatal("no limit")
 		}
 	}
-	if _, err := s.AuthorizePage(t.Context(), "ann", secret, home, t0); !errors.As(err, &limited) {
+	if _, err := s.AuthorizePage(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0); !errors.As(err, &limited) {
 		t.Errorf("with the right password: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -11,9 +12,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/crypto/argon2"
@@ -95,41 +96,152 @@ func parsePHC(s Hash) (phc, error) {
 // different code points (RFC 8265, section 4.2).
 func normal(p Password) []byte { return norm.NFC.Bytes([]byte(p)) }
 
-// hasher does the costly part of passwords, a few at a time.
+// hasher does the costly part of passwords, a few at a time. Its queue is fair: a flood from some networks delays others by a turn or two.
 type hasher struct {
-	turn    chan struct{}
-	waiting atomic.Int64
 	// idKey is argon2.IDKey; tests count its calls.
 	idKey func(password, salt []byte, time, memory uint32, threads uint8, keyLen uint32) []byte
+
+	mu      sync.Mutex
+	running int
+	failed  int // of those running, the ones of classFailed
+	waiting []*turn
 }
 
-func newHasher() *hasher { return &hasher{turn: make(chan struct{}, atOnce), idKey: argon2.IDKey} }
+// place is where a login stands in the queue.
+type place struct {
+	class         int
+	network, user string // names for what counts as one network and as one user
+}
 
-// enter waits for a turn. Whoever got one calls leave.
-func (h *hasher) enter(ctx context.Context) error {
-	select {
-	case h.turn <- struct{}{}:
-		return nil
-	default:
+// The classes of logins, from the first to be served to the last. A stranger's first attempts are of classFresh; after a failure the stranger
+// queues behind all who have not failed, and never takes the last turn.
+const (
+	classFamiliar = iota // from a device or network that the user has lately used
+	classFresh           // from a network that has not failed lately
+	classFailed          // from a network that has
+)
+
+// turn is one who waits.
+type turn struct {
+	place
+	// How many of the same user and network, and of the same network, waited before.
+	ofPair, ofNetwork int
+	ready             chan error // holds what came of it
+}
+
+// before reports whether t is served before o, if both came at the same time.
+func (t *turn) before(o *turn) bool {
+	return cmp.Or(cmp.Compare(t.class, o.class), cmp.Compare(t.ofPair, o.ofPair), cmp.Compare(t.ofNetwork, o.ofNetwork)) < 0
+}
+
+func newHasher() *hasher { return &hasher{idKey: argon2.IDKey} }
+
+// enter waits for a turn, which lasts until leave is called. When the queue is full the last in it gets a *BusyError, which need not be the
+// one that came last.
+func (h *hasher) enter(ctx context.Context, p place) (leave func(), err error) {
+	t := &turn{place: p, ready: make(chan error, 1)}
+	if err := h.queue(t); err != nil {
+		return nil, err
 	}
-	if h.waiting.Add(1) > maxQueue {
-		h.waiting.Add(-1)
-		return &BusyError{RetryAfter: maxWait}
-	}
-	defer h.waiting.Add(-1)
 	timeout := time.NewTimer(maxWait)
 	defer timeout.Stop()
 	select {
-	case h.turn <- struct{}{}:
-		return nil
+	case err = <-t.ready:
 	case <-timeout.C:
-		return &BusyError{RetryAfter: maxWait}
+		err = h.giveUp(t, &BusyError{RetryAfter: maxWait})
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		err = h.giveUp(t, context.Cause(ctx))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() { h.leave(p) }, nil
+}
+
+// queue puts t into the queue, in place of the last one if it is full.
+func (h *hasher) queue(t *turn) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, o := range h.waiting {
+		if o.network == t.network {
+			t.ofNetwork++
+			if o.user == t.user {
+				t.ofPair++
+			}
+		}
+	}
+	last := t
+	for _, o := range h.waiting {
+		if last.before(o) || last != t && !o.before(last) {
+			last = o
+		}
+	}
+	if len(h.waiting) >= maxQueue {
+		if last == t {
+			return &BusyError{RetryAfter: maxWait}
+		}
+		h.waiting = slices.DeleteFunc(h.waiting, func(o *turn) bool { return o == last })
+		last.ready <- &BusyError{RetryAfter: maxWait}
+	}
+	h.waiting = append(h.waiting, t)
+	h.serve()
+	return nil
+}
+
+// serve gives turns to those who are next, as long as there are any. It needs the lock.
+func (h *hasher) serve() {
+	for h.running < atOnce {
+		next := -1
+		for i, t := range h.waiting {
+			if t.class == classFailed && h.failed >= atOnce-1 {
+				continue
+			}
+			if next < 0 || t.before(h.waiting[next]) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return
+		}
+		t := h.waiting[next]
+		h.waiting = slices.Delete(h.waiting, next, next+1)
+		h.running++
+		if t.class == classFailed {
+			h.failed++
+		}
+		t.ready <- nil
 	}
 }
 
-func (h *hasher) leave() { <-h.turn }
+// giveUp takes t out of the queue. Its turn may have come meanwhile: then it is passed on.
+func (h *hasher) giveUp(t *turn, err error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := len(h.waiting)
+	if h.waiting = slices.DeleteFunc(h.waiting, func(o *turn) bool { return o == t }); len(h.waiting) < n {
+		return err
+	}
+	if came := <-t.ready; came != nil {
+		return came
+	}
+	h.end(t.place)
+	return err
+}
+
+func (h *hasher) leave(p place) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.end(p)
+}
+
+// end ends a turn. It needs the lock.
+func (h *hasher) end(p place) {
+	h.running--
+	if p.class == classFailed {
+		h.failed--
+	}
+	h.serve()
+}
 
 // hash makes the hash of a new password. It needs a turn.
 func (h *hasher) hash(p Password, random io.Reader) (Hash, error) {

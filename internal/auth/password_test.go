@@ -152,7 +152,7 @@ func TestNoErrorAndNoLogRepeatsASecret(t *testing.T) {
 	p := login(t, s, t0)
 	for _, name := range []string{"ann", "nobody", "broken", canary} {
 		for range 8 {
-			say(s.Authorize(ctx, name, canary, home, t0))
+			say(s.Authorize(ctx, name, canary, auth.Origin{Addr: home}, t0))
 		}
 	}
 	for _, token := range []string{canary, canary + "." + canary + "." + canary, p.Access + canary, p.Refresh + canary, auth.FlipSignature(p.Access)} {
@@ -167,7 +167,7 @@ func TestNoErrorAndNoLogRepeatsASecret(t *testing.T) {
 	must(t, s.SetPassword(ctx, auth.Actor{}, "ann", canary+" tall zebra hums", 0, t0))
 	store.Away(hazard.ErrUnavailable)
 	say(nil, s.AddUser(ctx, auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: canary + " tall zebra hums"}, t0))
-	say(s.Authorize(ctx, "ann", canary, home, t0))
+	say(s.Authorize(ctx, "ann", canary, auth.Origin{Addr: home}, t0))
 	store.Away(nil)
 	rows, err := s.Trail(ctx, 1000)
 	must(t, err)

@@ -17,10 +17,11 @@ type (
 	Hash string
 	// Seed is the private part of a signing key (RFC 8032, section 5.1.5).
 	Seed [ed25519.SeedSize]byte
-	// Pair is what a login gives: two tokens.
+	// Pair is what a login gives: two tokens, and a third for a device that had none (see Origin).
 	Pair struct {
 		Access  string `json:"-"`
 		Refresh string `json:"-"`
+		Device  string `json:"-"` // empty: it keeps the one that it has
 	}
 )
 

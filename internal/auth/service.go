@@ -51,6 +51,8 @@ type Service struct {
 	dummy     Hash // of no password: checked where there is no user, so that it takes as long
 	local     localAttempts
 	listed    bucket // failed logins that get an audit row
+	mu        sync.Mutex
+	warned    map[string]*bucket // by message; guarded by mu
 	logins    *prometheus.CounterVec
 }
 
@@ -74,6 +76,14 @@ type Actor struct {
 	Addr netip.Addr // zero: on the machine itself
 }
 
+// Origin is where a login comes from.
+type Origin struct {
+	Addr netip.Addr
+	// Device is the token that an earlier login from the same device gave; empty: none. It authorizes nothing: it shows that the
+	// device has logged in before, so that what others fail does not hold it up.
+	Device string
+}
+
 // New makes a Service on the store. It asks the store nothing yet and starts no goroutine.
 func New(store Store, cfg Config) *Service {
 	cfg.Audience = cmp.Or(cfg.Audience, cfg.Issuer)
@@ -93,6 +103,8 @@ func New(store Store, cfg Config) *Service {
 		passwords: newPasswordMemory(),
 		hasher:    newHasher(),
 		dummy:     dummyHash(),
+		listed:    bucket{size: 100, every: time.Second},
+		warned:    map[string]*bucket{},
 		logins:    newLogins(),
 	}
 	s.current.Store(newPicture(0, Data{}))

@@ -278,7 +278,7 @@ func TestWithoutTheStoreTokensAreVerifiedAndLoginsGoOn(t *testing.T) {
 		if i > 10 {
 			t.Fatal("no limit")
 		}
-		_, err = s.Authorize(t.Context(), "ann", "wrong", home, now)
+		_, err = s.Authorize(t.Context(), "ann", "wrong", auth.Origin{Addr: home}, now)
 	}
 	store.Away(nil)
 	refresh(t, s, p.Refresh, now)

@@ -56,8 +56,8 @@ type Store interface {
 	// before forget; LastFailure becomes at, unless it is later already. The audit row may be nil.
 	AddFailure(ctx context.Context, keys []string, at, forget hazard.Instant, a *Audit) error
 
-	// AddSuccess sets Failures of the key to 0, and LastSuccess to at, unless it is later already.
-	AddSuccess(ctx context.Context, key string, at hazard.Instant, a Audit) error
+	// AddSuccess sets Failures of each of the keys to 0, and LastSuccess to at, unless it is later already.
+	AddSuccess(ctx context.Context, keys []string, at hazard.Instant, a Audit) error
 
 	// AdvanceSession makes next.Child the pair that follows the refresh token next.Parent, if that one is the next to be
 	// used. It decides and writes in one statement, so that of two who come at once one is too late:
@@ -133,7 +133,7 @@ type Revocation struct {
 	Until hazard.Instant // every such token has ended by then, and the row may go
 }
 
-// Attempts is what is known of the logins of one user, from one address, or of one user from one address.
+// Attempts is what is known of the logins under one key: of one user, from one network, or of one user from one network or device.
 type Attempts struct {
 	Failures    int64 // since the last success, or since they were forgotten
 	LastFailure hazard.Instant

@@ -25,6 +25,7 @@ const (
 	accessType  = "at+jwt"
 	refreshType = "rt+jwt"
 	pageType    = "pg+jwt"
+	deviceType  = "dv+jwt"
 
 	// maxToken bounds what is looked at, in bytes; it is the limit of a request's header. Ours have some 500.
 	maxToken = 16 << 10

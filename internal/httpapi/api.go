@@ -82,6 +82,7 @@ type API struct {
 	visits  visits
 	about   description
 	measure *measures
+	refused refusals
 	scraped http.Handler // of the metrics
 	mux     *http.ServeMux
 	// probe knows the routes alone, without the catch-all: it tells which methods a path has.

@@ -29,3 +29,6 @@ func Patterns() []string {
 	a.routes()
 	return a.patterns
 }
+
+// RefusedEvery is how often a limit is logged.
+const RefusedEvery = refusedEvery

@@ -21,10 +21,11 @@ func (a *API) authorize(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	pair, err := a.Auth.Authorize(r.Context(), fields[0], auth.Password(fields[1]), a.clientAddr(r), a.now())
+	pair, err := a.Auth.Authorize(r.Context(), fields[0], auth.Password(fields[1]), a.origin(r), a.now())
 	if err != nil {
 		return err
 	}
+	a.visits.setDevice(w, pair.Device)
 	return answerPair(w, r, pair)
 }
 
@@ -91,6 +92,11 @@ func stringFields(w http.ResponseWriter, r *http.Request, names ...string) ([]st
 		}
 	}
 	return values, bad.Err()
+}
+
+// origin is where a login comes from.
+func (a *API) origin(r *http.Request) auth.Origin {
+	return auth.Origin{Addr: a.clientAddr(r), Device: a.visits.device(r)}
 }
 
 // clientAddr is the address that the request comes from: the peer's, or, if that is a trusted proxy, the last one in X-Forwarded-For

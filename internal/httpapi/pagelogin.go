@@ -56,9 +56,26 @@ func (v *visits) put(w http.ResponseWriter, value string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{Name: v.cookie, Value: value, Path: "/", MaxAge: maxAge, Secure: v.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }
 
+// deviceCookie is what follows the name of the cookie in that of a device that has logged in before.
+const deviceCookie = "-device"
+
+// setDevice makes a browser known as one that has logged in. The cookie outlives the session, and authorizes nothing.
+func (v *visits) setDevice(w http.ResponseWriter, token string) {
+	if token != "" {
+		http.SetCookie(w, &http.Cookie{Name: v.cookie + deviceCookie, Value: token, Path: "/", MaxAge: int(auth.DeviceLife / time.Second),
+			Secure: v.secure, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	}
+}
+
+// device is the token of the device that the request comes from; empty when it is none that has logged in.
+func (v *visits) device(r *http.Request) string { return onlyCookie(r, v.cookie+deviceCookie) }
+
 // token is the page token that the request carries; empty when it carries none, or more than one.
-func (v *visits) token(r *http.Request) string {
-	cookies := r.CookiesNamed(v.cookie)
+func (v *visits) token(r *http.Request) string { return onlyCookie(r, v.cookie) }
+
+// onlyCookie is the value of the cookie of that name; empty when there is none, or more than one.
+func onlyCookie(r *http.Request, name string) string {
+	cookies := r.CookiesNamed(name)
 	if len(cookies) != 1 {
 		return ""
 	}
@@ -135,7 +152,7 @@ func (a *API) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	again := &pages.Login{Next: localPath(form.Get("next")), Username: hazard.CleanLine(form.Get("username"))}
 	now := a.now()
-	token, err := a.Auth.AuthorizePage(r.Context(), form.Get("username"), auth.Password(form.Get("password")), a.clientAddr(r), now)
+	token, err := a.Auth.AuthorizePage(r.Context(), form.Get("username"), auth.Password(form.Get("password")), a.origin(r), now)
 	if limited, ok := errors.AsType[*auth.LimitedError](err); ok {
 		again.Error = "Too many attempts have failed. Try again in " + inWords(limited.RetryAfter) + "."
 		w.Header().Set("Retry-After", retryAfter(limited.RetryAfter))
@@ -150,6 +167,7 @@ func (a *API) login(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	a.visits.setCookie(w, token, now)
+	a.visits.setDevice(w, token.Device)
 	a.seeOther(w, again.Next)
 	return nil
 }

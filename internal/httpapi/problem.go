@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -88,12 +89,6 @@ func problemFor(err error) *problem {
 	if p := searchProblem(err); p != nil {
 		return p
 	}
-	if limited, ok := errors.AsType[*auth.LimitedError](err); ok {
-		return &problem{Status: http.StatusTooManyRequests, Detail: "too many failed logins; wait before the next", retry: limited.RetryAfter}
-	}
-	if busy, ok := errors.AsType[*auth.BusyError](err); ok {
-		return &problem{Status: http.StatusServiceUnavailable, Detail: "too many logins at once", retry: busy.RetryAfter}
-	}
 	if many, ok := errors.AsType[*push.TooManyError](err); ok {
 		return tooMany(many)
 	}
@@ -151,7 +146,7 @@ func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) problem
 		a.Logger.Error("request failed", "id", id, "method", r.Method, "path", r.URL.Path, "error", err)
 		p = &problem{Status: http.StatusInternalServerError, Detail: "an internal error; the log has it under this instance", Instance: "urn:uuid:" + id}
 	} else if p.Status >= http.StatusInternalServerError {
-		a.Logger.Warn("request refused", "status", p.Status, "method", r.Method, "path", r.URL.Path, "error", err)
+		a.warn(p, r, err)
 	}
 	if p.limit != "" {
 		a.measure.refusals.WithLabelValues(p.limit).Inc()
@@ -164,6 +159,54 @@ func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) problem
 		h.Set("Retry-After", retryAfter(p.retry))
 	}
 	return *p
+}
+
+// refusedEvery is how often a limit is logged that refuses requests: a flood of them must not fill the log.
+const refusedEvery = time.Minute
+
+// refusals is what was logged of refused requests, by the limit that they were over. The names of limits are few.
+type refusals struct {
+	mu   sync.Mutex
+	last map[string]*loggedRefusal
+}
+
+type loggedRefusal struct {
+	at     hazard.Instant
+	missed int64
+}
+
+// take reports whether a refusal is to be logged at now, and how many were not since the last that was.
+func (l *refusals) take(limit string, now hazard.Instant) (ok bool, missed int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == nil {
+		l.last = map[string]*loggedRefusal{}
+	}
+	before := l.last[limit]
+	if before == nil {
+		before = &loggedRefusal{at: now.Add(-refusedEvery)}
+		l.last[limit] = before
+	}
+	if now < before.at.Add(refusedEvery) {
+		before.missed++
+		return false, 0
+	}
+	missed = before.missed
+	*before = loggedRefusal{at: now}
+	return true, missed
+}
+
+// warn logs a request that the service could not serve; of those that are over a limit one a minute, with the number of the others.
+func (a *API) warn(p *problem, r *http.Request, err error) {
+	args := []any{"status", p.Status, "method", r.Method, "path", r.URL.Path, "error", err}
+	if p.limit != "" {
+		ok, missed := a.refused.take(p.limit, a.now())
+		if !ok {
+			return
+		}
+		args = append(args, "limit", p.limit, "repeated", missed)
+	}
+	a.Logger.Warn("request refused", args...)
 }
 
 // invalidToken is the answer to a missing, malformed, expired, revoked or foreign token: base interface section 7, to the letter.

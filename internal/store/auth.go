@@ -239,10 +239,12 @@ func (a authStore) AddFailure(ctx context.Context, keys []string, at, forget haz
 	})
 }
 
-func (a authStore) AddSuccess(ctx context.Context, key string, at hazard.Instant, audit auth.Audit) error {
+func (a authStore) AddSuccess(ctx context.Context, keys []string, at hazard.Instant, audit auth.Audit) error {
 	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		if err := q.AddSuccess(ctx, db.AddSuccessParams{Key: key, AtMs: int64(at)}); err != nil {
-			return err
+		for _, key := range keys {
+			if err := q.AddSuccess(ctx, db.AddSuccessParams{Key: key, AtMs: int64(at)}); err != nil {
+				return err
+			}
 		}
 		return addAudit(ctx, q, &audit)
 	})

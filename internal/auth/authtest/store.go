@@ -233,13 +233,15 @@ func (s *Store) AddFailure(ctx context.Context, keys []string, at, forget hazard
 }
 
 // AddSuccess implements auth.Store.
-func (s *Store) AddSuccess(ctx context.Context, key string, at hazard.Instant, a auth.Audit) error {
+func (s *Store) AddSuccess(ctx context.Context, keys []string, at hazard.Instant, a auth.Audit) error {
 	end, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	s.attempt(key, func(x *auth.Attempts) { x.Failures, x.LastSuccess = 0, max(x.LastSuccess, at) })
+	for _, k := range keys {
+		s.attempt(k, func(x *auth.Attempts) { x.Failures, x.LastSuccess = 0, max(x.LastSuccess, at) })
+	}
 	s.trail = append(s.trail, a)
 	return nil
 }

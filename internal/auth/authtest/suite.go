@@ -294,11 +294,11 @@ func concurrentFailures(t *testing.T, s auth.Store) {
 
 func success(t *testing.T, s auth.Store) {
 	ctx := t.Context()
-	must(t, s.AddSuccess(ctx, "a", t0, deed))
+	must(t, s.AddSuccess(ctx, []string{"a"}, t0, deed))
 	want(t, "without failures", attempts(t, s, "a"), auth.Attempts{LastSuccess: t0})
 	must(t, s.AddFailure(ctx, []string{"a", "b"}, t0+1, t0, nil))
 	want(t, "then a failure", attempts(t, s, "a"), auth.Attempts{Failures: 1, LastFailure: t0 + 1, LastSuccess: t0})
-	must(t, s.AddSuccess(ctx, "a", t0-1, deed))
+	must(t, s.AddSuccess(ctx, []string{"a"}, t0-1, deed))
 	got := attempts(t, s, "a")
 	if got.Failures != 0 || got.LastSuccess != t0 {
 		t.Errorf("got %+v", got)
@@ -422,7 +422,7 @@ func version(t *testing.T, s auth.Store) {
 		{"AddReadKey", func() error { return s.AddReadKey(ctx, auth.ReadKey{ID: id}, deed) }, true},
 		{"RemoveReadKey", func() error { return s.RemoveReadKey(ctx, id, deed) }, true},
 		{"AddFailure", func() error { return s.AddFailure(ctx, []string{"a"}, t0, t0, &deed) }, false},
-		{"AddSuccess", func() error { return s.AddSuccess(ctx, "a", t0, deed) }, false},
+		{"AddSuccess", func() error { return s.AddSuccess(ctx, []string{"a"}, t0, deed) }, false},
 		{"AdvanceSession", func() error { _, err := s.AdvanceSession(ctx, session(id, id, "k")); return err }, false},
 		{"AddAudit", func() error { return s.AddAudit(ctx, deed) }, false},
 		{"RevokeSession", func() error { return s.RevokeSession(ctx, auth.Session{ID: id, Revoked: t0}, t0, deed) }, true},
@@ -449,7 +449,7 @@ func trail(t *testing.T, s auth.Store) {
 	must(t, err)
 	must(t, s.AddFailure(ctx, []string{"a"}, t0, t0, &failed))
 	must(t, s.AddFailure(ctx, []string{"a"}, t0, t0, nil))
-	must(t, s.AddSuccess(ctx, "a", t0, row(4)))
+	must(t, s.AddSuccess(ctx, []string{"a"}, t0, row(4)))
 	must(t, s.RevokeSession(ctx, auth.Session{ID: id, Revoked: t0}, t0, row(5)))
 	must(t, s.AddAudit(ctx, row(6)))
 	wantErr(t, s.CreateUser(ctx, ann, row(7)), hazard.ErrConflict)
@@ -481,8 +481,8 @@ func purge(t *testing.T, s auth.Store) {
 	must(t, s.AddKey(ctx, key("young", t0-999), "old"))
 	must(t, s.AddFailure(ctx, []string{"old failure", "old failure, young success"}, t0-11, 0, nil))
 	must(t, s.AddFailure(ctx, []string{"young failure"}, t0-10, 0, nil))
-	must(t, s.AddSuccess(ctx, "old failure, young success", t0-20, auth.Audit{At: t0 - 1}))
-	must(t, s.AddSuccess(ctx, "old success", t0-21, auth.Audit{At: t0 - 1}))
+	must(t, s.AddSuccess(ctx, []string{"old failure, young success"}, t0-20, auth.Audit{At: t0 - 1}))
+	must(t, s.AddSuccess(ctx, []string{"old success"}, t0-21, auth.Audit{At: t0 - 1}))
 
 	must(t, s.Purge(ctx, auth.Purge{Now: t0, FailuresBefore: t0 - 10, SuccessesBefore: t0 - 20, AuditBefore: t0 - 1}))
 
