@@ -23,6 +23,8 @@ type serveCmd struct {
 	TrustedProxies []network `placeholder:"RANGE" help:"Addresses whose X-Forwarded-For is believed."`
 	UserStreams    int       `default:"32" placeholder:"N" help:"Event streams that a user may have open."`
 	AllStreams     int       `default:"10000" placeholder:"N" help:"Event streams that all users may have open together."`
+	Connections    int       `default:"0" placeholder:"N" help:"Connections that may be open at a time; 0: as many as streams and 10000 more, or as file descriptors allow."`
+	AddressConns   int       `name:"address-connections" default:"256" placeholder:"N" help:"Connections that one address (IPv6: /64) may have open on which nobody has logged in. Trusted proxies have no such limit."`
 	WebhookAllow   []network `placeholder:"RANGE" help:"Addresses that webhooks may lead to beside the public ones: there http is allowed too, and every port."`
 	Drain          life      `placeholder:"TIME" help:"Time for which the service goes on when it is told to end, not ready any more, so that a load balancer sends new requests elsewhere."`
 	Grace          life      `default:"10s" placeholder:"TIME" help:"Time for what is running when the service is told to end."`
@@ -37,7 +39,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	}
 	cfg := service.Config{
 		DataDir: g.Data, Database: g.Database, Files: place, AppID: s.AppID, MaxFile: int64(s.MaxFile),
-		UserStreams: s.UserStreams, AllStreams: s.AllStreams,
+		UserStreams: s.UserStreams, AllStreams: s.AllStreams, Connections: s.Connections, AddressConnections: s.AddressConns,
 		Drain: time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
 	}
 	s.addressFlags.set(&cfg)

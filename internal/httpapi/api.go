@@ -24,6 +24,7 @@ import (
 	"hazardd/internal/edit"
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
+	"hazardd/internal/listen"
 	"hazardd/internal/live"
 	pages "hazardd/internal/page"
 	"hazardd/internal/poll"
@@ -240,10 +241,18 @@ func (a *API) guarded(h protected) http.Handler {
 			invalidToken(w)
 			return
 		}
+		known(r)
 		if err := h(w, r, who); err != nil {
 			a.fail(w, r, err)
 		}
 	})
+}
+
+// known tells the connection that a request on it has proved who sends it.
+func known(r *http.Request) {
+	if c := listen.Of(r.Context()); c != nil {
+		c.Known()
+	}
 }
 
 // bearer is the token that the request carries; empty when it carries none, or more than one. The scheme's name is
@@ -312,6 +321,9 @@ const (
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
+	}
+	if b, ok := r.Body.(*arrivingBody); ok && limit <= maxLogin {
+		b.flat()
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(own(w), r.Body, limit))
 	if err != nil {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -45,17 +46,28 @@ func newMeasures(registry *prometheus.Registry, pace reply.Pace) *measures {
 			[]string{"route", "method", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "hazardd_http_request_seconds", Buckets: durations,
 			Help: "How long answers took, by the pattern of their route; without event streams, which do not end. GET /changes?wait= counts its wait."}, []string{"route"}),
-		panics:  counter("hazardd_http_panics_total", "Requests whose handler failed in a way that nobody foresaw: the log has each."),
-		told:    counter("hazardd_stream_events_total", "Events that were sent to event streams: each to each reader."),
-		stalled: counter("hazardd_streams_stalled_total", "Event streams that were dropped since their readers took nothing."),
-		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_limit_refusals_total",
-			Help: "Requests that were refused because they were over a limit, by the limit's name in docs/limits.md."}, []string{"limit"}),
-		slow:    counter("hazardd_slow_readers_total", "Answers that were cut off because their readers took less than 8 KiB/s."),
-		pace:    pace,
-		answers: sync.Pool{New: func() any { return &answered{} }},
+		panics:   counter("hazardd_http_panics_total", "Requests whose handler failed in a way that nobody foresaw: the log has each."),
+		told:     counter("hazardd_stream_events_total", "Events that were sent to event streams: each to each reader."),
+		stalled:  counter("hazardd_streams_stalled_total", "Event streams that were dropped since their readers took nothing."),
+		refusals: Refusals(registry),
+		slow:     counter("hazardd_slow_readers_total", "Answers that were cut off because their readers took less than 8 KiB/s."),
+		pace:     pace,
+		answers:  sync.Pool{New: func() any { return &answered{} }},
 	}
-	registry.MustRegister(m.requests, m.seconds, m.panics, m.told, m.stalled, m.refusals, m.slow)
+	registry.MustRegister(m.requests, m.seconds, m.panics, m.told, m.stalled, m.slow)
 	return m
+}
+
+// Refusals returns the registry's counter of what was refused because of a limit, and makes it if
+// it is not there yet. Its label is the limit's name in docs/limits.md.
+func Refusals(registry *prometheus.Registry) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_limit_refusals_total",
+		Help: "Requests and connections that were refused because they were over a limit, by the limit's name in docs/limits.md."}, []string{"limit"})
+	err := registry.Register(v)
+	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
+		return there.ExistingCollector.(*prometheus.CounterVec)
+	}
+	return v
 }
 
 // methods are those that are told apart. The last stands for all others.
@@ -97,7 +109,7 @@ func (m *measured) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		out.paced = reply.Paced{}
 		m.answers.Put(out)
 	}()
-	m.next.ServeHTTP(out, r)
+	m.next.ServeHTTP(out, arriving(w, r))
 }
 
 func (m *measured) note(method string, status int, took time.Duration) {

@@ -40,6 +40,7 @@ func (a *API) paged(pattern string, h protected) {
 			a.seeOther(w, "/login?next="+url.QueryEscape(r.URL.RequestURI()))
 			return nil
 		}
+		known(r)
 		return h(w, r, who)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -64,8 +65,15 @@ func bodyError(err error, limit int64) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(limit)
 	}
+	if tooSlow(err) {
+		return &problem{Status: http.StatusRequestTimeout, limit: "body-rate",
+			Detail: fmt.Sprintf("the body comes too slowly (limit body-rate): at least %d bytes, or all of it, are expected every %v", bodyWindow, bodyTime)}
+	}
 	return &problem{Status: http.StatusBadRequest, Detail: "the body is malformed, or ended before it was complete"}
 }
+
+// tooSlow reports whether a body's time was over before all of it had come.
+func tooSlow(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 type panicError struct{ value any }
 

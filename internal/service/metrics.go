@@ -42,6 +42,7 @@ var (
 	clockStep      = desc("clock_step_seconds", "By how much this machine's clock is ahead of service time since it was set; 0 while it is followed.")
 	clockSteps     = desc("clock_steps_total", "How often this machine's clock was set against its monotonic clock.")
 	ready          = desc("ready", "1 if GET /readyz is 200, else 0.")
+	connections    = desc("connections", "Connections that are open.")
 	streams        = desc("streams", "Event streams that are open, and requests for GET /changes that wait.")
 	leaseHeld      = desc("lease_held", "1 if this node is the one that does this: poll sources, deliver to webhooks, sweep product files.", "lease")
 	webhooks       = desc("webhooks", "Webhooks by status.", "status")
@@ -54,7 +55,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, clockSkew, clockStep, clockSteps, ready, streams, leaseHeld, webhooks, pending, sourceState,
+	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, sourceState,
 		sourceAge, sourceFailures, sourceRecords} {
 		to <- d
 	}
@@ -72,6 +73,7 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 	step, steps := s.cfg.Clock.Step()
 	gauge(clockStep, step.Round(time.Millisecond).Seconds())
 	to <- prometheus.MustNewConstMetric(clockSteps, prometheus.CounterValue, float64(steps))
+	gauge(connections, float64(s.conns.Count()))
 	gauge(streams, float64(s.push.Streams()))
 
 	view := s.live.View(now)

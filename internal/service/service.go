@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"hazardd/internal/auth"
@@ -29,6 +30,7 @@ import (
 	"hazardd/internal/httpapi"
 	"hazardd/internal/intake"
 	"hazardd/internal/lease"
+	"hazardd/internal/listen"
 	"hazardd/internal/live"
 	"hazardd/internal/poll"
 	"hazardd/internal/push"
@@ -57,7 +59,12 @@ type Config struct {
 	AllowedOrigins []string
 	TrustedProxies []netip.Prefix
 	UserStreams    int // event streams that a user may have open; default 32
-	AllStreams     int // that all users may have open together; default 10,000
+	AllStreams     int // that all users may have open together; default 10,000, at most three quarters of Connections
+	// Connections that may be open at a time; 0: AllStreams and 10,000 more, or what the process's
+	// file descriptors allow.
+	Connections int
+	// AddressConnections that one address may have open before anybody has logged in on them; default 256.
+	AddressConnections int
 	// WebhookAllow are the addresses beyond the public ones that webhooks may lead to.
 	WebhookAllow []netip.Prefix
 	Drain        time.Duration // for which the service goes on at the end, not ready any more, before it takes nothing new
@@ -79,6 +86,7 @@ type Service struct {
 	intake   *intake.Intake
 	poller   *poll.Poller
 	listener net.Listener
+	conns    *listen.Listener // listener within limits
 	server   *http.Server
 	// fresh is what lists say of the sources, draining whether the end has begun.
 	fresh    atomic.Pointer[[]string]
@@ -94,15 +102,17 @@ type Service struct {
 // The limits of the server. Each is well above what a client of good will needs.
 const (
 	readHeaderTimeout = 5 * time.Second
-	readTimeout       = 2 * time.Minute // an upload over a bad line
+	readTimeout       = 2 * time.Minute // of a request that is waited for; httpapi bounds the time of a body
 	writeTimeout      = 5 * time.Minute // a large list over a bad line
 	idleTimeout       = 2 * time.Minute
 	firstRequest      = time.Second // for the request of a connection that was made just before the end
 	maxHeaderBytes    = 16 << 10
-	maxHTTP2Streams   = 250              // of one connection
-	writeByteTimeout  = 30 * time.Second // for a connection that takes nothing at all
-	maxStaleView      = 10 * time.Second // from then on the service is not ready
-	firstPasswordLife = 24 * time.Hour
+	maxHTTP2Streams   = 250 // of one connection
+	// requestConnections are the connections beside those of streams.
+	requestConnections = 10_000
+	writeByteTimeout   = 30 * time.Second // for a connection that takes nothing at all
+	maxStaleView       = 10 * time.Second // from then on the service is not ready
+	firstPasswordLife  = 24 * time.Hour
 )
 
 // Now is the service time: see package clock.
@@ -122,6 +132,9 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		cfg.Clock = clock.New(nil)
 	}
 	cfg.UserStreams, cfg.AllStreams = cmp.Or(cfg.UserStreams, 32), cmp.Or(cfg.AllStreams, 10_000)
+	cfg.Connections = listen.Share(cmp.Or(cfg.Connections, cfg.AllStreams+requestConnections))
+	cfg.AddressConnections = cmp.Or(cfg.AddressConnections, 256)
+	cfg.AllStreams = min(cfg.AllStreams, max(1, cfg.Connections/4*3)) // requests find room beside them
 	s = &Service{cfg: cfg, ballast: make([]byte, ballast)}
 	defer func() {
 		if err != nil {
@@ -132,7 +145,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if s.Store, err = store.Open(ctx, cfg.DataDir, cfg.Database, store.WithFiles(cfg.Files)); err != nil {
 		return s, err
 	}
-	if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen); err != nil {
+	if s.listener, err = listen.Options().Listen(ctx, "tcp", cfg.Listen); err != nil {
 		return s, fmt.Errorf("listen: %w", err)
 	}
 	if s.cfg.PublicURL == "" {
@@ -163,10 +176,15 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
+	registry := s.metrics()
+	refused := httpapi.Refusals(registry)
+	s.conns = listen.New(s.listener, listen.Limits{All: cfg.Connections, Address: cfg.AddressConnections, Proxies: cfg.TrustedProxies,
+		Over: func(limit string) { refused.WithLabelValues(limit).Inc() }})
 	s.server = &http.Server{
 		Protocols:         &protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams, SendPingTimeout: idleTimeout, WriteByteTimeout: writeByteTimeout},
-		Handler:           s.handler(),
+		Handler:           s.handler(registry),
+		ConnContext:       listen.Context,
 		ConnState:         s.connState,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
@@ -204,7 +222,7 @@ func (s *Service) Addr() net.Addr { return s.listener.Addr() }
 // URL is the service's public address.
 func (s *Service) URL() string { return s.cfg.PublicURL }
 
-func (s *Service) handler() http.Handler {
+func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	return httpapi.New(httpapi.Config{
 		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks,
 		Edit:           edit.New(s.Store, s.cfg.AppID, s.orgExists),
@@ -216,7 +234,7 @@ func (s *Service) handler() http.Handler {
 		MaxFile:        s.cfg.MaxFile,
 		AllowedOrigins: s.cfg.AllowedOrigins,
 		TrustedProxies: s.cfg.TrustedProxies,
-		Metrics:        s.metrics(),
+		Metrics:        registry,
 		Now:            s.cfg.Clock.Now,
 		Logger:         s.cfg.Logger,
 	})
@@ -282,7 +300,7 @@ func (s *Service) Run(ctx context.Context) error {
 // serve answers requests until ctx ends, then finishes those that are running.
 func (s *Service) serve(ctx context.Context) error {
 	served := make(chan error, 1)
-	go func() { served <- s.server.Serve(s.listener) }()
+	go func() { served <- s.server.Serve(s.conns) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve: %w", err)
@@ -299,16 +317,19 @@ func (s *Service) serve(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Grace)
 	defer cancel()
 	stopped := ignoreClosed(s.server.Shutdown(grace))
+	s.conns.Hurry(0)
 	if stopped != nil { // some are still running: they are cut, and what they did not finish was not acknowledged
 		stopped = errors.Join(stopped, ignoreClosed(s.server.Close()))
 	}
 	s.push.Wait()
+	s.conns.Wait()
 	return errors.Join(err, stopped)
 }
 
 // lastRequests takes no more connections, and lets those that were made just before send their requests: Shutdown would drop what it finds just
 // read, and a proxy may not send a write again. served gives how serving has ended.
 func (s *Service) lastRequests(served <-chan error) error {
+	s.conns.Hurry(firstRequest)
 	s.server.SetKeepAlivesEnabled(false) // a connection gets one answer more
 	err := errors.Join(ignoreClosed(s.listener.Close()), ignoreClosed(<-served))
 	for end := time.Now().Add(firstRequest); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -321,8 +342,11 @@ func (s *Service) lastRequests(served <-chan error) error {
 	return err
 }
 
-// connState keeps unread.
+// connState keeps unread, and tells a connection what it is used for.
 func (s *Service) connState(c net.Conn, state http.ConnState) {
+	if counted, ok := c.(*listen.Conn); ok {
+		counted.State(state)
+	}
 	if state == http.StateNew {
 		s.unread.Store(c, nil)
 	} else {
