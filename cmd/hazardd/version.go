@@ -6,6 +6,8 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+
+	"hazardd/internal/store"
 )
 
 // version is set when the program is built with make (-ldflags -X).
@@ -13,11 +15,11 @@ var version string
 
 type versionCmd struct{}
 
-// Run prints the version.
+// Run prints the release, the commit and the schema of the store.
 func (*versionCmd) Run(c *console) error {
 	v := about()
 	return c.print(v, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "hazardd %s (%s, %s)\n", v.Version, cmp.Or(v.Commit, "commit unknown"), v.Go)
+		_, err := fmt.Fprintf(w, "hazardd %s (%s, schema %d, %s)\n", v.Version, cmp.Or(v.Commit, "commit unknown"), v.Schema, v.Go)
 		return err
 	})
 }
@@ -25,12 +27,13 @@ func (*versionCmd) Run(c *console) error {
 type versionInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitzero"`
+	Schema  int    `json:"schema"` // the newest that this program knows
 	Go      string `json:"go"`
 }
 
 // about is what is known of this program: what make set, else what the Go toolchain noted when it built the program.
 func about() versionInfo {
-	v := versionInfo{Version: version, Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
+	v := versionInfo{Version: version, Schema: store.Schema(), Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}

@@ -35,6 +35,9 @@ type problem struct {
 	limit    string // that the request is over, as in hazard.LimitError
 }
 
+// roomRetry is when to send again what found no room: making some takes a person.
+const roomRetry = time.Minute
+
 var limitStatus = map[hazard.LimitKind]int{
 	hazard.LimitSize:     http.StatusRequestEntityTooLarge,
 	hazard.LimitShare:    http.StatusTooManyRequests,
@@ -112,7 +115,7 @@ func problemFor(err error) *problem {
 	case errors.Is(err, hazard.ErrConflict):
 		return &problem{Status: http.StatusConflict, Detail: err.Error()}
 	case errors.Is(err, hazard.ErrFull):
-		return &problem{Status: http.StatusInsufficientStorage, Detail: "there is no room left to keep this; the operator must make some"}
+		return &problem{Status: http.StatusInsufficientStorage, Detail: "there is no room left to keep this; the operator must make some", retry: roomRetry}
 	case errors.Is(err, hazard.ErrUnavailable):
 		return &problem{Status: http.StatusServiceUnavailable, Detail: "the store is not available; repeating the request with the same uuid is safe", retry: time.Second}
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	_ "modernc.org/sqlite" // the driver
@@ -77,8 +78,8 @@ func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 		if !ok {
 			t.Fatalf("on a full disk: %v", err)
 		}
-		if r.status != http.StatusInsufficientStorage {
-			t.Fatalf("on a full disk: %v", r)
+		if r.status != http.StatusInsufficientStorage || r.retryAfter == "" {
+			t.Fatalf("on a full disk: %v, Retry-After %q", r, r.retryAfter)
 		}
 		refused++
 		var problem struct{ Status int }
@@ -96,8 +97,24 @@ func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 	if status, _, _, err := c.do(t.Context(), http.MethodGet, "/hazards/active", "", nil); err != nil || status != http.StatusOK {
 		t.Errorf("reads on a full disk: %d %v", status, err)
 	}
+	readyz := func() (int, string) {
+		status, answer, _, err := c.do(t.Context(), http.MethodGet, "/readyz", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status, string(answer)
+	}
+	if status, answer := readyz(); status != http.StatusServiceUnavailable {
+		t.Errorf("readyz on a full disk: %d %s, want 503", status, answer)
+	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
+	}
+	for { // it is tried every few seconds; a test that hangs here has failed
+		if status, _ := readyz(); status == http.StatusOK {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 	if err := l.create(t.Context(), c, uuid.NewString()); err != nil {
 		t.Errorf("after room was made: %v", err)

@@ -79,6 +79,7 @@ func (l *ledger) write(ctx context.Context, c *client, seed uint64) error {
 type refusal struct {
 	status      int
 	contentType string
+	retryAfter  string
 	answer      string
 }
 
@@ -94,7 +95,7 @@ func (l *ledger) send(ctx context.Context, c *client, method string, r request, 
 		return err
 	}
 	if status >= 300 {
-		return &refusal{status, header.Get("Content-Type"), string(answer)}
+		return &refusal{status, header.Get("Content-Type"), header.Get("Retry-After"), string(answer)}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -267,6 +267,9 @@ func (s *Service) ready() error {
 	if s.draining.Load() {
 		return errors.New("the service is ending")
 	}
+	if s.Store.Full() {
+		return errors.New("no room is left where the store is: writes are refused until there is some")
+	}
 	if age := s.Now().Time().Sub(s.live.ReadAt().Time()); age > maxStaleView {
 		return fmt.Errorf("the store has not been read for %v; lists are those of then, without what has ended since", age.Round(time.Second))
 	}
@@ -396,6 +399,7 @@ const (
 	tickEvery  = time.Second // how soon a disabled user is refused, and a source shows as stale
 	purgeEvery = time.Hour
 	skewEvery  = 10 * time.Second
+	roomEvery  = 5 * time.Second // how soon a store that was full is found to have room
 )
 
 // What a clock may be off that of the database before it is logged, and before the service is not ready: ends are to the second.
@@ -408,7 +412,7 @@ const (
 func (s *Service) tick(ctx context.Context) error {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
-	var purged, compared time.Time
+	var purged, compared, sought time.Time
 	var step time.Duration
 	generation, warned := s.Auth.Generation(), false
 	for {
@@ -418,6 +422,12 @@ func (s *Service) tick(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		step = s.noteStep(step)
+		if s.Store.Full() && time.Since(sought) > roomEvery {
+			s.seekRoom(ctx, sought)
+			sought = time.Now()
+		} else if !s.Store.Full() {
+			sought = time.Time{}
+		}
 		now := s.Now()
 		err := errors.Join(s.Auth.Poll(ctx, now), s.freshen(ctx))
 		if g := s.Auth.Generation(); g != generation {
@@ -436,6 +446,16 @@ func (s *Service) tick(ctx context.Context) error {
 			s.cfg.Logger.Warn("users, keys and sources are as they were", "error", err)
 		}
 		warned = err != nil
+	}
+}
+
+// seekRoom looks for room in a full store, and logs that there is none, the first time, or some again. last is when it looked last.
+func (s *Service) seekRoom(ctx context.Context, last time.Time) {
+	if last.IsZero() {
+		s.cfg.Logger.Error("no room left in the store; writes are refused")
+	}
+	if err := s.Store.SeekRoom(ctx); err == nil {
+		s.cfg.Logger.Warn("there is room in the store again")
 	}
 }
 

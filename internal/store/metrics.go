@@ -59,6 +59,13 @@ func (s *Store) Metrics() []prometheus.Collector {
 			}
 			return 0
 		})}
+	list = append(list, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hazardd_store_full",
+		Help: "1 from a write that failed for want of room until there is some again, else 0."}, func() float64 {
+		if s.Full() {
+			return 1
+		}
+		return 0
+	}))
 	if s.ask != s.read {
 		list = append(list, collectors.NewDBStatsCollector(s.ask, "ask"))
 	}

@@ -61,6 +61,7 @@ type Store struct {
 	turn chan struct{} // held by the writer of this process
 	busy time.Duration // how long that writer waits for other processes; see database.wait
 	away atomic.Bool   // see probe
+	full atomic.Bool   // see Full
 	// answered is when the database last answered who follows the log, or a writer; Unix nanoseconds.
 	answered atomic.Int64
 	there    context.Context // ended by lose when the database is away; guarded by mu, like lose
@@ -192,7 +193,31 @@ func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Q
 	began := time.Now()
 	err := s.inTurn(ctx, f)
 	s.measures.wrote(err, time.Since(began))
+	if errors.Is(err, hazard.ErrFull) {
+		s.full.Store(true)
+	}
 	return err
+}
+
+// Full reports whether a write has failed for want of room, and SeekRoom has found none since.
+func (s *Store) Full() bool { return s.full.Load() }
+
+// roomSize is what must fit into a store that was full before it counts as having room: a small change
+// still fits into what a database has already, when the disk takes nothing more.
+const roomSize = 256 << 10
+
+// SeekRoom looks for room in a store that is full, by writing roomSize bytes and removing them.
+func (s *Store) SeekRoom(ctx context.Context) error {
+	for _, value := range []string{strings.Repeat("room ", roomSize/5), ""} {
+		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+			return q.SetMeta(ctx, db.SetMetaParams{Name: "room", Value: value})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	s.full.Store(false)
+	return nil
 }
 
 // turnTime is how long a request waits for the writers before it, of its process, and then as long for
