@@ -72,19 +72,84 @@ type Result struct {
 	Coarse []uuid.UUID
 }
 
-// chunk is how many events are written in one transaction: enough to make the cost of a transaction small for each, few enough
-// that other writers wait for a moment only.
+// chunk is how many reports are taken in by one transaction, and those of the same events that follow them in the batch: enough
+// to make the cost of a transaction small for each, few enough that other writers wait for a moment only.
 const chunk = 100
+
+// chunks cuts reports into parts of chunk or more. Reports that have a name in common stay together, where the first of them is.
+func chunks(reports []hazard.Report) [][]hazard.Report {
+	group := make([]int, len(reports)) // report → an earlier one of the same event, or itself
+	root := func(i int) int {
+		for group[i] != i {
+			group[i] = group[group[i]]
+			i = group[i]
+		}
+		return i
+	}
+	first := map[string]int{}
+	for i := range reports {
+		group[i] = i
+		for _, name := range append(reports[i].Aliases[:len(reports[i].Aliases):len(reports[i].Aliases)], reports[i].Key) {
+			if j, ok := first[name]; ok {
+				a, b := root(i), root(j)
+				group[max(a, b)] = min(a, b)
+			} else {
+				first[name] = i
+			}
+		}
+	}
+	members := make([][]int, len(reports))
+	for i := range reports {
+		members[root(i)] = append(members[root(i)], i)
+	}
+	var all [][]hazard.Report
+	var take []int
+	cut := func() {
+		slices.Sort(take) // in the order of the batch
+		var part []hazard.Report
+		for _, i := range take {
+			part = append(part, reports[i])
+		}
+		all, take = append(all, part), nil
+	}
+	for _, m := range members {
+		if take = append(take, m...); len(take) >= chunk {
+			cut()
+		}
+	}
+	if len(take) > 0 {
+		cut()
+	}
+	return all
+}
+
+// others are when events of other sources began that reports of a batch may be part of, by type: what was known when the first
+// report asked.
+type others struct {
+	starts   map[hazard.Type][]hazard.Instant
+	from, to hazard.Instant // when the first and the last event of the batch began
+}
+
+func othersOf(reports []hazard.Report) *others {
+	o := &others{map[hazard.Type][]hazard.Instant{}, hazard.MaxInstant, hazard.MinInstant}
+	for i := range reports {
+		o.from, o.to = min(o.from, reports[i].Start), max(o.to, reports[i].Start)
+	}
+	return o
+}
 
 // Apply takes in a batch of the source, received at now.
 func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, now hazard.Instant, opts Options) (Result, error) {
 	res := Result{Read: batch.Read, Ignored: batch.Ignored, Rejected: len(batch.Rejects), Rejects: batch.Rejects, Events: map[string]bool{}}
-	for rest := batch.Reports; len(rest) > 0 || batch.Rejects != nil; {
-		take := rest[:min(len(rest), chunk*20)]
-		rest = rest[len(take):]
+	parts := chunks(batch.Reports)
+	if len(parts) == 0 && batch.Rejects != nil {
+		parts = [][]hazard.Report{nil}
+	}
+	known := othersOf(batch.Reports)
+	for _, take := range parts {
 		in.areas.prepare(ctx, take)
 		last, err := in.store.Write(ctx, now, store.Origin{Source: src}, func(tx *store.Tx) error {
-			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: now, opts: opts, res: &res}
+			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: now, opts: opts, res: &res, others: known}
 			if err := w.rejects(batch.Rejects); err != nil {
 				return err
 			}
@@ -107,7 +172,8 @@ func (in *Intake) Release(ctx context.Context, id int64, by store.Origin, now ha
 		if err != nil {
 			return err
 		}
-		w := &writer{in: in, ctx: ctx, tx: tx, src: held.Report.Source, now: now, opts: Options{History: true}, res: &res}
+		w := &writer{in: in, ctx: ctx, tx: tx, src: held.Report.Source, now: now, opts: Options{History: true}, res: &res,
+			others: othersOf([]hazard.Report{held.Report})}
 		return w.reports([]hazard.Report{held.Report})
 	})
 	res.Last = last
@@ -149,18 +215,15 @@ func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard
 
 // writer takes in reports within one transaction.
 type writer struct {
-	in   *Intake
-	ctx  context.Context
-	tx   *store.Tx
-	src  string
-	now  hazard.Instant
-	opts Options
-	res  *Result
-	refs map[string]bool // what others call events of the batch
-	// others are the events of other sources that reports of this batch may be part of, by type; loaded when first asked for.
-	others map[hazard.Type][]store.Event
-	from   hazard.Instant // when the first and the last event of the batch began
-	to     hazard.Instant
+	in     *Intake
+	ctx    context.Context
+	tx     *store.Tx
+	src    string
+	now    hazard.Instant
+	opts   Options
+	res    *Result
+	refs   map[string]bool // what others call events of the batch
+	others *others
 }
 
 // rejects keeps the records that could not be read.
@@ -188,10 +251,6 @@ type absorbed struct {
 }
 
 func (w *writer) reports(reports []hazard.Report) error {
-	w.from, w.to = hazard.MaxInstant, hazard.MinInstant
-	for i := range reports {
-		w.from, w.to = min(w.from, reports[i].Start), max(w.to, reports[i].Start)
-	}
 	groups, err := w.group(reports)
 	if err != nil {
 		return err

@@ -21,33 +21,41 @@ import (
 type rule struct {
 	// window is how far apart their beginnings may lie at the most.
 	window time.Duration
+	// within is how far apart they may lie at the most, in kilometers; 0: at any distance, or the window alone leaves few.
+	within float64
 	// far tells how badly two events fit, from 0 (the same) to 1 (just), above 1: they are not one.
 	far func(a, b *store.Event) float64
 }
 
+// The distances within which events of a type may be one, in kilometers.
+const (
+	volcanoKm  = 10
+	wildfireKm = 5
+)
+
 // rules by type of hazard. For other types nothing is guessed.
 var rules = map[hazard.Type]rule{
 	// USGS PDL, docs/indexer.md (association): 16 s and 100 km, the nearest. 60 s would catch aftershocks.
-	hazard.Earthquake: {16 * time.Second, func(a, b *store.Event) float64 {
+	hazard.Earthquake: {16 * time.Second, 0, func(a, b *store.Event) float64 {
 		return math.Hypot(seconds(a, b)/16, kilometres(a, b)/100)
 	}},
 	// One name in one season is one storm, in whatever basin it has gone to.
-	hazard.Cyclone: {45 * 24 * time.Hour, func(a, b *store.Event) float64 {
+	hazard.Cyclone: {45 * 24 * time.Hour, 0, func(a, b *store.Event) float64 {
 		return whether(a.Called != "" && strings.EqualFold(a.Called, b.Called) && overlap(a, b, 3*24*time.Hour))
 	}},
 	// A volcano does not move: within 10 km it is the same, and it is the same eruption while one goes on.
-	hazard.Volcano: {365 * 24 * time.Hour, func(a, b *store.Event) float64 {
+	hazard.Volcano: {365 * 24 * time.Hour, volcanoKm, func(a, b *store.Event) float64 {
 		if !overlap(a, b, 8*24*time.Hour) {
 			return math.Inf(1)
 		}
-		return kilometres(a, b) / 10
+		return kilometres(a, b) / volcanoKm
 	}},
 	// Fires near each other are many; a common name beside the place makes them one.
-	hazard.Wildfire: {60 * 24 * time.Hour, func(a, b *store.Event) float64 {
+	hazard.Wildfire: {60 * 24 * time.Hour, wildfireKm, func(a, b *store.Event) float64 {
 		if !shareWord(a.Called, b.Called) || !overlap(a, b, 7*24*time.Hour) {
 			return math.Inf(1)
 		}
-		return kilometres(a, b) / 5
+		return kilometres(a, b) / wildfireKm
 	}},
 }
 
@@ -94,20 +102,21 @@ func (w *writer) mayJoin(r *hazard.Report) bool {
 	if len(r.Refs) > 0 || !ok {
 		return len(r.Refs) > 0
 	}
-	if w.others == nil {
-		w.others = map[hazard.Type][]store.Event{}
-	}
-	list, ok := w.others[r.Type]
+	list, ok := w.others.starts[r.Type]
 	if !ok {
-		var err error
-		if list, err = w.tx.EventsStarting(r.Type, w.from.Add(-rule.window), w.to.Add(rule.window)); err != nil {
+		events, err := w.tx.EventsStarting(r.Type, w.others.from.Add(-rule.window), w.others.to.Add(rule.window))
+		if err != nil {
 			return true // the error comes again where it can be told
 		}
-		list = slices.DeleteFunc(list, func(e store.Event) bool { return e.Source == w.src })
-		w.others[r.Type] = list
+		for _, e := range events {
+			if e.Source != w.src {
+				list = append(list, e.Start)
+			}
+		}
+		w.others.starts[r.Type] = list
 	}
-	i, _ := slices.BinarySearchFunc(list, r.Start.Add(-rule.window), func(e store.Event, at hazard.Instant) int { return cmp.Compare(e.Start, at) })
-	return i < len(list) && list[i].Start <= r.Start.Add(rule.window)
+	i, _ := slices.BinarySearch(list, r.Start.Add(-rule.window))
+	return i < len(list) && list[i] <= r.Start.Add(rule.window)
 }
 
 // join finds the hazard that a group's event is part of: by what sources call it, else by the rule of its type. Hazards found to be one
@@ -277,7 +286,7 @@ func (w *writer) regroup(self *store.Event, rule rule) error {
 func (w *writer) cluster(self *store.Event, rule rule) ([]*store.Event, error) {
 	all := []*store.Event{self}
 	for i := 0; i < len(all) && len(all) < maxCluster; i++ {
-		near, err := w.tx.EventsStarting(self.Type, all[i].Start.Add(-rule.window), all[i].Start.Add(rule.window))
+		near, err := w.near(all[i], self.Type, rule)
 		if err != nil {
 			return nil, err
 		}
@@ -289,6 +298,18 @@ func (w *writer) cluster(self *store.Event, rule rule) ([]*store.Event, error) {
 		}
 	}
 	return all, nil
+}
+
+// near are the events of a type that a rule may make one with e.
+func (w *writer) near(e *store.Event, typ hazard.Type, rule rule) ([]store.Event, error) {
+	from, to := e.Start.Add(-rule.window), e.Start.Add(rule.window)
+	switch {
+	case rule.within == 0:
+		return w.tx.EventsStarting(typ, from, to)
+	case e.Point == nil:
+		return nil, nil // no distance from it is known
+	}
+	return w.tx.EventsNear(typ, from, to, geo.Around(e.Point.Lon, e.Point.Lat, rule.within*1000))
 }
 
 // pair is two events of different sources, and how badly they fit.
@@ -450,7 +471,6 @@ func (w *writer) rearrange(self *store.Event, groups [][]*store.Event) error {
 			return err
 		}
 	}
-	w.others = nil
 	return nil
 }
 

@@ -119,7 +119,6 @@ func (w *writer) absorbHazard(keep, other int64) error {
 	if err := w.tx.MoveEvents(other, keep); err != nil {
 		return err
 	}
-	w.others = nil
 	if err := w.moveProducts(other, keep, nil); err != nil {
 		return err
 	}

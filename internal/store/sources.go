@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
 )
@@ -99,6 +100,17 @@ func (s *Store) EventsStarting(ctx context.Context, typ hazard.Type, from, to ha
 
 func eventsStarting(ctx context.Context, q *db.Queries, typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
 	rows, err := q.EventsStarting(ctx, db.EventsStartingParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to)})
+	return decodeEvents(rows, err)
+}
+
+// EventsNear lists the events of a type that began in a span of time, its ends included, and lie in a box.
+func (t *Tx) EventsNear(typ hazard.Type, from, to hazard.Instant, within geo.Box) ([]Event, error) {
+	p := db.EventsNearParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to), South: within.South, North: within.North,
+		West: within.West, East: within.East, West2: within.West, East2: within.East}
+	if within.West > within.East { // it crosses the antimeridian
+		p.East, p.West2 = 180, -180
+	}
+	rows, err := t.q.EventsNear(t.ctx, p)
 	return decodeEvents(rows, err)
 }
 

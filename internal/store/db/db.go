@@ -171,6 +171,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.eventsCalledStmt, err = db.PrepareContext(ctx, eventsCalled); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsCalled: %w", err)
 	}
+	if q.eventsNearStmt, err = db.PrepareContext(ctx, eventsNear); err != nil {
+		return nil, fmt.Errorf("error preparing query EventsNear: %w", err)
+	}
 	if q.eventsOfHazardStmt, err = db.PrepareContext(ctx, eventsOfHazard); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsOfHazard: %w", err)
 	}
@@ -668,6 +671,11 @@ func (q *Queries) Close() error {
 	if q.eventsCalledStmt != nil {
 		if cerr := q.eventsCalledStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eventsCalledStmt: %w", cerr)
+		}
+	}
+	if q.eventsNearStmt != nil {
+		if cerr := q.eventsNearStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing eventsNearStmt: %w", cerr)
 		}
 	}
 	if q.eventsOfHazardStmt != nil {
@@ -1173,6 +1181,7 @@ type Queries struct {
 	eventKeyStmt                *sql.Stmt
 	eventOfStmt                 *sql.Stmt
 	eventsCalledStmt            *sql.Stmt
+	eventsNearStmt              *sql.Stmt
 	eventsOfHazardStmt          *sql.Stmt
 	eventsStartingStmt          *sql.Stmt
 	forgetReportStmt            *sql.Stmt
@@ -1311,6 +1320,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventKeyStmt:                q.eventKeyStmt,
 		eventOfStmt:                 q.eventOfStmt,
 		eventsCalledStmt:            q.eventsCalledStmt,
+		eventsNearStmt:              q.eventsNearStmt,
 		eventsOfHazardStmt:          q.eventsOfHazardStmt,
 		eventsStartingStmt:          q.eventsStartingStmt,
 		forgetReportStmt:            q.forgetReportStmt,

@@ -257,6 +257,72 @@ func (q *Queries) EventsCalled(ctx context.Context, arg EventsCalledParams) ([]E
 	return items, nil
 }
 
+const eventsNear = `-- name: EventsNear :many
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
+WHERE type_id = $1 AND lat BETWEEN $2 AND $3
+    AND (lon BETWEEN $4 AND $5 OR lon BETWEEN $6 AND $7)
+    AND start_ms + 0 BETWEEN $8 AND $9 AND placed
+ORDER BY start_ms, source, event
+`
+
+type EventsNearParams struct {
+	TypeID string
+	South  float64
+	North  float64
+	West   float64
+	East   float64
+	West2  float64
+	East2  float64
+	FromMs int64
+	ToMs   int64
+}
+
+// Adding 0 keeps the databases from using the index by time, which finds all of a season.
+func (q *Queries) EventsNear(ctx context.Context, arg EventsNearParams) ([]Event, error) {
+	rows, err := q.query(ctx, q.eventsNearStmt, eventsNear,
+		arg.TypeID,
+		arg.South,
+		arg.North,
+		arg.West,
+		arg.East,
+		arg.West2,
+		arg.East2,
+		arg.FromMs,
+		arg.ToMs,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Event{}
+	for rows.Next() {
+		var i Event
+		if err := rows.Scan(
+			&i.Source,
+			&i.Event,
+			&i.HazardID,
+			&i.TypeID,
+			&i.StartMs,
+			&i.EndMs,
+			&i.Placed,
+			&i.Lon,
+			&i.Lat,
+			&i.Called,
+			&i.Joined,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const eventsOfHazard = `-- name: EventsOfHazard :many
 SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events WHERE hazard_id = $1 ORDER BY source, event
 `

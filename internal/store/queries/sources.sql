@@ -27,6 +27,14 @@ SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, ca
 SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
 WHERE type_id = sqlc.arg(type_id) AND start_ms BETWEEN sqlc.arg(from_ms) AND sqlc.arg(to_ms) ORDER BY start_ms, source, event;
 
+-- name: EventsNear :many
+-- Adding 0 keeps the databases from using the index by time, which finds all of a season.
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
+WHERE type_id = sqlc.arg(type_id) AND lat BETWEEN sqlc.arg(south) AND sqlc.arg(north)
+    AND (lon BETWEEN sqlc.arg(west) AND sqlc.arg(east) OR lon BETWEEN sqlc.arg(west2) AND sqlc.arg(east2))
+    AND start_ms + 0 BETWEEN sqlc.arg(from_ms) AND sqlc.arg(to_ms) AND placed
+ORDER BY start_ms, source, event;
+
 -- name: MoveEvents :exec
 UPDATE events SET hazard_id = sqlc.arg(to_hazard) WHERE hazard_id = sqlc.arg(from_hazard);
 
