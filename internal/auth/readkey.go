@@ -118,12 +118,19 @@ func (s *Service) RevokeReadKey(ctx context.Context, by Actor, user string, id u
 }
 
 // VerifyReadKey returns the caller that a read key speaks for: a reader without organizations. Errors are of the kind ErrInvalidToken.
-func (s *Service) VerifyReadKey(text KeyText, now hazard.Instant) (*Caller, error) {
+func (s *Service) VerifyReadKey(text KeyText) (*Caller, error) {
 	if len(text) > len(keyPrefix)+2*keyBytes {
 		return nil, refusal("no read key")
 	}
-	p := s.current.Load()
-	k := p.readKeys[sha256.Sum256([]byte(text))]
+	return s.current.Load().readKeyCaller(sha256.Sum256([]byte(text)))
+}
+
+// never is the end of what does not end by itself: the last second that RFC 3339 can write.
+const never = hazard.Instant(253402300799_000)
+
+// readKeyCaller is the caller that a read key speaks for in the picture.
+func (p *picture) readKeyCaller(sum [sha256.Size]byte) (*Caller, error) {
+	k := p.readKeys[sum]
 	if k == nil {
 		return nil, refusal("no read key")
 	}
@@ -131,5 +138,5 @@ func (s *Service) VerifyReadKey(text KeyText, now hazard.Instant) (*Caller, erro
 	if u == nil || k.Created < u.NotBefore {
 		return nil, refusal("the user of the read key may not come in")
 	}
-	return &Caller{Name: k.User, Role: Reader, JTI: k.ID, Expires: now.Add(s.cfg.AccessLife), gen: p.gen}, nil
+	return &Caller{Name: k.User, Role: Reader, JTI: k.ID, Expires: never, gen: p.gen, readKey: &sum}, nil
 }

@@ -25,7 +25,7 @@ func TestAReadKeyReadsUntilItIsRevoked(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _ := serve(t, auth.Config{})
+			s, store := serve(t, auth.Config{})
 			k, text, err := s.CreateReadKey(t.Context(), auth.Actor{Name: "ann"}, "ann", "  the map\nof the room ", t0)
 			if err != nil || k.Title != "the map of the room" || len(text) != 36 || !strings.HasPrefix(string(text), "hzk_") {
 				t.Fatalf("%+v, %d characters, error %v", k, len(text), err)
@@ -33,7 +33,7 @@ func TestAReadKeyReadsUntilItIsRevoked(t *testing.T) {
 			if said := fmt.Sprintf("%v %s %q %+v", text, text, text, text); strings.Contains(said, string(text)) {
 				t.Errorf("the key shows: %s", said)
 			}
-			c, err := s.VerifyReadKey(text, t0)
+			c, err := s.VerifyReadKey(text)
 			if err != nil || c.Name != "ann" || c.Role != auth.Reader || len(c.Orgs) > 0 {
 				t.Fatalf("%+v, error %v", c, err)
 			}
@@ -41,14 +41,27 @@ func TestAReadKeyReadsUntilItIsRevoked(t *testing.T) {
 				t.Errorf("as a token: %v", err)
 			}
 			for _, wrong := range []string{"", "hzk_", string(text) + "A", string(text[:35]), strings.ToUpper(string(text)), strings.Repeat("A", 1<<20)} {
-				if _, err := s.VerifyReadKey(auth.KeyText(wrong), t0); !errors.Is(err, auth.ErrInvalidToken) {
+				if _, err := s.VerifyReadKey(auth.KeyText(wrong)); !errors.Is(err, auth.ErrInvalidToken) {
 					t.Errorf("%.40q is let in: %v", wrong, err)
 				}
+			}
+			// Finding G8: a stream lasts as long as the key, whatever else is written and however long it takes.
+			addCheap(t, store, "bob", secret)
+			must(t, s.Reload(t.Context()))
+			later := t0.Add(1000 * auth.Day)
+			fresh, err := s.Recheck(c, later)
+			if err != nil || fresh.Name != "ann" || fresh.Role != auth.Reader || len(fresh.Orgs) > 0 {
+				t.Fatalf("rechecked after a write: %+v, error %v", fresh, err)
 			}
 			if err := end(t, s, k); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.VerifyReadKey(text, t0+2000); !errors.Is(err, auth.ErrInvalidToken) {
+			for _, who := range []*auth.Caller{c, fresh} {
+				if _, err := s.Recheck(who, t0+2000); !errors.Is(err, auth.ErrInvalidToken) {
+					t.Errorf("rechecked afterwards: %v", err)
+				}
+			}
+			if _, err := s.VerifyReadKey(text); !errors.Is(err, auth.ErrInvalidToken) {
 				t.Errorf("afterwards it is let in: %v", err)
 			}
 		})

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"crypto/sha256"
 	"hash/maphash"
 	"math/bits"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	"hazardd/internal/hazard"
 )
 
-// Caller is whom a verified access token speaks for, with the rights that he has now. Callers are shared: nobody may
+// Caller is whom a verified access token or read key speaks for, with the rights that he has now. Callers are shared: nobody may
 // change one.
 type Caller struct {
 	Name    string
@@ -23,7 +24,8 @@ type Caller struct {
 	sid               uuid.UUID
 	kid               string
 	issued, notBefore hazard.Instant
-	gen               uint64 // of the picture by which Role and Orgs hold
+	gen               uint64             // of the picture by which Role and Orgs hold
+	readKey           *[sha256.Size]byte // sum of the read key that it speaks by; nil: a token
 }
 
 // Verify returns the caller that the access token speaks for. Errors are of the kind ErrInvalidToken.
@@ -88,6 +90,9 @@ var (
 
 // judge gives the owner of a token whose signature and claims hold the rights that he has in the picture.
 func (p *picture) judge(c *Caller) (*Caller, error) {
+	if c.readKey != nil {
+		return p.readKeyCaller(*c.readKey)
+	}
 	u := p.user(c.Name)
 	switch {
 	case u == nil:

@@ -96,7 +96,7 @@ func (a *API) withKey(w http.ResponseWriter, r *http.Request) error {
 	if keyed(r) != nil {
 		return &problem{Status: http.StatusNotFound, Detail: "no such path"}
 	}
-	who, err := a.Auth.VerifyReadKey(auth.KeyText(text), a.now())
+	who, err := a.Auth.VerifyReadKey(auth.KeyText(text))
 	if err != nil {
 		invalidToken(w)
 		return nil

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"hazardd/internal/auth"
+	"hazardd/internal/hazardtest"
 	"hazardd/internal/service"
 )
 
@@ -93,4 +95,29 @@ func TestAReadKeyIsNeverLogged(t *testing.T) {
 	if a.Status < 500 || !strings.Contains(logged.String(), "/changes") || strings.Contains(logged.String(), k.Key) {
 		t.Errorf("%d %s, logged %s", a.Status, a.Body, logged.String())
 	}
+}
+
+// Finding G8: /changes?wait= answered 403, and /events ended, as soon as any user or key changed.
+func TestStreamsOfAReadKeyLastAsLongAsTheKey(t *testing.T) {
+	s := serve(t)
+	k := makeKey(t, s, "red")
+	in := "/key/" + k.Key
+	stream := follow(t, s.client, newRequest(t, s.tokens, "", "GET", s.URL()+in+"/events", nil))
+	waited := make(chan hazardtest.Answer, 1)
+	go func() { waited <- s.do("", http.MethodGet, in+"/changes?after=0&wait=60s", nil) }()
+	u := auth.NewUser{Name: "somebody", Role: auth.Reader, Password: hazardtest.Password}
+	if err := s.Auth.AddUser(t.Context(), actor, u, s.Now()); err != nil {
+		t.Fatal(err)
+	}
+	s.hazard("red")
+	if got := stream.kinds(1)[0]; got != "1 hazard.created" {
+		t.Errorf("the stream tells %s", got)
+	}
+	if a := <-waited; a.Status != http.StatusOK || !strings.Contains(string(a.Body), "hazard.created") {
+		t.Errorf("waiting: %d %s", a.Status, a.Body)
+	}
+	if a := s.do("red", http.MethodDelete, "/keys/"+k.ID, nil); a.Status != http.StatusNoContent {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	stream.ends()
 }
