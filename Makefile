@@ -48,6 +48,7 @@ bench: build ## Measure against baselines: prints ratios (needs nginx for one of
 	go run ./bench/store
 	go run ./bench/search
 	go run ./bench/push
+	go run ./bench/abuse
 	go run ./bench/backup
 	npm --prefix web run measure
 	go run ./bench/nodes
