@@ -14,8 +14,10 @@ import (
 
 // database is what differs between the databases that a store may be in.
 type database interface {
-	// migration is the text of a migration as this database reads it, with what it alone needs.
-	migration(name, text string) string
+	// name is the folder of migrations that are this database's alone.
+	name() string
+	// migration is the text of a migration for all databases as this one reads it.
+	migration(text string) string
 	// alone makes a transaction the only one of its kind that is under way, until it ends.
 	alone(ctx context.Context, tx *sql.Tx) error
 	// wait lets the next transaction of s wait that long for those of other processes. The writer of this process calls it.

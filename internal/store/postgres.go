@@ -174,13 +174,11 @@ func (p *postgres) history(ctx context.Context, tx *sql.Tx) (timeline, error) {
 
 func (p *postgres) settle(t timeline) { p.on.Store(&t); p.seen.Store(&t) }
 
+func (*postgres) name() string { return "postgres" }
+
 // migration gives texts the order of their bytes, which SQLite has, and which is the same on every machine.
-func (*postgres) migration(name, text string) string {
-	text = strings.NewReplacer(" TEXT ", ` TEXT COLLATE "C" `, " TEXT,", ` TEXT COLLATE "C",`).Replace(text)
-	if name == "0003_search.sql" {
-		return text + postgresSearch
-	}
-	return text
+func (*postgres) migration(text string) string {
+	return strings.NewReplacer(" TEXT ", ` TEXT COLLATE "C" `, " TEXT,", ` TEXT COLLATE "C",`).Replace(text)
 }
 
 // writing is the key of the advisory lock that whoever writes holds: the letters "hazardd" as a number.

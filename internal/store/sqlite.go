@@ -79,12 +79,9 @@ func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, er
 // sqlite is what is SQLite's own.
 type sqlite struct{}
 
-func (sqlite) migration(name, text string) string {
-	if name == "0003_search.sql" {
-		return text + sqliteSearch
-	}
-	return text
-}
+func (sqlite) name() string { return "sqlite" }
+
+func (sqlite) migration(text string) string { return text }
 
 // alone: a write transaction has taken the lock of the file at its beginning.
 func (sqlite) alone(context.Context, *sql.Tx) error { return nil }

@@ -16,8 +16,10 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -32,7 +34,7 @@ import (
 	"hazardd/internal/store/db"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations
 var migrations embed.FS
 
 // PollEvery is how often the log is looked at for changes of other processes, which cannot wake us.
@@ -474,10 +476,7 @@ const oldest = "oldest_schema"
 // It refuses a store that this program would not understand. upTo is how many there are to be, or more; then looks at the store in the same
 // transaction, and its error takes all back.
 func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error) error {
-	entries, err := migrations.ReadDir("migrations")
-	if err != nil {
-		return err
-	}
+	names := migrationNames()
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("open the store: %w", storeError(err))
@@ -493,23 +492,23 @@ func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error)
 	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&have); err != nil {
 		return fmt.Errorf("read the schema's version: %w", storeError(err))
 	}
-	known = len(entries)
+	known = len(names)
 	if have > known {
 		if err := bearable(ctx, tx, have, known); err != nil {
 			return err
 		}
 		return then(tx)
 	}
-	for i, e := range entries[min(have, upTo):upTo] {
-		text, err := migrations.ReadFile("migrations/" + e.Name())
+	for i, name := range names[min(have, upTo):upTo] {
+		text, err := s.migration(name)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, s.database.migration(e.Name(), string(text))); err != nil {
-			return fmt.Errorf("migration %s: %w", e.Name(), storeError(err))
+		if _, err := tx.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("migration %s: %w", name, storeError(err))
 		}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO schema_version (version) VALUES ($1)`, have+i+1); err != nil {
-			return fmt.Errorf("migration %s: %w", e.Name(), storeError(err))
+			return fmt.Errorf("migration %s: %w", name, storeError(err))
 		}
 	}
 	if have == 0 {
@@ -529,12 +528,32 @@ func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error)
 }
 
 // Schema is how many migrations this program knows.
-func Schema() int {
-	entries, err := migrations.ReadDir("migrations")
+func Schema() int { return len(migrationNames()) }
+
+// migrationNames lists the migrations in their order.
+func migrationNames() []string {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
-		panic(err) // they are in the program
+		panic(err) // the pattern is well formed
 	}
-	return len(entries)
+	for i, name := range names {
+		names[i] = path.Base(name)
+	}
+	return names
+}
+
+// migration is the text of a migration: what all databases have in common, and then what this one
+// alone has, from the folder of its name.
+func (s *Store) migration(name string) (string, error) {
+	common, err := migrations.ReadFile("migrations/" + name)
+	if err != nil {
+		return "", err
+	}
+	own, err := migrations.ReadFile("migrations/" + s.database.name() + "/" + name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return s.database.migration(string(common)) + string(own), nil
 }
 
 // bearable tells whether a program that knows the schema called known can use a store of a later one.

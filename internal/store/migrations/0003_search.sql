@@ -1,5 +1,5 @@
--- What searches and reads of an earlier moment look up. What is found by word and by place differs from database to database, and is
--- made beside this file.
+-- What searches and reads of an earlier moment look up. What is found by word and by place differs from database to
+-- database: see the file of this name in the folder of each.
 
 CREATE INDEX changes_by_time ON changes (at_ms, n);
 
