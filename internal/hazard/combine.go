@@ -147,7 +147,9 @@ func (said *Said) add(s *Said) {
 		if head.Point == nil {
 			head.Point = s.Head.Point
 		}
-		head.Areas, said.Places, said.Within, said.PlacesOf = s.Head.Areas, s.Places, s.Within, s.Head.Source
+		if len(s.Head.Areas) > 0 || len(s.Places) > 0 {
+			head.Areas, said.Places, said.Within, said.PlacesOf = s.Head.Areas, s.Places, s.Within, s.Head.Source
+		}
 	}
 	head.Called = cmp.Or(head.Called, s.Head.Called)
 	head.URL = cmp.Or(head.URL, s.Head.URL)

@@ -22,7 +22,8 @@ type Report struct {
 	UUID uuid.UUID `json:"uuid,omitzero"`
 	// Aliases are other keys under which the same source knows the same event: any of them leads to the hazard.
 	Aliases []string `json:"aliases,omitzero"`
-	// Earlier are keys under which the event may have begun; followed only to a hazard that still is active.
+	// Earlier are keys under which the event may have begun, of another year for instance; followed only
+	// to a hazard that still is active, and only for this report: Key stays free for another event.
 	Earlier []string `json:"earlier,omitzero"`
 	Part    string   `json:"part,omitzero"`
 	// Version orders the reports of one Part, and of one place: the greatest is what the source says now. Usually the

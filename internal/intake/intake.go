@@ -285,7 +285,8 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 		return nil, err
 	}
 	var groups []*group
-	byKey := map[string]*group{} // every name seen in this batch
+	byKey := map[string]*group{}   // every name seen in this batch
+	byEvent := map[string]*group{} // every known event
 	for _, r := range reports {
 		names := append([]string{r.Key}, r.Aliases...)
 		var g *group
@@ -294,15 +295,22 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 				break
 			}
 		}
-		if g == nil {
-			if g, err = w.find(&r, names, known); err != nil {
-				return nil, err
-			}
-			if g.hazardID == 0 && r.Minor && !w.mayJoin(&r) {
-				w.res.Ignored++
-				continue
-			}
-			groups = append(groups, g)
+		g, borrowed, err := w.find(&r, names, known, g)
+		if err != nil {
+			return nil, err
+		}
+		if have := byEvent[g.event]; have != nil {
+			g = have
+		} else if g.hazardID == 0 && r.Minor && !w.mayJoin(&r) {
+			w.res.Ignored++
+			continue
+		} else {
+			groups, byEvent[g.event] = append(groups, g), g
+		}
+		if borrowed {
+			// The key is another event's, or will be: numbers come round each year. It leads here for this
+			// report alone.
+			names = nil
 		}
 		for _, name := range names {
 			if known[name] && byKey[name] == nil {
@@ -320,12 +328,19 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	return groups, nil
 }
 
-// find is the group of the event that any of names leads to, or of a new one.
-func (w *writer) find(r *hazard.Report, names []string, known map[string]bool) (*group, error) {
+// find returns the group of the event that any of names leads to, or of a new one; have is the group
+// of this batch that a name leads to, nil if none does. borrowed reports whether an earlier key of
+// the report led to it, which says nothing of its own key. Where both lead somewhere, it is the event
+// that speaks for the report's places.
+func (w *writer) find(r *hazard.Report, names []string, known map[string]bool, have *group) (g *group, borrowed bool, err error) {
+	g = have
 	for _, name := range names {
-		if known[name] {
+		if g == nil && known[name] {
 			event, id, err := w.tx.Event(w.src, name)
-			return &group{event: event, hazardID: id}, err
+			if err != nil {
+				return nil, false, err
+			}
+			g = &group{event: event, hazardID: id}
 		}
 	}
 	for _, name := range r.Earlier {
@@ -334,15 +349,45 @@ func (w *writer) find(r *hazard.Report, names []string, known map[string]bool) (
 		}
 		event, id, err := w.tx.Event(w.src, name)
 		if err != nil {
-			return nil, err
+			return nil, false, err
+		}
+		if g != nil {
+			if event == g.event {
+				continue
+			}
+			here, err := w.speaksFor(g, r.Places)
+			if err != nil {
+				return nil, false, err
+			}
+			there, err := w.speaksFor(&group{event: event}, r.Places)
+			if err != nil {
+				return nil, false, err
+			}
+			if here || !there {
+				continue
+			}
 		}
 		if h, err := w.tx.Hazard(id); err != nil {
-			return nil, err
+			return nil, false, err
 		} else if h.ActiveAt(w.now) {
-			return &group{event: event, hazardID: id}, nil
+			return &group{event: event, hazardID: id}, true, nil
 		}
 	}
-	return &group{event: r.Key}, nil
+	if g == nil {
+		g = &group{event: r.Key}
+	}
+	return g, false, nil
+}
+
+// speaksFor reports whether any part of a group's event names one of places.
+func (w *writer) speaksFor(g *group, places []string) (bool, error) {
+	parts, err := w.tx.Reports(w.src, g.event)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(append(parts, g.reports...), func(p hazard.Report) bool {
+		return slices.ContainsFunc(p.Places, func(place string) bool { return slices.Contains(places, place) })
+	}), nil
 }
 
 // absorb notes the event that the source knows under name, if it is another than the group's.

@@ -42,7 +42,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	set("snc_url", func() { h.URL = head.URL })
 	set("comment_Text", func() { h.Comment = hazard.Clean(head.Comment) })
 	set("severity_ID", func() { h.Severity = head.Severity })
-	if err := w.position(h, head, placed); err != nil {
+	if err := w.position(h, said, placed); err != nil {
 		return nil, err
 	}
 	if h.EditedField("status") { // an editor ended or retracted it: the source does not bring it back
@@ -66,8 +66,13 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	return h, nil
 }
 
-// position sets the hazard's point and areas.
-func (w *writer) position(h *hazard.Hazard, head *hazard.Report, placed []placedArea) error {
+// position sets the hazard's point and areas. Of a hazard that was ended by a message that says
+// nothing of where it was, they stay; so they do while the shapes of its places are not known.
+func (w *writer) position(h *hazard.Hazard, said *hazard.Said, placed []placedArea) error {
+	head := &said.Head
+	if awaited := w.in.places[said.PlacesOf] != nil && len(said.Places) > 0; len(placed) == 0 && said.Ended == "" && !awaited && !h.EditedField("area") {
+		h.Areas = nil
+	}
 	if !h.EditedField("area") && len(placed) > 0 {
 		var areas []hazard.Area
 		for _, p := range placed {
