@@ -41,7 +41,7 @@ func (f *addressFlags) url() string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// tokenFlags say how long tokens live. A server refuses tokens that live longer than its own, so all must be told the same.
+// tokenFlags say how long tokens live.
 type tokenFlags struct {
 	AccessLife  life `default:"1h" placeholder:"TIME" help:"Life of an access token."`
 	RefreshLife life `default:"30d" placeholder:"TIME" help:"Life of a login, however often it is renewed."`

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"hazardd/internal/auth"
 	"hazardd/internal/service"
 	"hazardd/internal/store"
 )
@@ -42,6 +43,10 @@ func (t *tokenCmd) Run(ctx context.Context, c *console, g *globals) error {
 	}
 	cfg := service.Config{}
 	t.tokenFlags.set(&cfg)
+	if cfg.AccessLife > auth.LongestAccess {
+		c.note("the token lives %v, the longest that every server accepts; renew it, or make a key that only reads (--read-only)", auth.LongestAccess)
+		cfg.AccessLife = auth.LongestAccess
+	}
 	return g.withOldStore(ctx, func(s *store.Store) error {
 		a, err := loadAuth(ctx, c, s, cfg)
 		if err != nil {

@@ -556,7 +556,7 @@ func TestRandomTokensOfOurKeysAreStillHeldToTheClaims(t *testing.T) {
 		"a clock ahead by 30 s":     {true, func(c *auth.Claims) { c.IAT, c.NBF, c.Exp = now+30, now, now+3630 }},
 		"a clock ahead by more":     {false, func(c *auth.Claims) { c.IAT, c.NBF, c.Exp = now+31, now, now+3631 }},
 		"nbf in a second":           {false, func(c *auth.Claims) { c.NBF = now + 1 }},
-		"a second too long":         {false, func(c *auth.Claims) { c.Exp++ }},
+		"a second too long":         {false, func(c *auth.Claims) { c.Exp = now + 24*3600 + 1 }},
 		"jti in upper case":         {false, func(c *auth.Claims) { c.JTI = "0190A0B0-0000-7000-8000-00000000000A" }},
 		"jti in braces":             {false, func(c *auth.Claims) { c.JTI = "{" + c.JTI + "}" }},
 		"jti nil":                   {false, func(c *auth.Claims) { c.JTI = uuid.Nil.String() }},

@@ -70,7 +70,7 @@ func (s *Service) Revoke(ctx context.Context, token string, addr netip.Addr, now
 func (s *Service) revoke(ctx context.Context, c *Caller, a Audit, now hazard.Instant) error {
 	ended := Session{ID: c.sid, User: c.Name, Expires: c.Expires, Revoked: now}
 	// The last access or page token of the family may come from a node whose clock is ahead.
-	until := now.Add(max(s.cfg.AccessLife, s.cfg.PageLife) + clockSkew)
+	until := now.Add(max(s.longestAccess(), s.cfg.PageLife) + clockSkew)
 	if err := s.store.RevokeSession(ctx, ended, until, a); err != nil {
 		return fmt.Errorf("revoke a session: %w", err)
 	}

@@ -34,6 +34,13 @@ const (
 	clockSkew = 30 * time.Second
 )
 
+// LongestAccess is the longest life of an access token that every server accepts, whatever life it gives its own: the command line issues
+// tokens without knowing the settings of the server.
+const LongestAccess = 24 * time.Hour
+
+// longestAccess is the longest life of an access token that is accepted.
+func (s *Service) longestAccess() time.Duration { return max(s.cfg.AccessLife, LongestAccess) }
+
 // strict refuses unused bits: without it one token has several spellings.
 var strict = base64.RawURLEncoding.Strict()
 

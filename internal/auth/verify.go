@@ -46,7 +46,7 @@ func (s *Service) Verify(token string, now hazard.Instant) (*Caller, error) {
 		return fresh, nil
 	}
 	p := s.current.Load()
-	c, err := s.read(p, token, accessType, s.cfg.AccessLife, now)
+	c, err := s.read(p, token, accessType, s.longestAccess(), now)
 	if err != nil {
 		return nil, err
 	}
