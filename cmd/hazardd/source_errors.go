@@ -9,7 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"hazardd/internal/auth"
+	"hazardd/internal/edit"
 	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
 	"hazardd/internal/store"
 )
 
@@ -109,7 +112,7 @@ func (r *sourceReleaseCmd) Run(ctx context.Context, c *console, g *globals) erro
 		return err
 	}
 	return g.withHeld(ctx, r.Name, r.ID, func(s *store.Store) error {
-		res, err := known.Intake(s).Release(ctx, r.ID, store.Origin{}, c.instant())
+		res, err := decide(ctx, s, known.Intake(s), r.Name, r.ID, store.Released, c.instant())
 		if err != nil {
 			return err
 		}
@@ -134,7 +137,7 @@ func (d *sourceDismissCmd) Run(ctx context.Context, c *console, g *globals) erro
 		return err
 	}
 	return g.withHeld(ctx, d.Name, d.ID, func(s *store.Store) error {
-		if err := known.Intake(s).Dismiss(ctx, d.ID, store.Origin{}, c.instant()); err != nil {
+		if _, err := decide(ctx, s, known.Intake(s), d.Name, d.ID, store.Dismissed, c.instant()); err != nil {
 			return err
 		}
 		result := struct {
@@ -145,6 +148,13 @@ func (d *sourceDismissCmd) Run(ctx context.Context, c *console, g *globals) erro
 			return err
 		})
 	})
+}
+
+// decide decides about a held report in the operator's name, who may do everything.
+func decide(ctx context.Context, s *store.Store, in *intake.Intake, source string, id int64, decision string, now hazard.Instant) (intake.Result, error) {
+	operator := edit.Author{Caller: auth.Caller{Role: auth.Admin}}
+	e := edit.New(s, in, 0, func(int64) bool { return false })
+	return e.Decide(ctx, operator, source, id, nil, fmt.Appendf(nil, `{"decision":%q}`, decision), now)
 }
 
 // withHeld opens the store if the source has an undecided report of that number: whoever mixes up two sources decides nothing.

@@ -31,7 +31,7 @@ func TestAnAreaBeyondTheBudgetIsRefused(t *testing.T) {
 	e, _ := newEditor(t)
 	across, up, _ := strings.Cut(crossedCombs("[", "]", ","), ";")
 	area := `{"type":"MultiPolygon","coordinates":[[[` + across + `]],[[` + up + `]]]}`
-	_, err := e.CreateHazard(t.Context(), editor, []byte(`{"hazard_Name":"Combs","type_ID":"FLOOD","severity_ID":"WARNING","latitude":1,"longitude":1,"area":`+area+`}`), now)
+	_, err := e.CreateHazard(t.Context(), editor, nil, []byte(`{"hazard_Name":"Combs","type_ID":"FLOOD","severity_ID":"WARNING","latitude":1,"longitude":1,"area":`+area+`}`), now)
 	wantOverBudget(t, err, "area: ")
 
 	h := made(t, e, `{"hazard_Name":"Flood","type_ID":"FLOOD","severity_ID":"WARNING","latitude":1,"longitude":1}`)

@@ -1,69 +1,84 @@
-// Package edit makes changes of what editors ask for: new hazards and products, alterations, ends and retractions.
+// Package edit is the one gate for what people decide: new hazards and products, alterations, ends, retractions, merges, splits, and
+// decisions about held reports.
 //
-// A request is a JSON object in the field names of the base interface. Every fault in it is named at once, and nothing is
-// written. Who may write is checked in the transaction that writes, against the state as it is then. A client-chosen uuid
-// makes a creation safe to repeat. Nothing is ever erased: the log keeps every state.
+// A request is a JSON object in the field names of the base interface. It is read, cleaned and measured before any transaction
+// begins; every fault in it is named at once, and nothing is written. Who may write (Author), and whether the state is still the one
+// that was read (Match), is checked in the transaction that writes, for every hazard and product that it touches, and against
+// the state as it is then. A client-chosen uuid makes a creation safe to repeat. Nothing is ever erased: the log keeps every state.
 package edit
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
 	"hazardd/internal/store"
 )
 
-// Editor writes what editors ask for. It is safe for concurrent use.
+// Editor writes what people decide. It is safe for concurrent use.
 type Editor struct {
-	store *store.Store
-	appID int64               // the number of this installation
-	orgs  func(id int64) bool // whether there is an organization of that number
+	store  *store.Store
+	intake *intake.Intake
+	appID  int64               // the number of this installation
+	orgs   func(id int64) bool // whether there is an organization of that number
 }
 
-// New makes an Editor that writes to s. appID is the number of this installation; orgExists tells whether there is an
-// organization of a number.
-func New(s *store.Store, appID int64, orgExists func(id int64) bool) *Editor {
-	return &Editor{s, appID, orgExists}
+// New makes an Editor that writes to s, and joins and parts what sources report by in. appID is the number of this installation;
+// orgExists reports whether there is an organization of a number.
+func New(s *store.Store, in *intake.Intake, appID int64, orgExists func(id int64) bool) *Editor {
+	return &Editor{s, in, appID, orgExists}
 }
 
-// Author is who asks, and from where.
-type Author struct {
-	auth.Caller
-	Addr string
+// Match is the condition If-Match: it reports whether a present state, as the caller reads it, is one that the caller named.
+// A nil Match holds always.
+type Match interface {
+	// Hazard is asked about a hazard with the number of its products that the caller may know of.
+	Hazard(h *hazard.Hazard, products int) bool
+	Product(p *hazard.Product) bool
 }
 
-func (a Author) origin() store.Origin { return store.Origin{User: a.Name, Addr: a.Addr} }
-
-// mayWrite tells whether the author may alter what belongs to org: an editor what is the own organizations' and what no
-// organization owns (a source's), an admin everything.
-func (a Author) mayWrite(org int64) error {
-	switch {
-	case a.Role == auth.Admin:
-		return nil
-	case a.Role != auth.Editor:
-		return fmt.Errorf("%w: this takes the role editor; %s has the role %s", hazard.ErrForbidden, a.Name, a.Role)
-	case org == noOrg || slices.Contains(a.Orgs, org):
+// fresh is ErrStale unless the hazard is one that the caller has read. The path of the request names it.
+func fresh(match Match, tx *store.Tx, who Author, h *hazard.Hazard) error {
+	if match == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: it belongs to an organization that %s is no member of", hazard.ErrForbidden, a.Name)
-}
-
-// noOrg is the org_ID of what no organization owns.
-const noOrg = -1
-
-// Match is a condition on the state that a request alters: the change numbers that If-Match named. Nil: none.
-type Match []int64
-
-// check is ErrStale unless the state's version is one of those that the caller has read.
-func (m Match) check(version int64) error {
-	if m == nil || slices.Contains(m, version) {
+	products, err := tx.Products(h.ID)
+	if err != nil {
+		return err
+	}
+	total := 0
+	for _, p := range products {
+		if p.VisibleTo(who.Orgs) {
+			total++
+		}
+	}
+	if match.Hazard(h, total) {
 		return nil
 	}
+	return stale(h.Version)
+}
+
+// freshProduct is fresh for a product.
+func freshProduct(match Match, p *hazard.Product) error {
+	if match == nil || match.Product(p) {
+		return nil
+	}
+	return stale(p.Version)
+}
+
+// nothingYet is ErrStale if there is a condition: what is only about to be made has no state to meet one.
+func nothingYet(match Match) error {
+	if match == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: If-Match was sent, but this path has no state that it could name; send the request without it", hazard.ErrStale)
+}
+
+func stale(version int64) error {
 	return fmt.Errorf("%w: it is at change %d now; read it again and decide anew", hazard.ErrStale, version)
 }
 
@@ -74,51 +89,68 @@ type Done[T any] struct {
 	New   bool
 }
 
+// write runs f in one transaction, in the author's name.
+func (e *Editor) write(ctx context.Context, who Author, now hazard.Instant, f func(*store.Tx) error) (last int64, err error) {
+	return e.store.Write(ctx, now, who.origin(), f)
+}
+
 // CreateHazard makes a hazard of body. With the uuid of a hazard that the same author made of the same body it makes nothing, and
 // returns that one.
-func (e *Editor) CreateHazard(ctx context.Context, who Author, body []byte, now hazard.Instant) (Done[hazard.Hazard], error) {
-	var done Done[hazard.Hazard]
-	if err := who.mayWrite(noOrg); err != nil {
+func (e *Editor) CreateHazard(ctx context.Context, who Author, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
-	members, err := decode(body)
+	given, err := decode(text)
 	if err != nil {
 		return done, err
 	}
-	draft, fault := e.newHazard(who, members, now)
-	if _, chosen := members["uuid"]; fault != nil && !chosen {
-		return done, fault
+	if err := nothingYet(match); err != nil {
+		return done, err
 	}
-	done.Last, err = e.store.Write(ctx, now, who.origin(), func(tx *store.Tx) error {
-		if done.State, err = e.hazardAgain(ctx, tx, who, members); err != nil || done.State != nil {
+	b, err := parse(hazardFields, &reading{e, who, now}, given, create)
+	if err != nil {
+		return done, err
+	}
+	if _, chosen := given["uuid"]; !chosen { // else it may be there already, and sound then
+		if err := b.into(e.draft(who, ownOrg(who), now)); err != nil {
+			return done, err
+		}
+	}
+	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+		if done.State, err = e.hazardAgain(tx, who, b); err != nil || done.State != nil {
 			return err
 		}
-		if fault != nil {
-			return fault
-		}
-		h := &draft.Hazard
-		if h.Areas, err = tx.KeepAreas(draft.areas); err != nil {
+		h, err := e.newHazard(tx, who, b, ownOrg(who), tx.Now())
+		if err != nil {
 			return err
 		}
-		h.LastUpdate, h.Updated, h.UpdateUser = now, now, who.Name
+		h.LastUpdate, h.Updated, h.UpdateUser = tx.Now(), tx.Now(), who.Name
 		done.State, done.New = h, true
 		return tx.SaveHazard(h, nil)
 	})
 	return done, err
 }
 
-// newHazard is the hazard that an author's members make at now.
-func (e *Editor) newHazard(who Author, members members, now hazard.Instant) (*hazardDraft, error) {
-	draft := &hazardDraft{Hazard: hazard.Hazard{UUID: uuid.Must(uuid.NewV7()), Category: hazard.Event, Status: hazard.Active, Start: now, Created: now,
-		Creator: who.Name, OrgID: ownOrg(who), AppID: e.appID}, e: e, who: who, now: now}
-	return draft, apply(hazardFields, members, draft, create)
+// draft is the hazard that an author makes at a moment, of organization org, before a body is put into it.
+func (e *Editor) draft(who Author, org int64, at hazard.Instant) *hazardDraft {
+	return &hazardDraft{Hazard: hazard.Hazard{UUID: uuid.Must(uuid.NewV7()), Category: hazard.Event, Status: hazard.Active, Start: at, Created: at,
+		Creator: who.Name, OrgID: org, AppID: e.appID}, now: at}
 }
 
-// hazardAgain is the hazard of the uuid in members, if the same author made it of the same members; nil if there is none. What the
-// members mean is what they meant then: an end that was to come may be past.
-func (e *Editor) hazardAgain(ctx context.Context, tx *store.Tx, who Author, members members) (*hazard.Hazard, error) {
-	id, err := uuidOf(members["uuid"])
-	if err != nil { // none was chosen, or one that is told with the other faults
+// newHazard is the hazard that a body makes at a moment, of organization org unless the body names another.
+func (e *Editor) newHazard(tx *store.Tx, who Author, b *body[hazardDraft], org int64, at hazard.Instant) (*hazard.Hazard, error) {
+	draft := e.draft(who, org, at)
+	if err := b.into(draft); err != nil {
+		return nil, err
+	}
+	return &draft.Hazard, draft.keepAreas(tx)
+}
+
+// hazardAgain is the hazard of the uuid in a body, if the same author made it of the same body; nil if there is none. What the
+// body means is what it meant then: an end that was to come may be past, and the author may have joined an organization.
+func (e *Editor) hazardAgain(tx *store.Tx, who Author, b *body[hazardDraft]) (*hazard.Hazard, error) {
+	id, err := uuidOf(nil, b.given["uuid"])
+	if err != nil { // none was chosen, or one that is named with the other faults
 		return nil, nil
 	}
 	have, err := tx.HazardByUUID(id)
@@ -128,19 +160,16 @@ func (e *Editor) hazardAgain(ctx context.Context, tx *store.Tx, who Author, memb
 	if err != nil {
 		return nil, err
 	}
-	first, err := e.store.HazardChanges(ctx, have.ID, 0, 1)
+	first, err := tx.HazardMade(have.ID)
 	if err != nil {
 		return nil, err
 	}
-	if len(first) == 1 && first[0].Actor == who.Name && first[0].Hazard != nil {
-		again, err := e.newHazard(who, members, first[0].At)
+	if first.Actor == who.Name {
+		again, err := e.newHazard(tx, who, b, first.Hazard.OrgID, first.At)
 		if err != nil {
 			return nil, err
 		}
-		if again.Areas, err = tx.KeepAreas(again.areas); err != nil {
-			return nil, err
-		}
-		if again.ID = have.ID; again.Hazard.Equal(first[0].Hazard) {
+		if again.ID = have.ID; again.Equal(first.Hazard) {
 			return have, nil
 		}
 	}
@@ -148,33 +177,36 @@ func (e *Editor) hazardAgain(ctx context.Context, tx *store.Tx, who Author, memb
 }
 
 // PatchHazard alters a hazard by a JSON merge patch (RFC 7396). {"status":"E"} ends it.
-func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Match, body []byte, now hazard.Instant) (Done[hazard.Hazard], error) {
-	members, err := decode(body)
+func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+	if err := who.mayEdit(); err != nil {
+		return done, err
+	}
+	given, err := decode(text)
 	if err != nil {
-		return Done[hazard.Hazard]{}, err
+		return done, err
+	}
+	b, err := parse(hazardFields, &reading{e, who, now}, given, patch)
+	if err != nil {
+		return done, err
 	}
 	return e.alterHazard(ctx, who, id, match, now, func(tx *store.Tx, h *hazard.Hazard) error {
-		draft := &hazardDraft{Hazard: *h, before: h, e: e, who: who, now: now}
-		if err := apply(hazardFields, members, draft, patch); err != nil {
+		draft := &hazardDraft{Hazard: *h, before: h, now: tx.Now()}
+		if err := b.into(draft); err != nil {
 			return err
 		}
-		if draft.areas != nil {
-			refs, err := tx.KeepAreas(draft.areas)
-			if err != nil {
-				return err
-			}
-			draft.Areas = refs
+		if err := draft.keepAreas(tx); err != nil {
+			return err
 		}
-		for name := range members {
-			if h.Source != "" {
-				draft.MarkEdited(name)
-			}
+		if h.Source != "" {
+			draft.markEdited(b)
 		}
 		switch {
 		case draft.Status == hazard.Expired && h.Status == hazard.Active:
-			draft.Reason, draft.End = hazard.EndAllClear, max(now, draft.Start)
-		case draft.Status == hazard.Active && !draft.ActiveAt(now): // an end that is past already
+			draft.Reason, draft.End = hazard.EndAllClear, max(tx.Now(), draft.Start)
+		case draft.Status == hazard.Active && !draft.ActiveAt(tx.Now()): // an end that is past already
 			draft.Status, draft.Reason = hazard.Expired, hazard.EndExpired
+		case h.Status == hazard.Expired && draft.End != h.End && draft.End > tx.Now():
+			return fmt.Errorf("%w: hazard %d ended at %s; its end_Date cannot be moved to the future: make a new hazard", hazard.ErrConflict, h.ID, h.End)
 		}
 		*h = draft.Hazard
 		return nil
@@ -183,21 +215,20 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 
 // Retract takes back a false hazard in one step: it ends now, with severity TERMINATION and the reason that body gives
 // ({"reason": …}), and no source brings it back.
-func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, body []byte, now hazard.Instant) (Done[hazard.Hazard], error) {
-	members, err := decode(body)
-	if err != nil {
-		return Done[hazard.Hazard]{}, err
+func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+	if err := who.mayEdit(); err != nil {
+		return done, err
 	}
 	var r retraction
-	if err := apply(retractionFields, members, &r, create); err != nil {
-		return Done[hazard.Hazard]{}, err
+	if err := read(retractionFields, text, &r); err != nil {
+		return done, err
 	}
-	return e.alterHazard(ctx, who, id, match, now, func(_ *store.Tx, h *hazard.Hazard) error {
+	return e.alterHazard(ctx, who, id, match, now, func(tx *store.Tx, h *hazard.Hazard) error {
 		if h.Reason == hazard.EndRetracted {
 			return nil
 		}
 		if h.Status == hazard.Active {
-			h.Status, h.End = hazard.Expired, max(now, h.Start)
+			h.Status, h.End = hazard.Expired, max(tx.Now(), h.Start)
 		}
 		h.Severity, h.Reason, h.Note = hazard.Termination, hazard.EndRetracted, r.reason
 		h.MarkEdited("status")
@@ -208,16 +239,9 @@ func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, b
 
 // alterHazard lets f alter the state of a hazard, and writes it if it says something else then.
 func (e *Editor) alterHazard(ctx context.Context, who Author, id Ref, match Match, now hazard.Instant, f func(*store.Tx, *hazard.Hazard) error) (done Done[hazard.Hazard], err error) {
-	if err := who.mayWrite(noOrg); err != nil {
-		return done, err
-	}
-	done.Last, err = e.store.Write(ctx, now, who.origin(), func(tx *store.Tx) error {
-		stored, err := id.hazard(tx)
+	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+		stored, before, err := present(tx, who, id, match)
 		if err != nil {
-			return err
-		}
-		before := stored.ExpireAt(now)
-		if err := errors.Join(who.mayWrite(before.OrgID), match.check(before.Version)); err != nil {
 			return err
 		}
 		h := new(*before)
@@ -228,10 +252,22 @@ func (e *Editor) alterHazard(ctx context.Context, who Author, id Ref, match Matc
 		if h.Equal(before) {
 			return nil
 		}
-		h.LastUpdate, h.Updated, h.UpdateUser = now, now, who.Name
+		h.LastUpdate, h.Updated, h.UpdateUser = tx.Now(), tx.Now(), who.Name
 		return tx.SaveHazard(h, stored)
 	})
 	return done, err
+}
+
+// present is the hazard that a request is about, if the author may write it and Match holds: as it is stored, and as it reads now.
+func present(tx *store.Tx, who Author, id Ref, match Match) (stored, now *hazard.Hazard, err error) {
+	if stored, err = id.hazard(tx); err != nil {
+		return nil, nil, err
+	}
+	if err := who.mayWrite(stored); err != nil {
+		return nil, nil, err
+	}
+	now = stored.ExpireAt(tx.Now())
+	return stored, now, fresh(match, tx, who, now)
 }
 
 // Ref names a hazard or a product in a path: by its number, or by its uuid.
@@ -265,5 +301,5 @@ func ownOrg(who Author) int64 {
 	if len(who.Orgs) > 0 {
 		return who.Orgs[0]
 	}
-	return noOrg
+	return hazard.NoOrg
 }

@@ -13,6 +13,7 @@ import (
 	"hazardd/internal/auth"
 	"hazardd/internal/edit"
 	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
 	"hazardd/internal/pgtest"
 	"hazardd/internal/store"
 	"hazardd/wire"
@@ -30,6 +31,12 @@ var (
 // now is the moment of every write in these tests.
 var now = hazard.At(time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC))
 
+// versions is a condition on the change that made a state.
+type versions []int64
+
+func (v versions) Hazard(h *hazard.Hazard, _ int) bool { return slices.Contains(v, h.Version) }
+func (v versions) Product(p *hazard.Product) bool      { return slices.Contains(v, p.Version) }
+
 const smallest = `{"hazard_Name":"Flood","type_ID":"FLOOD","severity_ID":"WATCH","latitude":10,"longitude":20}`
 
 func newEditor(t testing.TB) (*edit.Editor, *store.Store) {
@@ -43,12 +50,12 @@ func newEditor(t testing.TB) (*edit.Editor, *store.Store) {
 			t.Error(err)
 		}
 	})
-	return edit.New(s, 1, func(id int64) bool { return id == 1 || id == 2 }), s
+	return edit.New(s, intake.New(s, nil), 1, func(id int64) bool { return id == 1 || id == 2 }), s
 }
 
 func made(t testing.TB, e *edit.Editor, body string) *hazard.Hazard {
 	t.Helper()
-	done, err := e.CreateHazard(t.Context(), editor, []byte(body), now)
+	done, err := e.CreateHazard(t.Context(), editor, nil, []byte(body), now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +65,11 @@ func made(t testing.TB, e *edit.Editor, body string) *hazard.Hazard {
 func TestRefusedWriteChangesNothing(t *testing.T) {
 	e, s := newEditor(t)
 	h := made(t, e, smallest)
-	folder, err := e.CreateProduct(t.Context(), editor, edit.Ref{ID: h.ID}, []byte(`{"title":"F","product_Type":"FOLDER_PRODUCT"}`), nil, now)
+	folder, err := e.CreateProduct(t.Context(), editor, edit.Ref{ID: h.ID}, nil, []byte(`{"title":"F","product_Type":"FOLDER_PRODUCT"}`), nil, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := e.CreateProduct(t.Context(), editor, edit.Ref{UUID: h.UUID}, []byte(`{"title":"T","product_Type":"TEXT_PRODUCT","data":"d","parent_ID":1}`), nil, now)
+	text, err := e.CreateProduct(t.Context(), editor, edit.Ref{UUID: h.UUID}, nil, []byte(`{"title":"T","product_Type":"TEXT_PRODUCT","data":"d","parent_ID":1}`), nil, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +79,7 @@ func TestRefusedWriteChangesNothing(t *testing.T) {
 	}
 	hazardRef, folderRef, textRef := edit.Ref{ID: h.ID}, edit.Ref{ID: folder.State.ID}, edit.Ref{ID: text.State.ID}
 	create := func(who edit.Author, body string) func() error {
-		return func() error { _, err := e.CreateHazard(t.Context(), who, []byte(body), now); return err }
+		return func() error { _, err := e.CreateHazard(t.Context(), who, nil, []byte(body), now); return err }
 	}
 	patch := func(who edit.Author, match edit.Match, body string) func() error {
 		return func() error {
@@ -89,9 +96,9 @@ func TestRefusedWriteChangesNothing(t *testing.T) {
 		"a reader alters a hazard":                 {patch(reader, nil, `{"hazard_Name":"x"}`), hazard.ErrForbidden},
 		"a reader with an invalid body":            {create(reader, `{`), hazard.ErrForbidden},
 		"an editor of another organization alters": {patch(other, nil, `{"hazard_Name":"x"}`), hazard.ErrForbidden},
-		"an editor of another alters what is past": {patch(other, edit.Match{99}, `{"hazard_Name":"x"}`), hazard.ErrForbidden},
-		"an editor alters what is past":            {patch(editor, edit.Match{99}, `{"hazard_Name":"x"}`), hazard.ErrStale},
-		"an editor alters what he has not read":    {patch(editor, edit.Match{}, `{"hazard_Name":"x"}`), hazard.ErrStale},
+		"an editor of another alters what is past": {patch(other, versions{99}, `{"hazard_Name":"x"}`), hazard.ErrForbidden},
+		"an editor alters what is past":            {patch(editor, versions{99}, `{"hazard_Name":"x"}`), hazard.ErrStale},
+		"an editor alters what he has not read":    {patch(editor, versions{}, `{"hazard_Name":"x"}`), hazard.ErrStale},
 		"an editor makes a mistake":                {patch(editor, nil, `{"hazard_Name":""}`), invalid},
 		"an editor retracts without a reason":      {func() error { _, err := e.Retract(t.Context(), editor, hazardRef, nil, []byte(`{}`), now); return err }, invalid},
 		"another retracts": {func() error {
@@ -103,11 +110,11 @@ func TestRefusedWriteChangesNothing(t *testing.T) {
 			return err
 		}, hazard.ErrNotFound},
 		"a product of a hazard that is none": {func() error {
-			_, err := e.CreateProduct(t.Context(), admin, edit.Ref{ID: 99}, []byte(`{}`), nil, now)
+			_, err := e.CreateProduct(t.Context(), admin, edit.Ref{ID: 99}, nil, []byte(`{}`), nil, now)
 			return err
 		}, hazard.ErrNotFound},
 		"a reader makes a product": {func() error {
-			_, err := e.CreateProduct(t.Context(), reader, hazardRef, []byte(`{}`), nil, now)
+			_, err := e.CreateProduct(t.Context(), reader, hazardRef, nil, []byte(`{}`), nil, now)
 			return err
 		}, hazard.ErrForbidden},
 		"another alters a product": {func() error {
@@ -116,7 +123,7 @@ func TestRefusedWriteChangesNothing(t *testing.T) {
 		}, hazard.ErrForbidden},
 		"another deletes a product":             {func() error { _, err := e.DeleteProduct(t.Context(), other, textRef, nil, now); return err }, hazard.ErrForbidden},
 		"a folder that is not empty is deleted": {func() error { _, err := e.DeleteProduct(t.Context(), admin, folderRef, nil, now); return err }, hazard.ErrConflict},
-		"a product that is past is deleted":     {func() error { _, err := e.DeleteProduct(t.Context(), editor, textRef, edit.Match{1}, now); return err }, hazard.ErrStale},
+		"a product that is past is deleted":     {func() error { _, err := e.DeleteProduct(t.Context(), editor, textRef, versions{1}, now); return err }, hazard.ErrStale},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := tt.write()
@@ -230,7 +237,7 @@ func FuzzHazardBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		h := made(t, e, smallest)
 		ref := edit.Ref{ID: h.ID}
-		if done, err := e.CreateHazard(t.Context(), editor, body, now); kind(t, err) {
+		if done, err := e.CreateHazard(t.Context(), editor, nil, body, now); kind(t, err) {
 			wantValid(t, done.State)
 		}
 		if done, err := e.PatchHazard(t.Context(), editor, ref, nil, body, now); kind(t, err) {
@@ -245,7 +252,7 @@ func FuzzHazardBody(f *testing.F) {
 		} else if stored, err := s.Hazard(t.Context(), h.ID); err != nil || stored.Version != h.Version {
 			t.Errorf("a refused patch changed %+v: %v", stored, err)
 		}
-		if done, err := e.CreateProduct(t.Context(), editor, ref, body, nil, now); kind(t, err) {
+		if done, err := e.CreateProduct(t.Context(), editor, ref, nil, body, nil, now); kind(t, err) {
 			p := done.State
 			if _, err := json.Marshal(wire.FromProduct(p, "")); err != nil || p.Title == "" || p.Title != hazard.CleanLine(p.Title) || p.Data != hazard.Clean(p.Data) || !p.VisibleTo(editor.Orgs) || !p.Type.Known() {
 				t.Errorf("%+v: %v", p, err)

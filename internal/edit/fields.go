@@ -50,13 +50,29 @@ const (
 	patch
 )
 
+// reading is what members are read by, beside themselves.
+type reading struct {
+	e   *Editor
+	who Author
+	now hazard.Instant
+}
+
 // field is a member that a body of a T may have.
 type field[T any] struct {
 	name     string
 	modes    mode
 	required bool // in a creation
-	// set reads v into t. In an alteration v may be null: the member's default. An error is what is wrong with v.
-	set func(t *T, v jsontext.Value) error
+	// read reads the member, and returns what puts it into a T. In an alteration the member may be null: its default. An error is what is
+	// wrong with it.
+	read func(c *reading, v jsontext.Value) (func(*T), error)
+}
+
+// to is the read of a field whose value, as parse reads it, goes to the place that at names.
+func to[T, V any](at func(*T) *V, parse func(c *reading, v jsontext.Value) (V, error)) func(*reading, jsontext.Value) (func(*T), error) {
+	return func(c *reading, v jsontext.Value) (func(*T), error) {
+		value, err := parse(c, v)
+		return func(t *T) { *at(t) = value }, err
+	}
 }
 
 // checker looks at what no single member can tell, when all have been read. Members that are at fault already mean nothing.
@@ -77,41 +93,71 @@ var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 // Pointer escapes a member's name for a JSON pointer (RFC 6901 section 3).
 func Pointer(name string) string { return pointer.Replace(name) }
 
-// apply reads members into t by the table of fields, and names every fault at once.
-func apply[T any, P interface {
-	*T
-	checker
-}](fields []field[T], given members, t P, m mode) error {
-	bad := &hazard.InvalidError{}
+// body is a body that has been read: all that depends on its size is done, before any transaction begins.
+type body[T any] struct {
+	given members
+	puts  []func(*T)
+	bad   hazard.InvalidError // the faults of single members
+}
+
+// parse reads members by the table of fields. Its error is a *hazard.LimitError: one of them costs too much to read.
+func parse[T any](fields []field[T], c *reading, given members, m mode) (*body[T], error) {
+	b := &body[T]{given: given}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if len(bad.Faults) == maxFaults {
-			return bad
+		if len(b.bad.Faults) == maxFaults {
+			return b, nil
 		}
 		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.name == name })
 		switch {
 		case i < 0:
-			bad.Add(Pointer(name), "is not a member that can be written; these are: %s", names(fields, m))
+			b.bad.Add(Pointer(name), "is not a member that can be written; these are: %s", names(fields, m))
 		case fields[i].modes&m == 0:
-			bad.Add(name, "cannot be written here; these can: %s", names(fields, m))
+			b.bad.Add(name, "cannot be written here; these can: %s", names(fields, m))
 		default:
-			err := fields[i].set((*T)(t), given[name])
+			into, err := fields[i].read(c, given[name])
 			if costly, ok := errors.AsType[*geo.CostError](err); ok {
-				return &hazard.LimitError{Limit: "geometry", Kind: hazard.LimitSize, Detail: name + ": " + costly.Error()}
+				return nil, &hazard.LimitError{Limit: "geometry", Kind: hazard.LimitSize, Detail: name + ": " + costly.Error()}
 			}
 			if err != nil {
-				bad.Add(name, "%s", err)
+				b.bad.Add(name, "%s", err)
+				continue
 			}
+			b.puts = append(b.puts, into)
 		}
 	}
 	if m == create {
 		for _, f := range fields {
 			if _, ok := given[f.name]; f.required && !ok {
-				bad.Add(f.name, "is missing")
+				b.bad.Add(f.name, "is missing")
 			}
 		}
 	}
-	t.check(bad, given)
+	return b, nil
+}
+
+// into puts what was read into t. Its error names every fault at once.
+func (b *body[T]) into(t *T) error {
+	for _, put := range b.puts {
+		put(t)
+	}
+	bad := &hazard.InvalidError{Faults: slices.Clone(b.bad.Faults)}
+	if c, ok := any(t).(checker); ok && len(bad.Faults) < maxFaults {
+		c.check(bad, b.given)
+	}
 	return bad.Err()
+}
+
+// read reads a body of few members, of which nothing depends on the store.
+func read[T any](fields []field[T], text []byte, t *T) error {
+	members, err := decode(text)
+	if err != nil {
+		return err
+	}
+	b, err := parse(fields, &reading{}, members, create)
+	if err != nil {
+		return err
+	}
+	return b.into(t)
 }
 
 func names[T any](fields []field[T], m mode) string {
@@ -127,35 +173,42 @@ func names[T any](fields []field[T], m mode) string {
 func isNull(v jsontext.Value) bool { return v.Kind() == 'n' }
 
 // text reads a string of at most most characters; empty only if blank is allowed. Null is the empty string.
-func text(v jsontext.Value, most int, blank bool, clean func(string) string) (string, error) {
-	var s string
-	if !isNull(v) {
-		if v.Kind() != '"' {
-			return "", fmt.Errorf("%s is not a string", brief(v))
+func text(most int, blank bool, clean func(string) string) func(*reading, jsontext.Value) (string, error) {
+	return func(_ *reading, v jsontext.Value) (string, error) {
+		var s string
+		if !isNull(v) {
+			if v.Kind() != '"' {
+				return "", fmt.Errorf("%s is not a string", brief(v))
+			}
+			if err := json.Unmarshal(v, &s); err != nil {
+				return "", fmt.Errorf("%s", jsonFault(err))
+			}
 		}
-		if err := json.Unmarshal(v, &s); err != nil {
-			return "", fmt.Errorf("%s", jsonFault(err))
+		s = clean(s)
+		if n := utf8.RuneCountInString(s); n > most {
+			return "", fmt.Errorf("has %d characters; at most %d are taken", n, most)
 		}
+		if s == "" && !blank {
+			return "", fmt.Errorf("is empty")
+		}
+		return s, nil
 	}
-	s = clean(s)
-	if n := utf8.RuneCountInString(s); n > most {
-		return "", fmt.Errorf("has %d characters; at most %d are taken", n, most)
-	}
-	if s == "" && !blank {
-		return "", fmt.Errorf("is empty")
-	}
-	return s, nil
 }
 
-func number(v jsontext.Value, low, high float64, unit string) (float64, error) {
-	var n float64
-	if v.Kind() != '0' || json.Unmarshal(v, &n) != nil || !(n >= low && n <= high) {
-		return 0, fmt.Errorf("%s is not a number from %v to %v (%s)", brief(v), low, high, unit)
+// asIs cleans nothing.
+func asIs(s string) string { return s }
+
+func number(low, high float64, unit string) func(*reading, jsontext.Value) (float64, error) {
+	return func(_ *reading, v jsontext.Value) (float64, error) {
+		var n float64
+		if v.Kind() != '0' || json.Unmarshal(v, &n) != nil || !(n >= low && n <= high) {
+			return 0, fmt.Errorf("%s is not a number from %v to %v (%s)", brief(v), low, high, unit)
+		}
+		return n, nil
 	}
-	return n, nil
 }
 
-func integer(v jsontext.Value) (int64, error) {
+func integer(_ *reading, v jsontext.Value) (int64, error) {
 	var n int64
 	if v.Kind() != '0' || json.Unmarshal(v, &n) != nil {
 		return 0, fmt.Errorf("%s is not an integer", brief(v))
@@ -163,8 +216,9 @@ func integer(v jsontext.Value) (int64, error) {
 	return n, nil
 }
 
-// instant reads milliseconds since 1970 as a string of digits, as the base interface carries them (section 2.6).
-func instant(v jsontext.Value) (hazard.Instant, error) {
+// instant reads milliseconds since 1970 as a string of digits, as the base interface carries them (section 2.6). A moment that is a slip
+// is a fault: a wrapped year, seconds where milliseconds belong.
+func instant(c *reading, v jsontext.Value) (hazard.Instant, error) {
 	var s string
 	const want = "is not a string of digits, milliseconds since 1970-01-01T00:00:00Z"
 	if v.Kind() != '"' || json.Unmarshal(v, &s) != nil {
@@ -182,10 +236,10 @@ func instant(v jsontext.Value) (hazard.Instant, error) {
 	if i < hazard.MinInstant || i > hazard.MaxInstant {
 		return 0, fmt.Errorf("%s lies outside the years 1 to 9999", brief(v))
 	}
-	return i, nil
+	return i, plausible(i, c.now)
 }
 
-func flag(v jsontext.Value) (bool, error) {
+func flag(_ *reading, v jsontext.Value) (bool, error) {
 	switch string(v) {
 	case `"Y"`:
 		return true, nil
@@ -195,7 +249,7 @@ func flag(v jsontext.Value) (bool, error) {
 	return false, fmt.Errorf(`%s is neither "Y" nor "N"`, brief(v))
 }
 
-func uuidOf(v jsontext.Value) (uuid.UUID, error) {
+func uuidOf(_ *reading, v jsontext.Value) (uuid.UUID, error) {
 	var s string
 	if v.Kind() == '"' && json.Unmarshal(v, &s) == nil && len(s) == 36 {
 		if id, err := uuid.Parse(s); err == nil && id != uuid.Nil && id != uuid.Max {
@@ -206,27 +260,31 @@ func uuidOf(v jsontext.Value) (uuid.UUID, error) {
 }
 
 // link reads an absolute http or https address.
-func link(v jsontext.Value, blank bool) (string, error) {
-	s, err := text(v, hazard.MaxLink, blank, hazard.CleanLine)
-	if err != nil || s == "" {
-		return s, err
+func link(blank bool) func(*reading, jsontext.Value) (string, error) {
+	return func(c *reading, v jsontext.Value) (string, error) {
+		s, err := text(hazard.MaxLink, blank, hazard.CleanLine)(c, v)
+		if err != nil || s == "" {
+			return s, err
+		}
+		u, err := url.Parse(s)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+			return "", fmt.Errorf("%s is not an absolute http or https address", brief(v))
+		}
+		return s, nil
 	}
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return "", fmt.Errorf("%s is not an absolute http or https address", brief(v))
-	}
-	return s, nil
 }
 
 // oneOf reads an identifier of a vocabulary.
-func oneOf[T any](v jsontext.Value, known []string, parse func(string) (T, bool)) (t T, err error) {
-	var s string
-	if v.Kind() == '"' && json.Unmarshal(v, &s) == nil {
-		if t, ok := parse(s); ok {
-			return t, nil
+func oneOf[T any](known []string, parse func(string) (T, bool)) func(*reading, jsontext.Value) (T, error) {
+	return func(_ *reading, v jsontext.Value) (t T, err error) {
+		var s string
+		if v.Kind() == '"' && json.Unmarshal(v, &s) == nil {
+			if t, ok := parse(s); ok {
+				return t, nil
+			}
 		}
+		return t, fmt.Errorf("%s is none of %s", brief(v), strings.Join(known, ", "))
 	}
-	return t, fmt.Errorf("%s is none of %s", brief(v), strings.Join(known, ", "))
 }
 
 // brief is v short enough for an error.

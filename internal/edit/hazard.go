@@ -6,93 +6,76 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
 
 	"hazardd/internal/auth"
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
+	"hazardd/internal/store"
 )
 
-// hazardDraft is a hazard while a body is read into it.
+// hazardDraft is a hazard while a body is put into it.
 type hazardDraft struct {
 	hazard.Hazard
 	before *hazard.Hazard // nil in a creation
 	areas  []hazard.Area  // not yet kept; nil: not given
-	e      *Editor
-	who    Author
 	now    hazard.Instant
 }
 
 // hazardFields are the members of a hazard that an editor may write. What is not here is the service's own.
 var hazardFields = []field[hazardDraft]{
-	{"uuid", create, false, func(d *hazardDraft, v jsontext.Value) (err error) { d.UUID, err = uuidOf(v); return }},
-	{"hazard_Name", create | patch, true, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Name, err = text(v, hazard.MaxName, false, hazard.CleanLine)
-		return
-	}},
-	{"description", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Description, err = text(v, hazard.MaxDescription, true, hazard.Clean)
-		return
-	}},
-	{"type_ID", create | patch, true, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Type, err = oneOf(v, typeIDs(), func(s string) (hazard.Type, bool) { _, ok := hazard.Type(s).Info(); return hazard.Type(s), ok })
-		return
-	}},
-	{"severity_ID", create | patch, true, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Severity, err = oneOf(v, severityIDs(), hazard.ParseSeverity)
-		return
-	}},
-	{"category_ID", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Category, err = oneOf(v, categoryIDs(), func(s string) (hazard.Category, bool) {
+	{"uuid", create, false, to(func(d *hazardDraft) *uuid.UUID { return &d.UUID }, uuidOf)},
+	{"hazard_Name", create | patch, true, to(func(d *hazardDraft) *string { return &d.Name }, text(hazard.MaxName, false, hazard.CleanLine))},
+	{"description", create | patch, false, to(func(d *hazardDraft) *string { return &d.Description }, text(hazard.MaxDescription, true, hazard.Clean))},
+	{"type_ID", create | patch, true, to(func(d *hazardDraft) *hazard.Type { return &d.Type },
+		oneOf(typeIDs(), func(s string) (hazard.Type, bool) { _, ok := hazard.Type(s).Info(); return hazard.Type(s), ok }))},
+	{"severity_ID", create | patch, true, to(func(d *hazardDraft) *hazard.Severity { return &d.Severity }, oneOf(severityIDs(), hazard.ParseSeverity))},
+	{"category_ID", create | patch, false, to(func(d *hazardDraft) *hazard.Category { return &d.Category },
+		oneOf(categoryIDs(), func(s string) (hazard.Category, bool) {
 			_, ok := hazard.Category(s).Info()
 			return hazard.Category(s), ok
-		})
-		return
-	}},
-	{"status", patch, false, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Status, err = oneOf(v, []string{"A", "E"}, func(s string) (hazard.Status, bool) { return hazard.Status(s), s == "A" || s == "E" })
-		return
-	}},
-	{"autoexpire", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.AutoExpire, err = flag(v)
-		return
-	}},
-	{"start_Date", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) {
-		if d.Start, err = instant(v); err == nil {
-			err = plausible(d.Start, d.now)
+		}))},
+	{"status", patch, false, to(func(d *hazardDraft) *hazard.Status { return &d.Status },
+		oneOf([]string{"A", "E"}, func(s string) (hazard.Status, bool) { return hazard.Status(s), s == "A" || s == "E" }))},
+	{"autoexpire", create | patch, false, to(func(d *hazardDraft) *bool { return &d.AutoExpire }, flag)},
+	{"start_Date", create | patch, false, to(func(d *hazardDraft) *hazard.Instant { return &d.Start }, instant)},
+	{"end_Date", create | patch, false, to(func(d *hazardDraft) *hazard.Instant { return &d.End }, instant)},
+	{"latitude", create | patch, true, to(func(d *hazardDraft) *float64 { return &d.Latitude }, number(-90, 90, "degrees north"))},
+	{"longitude", create | patch, true, to(func(d *hazardDraft) *float64 { return &d.Longitude }, number(-180, 180, "degrees east"))},
+	{"area", create | patch, false, to(func(d *hazardDraft) *[]hazard.Area { return &d.areas }, area)},
+	{"org_ID", create, false, to(func(d *hazardDraft) *int64 { return &d.OrgID }, owner)},
+	{"snc_url", create | patch, false, to(func(d *hazardDraft) *string { return &d.URL }, link(true))},
+	{"comment_Text", create | patch, false, to(func(d *hazardDraft) *string { return &d.Comment }, text(hazard.MaxComment, true, hazard.Clean))},
+}
+
+// area reads a GeoJSON geometry, mended; null is no area.
+func area(_ *reading, v jsontext.Value) ([]hazard.Area, error) {
+	if isNull(v) {
+		return []hazard.Area{}, nil
+	}
+	s, err := geo.ParseGeoJSON(v)
+	if err != nil {
+		return nil, fmt.Errorf("is not a GeoJSON geometry that can be used: %w", err)
+	}
+	return []hazard.Area{{Role: hazard.AlertArea, Geometry: s.GeoJSON()}}, nil
+}
+
+// keepAreas keeps the areas that were given.
+func (d *hazardDraft) keepAreas(tx *store.Tx) (err error) {
+	if d.areas != nil {
+		d.Areas, err = tx.KeepAreas(d.areas)
+	}
+	return err
+}
+
+// markEdited notes which fields an editor has set: the source no longer overwrites them. A status that is only sent back does not count, or
+// the source could not end the hazard any more.
+func (d *hazardDraft) markEdited(b *body[hazardDraft]) {
+	for name := range b.given {
+		if name != "status" || d.Status != d.before.Status {
+			d.MarkEdited(name)
 		}
-		return
-	}},
-	{"end_Date", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) {
-		if d.End, err = instant(v); err == nil {
-			err = plausible(d.End, d.now)
-		}
-		return
-	}},
-	{"latitude", create | patch, true, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Latitude, err = number(v, -90, 90, "degrees north")
-		return
-	}},
-	{"longitude", create | patch, true, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Longitude, err = number(v, -180, 180, "degrees east")
-		return
-	}},
-	{"area", create | patch, false, func(d *hazardDraft, v jsontext.Value) error {
-		if d.areas = []hazard.Area{}; isNull(v) {
-			return nil
-		}
-		s, err := geo.ParseGeoJSON(v)
-		if err != nil {
-			return fmt.Errorf("is not a GeoJSON geometry that can be used: %w", err)
-		}
-		d.areas = []hazard.Area{{Role: hazard.AlertArea, Geometry: s.GeoJSON()}}
-		return nil
-	}},
-	{"org_ID", create, false, func(d *hazardDraft, v jsontext.Value) (err error) { d.OrgID, err = d.e.ownedBy(v, d.who); return }},
-	{"snc_url", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) { d.URL, err = link(v, true); return }},
-	{"comment_Text", create | patch, false, func(d *hazardDraft, v jsontext.Value) (err error) {
-		d.Comment, err = text(v, hazard.MaxComment, true, hazard.Clean)
-		return
-	}},
+	}
 }
 
 // check looks at what members mean together.
@@ -104,7 +87,7 @@ func (d *hazardDraft) check(bad *hazard.InvalidError, given members) {
 		return
 	}
 	if d.Status == hazard.Active && d.before.Status == hazard.Expired {
-		bad.Add("status", "%q: a hazard that has ended is not begun again; make a new one", "A")
+		bad.Add("status", "%q: a hazard that has ended is not begun again; undo its end (POST /hazards/%d/undo), or make a new one", "A", d.ID)
 	}
 	if sound(bad, "category_ID") && d.Category != d.before.Category && !(d.before.Category == hazard.Event && d.Category == hazard.Response) {
 		bad.Add("category_ID", "can only change from EVENT to RESPONSE, not from %s to %s", d.before.Category, d.Category)
@@ -143,14 +126,14 @@ func plausible(i, now hazard.Instant) error {
 	return nil
 }
 
-// ownedBy reads the organization that shall own what is written: one of the author's, or any if the author is an admin.
-func (e *Editor) ownedBy(v jsontext.Value, who Author) (int64, error) {
-	org, err := integer(v)
+// owner reads the organization that shall own what is written: one of the author's, or any if the author is an admin.
+func owner(c *reading, v jsontext.Value) (int64, error) {
+	org, err := integer(c, v)
 	switch {
-	case err != nil || org == noOrg || slices.Contains(who.Orgs, org):
-	case who.Role != auth.Admin:
-		err = fmt.Errorf("%d is no organization of %s", org, who.Name)
-	case !e.orgs(org):
+	case err != nil || org == hazard.NoOrg || slices.Contains(c.who.Orgs, org):
+	case c.who.Role != auth.Admin:
+		err = fmt.Errorf("%d is not an organization of %s", org, c.who.Name)
+	case !c.e.orgs(org):
 		err = fmt.Errorf("%d is no organization", org)
 	}
 	return org, err
@@ -181,10 +164,5 @@ func categoryIDs() (ids []string) {
 type retraction struct{ reason string }
 
 var retractionFields = []field[retraction]{
-	{"reason", create, true, func(r *retraction, v jsontext.Value) (err error) {
-		r.reason, err = text(v, hazard.MaxComment, false, hazard.Clean)
-		return
-	}},
+	{"reason", create, true, to(func(r *retraction) *string { return &r.reason }, text(hazard.MaxComment, false, hazard.Clean))},
 }
-
-func (*retraction) check(*hazard.InvalidError, members) {}

@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 	"hazardd/internal/store"
@@ -24,14 +23,34 @@ type Upload struct {
 	Content *store.StagedFile
 }
 
-// CreateProduct makes a product of body below a hazard. upload is the file that came with it; nil if none came. Its content is kept only if the
-// product is made; else it is swept.
+// MayContribute reports why an author may not add products to a hazard; nil if it may. It is for who would receive a file before asking
+// CreateProduct, which checks it again.
+func (e *Editor) MayContribute(ctx context.Context, who Author, id Ref) error {
+	if err := who.mayEdit(); err != nil {
+		return err
+	}
+	h, err := e.store.Hazard(ctx, id.ID)
+	if id.ID == 0 {
+		h, err = e.store.HazardByUUID(ctx, id.UUID)
+	}
+	if err != nil {
+		return err
+	}
+	return who.mayWrite(h)
+}
+
+// CreateProduct makes a product of body below a hazard that the author may write. upload is the file that came with it; nil if none came. Its
+// content is kept only if the product is made; else it is swept. Match is about the hazard.
 // With the uuid of a product that the same author made of the same body it makes nothing, and returns that one.
-func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, body []byte, upload *Upload, now hazard.Instant) (done Done[hazard.Product], err error) {
-	if err := who.mayWrite(noOrg); err != nil {
+func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, upload *Upload, now hazard.Instant) (done Done[hazard.Product], err error) {
+	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
-	members, err := decode(body)
+	given, err := decode(text)
+	if err != nil {
+		return done, err
+	}
+	b, err := parse(productFields, &reading{e, who, now}, given, create)
 	if err != nil {
 		return done, err
 	}
@@ -42,15 +61,18 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, body []b
 			return done, err
 		}
 	}
-	done.Last, err = e.store.Write(ctx, now, who.origin(), func(tx *store.Tx) error {
-		h, err := id.hazard(tx)
+	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+		h, _, err := present(tx, who, id, nil)
 		if err != nil {
 			return err
 		}
-		if done.State, err = e.productAgain(ctx, tx, who, h.ID, file, members); err != nil || done.State != nil {
+		if done.State, err = e.productAgain(tx, who, h.ID, file, b); err != nil || done.State != nil {
 			return err
 		}
-		p, err := e.newProduct(tx, who, h.ID, file, members, now)
+		if err := fresh(match, tx, who, h.ExpireAt(tx.Now())); err != nil { // not before: what is repeated has changed the hazard itself
+			return err
+		}
+		p, err := e.newProduct(tx, who, h.ID, ownOrg(who), file, b, tx.Now())
 		if err != nil {
 			return err
 		}
@@ -65,19 +87,19 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, body []b
 	return done, err
 }
 
-// newProduct is the product that an author's members and file make at now.
-func (e *Editor) newProduct(tx *store.Tx, who Author, hazardID int64, file *hazard.File, members members, now hazard.Instant) (*hazard.Product, error) {
-	draft := &productDraft{Product: hazard.Product{UUID: uuid.Must(uuid.NewV7()), HazardID: hazardID, OrgID: ownOrg(who), AppIDs: strconv.FormatInt(e.appID, 10),
-		UserID: who.Name, UpdateUser: who.Name, Created: now, Updated: now, Timeline: now, File: file}, e: e, tx: tx, who: who, now: now}
-	err := apply(productFields, members, draft, create)
+// newProduct is the product that a body and a file make at a moment, of organization org unless the body names another.
+func (e *Editor) newProduct(tx *store.Tx, who Author, hazardID, org int64, file *hazard.File, b *body[productDraft], at hazard.Instant) (*hazard.Product, error) {
+	draft := &productDraft{Product: hazard.Product{UUID: uuid.Must(uuid.NewV7()), HazardID: hazardID, OrgID: org, AppIDs: strconv.FormatInt(e.appID, 10),
+		UserID: who.Name, UpdateUser: who.Name, Created: at, Updated: at, Timeline: at, File: file}, tx: tx, who: who}
+	err := b.into(draft)
 	return &draft.Product, err
 }
 
-// productAgain is the product of the uuid in members, if the same author made it below the same hazard of the same members and file;
+// productAgain is the product of the uuid in a body, if the same author made it below the same hazard of the same body and file;
 // nil if there is none.
-func (e *Editor) productAgain(ctx context.Context, tx *store.Tx, who Author, hazardID int64, file *hazard.File, members members) (*hazard.Product, error) {
-	id, err := uuidOf(members["uuid"])
-	if err != nil { // none was chosen, or one that is told with the other faults
+func (e *Editor) productAgain(tx *store.Tx, who Author, hazardID int64, file *hazard.File, b *body[productDraft]) (*hazard.Product, error) {
+	id, err := uuidOf(nil, b.given["uuid"])
+	if err != nil { // none was chosen, or one that is named with the other faults
 		return nil, nil
 	}
 	conflict := fmt.Errorf("%w: the uuid %s names another product", hazard.ErrConflict, id)
@@ -90,11 +112,12 @@ func (e *Editor) productAgain(ctx context.Context, tx *store.Tx, who Author, haz
 	case have.Deleted || have.UserID != who.Name || !have.VisibleTo(who.Orgs):
 		return nil, conflict
 	}
-	first, err := e.firstOfProduct(ctx, have)
+	made, err := tx.ProductMade(have.ID)
 	if err != nil {
 		return nil, err
 	}
-	again, err := e.newProduct(tx, who, hazardID, file, members, first.Created)
+	first := made.Product
+	again, err := e.newProduct(tx, who, hazardID, first.OrgID, file, b, first.Created)
 	if err != nil {
 		return nil, err
 	}
@@ -104,67 +127,112 @@ func (e *Editor) productAgain(ctx context.Context, tx *store.Tx, who Author, haz
 	return nil, conflict
 }
 
-// firstOfProduct is the state in which a product was made.
-func (e *Editor) firstOfProduct(ctx context.Context, p *hazard.Product) (*hazard.Product, error) {
-	for n := int64(0); ; {
-		changes, err := e.store.HazardChanges(ctx, p.HazardID, n, 1000)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range changes {
-			if c.Product != nil && c.Product.ID == p.ID {
-				return c.Product, nil
-			}
-			n = c.Number
-		}
-		if len(changes) == 0 {
-			return nil, fmt.Errorf("product %d has no change that made it", p.ID)
-		}
-	}
-}
-
 // PatchProduct alters a product by a JSON merge patch (RFC 7396).
-func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Match, body []byte, now hazard.Instant) (Done[hazard.Product], error) {
-	members, err := decode(body)
-	if err != nil {
-		return Done[hazard.Product]{}, err
+func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Product], err error) {
+	if err := who.mayEdit(); err != nil {
+		return done, err
 	}
-	return e.alterProduct(ctx, who, id, match, now, func(tx *store.Tx, p *hazard.Product) error {
-		draft := &productDraft{Product: *p, before: p, e: e, tx: tx, who: who, now: now}
-		if err := apply(productFields, members, draft, patch); err != nil {
+	given, err := decode(text)
+	if err != nil {
+		return done, err
+	}
+	b, err := parse(productFields, &reading{e, who, now}, given, patch)
+	if err != nil {
+		return done, err
+	}
+	_, hides := given["is_Hidden"]
+	may := func(p *hazard.Product, of *hazard.Hazard) error {
+		if hides && len(given) == 1 && who.mayManage(of) == nil {
+			return nil
+		}
+		if err := who.mayWriteProduct(p, of); err != nil || !hides {
 			return err
+		}
+		return who.mayWrite(of) // whether it is hidden is the business of the hazard's owner
+	}
+	return e.alterProduct(ctx, who, id, match, now, may, func(tx *store.Tx, p *hazard.Product) error {
+		draft := &productDraft{Product: *p, before: p, tx: tx, who: who}
+		if err := b.into(draft); err != nil {
+			return err
+		}
+		if draft.Restricted() && p.Type == hazard.FolderProduct {
+			if err := moveUp(tx, who, p, func(q *hazard.Product) bool { return !within(q.OrgIDs, draft.OrgIDs) }); err != nil {
+				return err
+			}
 		}
 		*p = draft.Product
 		return nil
 	})
 }
 
-// DeleteProduct deletes a product; a folder only when nothing is in it. The history keeps it.
+// DeleteProduct deletes a product; a folder only when the author knows of nothing in it. The history keeps it.
 func (e *Editor) DeleteProduct(ctx context.Context, who Author, id Ref, match Match, now hazard.Instant) (Done[hazard.Product], error) {
-	return e.alterProduct(ctx, who, id, match, now, func(tx *store.Tx, p *hazard.Product) error {
-		all, err := tx.Products(p.HazardID)
+	may := func(p *hazard.Product, of *hazard.Hazard) error {
+		if who.mayManage(of) == nil {
+			return nil
+		}
+		return who.mayWriteProduct(p, of)
+	}
+	return e.alterProduct(ctx, who, id, match, now, may, func(tx *store.Tx, p *hazard.Product) error {
+		inside, err := contents(tx, p)
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(all, func(q *hazard.Product) bool { return q.ParentID == p.ID }) {
+		if slices.ContainsFunc(inside, func(q *hazard.Product) bool { return q.VisibleTo(who.Orgs) }) {
 			return fmt.Errorf("%w: the folder is not empty; delete or move what is in it first", hazard.ErrConflict)
 		}
 		p.Deleted = true
-		return nil
+		return moveUp(tx, who, p, func(*hazard.Product) bool { return true })
 	})
 }
 
-// alterProduct lets f alter the state of a product, and writes it if it says something else then.
-func (e *Editor) alterProduct(ctx context.Context, who Author, id Ref, match Match, now hazard.Instant, f func(*store.Tx, *hazard.Product) error) (done Done[hazard.Product], err error) {
-	if err := who.mayWrite(noOrg); err != nil {
+// contents are the products in a folder, whoever may know of them.
+func contents(tx *store.Tx, folder *hazard.Product) ([]*hazard.Product, error) {
+	if folder.Type != hazard.FolderProduct {
+		return nil, nil
+	}
+	all, err := tx.Products(folder.HazardID)
+	return slices.DeleteFunc(all, func(q *hazard.Product) bool { return q.ParentID != folder.ID }), err
+}
+
+// moveUp moves products that the author may not know of, and that move chooses, from a folder to where the folder is. So what the author does
+// with the folder is answered as if they were not there, and they stay for those who may know of them: a folder's audience is
+// part of that of the folder around it.
+func moveUp(tx *store.Tx, who Author, folder *hazard.Product, move func(*hazard.Product) bool) error {
+	inside, err := contents(tx, folder)
+	if err != nil {
+		return err
+	}
+	for _, q := range inside {
+		if q.VisibleTo(who.Orgs) || !move(q) {
+			continue
+		}
+		q.ParentID, q.Updated, q.UpdateUser = folder.ParentID, tx.Now(), who.Name
+		if err := tx.SaveProduct(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alterProduct lets f alter the state of a product, if may allows it, and writes it if it says something else then.
+func (e *Editor) alterProduct(ctx context.Context, who Author, id Ref, match Match, now hazard.Instant, may func(p *hazard.Product, of *hazard.Hazard) error, f func(*store.Tx, *hazard.Product) error) (done Done[hazard.Product], err error) {
+	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
-	done.Last, err = e.store.Write(ctx, now, who.origin(), func(tx *store.Tx) error {
+	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
 		before, err := id.product(tx, who)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(who.mayWrite(before.OrgID), match.check(before.Version)); err != nil {
+		of, err := tx.Hazard(before.HazardID)
+		if err != nil {
+			return err
+		}
+		if err := may(before, of); err != nil {
+			return err
+		}
+		if err := freshProduct(match, before); err != nil {
 			return err
 		}
 		p := new(*before)
@@ -176,87 +244,63 @@ func (e *Editor) alterProduct(ctx context.Context, who Author, id Ref, match Mat
 			return nil
 		}
 		p.Edited = p.Source != ""
-		p.Updated, p.UpdateUser = now, who.Name
+		p.Updated, p.UpdateUser = tx.Now(), who.Name
 		return tx.SaveProduct(p)
 	})
 	return done, err
 }
 
-// productDraft is a product while a body is read into it.
+// productDraft is a product while a body is put into it.
 type productDraft struct {
 	hazard.Product
 	before *hazard.Product // nil in a creation
 	flag   string          // security_Flag as given
-	e      *Editor
 	tx     *store.Tx
 	who    Author
-	now    hazard.Instant
 }
 
 // productFields are the members of a product that an editor may write.
 var productFields = []field[productDraft]{
-	{"uuid", create, false, func(d *productDraft, v jsontext.Value) (err error) { d.UUID, err = uuidOf(v); return }},
-	{"title", create | patch, true, func(d *productDraft, v jsontext.Value) (err error) {
-		d.Title, err = text(v, hazard.MaxName, false, hazard.CleanLine)
-		return
-	}},
-	{"product_Type", create, true, func(d *productDraft, v jsontext.Value) (err error) {
-		d.Type, err = oneOf(v, productTypes(), func(s string) (hazard.ProductType, bool) {
-			return hazard.ProductType(s), hazard.ProductType(s).Known()
-		})
-		return
-	}},
-	{"data", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) {
-		d.Data, err = text(v, hazard.MaxData, true, hazard.Clean)
-		return
-	}},
-	{"parent_ID", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) {
-		d.ParentID, err = integer(v)
-		return
-	}},
-	{"comment_Text", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) {
-		d.Comment, err = text(v, hazard.MaxComment, true, hazard.Clean)
-		return
-	}},
-	{"is_Hidden", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) { d.Hidden, err = flag(v); return }},
-	{"security_Flag", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) {
-		d.flag, err = oneOf(v, []string{"A", "R"}, func(s string) (string, bool) { return s, s == "A" || s == "R" })
-		return
-	}},
-	{"org_IDs", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) { d.OrgIDs, err = d.organizations(v); return }},
-	{"org_ID", create, false, func(d *productDraft, v jsontext.Value) (err error) { d.OrgID, err = d.e.ownedBy(v, d.who); return }},
-	{"timeline_Date", create | patch, false, func(d *productDraft, v jsontext.Value) (err error) {
-		if d.Timeline, err = instant(v); err == nil {
-			err = plausible(d.Timeline, d.now)
-		}
-		return
-	}},
-	{"geo_Locations", create | patch, false, func(d *productDraft, v jsontext.Value) error {
-		s, err := text(v, hazard.MaxDescription, true, func(s string) string { return s }) // the parser knows what may stand in it
-		if err != nil || s == "" {
-			d.Geometry = ""
-			return err
-		}
-		shape, err := geo.ParseWKT(s)
-		if err != nil {
-			return fmt.Errorf("is not WKT that can be used: %w", err)
-		}
-		d.Geometry = shape.WKT()
-		return nil
-	}},
+	{"uuid", create, false, to(func(d *productDraft) *uuid.UUID { return &d.UUID }, uuidOf)},
+	{"title", create | patch, true, to(func(d *productDraft) *string { return &d.Title }, text(hazard.MaxName, false, hazard.CleanLine))},
+	{"product_Type", create, true, to(func(d *productDraft) *hazard.ProductType { return &d.Type },
+		oneOf(productTypes(), func(s string) (hazard.ProductType, bool) { return hazard.ProductType(s), hazard.ProductType(s).Known() }))},
+	{"data", create | patch, false, to(func(d *productDraft) *string { return &d.Data }, text(hazard.MaxData, true, hazard.Clean))},
+	{"parent_ID", create | patch, false, to(func(d *productDraft) *int64 { return &d.ParentID }, integer)},
+	{"comment_Text", create | patch, false, to(func(d *productDraft) *string { return &d.Comment }, text(hazard.MaxComment, true, hazard.Clean))},
+	{"is_Hidden", create | patch, false, to(func(d *productDraft) *bool { return &d.Hidden }, flag)},
+	{"security_Flag", create | patch, false, to(func(d *productDraft) *string { return &d.flag },
+		oneOf([]string{"A", "R"}, func(s string) (string, bool) { return s, s == "A" || s == "R" }))},
+	{"org_IDs", create | patch, false, to(func(d *productDraft) *[]int64 { return &d.OrgIDs }, organizations)},
+	{"org_ID", create, false, to(func(d *productDraft) *int64 { return &d.OrgID }, owner)},
+	{"timeline_Date", create | patch, false, to(func(d *productDraft) *hazard.Instant { return &d.Timeline }, instant)},
+	{"geo_Locations", create | patch, false, to(func(d *productDraft) *string { return &d.Geometry }, location)},
+}
+
+// location reads WKT, and writes it anew.
+func location(c *reading, v jsontext.Value) (string, error) {
+	s, err := text(hazard.MaxDescription, true, asIs)(c, v) // the parser knows what may stand in it
+	if err != nil || s == "" {
+		return "", err
+	}
+	shape, err := geo.ParseWKT(s)
+	if err != nil {
+		return "", fmt.Errorf("is not WKT that can be used: %w", err)
+	}
+	return shape.WKT(), nil
 }
 
 // organizations reads numbers of organizations separated by commas.
-func (d *productDraft) organizations(v jsontext.Value) ([]int64, error) {
-	s, err := text(v, hazard.MaxName, true, hazard.CleanLine)
+func organizations(c *reading, v jsontext.Value) ([]int64, error) {
+	s, err := text(hazard.MaxName, true, hazard.CleanLine)(c, v)
 	if err != nil || s == "" {
 		return nil, err
 	}
 	var ids []int64
 	for word := range strings.SplitSeq(s, ",") {
 		id, err := strconv.ParseInt(strings.TrimSpace(word), 10, 64)
-		if err != nil || !d.e.orgs(id) {
-			return nil, fmt.Errorf("%q: %q is no organization", s, word)
+		if err != nil || !c.e.orgs(id) {
+			return nil, fmt.Errorf("%q: %q is not an organization", s, word)
 		}
 		ids = append(ids, id)
 	}
@@ -292,7 +336,7 @@ func (d *productDraft) checkData(bad *hazard.InvalidError, given members) {
 	case hazard.URLProduct:
 		if has || d.before == nil {
 			quoted, _ := json.Marshal(d.Data) // a string of valid UTF-8
-			if _, err := link(quoted, false); err != nil {
+			if _, err := link(false)(nil, quoted); err != nil {
 				bad.Add("data", "%s: the hyperlink of the url product", err)
 			}
 		}
@@ -339,10 +383,13 @@ func (d *productDraft) checkAudience(bad *hazard.InvalidError, given members, pa
 		bad.Add("security_Flag", `is "A", but org_IDs names organizations: expected "R"`)
 	case d.flag == "A":
 		d.OrgIDs = nil
-	case d.flag == "R" && len(d.OrgIDs) == 0 && d.OrgID != noOrg:
+	case d.flag == "R" && len(d.OrgIDs) == 0 && d.OrgID != hazard.NoOrg:
 		d.OrgIDs = []int64{d.OrgID}
 	case d.flag == "R" && len(d.OrgIDs) == 0:
 		bad.Add("org_IDs", `is missing: a product with security_Flag "R" needs an organization`)
+	}
+	if d.flag == "" && d.before != nil && d.before.Restricted() && !d.Restricted() && (parent == nil || !parent.Restricted()) {
+		bad.Add("org_IDs", `is empty, which would publish a restricted product: send security_Flag "A" too if that is meant`)
 	}
 	if parent != nil && parent.Restricted() {
 		if d.before == nil && d.flag == "" && !orgsGiven {
@@ -355,9 +402,9 @@ func (d *productDraft) checkAudience(bad *hazard.InvalidError, given members, pa
 	if len(d.OrgIDs) > 0 && !d.VisibleTo(d.who.Orgs) {
 		bad.Add("org_IDs", "names no organization of %s, who could not read the product again", d.who.Name)
 	}
-	if d.before != nil && d.Restricted() && d.Type == hazard.FolderProduct {
-		all, err := d.tx.Products(d.HazardID)
-		if err != nil || slices.ContainsFunc(all, func(q *hazard.Product) bool { return q.ParentID == d.ID && !within(q.OrgIDs, d.OrgIDs) }) {
+	if d.before != nil && d.Restricted() {
+		inside, err := contents(d.tx, &d.Product)
+		if err != nil || slices.ContainsFunc(inside, func(q *hazard.Product) bool { return q.VisibleTo(d.who.Orgs) && !within(q.OrgIDs, d.OrgIDs) }) {
 			bad.Add("org_IDs", "would hide the folder from some who may know of what is in it: restrict that first")
 		}
 	}
@@ -374,6 +421,3 @@ func productTypes() (ids []string) {
 	}
 	return ids
 }
-
-// MayUpload tells whether the author may send files at all, before one is read.
-func (a Author) MayUpload() bool { return a.Role == auth.Editor || a.Role == auth.Admin }

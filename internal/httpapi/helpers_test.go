@@ -478,7 +478,7 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 	p.Push = push.New(s, p.Live, 0, base, push.Limits{PerUser: 4, All: 6}, slog.New(slog.DiscardHandler))
 	c := httpapi.Config{
 		Push:  p.Push,
-		Store: s, Live: p.Live, Auth: p.Auth, Intake: intake.New(s, nil), Edit: edit.New(s, 1, func(id int64) bool { return id == org.ID }),
+		Store: s, Live: p.Live, Auth: p.Auth, Intake: intake.New(s, nil), Edit: edit.New(s, intake.New(s, nil), 1, func(id int64) bool { return id == org.ID }),
 		Sources: func(context.Context) ([]poll.Status, error) {
 			return []poll.Status{{Name: "usgs", Title: "USGS earthquakes", State: poll.OK, Circuit: "closed"}}, nil
 		},

@@ -1,22 +1,15 @@
 package httpapi
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
-
 	"hazardd/internal/auth"
-	"hazardd/internal/edit"
 	"hazardd/internal/hazard"
 	"hazardd/internal/poll"
-	"hazardd/internal/store"
 	"hazardd/wire"
 )
 
@@ -109,80 +102,6 @@ func (a *API) related(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		list = append(list, relatedHazard{string(f.Relation), f.Why, wire.FromHazard(f.Hazard.ExpireAt(now), len(products), a.BaseURL)})
 	}
 	return answerJSON(w, r, list, false)
-}
-
-// merge makes one hazard of two: {"into": number or uuid}.
-func (a *API) merge(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	from, err := a.mayJoin(r, who)
-	if err != nil {
-		return err
-	}
-	body, err := writeBody(w, r)
-	if err != nil {
-		return err
-	}
-	into, err := a.readInto(r, body)
-	if err != nil {
-		return err
-	}
-	last, err := a.Intake.Merge(r.Context(), from.ID, into.ID, store.Origin{User: who.Name, Addr: a.clientAddr(r).String()}, a.now())
-	if err != nil {
-		return err
-	}
-	return a.answerJoined(w, r, who, into.ID, last)
-}
-
-// readInto reads the hazard that a body names in the member into.
-func (a *API) readInto(r *http.Request, body []byte) (*hazard.Hazard, error) {
-	var members map[string]jsontext.Value
-	bad := &hazard.InvalidError{}
-	if err := json.Unmarshal(body, &members); err != nil || len(members) != 1 {
-		bad.Add("into", "expected a JSON object with this member alone: the number or uuid of a hazard")
-		return nil, bad
-	}
-	text := strings.Trim(string(members["into"]), `"`)
-	if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 {
-		return a.Store.Hazard(r.Context(), id)
-	}
-	if id, err := uuid.Parse(text); err == nil {
-		return a.Store.HazardByUUID(r.Context(), id)
-	}
-	bad.Add("into", "%s is neither the number nor the uuid of a hazard", text)
-	return nil, bad
-}
-
-// split undoes a wrong join: {"source", "event"} names the event that is another hazard.
-func (a *API) split(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	h, err := a.mayJoin(r, who)
-	if err != nil {
-		return err
-	}
-	fields, err := stringFields(w, r, "source", "event")
-	if err != nil {
-		return err
-	}
-	id, last, err := a.Intake.Split(r.Context(), h.ID, fields[0], fields[1], store.Origin{User: who.Name, Addr: a.clientAddr(r).String()}, a.now())
-	if err != nil {
-		return err
-	}
-	return a.answerJoined(w, r, who, id, last)
-}
-
-// mayJoin is the hazard of the path, if the caller may say what is one and what is two.
-func (a *API) mayJoin(r *http.Request, who *auth.Caller) (*hazard.Hazard, error) {
-	if err := role(who, auth.Editor, auth.Admin); err != nil {
-		return nil, err
-	}
-	now := a.now()
-	return a.findHazard(r, a.Live.View(now), now)
-}
-
-func (a *API) answerJoined(w http.ResponseWriter, r *http.Request, who *auth.Caller, id, last int64) error {
-	h, err := a.Store.Hazard(r.Context(), id)
-	if err != nil {
-		return fmt.Errorf("after a join: %w", err)
-	}
-	return a.answerHazard(w, r, who, edit.Done[hazard.Hazard]{State: h, Last: last})
 }
 
 // namesOf returns the refs that are names.

@@ -15,7 +15,6 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/poll"
 	"hazardd/internal/reply"
-	"hazardd/internal/store"
 	"hazardd/internal/symbol"
 )
 
@@ -171,37 +170,26 @@ func (a *API) sourceErrors(w http.ResponseWriter, r *http.Request, who *auth.Cal
 
 // decideHeld releases or dismisses a held report: {"decision": "released" | "dismissed"}.
 func (a *API) decideHeld(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := role(who, auth.Editor, auth.Admin); err != nil {
+	if err := role(who, auth.Editor, auth.Admin); err != nil { // before it is said which sources there are
 		return err
 	}
-	if _, err := a.knownSource(r); err != nil {
+	source, err := a.knownSource(r)
+	if err != nil {
 		return err
 	}
 	id, err := strconv.ParseInt(r.PathValue("held"), 10, 64)
 	if err != nil || id < 1 {
 		return badParameter("held-id", "%q is not a number (1, 2, 3 …)", r.PathValue("held"))
 	}
-	fields, err := stringFields(w, r, "decision")
+	body, err := readBody(w, r, maxLogin)
 	if err != nil {
 		return err
 	}
-	by := store.Origin{User: who.Name, Addr: a.clientAddr(r).String()}
-	switch fields[0] {
-	case store.Released:
-		res, err := a.Intake.Release(r.Context(), id, by, a.now())
-		if err != nil {
-			return err
-		}
-		a.visible(r.Context(), res.Last)
-	case store.Dismissed:
-		if err := a.Intake.Dismiss(r.Context(), id, by, a.now()); err != nil {
-			return err
-		}
-	default:
-		bad := &hazard.InvalidError{}
-		bad.Add("decision", "%q is neither %q nor %q", fields[0], store.Released, store.Dismissed)
-		return bad
+	res, err := a.Edit.Decide(r.Context(), a.author(r, who), source, id, a.ifMatch(r), body, a.now())
+	if err != nil {
+		return err
 	}
+	a.visible(r.Context(), res.Last)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ func (a *API) createHazard(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err != nil {
 		return err
 	}
-	done, err := a.Edit.CreateHazard(r.Context(), a.author(r, who), body, a.now())
+	done, err := a.Edit.CreateHazard(r.Context(), a.author(r, who), a.ifMatch(r), body, a.now())
 	if err != nil {
 		return err
 	}
@@ -42,6 +43,14 @@ func (a *API) retract(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	return a.alterHazard(w, r, who, a.Edit.Retract)
 }
 
+func (a *API) merge(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	return a.alterHazard(w, r, who, a.Edit.Merge)
+}
+
+func (a *API) split(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	return a.alterHazard(w, r, who, a.Edit.Split)
+}
+
 // alter is an alteration of a hazard by a body.
 type alter func(ctx context.Context, who edit.Author, id edit.Ref, match edit.Match, body []byte, now hazard.Instant) (edit.Done[hazard.Hazard], error)
 
@@ -54,63 +63,44 @@ func (a *API) alterHazard(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if err != nil {
 		return err
 	}
-	match, err := a.hazardMatch(r, who)
-	if err != nil {
-		return err
-	}
-	done, err := f(r.Context(), a.author(r, who), id, match, body, a.now())
+	done, err := f(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.now())
 	if err != nil {
 		return err
 	}
 	return a.answerHazard(w, r, who, done)
 }
 
-// hazardMatch is the state that If-Match names: the present one if the caller holds its representation, in whatever coding, else none.
-func (a *API) hazardMatch(r *http.Request, who *auth.Caller) (edit.Match, error) {
+// ifMatch is the condition that If-Match makes; nil if the request has none. A tag is that of the JSON representation, in
+// whatever content coding (RFC 9110 section 13.1.1: strong comparison).
+func (a *API) ifMatch(r *http.Request) edit.Match {
 	if len(r.Header["If-Match"]) == 0 {
-		return nil, nil
+		return nil
 	}
-	now := a.now()
-	v := a.Live.View(now)
-	h, err := a.findHazard(r, v, now)
-	if err != nil {
-		return nil, err
-	}
-	body, err := a.hazardBody(r.Context(), v, h, who)
-	if err != nil {
-		return nil, err
-	}
-	return ifMatch(r, body, h.Version), nil
+	return condition{a, strings.Split(strings.Join(r.Header["If-Match"], ","), ",")}
 }
 
-// productMatch is hazardMatch for the product that the path names.
-func (a *API) productMatch(r *http.Request, who *auth.Caller) (edit.Match, error) {
-	if len(r.Header["If-Match"]) == 0 {
-		return nil, nil
-	}
-	p, err := a.findProduct(r, who)
-	if err != nil {
-		return nil, err
-	}
-	body, err := jsonBody([]wire.Product{wire.FromProduct(p, a.BaseURL)}, p.Restricted())
-	if err != nil {
-		return nil, err
-	}
-	return ifMatch(r, body, p.Version), nil
+// condition is an If-Match.
+type condition struct {
+	a    *API
+	tags []string
 }
 
-// ifMatch is the condition that version still stands if If-Match names body (RFC 9110 section 13.1.1: strong comparison), and one that
-// nothing meets if not.
-func ifMatch(r *http.Request, body *reply.Body, version int64) edit.Match {
-	for value := range strings.SplitSeq(strings.Join(r.Header["If-Match"], ","), ",") {
-		tag := strings.TrimSpace(value)
-		for _, coding := range []reply.Encoding{reply.Identity, reply.Gzip, reply.Zstd, reply.Brotli} {
-			if tag == "*" || tag == body.ETag(coding)[0] {
-				return edit.Match{version}
-			}
-		}
-	}
-	return edit.Match{}
+func (c condition) Hazard(h *hazard.Hazard, products int) bool {
+	return c.names(wire.FromHazard(h, products, c.a.BaseURL))
+}
+
+func (c condition) Product(p *hazard.Product) bool {
+	return c.names([]wire.Product{wire.FromProduct(p, c.a.BaseURL)})
+}
+
+func (c condition) names(representation any) bool {
+	body, err := jsonBody(representation, false)
+	return err == nil && slices.ContainsFunc(c.tags, func(tag string) bool {
+		tag = strings.TrimSpace(tag)
+		return tag == "*" || slices.ContainsFunc([]reply.Encoding{reply.Identity, reply.Gzip, reply.Zstd, reply.Brotli}, func(coding reply.Encoding) bool {
+			return tag == body.ETag(coding)[0]
+		})
+	})
 }
 
 // visible waits until readers of this node see change n, so that a writer reads the own write. The change is durable already: a wait that
@@ -123,6 +113,7 @@ func (a *API) visible(ctx context.Context, n int64) {
 	}
 }
 
+// answerHazard answers a write with the hazard, and with the ETag that GET gives it now, for the next conditional write.
 func (a *API) answerHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller, done edit.Done[hazard.Hazard]) error {
 	a.visible(r.Context(), done.Last)
 	now := a.now()
@@ -130,15 +121,23 @@ func (a *API) answerHazard(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err != nil {
 		return err
 	}
+	w.Header()["Etag"] = body.ETag(reply.Identity)
 	return written(w, body, fmt.Sprintf("%s/hazards/%d", a.BaseURL, done.State.ID), done.New)
 }
 
+// answerProduct is answerHazard for a product.
 func (a *API) answerProduct(w http.ResponseWriter, r *http.Request, done edit.Done[hazard.Product]) error {
 	a.visible(r.Context(), done.Last)
-	body, err := jsonBody(wire.FromProduct(done.State, a.BaseURL), done.State.Restricted())
+	record := wire.FromProduct(done.State, a.BaseURL)
+	body, err := jsonBody(record, done.State.Restricted())
 	if err != nil {
 		return err
 	}
+	list, err := jsonBody([]wire.Product{record}, true) // GET /products/{product-id} gives an array of one
+	if err != nil {
+		return err
+	}
+	w.Header()["Etag"] = list.ETag(reply.Identity)
 	return written(w, body, fmt.Sprintf("%s/products/%d", a.BaseURL, done.State.ID), done.New)
 }
 
@@ -169,12 +168,7 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	var body []byte
 	var upload *edit.Upload
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		// Before a file is read: there must be a hazard to put it to, and a right to.
-		if !author.MayUpload() {
-			return fmt.Errorf("%w: this takes the role editor; %s has the role %s", hazard.ErrForbidden, who.Name, who.Role)
-		}
-		now := a.now()
-		if _, err := a.findHazard(r, a.Live.View(now), now); err != nil {
+		if err := a.Edit.MayContribute(r.Context(), author, id); err != nil { // before a file is read
 			return err
 		}
 		var staged *store.StagedFile
@@ -192,7 +186,7 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	if err != nil {
 		return err
 	}
-	done, err := a.Edit.CreateProduct(r.Context(), author, id, body, upload, a.now())
+	done, err := a.Edit.CreateProduct(r.Context(), author, id, a.ifMatch(r), body, upload, a.now())
 	if err != nil {
 		return err
 	}
@@ -286,11 +280,7 @@ func (a *API) patchProduct(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err != nil {
 		return err
 	}
-	match, err := a.productMatch(r, who)
-	if err != nil {
-		return err
-	}
-	done, err := a.Edit.PatchProduct(r.Context(), a.author(r, who), id, match, body, a.now())
+	done, err := a.Edit.PatchProduct(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.now())
 	if err != nil {
 		return err
 	}
@@ -302,11 +292,7 @@ func (a *API) deleteProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	if err != nil {
 		return err
 	}
-	match, err := a.productMatch(r, who)
-	if err != nil {
-		return err
-	}
-	done, err := a.Edit.DeleteProduct(r.Context(), a.author(r, who), id, match, a.now())
+	done, err := a.Edit.DeleteProduct(r.Context(), a.author(r, who), id, a.ifMatch(r), a.now())
 	if err != nil {
 		return err
 	}

@@ -325,7 +325,7 @@ func TestWriterSaysWhichStateHeHasRead(t *testing.T) {
 
 func TestSameWriteTwiceMakesOneThing(t *testing.T) {
 	s := serve(t)
-	below := s.hazard("red")
+	below := s.hazard("red", "org_ID", -1)
 	const id = "0190a0b0-0000-7000-8000-0000000000"
 	for kind, k := range map[string]struct {
 		path string
@@ -428,7 +428,7 @@ func TestSameWriteTwiceMakesOneThing(t *testing.T) {
 
 func TestEditorMakesAProduct(t *testing.T) {
 	s := serve(t)
-	flood, other := s.hazard("red"), s.hazard("red")
+	flood, other := s.hazard("red", "org_ID", -1), s.hazard("red") // the first is open to every editor
 	root := s.product("red", flood.HazardID, folder())
 	elsewhere := s.product("red", other.HazardID, folder())
 	text := s.product("red", flood.HazardID, note())

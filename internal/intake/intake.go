@@ -164,31 +164,6 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, now
 	return res, nil
 }
 
-// Release takes in a held report that an editor has looked at and found good.
-func (in *Intake) Release(ctx context.Context, id int64, by store.Origin, now hazard.Instant) (Result, error) {
-	res := Result{Events: map[string]bool{}}
-	last, err := in.store.Write(ctx, now, by, func(tx *store.Tx) error {
-		held, err := tx.Decide(id, store.Released)
-		if err != nil {
-			return err
-		}
-		w := &writer{in: in, ctx: ctx, tx: tx, src: held.Report.Source, now: now, opts: Options{History: true}, res: &res,
-			others: othersOf([]hazard.Report{held.Report})}
-		return w.reports([]hazard.Report{held.Report})
-	})
-	res.Last = last
-	return res, err
-}
-
-// Dismiss notes that an editor has looked at a held report and found it wrong.
-func (in *Intake) Dismiss(ctx context.Context, id int64, by store.Origin, now hazard.Instant) error {
-	_, err := in.store.Write(ctx, now, by, func(tx *store.Tx) error {
-		_, err := tx.Decide(id, store.Dismissed)
-		return err
-	})
-	return err
-}
-
 // Withdraw ends an event that its source has deleted or lists no longer, and with it the hazard, unless other sources go on with it.
 func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, now hazard.Instant) (last int64, err error) {
 	return in.store.Write(ctx, now, store.Origin{Source: src}, func(tx *store.Tx) error {
@@ -208,8 +183,7 @@ func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard
 				}
 			}
 		}
-		w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: now, res: &Result{}}
-		return w.resettle(id)
+		return in.writer(ctx, tx, src).resettle(id)
 	})
 }
 
@@ -224,6 +198,8 @@ type writer struct {
 	res    *Result
 	refs   map[string]bool // what others call events of the batch
 	others *others
+	// emptied are hazards whose events have become part of others, which are still to end.
+	emptied []emptied
 }
 
 // rejects keeps the records that could not be read.
@@ -257,6 +233,9 @@ func (w *writer) reports(reports []hazard.Report) error {
 	}
 	for _, g := range groups {
 		if err := w.take(g); err != nil {
+			return err
+		}
+		if err := w.endEmptied(); err != nil {
 			return err
 		}
 	}
@@ -518,7 +497,7 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 		if slices.ContainsFunc(placed, func(p placedArea) bool { return p.shape.Coarse() }) {
 			w.res.Coarse = append(w.res.Coarse, h.UUID)
 		}
-		stamp(h, w.now)
+		w.stamp(h)
 		if err := w.tx.SaveHazard(h, before); err != nil {
 			return nil, false, false, err
 		}

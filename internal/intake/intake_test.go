@@ -35,6 +35,14 @@ func (d *desk) apply(src string, now hazard.Instant, opts intake.Options, report
 }
 
 // event is the hazard that a source's key leads to.
+// decide runs what a person decides.
+func (d *desk) decide(now hazard.Instant, by store.Origin, f func(*store.Tx) error) {
+	d.t.Helper()
+	if _, err := d.store.Write(d.t.Context(), now, by, f); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 func (d *desk) event(src, key string) *hazard.Hazard {
 	d.t.Helper()
 	var h *hazard.Hazard
@@ -205,9 +213,13 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 	if err != nil || len(held) != 1 {
 		t.Fatalf("held %v, %v", held, err)
 	}
-	if _, err := d.intake.Release(t.Context(), held[0].ID, store.Origin{User: "ada"}, noon+5); err != nil {
-		t.Fatal(err)
-	}
+	d.decide(noon+5, store.Origin{User: "ada"}, func(tx *store.Tx) error {
+		held, err := tx.Decide(held[0].ID, store.Released)
+		if err == nil {
+			_, err = d.intake.Take(t.Context(), tx, held.Report)
+		}
+		return err
+	})
 	if h := d.event("usgs", "us1"); h.Status != hazard.Active {
 		t.Errorf("released: %+v", h)
 	}
@@ -219,9 +231,10 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 	other.Suspect = "years ahead"
 	d.apply("usgs", noon, live, other)
 	held, _ = d.store.HeldReports(t.Context(), "usgs", 10)
-	if err := d.intake.Dismiss(t.Context(), held[0].ID, store.Origin{User: "ada"}, noon+5); err != nil {
-		t.Fatal(err)
-	}
+	d.decide(noon+5, store.Origin{User: "ada"}, func(tx *store.Tx) error {
+		_, err := tx.Decide(held[0].ID, store.Dismissed)
+		return err
+	})
 	if res := d.apply("usgs", noon+7, live, other); res.Held != 0 || res.Ignored != 1 {
 		t.Errorf("the same again, once dismissed: %+v", res)
 	}
@@ -277,7 +290,7 @@ func TestWhatAnEditorSetIsNotOverwritten(t *testing.T) {
 	d := newDesk(t)
 	d.apply("usgs", noon, live, quake("us1", 5))
 	h := d.event("usgs", "us1")
-	editor := edit.New(d.store, 1, func(int64) bool { return false })
+	editor := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
 	who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
 	if _, err := editor.PatchHazard(t.Context(), who, edit.Ref{ID: h.ID}, nil, []byte(`{"severity_ID":"WARNING","latitude":-21}`), noon+1); err != nil {
 		t.Fatal(err)

@@ -133,19 +133,32 @@ func (w *writer) join(g *group, own *hazard.Said) (why string, err error) {
 			moved = before.Type != self.Type || before.Start != self.Start || before.Called != self.Called || !samePoint(before.Point, self.Point)
 		}
 	}
+	drill, err := w.drill(g, own)
+	if err != nil {
+		return "", err
+	}
 	if err := w.joinByUUID(g, self, own); err != nil {
 		return "", err
 	}
-	if err := w.joinByName(g, self, own.Head.Refs); err != nil {
+	if err := w.joinByName(g, self, own.Head.Refs, drill); err != nil {
 		return "", err
 	}
 	if rule, ok := rules[self.Type]; ok && moved && byRule(self.Joined) {
-		if err := w.regroup(self, rule); err != nil {
+		if err := w.regroup(self, rule, drill); err != nil {
 			return "", err
 		}
 	}
 	g.hazardID = self.HazardID
 	return self.Joined, nil
+}
+
+// drill reports whether a group's event is a drill: what its hazard is, whatever its source says later; of a new one, what its source says.
+func (w *writer) drill(g *group, own *hazard.Said) (bool, error) {
+	if g.hazardID == 0 {
+		return own.Head.Category == hazard.Exercise, nil
+	}
+	h, err := w.tx.Hazard(g.hazardID)
+	return err == nil && h.Drill(), err
 }
 
 // fromRule begins the reason of events that a rule has joined, not a name or a person.
@@ -169,17 +182,17 @@ func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error
 		id = hazard.EventUUID(w.src, g.event)
 	}
 	h, err := w.tx.HazardByUUID(id)
-	for range maxSuccessors {
-		if err != nil || h.Reason != hazard.EndMerged || h.Successor == uuid.Nil {
-			break
-		}
-		h, err = w.tx.HazardByUUID(h.Successor)
+	if err == nil {
+		h, err = w.successor(h.ID)
 	}
 	if errors.Is(err, hazard.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if h.Drill() != (own.Head.Category == hazard.Exercise) {
+		return nil
 	}
 	if !own.Head.Relayed {
 		all, err := w.said(h.ID, "")
@@ -198,7 +211,7 @@ func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error
 const maxSuccessors = 10
 
 // joinByName makes one hazard of those whose events have a name in common with this one.
-func (w *writer) joinByName(g *group, self *store.Event, refs []string) error {
+func (w *writer) joinByName(g *group, self *store.Event, refs []string, drill bool) error {
 	var linked []int64
 	for _, a := range g.absorbed {
 		linked = append(linked, a.hazardID)
@@ -237,7 +250,7 @@ func (w *writer) joinByName(g *group, self *store.Event, refs []string) error {
 			if err != nil {
 				return err
 			}
-			if (h.Type == hazard.Tsunami) == (self.Type == hazard.Tsunami) {
+			if (h.Type == hazard.Tsunami) == (self.Type == hazard.Tsunami) && h.Drill() == drill {
 				linked, self.Joined = append(linked, e.HazardID), "named "+ref
 			}
 		}
@@ -250,8 +263,12 @@ func (w *writer) joinByName(g *group, self *store.Event, refs []string) error {
 	}
 	slices.Sort(linked)
 	linked = slices.Compact(linked)
-	for _, other := range linked[1:] {
-		if err := w.absorbHazard(linked[0], other); err != nil {
+	keep, others, err := w.keeper(linked)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if err := w.absorbHazard(keep, other); err != nil {
 			return err
 		}
 	}
@@ -260,7 +277,9 @@ func (w *writer) joinByName(g *group, self *store.Event, refs []string) error {
 			return err
 		}
 	}
-	self.HazardID = linked[0]
+	if self.HazardID == 0 || slices.Contains(others, self.HazardID) {
+		self.HazardID = keep
+	}
 	return nil
 }
 
@@ -270,8 +289,8 @@ const maxCluster = 300
 // regroup compares an event with those of other sources near it, and they with those near them, and makes each hazard of them what
 // fits best: the two nearest first, of one source never more than one. The outcome depends on the events alone, not on the order in which
 // they came, so one that fits better takes the place of another, which is on its own again, or joins a third.
-func (w *writer) regroup(self *store.Event, rule rule) error {
-	all, err := w.cluster(self, rule)
+func (w *writer) regroup(self *store.Event, rule rule, drill bool) error {
+	all, err := w.cluster(self, rule, drill)
 	if err != nil || len(all) == 1 {
 		return err
 	}
@@ -282,8 +301,8 @@ func (w *writer) regroup(self *store.Event, rule rule) error {
 	return w.rearrange(self, groups)
 }
 
-// cluster are the events around one, that one first.
-func (w *writer) cluster(self *store.Event, rule rule) ([]*store.Event, error) {
+// cluster are the events around one, that one first: drills around a drill, real ones around a real one.
+func (w *writer) cluster(self *store.Event, rule rule, drill bool) ([]*store.Event, error) {
 	all := []*store.Event{self}
 	for i := 0; i < len(all) && len(all) < maxCluster; i++ {
 		near, err := w.near(all[i], self.Type, rule)
@@ -292,7 +311,12 @@ func (w *writer) cluster(self *store.Event, rule rule) ([]*store.Event, error) {
 		}
 		for j := range near {
 			e := &near[j]
-			if rule.far(all[i], e) <= 1 && !slices.ContainsFunc(all, func(k *store.Event) bool { return k.Name() == e.Name() }) {
+			if rule.far(all[i], e) > 1 || slices.ContainsFunc(all, func(k *store.Event) bool { return k.Name() == e.Name() }) {
+				continue
+			}
+			if h, err := w.tx.Hazard(e.HazardID); err != nil {
+				return nil, err
+			} else if h.Drill() == drill {
 				all = append(all, e)
 			}
 		}
@@ -413,12 +437,23 @@ func oldest(events []*store.Event) int64 {
 // rearrange makes the hazards what the groups say. The event self is not written: who asked will do that.
 func (w *writer) rearrange(self *store.Event, groups [][]*store.Event) error {
 	taken := map[int64]bool{}
-	touched := map[int64]bool{}
+	touched := map[int64]int64{} // hazards to settle → where the last event that left one has gone
 	for _, g := range groups {
-		into := int64(0)
+		var free []int64
 		for _, e := range g {
-			if e.HazardID != 0 && !taken[e.HazardID] && (into == 0 || e.HazardID < into) {
-				into = e.HazardID
+			if e.HazardID != 0 && !taken[e.HazardID] && !slices.Contains(free, e.HazardID) {
+				free = append(free, e.HazardID)
+			}
+		}
+		into := int64(0)
+		switch len(free) {
+		case 0:
+		case 1:
+			into = free[0]
+		default:
+			var err error
+			if into, _, err = w.keeper(free); err != nil {
+				return err
 			}
 		}
 		if into == 0 && len(g) == 1 && g[0] == self {
@@ -430,12 +465,12 @@ func (w *writer) rearrange(self *store.Event, groups [][]*store.Event) error {
 			if first == self && len(g) > 1 {
 				first = g[1]
 			}
-			touched[first.HazardID] = true
+			was := first.HazardID
 			id, err := w.alone(first)
 			if err != nil || id == 0 {
 				return err
 			}
-			into = id
+			into, touched[was] = id, id
 		}
 		taken[into] = true
 		for _, e := range g {
@@ -445,7 +480,7 @@ func (w *writer) rearrange(self *store.Event, groups [][]*store.Event) error {
 			from := e.HazardID
 			e.HazardID, e.Joined = into, reasonFor(e, g)
 			if from != 0 {
-				touched[from] = true
+				touched[from] = into
 				if err := w.moveProducts(from, into, &e.Source); err != nil {
 					return err
 				}
@@ -456,7 +491,7 @@ func (w *writer) rearrange(self *store.Event, groups [][]*store.Event) error {
 			if err := w.tx.SaveEvent(e); err != nil {
 				return err
 			}
-			touched[into] = true
+			touched[into] = into
 		}
 	}
 	if self.HazardID != 0 {
@@ -467,7 +502,7 @@ func (w *writer) rearrange(self *store.Event, groups [][]*store.Event) error {
 		delete(touched, self.HazardID) // it is settled with what self says now
 	}
 	for _, id := range slices.Sorted(maps.Keys(touched)) {
-		if err := w.settleOrEnd(id, self.HazardID); err != nil {
+		if err := w.settleOrEmpty(id, touched[id]); err != nil {
 			return err
 		}
 	}

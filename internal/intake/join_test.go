@@ -214,10 +214,11 @@ func TestAnEditorUndoesAWrongJoinAndItStaysUndone(t *testing.T) {
 	d.takeEach(noon, usgs, emsc)
 	by := store.Origin{User: "ada"}
 	h := d.event("usgs", "u")
-	id, _, err := d.intake.Split(t.Context(), h.ID, "emsc", "e", by, noon+1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var id int64
+	d.decide(noon+1, by, func(tx *store.Tx) (err error) {
+		id, err = d.intake.Part(t.Context(), tx, h.ID, "emsc", "e")
+		return err
+	})
 	check := func(when string) {
 		t.Helper()
 		if got := d.together(); !slices.Equal(got, []string{"emsc:e", "usgs:u"}) {
@@ -231,9 +232,17 @@ func TestAnEditorUndoesAWrongJoinAndItStaysUndone(t *testing.T) {
 	emsc.Version++
 	d.takeEach(noon+2, emsc, usgs)
 	check("after the source spoke again")
-	if _, err := d.intake.Merge(t.Context(), id, h.ID, by, noon+3); err != nil {
-		t.Fatal(err)
-	}
+	d.decide(noon+3, by, func(tx *store.Tx) error {
+		from, err := tx.Hazard(id)
+		if err != nil {
+			return err
+		}
+		into, err := tx.Hazard(h.ID)
+		if err != nil {
+			return err
+		}
+		return d.intake.Join(t.Context(), tx, from, into, "found by ada")
+	})
 	if got := d.together(); !slices.Equal(got, []string{"emsc:e usgs:u"}) {
 		t.Errorf("merged again: %q", got)
 	}

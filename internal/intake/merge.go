@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,87 +14,95 @@ import (
 	"hazardd/internal/store"
 )
 
-// Merge makes hazard from part of hazard into, because an editor found them to be one: into goes on with all events and products, from
-// ends and names its successor.
-func (in *Intake) Merge(ctx context.Context, from, into int64, by store.Origin, now hazard.Instant) (last int64, err error) {
-	return in.store.Write(ctx, now, by, func(tx *store.Tx) error {
-		w := &writer{in: in, ctx: ctx, tx: tx, now: now, res: &Result{}}
-		a, errA := tx.Hazard(from)
-		b, errB := tx.Hazard(into)
-		if err := errors.Join(errA, errB); err != nil {
-			return err
-		}
-		if from == into || a.Reason == hazard.EndMerged || b.Reason == hazard.EndMerged {
-			return fmt.Errorf("%w: %d and %d are one already", hazard.ErrConflict, from, into)
-		}
-		moving, errA := tx.Events(from)
-		staying, errB := tx.Events(into)
-		if err := errors.Join(errA, errB); err != nil {
-			return err
-		}
-		for i := range moving {
-			for j := range staying {
-				if err := tx.Part(moving[i].Name(), staying[j].Name(), false); err != nil {
-					return err
-				}
-			}
-			moving[i].Joined = "found by " + by.User
-			if err := tx.SaveEvent(&moving[i]); err != nil {
+// Join makes hazard from part of hazard into, because a person found them to be one: into goes on with all events and products,
+// and from ends with into as its successor. why is kept with each event that moves. Who may do that is the caller's business.
+func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Hazard, why string) error {
+	w := in.writer(ctx, tx, "")
+	if err := into.MayAbsorb(from, w.now); err != nil {
+		return err
+	}
+	moving, errA := tx.Events(from.ID)
+	staying, errB := tx.Events(into.ID)
+	if err := errors.Join(errA, errB); err != nil {
+		return err
+	}
+	for i := range moving {
+		for j := range staying {
+			if err := tx.Part(moving[i].Name(), staying[j].Name(), false); err != nil {
 				return err
 			}
 		}
-		if err := w.absorbHazard(into, from); err != nil {
+		moving[i].HazardID, moving[i].Joined = into.ID, why
+		if err := tx.SaveEvent(&moving[i]); err != nil {
 			return err
 		}
-		return w.resettle(into)
-	})
+	}
+	if err := w.moveProducts(from.ID, into.ID, nil); err != nil {
+		return err
+	}
+	if err := w.resettle(into.ID); err != nil {
+		return err
+	}
+	return w.endAs(from, into)
 }
 
-// Split takes an event out of a hazard, because an editor found it to be another: it becomes a hazard of its own, and no rule joins them
-// again. The number of that hazard is id.
-func (in *Intake) Split(ctx context.Context, hazardID int64, src, event string, by store.Origin, now hazard.Instant) (id, last int64, err error) {
-	last, err = in.store.Write(ctx, now, by, func(tx *store.Tx) error {
-		events, err := tx.Events(hazardID)
-		if err != nil {
-			return err
+// Part takes an event out of a hazard, because a person found it to be another: it becomes a hazard of its own, and no rule joins
+// them again. It returns the number of that hazard. Who may do that is the caller's business.
+func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, event string) (int64, error) {
+	events, err := tx.Events(hazardID)
+	if err != nil {
+		return 0, err
+	}
+	i := slices.IndexFunc(events, func(e store.Event) bool { return e.Source == src && e.Key == event })
+	if i < 0 {
+		return 0, fmt.Errorf("%w: hazard %d has no event %s:%s", hazard.ErrNotFound, hazardID, src, event)
+	}
+	if len(events) == 1 {
+		return 0, fmt.Errorf("%w: %s:%s is the only event of hazard %d", hazard.ErrConflict, src, event, hazardID)
+	}
+	for j := range events {
+		if j == i {
+			continue
 		}
-		i := slices.IndexFunc(events, func(e store.Event) bool { return e.Source == src && e.Key == event })
-		if i < 0 {
-			return fmt.Errorf("%w: hazard %d has no event %s:%s", hazard.ErrNotFound, hazardID, src, event)
+		if err := tx.Part(events[i].Name(), events[j].Name(), true); err != nil {
+			return 0, err
 		}
-		if len(events) == 1 {
-			return fmt.Errorf("%w: %s:%s is the only event of hazard %d", hazard.ErrConflict, src, event, hazardID)
-		}
-		for j := range events {
-			if j == i {
-				continue
-			}
-			if err := tx.Part(events[i].Name(), events[j].Name(), true); err != nil {
-				return err
-			}
-		}
-		w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: now, res: &Result{}}
-		if id, err = w.alone(&events[i]); err != nil {
-			return err
-		}
-		before, err := tx.Hazard(hazardID)
-		if err != nil {
-			return err
-		}
-		rest, err := w.said(hazardID, "")
-		if err != nil {
-			return err
-		}
-		said := hazard.Combine(rest, now)
-		h, err := w.state(before.UUID, before, &said, w.place(&said))
-		if err != nil {
-			return err
-		}
-		stamp(h, now)
-		h.UpdateUser = by.User
-		return tx.SaveHazardAs(hazard.HazardSplit, h, before)
-	})
-	return id, last, err
+	}
+	w := in.writer(ctx, tx, src)
+	id, err := w.alone(&events[i])
+	if err != nil {
+		return 0, err
+	}
+	before, err := tx.Hazard(hazardID)
+	if err != nil {
+		return 0, err
+	}
+	rest, err := w.said(hazardID, "")
+	if err != nil {
+		return 0, err
+	}
+	said := hazard.Combine(rest, w.now)
+	h, err := w.state(before.UUID, before, &said, w.place(&said))
+	if err != nil {
+		return 0, err
+	}
+	w.stamp(h)
+	if err := tx.SaveHazardAs(hazard.HazardSplit, h, before); err != nil {
+		return 0, err
+	}
+	return id, w.wake(h, false, said.Next)
+}
+
+// Take takes in a held report that a person has looked at and found good.
+func (in *Intake) Take(ctx context.Context, tx *store.Tx, r hazard.Report) (Result, error) {
+	w := in.writer(ctx, tx, r.Source)
+	w.opts.History, w.others = true, othersOf([]hazard.Report{r})
+	err := w.reports([]hazard.Report{r})
+	return *w.res, err
+}
+
+func (in *Intake) writer(ctx context.Context, tx *store.Tx, src string) *writer {
+	return &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), res: &Result{Events: map[string]bool{}}}
 }
 
 // resettle makes a hazard what its sources say of it now.
@@ -106,35 +115,114 @@ func (w *writer) resettle(id int64) error {
 	return err
 }
 
-// absorbHazard makes all events and products of hazard other those of keep, and ends other.
+// absorbHazard makes all events and products of hazard other those of keep. Other ends once keep is settled.
 func (w *writer) absorbHazard(keep, other int64) error {
-	into, err := w.tx.Hazard(keep)
-	if err != nil {
-		return err
-	}
-	before, err := w.tx.Hazard(other)
-	if err != nil {
-		return err
-	}
 	if err := w.tx.MoveEvents(other, keep); err != nil {
 		return err
 	}
-	if err := w.moveProducts(other, keep, nil); err != nil {
-		return err
-	}
-	return w.endMerged(before, into.UUID)
+	w.emptied = append(w.emptied, emptied{other, keep})
+	return w.moveProducts(other, keep, nil)
 }
 
-// endMerged ends a hazard whose events are part of another now, if it has not ended before.
-func (w *writer) endMerged(before *hazard.Hazard, successor uuid.UUID) error {
-	if before.Status != hazard.Active {
-		return nil
+// emptied is a hazard whose events have become part of another.
+type emptied struct{ id, into int64 }
+
+// endEmptied ends the hazards whose events have become part of others, once those are what their sources say. What an editor made
+// goes on: no source ends it.
+func (w *writer) endEmptied() error {
+	gone := map[int64]int64{}
+	for _, e := range w.emptied {
+		gone[e.id] = e.into
 	}
+	for _, e := range w.emptied {
+		last := e.into
+		for range w.emptied { // it may have been emptied too, in turn
+			if next, ok := gone[last]; ok && next != e.id {
+				last = next
+			}
+		}
+		before, errA := w.tx.Hazard(e.id)
+		into, errB := w.successor(last)
+		if err := errors.Join(errA, errB); err != nil {
+			return err
+		}
+		if before.Status == hazard.Active && !ofPeople(before) {
+			if err := w.endAs(before, into); err != nil {
+				return err
+			}
+		}
+	}
+	w.emptied = nil
+	return nil
+}
+
+// keeper is which of hazards, by their numbers, goes on with the events of all, and which of the others become part of it. It is the oldest, but
+// no hazard that is active ends for one that people decide about, or for one that an editor has ended, or for a drill or the reverse.
+func (w *writer) keeper(ids []int64) (keep int64, others []int64, err error) {
+	hazards := make([]*hazard.Hazard, len(ids))
+	for i, id := range ids {
+		if hazards[i], err = w.tx.Hazard(id); err != nil {
+			return 0, nil, err
+		}
+	}
+	closed := func(h *hazard.Hazard) bool { return h.EditedField("status") && h.Status == hazard.Expired }
+	best := slices.MinFunc(hazards, func(a, b *hazard.Hazard) int {
+		return cmp.Or(first(ofPeople(a) && a.ActiveAt(w.now), ofPeople(b) && b.ActiveAt(w.now)), first(!closed(a), !closed(b)), cmp.Compare(a.ID, b.ID))
+	})
+	for _, h := range hazards {
+		if h != best && h.Drill() == best.Drill() && !(h.ActiveAt(w.now) && (ofPeople(h) || closed(best))) {
+			others = append(others, h.ID)
+		}
+	}
+	return best.ID, others, nil
+}
+
+// first orders what a is true of before the rest.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// ofPeople reports whether people decide about a hazard, not sources: an editor made it, or an organization owns it.
+func ofPeople(h *hazard.Hazard) bool { return h.Source == "" || h.OrgID != hazard.NoOrg }
+
+// successor is the hazard with that number, or the one that it has become part of since.
+func (w *writer) successor(id int64) (*hazard.Hazard, error) {
+	h, err := w.tx.Hazard(id)
+	for range maxSuccessors {
+		if err != nil || h.Reason != hazard.EndMerged || h.Successor == uuid.Nil {
+			break
+		}
+		h, err = w.tx.HazardByUUID(h.Successor)
+	}
+	return h, err
+}
+
+// endAs ends a hazard that has become part of hazard into. Where into is over too, because all that sources say of both is, it ends
+// for the same reason: only what is active absorbs.
+func (w *writer) endAs(before, into *hazard.Hazard) error {
 	ended := *before
-	end(&ended, hazard.EndMerged, w.now)
-	ended.Successor = successor
-	stamp(&ended, w.now)
-	return w.tx.SaveHazardAs(hazard.HazardMerged, &ended, before)
+	reason := hazard.EndMerged
+	if into.MayAbsorb(before, w.now) != nil {
+		reason = cmp.Or(into.Reason, hazard.EndExpired)
+	}
+	at := max(w.now, before.Start)
+	if before.Status != hazard.Active {
+		at = before.End
+	}
+	end(&ended, reason, at)
+	ended.Successor = into.UUID
+	w.stamp(&ended)
+	kind := hazard.HazardExpired
+	if reason == hazard.EndMerged {
+		kind = hazard.HazardMerged
+	}
+	return w.tx.SaveHazardAs(kind, &ended, before)
 }
 
 // moveProducts makes the products of hazard from those of hazard to: of one source, or, with nil, all.
@@ -156,8 +244,8 @@ func (w *writer) moveProducts(from, to int64, src *string) error {
 	return nil
 }
 
-// settleOrEnd makes a hazard what its sources say of it now; one that no event is part of any more has become part of hazard into.
-func (w *writer) settleOrEnd(id, into int64) error {
+// settleOrEmpty makes a hazard what its sources say of it now; one that no event is part of any more has become part of hazard into.
+func (w *writer) settleOrEmpty(id, into int64) error {
 	events, err := w.tx.Events(id)
 	if err != nil {
 		return err
@@ -165,18 +253,8 @@ func (w *writer) settleOrEnd(id, into int64) error {
 	if len(events) > 0 {
 		return w.resettle(id)
 	}
-	before, err := w.tx.Hazard(id)
-	if err != nil {
-		return err
-	}
-	if into == 0 {
-		return w.endMerged(before, uuid.Nil)
-	}
-	successor, err := w.tx.Hazard(into)
-	if err != nil {
-		return err
-	}
-	return w.endMerged(before, successor.UUID)
+	w.emptied = append(w.emptied, emptied{id, into})
+	return nil
 }
 
 // alone makes a hazard of one event that was part of another, with the products that its source gave, and returns its number.

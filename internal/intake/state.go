@@ -34,7 +34,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	set("description", func() { h.Description = hazard.Clean(head.Description) })
 	set("type_ID", func() { h.Type = head.Type })
 	set("category_ID", func() {
-		if head.Category != "" {
+		if head.Category != "" && (before == nil || h.Drill() == (head.Category == hazard.Exercise)) {
 			h.Category = head.Category
 		}
 	})
@@ -45,7 +45,8 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	if err := w.position(h, said, placed); err != nil {
 		return nil, err
 	}
-	if h.EditedField("status") { // an editor ended or retracted it: the source does not bring it back
+	if h.EditedField("status") { // an editor ended or retracted it: the source does not bring it back, nor moves its start behind that end
+		h.Start = min(h.Start, h.End)
 		return h, nil
 	}
 	if said.Ended != "" {
@@ -53,6 +54,9 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 		return h, w.succeed(h, head)
 	}
 	set("end_Date", func() { h.End = said.End })
+	if h.EditedField("end_Date") {
+		h.Start = min(h.Start, h.End)
+	}
 	if h.End < h.Start { // some sources say so; the type's life is the best guess, and the report keeps their words
 		info, _ := h.Type.Info()
 		h.End = h.Start.Add(info.Life)
@@ -116,7 +120,7 @@ func (w *writer) succeed(h *hazard.Hazard, head *hazard.Report) error {
 		return err
 	}
 	next, err := w.tx.Hazard(id)
-	if err == nil {
+	if err == nil && next.Drill() == h.Drill() {
 		h.Successor = next.UUID
 	}
 	return err
@@ -153,9 +157,9 @@ func end(h *hazard.Hazard, reason hazard.EndReason, at hazard.Instant) {
 	}
 }
 
-// stamp notes that a source changed the hazard now.
-func stamp(h *hazard.Hazard, now hazard.Instant) {
-	h.LastUpdate, h.Updated, h.UpdateUser = now, now, ""
+// stamp notes that the hazard changed now: by its sources, or by the user whose transaction it is.
+func (w *writer) stamp(h *hazard.Hazard) {
+	h.LastUpdate, h.Updated, h.UpdateUser = w.now, w.now, w.tx.Origin().User
 }
 
 func sameReport(a, b *hazard.Report) bool {

@@ -225,7 +225,7 @@ func (s *Service) URL() string { return s.cfg.PublicURL }
 func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	return httpapi.New(httpapi.Config{
 		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks,
-		Edit:           edit.New(s.Store, s.cfg.AppID, s.orgExists),
+		Edit:           edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists),
 		Sources:        s.sources,
 		Freshness:      func() []string { return *s.fresh.Load() },
 		PollNow:        s.poller.Poll,

@@ -21,6 +21,13 @@ type Origin struct {
 	User   string
 	Addr   string
 	Source string
+	// Admin and Orgs are what the user may write (hazard.Actor).
+	Admin bool
+	Orgs  []int64
+}
+
+func (o Origin) actor() hazard.Actor {
+	return hazard.Actor{User: o.User, Admin: o.Admin, Orgs: o.Orgs, Source: o.Source}
 }
 
 // Tx is an open write transaction: reads in it see what it wrote. It is not safe for concurrent use, and lives as long as the
@@ -42,6 +49,9 @@ type Tx struct {
 
 // Now is the moment of the transaction's changes.
 func (t *Tx) Now() hazard.Instant { return t.now }
+
+// Origin says who makes the transaction's changes.
+func (t *Tx) Origin() Origin { return t.origin }
 
 // Write runs f in one transaction, as of now, and commits what it saved. When it returns nil the changes are durable and
 // numbered, and followers of the log are woken; last is the number of the latest of them, 0 if f changed nothing. When it
@@ -155,6 +165,24 @@ func (t *Tx) ProductByUUID(id uuid.UUID) (*hazard.Product, error) {
 // Products lists the products of a hazard that are not deleted, by number, whoever may see them.
 func (t *Tx) Products(hazardID int64) ([]*hazard.Product, error) {
 	return productsOf(t.ctx, t.q, hazardID)
+}
+
+// HazardMade is the change that made a hazard.
+func (t *Tx) HazardMade(id int64) (hazard.Change, error) {
+	row, err := t.q.FirstOfHazard(t.ctx, id)
+	if err != nil {
+		return hazard.Change{}, found(err, "the change that made hazard %d", id)
+	}
+	return decodeChange(db.ChangesSinceRow(row))
+}
+
+// ProductMade is the change that made a product.
+func (t *Tx) ProductMade(id int64) (hazard.Change, error) {
+	row, err := t.q.FirstOfProduct(t.ctx, id)
+	if err != nil {
+		return hazard.Change{}, found(err, "the change that made product %d", id)
+	}
+	return decodeChange(db.ChangesSinceRow(row))
 }
 
 // Due lists the active hazards that end by themselves at or before the transaction's moment.

@@ -87,6 +87,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.beginSessionStmt, err = db.PrepareContext(ctx, beginSession); err != nil {
 		return nil, fmt.Errorf("error preparing query BeginSession: %w", err)
 	}
+	if q.changeByNumberStmt, err = db.PrepareContext(ctx, changeByNumber); err != nil {
+		return nil, fmt.Errorf("error preparing query ChangeByNumber: %w", err)
+	}
 	if q.changedHazardsStmt, err = db.PrepareContext(ctx, changedHazards); err != nil {
 		return nil, fmt.Errorf("error preparing query ChangedHazards: %w", err)
 	}
@@ -179,6 +182,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.eventsStartingStmt, err = db.PrepareContext(ctx, eventsStarting); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsStarting: %w", err)
+	}
+	if q.firstOfHazardStmt, err = db.PrepareContext(ctx, firstOfHazard); err != nil {
+		return nil, fmt.Errorf("error preparing query FirstOfHazard: %w", err)
+	}
+	if q.firstOfProductStmt, err = db.PrepareContext(ctx, firstOfProduct); err != nil {
+		return nil, fmt.Errorf("error preparing query FirstOfProduct: %w", err)
 	}
 	if q.forgetReportStmt, err = db.PrepareContext(ctx, forgetReport); err != nil {
 		return nil, fmt.Errorf("error preparing query ForgetReport: %w", err)
@@ -533,6 +542,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing beginSessionStmt: %w", cerr)
 		}
 	}
+	if q.changeByNumberStmt != nil {
+		if cerr := q.changeByNumberStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing changeByNumberStmt: %w", cerr)
+		}
+	}
 	if q.changedHazardsStmt != nil {
 		if cerr := q.changedHazardsStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing changedHazardsStmt: %w", cerr)
@@ -686,6 +700,16 @@ func (q *Queries) Close() error {
 	if q.eventsStartingStmt != nil {
 		if cerr := q.eventsStartingStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eventsStartingStmt: %w", cerr)
+		}
+	}
+	if q.firstOfHazardStmt != nil {
+		if cerr := q.firstOfHazardStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing firstOfHazardStmt: %w", cerr)
+		}
+	}
+	if q.firstOfProductStmt != nil {
+		if cerr := q.firstOfProductStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing firstOfProductStmt: %w", cerr)
 		}
 	}
 	if q.forgetReportStmt != nil {
@@ -1153,6 +1177,7 @@ type Queries struct {
 	advanceSessionStmt          *sql.Stmt
 	attemptsOfStmt              *sql.Stmt
 	beginSessionStmt            *sql.Stmt
+	changeByNumberStmt          *sql.Stmt
 	changedHazardsStmt          *sql.Stmt
 	changesOfHazardStmt         *sql.Stmt
 	changesOfHazardAtStmt       *sql.Stmt
@@ -1184,6 +1209,8 @@ type Queries struct {
 	eventsNearStmt              *sql.Stmt
 	eventsOfHazardStmt          *sql.Stmt
 	eventsStartingStmt          *sql.Stmt
+	firstOfHazardStmt           *sql.Stmt
+	firstOfProductStmt          *sql.Stmt
 	forgetReportStmt            *sql.Stmt
 	forkOfStmt                  *sql.Stmt
 	geometryStmt                *sql.Stmt
@@ -1292,6 +1319,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		advanceSessionStmt:          q.advanceSessionStmt,
 		attemptsOfStmt:              q.attemptsOfStmt,
 		beginSessionStmt:            q.beginSessionStmt,
+		changeByNumberStmt:          q.changeByNumberStmt,
 		changedHazardsStmt:          q.changedHazardsStmt,
 		changesOfHazardStmt:         q.changesOfHazardStmt,
 		changesOfHazardAtStmt:       q.changesOfHazardAtStmt,
@@ -1323,6 +1351,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventsNearStmt:              q.eventsNearStmt,
 		eventsOfHazardStmt:          q.eventsOfHazardStmt,
 		eventsStartingStmt:          q.eventsStartingStmt,
+		firstOfHazardStmt:           q.firstOfHazardStmt,
+		firstOfProductStmt:          q.firstOfProductStmt,
 		forgetReportStmt:            q.forgetReportStmt,
 		forkOfStmt:                  q.forkOfStmt,
 		geometryStmt:                q.geometryStmt,

@@ -90,6 +90,37 @@ func (q *Queries) AddGeometry(ctx context.Context, arg AddGeometryParams) error 
 	return err
 }
 
+const changeByNumber = `-- name: ChangeByNumber :one
+SELECT n, at_ms, kind, hazard_id, product_id, actor, source, body FROM changes WHERE n = $1
+`
+
+type ChangeByNumberRow struct {
+	N         int64
+	AtMs      int64
+	Kind      string
+	HazardID  int64
+	ProductID int64
+	Actor     string
+	Source    string
+	Body      string
+}
+
+func (q *Queries) ChangeByNumber(ctx context.Context, n int64) (ChangeByNumberRow, error) {
+	row := q.queryRow(ctx, q.changeByNumberStmt, changeByNumber, n)
+	var i ChangeByNumberRow
+	err := row.Scan(
+		&i.N,
+		&i.AtMs,
+		&i.Kind,
+		&i.HazardID,
+		&i.ProductID,
+		&i.Actor,
+		&i.Source,
+		&i.Body,
+	)
+	return i, err
+}
+
 const changesOfHazard = `-- name: ChangesOfHazard :many
 SELECT n, at_ms, kind, hazard_id, product_id, actor, source, body FROM changes
 WHERE hazard_id = $1 AND n > $2 ORDER BY n LIMIT $3
@@ -281,6 +312,70 @@ func (q *Queries) DueWakes(ctx context.Context, arg DueWakesParams) ([]int64, er
 		return nil, err
 	}
 	return items, nil
+}
+
+const firstOfHazard = `-- name: FirstOfHazard :one
+SELECT n, at_ms, kind, hazard_id, product_id, actor, source, body FROM changes WHERE hazard_id = $1 AND product_id = 0 ORDER BY n LIMIT 1
+`
+
+type FirstOfHazardRow struct {
+	N         int64
+	AtMs      int64
+	Kind      string
+	HazardID  int64
+	ProductID int64
+	Actor     string
+	Source    string
+	Body      string
+}
+
+// The change that made a hazard.
+func (q *Queries) FirstOfHazard(ctx context.Context, hazardID int64) (FirstOfHazardRow, error) {
+	row := q.queryRow(ctx, q.firstOfHazardStmt, firstOfHazard, hazardID)
+	var i FirstOfHazardRow
+	err := row.Scan(
+		&i.N,
+		&i.AtMs,
+		&i.Kind,
+		&i.HazardID,
+		&i.ProductID,
+		&i.Actor,
+		&i.Source,
+		&i.Body,
+	)
+	return i, err
+}
+
+const firstOfProduct = `-- name: FirstOfProduct :one
+SELECT n, at_ms, kind, hazard_id, product_id, actor, source, body FROM changes WHERE product_id = $1 AND product_id > 0 ORDER BY n LIMIT 1
+`
+
+type FirstOfProductRow struct {
+	N         int64
+	AtMs      int64
+	Kind      string
+	HazardID  int64
+	ProductID int64
+	Actor     string
+	Source    string
+	Body      string
+}
+
+// The change that made a product, whatever hazard it was part of then.
+func (q *Queries) FirstOfProduct(ctx context.Context, productID int64) (FirstOfProductRow, error) {
+	row := q.queryRow(ctx, q.firstOfProductStmt, firstOfProduct, productID)
+	var i FirstOfProductRow
+	err := row.Scan(
+		&i.N,
+		&i.AtMs,
+		&i.Kind,
+		&i.HazardID,
+		&i.ProductID,
+		&i.Actor,
+		&i.Source,
+		&i.Body,
+	)
+	return i, err
 }
 
 const geometry = `-- name: Geometry :one

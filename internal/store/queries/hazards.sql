@@ -83,6 +83,17 @@ WHERE n > sqlc.arg(after) ORDER BY n LIMIT sqlc.arg(max_rows);
 SELECT n, at_ms, kind, hazard_id, product_id, actor, source, body FROM changes
 WHERE hazard_id = sqlc.arg(hazard_id) AND n > sqlc.arg(after) ORDER BY n LIMIT sqlc.arg(max_rows);
 
+-- name: ChangeByNumber :one
+SELECT n, at_ms, kind, hazard_id, product_id, actor, source, body FROM changes WHERE n = $1;
+
+-- name: FirstOfHazard :one
+-- The change that made a hazard.
+SELECT n, at_ms, kind, hazard_id, product_id, actor, source, body FROM changes WHERE hazard_id = $1 AND product_id = 0 ORDER BY n LIMIT 1;
+
+-- name: FirstOfProduct :one
+-- The change that made a product, whatever hazard it was part of then.
+SELECT n, at_ms, kind, hazard_id, product_id, actor, source, body FROM changes WHERE product_id = $1 AND product_id > 0 ORDER BY n LIMIT 1;
+
 -- name: Geometry :one
 SELECT geojson FROM geometries WHERE digest = $1;
 

@@ -1,0 +1,141 @@
+package edit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/store"
+)
+
+// Merge makes one hazard of two: that of id becomes part of the one that body names ({"into": number or uuid}), which goes on with all
+// products, and with all that sources say. It returns the latter.
+func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+	if err := who.mayEdit(); err != nil {
+		return done, err
+	}
+	var t target
+	if err := read(targetFields, text, &t); err != nil {
+		return done, err
+	}
+	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+		from, _, err := present(tx, who, id, match)
+		if err != nil {
+			return err
+		}
+		to, err := t.into.hazard(tx)
+		if err != nil {
+			return err
+		}
+		if err := who.mayWrite(to); err != nil {
+			return err
+		}
+		if from.Reason == hazard.EndMerged {
+			return fmt.Errorf("%w: hazard %d is part of another already", hazard.ErrConflict, from.ID)
+		}
+		if err := e.intake.Join(ctx, tx, from, to, "found by "+who.Name); err != nil {
+			return err
+		}
+		done.State, err = tx.Hazard(to.ID)
+		return err
+	})
+	return done, err
+}
+
+// Split takes an event of a source out of a hazard: {"source", "event"} names it. It becomes a hazard of its own, which is returned, and no
+// rule joins the two again.
+func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+	if err := who.mayEdit(); err != nil {
+		return done, err
+	}
+	var event eventName
+	if err := read(eventFields, text, &event); err != nil {
+		return done, err
+	}
+	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+		h, _, err := present(tx, who, id, match)
+		if err != nil {
+			return err
+		}
+		made, err := e.intake.Part(ctx, tx, h.ID, event.source, event.key)
+		if err != nil {
+			return err
+		}
+		done.State, err = tx.Hazard(made)
+		return err
+	})
+	return done, err
+}
+
+// Decide releases or dismisses a held report of a source: {"decision": "released" or "dismissed"}. What is released is taken in as if it had
+// never been held. It returns what became of it.
+func (e *Editor) Decide(ctx context.Context, who Author, source string, held int64, match Match, text []byte, now hazard.Instant) (res intake.Result, err error) {
+	if err := who.mayEdit(); err != nil {
+		return res, err
+	}
+	var d decision
+	if err := read(decisionFields, text, &d); err != nil {
+		return res, err
+	}
+	if err := nothingYet(match); err != nil {
+		return res, err
+	}
+	last, err := e.write(ctx, who, now, func(tx *store.Tx) error {
+		report, err := tx.Decide(held, d.word)
+		if err != nil {
+			return err
+		}
+		if report.Report.Source != source {
+			return fmt.Errorf("%w: held report %d of source %s", hazard.ErrNotFound, held, source)
+		}
+		if d.word == store.Dismissed {
+			return nil
+		}
+		res, err = e.intake.Take(ctx, tx, report.Report)
+		return err
+	})
+	res.Last = last
+	return res, err
+}
+
+// target is the body of a merge.
+type target struct{ into Ref }
+
+var targetFields = []field[target]{{"into", create, true, to(func(t *target) *Ref { return &t.into }, reference)}}
+
+// reference reads the number or the uuid of a hazard.
+func reference(_ *reading, v jsontext.Value) (ref Ref, err error) {
+	word := strings.Trim(string(v), `"`)
+	if ref.ID, err = strconv.ParseInt(word, 10, 64); err == nil && ref.ID > 0 {
+		return ref, nil
+	}
+	if ref.UUID, err = uuid.Parse(word); err == nil && len(word) == 36 {
+		return Ref{UUID: ref.UUID}, nil
+	}
+	return ref, fmt.Errorf("%s is neither the number nor the uuid of a hazard", brief(v))
+}
+
+// eventName is the body of a split.
+type eventName struct{ source, key string }
+
+var eventFields = []field[eventName]{
+	{"source", create, true, to(func(e *eventName) *string { return &e.source }, text(hazard.MaxLink, false, asIs))},
+	{"event", create, true, to(func(e *eventName) *string { return &e.key }, text(hazard.MaxLink, false, asIs))},
+}
+
+// decision is the body of a decision about a held report.
+type decision struct{ word string }
+
+var decisions = []string{store.Released, store.Dismissed}
+
+var decisionFields = []field[decision]{
+	{"decision", create, true, to(func(d *decision) *string { return &d.word },
+		oneOf(decisions, func(s string) (string, bool) { return s, slices.Contains(decisions, s) }))},
+}
