@@ -27,11 +27,16 @@ const staleView = 3 * time.Second
 
 // answerList writes an answer from the view, and how fresh it is.
 func (a *API) answerList(w http.ResponseWriter, r *http.Request, v *live.View, body *reply.Body, now hazard.Instant) error {
+	a.tellView(w, v, now)
+	return answer(w, r, body)
+}
+
+// tellView says which view an answer is from, and how fresh it is.
+func (a *API) tellView(w http.ResponseWriter, v *live.View, now hazard.Instant) {
 	h := w.Header()
 	h["Hazardd-Change"] = v.Digits()
 	h["Hazardd-Sources"] = a.Freshness()
 	a.tellViewAge(w, now)
-	return answer(w, r, body)
 }
 
 // tellViewAge says how old the view is, if the store could not be read lately.

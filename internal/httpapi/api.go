@@ -63,6 +63,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// Metrics is what GET /metrics gives. New adds what it counts itself.
 	Metrics *prometheus.Registry
+	// Answers bound what answers hold in memory; zero: the default.
+	Answers reply.Limits
 	// Pace is the slowest reader that is tolerated; zero: the default.
 	Pace   reply.Pace
 	Now    func() time.Time
@@ -76,6 +78,7 @@ var slowest = reply.Pace{Rate: 8 << 10, Patience: 10 * time.Second}
 type API struct {
 	Config
 	lists   *reply.Lists
+	budget  *reply.Budget
 	static  map[string]*reply.Body
 	symbols *symbols
 	page    web.Handler
@@ -100,7 +103,7 @@ type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 // New makes the API as an http.Handler.
 func New(c Config) http.Handler {
 	_, css := pages.Style()
-	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
+	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), budget: reply.NewBudget(cmp.Or(c.Answers, reply.DefaultLimits)), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
 		css: reply.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics, cmp.Or(c.Pace, slowest)), scraped: scraped(&c)}
 	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()
@@ -129,7 +132,7 @@ func (a *API) routes() {
 	a.private("GET /hazards/active/category/{category}", a.activeByCategory)
 	a.private("GET /hazards/active/severity/{severity}", a.activeBySeverity)
 	a.private("GET /hazards/{hazard}/products", a.products)
-	a.private("GET /products/{product}", a.product)
+	a.private("GET /products/{product}", a.holds(costOfObject, a.product))
 
 	// Beyond it.
 	a.public("POST /authorize/refresh", a.refresh)
@@ -139,9 +142,9 @@ func (a *API) routes() {
 	a.private("GET /products/{product}/file", a.file)
 	a.private("GET /hazards/{hazard}", a.hazard)
 	a.private("GET /hazards/{hazard}/changes", a.hazardChanges)
-	a.private("GET /hazards/{hazard}/alert-geography", a.alertGeography)
-	a.private("GET /hazards/{hazard}/reports", a.reports)
-	a.private("GET /hazards/{hazard}/related", a.related)
+	a.private("GET /hazards/{hazard}/alert-geography", a.holds(costOfObject, a.alertGeography))
+	a.private("GET /hazards/{hazard}/reports", a.holds(costOfObject, a.reports))
+	a.private("GET /hazards/{hazard}/related", a.holds(costOfObject, a.related))
 	a.private("GET /hazards", a.search)
 	a.private("GET /hazards/count", a.count)
 	a.private("GET /changes", a.changes)
@@ -177,11 +180,11 @@ func (a *API) routes() {
 	a.openPage("GET /login", a.loginPage)
 	a.openPage("POST /login", a.login)
 	a.openPage("POST /logout", a.logout)
-	a.paged(hazardPattern, a.hazardPage)
-	a.paged("GET /h/{hazard}/map.svg", a.pageMap)
+	a.paged(hazardPattern, a.holds(costOfObject, a.hazardPage))
+	a.paged("GET /h/{hazard}/map.svg", a.holds(costOfObject, a.pageMap))
 	a.paged("GET /h/{hazard}/hazard.json", inForm("application/json", a.hazard))
 	a.paged("GET /h/{hazard}/changes.json", inForm("application/json", a.hazardChanges))
-	a.paged("GET /h/{hazard}/area.geojson", inForm(geoJSON, a.alertGeography))
+	a.paged("GET /h/{hazard}/area.geojson", inForm(geoJSON, a.holds(costOfObject, a.alertGeography)))
 	a.paged("GET /h/{hazard}/products/{product}/file", a.pageFile)
 	a.public("GET /pages/{style}", a.style)
 	// OGC API – Features.
@@ -192,7 +195,7 @@ func (a *API) routes() {
 	a.private("GET /ogc/collections", a.ogcCollections)
 	a.private("GET /ogc/collections/{collection}", a.ogcCollection)
 	a.private("GET /ogc/collections/{collection}/items", a.ogcItems)
-	a.private("GET /ogc/collections/{collection}/items/{hazard}", a.ogcItem)
+	a.private("GET /ogc/collections/{collection}/items/{hazard}", a.holds(costOfObject, a.ogcItem))
 
 	a.private("POST /keys", a.createKey)
 	a.private("GET /keys", a.keys)

@@ -3,8 +3,10 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -55,10 +57,21 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	}
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Active hazards", v.At()
-	body, err := a.lists.Form(v, f.String(), filter, who.Orgs, func(list iter.Seq2[*hazard.Hazard, int]) ([]byte, error) {
+	body, err := a.lists.Form(v, f.String(), filter, who.Orgs, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// Those who wait for the body must not lose it because the first of them has gone.
-		return encode(context.WithoutCancel(r.Context()), a.Store, f, o, list)
+		return encode(context.WithoutCancel(r.Context()), out, a.Store, f, o, list)
 	})
+	if errors.Is(err, reply.ErrLarge) {
+		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error {
+			sendAs(w, f, false, "hazards-active")
+			a.tellView(w, v, now)
+			sum := sha256.Sum256(fmt.Append(nil, o.Self, " ", v.Audience(who.Orgs)))
+			tag := fmt.Sprintf(`"%d-%d-%s-%x"`, v.Number(), v.At(), f, sum[:9])
+			return a.streamed(w, r, tag, v.Audience(who.Orgs) != "", func(out io.Writer) error {
+				return encode(r.Context(), out, a.Store, f, o, v.Hazards(filter, who.Orgs))
+			})
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -76,27 +89,30 @@ func (a *API) answerLink(w http.ResponseWriter, r *http.Request) error {
 
 // hazardForm serves one hazard in another format than JSON.
 func (a *API) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format, v *live.View, h *hazard.Hazard, who *auth.Caller, now hazard.Instant) error {
-	products, err := a.productTotal(r.Context(), v, h, who)
-	if err != nil {
-		return err
-	}
-	body, err := a.hazardDocument(w, r, a.Store, f, h, products)
-	if err != nil {
-		return err
-	}
-	return a.answerList(w, r, v, body, now)
+	return a.holding(w, r, who, costOfObject, func(w http.ResponseWriter) error {
+		products, err := a.productTotal(r.Context(), v, h, who)
+		if err != nil {
+			return err
+		}
+		body, err := a.hazardDocument(w, r, a.Store, f, h, products)
+		if err != nil {
+			return err
+		}
+		return a.answerList(w, r, v, body, now)
+	})
 }
 
 // hazardDocument is one hazard in another format than JSON.
 func (a *API) hazardDocument(w http.ResponseWriter, r *http.Request, from format.Store, f format.Format, h *hazard.Hazard, products int) (*reply.Body, error) {
 	o := a.documentOf(r, f)
 	o.Title, o.Updated, o.Single = h.Name, h.LastUpdate, true
-	body, err := encode(r.Context(), from, f, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
+	var body bytes.Buffer
+	err := encode(r.Context(), &body, from, f, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
 	if err != nil {
 		return nil, err
 	}
 	sendAs(w, f, true, "hazard-"+h.UUID.String())
-	return reply.NewBody(body, false), nil
+	return reply.NewBody(body.Bytes(), false), nil
 }
 
 // documentOf is what a document says of itself: its address names the format, however it was asked for, so that it leads there again.
@@ -107,20 +123,18 @@ func (a *API) documentOf(r *http.Request, f format.Format) format.Options {
 }
 
 // encode writes a document, with what the format shows beside the hazards.
-func encode(ctx context.Context, from format.Store, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) ([]byte, error) {
-	var out bytes.Buffer
-	doc := format.NewWriter(&out, f, o)
+func encode(ctx context.Context, out io.Writer, from format.Store, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) error {
+	doc := format.NewWriter(out, f, o)
 	for h, products := range list {
 		e, err := format.Read(ctx, from, f, h, products)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := doc.Write(e); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	err := doc.Close()
-	return out.Bytes(), err
+	return doc.Close()
 }
 
 // sendAs sets what the answer is, and the name that it has when it is kept as a file.

@@ -92,6 +92,11 @@ func (a *API) hazardChanges(w http.ResponseWriter, r *http.Request, who *auth.Ca
 // answerChanges answers with a page of the changes that the caller may know of: of all hazards (0), or of one, with what each
 // changed.
 func (a *API) answerChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller, p page, hazardID int64) error {
+	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.makeChanges(w, r, who, p, hazardID) })
+}
+
+// makeChanges makes the answer of answerChanges.
+func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller, p page, hazardID int64) error {
 	changes, follows, err := a.Store.Page(r.Context(), store.LogPage{After: p.after, Limit: int(p.limit), Bytes: pageBytes, Hazard: hazardID, At: p.at, Orgs: who.Orgs})
 	if err != nil {
 		return err

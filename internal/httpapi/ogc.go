@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -186,6 +187,11 @@ func (a *API) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	if err != nil {
 		return err
 	}
+	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.makeItems(w, r, who, id, values, form, q) })
+}
+
+// makeItems makes a page of features.
+func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller, id string, values url.Values, form string, q search.Query) (err error) {
 	now := a.now()
 	f := &found{}
 	var matched int64
@@ -213,7 +219,8 @@ func (a *API) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	if err != nil {
 		return err
 	}
-	body, err := encode(r.Context(), a.Store, format.GeoJSON, format.Options{Base: a.base(r), Beside: text}, func(yield func(*hazard.Hazard, int) bool) {
+	var body bytes.Buffer
+	err = encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.base(r), Beside: text}, func(yield func(*hazard.Hazard, int) bool) {
 		for i, h := range f.hazards {
 			if !yield(h, f.totals[i]) {
 				return
@@ -224,7 +231,7 @@ func (a *API) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		return err
 	}
 	w.Header().Set("Content-Type", ogc.GeoJSON)
-	return answer(w, r, reply.NewBody(body, f.restricted))
+	return answer(w, r, reply.NewBody(body.Bytes(), f.restricted))
 }
 
 // ogcTable is a page of features for people.
@@ -325,10 +332,11 @@ func (a *API) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	if err != nil {
 		return err
 	}
-	body, err := encode(r.Context(), a.Store, format.GeoJSON, format.Options{Base: a.base(r), Single: true, Beside: text}, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
+	var body bytes.Buffer
+	err = encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.base(r), Single: true, Beside: text}, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
 	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", ogc.GeoJSON)
-	return answer(w, r, reply.NewBody(body, false))
+	return answer(w, r, reply.NewBody(body.Bytes(), false))
 }

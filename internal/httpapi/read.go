@@ -2,7 +2,10 @@ package httpapi
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -120,11 +123,13 @@ func (a *API) products(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		if err != nil {
 			return err
 		}
-		products, err := a.Store.ProductsAt(r.Context(), h.ID, who.Orgs, *at)
-		if err != nil {
-			return err
-		}
-		return a.answerProductsAt(w, r, products, *at)
+		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error {
+			products, err := a.Store.ProductsAt(r.Context(), h.ID, who.Orgs, *at)
+			if err != nil {
+				return err
+			}
+			return a.answerProductsAt(w, r, products, *at)
+		})
 	}
 	now := a.now()
 	v := a.Live.View(now)
@@ -132,14 +137,52 @@ func (a *API) products(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	if err != nil {
 		return err
 	}
-	if body, ok := a.lists.Products(v, h.ID, who.Orgs); ok {
-		return a.answerList(w, r, v, body, now)
+	products, active := v.Products(h.ID, who.Orgs)
+	if active {
+		body, err := a.lists.Products(v, h.ID, who.Orgs, products)
+		if err == nil {
+			return a.answerList(w, r, v, body, now)
+		}
+		if !errors.Is(err, reply.ErrLarge) {
+			return err
+		}
 	}
-	products, err := a.Store.Products(r.Context(), h.ID, who.Orgs)
-	if err != nil {
+	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error {
+		if active {
+			a.tellView(w, v, now)
+			return a.streamProducts(w, r, products)
+		}
+		products, err := a.Store.Products(r.Context(), h.ID, who.Orgs)
+		if err != nil {
+			return err
+		}
+		return a.answerProducts(w, r, products)
+	})
+}
+
+// streamProducts serves products that are too large to be held as one body.
+func (a *API) streamProducts(w http.ResponseWriter, r *http.Request, products []*hazard.Product) error {
+	sum := sha256.New()
+	for _, p := range products {
+		fmt.Fprintf(sum, "%d.%d ", p.ID, p.Version)
+	}
+	tag := fmt.Sprintf(`"products-%x"`, sum.Sum(nil)[:15])
+	return a.streamed(w, r, tag, slices.ContainsFunc(products, (*hazard.Product).Restricted), func(out io.Writer) error {
+		for i, p := range products {
+			between := ","
+			if i == 0 {
+				between = "["
+			}
+			if _, err := io.WriteString(out, between); err != nil {
+				return err
+			}
+			if err := json.MarshalWrite(out, wire.FromProduct(p, a.BaseURL)); err != nil {
+				return err
+			}
+		}
+		_, err := io.WriteString(out, "]")
 		return err
-	}
-	return a.answerProducts(w, r, products)
+	})
 }
 
 func (a *API) answerProducts(w http.ResponseWriter, r *http.Request, products []*hazard.Product) error {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,11 +43,13 @@ func (a *API) search(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if q.Limit == 0 {
 		q.Limit = search.DefaultLimit
 	}
-	found, err := a.searchStore(r.Context(), q, who, a.now())
-	if err != nil {
-		return err
-	}
-	return a.answerFound(w, r, f, found)
+	return a.holding(w, r, who, costOfSearch(&q, f), func(w http.ResponseWriter) error {
+		found, err := a.searchStore(r.Context(), q, who, a.now())
+		if err != nil {
+			return err
+		}
+		return a.answerFound(w, r, f, found)
+	})
 }
 
 // count serves how many hazards a search finds on all its pages.
@@ -89,17 +92,19 @@ func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if !narrow(&q.Statuses, hazard.Active) || filter.Category != "" && !narrow(&q.Categories, filter.Category) || filter.Severity != 0 && !narrow(&q.Severities, filter.Severity) {
 		return a.answerFound(w, r, form, &found{number: v.Number(), at: q.At, updated: v.At()}) // path and parameters contradict each other
 	}
-	var f *found
-	if q.At != nil || q.Cursor != "" {
-		f, err = a.searchStore(r.Context(), q, who, now)
-	} else {
-		a.tellViewAge(w, now)
-		f, err = a.searchView(r.Context(), q, who, v, now)
-	}
-	if err != nil {
-		return err
-	}
-	return a.answerFound(w, r, form, f)
+	return a.holding(w, r, who, costOfSearch(&q, form), func(w http.ResponseWriter) error {
+		var f *found
+		if q.At != nil || q.Cursor != "" {
+			f, err = a.searchStore(r.Context(), q, who, now)
+		} else {
+			a.tellViewAge(w, now)
+			f, err = a.searchView(r.Context(), q, who, v, now)
+		}
+		if err != nil {
+			return err
+		}
+		return a.answerFound(w, r, form, f)
+	})
 }
 
 // narrow makes of a list of what is wanted the one value that the path names, and tells whether that is wanted at all.
@@ -249,7 +254,8 @@ func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format,
 	}
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Hazards", found.updated
-	text, err := encode(r.Context(), a.storeAt(found.at), f, o, func(yield func(*hazard.Hazard, int) bool) {
+	var text bytes.Buffer
+	err := encode(r.Context(), &text, a.storeAt(found.at), f, o, func(yield func(*hazard.Hazard, int) bool) {
 		for i, h := range found.hazards {
 			if !yield(h, found.totals[i]) {
 				return
@@ -260,7 +266,7 @@ func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format,
 		return nil, err
 	}
 	sendAs(w, f, false, "hazards")
-	return reply.NewBody(text, found.restricted), nil
+	return reply.NewBody(text.Bytes(), found.restricted), nil
 }
 
 // storeAt is what formats read of the store, now or at an earlier moment.
@@ -345,6 +351,10 @@ func (a *API) hazardNowOrAt(r *http.Request, at *hazard.Instant) (*hazard.Hazard
 
 // answerHazardAt serves one hazard as of an earlier moment.
 func (a *API) answerHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Caller, f format.Format, at hazard.Instant) error {
+	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.makeHazardAt(w, r, who, f, at) })
+}
+
+func (a *API) makeHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Caller, f format.Format, at hazard.Instant) error {
 	h, err := a.hazardAt(r, at)
 	if err != nil {
 		return err

@@ -1,7 +1,9 @@
 package reply
 
 import (
+	"bytes"
 	"container/list"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -33,9 +35,14 @@ type cache struct {
 type slot struct {
 	key  key
 	size int // bytes that it counts for in the cache; 0 until it is made. Guarded by the cache's mu.
-	mu   sync.Mutex
 	body atomic.Pointer[Body]
+
+	mu    sync.Mutex
+	large bool // it is not made again
 }
+
+// ErrLarge reports that a body is too large to be kept: the caller must stream it.
+var ErrLarge = errors.New("too large to be kept")
 
 // find is the body of k; nil if it is yet to be made.
 func (c *cache) find(k key) *Body {
@@ -60,8 +67,12 @@ func (c *cache) get(k key, make func() (*Body, error)) (*Body, error) {
 	if body := s.body.Load(); body != nil {
 		return body, nil
 	}
+	if s.large {
+		return nil, ErrLarge
+	}
 	body, err := make()
 	if err != nil {
+		s.large = errors.Is(err, ErrLarge)
 		return nil, err
 	}
 	s.body.Store(body)
@@ -103,4 +114,18 @@ func (c *cache) count(s *slot, body *Body) {
 		}
 		e = before
 	}
+}
+
+// largest is the largest body in a form that is kept, in bytes: 5,000 hazards with plain areas take half of it.
+const largest = 16 << 20
+
+// buffer holds a body that is being made.
+type buffer struct{ bytes.Buffer }
+
+func (b *buffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > largest {
+		b.Buffer = bytes.Buffer{}
+		return 0, ErrLarge
+	}
+	return b.Buffer.Write(p)
 }

@@ -1,6 +1,7 @@
 package reply
 
 import (
+	"io"
 	"iter"
 	"slices"
 	"sync"
@@ -109,35 +110,39 @@ func (g *generation) active(base string, f live.Filter, orgs []int64) []byte {
 	return append(out, ']')
 }
 
-// Form is a list in another form than Active: what encode makes of the view's Hazards. What failed is encoded anew by the next reader.
-func (l *Lists) Form(v *live.View, form string, f live.Filter, orgs []int64, encode func(iter.Seq2[*hazard.Hazard, int]) ([]byte, error)) (*Body, error) {
+// Form is a list in another form than Active: what encode writes of the view's Hazards. What failed is encoded anew by the next reader. The error
+// is ErrLarge if it would be larger than 16 MiB.
+func (l *Lists) Form(v *live.View, form string, f live.Filter, orgs []int64, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
 	k := key{form: form, filter: f, audience: v.Audience(orgs)}
 	return l.of(v).bodies.get(k, func() (*Body, error) {
-		text, err := encode(v.Hazards(f, orgs))
-		if err != nil {
+		var text buffer
+		if err := encode(&text, v.Hazards(f, orgs)); err != nil {
 			return nil, err
 		}
-		return NewBody(text, k.audience != ""), nil
+		return NewBody(text.Bytes(), k.audience != ""), nil
 	})
 }
 
-// Products is the JSON array of the products of an active hazard that a member of orgs may know of, and whether the hazard is active.
-func (l *Lists) Products(v *live.View, id int64, orgs []int64) (*Body, bool) {
-	products, ok := v.Products(id, orgs)
-	if !ok {
-		return nil, false
+// manyProducts is the size of products from which their list is not kept, in bytes of data.
+const manyProducts = 1 << 20
+
+// Products is the JSON array of the products of an active hazard that a member of orgs may know of, which the caller has from v. The error is
+// ErrLarge if they are larger than 1 MiB together.
+func (l *Lists) Products(v *live.View, id int64, orgs []int64, products []*hazard.Product) (*Body, error) {
+	size := 0
+	for _, p := range products {
+		size += len(p.Data)
 	}
-	body, err := l.of(v).bodies.get(key{products: id, audience: v.Audience(orgs)}, func() (*Body, error) {
+	if size > manyProducts {
+		return nil, ErrLarge
+	}
+	return l.of(v).bodies.get(key{products: id, audience: v.Audience(orgs)}, func() (*Body, error) {
 		list := make([]wire.Product, len(products))
 		for i, p := range products {
 			list[i] = wire.FromProduct(p, l.base)
 		}
 		return NewBody(encode(list), slices.ContainsFunc(products, (*hazard.Product).Restricted)), nil
 	})
-	if err != nil {
-		panic(err) // the function above returns none
-	}
-	return body, true
 }
 
 func encode(record any) []byte {

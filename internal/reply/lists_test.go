@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"strings"
@@ -62,16 +63,17 @@ type listing struct {
 	fails error
 }
 
-func (l *listing) encode(list iter.Seq2[*hazard.Hazard, int]) ([]byte, error) {
+func (l *listing) encode(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 	l.calls.Add(1)
 	if l.fails != nil {
-		return nil, l.fails
+		return l.fails
 	}
-	text := ""
 	for h, products := range list {
-		text += fmt.Sprintf("%d:%d ", h.ID, products)
+		if _, err := fmt.Fprintf(out, "%d:%d ", h.ID, products); err != nil {
+			return err
+		}
 	}
-	return []byte(text), nil
+	return nil
 }
 
 func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
@@ -173,8 +175,9 @@ func TestBodiesOfAViewAreBounded(t *testing.T) {
 	c.most = most
 	whole := lists.Active(view, live.Filter{}, nil)
 	for id := range int64(hazards) {
-		if body, ok := lists.Products(view, id+1, nil); !ok || len(body.Bytes(Identity)) < 8000 {
-			t.Fatalf("products of hazard %d: %v", id+1, ok)
+		of, _ := view.Products(id+1, nil)
+		if body, err := lists.Products(view, id+1, nil, of); err != nil || len(body.Bytes(Identity)) < 8000 {
+			t.Fatalf("products of hazard %d: %v", id+1, err)
 		}
 		if lists.Active(view, live.Filter{}, nil) != whole {
 			t.Fatal("the list that everybody asks for was dropped")
@@ -187,8 +190,31 @@ func TestBodiesOfAViewAreBounded(t *testing.T) {
 	if sum != c.bytes || sum > most || len(c.slots) != c.order.Len() || c.order.Len() < 3 {
 		t.Errorf("%d bodies of %d bytes are kept (counted: %d), at most %d may be", c.order.Len(), sum, c.bytes, most)
 	}
-	if _, ok := lists.Products(view, 99, nil); ok {
-		t.Error("the products of a hazard that is not active are listed")
+}
+
+func TestWhatIsTooLargeToBeKeptIsMadeOnlyOnce(t *testing.T) {
+	many := note(1, 1)
+	many.Data = strings.Repeat("x", manyProducts+1)
+	view, lists := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour))}, many).View(start), NewLists(base)
+	calls := 0
+	for range 3 {
+		if _, err := lists.Form(view, "kml", live.Filter{}, nil, func(out io.Writer, _ iter.Seq2[*hazard.Hazard, int]) error {
+			calls++
+			for part := make([]byte, 1<<20); ; {
+				if _, err := out.Write(part); err != nil {
+					return fmt.Errorf("hazard 1: %w", err)
+				}
+			}
+		}); !errors.Is(err, ErrLarge) {
+			t.Errorf("a form without end: %v, want ErrLarge", err)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("it was made %d times", calls)
+	}
+	products, _ := view.Products(1, nil)
+	if _, err := lists.Products(view, 1, nil, products); !errors.Is(err, ErrLarge) {
+		t.Errorf("products of more than 1 MiB: %v, want ErrLarge", err)
 	}
 }
 

@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+
+	"hazardd/internal/reply"
+)
+
+// streamed writes an answer that is too large to be held in memory while it is made: it has no length, comes in no coding, and is known by
+// a weak tag of what it is made of. An error before the first byte is returned; behind it, the connection is cut, so that no reader
+// takes a part for the whole.
+func (a *API) streamed(w http.ResponseWriter, r *http.Request, tag string, restricted bool, write func(io.Writer) error) error {
+	h := w.Header()
+	cache := revalidate
+	if restricted {
+		cache = noStore
+	}
+	head := map[string][]string{"Etag": {"W/" + tag}, "Cache-Control": cache}
+	if _, ok := h["Content-Type"]; !ok {
+		head["Content-Type"] = jsonType
+	}
+	for name, value := range head {
+		h[name] = value
+	}
+	h["Vary"] = append(h["Vary"], varies...)
+	if reply.Matches(r.Header["If-None-Match"], tag) {
+		delete(h, "Content-Type")
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	counted := &counting{Writer: w}
+	out := bufio.NewWriterSize(counted, streamBuffer)
+	err := write(out)
+	if err == nil {
+		err = out.Flush()
+	}
+	if err == nil {
+		return nil
+	}
+	if counted.n == 0 && counted.err == nil {
+		for name := range head {
+			delete(h, name)
+		}
+		return err
+	}
+	if counted.err == nil { // else the reader has gone
+		a.Logger.Error("cannot finish an answer that has begun", "path", r.URL.Path, "error", err)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// streamBuffer is how much of an answer that is streamed is held, in bytes.
+const streamBuffer = 64 << 10
+
+// counting counts what it writes, and keeps the error.
+type counting struct {
+	io.Writer
+	n   int
+	err error
+}
+
+func (c *counting) Write(b []byte) (int, error) {
+	n, err := c.Writer.Write(b)
+	c.n, c.err = c.n+n, err
+	return n, err
+}
