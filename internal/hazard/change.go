@@ -29,5 +29,28 @@ type Change struct {
 	Product *Product
 }
 
-// VisibleTo tells whether a member of orgs may know of the change.
-func (c *Change) VisibleTo(orgs []int64) bool { return c.Product == nil || c.Product.VisibleTo(orgs) }
+// SeenBy returns the change as a member of orgs may read it, nil if not at all (Product.VisibleTo). Who could see a product
+// until it was deleted is told of the deletion, without its texts.
+func (c *Change) SeenBy(orgs []int64) *Change {
+	p := c.Product
+	switch {
+	case p == nil || p.VisibleTo(orgs):
+		return c
+	case p.Deleted && p.Today().Deleted && p.Audience().admits(orgs) && p.Today().admits(orgs):
+		seen := *c
+		seen.Product = p.tombstone()
+		return &seen
+	}
+	return nil
+}
+
+// ProductsOf lists the states of products that changes made.
+func ProductsOf(changes []Change) []*Product {
+	var products []*Product
+	for i := range changes {
+		if p := changes[i].Product; p != nil {
+			products = append(products, p)
+		}
+	}
+	return products
+}

@@ -69,6 +69,38 @@ type Product struct {
 	Edited  bool  `json:"edited,omitzero"`
 	Deleted bool  `json:"deleted,omitzero"`
 	Version int64 `json:"-"` // number of the change that made this state
+	// Present is who may read the product today, where this state is one of the past; nil: this state is the latest that is known.
+	Present *Audience `json:"-"`
+}
+
+// Audience is what decides who may read a product: its members in the stored state.
+type Audience struct {
+	OrgIDs  []int64 `json:"orgs,omitzero"`
+	OrgID   int64   `json:"org"` // matters once the product is deleted
+	Deleted bool    `json:"deleted,omitzero"`
+}
+
+// Equal reports whether a and o admit the same readers.
+func (a Audience) Equal(o Audience) bool {
+	return slices.Equal(a.OrgIDs, o.OrgIDs) && a.Deleted == o.Deleted && (!a.Deleted || a.OrgID == o.OrgID)
+}
+
+// admits reports whether the restriction, if there is one, lets a member of orgs in.
+func (a Audience) admits(orgs []int64) bool { return len(a.OrgIDs) == 0 || meet(a.OrgIDs, orgs) }
+
+func meet(a, b []int64) bool {
+	return slices.ContainsFunc(a, func(o int64) bool { return slices.Contains(b, o) })
+}
+
+// Audience is who may read this state by itself, whatever came later.
+func (p *Product) Audience() Audience { return Audience{p.OrgIDs, p.OrgID, p.Deleted} }
+
+// Today is who may read the product today, as far as this state knows: Present, or by this state.
+func (p *Product) Today() Audience {
+	if p.Present != nil {
+		return *p.Present
+	}
+	return p.Audience()
 }
 
 // File is the file of a file product.
@@ -79,13 +111,33 @@ type File struct {
 	MediaType string `json:"media_type"`
 }
 
-// Restricted tells whether only members of certain organizations may know of the product.
+// Restricted reports whether this state has a restriction of its own (security_Flag R).
 func (p *Product) Restricted() bool { return len(p.OrgIDs) > 0 }
 
-// VisibleTo tells whether a member of orgs may know of the product. It is the one rule of visibility: lists, counts, files,
-// the change log and push all ask it. Being an admin makes nobody a member.
+// Open reports whether everybody may read this state: an answer that holds another must not be kept by a shared cache.
+func (p *Product) Open() bool {
+	today := p.Today()
+	return !p.Restricted() && len(today.OrgIDs) == 0 && !today.Deleted
+}
+
+// VisibleTo reports whether a member of orgs may read this state. It is the one rule of visibility: lists, counts, files, the
+// change log, at= and push all ask it. Being an admin makes nobody a member.
+//
+// The past shows readers only what they may see today: a state must be open to them by its own restriction and by that of the
+// present state. The states of a deleted product are open to members of the organization that owns it, and to nobody else.
 func (p *Product) VisibleTo(orgs []int64) bool {
-	return !p.Restricted() || slices.ContainsFunc(p.OrgIDs, func(o int64) bool { return slices.Contains(orgs, o) })
+	today := p.Today()
+	return p.Audience().admits(orgs) && today.admits(orgs) && (!today.Deleted || slices.Contains(orgs, today.OrgID))
+}
+
+// tombstone is a deleted state without anything that an editor wrote: what readers learn of the deletion.
+func (p *Product) tombstone() *Product {
+	t := &Product{ID: p.ID, UUID: p.UUID, HazardID: p.HazardID, ParentID: p.ParentID, Title: "[deleted]", Type: p.Type, OrgIDs: p.OrgIDs, OrgID: p.OrgID, UserID: p.UserID,
+		UpdateUser: p.UpdateUser, Created: p.Created, Updated: p.Updated, Timeline: p.Timeline, Source: p.Source, Deleted: true, Version: p.Version, Present: p.Present}
+	if p.File != nil {
+		t.File = &File{}
+	}
+	return t
 }
 
 // Equal tells whether both states say the same to a reader; when they were written, and by whom, does not count.

@@ -127,10 +127,10 @@ func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Call
 			total = totals.Of(c, who.Orgs)
 		}
 		shown := wire.FromChange(c, total, a.BaseURL)
-		if before != nil {
+		if before != nil && (c.Product == nil || c.Product.VisibleTo(who.Orgs)) { // else it tells of a deletion alone
 			shown.Fields = before.add(c)
 		}
-		restricted = restricted || c.Product != nil && c.Product.Restricted()
+		restricted = restricted || c.Product != nil && !c.Product.Open()
 		list = append(list, shown)
 	}
 	if follows > 0 {

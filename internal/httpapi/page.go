@@ -197,13 +197,16 @@ func (a *API) pageHistory(r *http.Request, c *pages.Hazard, who *auth.Caller) (r
 	before := newHistory(a.BaseURL)
 	for after := int64(0); ; {
 		changes, err := a.Store.HazardChanges(r.Context(), c.Hazard.ID, after, maxChanges)
+		if err == nil {
+			err = a.Store.JudgeByPresent(r.Context(), hazard.ProductsOf(changes))
+		}
 		if err != nil {
 			return false, err
 		}
 		for i := range changes {
-			ch := &changes[i]
-			after = ch.Number
-			if !ch.VisibleTo(who.Orgs) {
+			after = changes[i].Number
+			ch := changes[i].SeenBy(who.Orgs)
+			if ch == nil {
 				continue
 			}
 			shown := pages.Change{Change: ch}
@@ -214,7 +217,7 @@ func (a *API) pageHistory(r *http.Request, c *pages.Hazard, who *auth.Caller) (r
 				}
 				shown.Fields = append(shown.Fields, field)
 			}
-			restricted = restricted || ch.Product != nil && ch.Product.Restricted()
+			restricted = restricted || ch.Product != nil && !ch.Product.Open()
 			c.Changes = append(c.Changes, shown)
 		}
 		if len(changes) < maxChanges {

@@ -385,7 +385,7 @@ func (a *API) answerProductsAt(w http.ResponseWriter, r *http.Request, products 
 	for i, p := range products {
 		list[i] = wire.FromProduct(p, a.BaseURL)
 	}
-	return a.answerAt(w, r, list, slices.ContainsFunc(products, (*hazard.Product).Restricted), at)
+	return a.answerAt(w, r, list, slices.ContainsFunc(products, func(p *hazard.Product) bool { return !p.Open() }), at)
 }
 
 // tellEnd says beside the record why a hazard ended, and what took its place (RFC 5829).

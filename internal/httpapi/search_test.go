@@ -322,7 +322,8 @@ func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				o.Title, o.OrgIDs, o.Deleted = fmt.Sprint("Note ", r.IntN(100)), [][]int64{nil, {org}}[r.IntN(2)], r.IntN(5) == 0
+				// Who may read it stays: what is restricted or deleted later is hidden in the past too (withdrawn_test.go).
+				o.Title = fmt.Sprint("Note ", r.IntN(100))
 				o.HazardID = hazards[r.IntN(len(hazards))]
 				return tx.SaveProduct(o)
 			}

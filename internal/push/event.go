@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -21,16 +22,17 @@ type entry struct {
 	open   atomic.Pointer[[]byte]
 	states atomic.Pointer[states]
 
-	mu       sync.Mutex // guards what follows
-	products []*hazard.Product
-	counted  bool // products are known
-	texts    map[variant][]byte
+	products atomic.Pointer[[]*hazard.Product] // those that the hazard had then; nil: not read yet
+
+	mu    sync.Mutex // guards what follows
+	texts map[variant][]byte
 }
 
 // variant is what the text of an event depends on, beside the change.
 type variant struct {
-	total int // products of the hazard that the reader may know of
-	left  bool
+	total   int // products of the hazard that the reader may know of
+	left    bool
+	deleted bool // the reader is told that the product was deleted, without its texts
 }
 
 // states are the hazard's before and after the change: the same for a change of a product; before is nil for a new hazard.
@@ -49,16 +51,37 @@ func newEntry(c hazard.Change) *entry {
 
 // prepare makes what most readers ask for.
 func (e *entry) prepare(ctx context.Context, h *Hub) error {
-	if e.Product != nil && e.Product.Restricted() {
+	if e.Product != nil && !e.Product.Open() {
 		return nil
 	}
-	_, err := e.text(ctx, h, false, nil)
+	_, err := e.text(ctx, h, &e.Change, false, nil)
 	return err
+}
+
+// concerns reports whether what the entry says depends on who may read the product numbered id, and was made when that was not today's audience.
+func (e *entry) concerns(id int64, today hazard.Audience) bool {
+	if e.Product != nil {
+		return e.Product.ID == id && !e.Product.Today().Equal(today)
+	}
+	counted := e.products.Load()
+	return counted == nil || slices.ContainsFunc(*counted, func(p *hazard.Product) bool { return p.ID == id && !p.Today().Equal(today) })
+}
+
+// anew is the entry without what was made of it, for whoever may read the product numbered id today.
+func (e *entry) anew(id int64, today hazard.Audience) *entry {
+	fresh := newEntry(e.Change)
+	if e.Product != nil && e.Product.ID == id {
+		p := *e.Product
+		p.Present = &today
+		fresh.Product = &p
+	}
+	return fresh
 }
 
 // event is the event as a member of orgs sees it through the filter; nil if there is nothing to see.
 func (e *entry) event(ctx context.Context, h *Hub, f Filter, orgs []int64) ([]byte, error) {
-	if !e.VisibleTo(orgs) {
+	seen := e.SeenBy(orgs)
+	if seen == nil {
 		return nil, nil
 	}
 	left := false
@@ -78,7 +101,7 @@ func (e *entry) event(ctx context.Context, h *Hub, f Filter, orgs []int64) ([]by
 	if t := e.open.Load(); t != nil && !left {
 		return *t, nil
 	}
-	return e.text(ctx, h, left, orgs)
+	return e.text(ctx, h, seen, left, orgs)
 }
 
 // hazard is the hazard's states before and after the change.
@@ -104,22 +127,19 @@ func (e *entry) hazard(ctx context.Context, log Log) (*states, error) {
 	return s, nil
 }
 
-// text is the event's text for a member of orgs, who may know of it.
-func (e *entry) text(ctx context.Context, h *Hub, left bool, orgs []int64) ([]byte, error) {
+// text is the event's text for a member of orgs, who sees the change as seen.
+func (e *entry) text(ctx context.Context, h *Hub, seen *hazard.Change, left bool, orgs []int64) ([]byte, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	v := variant{left: left}
-	same := true // for everybody
+	v := variant{left: left, deleted: seen != &e.Change}
+	same := e.Product == nil || e.Product.Open() // for everybody
 	if e.Hazard != nil {
-		if !e.counted && e.Kind != hazard.HazardCreated {
-			var err error
-			if e.products, err = h.log.ProductsAsOf(ctx, e.HazardID, e.Number); err != nil {
-				return nil, err
-			}
+		products, err := e.counted(ctx, h.log)
+		if err != nil {
+			return nil, err
 		}
-		e.counted = true
-		for _, p := range e.products {
-			same = same && !p.Restricted()
+		for _, p := range products {
+			same = same && p.Open()
 			if p.VisibleTo(orgs) {
 				v.total++
 			}
@@ -128,7 +148,7 @@ func (e *entry) text(ctx context.Context, h *Hub, left bool, orgs []int64) ([]by
 	if t, ok := e.texts[v]; ok {
 		return t, nil
 	}
-	shown := wire.FromChange(&e.Change, v.total, h.base)
+	shown := wire.FromChange(seen, v.total, h.base)
 	shown.Left = left
 	data, err := json.Marshal(&shown)
 	if err != nil {
@@ -143,4 +163,23 @@ func (e *entry) text(ctx context.Context, h *Hub, left bool, orgs []int64) ([]by
 		e.open.Store(&t)
 	}
 	return t, nil
+}
+
+// counted lists the products that the hazard had as of the change.
+func (e *entry) counted(ctx context.Context, log Log) ([]*hazard.Product, error) {
+	if known := e.products.Load(); known != nil {
+		return *known, nil
+	}
+	var products []*hazard.Product
+	if e.Kind != hazard.HazardCreated {
+		var err error
+		if products, err = log.ProductsAsOf(ctx, e.HazardID, e.Number); err == nil {
+			err = log.JudgeByPresent(ctx, products)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	e.products.Store(&products)
+	return products, nil
 }

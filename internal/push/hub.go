@@ -5,8 +5,8 @@
 // audience; whoever is further behind reads the log. There is no queue per reader, and nothing grows with readers who do not
 // read. A reader is told of a change when the live view has it, so that it finds in the lists what it was told.
 //
-// What a reader may not know of is never part of what the Hub gives out: every event asks hazard.Product.VisibleTo. The package knows the
-// form of server-sent events, but not HTTP.
+// What a reader may not know of is never part of what the Hub gives out: every event asks hazard.Product.VisibleTo, by who may read the
+// product today, also where it tells of the past. The package knows the form of server-sent events, but not HTTP.
 package push
 
 import (
@@ -33,6 +33,8 @@ type Log interface {
 	HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error)
 	// ProductsAsOf lists the products that a hazard had as of change n, whoever may see them.
 	ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error)
+	// JudgeByPresent lets products of the past be judged by who may read them today.
+	JudgeByPresent(ctx context.Context, products []*hazard.Product) error
 }
 
 // View is the part of the live view that push waits for.
@@ -195,7 +197,12 @@ func (h *Hub) add(entries []*entry, last int64) {
 	for _, e := range entries {
 		h.bytes += e.weight
 	}
-	h.ring = append(h.ring, entries...)
+	for _, e := range entries {
+		h.ring = append(h.ring, e)
+		if e.Product != nil && e.Kind != hazard.ProductCreated {
+			h.judge(e.Product)
+		}
+	}
 	drop := 0
 	for len(h.ring)-drop > maxRing || h.bytes > ringBytes && drop < len(h.ring) {
 		h.bytes -= h.ring[drop].weight
@@ -205,6 +212,16 @@ func (h *Hub) add(entries []*entry, last int64) {
 	h.ring = slices.Delete(h.ring, 0, drop) // not resliced: what was dropped must not be kept alive
 	h.last = last
 	h.alarm()
+}
+
+// judge lets what the ring holds of a product be read by those alone who may read its latest state. The caller holds mu.
+func (h *Hub) judge(latest *hazard.Product) {
+	today := latest.Audience()
+	for i, e := range h.ring {
+		if e.concerns(latest.ID, today) {
+			h.ring[i] = e.anew(latest.ID, today)
+		}
+	}
 }
 
 // alarm wakes all who wait. The caller holds mu.
@@ -414,6 +431,9 @@ func (h *Hub) read(ctx context.Context, n int64) (entries []*entry, upTo int64, 
 	h.mu.RUnlock()
 	changes, err := h.log.Since(ctx, n, maxRead)
 	if err != nil {
+		return nil, 0, err
+	}
+	if err := h.log.JudgeByPresent(ctx, hazard.ProductsOf(changes)); err != nil {
 		return nil, 0, err
 	}
 	end := n

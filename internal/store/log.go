@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,7 +21,8 @@ type LogPage struct {
 	Bytes  int64           // states of about so many bytes together; a single one may be larger
 	Hazard int64           // of this hazard and its products alone; 0: of all
 	At     *hazard.Instant // made by then; nil: whenever
-	// Orgs: only changes that a member of these organizations may know of. Everything: all, whoever may.
+	// Orgs: only changes that a member of these organizations may read today, as they may (hazard.Change.SeenBy). Everything: all,
+	// whoever may.
 	Orgs       []int64
 	Everything bool
 }
@@ -64,12 +66,15 @@ func (s *Store) Page(ctx context.Context, p LogPage) (changes []hazard.Change, n
 		if err != nil {
 			return nil, 0, err
 		}
-		if p.Everything || c.VisibleTo(p.Orgs) {
-			changes = append(changes, c)
-		}
+		changes = append(changes, c)
 	}
-	if err := rows.Err(); err != nil {
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return nil, 0, storeError(err)
+	}
+	if !p.Everything {
+		if changes, err = s.seenBy(ctx, changes, p.Orgs); err != nil {
+			return nil, 0, err
+		}
 	}
 	if p.Hazard == 0 {
 		// After the rows: if they are of a history that does not hold the number, its fork is there too.
@@ -78,8 +83,22 @@ func (s *Store) Page(ctx context.Context, p LogPage) (changes []hazard.Change, n
 	return changes, next, storeError(err)
 }
 
+// seenBy returns the changes that a member of orgs may read today, as they may.
+func (s *Store) seenBy(ctx context.Context, changes []hazard.Change, orgs []int64) ([]hazard.Change, error) {
+	if err := s.JudgeByPresent(ctx, hazard.ProductsOf(changes)); err != nil {
+		return nil, err
+	}
+	seen := changes[:0]
+	for i := range changes {
+		if c := changes[i].SeenBy(orgs); c != nil {
+			seen = append(seen, *c)
+		}
+	}
+	return seen, nil
+}
+
 // StatesBefore returns the latest state before a page of the history of one hazard, of the hazard (number 0) and of each product that
-// the page changes, as far as a member of orgs might know of them, in one query. The states hold about so many bytes together: those before the
+// the page changes, as far as a member of orgs may read them today, in two queries. The states hold about so many bytes together: those before the
 // changes behind the first known of the page may be missing.
 func (s *Store) StatesBefore(ctx context.Context, page []hazard.Change, orgs []int64, bytes int64) (states map[int64]*hazard.Change, known int, err error) {
 	if len(page) == 0 {
@@ -103,7 +122,8 @@ func (s *Store) StatesBefore(ctx context.Context, page []hazard.Change, orgs []i
 		return nil, 0, storeError(err)
 	}
 	defer rows.Close()
-	states, known = map[int64]*hazard.Change{}, len(page)
+	known = len(page)
+	var found []hazard.Change
 	for rows.Next() {
 		r, err := scanChange(rows)
 		if err != nil {
@@ -119,11 +139,21 @@ func (s *Store) StatesBefore(ctx context.Context, page []hazard.Change, orgs []i
 		if err != nil {
 			return nil, 0, err
 		}
-		if c.VisibleTo(orgs) {
-			states[r.ProductID] = &c
+		found = append(found, c)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, 0, storeError(err)
+	}
+	if err := s.JudgeByPresent(ctx, hazard.ProductsOf(found)); err != nil {
+		return nil, 0, err
+	}
+	states = map[int64]*hazard.Change{}
+	for i, c := range found {
+		if c.Product == nil || c.Product.VisibleTo(orgs) {
+			states[objectOf(&c)] = &found[i]
 		}
 	}
-	return states, known, storeError(rows.Err())
+	return states, known, nil
 }
 
 // objectOf is the number of the product that a change is of; 0: of the hazard.
@@ -197,7 +227,7 @@ type move struct {
 	state              *hazard.Product // its audience
 }
 
-// Totals reads which products the hazards of a page of changes had, in two queries at most.
+// Totals reads which products the hazards of a page of changes had, in three queries at most.
 func (s *Store) Totals(ctx context.Context, changes []hazard.Change) (*Totals, error) {
 	t := &Totals{products: map[int64]map[int64]*hazard.Product{}, owner: map[int64]int64{}}
 	hazards := map[int64]bool{}
@@ -222,7 +252,14 @@ func (s *Store) Totals(ctx context.Context, changes []hazard.Change) (*Totals, e
 		t.moves = nil
 		_, err = s.moves(ctx, t, query+`SELECT m.n, m.product_id, m.hazard_id, coalesce(m.audience, c.body) FROM moves m JOIN changes c ON c.n = m.n ORDER BY m.n`, args)
 	}
-	return t, storeError(err)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	states := make([]*hazard.Product, len(t.moves))
+	for i, m := range t.moves {
+		states[i] = m.state
+	}
+	return t, s.JudgeByPresent(ctx, states)
 }
 
 // moves runs a query of Totals. unknown reports whether there are products whose audience is only in their bodies.
@@ -273,7 +310,7 @@ func (t *Totals) Products(c *hazard.Change) []*hazard.Product {
 	return slices.Collect(maps.Values(t.products[c.HazardID]))
 }
 
-// Of counts the products that the hazard of c had as of c and that a member of orgs might know of. See Products for the order of questions.
+// Of counts the products that the hazard of c had as of c and that a member of orgs may read today. See Products for the order of questions.
 func (t *Totals) Of(c *hazard.Change, orgs []int64) int {
 	total := 0
 	for _, p := range t.Products(c) {

@@ -48,6 +48,14 @@ func products(t *rapid.T, s *store.Store, hazards []*hazard.Hazard, ctx testing.
 	}
 }
 
+// judged lets changes be judged by who may read their products today.
+func judged(t *rapid.T, s *store.Store, changes []hazard.Change) []hazard.Change {
+	if err := s.JudgeByPresent(t.Context(), hazard.ProductsOf(changes)); err != nil {
+		t.Fatal(err)
+	}
+	return changes
+}
+
 func TestPagesOfTheLogAreWhatTheLogSays(t *testing.T) {
 	s := open(t, t.TempDir())
 	rapid.Check(t, func(rt *rapid.T) {
@@ -70,8 +78,8 @@ func TestPagesOfTheLogAreWhatTheLogSays(t *testing.T) {
 			p.Hazard = hazards[0].ID
 		}
 		var want []hazard.Change
-		for _, c := range since(t, s, 0) {
-			if c.VisibleTo(orgs) && (p.Hazard == 0 || p.Hazard == c.HazardID) {
+		for _, c := range judged(rt, s, since(t, s, 0)) {
+			if c.SeenBy(orgs) != nil && (p.Hazard == 0 || p.Hazard == c.HazardID) {
 				want = append(want, c)
 			}
 		}
@@ -119,7 +127,7 @@ func TestStatesBeforeAreTheLastThatTheReaderMightKnowOf(t *testing.T) {
 		}
 		products(rt, s, hazards, t)
 		orgs := rapid.SampledFrom([][]int64{nil, {7}}).Draw(rt, "reader")
-		all := since(t, s, 0)
+		all := judged(rt, s, since(t, s, 0))
 		after := rapid.Int64Range(0, int64(len(all))).Draw(rt, "after")
 		page, _, err := s.Page(t.Context(), store.LogPage{Hazard: hazards[0].ID, After: after, Limit: 10, Bytes: 1 << 20, Orgs: orgs})
 		if err != nil {
@@ -127,7 +135,7 @@ func TestStatesBeforeAreTheLastThatTheReaderMightKnowOf(t *testing.T) {
 		}
 		want := map[int64]int64{}
 		for _, c := range all {
-			if c.HazardID != hazards[0].ID || !c.VisibleTo(orgs) || len(page) == 0 || c.Number >= page[0].Number {
+			if c.HazardID != hazards[0].ID || c.Product != nil && !c.Product.VisibleTo(orgs) || len(page) == 0 || c.Number >= page[0].Number {
 				continue
 			}
 			if c.Hazard != nil {
@@ -196,10 +204,10 @@ func TestPageOfTheLogTakesAsManyQueriesWhateverItsSize(t *testing.T) {
 	}
 	for _, id := range []int64{0, h.ID} {
 		small := read(store.LogPage{Limit: 10, Bytes: 1 << 30, Hazard: id})
-		if large := read(store.LogPage{Limit: 1000, Bytes: 1 << 30, Hazard: id}); large != small || small > 4 {
-			t.Errorf("hazard %d: a page of 10 changes takes %d queries, one of 1,000 %d; want as many, at most 4", id, small, large)
+		if large := read(store.LogPage{Limit: 1000, Bytes: 1 << 30, Hazard: id}); large != small || small > 7 {
+			t.Errorf("hazard %d: a page of 10 changes takes %d queries, one of 1,000 %d; want as many, at most 7", id, small, large)
 		}
-		if late := read(store.LogPage{After: 1400, Limit: 10, Bytes: 1 << 30, Hazard: id}); late != small {
+		if late := read(store.LogPage{After: 1400, Limit: 10, Bytes: 1 << 30, Hazard: id}); late > small {
 			t.Errorf("hazard %d: the first page takes %d queries, one far behind %d", id, small, late)
 		}
 	}

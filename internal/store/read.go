@@ -207,6 +207,64 @@ func (s *Store) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.
 	return products, nil
 }
 
+// JudgeByPresent sets Present of products, which are states of the past, so that VisibleTo judges their readers by who may read the
+// products today. It takes one query.
+func (s *Store) JudgeByPresent(ctx context.Context, products []*hazard.Product) error {
+	return storeError(s.judgeByPresent(ctx, s.reads, products))
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func (s *Store) judgeByPresent(ctx context.Context, from querier, products []*hazard.Product) error {
+	if len(products) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(products))
+	for i, p := range products {
+		ids[i] = p.ID
+	}
+	slices.Sort(ids)
+	// The body is read only where the log does not say it all: not the owner of a deleted product, and nothing of what the release before wrote.
+	rows, err := from.QueryContext(ctx, `SELECT p.id, p.n, CASE WHEN p.deleted THEN NULL ELSE c.audience END, CASE WHEN p.deleted OR c.audience IS NULL THEN p.body ELSE '' END
+		FROM products p LEFT JOIN changes c ON c.n = p.n WHERE `+s.database.listed("p.id", 1), s.database.numbers(slices.Compact(ids)))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	present := map[int64]*hazard.Audience{}
+	for rows.Next() {
+		var id, n int64
+		var audience sql.NullString
+		var body string
+		if err := rows.Scan(&id, &n, &audience, &body); err != nil {
+			return err
+		}
+		a := &hazard.Audience{}
+		if audience.Valid {
+			p, err := readAudience(audience.String)
+			if err != nil {
+				return err
+			}
+			a.OrgIDs = p.OrgIDs
+		} else if err := json.Unmarshal([]byte(body), a); err != nil {
+			return fmt.Errorf("stored product of change %d: %w", n, err)
+		}
+		present[id] = a
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, p := range products {
+		if p.Present = present[p.ID]; p.Present == nil {
+			return fmt.Errorf("product %d of change %d has no present state", p.ID, p.Version)
+		}
+	}
+	return nil
+}
+
 // ProductVersion is the number of the change that made a product's present state, deleted or not, whoever may see it: for push, which asks
 // itself.
 func (s *Store) ProductVersion(ctx context.Context, id int64) (int64, error) {
@@ -214,16 +272,22 @@ func (s *Store) ProductVersion(ctx context.Context, id int64) (int64, error) {
 	return n, found(err, "product %d", id)
 }
 
-// ProductTotalAt counts the products that a hazard had as of change n and that a member of orgs may know of.
+// ProductTotalAt counts the products that a hazard had as of change n and that a member of orgs may read today.
 func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []int64) (int, error) {
 	products, err := s.ProductsAsOf(ctx, hazardID, n)
+	if err == nil {
+		err = s.JudgeByPresent(ctx, products)
+	}
+	if err != nil {
+		return 0, err
+	}
 	total := 0
 	for _, p := range products {
 		if p.VisibleTo(orgs) {
 			total++
 		}
 	}
-	return total, err
+	return total, nil
 }
 
 // HazardAsOf is the state of a hazard as of change n, or ErrNotFound if it was not there yet.

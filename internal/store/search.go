@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -61,7 +62,7 @@ func (s *Store) search(ctx context.Context, q search.Query, orgs []int64, now ha
 			for _, p := range products[h.ID] {
 				if p.VisibleTo(orgs) {
 					page.Totals[i]++
-					page.Restricted = page.Restricted || p.Restricted()
+					page.Restricted = page.Restricted || !p.Open()
 				}
 			}
 		}
@@ -452,7 +453,10 @@ func (r *searching) products(ctx context.Context, hazards []*hazard.Hazard) (map
 			all[id] = append(all[id], p)
 		}
 	}
-	return all, rows.Err()
+	if err := rows.Err(); err != nil || r.query.At == nil {
+		return all, err
+	}
+	return all, r.store.judgeByPresent(ctx, r.tx, slices.Concat(slices.Collect(maps.Values(all))...))
 }
 
 func productsAsOf(ctx context.Context, q *db.Queries, hazardID int64, at hazard.Instant) ([]*hazard.Product, error) {
@@ -491,20 +495,30 @@ func (s *Store) HazardByUUIDAt(ctx context.Context, id uuid.UUID, at hazard.Inst
 	return s.HazardAt(ctx, number, at)
 }
 
-// ProductsAt lists the products that a hazard had at a moment and that a member of orgs might have known of then, by number.
+// ProductsAt lists the products that a hazard had at a moment and that a member of orgs may read today, by number.
 func (s *Store) ProductsAt(ctx context.Context, hazardID int64, orgs []int64, at hazard.Instant) ([]*hazard.Product, error) {
 	all, err := productsAsOf(ctx, s.readQ, hazardID, at)
-	return slices.DeleteFunc(all, func(p *hazard.Product) bool { return !p.VisibleTo(orgs) }), err
+	if err == nil {
+		err = s.JudgeByPresent(ctx, all)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(p *hazard.Product) bool { return !p.VisibleTo(orgs) }), nil
 }
 
-// ProductAt is the state that the product numbered id had at a moment, for a member of orgs: ErrNotFound if there was none, or none that he
-// might have known of then.
+// ProductAt is the state that the product numbered id had at a moment, for a member of orgs: ErrNotFound if there was none, or
+// none that they may read today.
 func (s *Store) ProductAt(ctx context.Context, id int64, orgs []int64, at hazard.Instant) (*hazard.Product, error) {
 	row, err := s.readQ.ProductAsOf(ctx, db.ProductAsOfParams{ProductID: id, AtMs: int64(at)})
 	if err != nil {
 		return nil, found(err, "product %d at %s", id, at)
 	}
-	return visible(orgs)(decodeProduct(row.N, row.Body))
+	p, err := decodeProduct(row.N, row.Body)
+	if err == nil {
+		err = s.JudgeByPresent(ctx, []*hazard.Product{p})
+	}
+	return visible(orgs)(p, err)
 }
 
 // ProductByUUIDAt is ProductAt by uuid.

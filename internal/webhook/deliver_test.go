@@ -448,6 +448,49 @@ func TestWhatTheOwnerMayNotKnowOfIsNotTold(t *testing.T) {
 	})
 }
 
+// Finding G6: a delivery that is repeated is judged by who may read the product now, however new its change is.
+func TestWhatIsWithdrawnBeforeItIsDeliveredIsNotTold(t *testing.T) {
+	for name, withdraw := range map[string]func(*hazard.Product){
+		"restricted": func(p *hazard.Product) { p.OrgIDs = []int64{7} },
+		"deleted":    func(p *hazard.Product) { p.Deleted = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b *bed) {
+				b.net.serve("bob.example", status(http.StatusServiceUnavailable))
+				b.hook("bob", `"url":"https://bob.example/hook"`)
+				stop := b.run(b.svc)
+				defer stop()
+				settle()
+				f := b.flood()
+				settle()
+				b.note(f.ID, "canary")
+				_, err := b.store.Write(t.Context(), now(), store.Origin{}, func(tx *store.Tx) error {
+					p, err := tx.Product(1)
+					if err != nil {
+						return err
+					}
+					withdraw(p)
+					return tx.SaveProduct(p)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.net.serve("bob.example", status(http.StatusOK))
+				time.Sleep(30 * time.Second) // it is tried again, and is not late yet
+				settle()
+				for _, p := range b.net.to("bob.example") {
+					if strings.Contains(p.body, "canary") {
+						t.Errorf("told: %s", p.body)
+					}
+				}
+				if n := len(b.net.to("bob.example")); n < 2 {
+					t.Errorf("bob is told nothing in %d requests", n)
+				}
+			})
+		})
+	}
+}
+
 func TestAFilterChoosesAndTellsWhenAHazardLeaves(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		b.hook("ann", `"url":"https://a.example/hook","filter":{"severity":"WATCH"}`)

@@ -69,7 +69,7 @@ func (s *Service) message(ctx context.Context, h *hook, d store.Delivery, told i
 		}
 		shown.Late = true
 	}
-	if !c.VisibleTo(orgs) {
+	if c = c.SeenBy(orgs); c == nil {
 		return nil, nil
 	}
 	total := 0
@@ -101,7 +101,7 @@ func (s *Service) change(ctx context.Context, n int64) (*hazard.Change, error) {
 	if len(changes) == 0 || changes[0].Number != n {
 		return nil, fmt.Errorf("change %d is not in the log", n)
 	}
-	return &changes[0], nil
+	return &changes[0], s.store.JudgeByPresent(ctx, hazard.ProductsOf(changes))
 }
 
 // latest is the change that made the present state of the hazard or product that c changed.
@@ -291,7 +291,7 @@ func (s *Service) header(h *hook, m *message, now hazard.Instant) (http.Header, 
 // told tells whether a change is told to a webhook, and whether the hazard leaves the filter with it. states are the hazard's before and after
 // the change, which are only read if they matter.
 func (s *Service) told(ctx context.Context, h *hook, c *hazard.Change, orgs []int64, states func(context.Context) (before, after *hazard.Hazard, err error)) (ok, left bool, err error) {
-	if !c.VisibleTo(orgs) || len(h.Events) > 0 && !slices.Contains(h.Events, string(c.Kind)) {
+	if c.SeenBy(orgs) == nil || len(h.Events) > 0 && !slices.Contains(h.Events, string(c.Kind)) {
 		return false, false, nil
 	}
 	chat := h.Format.chat()

@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -127,7 +128,14 @@ func newCluster(t *testing.T, o options) *cluster {
 	if t.Failed() {
 		t.FailNow()
 	}
-	c.command("violet kayak thermos orbit", "user", "add", "writer", "--role", "admin", "--password-stdin")
+	var org struct {
+		ID int64 `json:"id"`
+	}
+	if err := json.Unmarshal([]byte(c.command("", "org", "add", "RIG", "--name", "Rig", "--json")), &org); err != nil {
+		t.Fatal(err)
+	}
+	// A member: the log shows the states of deleted products to members of the organization that owned them alone.
+	c.command("violet kayak thermos orbit", "user", "add", "writer", "--role", "admin", "--org", fmt.Sprint(org.ID), "--password-stdin")
 	c.token = c.command("", "token", "writer")
 	for _, n := range c.nodes {
 		c.until("the user is known at "+n.name, 10*time.Second, func() bool {
