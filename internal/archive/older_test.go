@@ -81,7 +81,7 @@ func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
 	from := newSource(t, "SQLite")
 	var meta, changes []byte
 	audience := regexp.MustCompile(`,"audience":(null|"[^"]*")}`) // a column that the release did not have
-	later := []string{"forks", "contents", "wakes"} // that the release did not have
+	later := []string{"forks", "contents", "wakes"}               // that the release did not have
 	old := rewrite(t, from.text, func(name string, content []byte) []byte {
 		switch name {
 		case "manifest.json": // as of before forks were known

@@ -218,6 +218,7 @@ type group struct {
 	reports  []hazard.Report
 	keys     []string // all names that the reports give it
 	absorbed []absorbed
+	united   bool // it has become part of another group
 }
 
 // absorbed is another event that turned out to be the same.
@@ -292,7 +293,15 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 			names = nil
 		}
 		for _, name := range names {
-			if known[name] && byKey[name] == nil {
+			switch other := byKey[name]; {
+			case other != nil && other != g: // a link inside the batch
+				g = other.unite(g)
+				groups = slices.DeleteFunc(groups, func(x *group) bool { return x != g && (x == other || x.united) })
+				for _, key := range g.keys {
+					byKey[key] = g
+				}
+				byEvent[g.event] = g
+			case other == nil && known[name]:
 				if err := g.absorb(w, name); err != nil {
 					return nil, err
 				}
@@ -305,6 +314,22 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 		g.reports = append(g.reports, r)
 	}
 	return groups, nil
+}
+
+// unite makes one group of two that a report of the batch has linked, and returns it: the one whose
+// event is known, else the one that came first, which is g.
+func (g *group) unite(other *group) *group {
+	if g.hazardID == 0 && other.hazardID != 0 {
+		g, other = other, g
+	}
+	if other.hazardID != 0 && other.event != g.event {
+		g.absorbed = append(g.absorbed, absorbed{other.event, other.hazardID})
+	}
+	g.reports = append(g.reports, other.reports...)
+	g.absorbed = append(g.absorbed, other.absorbed...)
+	g.keys = append(g.keys, slices.DeleteFunc(slices.Clone(other.keys), func(key string) bool { return slices.Contains(g.keys, key) })...)
+	other.united = true
+	return g
 }
 
 // find returns the group of the event that any of names leads to, or of a new one; have is the group
@@ -666,12 +691,12 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 		}
 	}
 	for _, ref := range own.Head.Refs {
-		if err := w.tx.AddRef(ref, w.src, g.event); err != nil {
+		if err := w.addRef(ref, g.event); err != nil {
 			return err
 		}
 	}
 	if next := own.Head.Successor; next != "" {
-		if err := w.tx.AddRef(successorRef(w.src, next), w.src, g.event); err != nil {
+		if err := w.addRef(successorRef(w.src, next), g.event); err != nil {
 			return err
 		}
 	}

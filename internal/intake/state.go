@@ -167,3 +167,12 @@ func sameReport(a, b *hazard.Report) bool {
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
+
+// addRef notes what an event is called, for the events that come later in this batch too.
+func (w *writer) addRef(ref, event string) error {
+	if w.refs == nil {
+		w.refs = map[string]bool{}
+	}
+	w.refs[ref] = true
+	return w.tx.AddRef(ref, w.src, event)
+}

@@ -43,3 +43,44 @@ func TestANumberThatComesRoundIsANewEvent(t *testing.T) {
 		t.Errorf("February's event began %s, ends %s", h.Start, h.End)
 	}
 }
+
+// A warning that is upgraded and the one that takes its place come in one payload, and the first
+// names the second (B6).
+func TestAnUpgradeInOneBatchNamesItsSuccessor(t *testing.T) {
+	d := newDesk(t)
+	watch := func(part string, version hazard.Instant) hazard.Report {
+		return with(said("nws", "W.0001", hazard.Flood, noon, -122, 45), func(r *hazard.Report) {
+			r.Part, r.Places, r.Version = part, []string{"WAZ001"}, int64(version)
+		})
+	}
+	d.apply("nws", noon, intake.Options{}, watch("a", noon))
+	upgraded := with(watch("b", noon+1), func(r *hazard.Report) { r.Ended, r.Successor = hazard.EndSuperseded, "F.0002" })
+	next := with(said("nws", "F.0002", hazard.Flood, noon, -122, 45), func(r *hazard.Report) { r.Part, r.Places = "b#2", []string{"WAZ001"} })
+	d.apply("nws", noon+1, intake.Options{}, upgraded, next)
+	if got, want := d.event("nws", "W.0001").Successor, d.event("nws", "F.0002").UUID; got != want {
+		t.Errorf("its successor is %s, want %s", got, want)
+	}
+}
+
+// Links inside one payload count as they do in two: A, B, and then A is B (B5).
+func TestALinkInsideABatchMakesOneHazard(t *testing.T) {
+	a, b := said("cap", "a", hazard.Flood, noon, 1, 1), said("cap", "b", hazard.Flood, noon, 1, 1)
+	same := with(a, func(r *hazard.Report) { r.Part, r.Version, r.Aliases = "later", r.Version+1, []string{"b"} })
+	for name, batches := range map[string][][]hazard.Report{
+		"in one payload":  {{a, b, same}},
+		"the link first":  {{same, a, b}},
+		"the link last":   {{b, a, same}},
+		"in two payloads": {{a, b}, {same}},
+		"one by one":      {{a}, {b}, {same}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			for _, batch := range batches {
+				d.apply("cap", noon, intake.Options{}, batch...)
+			}
+			if got := d.levels(); len(got) != 1 {
+				t.Errorf("%d hazards, want 1", len(got))
+			}
+		})
+	}
+}
