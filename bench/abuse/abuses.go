@@ -45,8 +45,8 @@ var abuses = []struct {
 			return "bad-reader", "GET", path, nil
 		})
 	}},
-	{"L4", "logins from one address, 15,000 unfinished", func(ctx context.Context, a *abuser) {
-		a.ignore(ctx, 15_000, "127.0.0.2", "POST /authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+	{"L4", "logins from one address, 19,000 unfinished", func(ctx context.Context, a *abuser) {
+		a.ignore(ctx, 19_000, "127.0.0.2", "POST /authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
 	}},
 	{"L5a", "64 × lists of 1,000 by one user, as fast as they come", func(ctx context.Context, a *abuser) {
 		a.repeat(ctx, 64, func(int) (string, string, string, []byte) { return "bad-reader", "GET", "/hazards?limit=1000", nil })

@@ -19,6 +19,7 @@ import (
 	"hazardd/bench/internal/sample"
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
+	"hazardd/internal/httpapi"
 	"hazardd/internal/service"
 	"hazardd/internal/store"
 )
@@ -79,7 +80,8 @@ func serveHazardd(dir string, size int) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	running, err := service.Open(ctx, service.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	running, err := service.Open(ctx, service.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Requests: httpapi.RequestLimits{UserRate: -1, UserRequests: -1}})
 	if err != nil {
 		return err
 	}

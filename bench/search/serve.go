@@ -10,6 +10,7 @@ import (
 
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
+	"hazardd/internal/httpapi"
 	"hazardd/internal/service"
 )
 
@@ -23,7 +24,8 @@ type ready struct{ Addr, Token string }
 func serve(dir, database string) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s, err := service.Open(ctx, service.Config{DataDir: dir, Database: database, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler)})
+	s, err := service.Open(ctx, service.Config{DataDir: dir, Database: database, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler),
+		Requests: httpapi.RequestLimits{UserRate: -1, UserRequests: -1}})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hazardd/internal/auth"
+	"hazardd/internal/httpapi"
 	"hazardd/internal/service"
 )
 
@@ -25,6 +26,11 @@ type serveCmd struct {
 	AllStreams     int       `default:"10000" placeholder:"N" help:"Event streams that all users may have open together."`
 	Connections    int       `default:"0" placeholder:"N" help:"Connections that may be open at a time; 0: as many as streams and 10000 more, or as file descriptors allow."`
 	AddressConns   int       `name:"address-connections" default:"256" placeholder:"N" help:"Connections that one address (IPv6: /64) may have open on which nobody has logged in. Trusted proxies have no such limit."`
+	UserRequests   int       `default:"64" placeholder:"N" help:"Requests that a user may have in progress; 0: any number."`
+	AllRequests    int       `default:"4096" placeholder:"N" help:"Requests that all users may have in progress together; 0: any number."`
+	UserRate       int       `default:"1000" placeholder:"N" help:"Requests of a user in a second, with ten seconds' worth at once; 0: any number."`
+	UserUploads    int       `default:"8" placeholder:"N" help:"Files that a user may send at the same time; 0: any number."`
+	WebhookTests   int       `default:"20" placeholder:"N" help:"Tests of webhooks of a user in an hour; 0: any number."`
 	WebhookAllow   []network `placeholder:"RANGE" help:"Addresses that webhooks may lead to beside the public ones: there http is allowed too, and every port."`
 	Drain          life      `placeholder:"TIME" help:"Time for which the service goes on when it is told to end, not ready any more, so that a load balancer sends new requests elsewhere."`
 	Grace          life      `default:"10s" placeholder:"TIME" help:"Time for what is running when the service is told to end."`
@@ -40,6 +46,8 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	cfg := service.Config{
 		DataDir: g.Data, Database: g.Database, Files: place, AppID: s.AppID, MaxFile: int64(s.MaxFile),
 		UserStreams: s.UserStreams, AllStreams: s.AllStreams, Connections: s.Connections, AddressConnections: s.AddressConns,
+		Requests: httpapi.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
+			WebhookTests: bound(s.WebhookTests)},
 		Drain: time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
 	}
 	s.addressFlags.set(&cfg)
@@ -69,6 +77,14 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return fmt.Errorf("some requests did not finish within %v and were cut; --grace gives them more time", cfg.Grace)
 	}
 	return err
+}
+
+// bound is a limit as service.Config has it, where 0 is the default.
+func bound(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
 }
 
 // greet prints the first password, if there is one, and that the service is ready. The password goes to standard output and

@@ -55,6 +55,8 @@ type Config struct {
 	Ready func() error
 	// BaseURL is the service's public address without a slash at its end. No answer repeats the request's Host.
 	BaseURL string
+	// Requests bound what users ask for; zero: nothing is bounded.
+	Requests RequestLimits
 	// MaxFile bounds an uploaded file, in bytes.
 	MaxFile int64
 	// AllowedOrigins are the web origins whose pages may read answers (CORS); empty: none but our own.
@@ -86,6 +88,7 @@ type API struct {
 	visits  visits
 	about   description
 	measure *measures
+	quotas  *quotas
 	refused refusals
 	scraped http.Handler // of the metrics
 	mux     *http.ServeMux
@@ -105,6 +108,7 @@ func New(c Config) http.Handler {
 	_, css := pages.Style()
 	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), budget: reply.NewBudget(cmp.Or(c.Answers, reply.DefaultLimits)), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
 		css: reply.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics, cmp.Or(c.Pace, slowest)), scraped: scraped(&c)}
+	a.quotas = newQuotas(c.Requests)
 	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()
 	a.mux.Handle("/", a.measure.measure("", a.open(a.unknown)))
@@ -245,6 +249,12 @@ func (a *API) guarded(h protected) http.Handler {
 			return
 		}
 		known(r)
+		share, err := a.quotas.enter(r, who, a.Now())
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		defer share.leave()
 		if err := h(w, r, who); err != nil {
 			a.fail(w, r, err)
 		}

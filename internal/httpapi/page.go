@@ -41,6 +41,11 @@ func (a *API) paged(pattern string, h protected) {
 			return nil
 		}
 		known(r)
+		share, err := a.quotas.enter(r, who, a.Now())
+		if err != nil {
+			return err
+		}
+		defer share.leave()
 		return h(w, r, who)
 	})
 }

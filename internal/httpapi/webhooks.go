@@ -127,6 +127,9 @@ func (a *API) testWebhook(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if err != nil {
 		return err
 	}
+	if err := a.quotas.test(who, a.Now()); err != nil {
+		return err
+	}
 	tested, err := a.Webhooks.Test(r.Context(), a.hookAuthor(r, who), id, a.now())
 	if err != nil {
 		return err

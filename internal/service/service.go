@@ -65,6 +65,8 @@ type Config struct {
 	Connections int
 	// AddressConnections that one address may have open before anybody has logged in on them; default 256.
 	AddressConnections int
+	// Requests bound the requests of users. Zero values mean the defaults, negative ones no bound.
+	Requests httpapi.RequestLimits
 	// WebhookAllow are the addresses beyond the public ones that webhooks may lead to.
 	WebhookAllow []netip.Prefix
 	Drain        time.Duration // for which the service goes on at the end, not ready any more, before it takes nothing new
@@ -134,6 +136,13 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	cfg.UserStreams, cfg.AllStreams = cmp.Or(cfg.UserStreams, 32), cmp.Or(cfg.AllStreams, 10_000)
 	cfg.Connections = listen.Share(cmp.Or(cfg.Connections, cfg.AllStreams+requestConnections))
 	cfg.AddressConnections = cmp.Or(cfg.AddressConnections, 256)
+	cfg.Requests = httpapi.RequestLimits{
+		UserRequests: cmp.Or(cfg.Requests.UserRequests, 64),
+		AllRequests:  cmp.Or(cfg.Requests.AllRequests, 4096),
+		UserRate:     cmp.Or(cfg.Requests.UserRate, 1000),
+		UserUploads:  cmp.Or(cfg.Requests.UserUploads, 8),
+		WebhookTests: cmp.Or(cfg.Requests.WebhookTests, 20),
+	}
 	cfg.AllStreams = min(cfg.AllStreams, max(1, cfg.Connections/4*3)) // requests find room beside them
 	s = &Service{cfg: cfg, ballast: make([]byte, ballast)}
 	defer func() {
@@ -235,6 +244,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		AllowedOrigins: s.cfg.AllowedOrigins,
 		TrustedProxies: s.cfg.TrustedProxies,
 		Metrics:        registry,
+		Requests:       s.cfg.Requests,
 		Now:            s.cfg.Clock.Now,
 		Logger:         s.cfg.Logger,
 	})
