@@ -205,31 +205,31 @@ func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 			return err
 		}
 	}
-	beside := ogc.ItemsOf(a.base(r), id, values, f.cursor, matched, len(f.hazards), now)
-	a.tellFreshness(w, f.number, f.at != nil)
-	if form == ogc.HTML {
-		return a.answerOGC(w, r, form, nil, func() *pages.Document { return a.ogcTable(id, f, beside, now) })
+	var body bytes.Buffer
+	var beside ogc.Items
+	for whole := false; !whole; { // what stands beside the hazards tells how many of them the page holds, which the page decides
+		n := len(f.hazards)
+		beside = ogc.ItemsOf(a.base(r), id, values, f.cursor, matched, n, now)
+		if form == ogc.HTML {
+			a.tellFreshness(w, f.number, f.at != nil)
+			return a.answerOGC(w, r, form, nil, func() *pages.Document { return a.ogcTable(id, f, beside, now) })
+		}
+		text, err := json.Marshal(beside)
+		if err != nil {
+			return err
+		}
+		body.Reset()
+		if err := encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.base(r), Beside: text}, f.page(&body)); err != nil {
+			return err
+		}
+		whole = len(f.hazards) == n
 	}
+	a.tellFreshness(w, f.number, f.at != nil)
 	var header []string
 	for _, l := range beside.Links {
 		header = append(header, fmt.Sprintf(`<%s>; rel=%q; type=%q`, l.Href, l.Rel, l.Type))
 	}
 	w.Header()["Link"] = header
-	text, err := json.Marshal(beside)
-	if err != nil {
-		return err
-	}
-	var body bytes.Buffer
-	err = encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.base(r), Beside: text}, func(yield func(*hazard.Hazard, int) bool) {
-		for i, h := range f.hazards {
-			if !yield(h, f.totals[i]) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		return err
-	}
 	w.Header().Set("Content-Type", ogc.GeoJSON)
 	return answer(w, r, reply.NewBody(body.Bytes(), f.restricted))
 }

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"hazardd/internal/auth"
@@ -29,9 +31,11 @@ type found struct {
 	totals     []int
 	restricted bool // a product was counted that not everybody may know of
 	number     int64
-	cursor     string          // where the next page begins; empty: this is the last
-	at         *hazard.Instant // the earlier moment that it is of: how fresh the sources are now says nothing of it
-	updated    hazard.Instant  // when what a document says last changed
+	cursor     string // where the next page begins; empty: this is the last
+	// after is the cursor of a page that begins behind one of hazards; nil: the search has no pages.
+	after   func(i int) string
+	at      *hazard.Instant // the earlier moment that it is of: how fresh the sources are now says nothing of it
+	updated hazard.Instant  // when what a document says last changed
 }
 
 // search serves the hazards that a search finds, active or not.
@@ -179,7 +183,7 @@ func (a *API) searchStore(ctx context.Context, q search.Query, who *auth.Caller,
 	if err != nil {
 		return nil, err
 	}
-	return &found{hazards: p.Hazards, totals: p.Totals, restricted: p.Restricted, number: p.Number, cursor: p.Cursor, at: q.At, updated: updatedAt(a.Live.View(now), q.At)}, nil
+	return &found{hazards: p.Hazards, totals: p.Totals, restricted: p.Restricted, number: p.Number, cursor: p.Cursor, after: pagesOf(&q, p.After), at: q.At, updated: updatedAt(a.Live.View(now), q.At)}, nil
 }
 
 // searchView finds active hazards in the view, as the store would: also while that is away, unless it is needed for a ref or for areas that
@@ -208,14 +212,41 @@ func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, 
 	}
 	slices.SortFunc(list, func(x, y one) int { return q.Sort.Compare(q.Sort.Key(x.h), q.Sort.Key(y.h)) })
 	f := &found{number: v.Number(), restricted: v.Audience(who.Orgs) != "", updated: v.At()}
+	after := func(i int) string {
+		return q.Encode(search.Cursor{Number: v.Number(), Now: now, Key: q.Sort.Key(list[i].h)}, a.Store.Epoch())
+	}
+	f.after = pagesOf(&q, after)
 	if q.Limit > 0 && len(list) > q.Limit {
 		list = list[:q.Limit]
-		f.cursor = q.Encode(search.Cursor{Number: v.Number(), Now: now, Key: q.Sort.Key(list[q.Limit-1].h)}, a.Store.Epoch())
+		f.cursor = after(q.Limit - 1)
 	}
 	for _, l := range list {
 		f.hazards, f.totals = append(f.hazards, l.h), append(f.totals, l.total)
 	}
 	return f, nil
+}
+
+// pagesOf is after if the search has pages.
+func pagesOf(q *search.Query, after func(i int) string) func(i int) string {
+	if q.Limit == 0 {
+		return nil
+	}
+	return after
+}
+
+// page gives the hazards of a page, until what is written of them is as large as a page may be: the others are on the next.
+func (f *found) page(written interface{ Len() int }) iter.Seq2[*hazard.Hazard, int] {
+	return func(yield func(*hazard.Hazard, int) bool) {
+		for i, h := range f.hazards {
+			if i > 0 && f.after != nil && written.Len() >= pageBytes {
+				f.hazards, f.cursor = f.hazards[:i], f.after(i-1)
+				return
+			}
+			if !yield(h, f.totals[i]) {
+				return
+			}
+		}
+	}
 }
 
 // updatedAt is when what is found last changed: at the moment that was asked about at the latest.
@@ -242,27 +273,26 @@ func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Forma
 }
 
 func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format, found *found) (*reply.Body, error) {
+	var text bytes.Buffer
 	if f == format.JSON {
-		list := make([]wire.Hazard, len(found.hazards))
-		for i, h := range found.hazards {
-			list[i] = wire.FromHazard(h, found.totals[i], a.BaseURL)
+		text.WriteByte('[')
+		for h, products := range found.page(&text) {
+			if text.Len() > 1 {
+				text.WriteByte(',')
+			}
+			if err := json.MarshalWrite(&text, wire.FromHazard(h, products, a.BaseURL)); err != nil {
+				return nil, err
+			}
 		}
-		return jsonBody(list, found.restricted)
+		text.WriteByte(']')
+		return reply.NewBody(text.Bytes(), found.restricted), nil
 	}
 	if f == format.CAP { // CAP has no lists: a feed links to the alerts
 		f = format.Atom
 	}
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Hazards", found.updated
-	var text bytes.Buffer
-	err := encode(r.Context(), &text, a.storeAt(found.at), f, o, func(yield func(*hazard.Hazard, int) bool) {
-		for i, h := range found.hazards {
-			if !yield(h, found.totals[i]) {
-				return
-			}
-		}
-	})
-	if err != nil {
+	if err := encode(r.Context(), &text, a.storeAt(found.at), f, o, found.page(&text)); err != nil {
 		return nil, err
 	}
 	sendAs(w, f, false, "hazards")

@@ -9,7 +9,7 @@ import (
 )
 
 // streamed writes an answer that is too large to be held in memory while it is made: it has no length, comes in no coding, and is known by
-// a weak tag of what it is made of. An error before the first byte is returned; behind it, the connection is cut, so that no reader
+// the tag of what it is made of. An error before the first byte is returned; behind it, the connection is cut, so that no reader
 // takes a part for the whole.
 func (a *API) streamed(w http.ResponseWriter, r *http.Request, tag string, restricted bool, write func(io.Writer) error) error {
 	h := w.Header()
@@ -17,7 +17,7 @@ func (a *API) streamed(w http.ResponseWriter, r *http.Request, tag string, restr
 	if restricted {
 		cache = noStore
 	}
-	head := map[string][]string{"Etag": {"W/" + tag}, "Cache-Control": cache}
+	head := map[string][]string{"Etag": {tag}, "Cache-Control": cache}
 	if _, ok := h["Content-Type"]; !ok {
 		head["Content-Type"] = jsonType
 	}

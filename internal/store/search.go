@@ -32,6 +32,8 @@ type Page struct {
 	Restricted bool
 	// Cursor is where the next page begins; empty if this is the last.
 	Cursor string
+	// After is the cursor of a page that begins behind one of Hazards, for a reader who takes no more of them.
+	After func(i int) string
 }
 
 // Search finds hazards, active or not, as they are at now, or as they were at q.At. Totals are those of a member of orgs.
@@ -220,6 +222,9 @@ func leadsTo(ctx context.Context, q *db.Queries, ref string) ([]int64, error) {
 const maxHops = 100
 
 // page collects the hazards of one page.
+// maxPage bounds the texts of a page, in bytes: with the last of its hazards it may be more.
+const maxPage = 4 << 20
+
 func (r *searching) page(ctx context.Context) (*Page, error) {
 	apart, err := r.apart(ctx)
 	if err != nil {
@@ -250,10 +255,14 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 		return nil, err
 	}
 	takeUntil(nil)
-	page := &Page{Number: r.shown}
+	behind := func(k search.Key) string {
+		return r.query.Encode(search.Cursor{Number: r.number, Now: r.begun, Key: k}, r.store.epoch)
+	}
+	var keys []search.Key
+	page := &Page{Number: r.shown, After: func(i int) string { return behind(keys[i]) }}
 	if full() {
 		found = found[:r.query.Limit]
-		page.Cursor = r.query.Encode(search.Cursor{Number: r.number, Now: r.begun, Key: found[len(found)-1].key}, r.store.epoch)
+		page.Cursor = behind(found[len(found)-1].key)
 	}
 	r.coming = nil
 	for _, p := range found {
@@ -261,7 +270,8 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 			r.coming = append(r.coming, p.key.ID)
 		}
 	}
-	for _, p := range found {
+	size := 0
+	for i, p := range found {
 		h, err := p.h, error(nil)
 		if h == nil || r.after != nil && r.query.At == nil {
 			h, err = r.body(ctx, p.key.ID)
@@ -278,7 +288,11 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 				continue
 			}
 		}
-		page.Hazards = append(page.Hazards, h)
+		page.Hazards, keys = append(page.Hazards, h), append(keys, p.key)
+		if size += len(h.Name) + len(h.Description) + len(h.Comment); size >= maxPage && r.query.Limit > 0 && i+1 < len(found) {
+			page.Cursor = behind(p.key)
+			break
+		}
 	}
 	return page, nil
 }
