@@ -215,7 +215,7 @@ func bareRows(ctx context.Context, dir string, now hazard.Instant) (do func(cont
 		return errors.Join(append(errs, db.Close())...)
 	}
 	for name, text := range map[string]string{
-		"read":   `SELECT body FROM hazards WHERE id = ?`,
+		"read":   `SELECT c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.id = ?`,
 		"count":  `UPDATE counters SET value = value + 1 WHERE name = 'change' RETURNING value`,
 		"change": `INSERT INTO changes (n, at_ms, kind, hazard_id, product_id, actor, addr, source, body) VALUES (?, ?, 'hazard.updated', ?, 0, 'bench', '127.0.0.1', '', ?)`,
 		"hazard": `UPDATE hazards SET n = ?, last_update_ms = ?, update_ms = ?, body = ? WHERE id = ?`,

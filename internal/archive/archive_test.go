@@ -383,15 +383,29 @@ func TestOtherProgramsReadAnArchive(t *testing.T) {
 			t.Fatalf("%s: %v %s", command, err, out)
 		}
 	}
-	hazards, err := os.ReadFile(filepath.Join(dir, "tables", "hazards.000001.ndjson"))
-	if err != nil {
-		t.Fatal(err)
+	rows := func(table string) []byte {
+		text, err := os.ReadFile(filepath.Join(dir, "tables", table+".000001.ndjson"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	bodies := map[int64]string{} // of the log, by number
+	for line := range bytes.Lines(rows("changes")) {
+		var row struct {
+			N    int64
+			Body string
+		}
+		if err := json.Unmarshal(line, &row); err != nil {
+			t.Fatal(err)
+		}
+		bodies[row.N] = row.Body
 	}
 	names := 0
-	for line := range bytes.Lines(hazards) {
-		var row struct{ Body string }
+	for line := range bytes.Lines(rows("hazards")) {
+		var row struct{ N int64 }
 		var h struct{ Name string }
-		if err := errors.Join(json.Unmarshal(line, &row), json.Unmarshal([]byte(row.Body), &h)); err != nil {
+		if err := errors.Join(json.Unmarshal(line, &row), json.Unmarshal([]byte(bodies[row.N]), &h)); err != nil {
 			t.Fatal(err)
 		}
 		if h.Name != "" {

@@ -119,3 +119,8 @@ func (c *counting) QueryRowContext(ctx context.Context, query string, args ...an
 	c.n.Add(1)
 	return c.DBTX.QueryRowContext(ctx, query, args...)
 }
+
+// BodySize is the size of a hazard's state where the release before looks for it.
+func (s *Store) BodySize(ctx context.Context, id int64) (n int, err error) {
+	return n, s.read.QueryRowContext(ctx, `SELECT length(body) FROM hazards WHERE id = $1`, id).Scan(&n)
+}

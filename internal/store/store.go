@@ -56,6 +56,8 @@ type Store struct {
 	searchTime    time.Duration // see the constant
 	epoch         string
 	installation  string
+	// bodiesInLog: states stand in the log alone, not in the table of hazards, too. See migration 0010.
+	bodiesInLog bool
 
 	mu   sync.Mutex
 	wake chan struct{} // closed and replaced after each commit of this process, and when another process tells
@@ -153,6 +155,11 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	if s.installation, err = s.readQ.Meta(ctx, "installation"); err != nil {
 		return fmt.Errorf("read the installation's name: %w", err)
 	}
+	bodies, err := s.readQ.Meta(ctx, "bodies")
+	if err != nil {
+		return fmt.Errorf("read where states are: %w", err)
+	}
+	s.bodiesInLog = bodies == "changes"
 	if s.ix, err = s.database.indexer(ctx, s.write); err != nil {
 		return err
 	}
@@ -472,6 +479,9 @@ func rollback(tx *sql.Tx) error {
 // So can the nodes of a cluster be replaced one by one: those of the version before go on, and may start again.
 const oldest = "oldest_schema"
 
+// withoutBodies is the first schema whose programs can do without hazards.body. A store that is made by one of them has none.
+const withoutBodies = 10
+
 // migrate brings the schema up to date: each file of migrations once, in the order of its number, under the write lock.
 // It refuses a store that this program would not understand. upTo is how many there are to be, or more; then looks at the store in the same
 // transaction, and its error takes all back.
@@ -515,6 +525,13 @@ func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error)
 		for _, name := range []string{"epoch", "installation"} {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ($1, $2)`, name, "urn:uuid:"+uuid.NewString()); err != nil {
 				return fmt.Errorf("name the store: %w", storeError(err))
+			}
+		}
+	}
+	if have == 0 && upTo >= withoutBodies {
+		for name, value := range map[string]string{"bodies": "changes", oldest: strconv.Itoa(withoutBodies)} {
+			if err := db.New(tx).SetMeta(ctx, db.SetMetaParams{Name: name, Value: value}); err != nil {
+				return fmt.Errorf("note where states are: %w", storeError(err))
 			}
 		}
 	}

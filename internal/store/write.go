@@ -245,6 +245,9 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 	if err := t.log(kind, h.ID, nil, body, &h.Version); err != nil {
 		return err
 	}
+	if t.store.bodiesInLog {
+		body = nil
+	}
 	err = t.q.SaveHazard(t.ctx, db.SaveHazardParams{
 		ID: h.ID, Uuid: h.UUID.String(), N: h.Version, Status: string(h.Status), TypeID: string(h.Type),
 		Severity: int64(h.Severity), CategoryID: string(h.Category), Autoexpire: h.AutoExpire, StartMs: int64(h.Start), EndMs: int64(h.End),

@@ -11,7 +11,7 @@ import (
 )
 
 const activeHazards = `-- name: ActiveHazards :many
-SELECT n, body FROM hazards WHERE status = 'A'
+SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.status = 'A'
 `
 
 type ActiveHazardsRow struct {
@@ -250,7 +250,7 @@ func (q *Queries) DropWake(ctx context.Context, hazardID int64) error {
 }
 
 const dueHazards = `-- name: DueHazards :many
-SELECT n, body FROM hazards WHERE status = 'A' AND autoexpire AND end_ms <= $1 ORDER BY end_ms, id
+SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.status = 'A' AND h.autoexpire AND h.end_ms <= $1 ORDER BY h.end_ms, h.id
 `
 
 type DueHazardsRow struct {
@@ -412,7 +412,7 @@ func (q *Queries) HazardAt(ctx context.Context, arg HazardAtParams) (HazardAtRow
 }
 
 const hazardByID = `-- name: HazardByID :one
-SELECT n, body FROM hazards WHERE id = $1
+SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.id = $1
 `
 
 type HazardByIDRow struct {
@@ -420,6 +420,7 @@ type HazardByIDRow struct {
 	Body string
 }
 
+// A state is read from the change that made it: see migration 0010.
 func (q *Queries) HazardByID(ctx context.Context, id int64) (HazardByIDRow, error) {
 	row := q.queryRow(ctx, q.hazardByIDStmt, hazardByID, id)
 	var i HazardByIDRow
@@ -428,7 +429,7 @@ func (q *Queries) HazardByID(ctx context.Context, id int64) (HazardByIDRow, erro
 }
 
 const hazardByUUID = `-- name: HazardByUUID :one
-SELECT n, body FROM hazards WHERE uuid = $1
+SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.uuid = $1
 `
 
 type HazardByUUIDRow struct {

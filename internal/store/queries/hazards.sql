@@ -13,13 +13,14 @@ UPDATE counters SET value = sqlc.arg(value) WHERE name = sqlc.arg(name);
 SELECT value FROM counters WHERE name = $1;
 
 -- name: HazardByID :one
-SELECT n, body FROM hazards WHERE id = $1;
+-- A state is read from the change that made it: see migration 0010.
+SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.id = $1;
 
 -- name: HazardByUUID :one
-SELECT n, body FROM hazards WHERE uuid = $1;
+SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.uuid = $1;
 
 -- name: ActiveHazards :many
-SELECT n, body FROM hazards WHERE status = 'A';
+SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.status = 'A';
 
 -- name: HazardIDs :many
 -- Every hazard, in the order of lists.
@@ -27,7 +28,7 @@ SELECT id FROM hazards ORDER BY severity DESC, last_update_ms DESC, id;
 
 -- name: DueHazards :many
 -- The active hazards that end by themselves at or before a moment.
-SELECT n, body FROM hazards WHERE status = 'A' AND autoexpire AND end_ms <= $1 ORDER BY end_ms, id;
+SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.status = 'A' AND h.autoexpire AND h.end_ms <= $1 ORDER BY h.end_ms, h.id;
 
 -- name: NextMoment :one
 -- When the next active hazard ends by itself, or is to be derived again; nothing if none will.
