@@ -4,9 +4,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 	"hazardd/internal/source/cap"
+	"hazardd/internal/store"
 )
 
 // capAlert is one message of a district, of which level, polygon and identifier differ.
@@ -105,5 +108,58 @@ func TestACancelOfOneIssueLeavesTheOther(t *testing.T) {
 	d.takeCAP(cancel("C-4", "B-2"))
 	if got := d.levels(); len(got) != 0 {
 		t.Errorf("after a cancel of both: %v", got)
+	}
+}
+
+// Two events of one source in one hazard keep their own products at every update, and a split takes
+// those of its event, whatever stands in their folder (B10).
+func TestProductsBelongToTheEventThatGaveThem(t *testing.T) {
+	d := newDesk(t)
+	report := func(key string, version int64) hazard.Report {
+		return with(said("gdacs", key, hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+			r.Version, r.Refs = version, []string{"glide:FL-2026-000001"}
+			r.Products = []hazard.ReportProduct{{Key: "gdacs", Title: "folder of " + key, Type: hazard.FolderProduct, Time: noon},
+				{Key: "text", Parent: "gdacs", Title: "text of " + key, Type: hazard.TextProduct, Data: "x", Time: noon}}
+		})
+	}
+	d.apply("gdacs", noon, intake.Options{}, report("FL1", 1))
+	d.apply("gdacs", noon, intake.Options{}, report("FL2", 1))
+	h := d.event("gdacs", "FL1")
+	if other := d.event("gdacs", "FL2"); other.ID != h.ID {
+		t.Fatal("two events of one GLIDE are two hazards")
+	}
+	all := []string{"/folder of FL1", "/folder of FL1/text of FL1", "/folder of FL2", "/folder of FL2/text of FL2"}
+	for version := range int64(3) {
+		d.apply("gdacs", noon, intake.Options{}, report("FL1", version+2), report("FL2", version+2))
+		if got := d.titles(h.ID); !slices.Equal(got, all) {
+			t.Fatalf("after update %d: %q", version, got)
+		}
+	}
+	// An editor's text lies in the folder of the event that leaves.
+	var folder int64
+	products, err := d.store.Products(t.Context(), h.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range products {
+		if p.Title == "folder of FL2" {
+			folder = p.ID
+		}
+	}
+	_, err = d.store.Write(t.Context(), noon, store.Origin{User: "ada"}, func(tx *store.Tx) error {
+		return tx.SaveProduct(&hazard.Product{UUID: uuid.New(), HazardID: h.ID, ParentID: folder, Title: "mine", Type: hazard.TextProduct, Data: "y", OrgID: -1})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parted int64
+	if _, err := d.store.Write(t.Context(), noon, store.Origin{User: "ada", Admin: true}, func(tx *store.Tx) (err error) {
+		parted, err = d.intake.Part(t.Context(), tx, h.ID, "gdacs", "FL2")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, rest := d.titles(parted), d.titles(h.ID); !slices.Equal(got, all[2:]) || !slices.Equal(rest, []string{all[0], all[1], "/mine"}) {
+		t.Errorf("after the split %q, and left are %q", got, rest)
 	}
 }

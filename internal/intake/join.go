@@ -481,7 +481,7 @@ func (w *writer) rearrange(self *store.Event, groups [][]*store.Event) error {
 			e.HazardID, e.Joined = into, reasonFor(e, g)
 			if from != 0 {
 				touched[from] = into
-				if err := w.moveProducts(from, into, &e.Source); err != nil {
+				if err := w.moveProducts(from, into, e); err != nil {
 					return err
 				}
 			}

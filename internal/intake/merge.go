@@ -225,19 +225,35 @@ func (w *writer) endAs(before, into *hazard.Hazard) error {
 	return w.tx.SaveHazardAs(kind, &ended, before)
 }
 
-// moveProducts makes the products of hazard from those of hazard to: of one source, or, with nil, all.
-func (w *writer) moveProducts(from, to int64, src *string) error {
+// moveProducts makes products of hazard from those of hazard to: those that an event gave, or, with
+// nil, all. A product and its folder that part ways are at the root afterwards.
+func (w *writer) moveProducts(from, to int64, gaveThem *store.Event) error {
 	products, err := w.tx.Products(from)
 	if err != nil {
 		return err
 	}
+	moves := map[int64]bool{}
 	for _, p := range products {
-		if src != nil && p.Source != *src {
+		moves[p.ID] = gaveThem == nil
+		if gaveThem != nil {
+			if moves[p.ID], err = w.gaveIt(p, from, gaveThem.Source, gaveThem.Key); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range products {
+		after := *p
+		if moves[p.ID] {
+			after.HazardID = to
+		}
+		if p.ParentID != 0 && moves[p.ID] != moves[p.ParentID] {
+			after.ParentID = 0
+		}
+		if after.Equal(p) {
 			continue
 		}
-		moved := *p
-		moved.HazardID, moved.Updated = to, w.now
-		if err := w.tx.SaveProduct(&moved); err != nil {
+		after.Updated = w.now
+		if err := w.tx.SaveProduct(&after); err != nil {
 			return err
 		}
 	}
@@ -280,7 +296,7 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 	if err := w.tx.SaveEvent(e); err != nil {
 		return 0, err
 	}
-	return h.ID, w.moveProducts(from, h.ID, &e.Source)
+	return h.ID, w.moveProducts(from, h.ID, e)
 }
 
 // freeUUID is the uuid of an event; another one that follows from it if the hazard that it made has gone on without it.
