@@ -121,8 +121,8 @@ func (u *share) leave() {
 	}
 }
 
-// upload lets a user send a file. The caller calls done when it has come, or not.
-func (b *quotas) upload(who *auth.Caller) (done func(), err error) {
+// upload lets a user send a file. The caller calls sent when it has come, or not.
+func (b *quotas) upload(who *auth.Caller) (sent func(), err error) {
 	u := b.of(who.Name)
 	if n := u.uploads.Add(1); b.UserUploads > 0 && n > int64(b.UserUploads) {
 		u.uploads.Add(-1)

@@ -171,11 +171,11 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		if err := a.Edit.MayContribute(r.Context(), author, id); err != nil { // before a file is read
 			return err
 		}
-		done, err := a.quotas.upload(who)
-		if err != nil {
-			return err
+		sent, over := a.quotas.upload(who)
+		if over != nil {
+			return over
 		}
-		defer done()
+		defer sent()
 		var staged *store.StagedFile
 		body, upload, staged, err = a.readForm(w, r)
 		if staged != nil {
