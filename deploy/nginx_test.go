@@ -1,9 +1,11 @@
 package deploy_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -487,4 +489,46 @@ func TestAStreamIsPassedOnEventByEvent(t *testing.T) {
 		}
 	}
 	close(next)
+}
+
+// One address that opens logins and finishes none gets a few of them; the others are told so. Nobody
+// else is kept waiting.
+func TestNginxLetsOneAddressRunFewLogins(t *testing.T) {
+	nginxtest.Program(t)
+	addr, _ := fake(t, answer(http.StatusOK))
+	front := nginxtest.Start(t, addr, addr)
+	at, err := url.Parse(front.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialer := tls.Dialer{NetDialer: &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}, Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"http/1.1"}}}
+	const flood, most = 100, 20
+	refused := 0
+	for range flood {
+		conn, err := dialer.DialContext(t.Context(), "tcp", at.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "POST /authorize HTTP/1.1\r\nHost: hazards.example.org\r\nContent-Length: 100\r\n\r\n{"); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			continue // it waits for the rest
+		}
+		if resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "" || resp.Header.Get("Content-Type") != "application/problem+json" {
+			t.Fatalf("%s, Retry-After %q, %s", resp.Status, resp.Header.Get("Retry-After"), resp.Header.Get("Content-Type"))
+		}
+		refused++
+	}
+	if refused != flood-most {
+		t.Errorf("%d of %d logins of one address were refused, want all but %d", refused, flood, most)
+	}
+	if resp, _ := get(t, front.Client(1), front.URL+"/hazards/active"); resp.StatusCode != http.StatusOK {
+		t.Errorf("another address is answered %s", resp.Status)
+	}
 }
