@@ -18,6 +18,9 @@ type commandLine struct {
 	globals
 	Serve    serveCmd    `cmd:"" help:"Run the service."`
 	User     userCmd     `cmd:"" help:"Manage who may log in."`
+	Account  accountCmd  `cmd:"" help:"Your account on a running server: your password and your sessions."`
+	Audit    auditCmd    `cmd:"" help:"Read the audit trail: who did what, from where, and whether it was allowed."`
+	Keys     keysCmd     `cmd:"" help:"Manage the keys that sign tokens."`
 	Org      orgCmd      `cmd:"" help:"Manage organizations."`
 	Exercise exerciseCmd `cmd:"" help:"Play a drill on a running server: hazards of category EXERCISE on a timeline."`
 	Watch    watchCmd    `cmd:"" help:"Watch the hazards of a running server: a table that stays up to date."`

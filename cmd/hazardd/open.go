@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 
@@ -87,5 +88,14 @@ func loadAuth(ctx context.Context, c *console, s *store.Store, cfg service.Confi
 	return a, a.Reload(ctx)
 }
 
-// whoever has the command line administers without a name.
-var commandLineActor = auth.Actor{}
+// consoleActor is who runs the command, for the audit trail: the user of the operating system, and under sudo the one who called it.
+func consoleActor() auth.Actor {
+	by := auth.Actor{Name: "unknown", Client: "console"}
+	if u, err := user.Current(); err == nil {
+		by.Name = u.Username
+	}
+	if name := os.Getenv("SUDO_USER"); name != "" && by.Name != name {
+		by.Client = "console, sudo by " + oneLine(name)
+	}
+	return by
+}

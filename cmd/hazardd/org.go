@@ -27,7 +27,7 @@ func (o *orgAddCmd) Run(ctx context.Context, c *console, g *globals) error {
 		if err != nil {
 			return err
 		}
-		org, err := a.AddOrg(ctx, commandLineActor, o.Acronym, o.Name, c.instant())
+		org, err := a.AddOrg(ctx, consoleActor(), o.Acronym, o.Name, c.instant())
 		if err != nil {
 			return err
 		}

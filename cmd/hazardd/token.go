@@ -56,7 +56,7 @@ func (t *tokenCmd) Run(ctx context.Context, c *console, g *globals) error {
 		if err := a.Rotate(ctx, now); err != nil { // there is no key before the first start of a server
 			return err
 		}
-		pair, err := a.Issue(ctx, commandLineActor, t.Name, now)
+		pair, err := a.Issue(ctx, consoleActor(), t.Name, now)
 		if err != nil {
 			return knownUsers(err)
 		}
@@ -106,7 +106,7 @@ func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 			if err != nil {
 				return fmt.Errorf("%q is not the id of a key; hazardd token --list shows them", t.Revoke)
 			}
-			if err := a.RevokeReadKey(ctx, commandLineActor, t.Name, id, c.instant()); err != nil {
+			if err := a.RevokeReadKey(ctx, consoleActor(), t.Name, id, c.instant()); err != nil {
 				return err
 			}
 			result := struct {
@@ -117,7 +117,7 @@ func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 				return err
 			})
 		}
-		k, text, err := a.CreateReadKey(ctx, commandLineActor, t.Name, t.Title, c.instant())
+		k, text, err := a.CreateReadKey(ctx, consoleActor(), t.Name, t.Title, c.instant())
 		if err != nil {
 			return knownUsers(err)
 		}

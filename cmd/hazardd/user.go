@@ -19,6 +19,7 @@ type userCmd struct {
 	Passwd  userPasswdCmd  `cmd:"" help:"Give a user another password, and make the tokens of the user worthless."`
 	Disable userDisableCmd `cmd:"" help:"Shut a user out, with all tokens; running servers follow within a second."`
 	Enable  userEnableCmd  `cmd:"" help:"Let a disabled user log in again."`
+	Remove  userRemoveCmd  `cmd:"" help:"Remove a user for good, with all rights, tokens and read keys; nobody gets that name again."`
 	Role    userRoleCmd    `cmd:"" help:"Change what a user may do."`
 	Orgs    userOrgsCmd    `cmd:"" help:"Change the organizations of a user."`
 }
@@ -42,7 +43,7 @@ func (u *userAddCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		now := c.instant()
-		err = a.AddUser(ctx, commandLineActor, auth.NewUser{
+		err = a.AddUser(ctx, consoleActor(), auth.NewUser{
 			Name: u.Name, Role: auth.Role(u.Role), Orgs: u.Org, Password: password.text, PasswordEnds: u.ends(now),
 		}, now)
 		if err != nil {

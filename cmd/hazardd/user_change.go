@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
@@ -23,7 +24,7 @@ func (u *userPasswdCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return err
 	}
 	return changeUser(ctx, c, g, u.Name, p, "has another password; the tokens issued so far are worthless", func(a *auth.Service, now hazard.Instant) error {
-		return a.SetPassword(ctx, commandLineActor, u.Name, p.text, u.ends(now), now)
+		return a.SetPassword(ctx, consoleActor(), u.Name, p.text, u.ends(now), now)
 	})
 }
 
@@ -34,7 +35,7 @@ type userDisableCmd struct {
 // Run shuts the user out.
 func (u *userDisableCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return changeUser(ctx, c, g, u.Name, password{}, "disabled", func(a *auth.Service, now hazard.Instant) error {
-		return a.Disable(ctx, commandLineActor, u.Name, now)
+		return a.Disable(ctx, consoleActor(), u.Name, now)
 	})
 }
 
@@ -45,7 +46,31 @@ type userEnableCmd struct {
 // Run lets the user in again.
 func (u *userEnableCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return changeUser(ctx, c, g, u.Name, password{}, "may log in", func(a *auth.Service, now hazard.Instant) error {
-		return a.Enable(ctx, commandLineActor, u.Name, now)
+		return a.Enable(ctx, consoleActor(), u.Name, now)
+	})
+}
+
+type userRemoveCmd struct {
+	Name string `arg:"" help:"User."`
+}
+
+// Run removes the user.
+func (u *userRemoveCmd) Run(ctx context.Context, c *console, g *globals) error {
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		a, err := loadAuth(ctx, c, s, service.Config{})
+		if err != nil {
+			return err
+		}
+		if err := a.RemoveUser(ctx, consoleActor(), u.Name, c.instant()); err != nil {
+			return knownUsers(err)
+		}
+		result := struct {
+			Removed string `json:"removed"`
+		}{u.Name}
+		return c.print(result, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "user %s: removed; what this user wrote keeps the name, and nobody gets it again\n", u.Name)
+			return err
+		})
 	})
 }
 
@@ -57,7 +82,7 @@ type userRoleCmd struct {
 // Run sets the role.
 func (u *userRoleCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return changeUser(ctx, c, g, u.Name, password{}, "role "+u.Role, func(a *auth.Service, now hazard.Instant) error {
-		return a.SetRole(ctx, commandLineActor, u.Name, auth.Role(u.Role), now)
+		return a.SetRole(ctx, consoleActor(), u.Name, auth.Role(u.Role), now)
 	})
 }
 
@@ -69,7 +94,7 @@ type userOrgsCmd struct {
 // Run sets the organizations.
 func (u *userOrgsCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return changeUser(ctx, c, g, u.Name, password{}, fmt.Sprintf("organizations %v", u.Orgs), func(a *auth.Service, now hazard.Instant) error {
-		return a.SetOrgs(ctx, commandLineActor, u.Name, u.Orgs, now)
+		return a.SetOrgs(ctx, consoleActor(), u.Name, u.Orgs, now)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"hazardd/internal/hazard"
@@ -23,12 +24,14 @@ const (
 	ActionEnable   = "user enabled"
 	ActionRole     = "role set"
 	ActionOrgs     = "organizations set"
+	ActionRemove   = "user removed"
+	ActionKeys     = "signing keys replaced"
 	ActionOrgAdd   = "organization added"
 )
 
 // did is an audit row of something that the actor has done.
 func (by Actor) did(action, subject, detail string, now hazard.Instant) Audit {
-	return Audit{At: now, Actor: by.Name, Addr: by.Addr, Action: action, Subject: subject, Detail: detail, OK: true}
+	return Audit{At: now, Actor: by.Name, Addr: by.Addr, Client: by.Client, Action: action, Subject: subject, Detail: detail, OK: true}
 }
 
 // NewUser is a user to be added.
@@ -66,6 +69,9 @@ func (s *Service) AddUser(ctx context.Context, by Actor, n NewUser, now hazard.I
 	u := User{Name: n.Name, Role: n.Role, Orgs: orgs, PasswordHash: h, Created: now, PasswordChanged: now,
 		PasswordEnds: n.PasswordEnds}
 	detail := fmt.Sprintf("role %s, organizations %v", u.Role, u.Orgs)
+	if before := s.current.Load().users[u.Name]; before != nil && before.Removed != 0 {
+		return fmt.Errorf("%w: user %q was removed, and what that user wrote keeps the name; choose another", hazard.ErrConflict, u.Name)
+	}
 	if err := s.store.CreateUser(ctx, u, by.did(ActionUserAdd, u.Name, detail, now)); err != nil {
 		return fmt.Errorf("add user %q: %w", u.Name, err)
 	}
@@ -92,9 +98,14 @@ func (s *Service) FirstAdmin(ctx context.Context, passwordEnds, now hazard.Insta
 // SetPassword gives a user another password, which is accepted until ends (0: for ever), and makes all his tokens worthless.
 // *hazard.InvalidError, hazard.ErrNotFound.
 func (s *Service) SetPassword(ctx context.Context, by Actor, name string, p Password, ends, now hazard.Instant) error {
+	return s.setPassword(ctx, by, name, "password", p, ends, now)
+}
+
+// setPassword is SetPassword; field is what a fault of the password is called.
+func (s *Service) setPassword(ctx context.Context, by Actor, name, field string, p Password, ends, now hazard.Instant) error {
 	var bad hazard.InvalidError
 	if why := weakness(p, name); why != "" {
-		bad.Add("password", "%s", why)
+		bad.Add(field, "%s", why)
 		return bad.Err()
 	}
 	h, err := s.newHash(ctx, p)
@@ -120,6 +131,23 @@ func (s *Service) Disable(ctx context.Context, by Actor, name string, now hazard
 // hazard.ErrNotFound.
 func (s *Service) Enable(ctx context.Context, by Actor, name string, now hazard.Instant) error {
 	return s.update(ctx, by, ActionEnable, name, "", now, func(u *User) { u.Disabled = false })
+}
+
+// RemoveUser removes a user, with all rights, tokens and read keys. What the user wrote keeps the name, and nobody gets that name again.
+// hazard.ErrNotFound.
+func (s *Service) RemoveUser(ctx context.Context, by Actor, name string, now hazard.Instant) error {
+	err := s.update(ctx, by, ActionRemove, name, "", now, func(u *User) {
+		*u = User{Name: name, Role: Reader, PasswordHash: s.dummy, Disabled: true, Removed: now, Created: u.Created, NotBefore: max(u.NotBefore, nextSecond(now))}
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range s.ReadKeys(name) {
+		if err := s.RevokeReadKey(ctx, by, name, k.ID, now); err != nil && !errors.Is(err, hazard.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // SetRole changes what a user may do, with the tokens that he has. *hazard.InvalidError, hazard.ErrNotFound.
@@ -169,27 +197,61 @@ func (s *Service) AddOrg(ctx context.Context, by Actor, acronym, name string, no
 	return o, nil
 }
 
-// Users lists all users by name, disabled ones too. The caller must not change their organizations.
+// Users lists all users by name, disabled ones too, removed ones not. The caller must not change their organizations.
 func (s *Service) Users() []User {
 	p := s.current.Load()
 	users := make([]User, 0, len(p.users))
 	for _, u := range p.users {
-		users = append(users, *u)
+		if u.Removed == 0 {
+			users = append(users, *u)
+		}
 	}
 	slices.SortFunc(users, func(a, b User) int { return strings.Compare(a.Name, b.Name) })
 	return users
 }
 
+// User is the record of a user who may come in. hazard.ErrNotFound: there is none of that name.
+func (s *Service) User(name string) (User, error) {
+	u := s.current.Load().user(name)
+	if u == nil {
+		return User{}, fmt.Errorf("%w: user %q", hazard.ErrNotFound, name)
+	}
+	return *u, nil
+}
+
 // Orgs lists all organizations by id. The caller must not change the slice.
 func (s *Service) Orgs() []Org { return s.current.Load().orgs }
 
-// Trail returns the latest audit rows, newest first, at most limit.
-func (s *Service) Trail(ctx context.Context, limit int) ([]Audit, error) {
-	return s.store.Trail(ctx, limit)
+// Trail returns the audit rows that pass the filter, newest first.
+func (s *Service) Trail(ctx context.Context, f TrailFilter) ([]Audit, error) {
+	return s.store.Trail(ctx, f)
+}
+
+// Refused keeps an audit row of what a user was not allowed to do: of a flood some, the next with the number of the others.
+func (s *Service) Refused(ctx context.Context, by Actor, action, subject, why string, now hazard.Instant) {
+	ok, missed := s.take(s.refusals, by.Name, &bucket{size: 30, every: 10 * time.Second}, now)
+	if !ok {
+		return
+	}
+	a := by.did(action, subject, why, now)
+	if a.OK = false; missed > 0 {
+		a.Detail += fmt.Sprintf(" (%d refusals before this one are not listed)", missed)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	if err := s.store.AddAudit(ctx, a); err != nil {
+		s.warn(now, "a refusal is missing in the audit trail", "error", err)
+	}
 }
 
 func (s *Service) update(ctx context.Context, by Actor, action, name, detail string, now hazard.Instant, change func(*User)) error {
-	err := s.store.UpdateUser(ctx, name, func(u *User) error { change(u); return nil }, by.did(action, name, detail, now))
+	err := s.store.UpdateUser(ctx, name, func(u *User) error {
+		if u.Removed != 0 {
+			return hazard.ErrNotFound
+		}
+		change(u)
+		return nil
+	}, by.did(action, name, detail, now))
 	if err != nil {
 		return fmt.Errorf("user %q: %w", name, err)
 	}

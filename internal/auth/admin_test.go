@@ -26,7 +26,7 @@ func TestAUserThatIsAddedCanLogIn(t *testing.T) {
 	if len(u) != 2 || u[0].Name != "ann" || u[1].Created != t0 || u[1].PasswordChanged != t0 || u[1].Disabled {
 		t.Errorf("users %+v", u)
 	}
-	rows, err := s.Trail(t.Context(), 2)
+	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 2})
 	must(t, err)
 	if r := rows[1]; r.Action != auth.ActionUserAdd || r.Actor != "admin" || r.Addr != home || r.Subject != "bob.k-9_x@example.org" || r.At != t0 || !r.OK {
 		t.Errorf("trail %+v", r)
@@ -111,7 +111,7 @@ func TestATokenIssuedAtTheCommandLineIsListed(t *testing.T) {
 	must(t, err)
 	verifies(t, s, p.Access, t0)
 	refresh(t, s, p.Refresh, t0)
-	rows, err := s.Trail(t.Context(), 1)
+	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 1})
 	must(t, err)
 	if r := rows[0]; r.Action != auth.ActionIssue || r.Actor != "root" || r.Subject != "ann" {
 		t.Errorf("trail %+v", r)
@@ -132,7 +132,7 @@ func TestAFloodOfFailuresDoesNotFillTheTrail(t *testing.T) {
 		wantErr(t, try(t, s, name, "wrong", fmt.Sprintf("2001:db8:%x::1", i), t0), auth.ErrDenied)
 	}
 	wantErr(t, try(t, s, "ann", "wrong", home.String(), t0.Add(time.Second)), auth.ErrDenied)
-	rows, err := s.Trail(t.Context(), 1000)
+	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 1000})
 	must(t, err)
 	rows = slices.DeleteFunc(rows, func(a auth.Audit) bool { return a.Action != auth.ActionLogin })
 	if len(rows) != 101 || rows[0].Detail != "300 failed logins before this one are not listed" {

@@ -157,19 +157,19 @@ func TestTokensOfTheVectorsAreJudgedAsTheySay(t *testing.T) {
 	for _, tt := range cases {
 		t.Run(tt.Name, func(t *testing.T) {
 			if tt.Use == "refresh" {
-				_, err := s.Refresh(t.Context(), tt.Token, home, now)
+				_, err := s.Refresh(t.Context(), tt.Token, auth.Origin{Addr: home}, now)
 				if tt.Expect != "accept-if-stored" {
 					wantErr(t, err, auth.ErrDenied)
 					return
 				}
 				// Its state is stored by its first use, and then it is spent.
 				must(t, err)
-				_, err = s.Refresh(t.Context(), tt.Token, home, now.Add(time.Minute))
+				_, err = s.Refresh(t.Context(), tt.Token, auth.Origin{Addr: home}, now.Add(time.Minute))
 				wantErr(t, err, auth.ErrDenied)
 				return
 			}
 			if tt.Name != "typ rt+jwt used as access" {
-				_, err := s.Refresh(t.Context(), tt.Token, home, now)
+				_, err := s.Refresh(t.Context(), tt.Token, auth.Origin{Addr: home}, now)
 				wantErr(t, err, auth.ErrDenied)
 				if errors.Is(err, auth.ErrInvalidToken) {
 					t.Errorf("used to refresh: %v is of two kinds", err)
@@ -228,7 +228,7 @@ func TestNoTokenOfWycheproofIsAccepted(t *testing.T) {
 				if c, err := s.Verify(token, now); c != nil || !errors.Is(err, auth.ErrInvalidToken) {
 					t.Errorf("%s %d %s: %v", file, tt.TcID, tt.Comment, err)
 				}
-				if _, err := s.Refresh(t.Context(), token, home, now); !errors.Is(err, auth.ErrDenied) {
+				if _, err := s.Refresh(t.Context(), token, auth.Origin{Addr: home}, now); !errors.Is(err, auth.ErrDenied) {
 					t.Errorf("%s %d %s to refresh: %v", file, tt.TcID, tt.Comment, err)
 				}
 			}
@@ -394,7 +394,7 @@ func TestWhoIsDisabledIsRefusedAfterReload(t *testing.T) {
 	refused(t, b, p.Access, t0.Add(time.Second))
 	_, err := b.Recheck(caller, t0.Add(time.Second))
 	wantErr(t, err, auth.ErrInvalidToken)
-	_, err = b.Refresh(t.Context(), p.Refresh, home, t0.Add(time.Second))
+	_, err = b.Refresh(t.Context(), p.Refresh, auth.Origin{Addr: home}, t0.Add(time.Second))
 	wantErr(t, err, auth.ErrDenied)
 	_, err = b.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0.Add(time.Second))
 	wantErr(t, err, auth.ErrDenied)
@@ -413,14 +413,14 @@ func TestANewPasswordEndsOldTokensAndNotNewOnes(t *testing.T) {
 	verifies(t, s, p.Access, t0.Add(100*ms))
 	must(t, s.SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, t0.Add(200*ms)))
 	refused(t, s, p.Access, t0.Add(200*ms))
-	_, err := s.Refresh(t.Context(), p.Refresh, home, t0.Add(200*ms))
+	_, err := s.Refresh(t.Context(), p.Refresh, auth.Origin{Addr: home}, t0.Add(200*ms))
 	wantErr(t, err, auth.ErrDenied)
 	_, err = s.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0.Add(300*ms))
 	wantErr(t, err, auth.ErrDenied)
 	p, err = s.Authorize(t.Context(), "ann", "another quiet canoe 9", auth.Origin{Addr: home}, t0.Add(300*ms))
 	must(t, err)
 	verifies(t, s, p.Access, t0.Add(300*ms))
-	p, err = s.Refresh(t.Context(), p.Refresh, home, t0.Add(400*ms))
+	p, err = s.Refresh(t.Context(), p.Refresh, auth.Origin{Addr: home}, t0.Add(400*ms))
 	must(t, err)
 	verifies(t, s, p.Access, t0.Add(400*ms))
 }
@@ -437,22 +437,22 @@ func TestARevokedSessionTakesItsAccessTokensAlong(t *testing.T) {
 	a, store := serve(t, auth.Config{})
 	b := node(t, store, auth.Config{})
 	first := login(t, a, t0)
-	second, err := a.Refresh(t.Context(), first.Refresh, home, t0.Add(time.Minute))
+	second, err := a.Refresh(t.Context(), first.Refresh, auth.Origin{Addr: home}, t0.Add(time.Minute))
 	must(t, err)
 	other := login(t, a, t0)
 	now := t0.Add(2 * time.Minute)
 	for _, token := range []string{first.Access, second.Access, other.Access} {
 		verifies(t, b, token, now)
 	}
-	must(t, a.Revoke(t.Context(), second.Refresh, home, now))
-	must(t, a.Revoke(t.Context(), second.Refresh, home, now)) // the answer was lost
+	must(t, a.Revoke(t.Context(), second.Refresh, auth.Origin{Addr: home}, now))
+	must(t, a.Revoke(t.Context(), second.Refresh, auth.Origin{Addr: home}, now)) // the answer was lost
 	must(t, b.Poll(t.Context(), now))
 	for _, s := range []*auth.Service{a, b} {
 		refused(t, s, first.Access, now)
 		refused(t, s, second.Access, now)
 		verifies(t, s, other.Access, now)
 	}
-	_, err = b.Refresh(t.Context(), second.Refresh, home, now)
+	_, err = b.Refresh(t.Context(), second.Refresh, auth.Origin{Addr: home}, now)
 	wantErr(t, err, auth.ErrDenied)
 	// The row of the revocation goes when the last access token has ended, and not before.
 	must(t, a.Purge(t.Context(), now.Add(time.Hour)))
@@ -460,11 +460,11 @@ func TestARevokedSessionTakesItsAccessTokensAlong(t *testing.T) {
 	refused(t, a, second.Access, now)
 
 	for _, bad := range []string{"", "x", second.Access, other.Access, auth.FlipSignature(other.Refresh)} {
-		wantErr(t, a.Revoke(t.Context(), bad, home, now), auth.ErrDenied)
+		wantErr(t, a.Revoke(t.Context(), bad, auth.Origin{Addr: home}, now), auth.ErrDenied)
 	}
-	must(t, a.Revoke(t.Context(), other.Refresh, home, now)) // never used: it had no row
+	must(t, a.Revoke(t.Context(), other.Refresh, auth.Origin{Addr: home}, now)) // never used: it had no row
 	refused(t, a, other.Access, now)
-	_, err = a.Refresh(t.Context(), other.Refresh, home, now)
+	_, err = a.Refresh(t.Context(), other.Refresh, auth.Origin{Addr: home}, now)
 	wantErr(t, err, auth.ErrDenied)
 }
 
@@ -500,7 +500,7 @@ func TestKeysRotateAndNobodyIsLoggedOut(t *testing.T) {
 	}
 	late := due.Add(30*auth.Day - time.Second) // the old refresh token's last second
 	must(t, b.Rotate(t.Context(), late))
-	renewed, err := b.Refresh(t.Context(), old.Refresh, home, late)
+	renewed, err := b.Refresh(t.Context(), old.Refresh, auth.Origin{Addr: home}, late)
 	must(t, err)
 	verifies(t, b, renewed.Access, late)
 
@@ -525,7 +525,7 @@ func TestAKeyNeverSignsWhatOutlivesIt(t *testing.T) {
 		t.Errorf("%d keys, want 2", n)
 	}
 	p := login(t, longer, t0.Add(ms))
-	_, err := longer.Refresh(t.Context(), p.Refresh, home, t0.Add(100*auth.Day-time.Second))
+	_, err := longer.Refresh(t.Context(), p.Refresh, auth.Origin{Addr: home}, t0.Add(100*auth.Day-time.Second))
 	must(t, err)
 }
 

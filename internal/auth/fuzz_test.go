@@ -26,7 +26,7 @@ func FuzzVerify(f *testing.F) {
 		if c != nil && token != p.Access {
 			t.Fatalf("accepted: %q", token)
 		}
-		if _, err := s.Refresh(t.Context(), token, home, t0); err == nil && token != p.Refresh {
+		if _, err := s.Refresh(t.Context(), token, auth.Origin{Addr: home}, t0); err == nil && token != p.Refresh {
 			t.Fatalf("gave a new pair for %q", token)
 		}
 		if _, err := s.VerifyPage(token, t0); err == nil && token != pages {

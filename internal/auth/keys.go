@@ -43,17 +43,39 @@ func (s *Service) Rotate(ctx context.Context, now hazard.Instant) error {
 		}
 		newest = k.ID
 	}
-	k := Key{Created: now, NotAfter: now.Add(2*s.cfg.KeyLife + s.cfg.RefreshLife)}
-	if _, err := io.ReadFull(s.cfg.Rand, k.Seed[:]); err != nil {
-		return fmt.Errorf("no random bytes for a key: %w", err)
+	k, err := s.newKey(now)
+	if err != nil {
+		return err
 	}
-	sum := sha256.Sum256(newSigner(k).public)
-	k.ID = base64.RawURLEncoding.EncodeToString(sum[:12])
 	if err := s.store.AddKey(ctx, k, newest); err != nil && !errors.Is(err, hazard.ErrConflict) {
 		return fmt.Errorf("add a signing key: %w", err)
 	}
 	// On a conflict another node was first, and its key is ours too.
 	return s.Reload(ctx)
+}
+
+// ReplaceKeys makes every token worthless on all nodes, as soon as they have reloaded, and signs with a new key: for keys that somebody may have
+// read. Everybody logs in again. Read keys are signed by nothing, and go on.
+func (s *Service) ReplaceKeys(ctx context.Context, by Actor, now hazard.Instant) error {
+	k, err := s.newKey(now)
+	if err != nil {
+		return err
+	}
+	if err := s.store.ReplaceKeys(ctx, k, by.did(ActionKeys, k.ID, "", now)); err != nil {
+		return fmt.Errorf("replace the signing keys: %w", err)
+	}
+	s.reloadAfter(ctx)
+	return nil
+}
+
+func (s *Service) newKey(now hazard.Instant) (Key, error) {
+	k := Key{Created: now, NotAfter: now.Add(2*s.cfg.KeyLife + s.cfg.RefreshLife)}
+	if _, err := io.ReadFull(s.cfg.Rand, k.Seed[:]); err != nil {
+		return Key{}, fmt.Errorf("no random bytes for a key: %w", err)
+	}
+	sum := sha256.Sum256(newSigner(k).public)
+	k.ID = base64.RawURLEncoding.EncodeToString(sum[:12])
+	return k, nil
 }
 
 // signer is the key that signs now: the newest one that has been public for long enough and outlives what it signs.

@@ -217,7 +217,7 @@ func (s *Service) failed(ctx context.Context, a *attempt, subject string) {
 	}
 	var row *Audit
 	if ok, missed := s.listed.take(a.at); ok {
-		row = &Audit{At: a.at, Addr: a.from.Addr, Action: ActionLogin, Subject: subject}
+		row = &Audit{At: a.at, Addr: a.from.Addr, Client: a.from.Client, Action: ActionLogin, Subject: subject}
 		if missed > 0 {
 			row.Detail = fmt.Sprintf("%d failed logins before this one are not listed", missed)
 		}
@@ -249,7 +249,7 @@ func (s *Service) succeeded(ctx context.Context, a *attempt, before Attempts) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	row := Audit{At: a.at, Actor: a.name, Addr: a.from.Addr, Action: ActionLogin, Subject: a.name, OK: true}
+	row := Audit{At: a.at, Actor: a.name, Addr: a.from.Addr, Client: a.from.Client, Action: ActionLogin, Subject: a.name, OK: true}
 	if err := s.store.AddSuccess(ctx, keys, a.at, row); err != nil {
 		s.warn(a.at, "a login was not written down", "user", a.name, "error", err)
 	}
@@ -336,16 +336,21 @@ func (b *bucket) take(now hazard.Instant) (ok bool, missed int64) {
 	return true, missed
 }
 
-// warn logs what every login of a flood would log, once a minute.
-func (s *Service) warn(now hazard.Instant, message string, args ...any) {
+// take is bucket.take of the one of that name, which is fresh if there is none yet. The names must be few.
+func (s *Service) take(of map[string]*bucket, name string, fresh *bucket, now hazard.Instant) (ok bool, missed int64) {
 	s.mu.Lock()
-	b := s.warned[message]
+	b := of[name]
 	if b == nil {
-		b = &bucket{size: 1, every: time.Minute}
-		s.warned[message] = b
+		b = fresh
+		of[name] = b
 	}
 	s.mu.Unlock()
-	if ok, missed := b.take(now); ok {
+	return b.take(now)
+}
+
+// warn logs what every login of a flood would log, once a minute.
+func (s *Service) warn(now hazard.Instant, message string, args ...any) {
+	if ok, missed := s.take(s.warned, message, &bucket{size: 1, every: time.Minute}, now); ok {
 		s.log.Warn(message, append(args, "repeated", missed)...)
 	}
 }

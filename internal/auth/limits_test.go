@@ -68,13 +68,13 @@ func TestSuccessesAreNeverLimited(t *testing.T) {
 	for range 2000 {
 		must(t, try(t, s, "ann", secret, home.String(), t0))
 	}
-	rows, err := s.Trail(t.Context(), 100)
+	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 100})
 	must(t, err)
 	if n := len(slices.DeleteFunc(rows, func(a auth.Audit) bool { return a.Action != auth.ActionLogin })); n != 1 {
 		t.Errorf("%d rows in the trail for one client's logins within an hour, want 1", n)
 	}
 	must(t, try(t, s, "ann", secret, home.String(), t0.Add(time.Hour)))
-	rows, err = s.Trail(t.Context(), 1)
+	rows, err = s.Trail(t.Context(), auth.TrailFilter{Limit: 1})
 	must(t, err)
 	if r := rows[0]; r.At != t0.Add(time.Hour) || !r.OK || r.Actor != "ann" || r.Addr != home {
 		t.Errorf("trail %+v", r)
@@ -257,7 +257,7 @@ func TestADeviceThatHasLoggedInGetsInWhateverItsNeighborsDo(t *testing.T) {
 		t.Error("ann's device is a way to guess at bob's password")
 	}
 	refused(t, s, pair.Device, now)
-	if _, err := s.Refresh(t.Context(), pair.Device, home, now); !errors.Is(err, auth.ErrDenied) {
+	if _, err := s.Refresh(t.Context(), pair.Device, auth.Origin{Addr: home}, now); !errors.Is(err, auth.ErrDenied) {
 		t.Errorf("a device token renews: %v", err)
 	}
 	if _, err := s.VerifyPage(pair.Device, now); !errors.Is(err, auth.ErrInvalidToken) {
@@ -351,7 +351,7 @@ func TestAnUnknownUserCostsAsMuchAsAWrongPassword(t *testing.T) {
 			t.Errorf("%q: %d evaluations, want 1", user, n)
 		}
 	}
-	rows, err := s.Trail(t.Context(), 100)
+	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 100})
 	must(t, err)
 	for _, r := range rows {
 		if r.Action == auth.ActionLogin && (r.Actor != "" || r.Subject != "" && r.Subject != "bob" && r.Subject != "off" && r.Subject != "broken") {

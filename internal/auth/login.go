@@ -19,23 +19,26 @@ import (
 // *LimitedError: too many logins failed; nothing was looked at. *BusyError: too many passwords are being checked.
 // It works from memory while the store is away, but for the count of failures on other nodes.
 func (s *Service) Authorize(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (Pair, error) {
-	p, u, err := s.admit(ctx, username, password, from, now)
+	p, u, alone, err := s.admit(ctx, username, password, from, now)
 	if err != nil {
 		return Pair{}, err
 	}
-	pair, err := s.issue(p, u, now)
+	pair, session, err := s.issue(p, u, now)
 	if err != nil {
 		return Pair{}, err
 	}
+	s.keepSession(ctx, session, u, from, expiry(now, s.cfg.RefreshLife), alone, now)
 	pair.Device, err = s.deviceToken(p, u, from, now)
 	return pair, err
 }
 
-// admit is the user of that name and password, with the picture in which he is one. Its errors are Authorize's. It counts.
-func (s *Service) admit(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (*picture, *User, error) {
-	p, u, err := s.decide(ctx, username, password, from, now)
+// admit is the user of that name and password, with the picture in which he is one. Its errors are Authorize's. It counts. alone: the store is
+// away.
+func (s *Service) admit(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (p *picture, u *User, alone bool, err error) {
+	a := s.attempt(username, from, now)
+	p, u, err = s.decide(ctx, a, password)
 	s.logins.WithLabelValues(result(err)).Inc()
-	return p, u, err
+	return p, u, a.alone, err
 }
 
 // result is what came of a login, in a word.
@@ -64,8 +67,8 @@ func newLogins() *prometheus.CounterVec {
 	return logins
 }
 
-func (s *Service) decide(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (*picture, *User, error) {
-	a := s.attempt(username, from, now)
+func (s *Service) decide(ctx context.Context, a *attempt, password Password) (*picture, *User, error) {
+	username, now := a.name, a.at
 	known, err := s.mayTry(ctx, a)
 	if err != nil {
 		return nil, nil, err
@@ -147,16 +150,22 @@ func (s *Service) Issue(ctx context.Context, by Actor, name string, now hazard.I
 	if err := s.store.AddAudit(ctx, by.did(ActionIssue, name, "", now)); err != nil {
 		return Pair{}, fmt.Errorf("issue a token: %w", err)
 	}
-	return s.issue(p, u, now)
-}
-
-// issue makes the first pair of a family.
-func (s *Service) issue(p *picture, u *User, now hazard.Instant) (Pair, error) {
-	g, err := s.grant(p, u, now)
+	pair, session, err := s.issue(p, u, now)
 	if err != nil {
 		return Pair{}, err
 	}
-	return s.pair(p, g, u.Name, g.Refresh, expiry(g.Issued, s.cfg.RefreshLife))
+	s.keepSession(ctx, session, u, Origin{Addr: by.Addr, Client: by.Client}, expiry(now, s.cfg.RefreshLife), false, now)
+	return pair, nil
+}
+
+// issue makes the first pair of a family, and names that.
+func (s *Service) issue(p *picture, u *User, now hazard.Instant) (Pair, uuid.UUID, error) {
+	g, err := s.grant(p, u, now)
+	if err != nil {
+		return Pair{}, uuid.Nil, err
+	}
+	pair, err := s.pair(p, g, u.Name, g.Refresh, expiry(g.Issued, s.cfg.RefreshLife))
+	return pair, g.Refresh, err
 }
 
 // grant is what a new pair for the user is made of.

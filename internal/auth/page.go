@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"fmt"
-	"net/netip"
 
 	"github.com/google/uuid"
 
@@ -24,7 +23,7 @@ type PageToken struct {
 // AuthorizePage gives a page token for a name and a password, with the limits, the work and the errors of Authorize. It is a login of
 // its own, without tokens of other kinds.
 func (s *Service) AuthorizePage(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (PageToken, error) {
-	p, u, err := s.admit(ctx, username, password, from, now)
+	p, u, alone, err := s.admit(ctx, username, password, from, now)
 	if err != nil {
 		return PageToken{}, err
 	}
@@ -32,10 +31,12 @@ func (s *Service) AuthorizePage(ctx context.Context, username string, password P
 	if err != nil {
 		return PageToken{}, err
 	}
+	g.Access = g.Refresh // to end the session ends the login
 	token, err := s.pageToken(p, g, u.Name, g.Refresh)
 	if err != nil {
 		return PageToken{}, err
 	}
+	s.keepSession(ctx, g.Refresh, u, from, token.Expires, alone, now)
 	token.Device, err = s.deviceToken(p, u, from, now)
 	return token, err
 }
@@ -92,13 +93,13 @@ func (s *Service) VerifyPage(token string, now hazard.Instant) (*Caller, error) 
 
 // EndPage makes a page token worthless, and no other token of its login: it authorizes nothing but its own end. One that is worthless
 // already is left as it is, without an error.
-func (s *Service) EndPage(ctx context.Context, token string, addr netip.Addr, now hazard.Instant) error {
+func (s *Service) EndPage(ctx context.Context, token string, from Origin, now hazard.Instant) error {
 	c, err := s.VerifyPage(token, now)
 	if err != nil {
 		return nil
 	}
 	ended := Session{ID: c.JTI, User: c.Name, Expires: c.Expires, Revoked: now}
-	a := Audit{At: now, Actor: c.Name, Addr: addr, Action: ActionRevoke, Subject: c.Name, Detail: "page session " + c.JTI.String(), OK: true}
+	a := Audit{At: now, Actor: c.Name, Addr: from.Addr, Client: from.Client, Action: ActionRevoke, Subject: c.Name, Detail: "page session " + c.JTI.String(), OK: true}
 	if err := s.store.RevokeSession(ctx, ended, c.Expires.Add(clockSkew), a); err != nil {
 		return fmt.Errorf("end a page session: %w", err)
 	}

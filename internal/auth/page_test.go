@@ -78,7 +78,7 @@ func TestTheKindsOfTokensAreNotTakenForEachOther(t *testing.T) {
 	for range 2 { // the second time whatever is remembered is remembered
 		refused(t, s, token, t0)
 		denied(t, s, token, t0)
-		wantErr(t, s.Revoke(t.Context(), token, home, t0), auth.ErrDenied)
+		wantErr(t, s.Revoke(t.Context(), token, auth.Origin{Addr: home}, t0), auth.ErrDenied)
 		pageVerifies(t, s, token, t0)
 		verifies(t, s, pair.Access, t0)
 		for _, other := range []string{pair.Access, pair.Refresh, auth.FlipSignature(token), token + "=", ""} {
@@ -96,13 +96,13 @@ func TestWhatEndsAnAccessTokenEndsThePageToken(t *testing.T) {
 			return s.SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, now)
 		},
 		"the login is revoked": func(t *testing.T, s *auth.Service, pair auth.Pair, now hazard.Instant) error {
-			return s.Revoke(t.Context(), pair.Refresh, home, now)
+			return s.Revoke(t.Context(), pair.Refresh, auth.Origin{Addr: home}, now)
 		},
 		"a refresh token came twice": func(t *testing.T, s *auth.Service, pair auth.Pair, now hazard.Instant) error {
-			if _, err := s.Refresh(t.Context(), refresh(t, s, pair.Refresh, now).Refresh, home, now); err != nil {
+			if _, err := s.Refresh(t.Context(), refresh(t, s, pair.Refresh, now).Refresh, auth.Origin{Addr: home}, now); err != nil {
 				return err
 			}
-			if _, err := s.Refresh(t.Context(), pair.Refresh, home, now); !errors.Is(err, auth.ErrDenied) {
+			if _, err := s.Refresh(t.Context(), pair.Refresh, auth.Origin{Addr: home}, now); !errors.Is(err, auth.ErrDenied) {
 				return fmt.Errorf("the second use: %w", err)
 			}
 			return nil
@@ -136,8 +136,8 @@ func TestAPageSessionEndsByItselfAndTakesNothingAlong(t *testing.T) {
 	b := node(t, store, auth.Config{})
 	pair := login(t, a, t0)
 	token, other := page(t, a, pair.Access, t0), page(t, a, pair.Access, t0)
-	must(t, a.EndPage(t.Context(), token.Text, home, t0))
-	must(t, a.EndPage(t.Context(), token.Text, home, t0)) // once more: the answer was lost
+	must(t, a.EndPage(t.Context(), token.Text, auth.Origin{Addr: home}, t0))
+	must(t, a.EndPage(t.Context(), token.Text, auth.Origin{Addr: home}, t0)) // once more: the answer was lost
 	must(t, b.Poll(t.Context(), t0))
 	for _, s := range []*auth.Service{a, b} {
 		pageRefused(t, s, token.Text, t0)
@@ -149,20 +149,20 @@ func TestAPageSessionEndsByItselfAndTakesNothingAlong(t *testing.T) {
 	must(t, a.Reload(t.Context()))
 	pageRefused(t, a, token.Text, token.Expires-1)
 
-	rows, err := a.Trail(t.Context(), 10)
+	rows, err := a.Trail(t.Context(), auth.TrailFilter{Limit: 10})
 	must(t, err)
 	if r := rows[0]; r.Action != auth.ActionRevoke || r.Actor != "ann" || r.Addr != home || !r.OK {
 		t.Errorf("trail %+v", r)
 	}
 	// Nothing else that is shown as a page token ends anything.
 	for _, bad := range []string{"", "x", pair.Access, pair.Refresh, auth.FlipSignature(other.Text)} {
-		must(t, a.EndPage(t.Context(), bad, home, t0))
+		must(t, a.EndPage(t.Context(), bad, auth.Origin{Addr: home}, t0))
 	}
 	pageVerifies(t, a, other.Text, t0)
 	verifies(t, a, pair.Access, t0)
 
 	store.Away(hazard.ErrUnavailable)
-	wantErr(t, a.EndPage(t.Context(), other.Text, home, t0), hazard.ErrUnavailable)
+	wantErr(t, a.EndPage(t.Context(), other.Text, auth.Origin{Addr: home}, t0), hazard.ErrUnavailable)
 }
 
 func TestAPageSessionEndsWithItsLogin(t *testing.T) {

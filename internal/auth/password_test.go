@@ -157,8 +157,8 @@ func TestNoErrorAndNoLogRepeatsASecret(t *testing.T) {
 	}
 	for _, token := range []string{canary, canary + "." + canary + "." + canary, p.Access + canary, p.Refresh + canary, auth.FlipSignature(p.Access)} {
 		say(s.Verify(token, t0))
-		say(s.Refresh(ctx, token, home, t0))
-		say(nil, s.Revoke(ctx, token, home, t0))
+		say(s.Refresh(ctx, token, auth.Origin{Addr: home}, t0))
+		say(nil, s.Revoke(ctx, token, auth.Origin{Addr: home}, t0))
 	}
 	for _, bad := range []auth.Password{"CANARY", canary + auth.Password(strings.Repeat("x", auth.MaxPassword)), canary + "\xff", "CANARYCANARYCANARY"} {
 		say(nil, s.AddUser(ctx, auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: bad}, t0))
@@ -169,7 +169,7 @@ func TestNoErrorAndNoLogRepeatsASecret(t *testing.T) {
 	say(nil, s.AddUser(ctx, auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: canary + " tall zebra hums"}, t0))
 	say(s.Authorize(ctx, "ann", canary, auth.Origin{Addr: home}, t0))
 	store.Away(nil)
-	rows, err := s.Trail(ctx, 1000)
+	rows, err := s.Trail(ctx, auth.TrailFilter{Limit: 1000})
 	must(t, err)
 	fmt.Fprintf(&out, "%+v %+v %s", rows, s.Users(), s.JWKS())
 	for _, leak := range []string{"CANARY", p.Access, p.Refresh, strings.Split(p.Access, ".")[1], strings.Split(p.Refresh, ".")[2]} {

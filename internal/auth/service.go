@@ -53,6 +53,8 @@ type Service struct {
 	listed    bucket // failed logins that get an audit row
 	mu        sync.Mutex
 	warned    map[string]*bucket // by message; guarded by mu
+	sessions  map[string]*bucket // that are kept before they are renewed, by user; guarded by mu
+	refusals  map[string]*bucket // that get an audit row, by user; guarded by mu
 	logins    *prometheus.CounterVec
 }
 
@@ -72,13 +74,15 @@ type picture struct {
 
 // Actor is who administers, and from where, for the audit trail.
 type Actor struct {
-	Name string     // empty: whoever has the command line
-	Addr netip.Addr // zero: on the machine itself
+	Name   string     // a user; on the console one of the operating system
+	Addr   netip.Addr // zero: on the machine itself
+	Client string     // see Audit
 }
 
-// Origin is where a login comes from.
+// Origin is where a request about logins comes from.
 type Origin struct {
-	Addr netip.Addr
+	Addr   netip.Addr
+	Client string // the program, as it names itself
 	// Device is the token that an earlier login from the same device gave; empty: none. It authorizes nothing: it shows that the
 	// device has logged in before, so that what others fail does not hold it up.
 	Device string
@@ -105,6 +109,8 @@ func New(store Store, cfg Config) *Service {
 		dummy:     dummyHash(),
 		listed:    bucket{size: 100, every: time.Second},
 		warned:    map[string]*bucket{},
+		sessions:  map[string]*bucket{},
+		refusals:  map[string]*bucket{},
 		logins:    newLogins(),
 	}
 	s.current.Store(newPicture(0, Data{}))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"hazardd/internal/hazard"
@@ -19,7 +18,7 @@ const retryWindow = 10 * time.Second
 // the whole family is revoked, with the access tokens that are still alive.
 //
 // ErrDenied: the token is not accepted. Any other error is the store's, and the token may be sent again.
-func (s *Service) Refresh(ctx context.Context, token string, addr netip.Addr, now hazard.Instant) (Pair, error) {
+func (s *Service) Refresh(ctx context.Context, token string, from Origin, now hazard.Instant) (Pair, error) {
 	p := s.current.Load()
 	c, err := s.readRefresh(p, token, now)
 	if err != nil {
@@ -29,7 +28,8 @@ func (s *Service) Refresh(ctx context.Context, token string, addr netip.Addr, no
 	if err != nil {
 		return Pair{}, err
 	}
-	next := Session{ID: c.sid, User: c.Name, Expires: c.Expires, Parent: c.JTI, Child: child}
+	next := Session{ID: c.sid, User: c.Name, Expires: c.Expires, Parent: c.JTI, Child: child,
+		Created: loginTime(c.sid), Used: child.Issued, Addr: from.Addr, Client: from.Client}
 	after, err := s.store.AdvanceSession(ctx, next)
 	switch {
 	case errors.Is(err, hazard.ErrNotFound):
@@ -48,7 +48,7 @@ func (s *Service) Refresh(ctx context.Context, token string, addr netip.Addr, no
 		}
 		return s.pair(p, after.Child, after.User, after.ID, after.Expires)
 	}
-	a := Audit{At: now, Actor: c.Name, Addr: addr, Action: ActionReuse, Subject: c.Name,
+	a := Audit{At: now, Actor: c.Name, Addr: from.Addr, Client: from.Client, Action: ActionReuse, Subject: c.Name,
 		Detail: "a refresh token came a second time; session " + c.sid.String() + " is revoked"}
 	if err := s.revoke(ctx, c, a, now); err != nil {
 		return Pair{}, err
@@ -58,12 +58,12 @@ func (s *Service) Refresh(ctx context.Context, token string, addr netip.Addr, no
 
 // Revoke ends the family of a refresh token, whether that token is used or not, with the access tokens that are still alive.
 // To do so twice does no harm. ErrDenied: the token is not accepted.
-func (s *Service) Revoke(ctx context.Context, token string, addr netip.Addr, now hazard.Instant) error {
+func (s *Service) Revoke(ctx context.Context, token string, from Origin, now hazard.Instant) error {
 	c, err := s.readRefresh(s.current.Load(), token, now)
 	if err != nil {
 		return err
 	}
-	return s.revoke(ctx, c, Audit{At: now, Actor: c.Name, Addr: addr, Action: ActionRevoke, Subject: c.Name,
+	return s.revoke(ctx, c, Audit{At: now, Actor: c.Name, Addr: from.Addr, Client: from.Client, Action: ActionRevoke, Subject: c.Name,
 		Detail: "session " + c.sid.String(), OK: true}, now)
 }
 

@@ -18,14 +18,14 @@ import (
 
 func refresh(t testing.TB, s *auth.Service, token string, now hazard.Instant) auth.Pair {
 	t.Helper()
-	p, err := s.Refresh(t.Context(), token, home, now)
+	p, err := s.Refresh(t.Context(), token, auth.Origin{Addr: home}, now)
 	must(t, err)
 	return p
 }
 
 func denied(t testing.TB, s *auth.Service, token string, now hazard.Instant) {
 	t.Helper()
-	if p, err := s.Refresh(t.Context(), token, home, now); !errors.Is(err, auth.ErrDenied) || p != (auth.Pair{}) {
+	if p, err := s.Refresh(t.Context(), token, auth.Origin{Addr: home}, now); !errors.Is(err, auth.ErrDenied) || p != (auth.Pair{}) {
 		t.Fatalf("error %v, want ErrDenied", err)
 	}
 }
@@ -46,7 +46,7 @@ func TestARefreshTokenWorksOnce(t *testing.T) {
 	denied(t, s, seen[2], now) // somebody has an old one: nobody knows who is the thief
 	denied(t, s, p.Refresh, now)
 	refused(t, s, p.Access, now)
-	rows, err := s.Trail(t.Context(), 1)
+	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 1})
 	must(t, err)
 	if r := rows[0]; r.Action != auth.ActionReuse || r.Subject != "ann" || r.Addr != home || r.OK {
 		t.Errorf("trail %+v", r)
@@ -131,7 +131,7 @@ func TestOfFiftyRefreshesAtOnceAllAgree(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 50 {
 			wg.Go(func() {
-				q, err := nodes[i%3].Refresh(t.Context(), p.Refresh, home, t0.Add(time.Duration(i)*ms))
+				q, err := nodes[i%3].Refresh(t.Context(), p.Refresh, auth.Origin{Addr: home}, t0.Add(time.Duration(i)*ms))
 				if err != nil {
 					t.Error(err)
 				}
@@ -163,7 +163,7 @@ func TestOfManyHandsOnOneFamilyOneLivesOrNone(t *testing.T) {
 		for i := range 30 {
 			wg.Go(func() {
 				token := []string{first.Refresh, second.Refresh}[i%2]
-				p, err := nodes[i/2%2].Refresh(t.Context(), token, home, t0.Add(time.Second))
+				p, err := nodes[i/2%2].Refresh(t.Context(), token, auth.Origin{Addr: home}, t0.Add(time.Second))
 				if err != nil && !errors.Is(err, auth.ErrDenied) {
 					t.Error(err)
 				}
@@ -177,7 +177,7 @@ func TestOfManyHandsOnOneFamilyOneLivesOrNone(t *testing.T) {
 		wg.Wait()
 		n := 0
 		for p := range alive {
-			if _, err := a.Refresh(t.Context(), p.Refresh, home, t0.Add(time.Minute)); err == nil {
+			if _, err := a.Refresh(t.Context(), p.Refresh, auth.Origin{Addr: home}, t0.Add(time.Minute)); err == nil {
 				n++
 			}
 		}
@@ -217,7 +217,7 @@ func TestRefreshSequencesFollowTheModel(t *testing.T) {
 			"refresh": func(rt *rapid.T) {
 				n, f := some()
 				i := max(0, len(f.pairs)-1-rapid.IntRange(0, 3).Draw(rt, "age"))
-				got, err := n.Refresh(t.Context(), f.pairs[i].Refresh, home, now)
+				got, err := n.Refresh(t.Context(), f.pairs[i].Refresh, auth.Origin{Addr: home}, now)
 				last := len(f.pairs) - 1
 				switch {
 				case !f.revoked && i == last:
@@ -238,7 +238,7 @@ func TestRefreshSequencesFollowTheModel(t *testing.T) {
 			},
 			"revoke": func(rt *rapid.T) {
 				n, f := some()
-				if err := n.Revoke(t.Context(), f.pairs[rapid.IntRange(0, len(f.pairs)-1).Draw(rt, "pair")].Refresh, home, now); err != nil {
+				if err := n.Revoke(t.Context(), f.pairs[rapid.IntRange(0, len(f.pairs)-1).Draw(rt, "pair")].Refresh, auth.Origin{Addr: home}, now); err != nil {
 					rt.Fatal(err)
 				}
 				f.revoked = true
@@ -266,9 +266,9 @@ func TestWithoutTheStoreTokensAreVerifiedAndLoginsGoOn(t *testing.T) {
 	now := t0.Add(50 * time.Minute)
 	wantErr(t, s.Poll(t.Context(), now), hazard.ErrUnavailable)
 	verifies(t, s, p.Access, now)
-	_, err := s.Refresh(t.Context(), p.Refresh, home, now)
+	_, err := s.Refresh(t.Context(), p.Refresh, auth.Origin{Addr: home}, now)
 	wantErr(t, err, hazard.ErrUnavailable) // not denied: it may be sent again
-	wantErr(t, s.Revoke(t.Context(), p.Refresh, home, now), hazard.ErrUnavailable)
+	wantErr(t, s.Revoke(t.Context(), p.Refresh, auth.Origin{Addr: home}, now), hazard.ErrUnavailable)
 	q := login(t, s, now)
 	verifies(t, s, q.Access, now)
 

@@ -59,15 +59,24 @@ type Store interface {
 	// AddSuccess sets Failures of each of the keys to 0, and LastSuccess to at, unless it is later already.
 	AddSuccess(ctx context.Context, keys []string, at hazard.Instant, a Audit) error
 
+	// AddSession keeps a login that has not been renewed: its own refresh token, named by its ID, is the one to be used next.
+	AddSession(ctx context.Context, s Session) error
+
+	// Sessions lists the sessions of a user that are kept and not revoked, in any order.
+	Sessions(ctx context.Context, user string) ([]Session, error)
+
+	// ReplaceKeys puts k in the place of all keys, and forgets all sessions.
+	ReplaceKeys(ctx context.Context, k Key, a Audit) error
+
 	// AdvanceSession makes next.Child the pair that follows the refresh token next.Parent, if that one is the next to be
 	// used. It decides and writes in one statement, so that of two who come at once one is too late:
 	//
 	//   - no row of that ID: when next.Parent equals next.ID (the login's own token), next is inserted;
 	//     else hazard.ErrNotFound.
-	//   - a row with Revoked 0 whose Child.Refresh equals next.Parent: Parent and Child become those of next.
+	//   - a row with Revoked 0 whose Child.Refresh equals next.Parent: Parent, Child, Used, Addr and Client become those of next.
 	//   - any other row stays as it is.
 	//
-	// It returns the row as it is afterwards. User, Expires and ID of a row never change.
+	// It returns the row as it is afterwards. User, Expires, Created and ID of a row never change.
 	AdvanceSession(ctx context.Context, next Session) (Session, error)
 
 	// RevokeSession sets Revoked of the row of s.ID to s.Revoked, inserting s if there is none (Parent and Child may be
@@ -78,8 +87,8 @@ type Store interface {
 	// AddAudit keeps a row for a deed that writes nothing else.
 	AddAudit(ctx context.Context, a Audit) error
 
-	// Trail returns the latest audit rows, newest first, at most limit.
-	Trail(ctx context.Context, limit int) ([]Audit, error)
+	// Trail returns the audit rows that pass the filter, newest first.
+	Trail(ctx context.Context, f TrailFilter) ([]Audit, error)
 
 	// Purge removes what has no effect any more, and need not change the version.
 	Purge(ctx context.Context, p Purge) error
@@ -96,13 +105,14 @@ type Data struct {
 	ReadKeys []ReadKey
 }
 
-// User is who may log in. Users are never removed, so that a name never means another person: they are disabled.
+// User is who may log in. The record of a removed user stays, disabled, so that a name never means another person.
 type User struct {
 	Name            string // [a-z0-9._@-]{1,64}, case-sensitive
 	Role            Role
 	Orgs            []int64
 	PasswordHash    Hash `json:"-"`
 	Disabled        bool
+	Removed         hazard.Instant // 0: not removed
 	Created         hazard.Instant
 	PasswordChanged hazard.Instant
 	// PasswordEnds is when a password that somebody else chose stops to be accepted; 0: never.
@@ -148,6 +158,11 @@ type Session struct {
 	Parent  uuid.UUID      // jti of the refresh token that was used last
 	Child   Grant          // what that use gave; its refresh token is the only one that may be used next
 	Revoked hazard.Instant // 0: alive
+
+	// When the user logged in, and when the session was used last: a login or a renewal; 0 if not known.
+	Created, Used hazard.Instant
+	Addr          netip.Addr // of the last use
+	Client        string     // of the last use
 }
 
 // Grant is what a pair of tokens was made of: enough to make the very same pair again, but no token.
@@ -163,13 +178,24 @@ type Grant struct {
 // Audit says who did what, from where, when, and whether it was allowed. It holds no secret, and no name that a stranger
 // typed into a login (people type their password there).
 type Audit struct {
+	ID      int64 // rises with each row; the store gives it
 	At      hazard.Instant
 	Actor   string     // the user who acts; empty: nobody that is known
 	Addr    netip.Addr // zero: on the machine itself
+	Client  string     // the program that was used, as it names itself; "console": a command on the machine itself
 	Action  string     // one of the Action constants of its writer
 	Subject string     // the user, organization or key that it is about; may be empty
 	Detail  string     // in words; may be empty
 	OK      bool
+}
+
+// TrailFilter says which audit rows are asked for. Zero values mean all.
+type TrailFilter struct {
+	User          string // acted, or was acted on
+	Action        string
+	Since, Until  hazard.Instant // at Since or later, before Until; 0: no bound
+	After, Before int64          // ids between them; 0: no bound
+	Limit         int            // the most rows, above 0
 }
 
 // Purge says what has no effect any more.

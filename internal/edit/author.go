@@ -11,7 +11,8 @@ import (
 // Author is who asks, and from where.
 type Author struct {
 	auth.Caller
-	Addr string
+	Addr   string
+	Client string // the program that the user uses
 }
 
 func (a Author) actor() hazard.Actor {
@@ -20,7 +21,7 @@ func (a Author) actor() hazard.Actor {
 
 func (a Author) origin() store.Origin {
 	by := a.actor()
-	return store.Origin{User: by.User, Admin: by.Admin, Orgs: by.Orgs, Addr: a.Addr}
+	return store.Origin{User: by.User, Admin: by.Admin, Orgs: by.Orgs, Addr: a.Addr, Client: a.Client}
 }
 
 // The rules for rights, all of them. Each is nil, or hazard.ErrForbidden with what is missing. They are asked in the transaction that

@@ -9,6 +9,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -201,6 +202,12 @@ func (a *API) routes() {
 	a.private("GET /ogc/collections/{collection}/items", a.ogcItems)
 	a.private("GET /ogc/collections/{collection}/items/{hazard}", a.holds(costOfObject, a.ogcItem))
 
+	a.private("GET /account", a.account)
+	a.private("POST /account/password", a.changePassword)
+	a.private("GET /account/sessions", a.sessions)
+	a.private("DELETE /account/sessions/{session}", a.endUserSession)
+	a.private("GET /audit", a.audit)
+
 	a.private("POST /keys", a.createKey)
 	a.private("GET /keys", a.keys)
 	a.private("DELETE /keys/{key}", a.revokeKey)
@@ -257,6 +264,9 @@ func (a *API) guarded(h protected) http.Handler {
 		defer share.leave()
 		if err := h(w, r, who); err != nil {
 			a.fail(w, r, err)
+			if errors.Is(err, hazard.ErrForbidden) {
+				a.Auth.Refused(r.Context(), a.actor(r, who), r.Pattern, r.URL.Path, err.Error(), a.now())
+			}
 		}
 	})
 }

@@ -35,7 +35,7 @@ func (a *API) refresh(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	pair, err := a.Auth.Refresh(r.Context(), fields[0], a.clientAddr(r), a.now())
+	pair, err := a.Auth.Refresh(r.Context(), fields[0], a.origin(r), a.now())
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (a *API) revoke(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Auth.Revoke(r.Context(), fields[0], a.clientAddr(r), a.now()); err != nil {
+	if err := a.Auth.Revoke(r.Context(), fields[0], a.origin(r), a.now()); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -96,7 +96,21 @@ func stringFields(w http.ResponseWriter, r *http.Request, names ...string) ([]st
 
 // origin is where a login comes from.
 func (a *API) origin(r *http.Request) auth.Origin {
-	return auth.Origin{Addr: a.clientAddr(r), Device: a.visits.device(r)}
+	return auth.Origin{Addr: a.clientAddr(r), Client: program(r), Device: a.visits.device(r)}
+}
+
+// actor is who does what the request asks for, for the audit trail.
+func (a *API) actor(r *http.Request, who *auth.Caller) auth.Actor {
+	return auth.Actor{Name: who.Name, Addr: a.clientAddr(r), Client: program(r)}
+}
+
+// maxProgram is how much is kept of what a program calls itself, in characters.
+const maxProgram = 120
+
+// program is what the program that sent the request calls itself, for people to read.
+func program(r *http.Request) string {
+	runes := []rune(hazard.CleanLine(r.UserAgent()))
+	return string(runes[:min(len(runes), maxProgram)])
 }
 
 // clientAddr is the address that the request comes from: the peer's, or, if that is a trusted proxy, the last one in X-Forwarded-For

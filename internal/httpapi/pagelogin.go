@@ -123,7 +123,7 @@ func (a *API) endSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header()["Cache-Control"] = noStore
 	a.visits.clearCookie(w) // the browser forgets it whatever comes of the rest
-	return a.Auth.EndPage(r.Context(), a.visits.token(r), a.clientAddr(r), a.now())
+	return a.Auth.EndPage(r.Context(), a.visits.token(r), a.origin(r), a.now())
 }
 
 // loginPage shows the form to log in, or goes on if there is no need to.

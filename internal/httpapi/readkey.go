@@ -32,7 +32,7 @@ func (a *API) createKey(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	if err != nil {
 		return err
 	}
-	k, text, err := a.Auth.CreateReadKey(r.Context(), auth.Actor{Name: who.Name, Addr: a.clientAddr(r)}, who.Name, fields[0], a.now())
+	k, text, err := a.Auth.CreateReadKey(r.Context(), a.actor(r, who), who.Name, fields[0], a.now())
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (a *API) revokeKey(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	if err != nil {
 		return &problem{Status: http.StatusBadRequest, Detail: "the key's id is not a uuid; GET /keys lists them"}
 	}
-	if err := a.Auth.RevokeReadKey(r.Context(), auth.Actor{Name: who.Name, Addr: a.clientAddr(r)}, ownKeys(who), id, a.now()); err != nil {
+	if err := a.Auth.RevokeReadKey(r.Context(), a.actor(r, who), ownKeys(who), id, a.now()); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -20,7 +20,7 @@ import (
 )
 
 func (a *API) author(r *http.Request, who *auth.Caller) edit.Author {
-	return edit.Author{Caller: *who, Addr: a.clientAddr(r).String()}
+	return edit.Author{Caller: *who, Addr: a.clientAddr(r).String(), Client: program(r)}
 }
 
 func (a *API) createHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {

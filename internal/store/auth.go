@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 
 	"github.com/go-json-experiment/json"
@@ -127,11 +129,22 @@ func addAudit(ctx context.Context, q *db.Queries, a *auth.Audit) error {
 	if err != nil {
 		return err
 	}
-	addr := ""
-	if a.Addr.IsValid() {
-		addr = a.Addr.String()
+	return q.AddAudit(ctx, db.AddAuditParams{ID: id, AtMs: int64(a.At), Actor: a.Actor, Addr: addrText(a.Addr), Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, Ok: a.OK})
+}
+
+// addrText is an address as it is stored: empty if there is none.
+func addrText(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
 	}
-	return q.AddAudit(ctx, db.AddAuditParams{ID: id, AtMs: int64(a.At), Actor: a.Actor, Addr: addr, Action: a.Action, Subject: a.Subject, Detail: a.Detail, Ok: a.OK})
+	return a.String()
+}
+
+func addrOf(text string) (netip.Addr, error) {
+	if text == "" {
+		return netip.Addr{}, nil
+	}
+	return netip.ParseAddr(text)
 }
 
 func (a authStore) CreateUser(ctx context.Context, u auth.User, audit auth.Audit) error {
@@ -256,10 +269,10 @@ func (a authStore) AdvanceSession(ctx context.Context, next auth.Session) (after
 		return after, err
 	}
 	err = a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		n, err := q.AdvanceSession(ctx, db.AdvanceSessionParams{ID: next.ID.String(), Parent: next.Parent.String(), Refresh: next.Child.Refresh.String(), Child: string(child)})
+		n, err := q.AdvanceSession(ctx, db.AdvanceSessionParams{ID: next.ID.String(), Parent: next.Parent.String(), Refresh: next.Child.Refresh.String(), Child: string(child),
+			UsedMs: int64(next.Used), Addr: addrText(next.Addr), Client: next.Client})
 		if err == nil && n == 0 && next.Parent == next.ID {
-			_, err = q.BeginSession(ctx, db.BeginSessionParams{ID: next.ID.String(), Username: next.User, ExpiresMs: int64(next.Expires),
-				Parent: next.Parent.String(), Refresh: next.Child.Refresh.String(), Child: string(child)})
+			err = addSession(ctx, q, next, string(child))
 		}
 		if err != nil {
 			return err
@@ -274,11 +287,50 @@ func (a authStore) AdvanceSession(ctx context.Context, next auth.Session) (after
 	return after, err
 }
 
+func addSession(ctx context.Context, q *db.Queries, s auth.Session, child string) error {
+	_, err := q.BeginSession(ctx, db.BeginSessionParams{ID: s.ID.String(), Username: s.User, ExpiresMs: int64(s.Expires),
+		Parent: s.Parent.String(), Refresh: s.Child.Refresh.String(), Child: child,
+		CreatedMs: int64(s.Created), UsedMs: int64(s.Used), Addr: addrText(s.Addr), Client: s.Client})
+	return err
+}
+
+func (a authStore) AddSession(ctx context.Context, s auth.Session) error {
+	child, err := json.Marshal(s.Child)
+	if err != nil {
+		return err
+	}
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return addSession(ctx, q, s, string(child)) })
+}
+
+func (a authStore) Sessions(ctx context.Context, user string) ([]auth.Session, error) {
+	rows, err := a.readQ.SessionsOf(ctx, user)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	list := make([]auth.Session, len(rows))
+	for i, row := range rows {
+		if list[i], err = decodeSession(db.SessionRow(row)); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (a authStore) ReplaceKeys(ctx context.Context, k auth.Key, audit auth.Audit) error {
+	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+		return cmp.Or(q.RemoveSigningKeys(ctx), q.EndAllSessions(ctx),
+			q.AddSigningKey(ctx, db.AddSigningKeyParams{ID: k.ID, Seed: k.Seed[:], CreatedMs: int64(k.Created), NotAfterMs: int64(k.NotAfter)}))
+	})
+}
+
 func decodeSession(row db.SessionRow) (s auth.Session, err error) {
 	id, err1 := uuid.Parse(row.ID)
 	parent, err2 := uuid.Parse(row.Parent)
-	s = auth.Session{ID: id, User: row.Username, Expires: hazard.Instant(row.ExpiresMs), Parent: parent, Revoked: hazard.Instant(row.RevokedMs)}
-	if err := errors.Join(err1, err2, json.Unmarshal([]byte(row.Child), &s.Child)); err != nil {
+	s = auth.Session{ID: id, User: row.Username, Expires: hazard.Instant(row.ExpiresMs), Parent: parent, Revoked: hazard.Instant(row.RevokedMs),
+		Created: hazard.Instant(row.CreatedMs), Used: hazard.Instant(row.UsedMs), Client: row.Client}
+	addr, err3 := addrOf(row.Addr)
+	s.Addr = addr
+	if err := errors.Join(err1, err2, err3, json.Unmarshal([]byte(row.Child), &s.Child)); err != nil {
 		return s, fmt.Errorf("stored session %s: %w", row.ID, err)
 	}
 	return s, nil
@@ -309,18 +361,17 @@ func (a authStore) AddAudit(ctx context.Context, audit auth.Audit) error {
 	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return addAudit(ctx, q, &audit) })
 }
 
-func (a authStore) Trail(ctx context.Context, limit int) ([]auth.Audit, error) {
-	rows, err := a.readQ.Trail(ctx, int32(limit))
+func (a authStore) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit, error) {
+	rows, err := a.readQ.Trail(ctx, db.TrailParams{After: f.After, Before: cmp.Or(f.Before, math.MaxInt64), SinceMs: int64(f.Since),
+		UntilMs: cmp.Or(int64(f.Until), math.MaxInt64), Username: f.User, Action: f.Action, MaxRows: int32(f.Limit)})
 	if err != nil {
 		return nil, storeError(err)
 	}
 	trail := make([]auth.Audit, len(rows))
 	for i, r := range rows {
-		trail[i] = auth.Audit{At: hazard.Instant(r.AtMs), Actor: r.Actor, Action: r.Action, Subject: r.Subject, Detail: r.Detail, OK: r.Ok}
-		if r.Addr != "" {
-			if trail[i].Addr, err = netip.ParseAddr(r.Addr); err != nil {
-				return nil, fmt.Errorf("stored audit row: %w", err)
-			}
+		trail[i] = auth.Audit{ID: r.ID, At: hazard.Instant(r.AtMs), Actor: r.Actor, Client: r.Client, Action: r.Action, Subject: r.Subject, Detail: r.Detail, OK: r.Ok}
+		if trail[i].Addr, err = addrOf(r.Addr); err != nil {
+			return nil, fmt.Errorf("stored audit row: %w", err)
 		}
 	}
 	return trail, nil

@@ -20,6 +20,7 @@ import (
 type Origin struct {
 	User   string
 	Addr   string
+	Client string // the program that the user uses, for the audit trail
 	Source string
 	// Admin and Orgs are what the user may write (hazard.Actor).
 	Admin bool
@@ -296,7 +297,27 @@ func (t *Tx) log(kind hazard.ChangeKind, hazardID int64, p *hazard.Product, body
 	if p != nil {
 		row.ProductID, row.Audience = p.ID, audienceOf(p)
 	}
-	return t.q.AddChange(t.ctx, row)
+	if err := t.q.AddChange(t.ctx, row); err != nil {
+		return err
+	}
+	return t.audit(&row)
+}
+
+// audit keeps the row of the audit trail of a change that a user makes.
+func (t *Tx) audit(row *db.AddChangeParams) error {
+	if row.Actor == "" {
+		return nil
+	}
+	id, err := t.number("audit")
+	if err != nil {
+		return err
+	}
+	subject := fmt.Sprintf("hazard %d", row.HazardID)
+	if row.ProductID != 0 {
+		subject = fmt.Sprintf("product %d", row.ProductID)
+	}
+	return t.q.AddAudit(t.ctx, db.AddAuditParams{ID: id, AtMs: row.AtMs, Actor: row.Actor, Addr: row.Addr, Client: t.origin.Client, Action: row.Kind,
+		Subject: subject, Detail: fmt.Sprintf("change %d", row.N), Ok: true})
 }
 
 // KeepAreas keeps the geometries of areas and returns their names, sorted and each once.

@@ -27,6 +27,7 @@ type Store struct {
 	sessions map[uuid.UUID]auth.Session
 	revoked  map[uuid.UUID]hazard.Instant
 	trail    []auth.Audit
+	audited  int64
 	readKeys []auth.ReadKey
 }
 
@@ -125,7 +126,7 @@ func (s *Store) putUser(u auth.User) {
 // wrote ends a write that AuthVersion tells of.
 func (s *Store) wrote(a auth.Audit) {
 	s.version++
-	s.trail = append(s.trail, a)
+	s.audit(a)
 }
 
 // CreateOrg implements auth.Store.
@@ -227,7 +228,7 @@ func (s *Store) AddFailure(ctx context.Context, keys []string, at, forget hazard
 		})
 	}
 	if a != nil {
-		s.trail = append(s.trail, *a)
+		s.audit(*a)
 	}
 	return nil
 }
@@ -242,7 +243,7 @@ func (s *Store) AddSuccess(ctx context.Context, keys []string, at hazard.Instant
 	for _, k := range keys {
 		s.attempt(k, func(x *auth.Attempts) { x.Failures, x.LastSuccess = 0, max(x.LastSuccess, at) })
 	}
-	s.trail = append(s.trail, a)
+	s.audit(a)
 	return nil
 }
 
@@ -269,7 +270,7 @@ func (s *Store) AdvanceSession(ctx context.Context, next auth.Session) (auth.Ses
 	case !ok:
 		row = next
 	case row.Revoked == 0 && row.Child.Refresh == next.Parent:
-		row.Parent, row.Child = next.Parent, next.Child
+		row.Parent, row.Child, row.Used, row.Addr, row.Client = next.Parent, next.Child, next.Used, next.Addr, next.Client
 	}
 	s.putSession(row)
 	row.Child.Orgs = slices.Clone(row.Child.Orgs)
@@ -314,20 +315,72 @@ func (s *Store) AddAudit(ctx context.Context, a auth.Audit) error {
 		return err
 	}
 	defer end()
-	s.trail = append(s.trail, a)
+	s.audit(a)
 	return nil
 }
 
 // Trail implements auth.Store.
-func (s *Store) Trail(ctx context.Context, limit int) ([]auth.Audit, error) {
+func (s *Store) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit, error) {
 	end, err := s.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	latest := slices.Clone(s.trail[max(0, len(s.trail)-limit):])
-	slices.Reverse(latest)
-	return latest, nil
+	var rows []auth.Audit
+	for _, a := range slices.Backward(s.trail) {
+		if len(rows) < f.Limit && a.ID > f.After && (f.Before == 0 || a.ID < f.Before) && a.At >= f.Since && (f.Until == 0 || a.At < f.Until) &&
+			(f.User == "" || a.Actor == f.User || a.Subject == f.User) && (f.Action == "" || a.Action == f.Action) {
+			rows = append(rows, a)
+		}
+	}
+	return rows, nil
+}
+
+func (s *Store) audit(a auth.Audit) {
+	s.audited++
+	a.ID = s.audited
+	s.trail = append(s.trail, a)
+}
+
+// AddSession implements auth.Store.
+func (s *Store) AddSession(ctx context.Context, x auth.Session) error {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if _, ok := s.sessions[x.ID]; !ok {
+		s.putSession(x)
+	}
+	return nil
+}
+
+// Sessions implements auth.Store.
+func (s *Store) Sessions(ctx context.Context, user string) ([]auth.Session, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var list []auth.Session
+	for _, x := range s.sessions {
+		if x.User == user && x.Revoked == 0 {
+			list = append(list, x)
+		}
+	}
+	return list, nil
+}
+
+// ReplaceKeys implements auth.Store.
+func (s *Store) ReplaceKeys(ctx context.Context, k auth.Key, a auth.Audit) error {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	s.keys, s.sessions = []auth.Key{k}, nil
+	s.wrote(a)
+	return nil
 }
 
 // Purge implements auth.Store.

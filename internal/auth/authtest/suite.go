@@ -36,6 +36,7 @@ func TestStore(t *testing.T, open func(*testing.T) auth.Store) {
 		"of many who use a refresh token one wins, and all agree": concurrentAdvance,
 		"a revoked session stays as it is":                        revoke,
 		"a session can be revoked before it has a row":            revokeUnknown,
+		"a login is listed until it ends":                         sessions,
 		"the version moves with what Reload reads":                version,
 		"each deed has its row in the trail":                      trail,
 		"purge removes what has ended and nothing else":           purge,
@@ -122,7 +123,7 @@ func emptyStore(t *testing.T, s auth.Store) {
 	if len(d.Users)+len(d.Orgs)+len(d.Keys)+len(d.Revoked) > 0 {
 		t.Errorf("got %+v", d)
 	}
-	rows, err := s.Trail(t.Context(), 10)
+	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 10})
 	must(t, err)
 	if len(rows) > 0 {
 		t.Errorf("trail %v", rows)
@@ -163,7 +164,7 @@ func failedChange(t *testing.T, s auth.Store) {
 	d := load(t, s)
 	want(t, "ann", d.Users[0], ann)
 	want(t, "version", d.Version, before)
-	rows, err := s.Trail(t.Context(), 10)
+	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 10})
 	must(t, err)
 	want(t, "rows in the trail", len(rows), 1)
 }
@@ -334,6 +335,42 @@ func advance(t *testing.T, s auth.Store) {
 	}
 }
 
+func sessions(t *testing.T, s auth.Store) {
+	ctx, id, other := t.Context(), uuid.New(), uuid.New()
+	login := auth.Session{ID: id, User: "ann", Expires: t0 + 1000, Child: auth.Grant{Refresh: id, Orgs: []int64{}}, Created: t0, Used: t0,
+		Addr: netip.MustParseAddr("2001:db8::1"), Client: "a browser"}
+	must(t, s.AddSession(ctx, login))
+	list := func(user string) []auth.Session {
+		list, err := s.Sessions(ctx, user)
+		must(t, err)
+		return list
+	}
+	want(t, "after the login", list("ann"), []auth.Session{login})
+	want(t, "of another user", len(list("bob")), 0)
+
+	next := session(id, id, "k1")
+	next.Created, next.Used, next.Addr, next.Client = t0+5, t0+5, netip.MustParseAddr("192.0.2.1"), "another"
+	after, err := s.AdvanceSession(ctx, next)
+	must(t, err)
+	next.Created, next.User, next.Expires = login.Created, login.User, login.Expires
+	want(t, "the first use of a login that is kept", after, next)
+	must(t, s.AddSession(ctx, login)) // too late
+	want(t, "after the renewal", list("ann"), []auth.Session{next})
+
+	must(t, s.RevokeSession(ctx, auth.Session{ID: id, Revoked: t0}, t0, auth.Audit{}))
+	want(t, "after the end", len(list("ann")), 0)
+
+	must(t, s.AddSession(ctx, auth.Session{ID: other, User: "ann", Expires: t0 + 1000, Child: auth.Grant{Refresh: other}}))
+	must(t, s.AddKey(ctx, key("old", t0), ""))
+	before := load(t, s).Version
+	must(t, s.ReplaceKeys(ctx, key("new", t0+1), auth.Audit{At: t0, Action: "replaced"}))
+	d := load(t, s)
+	if len(d.Keys) != 1 || d.Keys[0].ID != "new" || d.Version == before {
+		t.Errorf("after the keys were replaced: %+v, version %d", d.Keys, d.Version)
+	}
+	want(t, "sessions of the old keys", len(list("ann")), 0)
+}
+
 func concurrentAdvance(t *testing.T, s auth.Store) {
 	id := uuid.New()
 	for parent := range 3 { // the first use inserts, the others update
@@ -392,7 +429,7 @@ func revoke(t *testing.T, s auth.Store) {
 	got, err = s.AdvanceSession(ctx, session(id, first.Child.Refresh, "k1"))
 	must(t, err)
 	want(t, "revoked twice", got, first)
-	rows, err := s.Trail(ctx, 10)
+	rows, err := s.Trail(ctx, auth.TrailFilter{Limit: 10})
 	must(t, err)
 	want(t, "rows in the trail", len(rows), 1)
 }
@@ -439,7 +476,7 @@ func version(t *testing.T, s auth.Store) {
 func trail(t *testing.T, s auth.Store) {
 	ctx, id := t.Context(), uuid.New()
 	row := func(i int) auth.Audit {
-		return auth.Audit{At: t0 + hazard.Instant(i), Actor: "ä", Action: fmt.Sprint("action ", i), Subject: "s", Detail: "“d”\n", OK: i%2 == 0,
+		return auth.Audit{At: t0 + hazard.Instant(i), Actor: "ä", Action: fmt.Sprint("action ", i), Subject: "s", Detail: "“d”\n", OK: i%2 == 0, Client: fmt.Sprint("client ", i),
 			Addr: []netip.Addr{{}, netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}[i%3]}
 	}
 	failed := row(3)
@@ -453,16 +490,41 @@ func trail(t *testing.T, s auth.Store) {
 	must(t, s.RevokeSession(ctx, auth.Session{ID: id, Revoked: t0}, t0, row(5)))
 	must(t, s.AddAudit(ctx, row(6)))
 	wantErr(t, s.CreateUser(ctx, ann, row(7)), hazard.ErrConflict)
-	got, err := s.Trail(ctx, 100)
+	got, err := s.Trail(ctx, auth.TrailFilter{Limit: 100})
 	must(t, err)
 	if len(got) != 7 {
 		t.Fatalf("%d rows, want 7: %+v", len(got), got)
 	}
-	for i, a := range got {
-		want(t, "row", a, row(6-i))
+	ids := make([]int64, len(got))
+	for i := range got {
+		if ids[i] = got[i].ID; i > 0 && ids[i] >= ids[i-1] {
+			t.Errorf("ids %v do not fall", ids)
+		}
+		got[i].ID = 0
+		want(t, "row", got[i], row(6-i))
 	}
-	got, err = s.Trail(ctx, 2)
+	must(t, s.AddAudit(ctx, auth.Audit{At: t0 + 7, Actor: "s", Action: "other"}))
+	for what, f := range map[string]struct {
+		auth.TrailFilter
+		rows int
+	}{
+		"of an actor":      {auth.TrailFilter{User: "ä"}, 7},
+		"of a subject too": {auth.TrailFilter{User: "s"}, 8},
+		"of nobody":        {auth.TrailFilter{User: "x"}, 0},
+		"of an action":     {auth.TrailFilter{Action: "action 3"}, 1},
+		"from a moment":    {auth.TrailFilter{Since: t0 + 5}, 3},
+		"until a moment":   {auth.TrailFilter{Until: t0 + 5}, 5},
+		"after a row":      {auth.TrailFilter{After: ids[2]}, 3},
+		"before a row":     {auth.TrailFilter{Before: ids[2]}, 4},
+	} {
+		f.Limit = 100
+		some, err := s.Trail(ctx, f.TrailFilter)
+		must(t, err)
+		want(t, "rows "+what, len(some), f.rows)
+	}
+	got, err = s.Trail(ctx, auth.TrailFilter{Limit: 2, Until: t0 + 7})
 	must(t, err)
+	got[0].ID, got[1].ID = 0, 0
 	want(t, "two rows", got, []auth.Audit{row(6), row(5)})
 }
 
@@ -499,7 +561,7 @@ func purge(t *testing.T, s auth.Store) {
 	want(t, "old success", attempts(t, s, "old success"), auth.Attempts{})
 	want(t, "young failure", attempts(t, s, "young failure").Failures, int64(1))
 	want(t, "young success", attempts(t, s, "old failure, young success").LastSuccess, t0-20)
-	rows, err := s.Trail(ctx, 10)
+	rows, err := s.Trail(ctx, auth.TrailFilter{Limit: 10})
 	must(t, err)
 	want(t, "rows in the trail", len(rows), 3)
 }

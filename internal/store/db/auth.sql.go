@@ -10,7 +10,7 @@ import (
 )
 
 const addAudit = `-- name: AddAudit :exec
-INSERT INTO audit (id, at_ms, actor, addr, action, subject, detail, ok) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO audit (id, at_ms, actor, addr, client, action, subject, detail, ok) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 `
 
 type AddAuditParams struct {
@@ -18,6 +18,7 @@ type AddAuditParams struct {
 	AtMs    int64
 	Actor   string
 	Addr    string
+	Client  string
 	Action  string
 	Subject string
 	Detail  string
@@ -30,6 +31,7 @@ func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
 		arg.AtMs,
 		arg.Actor,
 		arg.Addr,
+		arg.Client,
 		arg.Action,
 		arg.Subject,
 		arg.Detail,
@@ -168,14 +170,18 @@ func (q *Queries) AddUser(ctx context.Context, arg AddUserParams) (int64, error)
 }
 
 const advanceSession = `-- name: AdvanceSession :execrows
-UPDATE sessions SET parent = $1, refresh = $2, child = $3
-WHERE id = $4 AND revoked_ms = 0 AND refresh = $1
+UPDATE sessions SET parent = $1, refresh = $2, child = $3,
+    used_ms = $4, addr = $5, client = $6
+WHERE id = $7 AND revoked_ms = 0 AND refresh = $1
 `
 
 type AdvanceSessionParams struct {
 	Parent  string
 	Refresh string
 	Child   string
+	UsedMs  int64
+	Addr    string
+	Client  string
 	ID      string
 }
 
@@ -185,6 +191,9 @@ func (q *Queries) AdvanceSession(ctx context.Context, arg AdvanceSessionParams) 
 		arg.Parent,
 		arg.Refresh,
 		arg.Child,
+		arg.UsedMs,
+		arg.Addr,
+		arg.Client,
 		arg.ID,
 	)
 	if err != nil {
@@ -211,7 +220,8 @@ func (q *Queries) AttemptsOf(ctx context.Context, key string) (AttemptsOfRow, er
 }
 
 const beginSession = `-- name: BeginSession :execrows
-INSERT INTO sessions (id, username, expires_ms, parent, refresh, child, revoked_ms) VALUES ($1, $2, $3, $4, $5, $6, 0)
+INSERT INTO sessions (id, username, expires_ms, parent, refresh, child, revoked_ms, created_ms, used_ms, addr, client)
+VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10)
 ON CONFLICT (id) DO NOTHING
 `
 
@@ -222,9 +232,13 @@ type BeginSessionParams struct {
 	Parent    string
 	Refresh   string
 	Child     string
+	CreatedMs int64
+	UsedMs    int64
+	Addr      string
+	Client    string
 }
 
-// The first renewal of a login: its own refresh token is the parent.
+// A login, or the first renewal of one that has no row: its own refresh token is the parent then.
 func (q *Queries) BeginSession(ctx context.Context, arg BeginSessionParams) (int64, error) {
 	result, err := q.exec(ctx, q.beginSessionStmt, beginSession,
 		arg.ID,
@@ -233,11 +247,24 @@ func (q *Queries) BeginSession(ctx context.Context, arg BeginSessionParams) (int
 		arg.Parent,
 		arg.Refresh,
 		arg.Child,
+		arg.CreatedMs,
+		arg.UsedMs,
+		arg.Addr,
+		arg.Client,
 	)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const endAllSessions = `-- name: EndAllSessions :exec
+DELETE FROM sessions
+`
+
+func (q *Queries) EndAllSessions(ctx context.Context) error {
+	_, err := q.exec(ctx, q.endAllSessionsStmt, endAllSessions)
+	return err
 }
 
 const newestSigningKey = `-- name: NewestSigningKey :one
@@ -373,6 +400,15 @@ func (q *Queries) RemoveReadKey(ctx context.Context, id string) (int64, error) {
 	return result.RowsAffected()
 }
 
+const removeSigningKeys = `-- name: RemoveSigningKeys :exec
+DELETE FROM signing_keys
+`
+
+func (q *Queries) RemoveSigningKeys(ctx context.Context) error {
+	_, err := q.exec(ctx, q.removeSigningKeysStmt, removeSigningKeys)
+	return err
+}
+
 const revocations = `-- name: Revocations :many
 SELECT id, until_ms FROM revocations
 `
@@ -447,7 +483,7 @@ func (q *Queries) SaveUser(ctx context.Context, arg SaveUserParams) error {
 }
 
 const session = `-- name: Session :one
-SELECT id, username, expires_ms, parent, child, revoked_ms FROM sessions WHERE id = $1
+SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client FROM sessions WHERE id = $1
 `
 
 type SessionRow struct {
@@ -457,6 +493,10 @@ type SessionRow struct {
 	Parent    string
 	Child     string
 	RevokedMs int64
+	CreatedMs int64
+	UsedMs    int64
+	Addr      string
+	Client    string
 }
 
 func (q *Queries) Session(ctx context.Context, id string) (SessionRow, error) {
@@ -469,8 +509,64 @@ func (q *Queries) Session(ctx context.Context, id string) (SessionRow, error) {
 		&i.Parent,
 		&i.Child,
 		&i.RevokedMs,
+		&i.CreatedMs,
+		&i.UsedMs,
+		&i.Addr,
+		&i.Client,
 	)
 	return i, err
+}
+
+const sessionsOf = `-- name: SessionsOf :many
+SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client FROM sessions
+WHERE username = $1 AND revoked_ms = 0
+`
+
+type SessionsOfRow struct {
+	ID        string
+	Username  string
+	ExpiresMs int64
+	Parent    string
+	Child     string
+	RevokedMs int64
+	CreatedMs int64
+	UsedMs    int64
+	Addr      string
+	Client    string
+}
+
+func (q *Queries) SessionsOf(ctx context.Context, username string) ([]SessionsOfRow, error) {
+	rows, err := q.query(ctx, q.sessionsOfStmt, sessionsOf, username)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SessionsOfRow{}
+	for rows.Next() {
+		var i SessionsOfRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Username,
+			&i.ExpiresMs,
+			&i.Parent,
+			&i.Child,
+			&i.RevokedMs,
+			&i.CreatedMs,
+			&i.UsedMs,
+			&i.Addr,
+			&i.Client,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const signingKeys = `-- name: SigningKeys :many
@@ -506,21 +602,45 @@ func (q *Queries) SigningKeys(ctx context.Context) ([]SigningKey, error) {
 }
 
 const trail = `-- name: Trail :many
-SELECT at_ms, actor, addr, action, subject, detail, ok FROM audit ORDER BY id DESC LIMIT $1
+SELECT id, at_ms, actor, addr, client, action, subject, detail, ok FROM audit
+WHERE id > $1 AND id < $2 AND at_ms >= $3 AND at_ms < $4
+  AND (actor = $5 OR subject = $5 OR $5 = '')
+  AND (action = $6 OR $6 = '')
+ORDER BY id DESC LIMIT $7
 `
 
+type TrailParams struct {
+	After    int64
+	Before   int64
+	SinceMs  int64
+	UntilMs  int64
+	Username string
+	Action   string
+	MaxRows  int32
+}
+
 type TrailRow struct {
+	ID      int64
 	AtMs    int64
 	Actor   string
 	Addr    string
+	Client  string
 	Action  string
 	Subject string
 	Detail  string
 	Ok      bool
 }
 
-func (q *Queries) Trail(ctx context.Context, limit int32) ([]TrailRow, error) {
-	rows, err := q.query(ctx, q.trailStmt, trail, limit)
+func (q *Queries) Trail(ctx context.Context, arg TrailParams) ([]TrailRow, error) {
+	rows, err := q.query(ctx, q.trailStmt, trail,
+		arg.After,
+		arg.Before,
+		arg.SinceMs,
+		arg.UntilMs,
+		arg.Username,
+		arg.Action,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -529,9 +649,11 @@ func (q *Queries) Trail(ctx context.Context, limit int32) ([]TrailRow, error) {
 	for rows.Next() {
 		var i TrailRow
 		if err := rows.Scan(
+			&i.ID,
 			&i.AtMs,
 			&i.Actor,
 			&i.Addr,
+			&i.Client,
 			&i.Action,
 			&i.Subject,
 			&i.Detail,

@@ -162,6 +162,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.dueWakesStmt, err = db.PrepareContext(ctx, dueWakes); err != nil {
 		return nil, fmt.Errorf("error preparing query DueWakes: %w", err)
 	}
+	if q.endAllSessionsStmt, err = db.PrepareContext(ctx, endAllSessions); err != nil {
+		return nil, fmt.Errorf("error preparing query EndAllSessions: %w", err)
+	}
 	if q.endContentStmt, err = db.PrepareContext(ctx, endContent); err != nil {
 		return nil, fmt.Errorf("error preparing query EndContent: %w", err)
 	}
@@ -324,6 +327,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.removeReadKeyStmt, err = db.PrepareContext(ctx, removeReadKey); err != nil {
 		return nil, fmt.Errorf("error preparing query RemoveReadKey: %w", err)
 	}
+	if q.removeSigningKeysStmt, err = db.PrepareContext(ctx, removeSigningKeys); err != nil {
+		return nil, fmt.Errorf("error preparing query RemoveSigningKeys: %w", err)
+	}
 	if q.renameEventStmt, err = db.PrepareContext(ctx, renameEvent); err != nil {
 		return nil, fmt.Errorf("error preparing query RenameEvent: %w", err)
 	}
@@ -374,6 +380,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.sessionStmt, err = db.PrepareContext(ctx, session); err != nil {
 		return nil, fmt.Errorf("error preparing query Session: %w", err)
+	}
+	if q.sessionsOfStmt, err = db.PrepareContext(ctx, sessionsOf); err != nil {
+		return nil, fmt.Errorf("error preparing query SessionsOf: %w", err)
 	}
 	if q.setContentsNamedStmt, err = db.PrepareContext(ctx, setContentsNamed); err != nil {
 		return nil, fmt.Errorf("error preparing query SetContentsNamed: %w", err)
@@ -667,6 +676,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing dueWakesStmt: %w", cerr)
 		}
 	}
+	if q.endAllSessionsStmt != nil {
+		if cerr := q.endAllSessionsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing endAllSessionsStmt: %w", cerr)
+		}
+	}
 	if q.endContentStmt != nil {
 		if cerr := q.endContentStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing endContentStmt: %w", cerr)
@@ -937,6 +951,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing removeReadKeyStmt: %w", cerr)
 		}
 	}
+	if q.removeSigningKeysStmt != nil {
+		if cerr := q.removeSigningKeysStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing removeSigningKeysStmt: %w", cerr)
+		}
+	}
 	if q.renameEventStmt != nil {
 		if cerr := q.renameEventStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing renameEventStmt: %w", cerr)
@@ -1020,6 +1039,11 @@ func (q *Queries) Close() error {
 	if q.sessionStmt != nil {
 		if cerr := q.sessionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing sessionStmt: %w", cerr)
+		}
+	}
+	if q.sessionsOfStmt != nil {
+		if cerr := q.sessionsOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing sessionsOfStmt: %w", cerr)
 		}
 	}
 	if q.setContentsNamedStmt != nil {
@@ -1202,6 +1226,7 @@ type Queries struct {
 	dueDeliveriesStmt           *sql.Stmt
 	dueHazardsStmt              *sql.Stmt
 	dueWakesStmt                *sql.Stmt
+	endAllSessionsStmt          *sql.Stmt
 	endContentStmt              *sql.Stmt
 	eventKeyStmt                *sql.Stmt
 	eventOfStmt                 *sql.Stmt
@@ -1256,6 +1281,7 @@ type Queries struct {
 	readKeysStmt                *sql.Stmt
 	releaseHeldStmt             *sql.Stmt
 	removeReadKeyStmt           *sql.Stmt
+	removeSigningKeysStmt       *sql.Stmt
 	renameEventStmt             *sql.Stmt
 	reportsOfEventStmt          *sql.Stmt
 	retryDeliveriesStmt         *sql.Stmt
@@ -1273,6 +1299,7 @@ type Queries struct {
 	saveWebhookStmt             *sql.Stmt
 	searchableStmt              *sql.Stmt
 	sessionStmt                 *sql.Stmt
+	sessionsOfStmt              *sql.Stmt
 	setContentsNamedStmt        *sql.Stmt
 	setCounterStmt              *sql.Stmt
 	setMetaStmt                 *sql.Stmt
@@ -1344,6 +1371,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		dueDeliveriesStmt:           q.dueDeliveriesStmt,
 		dueHazardsStmt:              q.dueHazardsStmt,
 		dueWakesStmt:                q.dueWakesStmt,
+		endAllSessionsStmt:          q.endAllSessionsStmt,
 		endContentStmt:              q.endContentStmt,
 		eventKeyStmt:                q.eventKeyStmt,
 		eventOfStmt:                 q.eventOfStmt,
@@ -1398,6 +1426,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		readKeysStmt:                q.readKeysStmt,
 		releaseHeldStmt:             q.releaseHeldStmt,
 		removeReadKeyStmt:           q.removeReadKeyStmt,
+		removeSigningKeysStmt:       q.removeSigningKeysStmt,
 		renameEventStmt:             q.renameEventStmt,
 		reportsOfEventStmt:          q.reportsOfEventStmt,
 		retryDeliveriesStmt:         q.retryDeliveriesStmt,
@@ -1415,6 +1444,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		saveWebhookStmt:             q.saveWebhookStmt,
 		searchableStmt:              q.searchableStmt,
 		sessionStmt:                 q.sessionStmt,
+		sessionsOfStmt:              q.sessionsOfStmt,
 		setContentsNamedStmt:        q.setContentsNamedStmt,
 		setCounterStmt:              q.setCounterStmt,
 		setMetaStmt:                 q.setMetaStmt,

@@ -56,27 +56,43 @@ ON CONFLICT (key) DO UPDATE SET failures = 0,
     last_success_ms = CASE WHEN attempts.last_success_ms > excluded.last_success_ms THEN attempts.last_success_ms ELSE excluded.last_success_ms END;
 
 -- name: BeginSession :execrows
--- The first renewal of a login: its own refresh token is the parent.
-INSERT INTO sessions (id, username, expires_ms, parent, refresh, child, revoked_ms) VALUES ($1, $2, $3, $4, $5, $6, 0)
+-- A login, or the first renewal of one that has no row: its own refresh token is the parent then.
+INSERT INTO sessions (id, username, expires_ms, parent, refresh, child, revoked_ms, created_ms, used_ms, addr, client)
+VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: AdvanceSession :execrows
 -- Of two who come with the same token at once, one finds it used.
-UPDATE sessions SET parent = sqlc.arg(parent), refresh = sqlc.arg(refresh), child = sqlc.arg(child)
+UPDATE sessions SET parent = sqlc.arg(parent), refresh = sqlc.arg(refresh), child = sqlc.arg(child),
+    used_ms = sqlc.arg(used_ms), addr = sqlc.arg(addr), client = sqlc.arg(client)
 WHERE id = sqlc.arg(id) AND revoked_ms = 0 AND refresh = sqlc.arg(parent);
 
 -- name: Session :one
-SELECT id, username, expires_ms, parent, child, revoked_ms FROM sessions WHERE id = $1;
+SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client FROM sessions WHERE id = $1;
+
+-- name: SessionsOf :many
+SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client FROM sessions
+WHERE username = $1 AND revoked_ms = 0;
+
+-- name: EndAllSessions :exec
+DELETE FROM sessions;
+
+-- name: RemoveSigningKeys :exec
+DELETE FROM signing_keys;
 
 -- name: RevokeSession :execrows
 INSERT INTO sessions (id, username, expires_ms, parent, refresh, child, revoked_ms) VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (id) DO UPDATE SET revoked_ms = excluded.revoked_ms WHERE sessions.revoked_ms = 0;
 
 -- name: AddAudit :exec
-INSERT INTO audit (id, at_ms, actor, addr, action, subject, detail, ok) VALUES ($1, $2, $3, $4, $5, $6, $7, $8);
+INSERT INTO audit (id, at_ms, actor, addr, client, action, subject, detail, ok) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
 -- name: Trail :many
-SELECT at_ms, actor, addr, action, subject, detail, ok FROM audit ORDER BY id DESC LIMIT $1;
+SELECT id, at_ms, actor, addr, client, action, subject, detail, ok FROM audit
+WHERE id > sqlc.arg(after) AND id < sqlc.arg(before) AND at_ms >= sqlc.arg(since_ms) AND at_ms < sqlc.arg(until_ms)
+  AND (actor = sqlc.arg(username) OR subject = sqlc.arg(username) OR sqlc.arg(username) = '')
+  AND (action = sqlc.arg(action) OR sqlc.arg(action) = '')
+ORDER BY id DESC LIMIT sqlc.arg(max_rows);
 
 -- name: PurgeSessions :exec
 DELETE FROM sessions WHERE expires_ms <= $1;

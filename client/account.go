@@ -1,0 +1,53 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Session is a login of the user.
+type Session struct {
+	ID       string `json:"id"`
+	Created  string `json:"created"`   // RFC 3339: when the user logged in
+	LastUsed string `json:"last_used"` // when it was used last to log in or to renew a token
+	Expires  string `json:"expires"`
+	Address  string `json:"address"` // of the last use
+	Client   string `json:"client"`  // the program of the last use
+	Current  bool   `json:"current"` // whether the client's own token is of it
+}
+
+// Sessions lists the user's sessions that are alive, the latest used first.
+func (c *Client) Sessions(ctx context.Context) (List[Session], error) {
+	return listAt[Session](ctx, c, nil, "account", "sessions")
+}
+
+// EndSession ends a session of the user, with all its tokens.
+func (c *Client) EndSession(ctx context.Context, id string) error {
+	p, err := pathOf("account", "sessions", id)
+	if err != nil {
+		return err
+	}
+	resp, err := c.do(ctx, newRequest(http.MethodDelete, p, nil))
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// ChangePassword gives the user another password. It ends all sessions, also that of the client, which is of no more use.
+func (c *Client) ChangePassword(ctx context.Context, old, fresh string) error {
+	text, err := json.Marshal(map[string]string{"old": old, "new": fresh})
+	if err != nil {
+		return &InputError{"the passwords are not valid text"}
+	}
+	r := newRequest(http.MethodPost, "/account/password", nil)
+	r.body = content(text)
+	r.header.Set("Content-Type", "application/json")
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"hazardd/client"
+)
+
+type accountCmd struct {
+	Passwd   accountPasswdCmd   `cmd:"" help:"Change your password; it ends all your sessions."`
+	Sessions accountSessionsCmd `cmd:"" help:"List your sessions on the server."`
+	End      accountEndCmd      `cmd:"" help:"End one of your sessions, with its tokens."`
+}
+
+// accountFlags are those of every account command.
+type accountFlags struct{ serverFlags }
+
+// Validate refuses what does not go together, before anything is asked for.
+func (a *accountFlags) Validate() error { return a.needed() }
+
+// with lets f talk to the server.
+func (a *accountFlags) with(ctx context.Context, c *console, f func(*client.Client) error) error {
+	server, err := a.client(ctx, c, "hazardd-account")
+	if err != nil {
+		return err
+	}
+	return a.explain(f(server))
+}
+
+type accountPasswdCmd struct {
+	Server        publicURL `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Server to talk to."`
+	User          string    `required:"" placeholder:"NAME" help:"User to log in as."`
+	PasswordStdin bool      `help:"Read the old password and the new one from standard input, each on a line. Without this they are asked for."`
+}
+
+// Run changes the password.
+func (a *accountPasswdCmd) Run(ctx context.Context, c *console) error {
+	old, fresh, err := a.read(ctx, c)
+	if err != nil {
+		return err
+	}
+	flags := serverFlags{Server: a.Server, User: a.User}
+	server, err := client.New(string(a.Server), client.Options{Username: a.User, Password: old, UserAgent: "hazardd-account"})
+	if err != nil {
+		return err
+	}
+	if err := server.ChangePassword(ctx, old, fresh); err != nil {
+		return flags.explain(err)
+	}
+	result := struct {
+		Changed bool `json:"changed"`
+	}{true}
+	return c.print(result, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, "your password is changed, and all your sessions have ended")
+		return err
+	})
+}
+
+func (a *accountPasswdCmd) read(ctx context.Context, c *console) (old, fresh string, err error) {
+	if a.PasswordStdin {
+		text, err := io.ReadAll(io.LimitReader(c.in, maxPasswordInput+1))
+		if err != nil {
+			return "", "", fmt.Errorf("read the passwords: %w", err)
+		}
+		lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"), "\n")
+		if len(lines) != 2 || lines[0] == "" || len(text) > maxPasswordInput {
+			return "", "", errors.New("passwords: expected two lines on standard input, the old one and the new one")
+		}
+		return lines[0], lines[1], nil
+	}
+	if !c.inTerminal {
+		return "", "", errors.New("there is no terminal to ask for the passwords on: give them with --password-stdin")
+	}
+	var answers [3]string
+	for i, prompt := range []string{"Old password of " + a.User + ": ", "New password: ", "The same again: "} {
+		p, err := ask(ctx, c, prompt)
+		if err != nil {
+			return "", "", err
+		}
+		answers[i] = string(p)
+	}
+	if answers[1] != answers[2] {
+		return "", "", errors.New("the two new passwords differ; nothing was changed")
+	}
+	return answers[0], answers[1], nil
+}
+
+type accountSessionsCmd struct{ accountFlags }
+
+// Run lists the sessions.
+func (a *accountSessionsCmd) Run(ctx context.Context, c *console) error {
+	return a.with(ctx, c, func(server *client.Client) error {
+		list, err := server.Sessions(ctx)
+		if err != nil {
+			return err
+		}
+		return c.print(list.Items, func(w io.Writer) error {
+			t := newTable("ID", "LOGGED IN", "LAST USED", "ADDRESS", "CLIENT", "")
+			for _, s := range list.Items {
+				current := ""
+				if s.Current {
+					current = "this one"
+				}
+				t.add(s.ID, clock(rfcTime(s.Created)), ago(rfcTime(s.LastUsed), c.now()), oneLine(s.Address), cut(s.Client, 50), current)
+			}
+			return t.write(w, c.colour)
+		})
+	})
+}
+
+// rfcTime is the moment of a text; zero if it is none.
+func rfcTime(text string) time.Time {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+type accountEndCmd struct {
+	ID string `arg:"" help:"Session, as hazardd account sessions lists it."`
+	accountFlags
+}
+
+// Run ends the session.
+func (a *accountEndCmd) Run(ctx context.Context, c *console) error {
+	return a.with(ctx, c, func(server *client.Client) error {
+		if err := server.EndSession(ctx, a.ID); err != nil {
+			return err
+		}
+		result := struct {
+			Ended string `json:"ended"`
+		}{a.ID}
+		return c.print(result, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, "ended")
+			return err
+		})
+	})
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/search"
+	"hazardd/internal/service"
+	"hazardd/internal/store"
+)
+
+type auditCmd struct {
+	User   string `placeholder:"NAME" help:"Rows of this user: who acted, or was acted on."`
+	Action string `placeholder:"ACTION" help:"Rows of this action, such as login."`
+	Since  string `placeholder:"TIME" help:"Rows of this moment or later: RFC 3339, or how long ago, such as 24h."`
+	Until  string `placeholder:"TIME" help:"Rows before this moment."`
+	Limit  int    `default:"100" placeholder:"N" help:"The most rows, the latest ones."`
+	Follow bool   `short:"f" help:"Go on, and print rows as they come."`
+}
+
+// auditJSON is a row of the trail as JSON, as GET /audit has it.
+type auditJSON struct {
+	ID      int64     `json:"id"`
+	Time    time.Time `json:"time"`
+	User    string    `json:"user"`
+	Address string    `json:"address"`
+	Client  string    `json:"client"`
+	Action  string    `json:"action"`
+	Subject string    `json:"subject"`
+	Detail  string    `json:"detail"`
+	OK      bool      `json:"ok"`
+}
+
+// followEvery is how often new rows are looked for.
+const followEvery = time.Second
+
+// filter is what the flags ask for.
+func (a *auditCmd) filter(now time.Time) (f auth.TrailFilter, err error) {
+	f = auth.TrailFilter{User: a.User, Action: a.Action, Limit: a.Limit}
+	if a.Limit < 1 {
+		return f, fmt.Errorf("--limit: %d is not above 0", a.Limit)
+	}
+	for _, m := range []struct {
+		name, text string
+		at         *hazard.Instant
+	}{{"--since", a.Since, &f.Since}, {"--until", a.Until, &f.Until}} {
+		if m.text == "" {
+			continue
+		}
+		if ago, err := time.ParseDuration(m.text); err == nil && ago >= 0 {
+			*m.at = hazard.At(now.Add(-ago))
+			continue
+		}
+		at, ok := search.ReadMoment(m.text)
+		if !ok {
+			return f, fmt.Errorf("%s: %q is neither %s, nor how long ago, such as 24h", m.name, m.text, search.MomentForm)
+		}
+		*m.at = at
+	}
+	return f, nil
+}
+
+// Run prints the trail, the oldest row first: with --follow the new ones come below.
+func (a *auditCmd) Run(ctx context.Context, c *console, g *globals) error {
+	f, err := a.filter(c.now())
+	if err != nil {
+		return err
+	}
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		trail, err := loadAuth(ctx, c, s, service.Config{})
+		if err != nil {
+			return err
+		}
+		rows, err := trail.Trail(ctx, f)
+		if err != nil {
+			return err
+		}
+		slices.Reverse(rows)
+		if !a.Follow {
+			return printAudit(c, rows)
+		}
+		f.Limit = 1 << 20
+		for {
+			for _, r := range rows {
+				if err := printAuditLine(c, r); err != nil {
+					return err
+				}
+				f.After = r.ID
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(followEvery):
+			}
+			if rows, err = trail.Trail(ctx, f); err != nil {
+				if interrupted(ctx) {
+					return nil
+				}
+				return err
+			}
+			slices.Reverse(rows)
+		}
+	})
+}
+
+func auditRow(a auth.Audit) auditJSON {
+	row := auditJSON{ID: a.ID, Time: a.At.Time(), User: a.Actor, Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, OK: a.OK}
+	if a.Addr.IsValid() {
+		row.Address = a.Addr.String()
+	}
+	return row
+}
+
+func auditOutcome(ok bool) string {
+	if ok {
+		return "ok"
+	}
+	return "refused"
+}
+
+func printAudit(c *console, rows []auth.Audit) error {
+	list := []auditJSON{}
+	t := newTable("TIME", "USER", "ADDRESS", "ACTION", "SUBJECT", "", "DETAIL", "CLIENT")
+	t.colours[5] = map[string]string{"refused": yellow}
+	for _, r := range rows {
+		row := auditRow(r)
+		list = append(list, row)
+		t.add(clock(row.Time), oneLine(row.User), row.Address, oneLine(row.Action), oneLine(row.Subject), auditOutcome(row.OK), cut(row.Detail, 100), cut(row.Client, 40))
+	}
+	return c.print(list, func(w io.Writer) error { return t.write(w, c.colour) })
+}
+
+// printAuditLine prints a row by itself: with --json a line of JSON.
+func printAuditLine(c *console, r auth.Audit) error {
+	row := auditRow(r)
+	return c.print(row, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s  %s  %s  %s  %s  %s  %s  %s\n", clock(row.Time), oneLine(row.User), row.Address, oneLine(row.Action),
+			oneLine(row.Subject), auditOutcome(row.OK), cut(row.Detail, 200), cut(row.Client, 40))
+		return err
+	})
+}

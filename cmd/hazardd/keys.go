@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"hazardd/internal/service"
+	"hazardd/internal/store"
+)
+
+type keysCmd struct {
+	Rotate keysRotateCmd `cmd:"" help:"Replace the keys that sign tokens, when somebody may have read them: on all nodes within a second, every token is worthless, and everybody logs in again. Without a leak servers do this by themselves, and nobody notices."`
+}
+
+type keysRotateCmd struct{}
+
+// Run replaces the keys.
+func (*keysRotateCmd) Run(ctx context.Context, c *console, g *globals) error {
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		a, err := loadAuth(ctx, c, s, service.Config{})
+		if err != nil {
+			return err
+		}
+		if err := a.ReplaceKeys(ctx, consoleActor(), c.instant()); err != nil {
+			return err
+		}
+		result := struct {
+			Rotated bool `json:"rotated"`
+		}{true}
+		return c.print(result, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, "the signing keys are replaced; all tokens are worthless, and everybody logs in again")
+			return err
+		})
+	})
+}

@@ -1,0 +1,215 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
+	"hazardd/internal/search"
+)
+
+// own refuses a read key: it reads what everybody may know, and what belongs to its user is not that.
+func ownAccount(who *auth.Caller) error {
+	if who.ByReadKey() {
+		return fmt.Errorf("%w: a read key does not reach the account of its user", hazard.ErrForbidden)
+	}
+	return nil
+}
+
+type accountOrg struct {
+	ID      int64  `json:"id"`
+	Acronym string `json:"acronym"`
+	Name    string `json:"name"`
+}
+
+// account serves what the service knows of the caller.
+func (a *API) account(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := ownAccount(who); err != nil {
+		return err
+	}
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	u, err := a.Auth.User(who.Name)
+	if err != nil {
+		return err
+	}
+	account := struct {
+		Name            string       `json:"name"`
+		Role            auth.Role    `json:"role"`
+		Orgs            []accountOrg `json:"orgs"`
+		Created         *time.Time   `json:"created"`
+		PasswordChanged *time.Time   `json:"password_changed"`
+		PasswordEnds    *time.Time   `json:"password_ends"`
+		Session         string       `json:"session"`
+	}{u.Name, u.Role, []accountOrg{}, moment(u.Created), moment(u.PasswordChanged), moment(u.PasswordEnds), who.Session().String()}
+	for _, o := range a.Auth.Orgs() {
+		for _, id := range u.Orgs {
+			if o.ID == id {
+				account.Orgs = append(account.Orgs, accountOrg(o))
+			}
+		}
+	}
+	return answerJSON(w, r, account, true)
+}
+
+// moment is an instant as JSON has it; nil if there is none.
+func moment(i hazard.Instant) *time.Time {
+	if i == 0 {
+		return nil
+	}
+	return new(i.Time())
+}
+
+// changePassword gives the caller another password, and the only pair of tokens that goes on.
+func (a *API) changePassword(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := ownAccount(who); err != nil {
+		return err
+	}
+	fields, err := stringFields(w, r, "old", "new")
+	if err != nil {
+		return err
+	}
+	pair, err := a.Auth.ChangePassword(r.Context(), who.Name, auth.Password(fields[0]), auth.Password(fields[1]), a.origin(r), a.now())
+	if err != nil {
+		return err
+	}
+	a.visits.setDevice(w, pair.Device)
+	return answerPair(w, r, pair)
+}
+
+type accountSession struct {
+	ID      string     `json:"id"`
+	Created *time.Time `json:"created"`
+	Used    *time.Time `json:"last_used"`
+	Expires *time.Time `json:"expires"`
+	Address string     `json:"address"`
+	Client  string     `json:"client"`
+	Current bool       `json:"current"`
+}
+
+// sessions lists the logins of the caller that are alive.
+func (a *API) sessions(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := ownAccount(who); err != nil {
+		return err
+	}
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	logins, err := a.Auth.Sessions(r.Context(), who.Name, a.now())
+	if err != nil {
+		return err
+	}
+	list := []accountSession{}
+	for _, l := range logins {
+		s := accountSession{ID: l.ID.String(), Created: moment(l.Created), Used: moment(l.Used), Expires: moment(l.Expires), Client: l.Client, Current: l.ID == who.Session()}
+		if l.Addr.IsValid() {
+			s.Address = l.Addr.String()
+		}
+		list = append(list, s)
+	}
+	return answerJSON(w, r, list, true)
+}
+
+// endUserSession ends a login of the caller.
+func (a *API) endUserSession(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := ownAccount(who); err != nil {
+		return err
+	}
+	id, err := uuid.Parse(r.PathValue("session"))
+	if err != nil {
+		return badParameter("session-id", "%.60q is not the id of a session, as GET /account/sessions lists it", r.PathValue("session"))
+	}
+	if err := a.Auth.EndSession(r.Context(), a.actor(r, who), id, a.now()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+type auditRow struct {
+	ID      int64     `json:"id"`
+	Time    time.Time `json:"time"`
+	User    string    `json:"user"`
+	Address string    `json:"address"`
+	Client  string    `json:"client"`
+	Action  string    `json:"action"`
+	Subject string    `json:"subject"`
+	Detail  string    `json:"detail"`
+	OK      bool      `json:"ok"`
+}
+
+// Rows of a page of the audit trail.
+const (
+	auditRows    = 100
+	maxAuditRows = 1000
+)
+
+// audit serves the audit trail to admins, the newest row first.
+func (a *API) audit(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := role(who, auth.Admin); err != nil {
+		return err
+	}
+	values, err := queryValues(r)
+	if err != nil {
+		return err
+	}
+	f := auth.TrailFilter{}
+	for name, v := range values {
+		if len(v) > 1 {
+			return repeated(name, len(v))
+		}
+		at, isMoment := hazard.Instant(0), true
+		switch name {
+		case "user":
+			f.User = v[0]
+		case "action":
+			f.Action = v[0]
+		case "since", "until":
+			at, isMoment = search.ReadMoment(v[0])
+		case "limit", "next":
+		default:
+			return badParameter(name, "is not a parameter of this path; it has user, action, since, until, limit and next")
+		}
+		if !isMoment {
+			return badParameter(name, "%.60q is not %s", v[0], search.MomentForm)
+		}
+		if name == "since" {
+			f.Since = at
+		} else if name == "until" {
+			f.Until = at
+		}
+	}
+	limit, err := intParameter(values, "limit", auditRows, 1, maxAuditRows)
+	if err != nil {
+		return err
+	}
+	if f.Before, err = intParameter(values, "next", 0, 1, 1<<53); err != nil {
+		return err
+	}
+	f.Limit = int(limit) + 1 // whether there is more
+	rows, err := a.Auth.Trail(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	if len(rows) > int(limit) {
+		rows = rows[:limit]
+		next := r.URL.Query()
+		next.Set("next", strconv.FormatInt(rows[limit-1].ID, 10))
+		a.linkNext(w, r, next)
+	}
+	list := []auditRow{}
+	for _, x := range rows {
+		row := auditRow{ID: x.ID, Time: x.At.Time(), User: x.Actor, Client: x.Client, Action: x.Action, Subject: x.Subject, Detail: x.Detail, OK: x.OK}
+		if x.Addr.IsValid() {
+			row.Address = x.Addr.String()
+		}
+		list = append(list, row)
+	}
+	return answerJSON(w, r, list, true)
+}
