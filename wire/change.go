@@ -30,9 +30,19 @@ type Change struct {
 	Retracted bool   `json:"retracted,omitzero"`
 	// Fields are the fields that differ from the state before; in the history of one hazard only.
 	Fields []FieldChange `json:"fields,omitzero"`
+	// Redacted are the marks of what was removed from this state for good.
+	Redacted []Redaction `json:"redacted,omitzero"`
 	// One of them is the state after the change.
 	Hazard  *Hazard  `json:"hazard,omitzero"`
 	Product *Product `json:"product,omitzero"`
+}
+
+// Redaction says that fields were removed for good, by whom, when (RFC 3339, UTC) and why.
+type Redaction struct {
+	Fields []string `json:"fields"`
+	User   string   `json:"user"`
+	Time   string   `json:"time"`
+	Reason string   `json:"reason"`
 }
 
 // FieldChange is one field's value before and after a change.
@@ -46,6 +56,9 @@ type FieldChange struct {
 // matter for a change of a product. base is the service's public address.
 func FromChange(c *hazard.Change, total int, base string) Change {
 	shown := Change{Change: c.Number, Time: c.At.Time().Format(time.RFC3339Nano), Type: string(c.Kind), User: c.Actor, Source: c.Source}
+	for _, m := range c.Redactions() {
+		shown.Redacted = append(shown.Redacted, Redaction{m.Fields, m.User, m.At.Time().Format(time.RFC3339Nano), m.Reason})
+	}
 	if c.Product != nil {
 		shown.Product = new(FromProduct(c.Product, base))
 		return shown

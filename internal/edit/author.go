@@ -57,6 +57,14 @@ func (a Author) mayManage(h *hazard.Hazard) error {
 	return a.mayWrite(h)
 }
 
+// mayRedact: an admin removes texts and files for good.
+func (a Author) mayRedact() error {
+	if a.Role == auth.Admin {
+		return nil
+	}
+	return fmt.Errorf("%w: requires the role %s; %s has the role %s", hazard.ErrForbidden, auth.Admin, a.Name, a.Role)
+}
+
 func (a Author) mayWriteOf(org int64, what string) error {
 	if err := a.mayEdit(); err != nil {
 		return err

@@ -4,7 +4,8 @@
 // A request is a JSON object in the field names of the base interface. It is read, cleaned and measured before any transaction
 // begins; every fault in it is named at once, and nothing is written. Who may write (Author), and whether the state is still the one
 // that was read (Match), is checked in the transaction that writes, for every hazard and product that it touches, and against
-// the state as it is then. A client-chosen uuid makes a creation safe to repeat. Nothing is ever erased: the log keeps every state.
+// the state as it is then. A client-chosen uuid makes a creation safe to repeat. Nothing is erased but what an admin redacts: the log
+// keeps every state.
 package edit
 
 import (

@@ -54,3 +54,28 @@ func ProductsOf(changes []Change) []*Product {
 	}
 	return products
 }
+
+// Redaction is the mark of a removal for good: it stays in each state that held what was removed.
+type Redaction struct {
+	Fields []string `json:"fields"` // names of the base interface, and "file"
+	User   string   `json:"user"`
+	At     Instant  `json:"at"`
+	Reason string   `json:"reason"`
+}
+
+// RedactedText takes the place of a redacted text that must not be empty.
+const RedactedText = "[redacted]"
+
+// Redactions are the marks on the state that the change made.
+func (c *Change) Redactions() []Redaction {
+	if c.Product != nil {
+		return c.Product.Redacted
+	}
+	return c.Hazard.Redacted
+}
+
+// Redacts reports whether the change is a redaction: it has rewritten the states before it, and whoever holds them must drop them.
+func (c *Change) Redacts() bool {
+	marks := c.Redactions()
+	return len(marks) > 0 && marks[len(marks)-1].At == c.At
+}

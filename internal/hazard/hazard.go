@@ -64,7 +64,8 @@ type Hazard struct {
 	Successor uuid.UUID `json:"successor,omitzero"`
 	Note      string    `json:"note,omitzero"` // why an editor retracted it, in words
 	// Edited names the fields (base-interface names, sorted) that an editor has set: a source no longer overwrites them.
-	Edited []string `json:"edited,omitzero"`
+	Edited   []string    `json:"edited,omitzero"`
+	Redacted []Redaction `json:"redacted,omitzero"` // what was removed from this state for good, oldest first
 	// Version is the number of the change that made this state. It is what If-Match compares.
 	Version int64 `json:"-"`
 }

@@ -66,9 +66,10 @@ type Product struct {
 	// editor's, and for what a release before this member kept.
 	Event string `json:"event,omitzero"`
 	// Edited: an editor has changed a source's product; the source no longer overwrites it.
-	Edited  bool  `json:"edited,omitzero"`
-	Deleted bool  `json:"deleted,omitzero"`
-	Version int64 `json:"-"` // number of the change that made this state
+	Edited   bool        `json:"edited,omitzero"`
+	Deleted  bool        `json:"deleted,omitzero"`
+	Redacted []Redaction `json:"redacted,omitzero"` // what was removed from this state for good, oldest first
+	Version  int64       `json:"-"`                 // number of the change that made this state
 	// Present is who may read the product today, where this state is one of the past; nil: this state is the latest that is known.
 	Present *Audience `json:"-"`
 }

@@ -158,11 +158,13 @@ func (a *API) routes() {
 	a.private("POST /hazards", a.createHazard)
 	a.private("PATCH /hazards/{hazard}", a.patchHazard)
 	a.private("POST /hazards/{hazard}/retract", a.retract)
+	a.private("POST /hazards/{hazard}/redact", a.redactHazard)
 	a.private("POST /hazards/{hazard}/merge", a.merge)
 	a.private("POST /hazards/{hazard}/split", a.split)
 	a.private("POST /hazards/{hazard}/products", a.createProduct)
 	a.private("PATCH /products/{product}", a.patchProduct)
 	a.private("DELETE /products/{product}", a.deleteProduct)
+	a.private("POST /products/{product}/redact", a.redactProduct)
 
 	a.private("GET /webhooks", a.listWebhooks)
 	a.private("POST /webhooks", a.createWebhook)

@@ -86,6 +86,9 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 	if p.File == nil {
 		return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d is a %s and has no file", p.ID, p.Type)}
 	}
+	if p.File.Digest == "" {
+		return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("the file of product %d was redacted; the product's history says when and why", p.ID)}
+	}
 	content, err := a.Store.OpenFile(r.Context(), p.File.Digest)
 	if err != nil {
 		return err

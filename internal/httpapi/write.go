@@ -43,6 +43,26 @@ func (a *API) retract(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	return a.alterHazard(w, r, who, a.Edit.Retract)
 }
 
+func (a *API) redactHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	return a.alterHazard(w, r, who, a.Edit.RedactHazard)
+}
+
+func (a *API) redactProduct(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := pathRef(r, "product")
+	if err != nil {
+		return err
+	}
+	body, err := writeBody(w, r)
+	if err != nil {
+		return err
+	}
+	done, err := a.Edit.RedactProduct(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.now())
+	if err != nil {
+		return err
+	}
+	return a.answerProduct(w, r, done)
+}
+
 func (a *API) merge(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	return a.alterHazard(w, r, who, a.Edit.Merge)
 }

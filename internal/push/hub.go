@@ -195,9 +195,10 @@ func (h *Hub) add(entries []*entry, last int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range entries {
+		if e.Redacts() { // the log was rewritten: what was read of it before is dropped
+			h.ring, h.bytes, h.from = nil, 0, e.Number-1
+		}
 		h.bytes += e.weight
-	}
-	for _, e := range entries {
 		h.ring = append(h.ring, e)
 		if e.Product != nil && e.Kind != hazard.ProductCreated {
 			h.judge(e.Product)

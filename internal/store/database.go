@@ -50,6 +50,8 @@ type database interface {
 	listed(column string, parameter int) string
 	names(list []string) any
 	numbers(list []int64) any
+	// purge removes what the files of the database still hold of rows that were rewritten, as far as it can.
+	purge(ctx context.Context, d *sql.DB) error
 	// indexer makes what writes the tables that hazards are found by, on d.
 	indexer(ctx context.Context, d *sql.DB) (indexer, error)
 	// finder asks those tables.

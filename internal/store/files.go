@@ -182,7 +182,7 @@ func nameContents(ctx context.Context, q *db.Queries) (more bool, err error) {
 		if err := json.Unmarshal([]byte(row.Body), &state); err != nil {
 			return false, fmt.Errorf("change %d: %w", row.N, err)
 		}
-		if state.File == nil {
+		if state.File == nil || state.File.Digest == "" { // redacted
 			continue
 		}
 		if err := q.NameContent(ctx, state.File.Digest); err != nil {

@@ -269,6 +269,9 @@ func (*postgres) names(list []string) any { return list }
 
 func (*postgres) numbers(list []int64) any { return list }
 
+// purge: the rows of before are removed by PostgreSQL's own VACUUM.
+func (*postgres) purge(context.Context, *sql.DB) error { return nil }
+
 // postgresKind sorts errors by their SQLSTATE (PostgreSQL, appendix A), and those of the connection.
 func postgresKind(err error) error {
 	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {

@@ -54,6 +54,7 @@ func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, er
 		"journal_mode(WAL)",
 		"synchronous(" + synchronous + ")",
 		"foreign_keys(1)",
+		"secure_delete(1)",   // what is overwritten or deleted is zeros in the file: a redacted text must not stay in free space
 		"cell_size_check(1)", // a page whose structure is damaged is an error; a turned bit inside a text is not seen
 	}}
 	dsn := func(more url.Values) string {
@@ -125,6 +126,17 @@ func (sqlite) columns() string {
 func (sqlite) onlyText() bool { return false }
 
 // now: all processes are on one machine.
+// purge: pages of words that were deleted are merged away, and the write-ahead log, which holds the pages of before, is emptied. A
+// reader that is at an older page keeps the log's rest until the next checkpoint.
+func (sqlite) purge(ctx context.Context, d *sql.DB) error {
+	for _, statement := range []string{`INSERT INTO hazard_words (hazard_words) VALUES ('optimize')`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
+		if _, err := d.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (sqlite) now(_ context.Context, _ db.DBTX, at hazard.Instant) (hazard.Instant, error) {
 	return at, nil
 }

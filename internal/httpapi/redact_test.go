@@ -1,0 +1,174 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/service"
+)
+
+// TestWhatIsRedactedIsGone is finding G6: an admin removes texts and a file for good, from every state, on every way to read it, and from
+// the files of the server; the history says so.
+func TestWhatIsRedactedIsGone(t *testing.T) {
+	var data, database string
+	s := serve(t, func(c *service.Config) { data, database = c.DataDir, c.Database })
+	const secret = "secretsong"
+	r := quake("us1", 1)
+	r.Description = "as " + secret + " says"
+	s.report(r)
+	h := hazard.EventUUID(r.Source, r.Key).String()
+	if a := s.do("red", "PATCH", "/hazards/"+h, `{"comment_Text":"`+secret+` in a comment"}`); a.Status != http.StatusOK {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	var id item
+	s.do("reader", "GET", "/hazards/"+h, nil).JSON(t, &id)
+	long := strings.Repeat("word ", 3000) + secret
+	p := s.product("red", id.HazardID, note("title", secret, "data", long, "comment_Text", secret))
+	s.do("red", "PATCH", "/products/"+p.UUID, `{"data":"`+secret+` again"}`)
+	var f item
+	s.upload("red", id.HazardID, file("title", "A file"), secret+".txt", []byte(secret+" in a file")).JSON(t, &f)
+	gone := s.product("red", id.HazardID, note("title", secret))
+	s.do("red", "DELETE", "/products/"+gone.UUID, nil)
+	time.Sleep(2 * time.Millisecond)
+	at := "at=" + url.QueryEscape(time.Now().UTC().Format(time.RFC3339Nano))
+
+	hidden := func(when string, want bool) {
+		t.Helper()
+		for _, user := range []string{"red", "reader"} {
+			found := 0
+			for _, path := range []string{"/hazards/active", "/hazards/" + h, "/hazards/" + h + "?" + at, "/hazards/" + h + "?f=geojson", "/hazards/" + h + "/products", "/hazards/" + h + "/products?" + at,
+				"/hazards/" + h + "/changes", "/hazards/" + h + "/changes?" + at, "/changes", "/hazards/" + h + "/reports", "/products/" + p.UUID + "?" + at, "/products/" + f.UUID, "/products/" + f.UUID + "/file", "/h/" + h} {
+				a := s.do(user, "GET", path, nil)
+				if path == "/h/"+h {
+					a = visit(s, sessionOf(t, s, user), path)
+				}
+				if has := bytes.Contains(decode(t, a.Header.Get("Content-Encoding"), a.Body), []byte(secret)) || strings.Contains(a.Header.Get("Content-Disposition"), secret); has && !want {
+					t.Errorf("%s, %s: GET %s: %d %.600s", when, user, path, a.Status, a.Body)
+				} else if has {
+					found++
+				}
+			}
+			if want && found < 12 {
+				t.Errorf("%s, %s finds the text in %d answers", when, user, found)
+			}
+		}
+	}
+	hidden("before", true)
+	stream := s.subscribe("red", "?after=0")
+	stream.next()
+
+	requests := []struct{ path, body string }{
+		{"/hazards/" + h, `{"fields":["description","comment_Text"],"reason":"private"}`},
+		{"/products/" + p.UUID, `{"fields":["title","data","comment_Text"],"reason":"private"}`},
+		{"/products/" + f.UUID, `{"fields":["file"],"reason":"private"}`},
+		{"/products/" + gone.UUID, `{"fields":["title"],"reason":"private"}`},
+	}
+	for _, r := range requests {
+		for _, user := range []string{"reader", "red"} {
+			if a := s.do(user, "POST", r.path+"/redact", r.body); a.Status != http.StatusForbidden {
+				t.Errorf("%s as %s: %d %s", r.path, user, a.Status, a.Body)
+			}
+		}
+		for _, bad := range []string{`{"fields":["status"],"reason":"x"}`, `{"fields":[],"reason":"x"}`, `{"fields":["title","description"]}`} {
+			if a := s.do("root", "POST", r.path+"/redact", bad); a.Status != http.StatusUnprocessableEntity && a.Status != http.StatusBadRequest {
+				t.Errorf("%s: %d %s", bad, a.Status, a.Body)
+			}
+		}
+	}
+	hidden("after what was refused", true)
+	if names := holds(t, data, secret); database == "" && len(names) < 2 {
+		t.Errorf("before, only %v hold the text", names)
+	}
+	for _, r := range requests {
+		for range 2 { // to do it again changes nothing
+			if a := s.do("root", "POST", r.path+"/redact", r.body); a.Status != http.StatusOK || bytes.Contains(a.Body, []byte(secret)) {
+				t.Fatalf("%s: %d %s", r.path, a.Status, a.Body)
+			}
+		}
+	}
+	last, err := s.Store.Last(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.settle(last)
+	hidden("after", false)
+	if n := len(items(t, s.do("reader", "GET", "/hazards?q="+secret, nil))); n != 0 {
+		t.Errorf("a search finds %d hazards by the text", n)
+	}
+	if got := s.replayTo(last, "red"); strings.Contains(got, secret) || strings.Count(got, `"reason":"private"`) < 4 {
+		t.Errorf("the stream: %.3000s", got)
+	}
+	var history []struct {
+		Type     string
+		User     string
+		Redacted []struct {
+			Fields       []string
+			User, Reason string
+		}
+	}
+	s.do("reader", "GET", "/hazards/"+h+"/changes", nil).JSON(t, &history)
+	marked := 0
+	for _, c := range history {
+		for _, m := range c.Redacted {
+			if m.User == "root" && m.Reason == "private" && len(m.Fields) > 0 {
+				marked++
+			}
+		}
+	}
+	if marked < 6 {
+		t.Errorf("%d marks in the history, want at least 6: %+v", marked, history)
+	}
+	if database == "" { // the files of PostgreSQL are its own
+		if names := holds(t, data, secret); len(names) > 0 {
+			t.Errorf("the text is still in %v", names)
+		}
+	}
+	// Its source says it again, and does not bring it back.
+	again := quake("us1", 2)
+	again.Description = r.Description
+	s.report(again)
+	var now struct{ Description string }
+	if s.do("reader", "GET", "/hazards/"+h, nil).JSON(t, &now); now.Description != "" {
+		t.Errorf("the source has brought it back: %q", now.Description)
+	}
+}
+
+// replayTo reads the stream of a user from the beginning up to a change.
+func (w *world) replayTo(n int64, user string) string {
+	w.t.Helper()
+	stream := w.subscribe(user, "?after=0")
+	for all := ""; ; {
+		b := stream.next()
+		all += b.data + "\n"
+		if b.id == digits(n) {
+			return all
+		}
+	}
+}
+
+// holds lists the files below a folder that hold a text.
+func holds(t *testing.T, folder, text string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(text)) {
+			names = append(names, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}

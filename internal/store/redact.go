@@ -1,0 +1,176 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hazardd/internal/files"
+	"hazardd/internal/hazard"
+)
+
+// RewriteHazard lets alter change every state of a hazard that the log holds, and writes those that it reports to have changed. It is
+// for redactions alone: the log is otherwise only added to. The present state is saved by SaveHazard.
+func (t *Tx) RewriteHazard(id int64, alter func(*hazard.Hazard) bool) error {
+	return t.rewrite(`hazard_id = $1 AND product_id = 0`, id, func(n int64, body string) (any, bool, error) {
+		h, err := decodeHazard(n, body)
+		return h, err == nil && alter(h), err
+	})
+}
+
+// RewriteProduct is RewriteHazard for a product.
+func (t *Tx) RewriteProduct(id int64, alter func(*hazard.Product) bool) error {
+	return t.rewrite(`product_id = $1 AND product_id > 0`, id, func(n int64, body string) (any, bool, error) {
+		p, err := decodeProduct(n, body)
+		return p, err == nil && alter(p), err
+	})
+}
+
+func (t *Tx) rewrite(which string, id int64, alter func(n int64, body string) (state any, changed bool, err error)) error {
+	type row struct {
+		n    int64
+		body string
+	}
+	for after, more := int64(0), true; more; {
+		var batch []row
+		rows, err := t.tx.QueryContext(t.ctx, `SELECT n, body FROM changes WHERE `+which+` AND n > $2 ORDER BY n LIMIT 100`, id, after)
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+			var r row
+			if err := rows.Scan(&r.n, &r.body); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+			batch = append(batch, r)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+		for _, r := range batch {
+			after = r.n
+			state, changed, err := alter(r.n, r.body)
+			if err != nil {
+				return err
+			}
+			if !changed {
+				continue
+			}
+			body, err := json.Marshal(state)
+			if err != nil {
+				return err
+			}
+			if _, err := t.tx.ExecContext(t.ctx, `UPDATE changes SET body = $1 WHERE n = $2`, string(body), r.n); err != nil {
+				return err
+			}
+		}
+		more = len(batch) > 0
+	}
+	return nil
+}
+
+// RewriteReports replaces texts, wherever a source's reports about a hazard, held ones too, repeat them.
+func (t *Tx) RewriteReports(hazardID int64, texts []string, by string) error {
+	for _, table := range []string{"reports", "held"} {
+		type row struct {
+			source, event, part string
+			version             int64
+			body                string
+		}
+		var all []row
+		rows, err := t.tx.QueryContext(t.ctx, `SELECT r.source, r.event, r.part, r.version, r.body FROM `+table+` r JOIN events e ON e.source = r.source AND e.event = r.event WHERE e.hazard_id = $1`, hazardID)
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+			var r row
+			if err := rows.Scan(&r.source, &r.event, &r.part, &r.version, &r.body); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+			all = append(all, r)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return err
+		}
+		for _, r := range all {
+			body, err := replaceTexts(r.body, texts, by)
+			if err != nil {
+				return err
+			}
+			if body == r.body {
+				continue
+			}
+			if _, err := t.tx.ExecContext(t.ctx, `UPDATE `+table+` SET body = $1 WHERE source = $2 AND event = $3 AND part = $4 AND version = $5`, body, r.source, r.event, r.part, r.version); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replaceTexts replaces texts in the strings of a JSON text, and leaves the rest as it is.
+func replaceTexts(body string, texts []string, by string) (string, error) {
+	if body == "" {
+		return "", nil
+	}
+	found := false
+	var out bytes.Buffer
+	dec, enc := jsontext.NewDecoder(strings.NewReader(body)), jsontext.NewEncoder(&out)
+	for {
+		token, err := dec.ReadToken()
+		if errors.Is(err, io.EOF) {
+			if !found {
+				return body, nil
+			}
+			return strings.TrimSpace(out.String()), nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if kind, n := dec.StackIndex(dec.StackDepth()); token.Kind() == '"' && (kind != '{' || n%2 == 0) {
+			s := token.String()
+			for _, text := range texts {
+				found = found || strings.Contains(s, text)
+				s = strings.ReplaceAll(s, text, by)
+			}
+			token = jsontext.String(s)
+		}
+		if err := enc.WriteToken(token); err != nil {
+			return "", err
+		}
+	}
+}
+
+// ReleaseFile lets the content of that digest go, unless a state in the log names it. It reads the products of the whole log.
+func (t *Tx) ReleaseFile(digest string) error {
+	_, err := t.tx.ExecContext(t.ctx, `UPDATE contents SET named = FALSE WHERE digest = $1
+		AND NOT EXISTS (SELECT 1 FROM changes WHERE product_id > 0 AND body LIKE $2)`, digest, `%"`+digest+`"%`)
+	return err
+}
+
+// Purge removes contents that were released, and what the database's files still hold of rewritten rows, as far as that can be done
+// while others read: see docs/operations.md. It may be repeated.
+func (s *Store) Purge(ctx context.Context, digests []string) error {
+	for _, digest := range digests {
+		row, err := content(ctx, s.readQ, digest)
+		if err != nil {
+			return err
+		}
+		if row.Named {
+			continue
+		}
+		name := files.Name{Digest: digest, Life: row.Life}
+		if ended, err := s.endContent(ctx, name); err != nil || !ended {
+			return err
+		}
+		if err := s.files.Remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return storeError(s.database.purge(ctx, s.write))
+}
