@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
 	"hazardd/internal/live"
 	"hazardd/internal/reply"
@@ -29,6 +30,15 @@ const staleView = 3 * time.Second
 func (a *API) answerList(w http.ResponseWriter, r *http.Request, v *live.View, body *reply.Body, now hazard.Instant) error {
 	a.tellView(w, v, now)
 	return answer(w, r, body)
+}
+
+// answerShared is answerList for a body that readers share, which counts for the caller as long as it is read.
+func (a *API) answerShared(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, body *reply.Body, now hazard.Instant) error {
+	if err := a.readers.Begin(who.Name, body); err != nil {
+		return err
+	}
+	defer a.readers.End(who.Name, body)
+	return a.answerList(w, r, v, body, now)
 }
 
 // tellView says which view an answer is from, and how fresh it is.

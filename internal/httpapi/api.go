@@ -82,6 +82,7 @@ type API struct {
 	Config
 	lists   *reply.Lists
 	budget  *reply.Budget
+	readers reply.Readers
 	static  map[string]*reply.Body
 	symbols *symbols
 	page    web.Handler

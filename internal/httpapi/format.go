@@ -76,7 +76,7 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		return err
 	}
 	sendAs(w, f, false, "hazards-active")
-	return a.answerList(w, r, v, body, now)
+	return a.answerShared(w, r, who, v, body, now)
 }
 
 // answerLink serves the network link of the list that the request names. A globe can send no header: a link that was read with a key

@@ -109,7 +109,7 @@ func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if f != format.JSON {
 		return a.activeForm(w, r, who, v, filter, f, now)
 	}
-	return a.answerList(w, r, v, a.lists.Active(v, filter, who.Orgs), now)
+	return a.answerShared(w, r, who, v, a.lists.Active(v, filter, who.Orgs), now)
 }
 
 // products serves the products of a hazard, active or not (operation 8).
