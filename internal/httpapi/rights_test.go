@@ -1,0 +1,157 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/hazardtest"
+)
+
+// rightsCallers are the columns of testdata/rights.txt: nobody, a read key of red's editor, and each role in the organization red, which
+// owns the objects, in the organization fire, and in none.
+var rightsCallers = []string{"", "key", "red-reader", "red", "red-admin", "fire-reader", "fire", "fire-admin", "reader", "editor", "root"}
+
+// rightsElsewhere are the operations that ask for no token, or whose rights other tests walk.
+var rightsElsewhere = map[string]string{
+	"POST /authorize": "login", "POST /authorize/refresh": "its own token", "POST /authorize/revoke": "its own token", "GET /.well-known/jwks.json": "public",
+	"GET /key/{key}/{path}": "the column key", "GET /events": "TestWhatAReaderMayNotKnowOfIsNotInTheStream", "POST /account/password": "account tests",
+	"DELETE /account/sessions/{session-id}": "account tests", "GET /account/sessions": "account tests", "GET /account": "account tests",
+	"GET /icons/hazard/large/{type_icon}": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.svg": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.png": "public",
+	"GET /": "public", "GET /assets/{file}": "public", "GET /pages/{style}": "public", "GET /docs": "public", "GET /login": "public", "POST /login": "login", "POST /logout": "the cookie",
+	"POST /session": "page tests", "DELETE /session": "page tests", "GET /openapi.json": "public", "GET /healthz": "public", "GET /readyz": "public", "GET /metrics": "metrics tests",
+	"GET /h/{hazard-id}": "page tests", "GET /h/{hazard-id}/map.svg": "page tests", "GET /h/{hazard-id}/hazard.json": "page tests", "GET /h/{hazard-id}/changes.json": "page tests",
+	"GET /h/{hazard-id}/area.geojson": "page tests", "GET /h/{hazard-id}/products/{product-id}/file": "page tests",
+}
+
+// rightsBodies are the bodies of writes.
+var rightsBodies = map[string]string{
+	"POST /hazards": `{"hazard_Name":"Flood","type_ID":"FLOOD","severity_ID":"WATCH","latitude":1,"longitude":2}`, "PATCH /hazards/{hazard-id}": `{"severity_ID":"WARNING"}`,
+	"POST /hazards/{hazard-id}/retract": `{"reason":"r"}`, "POST /hazards/{hazard-id}/redact": `{"fields":["description"],"reason":"r"}`,
+	"POST /hazards/{hazard-id}/products": `{"title":"Note","product_Type":"TEXT_PRODUCT","data":"d"}`, "PATCH /products/{product-id}": `{"title":"New"}`,
+	"POST /products/{product-id}/redact": `{"fields":["title"],"reason":"r"}`, "POST /keys": `{"title":"k"}`, "POST /webhooks": `{"url":"https://example.org/hook","status":"paused"}`,
+	"PATCH /webhooks/{webhook-id}": `{"status":"paused"}`, "POST /sources/{source-id}/held/{held-id}": `{"decision":"released"}`,
+	"POST /hazards/{hazard-id}/split": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/undo": `{"change":1}`,
+}
+
+// TestRightsOfEveryOperation walks every operation of the OpenAPI document, for each caller, on objects of the organization red and of
+// none, open and restricted, and holds the statuses against testdata/rights.txt. An operation without a row fails by its name. RIGHTS_WRITE=1 writes the
+// table anew: read every line that changes.
+func TestRightsOfEveryOperation(t *testing.T) {
+	const table = "testdata/rights.txt"
+	s := serve(t)
+	for name, role := range map[string]auth.Role{"red-admin": auth.Admin, "fire-reader": auth.Reader, "fire-admin": auth.Admin, "editor": auth.Editor} {
+		u := auth.NewUser{Name: name, Role: role, Password: hazardtest.Password}
+		if strings.HasPrefix(name, "red") {
+			u.Orgs = []int64{s.RedCross}
+		} else if strings.HasPrefix(name, "fire") {
+			u.Orgs = []int64{s.FireBrigade}
+		}
+		if err := s.Auth.AddUser(t.Context(), actor, u, s.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var key struct{ Key string }
+	if a := s.do("red", "POST", "/keys", `{"title":"k"}`); a.Status != 201 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	} else {
+		a.JSON(t, &key)
+	}
+	contract, err := hazardtest.Contract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, op := range contract.Operations() {
+		if rightsElsewhere[op] != "" {
+			continue
+		}
+		objects := []string{""}
+		switch {
+		case strings.Contains(op, "{product-id}"):
+			objects = []string{"open", "restricted"}
+		case strings.Contains(op, "{hazard-id}"):
+			objects = []string{"red's", "nobody's"}
+		}
+		for _, object := range objects {
+			fmt.Fprintf(&got, "%-62s %-11s", op, object)
+			for _, caller := range rightsCallers {
+				fmt.Fprintf(&got, " %3d", s.rights(caller, key.Key, op, object))
+			}
+			got.WriteString("\n")
+		}
+	}
+	head := fmt.Sprintf("%-62s %-11s", "operation", "object")
+	for _, name := range []string{"-", "key", "rR", "rE", "rA", "fR", "fE", "fA", "nR", "nE", "nA"} {
+		head += fmt.Sprintf(" %3s", name)
+	}
+	text := "# Status by caller: - nobody, key a read key; reader (R), editor (E) and admin (A) of red (r), the owner, of fire (f), of none (n).\n" + head + "\n" + got.String()
+	if os.Getenv("RIGHTS_WRITE") != "" {
+		if err := os.WriteFile(table, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := strings.Split(string(want), "\n")
+	for line := range strings.SplitSeq(text, "\n") {
+		if !slices.Contains(known, line) {
+			t.Errorf("not in %s:\n%s", table, line)
+		}
+	}
+}
+
+// rights is the status of an operation on a fresh object.
+func (w *world) rights(caller, key, op, object string) int {
+	w.t.Helper()
+	method, path, _ := strings.Cut(op, " ")
+	if strings.Contains(path, "{hazard-id}") || strings.Contains(path, "{product-id}") {
+		body := []any{"description", "d"}
+		if object == "nobody's" {
+			body = append(body, "org_ID", -1)
+		}
+		h := w.hazard("red", body...)
+		path = strings.ReplaceAll(path, "{hazard-id}", h.UUID)
+		if strings.Contains(path, "{product-id}") {
+			more := []any{"title", "Note"}
+			if object == "restricted" {
+				more = append(more, "security_Flag", "R")
+			}
+			var p item
+			a := w.upload("red", h.HazardID, file(more...), "a.txt", []byte("content"))
+			if a.JSON(w.t, &p); a.Status != 201 {
+				w.t.Fatalf("%d %s", a.Status, a.Body)
+			}
+			path = strings.ReplaceAll(path, "{product-id}", p.UUID)
+		}
+	}
+	var body any
+	if method != "GET" && method != "DELETE" {
+		body = rightsBodies[op]
+		if op == "POST /hazards/{hazard-id}/merge" {
+			body = `{"into":"` + w.hazard("red").UUID + `"}`
+		}
+		if body == "" {
+			body = nil
+		}
+	}
+	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
+		"{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{collection-id}", "hazards", "{id}", "1").Replace(path)
+	if caller == "key" {
+		if strings.HasSuffix(path, "/file") { // whose headers the document lists at the file's own path alone
+			resp, err := w.client.Do(newRequest(w.t, w.tokens, "", method, w.URL()+"/key/"+key+path, nil))
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			return resp.StatusCode
+		}
+		return w.do("", method, "/key/"+key+path, body).Status
+	}
+	return w.do(caller, method, path, body).Status
+}
