@@ -73,7 +73,7 @@ func (a *atomEncoder) begin(out *bufio.Writer) error {
 	return nil
 }
 
-func (a *atomEncoder) entry(out *bufio.Writer, e *Entry, _ int) error {
+func (a *atomEncoder) fragment(e *Entry) (Fragment, error) {
 	h, base := e.Hazard, a.options.Base
 	entry := atomEntry{
 		ID: "urn:uuid:" + h.UUID.String(), Title: clean(h.Name), Updated: h.LastUpdate.String(), Published: h.Created.String(),
@@ -101,7 +101,11 @@ func (a *atomEncoder) entry(out *bufio.Writer, e *Entry, _ int) error {
 	if a.alerts {
 		entry.Content = &atomContent{"application/cap+xml", newAlert(e, base)}
 	}
-	return writeXML(out, &entry)
+	return xmlFragment(&entry)
+}
+
+func (a *atomEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int) {
+	out.Write(fr.text)
 }
 
 // locate sets the one geometry of the entry.

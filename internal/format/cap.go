@@ -155,9 +155,11 @@ func (c *capEncoder) begin(out *bufio.Writer) error {
 	return nil
 }
 
-func (c *capEncoder) entry(out *bufio.Writer, e *Entry, _ int) error {
-	return writeXML(out, newAlert(e, c.options.Base))
+func (c *capEncoder) fragment(e *Entry) (Fragment, error) {
+	return xmlFragment(newAlert(e, c.options.Base))
 }
+
+func (c *capEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int) { out.Write(fr.text) }
 
 func (c *capEncoder) end(out *bufio.Writer) error { return out.WriteByte('\n') }
 

@@ -118,19 +118,19 @@ func (j *jsonEncoder) begin(out *bufio.Writer) error {
 	return nil
 }
 
-func (j *jsonEncoder) entry(out *bufio.Writer, e *Entry, n int) error {
+func (j *jsonEncoder) fragment(e *Entry) (Fragment, error) {
 	text, err := marshal(wire.FromHazard(e.Hazard, e.Products, j.options.Base))
-	if err != nil {
-		return err
-	}
+	return Fragment{text: text}, err
+}
+
+func (j *jsonEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, n int) {
 	if n > 0 && !j.lines {
 		out.WriteByte(',')
 	}
-	out.Write(text)
+	out.Write(fr.text)
 	if j.lines {
 		out.WriteByte('\n')
 	}
-	return nil
 }
 
 func (j *jsonEncoder) end(out *bufio.Writer) error {
@@ -159,12 +159,13 @@ func (c *csvEncoder) begin(out *bufio.Writer) error {
 	return nil
 }
 
-func (c *csvEncoder) entry(out *bufio.Writer, e *Entry, _ int) error {
+func (c *csvEncoder) fragment(e *Entry) (Fragment, error) {
 	shape, role := e.shape()
 	fields, err := newRecord(e, c.options.Base, role).fields()
 	if err != nil {
-		return err
+		return Fragment{}, err
 	}
+	out := &bytes.Buffer{}
 	for _, f := range fields {
 		if f.number {
 			out.WriteString(f.value)
@@ -175,14 +176,16 @@ func (c *csvEncoder) entry(out *bufio.Writer, e *Entry, _ int) error {
 	}
 	cell(out, shape.WKT())
 	out.WriteString("\r\n")
-	return nil
+	return Fragment{text: out.Bytes()}, nil
 }
+
+func (c *csvEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int) { out.Write(fr.text) }
 
 func (c *csvEncoder) end(*bufio.Writer) error { return nil }
 
 // cell writes a field in quotes (RFC 4180, section 2, rules 5 to 7). encoding/csv is not used: it writes a line break within a field
 // either as CR LF there too, or as LF at the end of records.
-func cell(out *bufio.Writer, text string) {
+func cell(out *bytes.Buffer, text string) {
 	if text == "" {
 		return
 	}

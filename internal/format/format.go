@@ -2,7 +2,8 @@
 // 2.2 for globes, Atom (RFC 4287) with GeoRSS for readers of feeds, CAP 1.2 (OASIS) for alerting systems, JSON and NDJSON with the
 // records of the base interface.
 //
-// A Writer takes one Entry at a time and keeps none, so that a document of any length needs no memory. What it writes depends on
+// A Writer takes one Entry at a time and keeps none, so that a document of any length needs no memory. A Cache keeps what entries were
+// encoded to. What it writes depends on
 // the entries and Options alone: no clock, no network, no store. Entries must be shown as readers see them at the moment of the
 // document (hazard.Hazard.ExpireAt); which products the reader may know of, the caller has counted. An Entry is only read.
 //
@@ -112,6 +113,8 @@ type Options struct {
 type Writer struct {
 	out     *bufio.Writer
 	encoder encoder
+	format  Format
+	base    string
 	single  bool
 	written int
 	err     error
@@ -120,8 +123,10 @@ type Writer struct {
 // encoder writes the parts of a document. Errors of the output need not be looked at: bufio keeps them.
 type encoder interface {
 	begin(out *bufio.Writer) error
-	// entry writes the entry that n others came before.
-	entry(out *bufio.Writer, e *Entry, n int) error
+	// fragment encodes an entry, wherever it will stand.
+	fragment(e *Entry) (Fragment, error)
+	// add writes the fragment of h, which n others came before.
+	add(out *bufio.Writer, h *hazard.Hazard, fr Fragment, n int)
 	end(out *bufio.Writer) error
 }
 
@@ -148,7 +153,7 @@ func NewWriter(w io.Writer, f Format, o Options) *Writer {
 	default:
 		e = &jsonEncoder{options: o}
 	}
-	return &Writer{out: bufio.NewWriterSize(w, 32<<10), encoder: e, single: o.Single}
+	return &Writer{out: bufio.NewWriterSize(w, 32<<10), encoder: e, format: f, base: o.Base, single: o.Single}
 }
 
 var errOne = errors.New("a document of one hazard takes exactly one")
@@ -156,6 +161,25 @@ var errOne = errors.New("a document of one hazard takes exactly one")
 // Write adds a hazard. After an error, which is that of the output or says what of the hazard cannot be written, the document is
 // broken and stays so.
 func (w *Writer) Write(e *Entry) error {
+	fr, err := w.fragment(e)
+	if err != nil {
+		return err
+	}
+	return w.add(e.Hazard, fr)
+}
+
+func (w *Writer) fragment(e *Entry) (Fragment, error) {
+	if w.err != nil {
+		return Fragment{}, w.err
+	}
+	fr, err := w.encoder.fragment(e)
+	if err != nil {
+		w.err = fmt.Errorf("hazard %s: %w", e.Hazard.UUID, err)
+	}
+	return fr, w.err
+}
+
+func (w *Writer) add(h *hazard.Hazard, fr Fragment) error {
 	if w.written == 0 && w.err == nil {
 		w.err = w.encoder.begin(w.out)
 	}
@@ -163,10 +187,9 @@ func (w *Writer) Write(e *Entry) error {
 		w.err = errOne
 	}
 	if w.err == nil {
-		if err := w.encoder.entry(w.out, e, w.written); err != nil {
-			w.err = fmt.Errorf("hazard %s: %w", e.Hazard.UUID, err)
-		}
+		w.encoder.add(w.out, h, fr, w.written)
 		w.written++
+		_, w.err = w.out.Write(nil) // what failed before
 	}
 	return w.err
 }

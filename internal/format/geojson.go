@@ -2,6 +2,9 @@ package format
 
 import (
 	"bufio"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
 )
 
 // geoJSONEncoder writes GeoJSON (RFC 7946). Geometries are cut at the antimeridian (section 3.1.9), outer rings run
@@ -29,34 +32,45 @@ func (g *geoJSONEncoder) beside(out *bufio.Writer) {
 	}
 }
 
-func (g *geoJSONEncoder) entry(out *bufio.Writer, e *Entry, n int) error {
+// fragment is a Feature from its box on.
+func (g *geoJSONEncoder) fragment(e *Entry) (fr Fragment, err error) {
 	shape, role := e.shape()
 	properties, err := marshal(newRecord(e, g.options.Base, role))
 	if err != nil {
-		return err
-	}
-	if n > 0 {
-		out.WriteByte(',')
-	}
-	out.WriteString(`{"type":"Feature","id":"` + e.Hazard.UUID.String() + `",`)
-	if g.options.Single {
-		g.beside(out)
+		return fr, err
 	}
 	geometry := "null"
 	if !shape.IsZero() {
-		geometry = shape.GeoJSON()
-		west, south, east, north := shape.Bounds()
-		g.extent.add(west, south, east, north)
+		if geometry = shape.GeoJSON(); !shape.IsPoint() {
+			fr.text = make([]byte, 0, len(geometry)+len(properties)+128)
+		}
+		fr.box.West, fr.box.South, fr.box.East, fr.box.North = shape.Bounds()
+		fr.placed = true
 		if !shape.IsPoint() {
-			out.Write(append(appendBox(nil, west, south, east, north), ','))
+			fr.text = append(appendBox(fr.text, fr.box), ',')
 		}
 	}
-	out.WriteString(`"geometry":`)
-	out.WriteString(geometry)
-	out.WriteString(`,"properties":`)
-	out.Write(properties)
-	out.WriteByte('}')
-	return nil
+	fr.text = append(fr.text, `"geometry":`...)
+	fr.text = append(fr.text, geometry...)
+	fr.text = append(fr.text, `,"properties":`...)
+	fr.text = append(append(fr.text, properties...), '}')
+	return fr, nil
+}
+
+func (g *geoJSONEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr Fragment, n int) {
+	if n > 0 {
+		out.WriteByte(',')
+	}
+	out.WriteString(`{"type":"Feature","id":"`)
+	out.WriteString(h.UUID.String())
+	out.WriteString(`",`)
+	if g.options.Single {
+		g.beside(out)
+	}
+	if fr.placed {
+		g.extent.add(fr.box.West, fr.box.South, fr.box.East, fr.box.North)
+	}
+	out.Write(fr.text)
 }
 
 func (g *geoJSONEncoder) end(out *bufio.Writer) error {
@@ -66,16 +80,16 @@ func (g *geoJSONEncoder) end(out *bufio.Writer) error {
 	out.WriteByte(']')
 	if g.extent.any {
 		west, south, east, north := g.extent.box()
-		out.Write(appendBox([]byte{','}, west, south, east, north))
+		out.Write(appendBox([]byte{','}, geo.Box{West: west, South: south, East: east, North: north}))
 	}
 	out.WriteByte('}')
 	return nil
 }
 
 // appendBox writes the member bbox (section 5): the southwest corner, then the northeast one, whatever lies between.
-func appendBox(b []byte, west, south, east, north float64) []byte {
+func appendBox(b []byte, box geo.Box) []byte {
 	b = append(b, `"bbox":`...)
-	for i, v := range [...]float64{west, south, east, north} {
+	for i, v := range [...]float64{box.West, box.South, box.East, box.North} {
 		b = append(b, "[,,,"[i])
 		b = appendDegrees(b, v)
 	}

@@ -92,8 +92,7 @@ type kmlRng struct {
 	Coordinates string `xml:"LinearRing>coordinates"`
 }
 
-func (k *kmlEncoder) entry(out *bufio.Writer, e *Entry, n int) error {
-	h := e.Hazard
+func (k *kmlEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr Fragment, n int) {
 	if !k.options.Single && (n == 0 || h.Severity != k.folder) {
 		if n > 0 {
 			out.WriteString(`</Folder>`)
@@ -101,10 +100,15 @@ func (k *kmlEncoder) entry(out *bufio.Writer, e *Entry, n int) error {
 		k.folder = h.Severity
 		out.WriteString(`<Folder><name>` + severityName(h.Severity) + `</name>`)
 	}
+	out.Write(fr.text)
+}
+
+func (k *kmlEncoder) fragment(e *Entry) (Fragment, error) {
+	h := e.Hazard
 	shape, role := e.shape()
 	fields, err := newRecord(e, k.options.Base, role).fields()
 	if err != nil {
-		return err
+		return Fragment{}, err
 	}
 	p := placemark{
 		ID: "hazard-" + h.UUID.String(), Name: clean(h.Name), Link: kmlLink{webURL(k.options.Base, h)}, Snippet: clean(snippet(h)), Description: balloon(h, k.options.Base),
@@ -118,7 +122,7 @@ func (k *kmlEncoder) entry(out *bufio.Writer, e *Entry, n int) error {
 		p.Data = append(p.Data, kmlData{f.name, f.value})
 	}
 	p.Point, p.Multi = kmlGeometry(h, shape)
-	return writeXML(out, &p)
+	return xmlFragment(&p)
 }
 
 func (k *kmlEncoder) end(out *bufio.Writer) error {

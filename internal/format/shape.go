@@ -1,8 +1,6 @@
 package format
 
 import (
-	"strconv"
-
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 )
@@ -35,7 +33,7 @@ func (e *Entry) shape() (geo.Shape, hazard.AreaRole) {
 
 // appendDegrees writes a number of degrees.
 func appendDegrees(b []byte, degrees float64) []byte {
-	return strconv.AppendFloat(b, degrees, 'f', -1, 64)
+	return geo.AppendDegrees(b, degrees)
 }
 
 // pairs writes positions with the latitude first, as GeoRSS and CAP have them: within is between latitude and longitude, between

@@ -1,7 +1,6 @@
 package format
 
 import (
-	"bufio"
 	"encoding/xml"
 	"net/url"
 	"strings"
@@ -13,8 +12,11 @@ import (
 // header begins every XML document.
 const header = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
 
-// writeXML writes a value as an element. What XML cannot hold is left out before: see clean.
-func writeXML(out *bufio.Writer, v any) error { return xml.NewEncoder(out).Encode(v) }
+// xmlFragment is a value as an element. What XML cannot hold is left out before: see clean.
+func xmlFragment(v any) (Fragment, error) {
+	text, err := xml.Marshal(v)
+	return Fragment{text: text}, err
+}
 
 // escaped is text as the content of an element or the value of an attribute.
 func escaped(text string) string {

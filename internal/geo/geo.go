@@ -17,7 +17,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/peterstace/simplefeatures/geom"
 )
@@ -105,7 +104,7 @@ func (s Shape) positions() int {
 // counterclockwise and holes clockwise, each ring from its smallest position, polygons and points in ascending order,
 // lines in their own. Shapes of the same text are the same shape. The zero Shape has the empty text.
 func (s Shape) GeoJSON() string {
-	return string(s.appendGeoJSON(nil))
+	return string(s.appendGeoJSON(make([]byte, 0, 64+len("[-123.456789,12.345678],")*s.positions())))
 }
 
 func (s Shape) appendGeoJSON(b []byte) []byte {
@@ -201,18 +200,23 @@ func appendList[T any](b []byte, list []T, brackets bool, one func([]byte, T) []
 
 func appendPosition(b []byte, p position) []byte {
 	b = append(b, '[')
-	b = strconv.AppendFloat(b, degrees(p.x), 'f', -1, 64)
+	b = appendMicro(b, p.x)
 	b = append(b, ',')
-	b = strconv.AppendFloat(b, degrees(p.y), 'f', -1, 64)
+	b = appendMicro(b, p.y)
 	return append(b, ']')
 }
 
 // WKT is s as well-known text, with the coordinates in the order of GeoJSON. The zero Shape has the empty text.
 func (s Shape) WKT() string {
-	if s.IsZero() {
-		return ""
+	parts := s.parts()
+	b := make([]byte, 0, 32+len("-123.456789 12.345678,")*s.positions())
+	if len(parts) > 1 {
+		return string(bracketed(append(b, "GEOMETRYCOLLECTION"...), parts, func(b []byte, p part) []byte { return p.appendWKT(b) }))
 	}
-	return s.geometry(degrees).AsText()
+	for _, p := range parts {
+		b = p.appendWKT(b)
+	}
+	return string(b)
 }
 
 // WKB is s as well-known binary, little endian, with the coordinates in the order of GeoJSON; nil for the zero Shape.

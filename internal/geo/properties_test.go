@@ -75,6 +75,9 @@ func checkShape(t interface{ Fatalf(string, ...any) }, s Shape) {
 			t.Fatalf("%s of %s is %s", name, text, again.GeoJSON())
 		}
 	}
+	if got, want := s.WKT(), s.geometry(degrees).AsText(); got != want {
+		t.Fatalf("WKT is %s, and the library's is %s", got, want)
+	}
 	p := storedParser{rest: text}
 	if stored, ok := p.shape(); !ok || p.rest != "" || stored.GeoJSON() != text || stored.apart != s.apart {
 		t.Fatalf("what was stored as %s is read as %s, %v, rest %q", text, stored.GeoJSON(), ok, p.rest)

@@ -23,6 +23,7 @@ import (
 
 	"hazardd/internal/auth"
 	"hazardd/internal/edit"
+	"hazardd/internal/format"
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 	"hazardd/internal/listen"
@@ -81,6 +82,7 @@ var slowest = reply.Pace{Rate: 8 << 10, Patience: 10 * time.Second}
 type API struct {
 	Config
 	lists   *reply.Lists
+	forms   *format.Cache
 	budget  *reply.Budget
 	readers reply.Readers
 	static  map[string]*reply.Body
@@ -108,7 +110,7 @@ type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 // New makes the API as an http.Handler.
 func New(c Config) http.Handler {
 	_, css := pages.Style()
-	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), budget: reply.NewBudget(cmp.Or(c.Answers, reply.DefaultLimits)), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
+	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), forms: format.NewCache(maxForms), budget: reply.NewBudget(cmp.Or(c.Answers, reply.DefaultLimits)), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
 		css: reply.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics, cmp.Or(c.Pace, slowest)), scraped: scraped(&c)}
 	a.quotas = newQuotas(c.Requests)
 	a.about = newDescription(c.BaseURL, a.visits.root)

@@ -59,7 +59,7 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	o.Title, o.Updated = "Active hazards", v.At()
 	body, err := a.lists.Form(v, f.String(), filter, who.Orgs, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// Those who wait for the body must not lose it because the first of them has gone.
-		return encode(context.WithoutCancel(r.Context()), out, a.Store, f, o, list)
+		return a.encode(context.WithoutCancel(r.Context()), out, a.Store, f, o, list)
 	})
 	if errors.Is(err, reply.ErrLarge) {
 		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error {
@@ -68,7 +68,7 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 			sum := sha256.Sum256(fmt.Append(nil, o.Self, " ", v.Audience(who.Orgs)))
 			tag := fmt.Sprintf(`"%d-%d-%s-%x"`, v.Number(), v.At(), f, sum[:9])
 			return a.streamed(w, r, tag, v.Audience(who.Orgs) != "", func(out io.Writer) error {
-				return encode(r.Context(), out, a.Store, f, o, v.Hazards(filter, who.Orgs))
+				return a.encode(r.Context(), out, a.Store, f, o, v.Hazards(filter, who.Orgs))
 			})
 		})
 	}
@@ -107,7 +107,7 @@ func (a *API) hazardDocument(w http.ResponseWriter, r *http.Request, from format
 	o := a.documentOf(r, f)
 	o.Title, o.Updated, o.Single = h.Name, h.LastUpdate, true
 	var body bytes.Buffer
-	err := encode(r.Context(), &body, from, f, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
+	err := a.encode(r.Context(), &body, from, f, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
 	if err != nil {
 		return nil, err
 	}
@@ -120,21 +120,6 @@ func (a *API) documentOf(r *http.Request, f format.Format) format.Options {
 	values := r.URL.Query()
 	values.Set("f", f.String())
 	return format.Options{Base: a.BaseURL, Self: a.BaseURL + r.URL.EscapedPath() + "?" + values.Encode()}
-}
-
-// encode writes a document, with what the format shows beside the hazards.
-func encode(ctx context.Context, out io.Writer, from format.Store, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) error {
-	doc := format.NewWriter(out, f, o)
-	for h, products := range list {
-		e, err := format.Read(ctx, from, f, h, products)
-		if err != nil {
-			return err
-		}
-		if err := doc.Write(e); err != nil {
-			return err
-		}
-	}
-	return doc.Close()
 }
 
 // sendAs sets what the answer is, and the name that it has when it is kept as a file.

@@ -219,7 +219,7 @@ func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 			return err
 		}
 		body.Reset()
-		if err := encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.base(r), Beside: text}, f.page(&body)); err != nil {
+		if err := a.encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.base(r), Beside: text}, f.page(&body)); err != nil {
 			return err
 		}
 		whole = len(f.hazards) == n
@@ -333,7 +333,7 @@ func (a *API) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		return err
 	}
 	var body bytes.Buffer
-	err = encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.base(r), Single: true, Beside: text}, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
+	err = a.encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.base(r), Single: true, Beside: text}, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
 	if err != nil {
 		return err
 	}

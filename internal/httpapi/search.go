@@ -292,7 +292,7 @@ func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format,
 	}
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Hazards", found.updated
-	if err := encode(r.Context(), &text, a.storeAt(found.at), f, o, found.page(&text)); err != nil {
+	if err := a.encode(r.Context(), &text, a.storeAt(found.at), f, o, found.page(&text)); err != nil {
 		return nil, err
 	}
 	sendAs(w, f, false, "hazards")

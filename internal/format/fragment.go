@@ -1,0 +1,93 @@
+package format
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"hash/maphash"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/lru"
+)
+
+// Fragment is what a document of a format says of one hazard, encoded, without what joins it to the others.
+type Fragment struct {
+	text []byte
+	// box is around the geometry, if it is placed.
+	box    geo.Box
+	placed bool
+}
+
+// Cache keeps fragments, so that a document of hazards that have not changed is put together and not encoded again. Lists of
+// active hazards, pages of searches, earlier moments and OGC items share it. It is safe for concurrent use.
+type Cache struct {
+	kept *lru.Cache[fragmentKey, Fragment]
+	seed maphash.Seed
+}
+
+// NewCache makes a Cache of at most most bytes.
+func NewCache(most int) *Cache {
+	return &Cache{lru.New[fragmentKey, Fragment](most), maphash.MakeSeed()}
+}
+
+// fragmentKey is all that a fragment depends on. The change that made a state names it, but the state ends by itself
+// (hazard.Hazard.ExpireAt) and words can be redacted, so these are in the key as well.
+type fragmentKey struct {
+	format   Format
+	base     string
+	id       int64
+	version  int64
+	products int
+	status   hazard.Status
+	reason   hazard.EndReason
+	updated  hazard.Instant // last_Update, which moves at the end
+	words    uint64         // hash of the texts and the names of the areas
+}
+
+func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
+	var hash maphash.Hash
+	hash.SetSeed(c.seed)
+	add := func(text string) {
+		var length [8]byte
+		binary.LittleEndian.PutUint64(length[:], uint64(len(text)))
+		hash.Write(length[:])
+		hash.WriteString(text)
+	}
+	for _, text := range [...]string{h.Name, h.Description, h.UpdateUser, h.Creator, h.URL, h.Comment, h.Source, h.Note, string(h.UUID[:]), string(h.Successor[:])} {
+		add(text)
+	}
+	for _, a := range h.Areas {
+		add(string(a.Role))
+		add(a.Digest)
+	}
+	return fragmentKey{w.format, w.base, h.ID, h.Version, products, h.Status, h.Reason, h.LastUpdate, hash.Sum64()}
+}
+
+// perFragment is about what a fragment takes in memory beside its text, in bytes.
+const perFragment = 400
+
+// Write adds a hazard to a document, as Read and Writer.Write do: from what is kept, or encoded and then kept.
+func (c *Cache) Write(ctx context.Context, w *Writer, s Store, h *hazard.Hazard, products int) error {
+	if w.single { // what stands around its fragment is in it
+		e, err := Read(ctx, s, w.format, h, products)
+		if err != nil {
+			return err
+		}
+		return w.Write(e)
+	}
+	k := c.key(w, h, products)
+	fr, ok := c.kept.Get(k)
+	if !ok {
+		e, err := Read(ctx, s, w.format, h, products)
+		if err != nil {
+			return err
+		}
+		if fr, err = w.fragment(e); err != nil {
+			return err
+		}
+		fr.text = bytes.Clone(fr.text) // without the room that its making took
+		c.kept.Put(k, fr, len(fr.text)+perFragment)
+	}
+	return w.add(h, fr)
+}

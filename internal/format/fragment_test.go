@@ -1,0 +1,97 @@
+package format_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"hazardd/internal/format"
+	"hazardd/internal/hazard"
+)
+
+// countingStore counts what is read of it.
+type countingStore struct {
+	areas []hazard.Area
+	reads int
+}
+
+func (s *countingStore) Areas(context.Context, []hazard.AreaRef) ([]hazard.Area, error) {
+	s.reads++
+	return s.areas, nil
+}
+
+func (s *countingStore) HazardChanges(context.Context, int64, int64, int) ([]hazard.Change, error) {
+	return nil, nil
+}
+
+func cached(t testing.TB, c *format.Cache, s format.Store, f format.Format, o format.Options, products int, hazards ...*hazard.Hazard) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := format.NewWriter(&out, f, o)
+	for _, h := range hazards {
+		if err := c.Write(t.Context(), w, s, h, products); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// A hazard that has not changed is encoded once in each format, whoever asks for it, in whatever list (finding L3).
+func TestHazardsThatHaveNotChangedAreNotEncodedAgain(t *testing.T) {
+	first, second := flood(1, area(hazard.AlertArea, "POLYGON((9 53,10 53,10 54,9 53))")), flood(2)
+	for _, name := range format.Names() {
+		f, _ := format.Parse(name)
+		t.Run(name, func(t *testing.T) {
+			c, s := format.NewCache(1<<20), &countingStore{areas: first.Areas}
+			second.Areas = s.areas
+			want := document(t, f, options(false), first, second)
+			for range 3 {
+				if got := cached(t, c, s, f, options(false), 2, first.Hazard, second.Hazard); !bytes.Equal(got, want) {
+					t.Errorf("it is\n%s\nand without what is kept\n%s", got, want)
+				}
+			}
+			if got := cached(t, c, s, f, options(false), 2, second.Hazard); !bytes.Equal(got, document(t, f, options(false), second)) {
+				t.Errorf("alone it is %s", got)
+			}
+			if f != format.JSON && f != format.NDJSON && s.reads != 2 {
+				t.Errorf("the areas of 2 hazards were read %d times", s.reads)
+			}
+		})
+	}
+}
+
+// What is kept of a hazard is not shown for another state of it.
+func TestWhatIsKeptIsOfTheSameState(t *testing.T) {
+	c, s := format.NewCache(1<<20), &countingStore{}
+	before := flood(1).Hazard
+	cached(t, c, s, format.CSV, options(false), 2, before)
+	for name, alter := range map[string]func(*hazard.Hazard, *format.Options, *int){
+		"a later change": func(h *hazard.Hazard, _ *format.Options, _ *int) { h.Version++; h.Severity = hazard.Watch },
+		"it ended by itself": func(h *hazard.Hazard, _ *format.Options, _ *int) {
+			h.Status, h.Reason = hazard.Expired, hazard.EndExpired
+		},
+		"a text was redacted":    func(h *hazard.Hazard, _ *format.Options, _ *int) { h.Description = "(redacted)" },
+		"a comment was redacted": func(h *hazard.Hazard, _ *format.Options, _ *int) { h.Comment = "" },
+		"another area": func(h *hazard.Hazard, _ *format.Options, _ *int) {
+			h.Areas = []hazard.AreaRef{{Role: hazard.AlertArea, Digest: "x"}}
+		},
+		"another audience": func(_ *hazard.Hazard, _ *format.Options, products *int) { *products = 3 },
+		"another address":  func(_ *hazard.Hazard, o *format.Options, _ *int) { o.Base += "/key/k" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, o, products := *before, options(false), 2
+			alter(&h, &o, &products)
+			reads := s.reads
+			got := cached(t, c, s, format.CSV, o, products, &h)
+			if want := document(t, format.CSV, o, &format.Entry{Hazard: &h, Products: products}); !bytes.Equal(got, want) {
+				t.Errorf("it is\n%s\nnot\n%s", got, want)
+			}
+			if s.reads != reads+1 {
+				t.Error("what was kept of another state is shown")
+			}
+		})
+	}
+}

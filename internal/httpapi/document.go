@@ -1,0 +1,25 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"hazardd/internal/format"
+	"hazardd/internal/hazard"
+)
+
+// maxForms bounds what is kept of hazards in other formats than JSON, in bytes: those of 5,000 plain hazards in three formats.
+const maxForms = 48 << 20
+
+// encode writes a document of hazards, each with the number of its products that the reader may know of, with what the format shows
+// beside them. A hazard that has been encoded before is not encoded again.
+func (a *API) encode(ctx context.Context, out io.Writer, from format.Store, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) error {
+	doc := format.NewWriter(out, f, o)
+	for h, products := range list {
+		if err := a.forms.Write(ctx, doc, from, h, products); err != nil {
+			return err
+		}
+	}
+	return doc.Close()
+}
