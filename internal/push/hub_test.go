@@ -665,3 +665,30 @@ func TestAHubThatIsBehindAForkTellsWhatCameBeforeIt(t *testing.T) {
 		t.Errorf("told %v, want %v", told, want)
 	}
 }
+
+func TestARedactionLeavesNothingOfBeforeInMemory(t *testing.T) {
+	l := newMemoryLog()
+	h := New(l, l, 0, base, Limits{}, discard)
+	follow := func() {
+		for h.last < l.seen {
+			if err := h.follow(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	l.add(flood(1, hazard.Watch), note(1, 1, "secret"))
+	follow()
+	redacted := note(1, 1, hazard.RedactedText)
+	redacted.Product.Redacted = []hazard.Redaction{{Fields: []string{"data"}, User: "root", At: redacted.At, Reason: "private"}}
+	l.changes[1].Product = redacted.Product // the log is rewritten
+	l.add(redacted)
+	follow()
+	for _, e := range h.ring {
+		if e.Number < 3 {
+			t.Errorf("change %d is still in memory", e.Number)
+		}
+	}
+	if got := strings.Join(all(t, h.Read(0, nil), nil), ""); strings.Contains(got, "secret") || !strings.Contains(got, "private") || h.from != 2 {
+		t.Errorf("behind %d: %s", h.from, got)
+	}
+}
