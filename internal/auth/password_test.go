@@ -178,3 +178,17 @@ func TestNoErrorAndNoLogRepeatsASecret(t *testing.T) {
 		}
 	}
 }
+
+// Finding G11: our own check knows no phrases.
+func TestPhrasesAreRefused(t *testing.T) {
+	for _, p := range []auth.Password{"iwillalwaysloveyou", "thequickbrownfox", "manchesterunited", "ilovemydogverymuch"} {
+		if auth.Weakness(p, "ann") == "" {
+			t.Errorf("%s is accepted", string(p))
+		}
+	}
+	for _, p := range []auth.Password{secret, "another-quiet-canoe-nine", auth.RandomPassword()} {
+		if why := auth.Weakness(p, "ann"); why != "" {
+			t.Errorf("%s %s", string(p), why)
+		}
+	}
+}

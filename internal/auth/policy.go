@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ccojocar/zxcvbn-go"
 )
 
 const (
@@ -12,6 +14,11 @@ const (
 	minPassword = 15
 	// minSteps is how many independent choices a password must show at least (steps).
 	minSteps = 10
+	// minEntropy is in bits, by zxcvbn (Wheeler, USENIX Security 2016), which knows phrases and names that our own check lets through: a thousand
+	// addresses that guess for years try fewer. Our own check knows rows and repetitions that zxcvbn lets through.
+	minEntropy = 40
+	// maxMeasured characters are measured by zxcvbn, whose work grows with the square of the length.
+	maxMeasured = 64
 )
 
 // weakness says what to do about a password that is not good enough, in words that fit behind "password"; empty if it is.
@@ -30,6 +37,8 @@ func weakness(p Password, user string) string {
 	case steps(letters, ownWords(user)) < minSteps:
 		return "must not be made of repetitions, sequences, rows of keys, common words, years or the user's name: " +
 			"take four or five words that have nothing to do with each other"
+	case zxcvbn.PasswordStrength(string(letters[:min(len(letters), maxMeasured)]), []string{user}).Entropy < minEntropy:
+		return "must not be a phrase, a name or words that go together: take four or five words that have nothing to do with each other"
 	}
 	return ""
 }
