@@ -44,7 +44,7 @@ func TestWhatIsRedactedIsGone(t *testing.T) {
 		t.Helper()
 		for _, user := range []string{"red", "reader"} {
 			found := 0
-			for _, path := range []string{"/hazards/active", "/hazards/" + h, "/hazards/" + h + "?" + at, "/hazards/" + h + "?f=geojson", "/hazards/" + h + "/products", "/hazards/" + h + "/products?" + at,
+			for _, path := range []string{"/hazards/active", "/hazards/" + h, "/hazards/" + h + "?" + at, "/hazards/" + h + "?f=geojson", "/hazards/" + h + "?f=geojson&" + at, "/hazards/" + h + "/products", "/hazards/" + h + "/products?" + at,
 				"/hazards/" + h + "/changes", "/hazards/" + h + "/changes?" + at, "/changes", "/hazards/" + h + "/reports", "/products/" + p.UUID + "?" + at, "/products/" + f.UUID, "/products/" + f.UUID + "/file", "/h/" + h} {
 				a := s.do(user, "GET", path, nil)
 				if path == "/h/"+h {
