@@ -18,7 +18,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -38,6 +37,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/live"
 	"hazardd/internal/store"
+	"hazardd/internal/tail"
 )
 
 // sizes are the numbers of active hazards.
@@ -265,14 +265,14 @@ func latency(ctx context.Context, size, writes int) (commit, visible, both []flo
 	if err := sample.Fill(ctx, s, size, now); err != nil {
 		return nil, nil, nil, err
 	}
-	view, err := live.Open(ctx, s, slog.New(slog.NewTextHandler(io.Discard, nil)),
-		func() hazard.Instant { return hazard.At(time.Now()) })
+	clock := func() hazard.Instant { return hazard.At(time.Now()) }
+	view, err := live.Open(ctx, s, slog.New(slog.DiscardHandler), clock)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	following, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- view.Follow(following) }()
+	go func() { ended <- tail.New(s, view, clock, tail.Memory, slog.New(slog.DiscardHandler)).Run(following) }()
 	defer func() {
 		stop()
 		err = errors.Join(err, <-ended)

@@ -40,6 +40,7 @@ import (
 	"hazardd/internal/service"
 	"hazardd/internal/source"
 	"hazardd/internal/store"
+	"hazardd/internal/tail"
 )
 
 // world is the running service and a client that keeps its connections and the users' tokens.
@@ -475,7 +476,8 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 	if p.Live, err = live.Open(t.Context(), s, slog.New(slog.DiscardHandler), func() hazard.Instant { return hazard.At(now()) }); err != nil {
 		t.Fatal(err)
 	}
-	p.Push = push.New(s, p.Live, 0, base, push.Limits{PerUser: 4, All: 6}, slog.New(slog.DiscardHandler))
+	follower := tail.New(s, p.Live, func() hazard.Instant { return hazard.At(now()) }, tail.Memory, slog.New(slog.DiscardHandler))
+	p.Push = push.New(follower, s, base, push.Limits{PerUser: 4, All: 6})
 	c := httpapi.Config{
 		Push:  p.Push,
 		Store: s, Live: p.Live, Auth: p.Auth, Intake: intake.New(s, nil), Edit: edit.New(s, intake.New(s, nil), 1, func(id int64) bool { return id == org.ID }),
@@ -493,12 +495,11 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 	}
 	p.Handler = httpapi.New(c)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan error, 2)
-	go func() { ended <- p.Live.Follow(ctx) }()
-	go func() { ended <- p.Push.Run(ctx) }()
+	ended := make(chan error, 1)
+	go func() { ended <- follower.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		if err := errors.Join(<-ended, <-ended, s.Close()); err != nil {
+		if err := errors.Join(<-ended, s.Close()); err != nil {
 			t.Error(err)
 		}
 	})

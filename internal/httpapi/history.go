@@ -97,10 +97,11 @@ func (a *API) answerChanges(w http.ResponseWriter, r *http.Request, who *auth.Ca
 
 // makeChanges makes the answer of answerChanges.
 func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller, p page, hazardID int64) error {
-	changes, follows, err := a.Store.Page(r.Context(), store.LogPage{After: p.after, Limit: int(p.limit), Bytes: pageBytes, Hazard: hazardID, At: p.at, Orgs: who.Orgs})
+	piece, err := a.Store.Page(r.Context(), store.LogPage{After: p.after, Limit: int(p.limit), Bytes: pageBytes, Hazard: hazardID, At: p.at, Orgs: who.Orgs})
 	if err != nil {
 		return err
 	}
+	changes, follows := piece.Changes, piece.Next
 	var before *history
 	if hazardID != 0 {
 		states, known, err := a.Store.StatesBefore(r.Context(), changes, who.Orgs, pageBytes)

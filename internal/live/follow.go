@@ -2,28 +2,21 @@ package live
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"hazardd/internal/clock"
 	"hazardd/internal/hazard"
 	"hazardd/internal/store"
 )
 
-// Log is the part of the store that a view follows.
+// Log is the part of the store that a view reads, beside the changes that it is given.
 type Log interface {
 	// Snapshot is everything active as of one change.
 	Snapshot(ctx context.Context) (*store.Snapshot, error)
-	// Since returns committed changes numbered above n, in commit order, at most limit. There are no gaps between them but those of forks. It is
-	// a *store.ForkedError if n is of a history that was replaced.
-	Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error)
-	// Wait returns when a change above n may exist, or when ctx ends.
-	Wait(ctx context.Context, n int64) error
 	// ProductsAsOf lists the products that a hazard had as of change n, by number, whoever may see them.
 	ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error)
 }
@@ -109,83 +102,27 @@ func (l *Live) WaitFor(ctx context.Context, n int64) error {
 	}
 }
 
-// Follow keeps the view up to date until ctx ends. While the store cannot be read it goes on with what it has, and expiry
-// with it, and tries again each second.
-func (l *Live) Follow(ctx context.Context) error {
-	away := false // it is told once, and when it is over
-	for ctx.Err() == nil {
-		err := l.catchUp(ctx)
-		if err == nil && away {
-			away = false
-			l.logger.Warn("the change log can be read again")
-		}
-		if err == nil {
-			err = l.waitForChange(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			if !away {
-				away = true
-				l.logger.Warn("the change log cannot be read; readers keep the last view, without what ends", "error", err)
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
-		}
-		l.View(l.now())
-	}
-	return nil
-}
+// Number is the change that the present view is as of.
+func (l *Live) Number() int64 { return l.view.Load().number }
 
-// waitForChange waits for a change, or the next end, or a second, whichever comes first.
-func (l *Live) waitForChange(ctx context.Context) error {
-	v := l.view.Load()
-	// A second at most, so that the view's age stays honest, and a millisecond more, the unit of ends. Not the other way round:
-	// where nothing ends, the time until then is the longest that there is.
-	until := min(v.nextEnd.Time().Sub(l.now().Time()), time.Second) + time.Millisecond
-	waiting, cancel := context.WithTimeout(ctx, max(until, 0))
-	defer cancel()
-	if err := l.log.Wait(waiting, v.number); err != nil && waiting.Err() == nil {
-		return err
-	}
-	return nil
-}
+// Current notes that the log held nothing newer than the view at a moment.
+func (l *Live) Current(at hazard.Instant) { l.readAt.Store(int64(at)) }
 
-// maxChanges bounds what is read of the log at once.
-const maxChanges = 1000
+// Expire drops what has ended from the view, and returns when the next hazard in it ends.
+func (l *Live) Expire() hazard.Instant { return l.View(l.now()).nextEnd }
 
-// catchUp applies all changes that the log holds beyond the view.
-func (l *Live) catchUp(ctx context.Context) error {
+// Apply brings the view up to date with changes that follow its number without a gap but those of forks, as of a moment.
+func (l *Live) Apply(ctx context.Context, changes []hazard.Change, at hazard.Instant) error {
 	for {
-		asked := l.now()
-		changes, err := l.log.Since(ctx, l.view.Load().number, maxChanges)
-		if fork, ok := errors.AsType[*store.ForkedError](err); ok {
-			if err := l.readAnew(ctx, fork, asked); err != nil {
-				return err
-			}
-			continue
-		}
-		if err != nil {
+		back, err := l.returning(ctx, changes)
+		if err != nil || l.apply(changes, back, at) {
 			return err
-		}
-		if len(changes) > 0 {
-			back, err := l.returning(ctx, changes)
-			if err != nil {
-				return err
-			}
-			if !l.apply(changes, back, asked) {
-				continue // what ended meanwhile is back: its products are read
-			}
-		}
-		if len(changes) < maxChanges {
-			l.readAt.Store(int64(asked))
-			return nil
-		}
+		} // what ended meanwhile is back: its products are read
 	}
 }
 
-// readAnew replaces a view that holds changes of a history which is void.
-func (l *Live) readAnew(ctx context.Context, fork *store.ForkedError, now hazard.Instant) error {
+// Renew replaces a view that holds changes of a history which is void.
+func (l *Live) Renew(ctx context.Context, fork *store.ForkedError, at hazard.Instant) error {
 	snap, err := l.log.Snapshot(ctx)
 	if err != nil {
 		return err
@@ -194,7 +131,7 @@ func (l *Live) readAnew(ctx context.Context, fork *store.ForkedError, now hazard
 		"first", fork.Last+1, "last seen here", l.view.Load().number, "goes on after", fork.Start)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.swap(newView(snap.Number, entriesOf(snap), l.moment(now)))
+	l.swap(newView(snap.Number, entriesOf(snap), l.moment(at)))
 	return nil
 }
 

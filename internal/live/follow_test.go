@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -11,18 +12,19 @@ import (
 	"time"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/tail"
 )
 
-// follow runs Follow until the test ends.
-func follow(t *testing.T, l *Live) {
+// follow keeps the view up to date until the test ends.
+func follow(t *testing.T, log tail.Log, l *Live, logger *slog.Logger) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- l.Follow(ctx) }()
+	go func() { ended <- tail.New(log, l, l.now, tail.Memory, logger).Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Errorf("Follow ended with %v", err)
+			t.Errorf("it ended with %v", err)
 		}
 	})
 }
@@ -38,14 +40,14 @@ func wantLen(t *testing.T, l *Live, want int, when string) {
 }
 
 func TestHazardLeavesTheViewAtExactlyItsEnd(t *testing.T) {
-	for name, following := range map[string]bool{"while Follow runs": true, "though nothing follows the log": false} {
+	for name, following := range map[string]bool{"while it follows the log": true, "though nothing follows the log": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := newMemoryLog()
 				log.write(flood(1, now().Add(time.Minute)), nil)
 				l := open(t, log, now)
 				if following {
-					follow(t, l)
+					follow(t, log, l, discard)
 				}
 				time.Sleep(time.Minute - time.Millisecond)
 				wantLen(t, l, 1, "a millisecond before the end")
@@ -64,7 +66,7 @@ func TestHazardLeavesTheViewThoughNobodyAsks(t *testing.T) {
 		log := newMemoryLog()
 		log.write(flood(1, now().Add(time.Minute)), nil)
 		l := open(t, log, now)
-		follow(t, l)
+		follow(t, log, l, discard)
 		time.Sleep(time.Minute + 2*time.Millisecond)
 		synctest.Wait()
 		if got := l.view.Load().Len(); got != 0 { // not by View, which would drop it itself
@@ -80,7 +82,7 @@ func TestHazardThatDoesNotEndByItselfStays(t *testing.T) {
 		h.AutoExpire = false
 		log.write(h, nil)
 		l := open(t, log, now)
-		follow(t, l)
+		follow(t, log, l, discard)
 		time.Sleep(time.Hour)
 		wantLen(t, l, 1, "an hour after the expected end")
 	})
@@ -101,9 +103,7 @@ func TestClockThatIsSetBackBringsNothingBack(t *testing.T) {
 	}
 	log.write(flood(1, start.Add(time.Minute)), nil)
 	log.write(flood(2, start.Add(time.Hour)), nil)
-	if err := l.catchUp(t.Context()); err != nil { // its clock is that of the machine: before the end
-		t.Fatal(err)
-	}
+	catchUp(t, log, l) // its clock is that of the machine: before the end
 	if _, back := l.View(start).Hazard(1); back || l.View(start).Len() != 1 {
 		t.Errorf("after more changes there are %d hazards, want the new one alone; the one that is over is back: %v", l.View(start).Len(), back)
 	}
@@ -123,7 +123,7 @@ func TestFollowDoesNotAskTheLogWithoutAPause(t *testing.T) {
 				for _, h := range hazards {
 					log.write(h, nil)
 				}
-				follow(t, open(t, log, now))
+				follow(t, log, open(t, log, now), discard)
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				log.mu.Lock()
@@ -142,8 +142,7 @@ func TestFollowSurvivesALogThatFailsForAWhile(t *testing.T) {
 		log.write(flood(1, now().Add(30*time.Second)), nil)
 		l := open(t, log, now)
 		var logged bytes.Buffer
-		l.logger = textLogger(&logged)
-		follow(t, l)
+		follow(t, log, l, textLogger(&logged))
 		synctest.Wait()
 
 		log.fail(errors.New("the disk is gone"))
@@ -175,7 +174,7 @@ func TestWriterSeesItsOwnWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newMemoryLog()
 		l := open(t, log, now)
-		follow(t, l)
+		follow(t, log, l, discard)
 		n := log.write(flood(1, now().Add(time.Hour)), nil)
 		if err := l.WaitFor(t.Context(), n); err != nil {
 			t.Fatal(err)
@@ -240,9 +239,7 @@ func TestReaderKeepsItsViewWhileTheViewIsSwapped(t *testing.T) {
 			p.Deleted = true
 			log.write(nil, p)
 		}
-		if err := l.catchUp(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		catchUp(t, log, l)
 	}
 	stop()
 	readers.Wait()
@@ -270,10 +267,7 @@ func TestAViewHoldsNothingThatComesAfterItsNumber(t *testing.T) {
 	piece := log.write(flood(2, end), nil) // is back
 	log.write(nil, note(3, 1))
 	log.write(nil, note(4, 2))
-	changes, err := log.Since(t.Context(), 0, int(piece))
-	if err != nil {
-		t.Fatal(err)
-	}
+	changes := log.after(0, int(piece))
 	back, err := l.returning(t.Context(), changes)
 	if err != nil || !l.apply(changes, back, now()) {
 		t.Fatal(err)
@@ -286,9 +280,7 @@ func TestAViewHoldsNothingThatComesAfterItsNumber(t *testing.T) {
 	if log.asked != 1 {
 		t.Errorf("products were asked for %d times, want once: for the hazard that is back", log.asked)
 	}
-	if err := l.catchUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	catchUp(t, log, l)
 	for id := range int64(2) {
 		if got := l.View(now()).ProductTotal(id+1, nil); got != 2 {
 			t.Errorf("in the end hazard %d has %d products, want 2", id+1, got)
@@ -307,10 +299,7 @@ func TestAHazardThatEndsWhileItIsProlongedKeepsItsProducts(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := log.write(flood(1, end.Add(time.Hour)), nil)
-	changes, err := log.Since(t.Context(), n-1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	changes := log.after(n-1, 1)
 	back, err := l.returning(t.Context(), changes)
 	if err != nil {
 		t.Fatal(err)

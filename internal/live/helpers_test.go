@@ -12,6 +12,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/store"
+	"hazardd/internal/tail"
 )
 
 const base = "https://hazardd.example"
@@ -87,13 +88,34 @@ func (m *memoryLog) of(hazardID int64) (list []*hazard.Product) {
 	return list
 }
 
-func (m *memoryLog) Since(_ context.Context, n int64, limit int) ([]hazard.Change, error) {
+func (m *memoryLog) Page(_ context.Context, p store.LogPage) (store.LogPiece, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failing != nil {
-		return nil, m.failing
+		return store.LogPiece{}, m.failing
 	}
-	return slices.Clone(m.changes[n:min(int(n)+limit, len(m.changes))]), nil
+	piece := store.LogPiece{Last: int64(len(m.changes)), Changes: slices.Clone(m.changes[p.After:min(int(p.After)+p.Limit, len(m.changes))])}
+	if n := p.After + int64(len(piece.Changes)); n < piece.Last {
+		piece.Next = n
+	}
+	return piece, nil
+}
+
+// after are the changes above n, at most limit.
+func (m *memoryLog) after(n int64, limit int) []hazard.Change {
+	return slices.Clone(m.changes[n:min(int(n)+limit, len(m.changes))])
+}
+
+func (m *memoryLog) HazardsBefore(context.Context, []int64, int64) (map[int64]*hazard.Hazard, error) {
+	panic("the view asks for no states")
+}
+
+func (m *memoryLog) ProductsThen(context.Context, []hazard.Change) (map[int64][]*hazard.Product, error) {
+	panic("the view asks for no products of then")
+}
+
+func (m *memoryLog) JudgeByPresent(context.Context, []*hazard.Product) error {
+	panic("the view reads nothing of the past")
 }
 
 func (m *memoryLog) ProductsAsOf(_ context.Context, hazardID, n int64) ([]*hazard.Product, error) {
@@ -153,6 +175,16 @@ func note(id, hazardID int64, orgs ...int64) *hazard.Product {
 }
 
 func textLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
+
+// catchUp brings the view up to date, as a tail does that runs.
+func catchUp(t interface {
+	Context() context.Context
+	Fatal(...any)
+}, log tail.Log, l *Live) {
+	if err := tail.New(log, l, l.now, tail.Bounds{}, discard).CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func open(t testing.TB, log Log, now func() hazard.Instant) *Live {
 	t.Helper()

@@ -138,9 +138,7 @@ func (s *scene) alterProduct(t *rapid.T) {
 
 // check compares the view that followed with one that is read anew, and both with what the store holds by the rules alone.
 func (s *scene) check(t *rapid.T) {
-	if err := s.live.catchUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	catchUp(t, s.store, s.live)
 	anew, err := Open(t.Context(), s.store, discard, func() hazard.Instant { return s.now })
 	if err != nil {
 		t.Fatal(err)

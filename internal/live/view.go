@@ -1,7 +1,7 @@
 // Package live holds the active hazards in memory, as readers see them.
 //
 // A View is immutable: a reader that has one keeps a consistent picture as of one change number, however long it takes.
-// Follow swaps in a new View after each committed change, in change order, and at each moment a hazard ends. A View that
+// Live swaps in a new View for the changes that it is given, in their order, and at each moment a hazard ends. A View that
 // Live.View gives never holds a hazard past its end, nor tells of a product that its audience may not know of. It knows no encodings,
 // neither HTTP nor SQL: package reply makes bodies of a view.
 package live

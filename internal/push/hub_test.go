@@ -19,6 +19,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/store"
+	"hazardd/internal/tail"
 	"hazardd/wire"
 )
 
@@ -30,7 +31,8 @@ var discard = slog.New(slog.DiscardHandler)
 type memoryLog struct {
 	mu      sync.Mutex
 	changes []hazard.Change
-	seen    int64 // the view is as of this change
+	seen    int64 // the latest number
+	view    int64 // the view is as of this change
 	wake    chan struct{}
 	reads   int // of changes
 	fail    error
@@ -77,33 +79,54 @@ func (l *memoryLog) Since(_ context.Context, n int64, limit int) ([]hazard.Chang
 	return slices.Clone(l.changes[i:min(i+limit, len(l.changes))]), l.fail
 }
 
-func (l *memoryLog) HazardAsOf(_ context.Context, id, n int64) (*hazard.Hazard, error) {
+func (l *memoryLog) Page(ctx context.Context, p store.LogPage) (store.LogPiece, error) {
+	changes, err := l.Since(ctx, p.After, p.Limit)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, c := range slices.Backward(l.changes) {
-		if c.Number <= n && c.HazardID == id && c.Hazard != nil {
-			return c.Hazard, nil
+	piece := store.LogPiece{Changes: changes, Last: l.seen}
+	for i := range changes { // as the store does, each reader gets its own
+		if product := changes[i].Product; product != nil {
+			changes[i].Product = new(*product)
 		}
 	}
-	return nil, hazard.ErrNotFound
+	if len(changes) > 0 && changes[len(changes)-1].Number < l.changes[len(l.changes)-1].Number {
+		piece.Next = changes[len(changes)-1].Number
+	}
+	return piece, err
 }
 
-func (l *memoryLog) ProductsAsOf(_ context.Context, id, n int64) ([]*hazard.Product, error) {
+func (l *memoryLog) HazardsBefore(_ context.Context, ids []int64, n int64) (map[int64]*hazard.Hazard, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	latest := map[int64]*hazard.Product{}
+	states := map[int64]*hazard.Hazard{}
 	for _, c := range l.changes {
-		if c.Number <= n && c.HazardID == id && c.Product != nil {
-			latest[c.Product.ID] = c.Product
+		if c.Number < n && c.Hazard != nil && slices.Contains(ids, c.HazardID) {
+			states[c.HazardID] = c.Hazard
 		}
 	}
-	var list []*hazard.Product
-	for _, p := range latest {
-		if !p.Deleted {
-			list = append(list, p)
+	return states, nil
+}
+
+func (l *memoryLog) ProductsThen(_ context.Context, of []hazard.Change) (map[int64][]*hazard.Product, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[int64][]*hazard.Product{}
+	for _, o := range of {
+		latest := map[int64]*hazard.Product{}
+		for _, c := range l.changes {
+			if c.Number <= o.Number && c.HazardID == o.HazardID && c.Product != nil {
+				latest[c.Product.ID] = c.Product
+			}
+		}
+		for _, p := range latest {
+			if !p.Deleted {
+				p := new(*p)
+				p.Present = l.present(p.ID)
+				all[o.Number] = append(all[o.Number], p)
+			}
 		}
 	}
-	return list, nil
+	return all, nil
 }
 
 func (l *memoryLog) JudgeByPresent(_ context.Context, products []*hazard.Product) error {
@@ -125,13 +148,13 @@ func (l *memoryLog) present(id int64) *hazard.Audience {
 	return nil
 }
 
-func (l *memoryLog) WaitFor(ctx context.Context, n int64) error {
+func (l *memoryLog) Wait(ctx context.Context, n int64) error {
 	for {
 		l.mu.Lock()
-		seen, wake := l.seen, l.wake
+		seen, wake, err := l.seen, l.wake, l.fail
 		l.mu.Unlock()
-		if seen >= n {
-			return nil
+		if seen > n || err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -141,13 +164,43 @@ func (l *memoryLog) WaitFor(ctx context.Context, n int64) error {
 	}
 }
 
+func (l *memoryLog) Number() int64 { return l.view }
+
+func (l *memoryLog) Apply(_ context.Context, changes []hazard.Change, _ hazard.Instant) error {
+	l.view = changes[len(changes)-1].Number
+	return nil
+}
+
+func (l *memoryLog) Renew(_ context.Context, fork *store.ForkedError, _ hazard.Instant) error {
+	l.view = fork.Start
+	return nil
+}
+
+func (l *memoryLog) Current(hazard.Instant) {}
+
+func (l *memoryLog) Expire() hazard.Instant { return hazard.MaxInstant }
+
+func now() hazard.Instant { return hazard.At(time.Now()) }
+
+// hub makes a hub of the log with a memory of these bounds, whose view is as of a number.
+func hub(l *memoryLog, number int64, bounds tail.Bounds) *Hub {
+	l.view = number
+	return New(tail.New(l, l, now, bounds, discard), l, base, Limits{PerUser: 10, All: 100})
+}
+
+// last is the number up to which a hub tells.
+func (h *Hub) last() int64 {
+	_, _, _, last := h.tail.Kept()
+	return last
+}
+
 // run makes a hub that follows the log until the test ends.
 func run(t testing.TB, l *memoryLog, number int64) *Hub {
 	t.Helper()
-	h := New(l, l, number, base, Limits{PerUser: 10, All: 100}, discard)
+	h := hub(l, number, tail.Memory)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx) }()
+	go func() { ended <- h.tail.Run(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -254,7 +307,7 @@ func told(t interface{ Fatal(...any) }, l *memoryLog, n, now int64, f *severe, o
 func TestEveryReaderIsToldTheLogAsItMayKnowIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newMemoryLog()
-		h := New(l, l, 0, base, Limits{}, discard)
+		h := hub(l, 0, tail.Bounds{Changes: rapid.SampledFrom([]int{3, 20, 1000}).Draw(t, "changes in memory"), Bytes: rapid.Int64Range(1<<10, 1<<16).Draw(t, "bytes in memory")})
 		hazards := int64(0)
 		type reader struct {
 			*Cursor
@@ -267,10 +320,8 @@ func TestEveryReaderIsToldTheLogAsItMayKnowIt(t *testing.T) {
 			return rapid.SampledFrom([]hazard.Severity{hazard.Advisory, hazard.Watch, hazard.Warning}).Draw(t, "severity")
 		}
 		follow := func() {
-			for h.last < l.seen {
-				if err := h.follow(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+			if err := h.tail.CatchUp(t.Context()); err != nil {
+				t.Fatal(err)
 			}
 		}
 		// read lets a reader read a little, and reports whether there may be more. Each change must be told as its readers may know of
@@ -296,9 +347,9 @@ func TestEveryReaderIsToldTheLogAsItMayKnowIt(t *testing.T) {
 				if len(texts) > 0 && bytes.HasPrefix(texts[0], fmt.Appendf(nil, "id: %d\n", c.Number)) {
 					got, texts = string(texts[0]), texts[1:]
 				}
-				want := []string{told(t, l, c.Number, h.last, r.filter, r.orgs)}
+				want := []string{told(t, l, c.Number, h.last(), r.filter, r.orgs)}
 				for _, later := range l.changes {
-					if later.Number > h.last {
+					if later.Number > h.last() {
 						want = append(want, told(t, l, c.Number, later.Number, r.filter, r.orgs))
 					}
 				}
@@ -336,13 +387,6 @@ func TestEveryReaderIsToldTheLogAsItMayKnowIt(t *testing.T) {
 			},
 			"a history is replaced": func(*rapid.T) { l.skip(1000) },
 			"the hub follows":       func(*rapid.T) { follow() },
-			"memory is short": func(t *rapid.T) {
-				for range min(len(h.ring), rapid.IntRange(0, 5).Draw(t, "dropped")) {
-					h.bytes += ringBytes // as if the others were large
-					h.ring[0].weight += ringBytes
-					h.add(nil, h.last)
-				}
-			},
 			"a reader comes": func(t *rapid.T) {
 				from := int64(0)
 				if len(l.changes) > 0 && rapid.Bool().Draw(t, "resumes") {
@@ -366,8 +410,8 @@ func TestEveryReaderIsToldTheLogAsItMayKnowIt(t *testing.T) {
 		for _, r := range readers {
 			for read(r) {
 			}
-			if r.Number() != h.last {
-				t.Fatalf("the cursor is behind %d, the log ends at %d", r.Number(), h.last)
+			if r.Number() != h.last() {
+				t.Fatalf("the cursor is behind %d, the log ends at %d", r.Number(), h.last())
 			}
 		}
 	})
@@ -432,28 +476,29 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Run("in the number of changes", func(t *testing.T) {
 		l := newMemoryLog()
 		h := run(t, l, 0)
-		for range 2*maxRing + 10 {
+		most := tail.Memory.Changes
+		for range 2*most + 10 {
 			l.add(flood(1, hazard.Watch))
 		}
-		if err := wait(t, h, 2*maxRing+10); err != nil {
+		if err := wait(t, h, int64(2*most+10)); err != nil {
 			t.Fatal(err)
 		}
-		if len(h.ring) > maxRing || h.from != h.ring[0].Number-1 {
-			t.Errorf("%d changes in memory, from %d to %d", len(h.ring), h.from, h.last)
+		if changes, _, from, last := h.tail.Kept(); changes > most || from != last-int64(changes) {
+			t.Errorf("%d changes in memory, from %d to %d", changes, from, last)
 		}
 	})
-	t.Run("in bytes", func(t *testing.T) {
+	t.Run("in bytes, those of encoded events too", func(t *testing.T) {
 		l := newMemoryLog()
 		h := run(t, l, 0)
-		large := strings.Repeat("x", ringBytes/10)
+		large := strings.Repeat("x", int(tail.Memory.Bytes/10))
 		for i := range int64(9) {
 			l.add(note(i+1, 1, large))
 		}
 		if err := wait(t, h, 9); err != nil {
 			t.Fatal(err)
 		}
-		if len(h.ring) > 3 || len(h.ring) == 0 || h.bytes > ringBytes {
-			t.Errorf("%d changes of %d bytes in memory", len(h.ring), h.bytes)
+		if changes, bytes, _, _ := h.tail.Kept(); changes > 5 || changes == 0 || bytes > tail.Memory.Bytes {
+			t.Errorf("%d changes of %d bytes in memory", changes, bytes)
 		}
 	})
 }
@@ -461,17 +506,15 @@ func TestMemoryIsBounded(t *testing.T) {
 // A failover may lose nothing that anybody has seen, and follow on what nobody has seen yet: the hub reads both at once.
 func TestNobodyIsToldOfAForkThatLostNothing(t *testing.T) {
 	l := newMemoryLog()
-	h := New(l, l, 0, base, Limits{PerUser: 10, All: 100}, discard)
+	h := hub(l, 0, tail.Memory)
 	c := h.Read(0, nil)
 	l.add(flood(1, hazard.Watch), flood(2, hazard.Watch))
 	l.skip(1000)
 	l.add(flood(3, hazard.Watch))
 	var told []byte
 	for range 10 {
-		if h.last < 1003 { // it follows between the reads, whatever it has noticed
-			if err := h.follow(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+		if err := h.tail.CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 		events, _, err := c.Next(t.Context(), nil)
 		if err != nil {
@@ -485,19 +528,19 @@ func TestNobodyIsToldOfAForkThatLostNothing(t *testing.T) {
 }
 
 func TestAfterAStartMemoryHoldsTheLatestChanges(t *testing.T) {
-	l := newMemoryLog()
-	for range 3 * maxRing {
+	l, last := newMemoryLog(), int64(3*tail.Memory.Changes)
+	for range last {
 		l.add(flood(1, hazard.Watch))
 	}
-	h := run(t, l, 3*maxRing)
-	if err := wait(t, h, 3*maxRing); err != nil {
+	h := run(t, l, last)
+	if err := wait(t, h, last); err != nil {
 		t.Fatal(err)
 	}
 	l.mu.Lock()
 	before := l.reads
 	l.mu.Unlock()
 	for range 100 {
-		if got := len(all(t, h.Read(3*maxRing-50, nil), nil)); got != 50 {
+		if got := len(all(t, h.Read(last-50, nil), nil)); got != 50 {
 			t.Fatalf("%d events, want 50", got)
 		}
 	}
@@ -519,7 +562,7 @@ func TestWhereTheLogCanBeResumed(t *testing.T) {
 	l.skip(1_000_000)
 	l.add(flood(1, hazard.Warning))
 	l.changes[3].At = hazard.Instant(0).Add(3 * day)
-	h := New(l, l, l.seen, base, Limits{}, discard)
+	h := hub(l, l.seen, tail.Memory)
 	for name, tt := range map[string]struct {
 		n    int64
 		now  time.Duration
@@ -573,7 +616,7 @@ func TestTheHubGoesOnWhenTheStoreIsBack(t *testing.T) {
 }
 
 func TestTheNumberOfStreamsIsBounded(t *testing.T) {
-	h := New(nil, nil, 0, base, Limits{PerUser: 2, All: 3}, discard)
+	h := New(nil, nil, base, Limits{PerUser: 2, All: 3})
 	ended := 0
 	var leaves []func()
 	join := func(user string) (func(), error) {
@@ -629,17 +672,15 @@ func TestTheNumberOfStreamsIsBounded(t *testing.T) {
 func TestAHubThatIsBehindAForkTellsWhatCameBeforeIt(t *testing.T) {
 	l := newMemoryLog()
 	l.add(flood(1, hazard.Watch))
-	h := New(l, l, 1, base, Limits{PerUser: 10, All: 100}, discard)
+	h := hub(l, 1, tail.Memory)
 	c := h.Read(1, nil)
 	l.add(flood(1, hazard.Watch)) // which the hub has not read when
 	l.skip(1_000_000)
 	l.add(flood(1, hazard.Watch), flood(1, hazard.Warning))
 	var told []int64
 	for range 10 {
-		if h.last < l.seen {
-			if err := h.follow(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+		if err := h.tail.CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 		for {
 			events, wake, err := c.Next(t.Context(), nil)

@@ -36,6 +36,7 @@ import (
 	"hazardd/internal/push"
 	"hazardd/internal/search"
 	"hazardd/internal/store"
+	"hazardd/internal/tail"
 	"hazardd/internal/webhook"
 )
 
@@ -83,6 +84,7 @@ type Service struct {
 	Store    *store.Store
 	Auth     *auth.Service
 	live     *live.Live
+	tail     *tail.Tail
 	push     *push.Hub
 	webhooks *webhook.Service
 	intake   *intake.Intake
@@ -171,8 +173,9 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if s.live, err = live.Open(ctx, s.Store, cfg.Logger, s.Now); err != nil {
 		return s, err
 	}
-	s.push = push.New(s.Store, s.live, s.live.View(now).Number(), s.cfg.PublicURL, push.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams}, cfg.Logger)
-	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Targets: webhook.Targets{Allow: s.cfg.WebhookAllow},
+	s.tail = tail.New(s.Store, s.live, s.Now, tail.Memory, cfg.Logger)
+	s.push = push.New(s.tail, s.Store, s.cfg.PublicURL, push.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams})
+	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Targets: webhook.Targets{Allow: s.cfg.WebhookAllow},
 		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: cfg.Clock.Now, Logger: cfg.Logger})
 	s.intake = s.cfg.Known.Intake(s.Store)
 	if s.poller, err = NewPoller(s.Store, s.intake, s.cfg); err != nil {
@@ -297,7 +300,7 @@ func (s *Service) Run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	// Whoever is still served at the end sees the present, too. What one node of many does is left to the others at once.
 	serving, served := context.WithCancel(context.WithoutCancel(ctx))
-	for _, part := range []func(context.Context) error{s.live.Follow, s.push.Run, s.pass, s.tick} {
+	for _, part := range []func(context.Context) error{s.tail.Run, s.pass, s.tick} {
 		parts.Go(func() error { return part(store.Patient(serving)) })
 	}
 	for _, part := range []func(context.Context) error{s.webhooks.Run, s.poller.Run, s.sweep} {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
@@ -27,9 +28,16 @@ type LogPage struct {
 	Everything bool
 }
 
-// Page reads a piece of the change log in a fixed number of queries. next is the number behind which the log goes on; 0 if nothing follows.
-// It is a *ForkedError if p.After is of a history that was replaced, unless one hazard's changes are read.
-func (s *Store) Page(ctx context.Context, p LogPage) (changes []hazard.Change, next int64, err error) {
+// LogPiece is a piece of the change log.
+type LogPiece struct {
+	Changes []hazard.Change
+	Next    int64 // the number behind which the log goes on; 0 if nothing follows
+	Last    int64 // the latest number that was given; there need be no change of it, where a history was replaced
+}
+
+// Page reads a piece of the change log in one query. It is a *ForkedError if p.After is of a history that was replaced, unless one
+// hazard's changes are read.
+func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
 	where, args := []string{"n > $1"}, []any{p.After, p.Limit + 1, p.Bytes}
 	if p.Hazard != 0 {
 		args = append(args, p.Hazard)
@@ -42,45 +50,96 @@ func (s *Store) Page(ctx context.Context, p LogPage) (changes []hazard.Change, n
 	if !p.Everything {
 		where = append(where, "(product_id = 0 OR "+mayKnow("", p.Orgs)+")")
 	}
-	// The sizes are in the headers of rows: what is beyond the page is not read.
-	rows, err := s.reads.QueryContext(ctx, `SELECT c.n, c.at_ms, c.kind, c.hazard_id, c.product_id, c.actor, c.source, CASE WHEN x.before < $3 THEN c.body ELSE '' END
-		FROM (SELECT y.n, sum(y.size) OVER (ORDER BY y.n) - y.size AS before
-			FROM (SELECT n, octet_length(body) AS size FROM changes WHERE `+strings.Join(where, " AND ")+` ORDER BY n LIMIT $2) y) x
-		JOIN changes c ON c.n = x.n ORDER BY c.n`, args...)
+	// The sizes are in the headers of rows: what is beyond the page is not read. There is one row at least, for what is true of the log.
+	rows, err := s.reads.QueryContext(ctx, `SELECT k.last, k.void, r.n, r.at_ms, r.kind, r.hazard_id, r.product_id, r.actor, r.source, r.body
+		FROM (SELECT (SELECT value FROM counters WHERE name = 'change') AS last, (SELECT count(*) FROM forks WHERE fork_n < $1 AND start_n > $1) AS void) k
+		LEFT JOIN (SELECT c.n, c.at_ms, c.kind, c.hazard_id, c.product_id, c.actor, c.source, CASE WHEN x.before < $3 THEN c.body ELSE '' END AS body
+			FROM (SELECT y.n, sum(y.size) OVER (ORDER BY y.n) - y.size AS before
+				FROM (SELECT n, octet_length(body) AS size FROM changes WHERE `+strings.Join(where, " AND ")+` ORDER BY n LIMIT $2) y) x
+			JOIN changes c ON c.n = x.n) r ON true ORDER BY r.n`, args...)
 	if err != nil {
-		return nil, 0, storeError(err)
+		return LogPiece{}, storeError(err)
 	}
 	defer rows.Close()
-	last, read := p.After, 0
+	void, last, read := int64(0), p.After, 0
 	for rows.Next() {
-		r, err := scanChange(rows)
-		if err != nil {
-			return nil, 0, storeError(err)
+		var n, at, hazardID, productID sql.NullInt64
+		var kind, actor, source, body sql.NullString
+		if err := rows.Scan(&piece.Last, &void, &n, &at, &kind, &hazardID, &productID, &actor, &source, &body); err != nil {
+			return LogPiece{}, storeError(err)
 		}
-		if r.Body == "" || read == p.Limit {
-			next = last
+		if !n.Valid {
 			break
 		}
-		last, read = r.N, read+1
-		c, err := decodeChange(r)
-		if err != nil {
-			return nil, 0, err
+		if body.String == "" || read == p.Limit {
+			piece.Next = last
+			break
 		}
-		changes = append(changes, c)
+		last, read = n.Int64, read+1
+		c, err := decodeChange(db.ChangesSinceRow{N: n.Int64, AtMs: at.Int64, Kind: kind.String, HazardID: hazardID.Int64, ProductID: productID.Int64,
+			Actor: actor.String, Source: source.String, Body: body.String})
+		if err != nil {
+			return LogPiece{}, err
+		}
+		piece.Changes = append(piece.Changes, c)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return nil, 0, storeError(err)
+		return LogPiece{}, storeError(err)
 	}
-	if !p.Everything {
-		if changes, err = s.seenBy(ctx, changes, p.Orgs); err != nil {
-			return nil, 0, err
+	if void > 0 && p.Hazard == 0 {
+		if err := forked(ctx, s.readQ, p.After); err != nil {
+			return LogPiece{}, storeError(err)
 		}
 	}
-	if p.Hazard == 0 {
-		// After the rows: if they are of a history that does not hold the number, its fork is there too.
-		err = forked(ctx, s.readQ, p.After)
+	if !p.Everything {
+		if piece.Changes, err = s.seenBy(ctx, piece.Changes, p.Orgs); err != nil {
+			return LogPiece{}, err
+		}
 	}
-	return changes, next, storeError(err)
+	s.answered.Store(time.Now().UnixNano())
+	return piece, nil
+}
+
+// HazardsBefore returns the latest states of hazards before change n, by their numbers, as far as they were there, in one query.
+func (s *Store) HazardsBefore(ctx context.Context, ids []int64, n int64) (map[int64]*hazard.Hazard, error) {
+	rows, err := s.reads.QueryContext(ctx, `SELECT h.id, c.n, c.body FROM hazards h JOIN changes c ON c.n =
+			(SELECT d.n FROM changes d WHERE d.hazard_id = h.id AND d.product_id = 0 AND d.n < $2 ORDER BY d.n DESC LIMIT 1)
+		WHERE `+s.database.listed("h.id", 1), s.database.numbers(ids), n)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer rows.Close()
+	states := make(map[int64]*hazard.Hazard, len(ids))
+	for rows.Next() {
+		var id, n int64
+		var body string
+		if err := rows.Scan(&id, &n, &body); err != nil {
+			return nil, storeError(err)
+		}
+		if states[id], err = decodeHazard(n, body); err != nil {
+			return nil, err
+		}
+	}
+	return states, storeError(rows.Err())
+}
+
+// ProductsThen lists the products that the hazard of each change of a hazard had as of it, with their numbers and audiences alone, by
+// the numbers of the changes, in three queries at most. The changes must be in their order.
+func (s *Store) ProductsThen(ctx context.Context, changes []hazard.Change) (map[int64][]*hazard.Product, error) {
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	t, err := s.Totals(ctx, changes)
+	if err != nil {
+		return nil, err
+	}
+	all := map[int64][]*hazard.Product{}
+	for i := range changes {
+		if changes[i].Hazard != nil {
+			all[changes[i].Number] = t.Products(&changes[i])
+		}
+	}
+	return all, nil
 }
 
 // seenBy returns the changes that a member of orgs may read today, as they may.

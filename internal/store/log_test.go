@@ -84,10 +84,14 @@ func TestPagesOfTheLogAreWhatTheLogSays(t *testing.T) {
 			}
 		}
 		for next := int64(1); next > 0; p.After = next {
-			var page []hazard.Change
-			var err error
-			if page, next, err = s.Page(t.Context(), p); err != nil {
+			piece, err := s.Page(t.Context(), p)
+			if err != nil {
 				rt.Fatal(err)
+			}
+			var page []hazard.Change
+			page, next = piece.Changes, piece.Next
+			if all := since(t, s, 0); piece.Last != int64(len(all)) {
+				rt.Fatalf("the last change is %d, want %d", piece.Last, len(all))
 			}
 			if len(page) > p.Limit || len(page) > len(want) {
 				rt.Fatalf("%d changes in a page of %d, %d left", len(page), p.Limit, len(want))
@@ -129,10 +133,11 @@ func TestStatesBeforeAreTheLastThatTheReaderMightKnowOf(t *testing.T) {
 		orgs := rapid.SampledFrom([][]int64{nil, {7}}).Draw(rt, "reader")
 		all := judged(rt, s, since(t, s, 0))
 		after := rapid.Int64Range(0, int64(len(all))).Draw(rt, "after")
-		page, _, err := s.Page(t.Context(), store.LogPage{Hazard: hazards[0].ID, After: after, Limit: 10, Bytes: 1 << 20, Orgs: orgs})
+		piece, err := s.Page(t.Context(), store.LogPage{Hazard: hazards[0].ID, After: after, Limit: 10, Bytes: 1 << 20, Orgs: orgs})
 		if err != nil {
 			rt.Fatal(err)
 		}
+		page := piece.Changes
 		want := map[int64]int64{}
 		for _, c := range all {
 			if c.HazardID != hazards[0].ID || c.Product != nil && !c.Product.VisibleTo(orgs) || len(page) == 0 || c.Number >= page[0].Number {
@@ -188,7 +193,8 @@ func TestPageOfTheLogTakesAsManyQueriesWhateverItsSize(t *testing.T) {
 	n := s.CountReads()
 	read := func(p store.LogPage) int64 {
 		before := n.Load()
-		page, _, err := s.Page(t.Context(), p)
+		piece, err := s.Page(t.Context(), p)
+		page := piece.Changes
 		if err != nil || len(page) != p.Limit {
 			t.Fatalf("%d of %d changes, %v", len(page), p.Limit, err)
 		}
@@ -237,16 +243,17 @@ func TestPageOfTheLogIsCutByBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	page, next, err := s.Page(t.Context(), store.LogPage{Limit: 40, Bytes: 250_000})
-	if err != nil || len(page) != 4 || next != 4 { // the hazard and three texts: the third begins below the limit
-		t.Errorf("%d changes, the next behind %d, %v", len(page), next, err)
+	read := func(after, bytes int64, want int, next int64) []hazard.Change {
+		t.Helper()
+		piece, err := s.Page(t.Context(), store.LogPage{After: after, Limit: 40, Bytes: bytes})
+		if err != nil || len(piece.Changes) != want || piece.Next != next {
+			t.Errorf("after %d: %d changes, the next behind %d, %v; want %d and %d", after, len(piece.Changes), piece.Next, err, want, next)
+		}
+		return piece.Changes
 	}
-	if page, next, err = s.Page(t.Context(), store.LogPage{After: 3, Limit: 40, Bytes: 1}); err != nil || len(page) != 1 || next != 4 {
-		t.Errorf("a page that is too small: %d changes, the next behind %d, %v", len(page), next, err)
-	}
-	if page, next, err = s.Page(t.Context(), store.LogPage{After: 21, Limit: 40, Bytes: 250_000}); err != nil || len(page) != 20 || next != 0 {
-		t.Fatalf("short texts: %d changes, the next behind %d, %v", len(page), next, err)
-	}
+	read(0, 250_000, 4, 4) // the hazard and three texts: the third begins below the limit
+	read(3, 1, 1, 4)       // less than a single change
+	page := read(21, 250_000, 20, 0)
 	states, known, err := s.StatesBefore(t.Context(), page, nil, 250_000)
 	if err != nil || known < 1 || known > 3 || len(states) < known {
 		t.Errorf("the long texts before: %d of %d changes, %d states, %v", known, len(page), len(states), err)

@@ -15,6 +15,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/lease"
 	"hazardd/internal/store"
+	"hazardd/internal/tail"
 )
 
 // The rhythm of deliveries.
@@ -26,8 +27,6 @@ const (
 	noteEvery = 10 * time.Second
 	// parallel is how many messages one webhook is sent at once, of different hazards.
 	parallel = 4
-	// maxRead is how many changes are read of the log at once.
-	maxRead = 64
 	// missed is how old a change may be that a webhook which comes back is still told of.
 	missed = 3 * 24 * time.Hour
 	// keep is how long it can be looked up what came of a delivery.
@@ -125,9 +124,9 @@ func (s *Service) lead(ctx context.Context, l *lease.Lease) {
 		if err == nil && len(t.hooks) == 0 {
 			return
 		}
-		from := int64(0)
+		var wake <-chan struct{}
 		if err == nil {
-			from, err = t.tell(ctx)
+			wake, err = t.tell(ctx)
 		}
 		if err == nil && t.now().Sub(t.purged) > purgeEvery {
 			t.purged = t.now()
@@ -140,11 +139,13 @@ func (s *Service) lead(ctx context.Context, l *lease.Lease) {
 			sleep(ctx, lookEvery)
 			continue
 		}
-		waiting, cancel := context.WithTimeout(ctx, lookEvery)
-		if err := s.store.Wait(waiting, from); err != nil && waiting.Err() == nil {
-			sleep(waiting, lookEvery)
+		look := time.NewTimer(lookEvery)
+		select {
+		case <-ctx.Done():
+		case <-wake:
+		case <-look.C:
 		}
-		cancel()
+		look.Stop()
 	}
 }
 
@@ -177,32 +178,22 @@ func (t *teller) look(ctx context.Context) error {
 	return nil
 }
 
-// tell makes deliveries of what has changed. It returns the number up to which the log has been told to all.
-func (t *teller) tell(ctx context.Context) (int64, error) {
-	for {
-		last, err := t.store.Last(ctx)
-		if err != nil {
-			return 0, err
-		}
-		if len(t.told) == 0 {
-			return last, nil
-		}
+// tell makes deliveries of what has changed. wake is closed when there may be more.
+func (t *teller) tell(ctx context.Context) (wake <-chan struct{}, err error) {
+	for len(t.told) > 0 {
 		from := slices.Min(slices.Collect(maps.Values(t.told)))
-		changes, err := t.store.Since(ctx, from, maxRead)
+		changes, last, wake, err := t.tail.After(ctx, from)
 		if _, ok := errors.AsType[*store.ForkedError](err); ok { // what was told last was told of a history that is void; the store knows how far this one is told
 			t.version, t.told = -1, map[string]int64{}
 		}
 		if err != nil {
-			return 0, err
-		}
-		if len(changes) == maxRead || len(changes) > 0 && changes[len(changes)-1].Number > last {
-			last = changes[len(changes)-1].Number
+			return nil, err
 		}
 		var list []store.Delivery
-		for i := range changes {
-			more, err := t.deliveries(ctx, &changes[i])
+		for _, c := range changes {
+			more, err := t.deliveries(ctx, c)
 			if err != nil {
-				return 0, err
+				return nil, err
 			}
 			list = append(list, more...)
 		}
@@ -212,10 +203,10 @@ func (t *teller) tell(ctx context.Context) (int64, error) {
 		}
 		if len(list) > 0 || t.now().Sub(t.noted) > noteEvery && !maps.Equal(told, t.told) {
 			if !t.lease.Valid() {
-				return 0, errNoLease
+				return nil, errNoLease
 			}
 			if err := t.store.AddDeliveries(ctx, list, told, hazard.At(t.now())); err != nil {
-				return 0, err
+				return nil, err
 			}
 			t.noted = t.now()
 		}
@@ -226,34 +217,18 @@ func (t *teller) tell(ctx context.Context) (int64, error) {
 		for _, d := range list {
 			t.runners[d.Webhook].alarm()
 		}
-		if len(changes) < maxRead {
-			return last, nil
+		if wake != nil {
+			return wake, nil
 		}
 	}
+	return nil, nil
 }
 
 // deliveries are what a change becomes.
-func (t *teller) deliveries(ctx context.Context, c *hazard.Change) (list []store.Delivery, err error) {
+func (t *teller) deliveries(ctx context.Context, c *tail.Entry) (list []store.Delivery, err error) {
 	now := hazard.At(t.now())
 	if c.At < now.Add(-missed) {
 		return nil, nil
-	}
-	var before, after *hazard.Hazard
-	states := func(ctx context.Context) (*hazard.Hazard, *hazard.Hazard, error) {
-		if after != nil {
-			return before, after, nil
-		}
-		if c.Hazard == nil {
-			h, err := t.store.HazardAsOf(ctx, c.HazardID, c.Number)
-			before, after = h, h
-			return before, after, err
-		}
-		h, err := t.store.HazardAsOf(ctx, c.HazardID, c.Number-1)
-		if err != nil && !errors.Is(err, hazard.ErrNotFound) {
-			return nil, nil, err
-		}
-		before, after = h, c.Hazard
-		return before, after, nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(t.hooks)) {
 		h := t.hooks[id]
@@ -269,7 +244,7 @@ func (t *teller) deliveries(ctx context.Context, c *hazard.Change) (list []store
 			delete(t.told, id)
 			continue
 		}
-		tell, left, err := t.Service.told(ctx, h, c, orgs, states)
+		tell, left, err := t.Service.told(ctx, h, &c.Change, orgs, c.States)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,6 +24,7 @@ import (
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
 	"hazardd/internal/store"
+	"hazardd/internal/tail"
 	"hazardd/wire"
 )
 
@@ -71,7 +73,7 @@ func newBed(t *testing.T) *bed {
 
 // service is another process on the same store.
 func (b *bed) service() *Service {
-	return New(Config{Store: b.store, BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Transport: b.net,
+	return New(Config{Store: b.store, Tail: tail.New(b.store, lists{}, now, tail.Memory, slog.New(slog.DiscardHandler)), BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Transport: b.net,
 		Standing: func(user string) (auth.Role, []int64, bool) {
 			p, ok := b.people[user]
 			return p.role, p.orgs, ok && !p.gone
@@ -86,6 +88,15 @@ func (b *bed) service() *Service {
 			return atLeast(least), nil
 		}})
 }
+
+// lists is a view that nobody reads.
+type lists struct{}
+
+func (lists) Number() int64                                                   { return 0 }
+func (lists) Apply(context.Context, []hazard.Change, hazard.Instant) error    { return nil }
+func (lists) Renew(context.Context, *store.ForkedError, hazard.Instant) error { return nil }
+func (lists) Current(hazard.Instant)                                          {}
+func (lists) Expire() hazard.Instant                                          { return hazard.MaxInstant }
 
 type atLeast hazard.Severity
 
@@ -113,11 +124,12 @@ func (b *bed) hook(user, members string) Webhook {
 // run delivers until stop is called, which waits for the end.
 func (b *bed) run(s *Service) (stop func()) {
 	ctx, cancel := context.WithCancel(b.t.Context())
-	ended := make(chan error, 1)
+	ended := make(chan error, 2)
+	go func() { ended <- s.tail.Run(ctx) }()
 	go func() { ended <- s.Run(ctx) }()
 	return sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
+		if err := errors.Join(<-ended, <-ended); err != nil {
 			b.t.Error(err)
 		}
 	})

@@ -33,6 +33,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/lease"
 	"hazardd/internal/store"
+	"hazardd/internal/tail"
 )
 
 // Filter chooses hazards.
@@ -44,6 +45,7 @@ type Filter interface {
 // Config says what a Service works with. All of it is needed unless it says otherwise.
 type Config struct {
 	Store *store.Store
+	Tail  *tail.Tail
 	// Standing is the role and the organizations that a user has now; not ok: he may not come in.
 	Standing func(user string) (role auth.Role, orgs []int64, ok bool)
 	// ParseFilter reads the parameters of a search; nil for those that let everything through. An error is a *hazard.InvalidError.
@@ -61,6 +63,7 @@ type Config struct {
 // Service keeps webhooks and makes their deliveries. It is safe for concurrent use.
 type Service struct {
 	store       *store.Store
+	tail        *tail.Tail
 	standing    func(user string) (auth.Role, []int64, bool)
 	parseFilter func(params map[string]string) (Filter, error)
 	targets     Targets
@@ -75,7 +78,7 @@ type Service struct {
 
 // New makes a Service. It starts nothing.
 func New(c Config) *Service {
-	s := &Service{store: c.Store, standing: c.Standing, parseFilter: c.ParseFilter, targets: c.Targets, base: c.BaseURL, agent: "hazardd/" + cmp.Or(c.Version, "dev"),
+	s := &Service{store: c.Store, tail: c.Tail, standing: c.Standing, parseFilter: c.ParseFilter, targets: c.Targets, base: c.BaseURL, agent: "hazardd/" + cmp.Or(c.Version, "dev"),
 		now: c.Now, logger: c.Logger, measures: newMeasures()}
 	s.clients = s.targets.clients()
 	for _, client := range s.clients {

@@ -1,0 +1,172 @@
+package tail
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"hazardd/internal/hazard"
+)
+
+// Entry is a change, with what is known of the log around it. What nobody asks for is not read, and what is asked of one change is read for
+// all that were read of the log with it.
+type Entry struct {
+	hazard.Change
+	tail   *Tail
+	states *states
+	counts *counts
+	size   int64 // bytes that it takes in memory, roughly; guarded by tail.mu, like kept
+	kept   bool
+
+	products atomic.Pointer[[]*hazard.Product] // those that the hazard had then; nil: not read yet
+
+	mu    sync.Mutex     // guards texts
+	texts map[any][]byte // what others made of it
+}
+
+// states are what is known of the hazards of changes that follow one another.
+type states struct {
+	mu      sync.Mutex // guards what follows
+	changes []hazard.Change
+	known   map[int64][2]*hazard.Hazard // before and after each change, by its number; nil: not read yet
+}
+
+// counts read the products of some entries.
+type counts struct {
+	mu      sync.Mutex
+	entries []*Entry
+}
+
+// entries are changes that follow one another.
+func (t *Tail) entries(changes []hazard.Change) []*Entry {
+	s, c := &states{changes: changes}, &counts{entries: make([]*Entry, len(changes))}
+	for i := range changes {
+		c.entries[i] = &Entry{Change: changes[i], tail: t, states: s, counts: c, size: sizeOf(&changes[i])}
+	}
+	return slices.Clone(c.entries)
+}
+
+// sizeOf is what a change takes in memory, roughly.
+func sizeOf(c *hazard.Change) int64 {
+	size := int64(2 << 10)
+	if c.Hazard != nil {
+		size += sizeOfHazard(c.Hazard)
+	}
+	if p := c.Product; p != nil {
+		size += int64(len(p.Title) + len(p.Data) + len(p.Comment) + len(p.Geometry) + 8*len(p.OrgIDs))
+	}
+	return size
+}
+
+func sizeOfHazard(h *hazard.Hazard) int64 {
+	return int64(1<<10 + len(h.Name) + len(h.Description) + len(h.Comment) + len(h.Note))
+}
+
+// concerns reports whether what the entry says depends on who may read the product numbered id, and was made when that was not today's audience.
+func (e *Entry) concerns(id int64, today hazard.Audience) bool {
+	if e.Product != nil {
+		return e.Product.ID == id && !e.Product.Today().Equal(today)
+	}
+	counted := e.products.Load()
+	return counted == nil || slices.ContainsFunc(*counted, func(p *hazard.Product) bool { return p.ID == id && !p.Today().Equal(today) })
+}
+
+// anew is the entry without what was made of it, for whoever may read the product numbered id today.
+func (e *Entry) anew(id int64, today hazard.Audience, with *counts) *Entry {
+	fresh := &Entry{Change: e.Change, tail: e.tail, states: e.states, counts: with, size: sizeOf(&e.Change)}
+	if e.Product != nil && e.Product.ID == id {
+		p := *e.Product
+		p.Present = &today
+		fresh.Product = &p
+	}
+	with.entries = append(with.entries, fresh)
+	return fresh
+}
+
+// States are the hazard's before and after the change: the same for a change of a product; before is nil for a new hazard, and one that
+// begins with another kind of change: a split.
+func (e *Entry) States(ctx context.Context) (before, after *hazard.Hazard, err error) {
+	s := e.states
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		asked := map[int64]bool{}
+		for _, c := range s.changes {
+			if c.Kind != hazard.HazardCreated {
+				asked[c.HazardID] = true
+			}
+		}
+		now := map[int64]*hazard.Hazard{}
+		if len(asked) > 0 {
+			if now, err = e.tail.log.HazardsBefore(ctx, slices.Sorted(maps.Keys(asked)), s.changes[0].Number); err != nil {
+				return nil, nil, err
+			}
+		}
+		size := int64(0)
+		for _, h := range now {
+			size += sizeOfHazard(h)
+		}
+		s.known = make(map[int64][2]*hazard.Hazard, len(s.changes))
+		for _, c := range s.changes {
+			before := now[c.HazardID]
+			if c.Hazard != nil {
+				now[c.HazardID] = c.Hazard
+			}
+			s.known[c.Number] = [2]*hazard.Hazard{before, now[c.HazardID]}
+		}
+		s.changes = nil
+		e.tail.grew(e, size)
+	}
+	known := s.known[e.Number]
+	return known[0], known[1], nil
+}
+
+// Products are the products that the hazard had as of a change of it, without what they say: their numbers, and who may read them.
+func (e *Entry) Products(ctx context.Context) ([]*hazard.Product, error) {
+	if known := e.products.Load(); known != nil {
+		return *known, nil
+	}
+	e.counts.mu.Lock()
+	defer e.counts.mu.Unlock()
+	if known := e.products.Load(); known != nil {
+		return *known, nil
+	}
+	var changes []hazard.Change
+	for _, o := range e.counts.entries {
+		if o.Hazard != nil && o.Kind != hazard.HazardCreated {
+			changes = append(changes, o.Change)
+		}
+	}
+	all, err := e.tail.log.ProductsThen(ctx, changes)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range e.counts.entries {
+		products := all[o.Number]
+		o.products.Store(&products)
+		e.tail.grew(o, int64(8*len(products)))
+	}
+	return *e.products.Load(), nil
+}
+
+// Text is what make makes of the change for a key that compares, made once for as long as the change is in memory, where it is counted. The text must not be
+// changed.
+func (e *Entry) Text(key any, make func() ([]byte, error)) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t, ok := e.texts[key]; ok {
+		return t, nil
+	}
+	t, err := make()
+	if err != nil {
+		return nil, err
+	}
+	if e.texts == nil {
+		e.texts = map[any][]byte{}
+	}
+	e.texts[key] = t
+	e.tail.grew(e, int64(cap(t)))
+	return t, nil
+}

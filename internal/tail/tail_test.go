@@ -1,0 +1,178 @@
+package tail_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+	"hazardd/internal/store"
+	"hazardd/internal/tail"
+)
+
+var discard = slog.New(slog.DiscardHandler)
+
+func now() hazard.Instant { return hazard.At(time.Now()) }
+
+// open makes a store, and a tail of it whose memory has these bounds.
+func open(t *testing.T, bounds tail.Bounds) (*store.Store, *live.Live, *tail.Tail) {
+	t.Helper()
+	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	l, err := live.Open(t.Context(), s, discard, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, l, tail.New(s, l, now, bounds, discard)
+}
+
+// change writes a hazard n times, the first time with a product.
+func change(t *testing.T, s *store.Store, n int) {
+	t.Helper()
+	h := &hazard.Hazard{UUID: uuid.New(), Name: "Flood", Type: hazard.Flood, Severity: hazard.Watch, Category: hazard.Event, Status: hazard.Active, OrgID: -1}
+	_, err := s.Write(t.Context(), now(), store.Origin{}, func(tx *store.Tx) error {
+		if err := tx.SaveHazard(h, nil); err != nil {
+			return err
+		}
+		for i := range n {
+			after := *h
+			after.Description = fmt.Sprint(i)
+			if err := tx.SaveHazard(&after, h); err != nil {
+				return err
+			}
+			*h = after
+		}
+		return tx.SaveProduct(&hazard.Product{UUID: uuid.New(), HazardID: h.ID, Title: "note", Type: hazard.TextProduct, OrgIDs: []int64{7}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// follow reads all behind n, and says what each change is told of.
+func follow(t *testing.T, f *tail.Tail, n int64) (told []string) {
+	t.Helper()
+	for {
+		entries, upTo, wake, err := f.After(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			before, after, err := e.States(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			products, err := e.Products(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			line := fmt.Sprintf("%d %s %q %d", e.Number, e.Kind, after.Description, len(products))
+			if before != nil {
+				line += fmt.Sprintf(" after %q", before.Description)
+			}
+			told = append(told, line)
+		}
+		if n = upTo; wake != nil {
+			return told
+		}
+	}
+}
+
+func TestTheSameIsToldFromMemoryAndFromTheLog(t *testing.T) {
+	s, l, near := open(t, tail.Memory)
+	far := tail.New(s, l, now, tail.Bounds{Changes: 2, Bytes: 1 << 20}, discard)
+	change(t, s, 50)
+	change(t, s, 3)
+	for _, f := range []*tail.Tail{near, far} {
+		if err := f.CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b := follow(t, near, 0), follow(t, far, 0)
+	if len(a) != 57 || fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Errorf("from memory:\n%q\nfrom the log:\n%q", a, b)
+	}
+	for i, want := range map[int]string{0: `1 hazard.created "" 0`, 50: `51 hazard.updated "49" 0 after "48"`, 51: `52 product.created "49" 0 after "49"`} {
+		if a[i] != want {
+			t.Errorf("told %s, want %s", a[i], want)
+		}
+	}
+}
+
+func TestNobodyIsToldOfAChangeThatTheListsDoNotShow(t *testing.T) {
+	s, l, f := open(t, tail.Memory)
+	change(t, s, 10)
+	entries, _, wake, err := f.After(t.Context(), 0)
+	if err != nil || len(entries) > 0 || wake == nil {
+		t.Errorf("told of %d changes before the view has them, %v", len(entries), err)
+	}
+	if err := f.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-wake
+	if entries, upTo, _, err := f.After(t.Context(), 0); err != nil || len(entries) != 12 || upTo > l.Number() {
+		t.Errorf("%d changes up to %d, the view is as of %d, %v", len(entries), upTo, l.Number(), err)
+	}
+}
+
+func TestTextsThatAreMadeOfAChangeAreCountedAndDroppedWithIt(t *testing.T) {
+	s, _, f := open(t, tail.Bounds{Changes: 100, Bytes: 1 << 20})
+	change(t, s, 4)
+	if err := f.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	entries, _, _, err := f.After(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	for audience := range 3 {
+		for range 2 {
+			if _, err := entries[5].Text(audience, func() ([]byte, error) { made++; return make([]byte, 300<<10), nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if kept, bytes, _, _ := f.Kept(); made != 3 || kept != 6 || bytes < 900<<10 || bytes > 1<<20 {
+		t.Errorf("%d texts made, %d changes of %d bytes in memory", made, kept, bytes)
+	}
+	if _, err := entries[5].Text("one more", func() ([]byte, error) { return make([]byte, 300<<10), nil }); err != nil {
+		t.Fatal(err)
+	}
+	if kept, bytes, from, _ := f.Kept(); kept != 0 || bytes != 0 || from != 6 {
+		t.Errorf("%d changes of %d bytes behind %d in memory, which holds less than the last takes", kept, bytes, from)
+	}
+}
+
+func TestAReaderThatFailsHoldsUpNobody(t *testing.T) {
+	s, l, f := open(t, tail.Bounds{Changes: 1, Bytes: 1 << 20})
+	change(t, s, 20)
+	if err := f.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, _, err := f.After(gone, 0); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	change(t, s, 20)
+	if err := f.CatchUp(t.Context()); err != nil || l.Number() != 44 {
+		t.Errorf("the view is as of %d, %v", l.Number(), err)
+	}
+	if told := follow(t, f, 0); len(told) != 44 {
+		t.Errorf("%d changes told to another", len(told))
+	}
+}
