@@ -28,6 +28,8 @@ type Change struct {
 	Successor string `json:"successor,omitzero"`
 	Note      string `json:"note,omitzero"`
 	Retracted bool   `json:"retracted,omitzero"`
+	// Undoes is the number of the change that this one took back: a merge, an end or a retraction.
+	Undoes int64 `json:"undoes,omitzero"`
 	// Fields are the fields that differ from the state before; in the history of one hazard only.
 	Fields []FieldChange `json:"fields,omitzero"`
 	// Redacted are the marks of what was removed from this state for good.
@@ -64,6 +66,7 @@ func FromChange(c *hazard.Change, total int, base string) Change {
 		return shown
 	}
 	shown.Hazard = new(FromHazard(c.Hazard, total, base))
+	shown.Undoes = c.Hazard.Undoes
 	shown.Reason, shown.Note, shown.Retracted = string(c.Hazard.Reason), c.Hazard.Note, c.Hazard.Reason == hazard.EndRetracted
 	if c.Hazard.Successor != uuid.Nil {
 		shown.Successor = c.Hazard.Successor.String()

@@ -66,6 +66,8 @@ type Hazard struct {
 	// Edited names the fields (base-interface names, sorted) that an editor has set: a source no longer overwrites them.
 	Edited   []string    `json:"edited,omitzero"`
 	Redacted []Redaction `json:"redacted,omitzero"` // what was removed from this state for good, oldest first
+	// Undoes is the number of the change that the change to this state took back; 0: none. The store sets it.
+	Undoes int64 `json:"undoes,omitzero"`
 	// Version is the number of the change that made this state. It is what If-Match compares.
 	Version int64 `json:"-"`
 }

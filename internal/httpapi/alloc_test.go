@@ -33,7 +33,7 @@ func (s *sink) Write(b []byte) (int, error) {
 // fill makes n hazards at once, and waits until readers see them.
 func (p *inProcess) fill(n int) {
 	p.t.Helper()
-	last, err := p.Store.Write(p.t.Context(), now(), store.Origin{}, func(tx *store.Tx) error {
+	last, err := p.Store.Write(p.t.Context(), now(), store.Origin{Admin: true}, func(tx *store.Tx) error {
 		for i := range n {
 			h := &hazard.Hazard{UUID: uuid.New(), Name: fmt.Sprintf("Flood %d", i), Description: "as the source says", Type: hazard.Flood, Severity: hazard.Watch, Category: hazard.Event,
 				Status: hazard.Active, Start: now(), End: now(), Created: now(), LastUpdate: now(), Updated: now(), OrgID: -1}

@@ -612,7 +612,7 @@ func TestASlowReaderIsServedAtItsOwnPace(t *testing.T) {
 	defer stream.Body.Close()
 	// Far more than memory holds of changes, and than the network does of bytes.
 	const changes = 3000
-	_, err = s.Store.Write(t.Context(), s.Now(), store.Origin{}, func(tx *store.Tx) error {
+	_, err = s.Store.Write(t.Context(), s.Now(), store.Origin{Admin: true}, func(tx *store.Tx) error {
 		var before *hazard.Hazard
 		for i := range changes {
 			h := &hazard.Hazard{UUID: hazard.EventUUID("test", "1"), Name: fmt.Sprint("change ", i+1), Description: strings.Repeat("x", 3000), Type: hazard.Flood, Severity: hazard.Watch,

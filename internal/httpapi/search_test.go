@@ -305,8 +305,9 @@ func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 				}
 				h := randomHazard(r, hazard.At(p.time()))
 				h.ID, h.UUID, h.Created, h.Areas = before.ID, before.UUID, before.Created, before.Areas
+				h.Category, h.Source = before.Category, before.Source
 				if r.IntN(3) == 0 {
-					h.Status, h.Reason, h.End = hazard.Expired, hazard.EndAllClear, hazard.At(p.time())
+					h.Status, h.Reason, h.End = hazard.Expired, hazard.EndAllClear, max(h.Start, hazard.At(p.time()))
 				}
 				return tx.SaveHazard(h, before)
 			case n < 16 || len(products) == 0:
@@ -336,7 +337,7 @@ func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 		}
 	}
 	recordEnds := func() {
-		last, err := p.Store.Write(t.Context(), hazard.At(p.time()), store.Origin{}, func(tx *store.Tx) error {
+		last, err := p.Store.Write(t.Context(), hazard.At(p.time()), store.Origin{Admin: true}, func(tx *store.Tx) error {
 			due, err := tx.Due()
 			for _, h := range due {
 				if err := tx.SaveHazard(h.ExpireAt(hazard.At(p.time())), h); err != nil {

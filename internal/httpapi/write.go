@@ -71,6 +71,10 @@ func (a *API) split(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	return a.alterHazard(w, r, who, a.Edit.Split)
 }
 
+func (a *API) undo(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	return a.alterHazard(w, r, who, a.Edit.Undo)
+}
+
 // alter is an alteration of a hazard by a body.
 type alter func(ctx context.Context, who edit.Author, id edit.Ref, match edit.Match, body []byte, now hazard.Instant) (edit.Done[hazard.Hazard], error)
 

@@ -200,6 +200,7 @@ type writer struct {
 	others *others
 	// emptied are hazards whose events have become part of others, which are still to end.
 	emptied []emptied
+	moves   map[int64]*store.Merge // what has moved away from hazards, by their numbers
 }
 
 // rejects keeps the records that could not be read.
@@ -523,11 +524,26 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 			w.res.Coarse = append(w.res.Coarse, h.UUID)
 		}
 		w.stamp(h)
-		if err := w.tx.SaveHazard(h, before); err != nil {
+		err := w.tx.SaveHazard(h, before)
+		if law, ok := errors.AsType[*hazard.LawError](err); ok && before != nil && !w.byPerson() { // its neighbors go on
+			return before, false, false, w.unlawful(before, law)
+		}
+		if err != nil {
 			return nil, false, false, err
 		}
 	}
 	return h, before == nil, different, w.wake(h, before == nil, said.Next)
+}
+
+// byPerson reports whether a person's decision is being carried out: what is unlawful about it is told to that person.
+func (w *writer) byPerson() bool {
+	by := w.tx.Origin()
+	return by.User != "" || by.Admin
+}
+
+// unlawful keeps, among the errors of the source, what it asked for and no hazard may go through. state never makes such a state.
+func (w *writer) unlawful(h *hazard.Hazard, law *hazard.LawError) error {
+	return w.tx.AddSourceErrors(cmp.Or(w.src, h.Source), []store.SourceError{{Record: h.UUID.String(), Reason: law.Error()}})
 }
 
 // wake sets when the hazard must be derived again. Its own end is no such moment.

@@ -478,6 +478,9 @@ func (w *writer) rearrange(self *store.Event, groups [][]*store.Event) error {
 				continue
 			}
 			from := e.HazardID
+			if from != 0 {
+				w.noteEvent(e, into)
+			}
 			e.HazardID, e.Joined = into, reasonFor(e, g)
 			if from != 0 {
 				touched[from] = into

@@ -28,10 +28,11 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 	}
 	for i := range moving {
 		for j := range staying {
-			if err := tx.Part(moving[i].Name(), staying[j].Name(), false); err != nil {
+			if err := w.unpart(from.ID, moving[i].Name(), staying[j].Name()); err != nil {
 				return err
 			}
 		}
+		w.noteEvent(&moving[i], into.ID)
 		moving[i].HazardID, moving[i].Joined = into.ID, why
 		if err := tx.SaveEvent(&moving[i]); err != nil {
 			return err
@@ -117,6 +118,13 @@ func (w *writer) resettle(id int64) error {
 
 // absorbHazard makes all events and products of hazard other those of keep. Other ends once keep is settled.
 func (w *writer) absorbHazard(keep, other int64) error {
+	events, err := w.tx.Events(other)
+	if err != nil {
+		return err
+	}
+	for i := range events {
+		w.noteEvent(&events[i], keep)
+	}
 	if err := w.tx.MoveEvents(other, keep); err != nil {
 		return err
 	}
@@ -222,7 +230,40 @@ func (w *writer) endAs(before, into *hazard.Hazard) error {
 	if reason == hazard.EndMerged {
 		kind = hazard.HazardMerged
 	}
-	return w.tx.SaveHazardAs(kind, &ended, before)
+	if err := w.tx.SaveHazardAs(kind, &ended, before); err != nil || kind != hazard.HazardMerged {
+		return err
+	}
+	m := w.leaving(before.ID)
+	m.Change, m.Into = ended.Version, into.ID
+	return w.tx.SaveMerge(m)
+}
+
+// leaving is what has moved away from a hazard in this transaction, so that it can be taken back if the hazard ends by it.
+func (w *writer) leaving(id int64) *store.Merge {
+	if w.moves == nil {
+		w.moves = map[int64]*store.Merge{}
+	}
+	if w.moves[id] == nil {
+		w.moves[id] = &store.Merge{From: id}
+	}
+	return w.moves[id]
+}
+
+// noteEvent notes that an event is about to become part of another hazard.
+func (w *writer) noteEvent(e *store.Event, to int64) {
+	m := w.leaving(e.HazardID)
+	m.Events = append(m.Events, store.MovedEvent{EventName: e.Name(), To: to, Joined: e.Joined})
+}
+
+// unpart makes two events joinable again.
+func (w *writer) unpart(from int64, a, b store.EventName) error {
+	parted, err := w.tx.Parted(a)
+	if err != nil || !slices.Contains(parted, b) {
+		return err
+	}
+	m := w.leaving(from)
+	m.Joined = append(m.Joined, [2]store.EventName{a, b})
+	return w.tx.Part(a, b, false)
 }
 
 // moveProducts makes products of hazard from those of hazard to: those that an event gave, or, with
@@ -251,6 +292,10 @@ func (w *writer) moveProducts(from, to int64, gaveThem *store.Event) error {
 		}
 		if after.Equal(p) {
 			continue
+		}
+		if moves[p.ID] {
+			m := w.leaving(from)
+			m.Products = append(m.Products, store.MovedProduct{ID: p.ID, To: to, Parent: p.ParentID})
 		}
 		after.Updated = w.now
 		if err := w.tx.SaveProduct(&after); err != nil {

@@ -49,7 +49,7 @@ func openStore(t testing.TB) *store.Store {
 }
 
 func (s *scene) write(t *rapid.T, f func(tx *store.Tx) error) {
-	if _, err := s.store.Write(t.Context(), s.now, store.Origin{}, f); err != nil {
+	if _, err := s.store.Write(t.Context(), s.now, store.Origin{Admin: true}, f); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -64,7 +64,9 @@ func (s *scene) create(t *rapid.T) {
 // draw gives a hazard what changes in its life.
 func (s *scene) draw(t *rapid.T, h *hazard.Hazard) {
 	h.Severity = rapid.SampledFrom([]hazard.Severity{hazard.Watch, hazard.Warning}).Draw(t, "severity")
-	h.Category = rapid.SampledFrom([]hazard.Category{hazard.Event, hazard.Response}).Draw(t, "category")
+	if category := rapid.SampledFrom([]hazard.Category{hazard.Event, hazard.Response}).Draw(t, "category"); h.Category != hazard.Response {
+		h.Category = category
+	}
 	h.AutoExpire = rapid.Bool().Draw(t, "autoexpire")
 	h.Start, h.LastUpdate, h.Updated = s.now, s.now, s.now
 	h.End = s.now.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "end")) * time.Second)

@@ -15,7 +15,7 @@ import (
 // products writes random changes of products of some hazards: new ones, restricted ones, deleted ones, and moves.
 func products(t *rapid.T, s *store.Store, hazards []*hazard.Hazard, ctx testing.TB) {
 	var all []*hazard.Product
-	_, err := s.Write(ctx.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+	_, err := s.Write(ctx.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		for range rapid.IntRange(1, 40).Draw(t, "writes") {
 			h := rapid.SampledFrom(hazards).Draw(t, "hazard")
 			switch rapid.IntRange(0, 3).Draw(t, "what") {
@@ -171,7 +171,7 @@ func TestPageOfTheLogTakesAsManyQueriesWhateverItsSize(t *testing.T) {
 	s := open(t, t.TempDir())
 	h := flood("changed often")
 	save(t, s, h)
-	_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		for i := range 1500 {
 			after := *h
 			after.LastUpdate++
@@ -225,7 +225,7 @@ func TestPageOfTheLogIsCutByBytes(t *testing.T) {
 	save(t, s, h)
 	var all []*hazard.Product
 	for round := range 2 {
-		_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+		_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 			for i := range 20 {
 				if round == 0 {
 					all = append(all, &hazard.Product{UUID: uuid.New(), HazardID: h.ID, Title: "p", Type: hazard.TextProduct, Data: strings.Repeat("x", 100_000)})

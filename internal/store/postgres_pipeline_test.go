@@ -30,7 +30,7 @@ func openAt(t testing.TB, database string) *store.Store {
 // renew changes the hazard as most changes do: the time of a report, and little else.
 func renew(t testing.TB, s *store.Store, id int64) {
 	t.Helper()
-	_, err := s.Write(t.Context(), noon+1, store.Origin{}, func(tx *store.Tx) error {
+	_, err := s.Write(t.Context(), noon+1, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		before, err := tx.Hazard(id)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func TestWriteWaitsForPostgresFewTimes(t *testing.T) {
 		"a new hazard":     {func() { save(t, s, flood("another")) }, 2}, // the numbers; all else
 		"a changed hazard": {func() { renew(t, s, h.ID) }, 2},            // its state, and the numbers; all else
 		"many hazards": {func() {
-			_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+			_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 				for range 10 {
 					if err := tx.SaveHazard(flood("of many"), nil); err != nil {
 						return err
@@ -69,12 +69,12 @@ func TestWriteWaitsForPostgresFewTimes(t *testing.T) {
 			}
 		}, 2},
 		"nothing": {func() {
-			if _, err := s.Write(t.Context(), noon, store.Origin{}, func(*store.Tx) error { return nil }); err != nil {
+			if _, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(*store.Tx) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}, 1},
 		"nothing, by an error": {func() {
-			if _, err := s.Write(t.Context(), noon, store.Origin{}, func(*store.Tx) error { return errors.New("no") }); err == nil {
+			if _, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(*store.Tx) error { return errors.New("no") }); err == nil {
 				t.Fatal("no error")
 			}
 		}, 0},
@@ -89,7 +89,7 @@ func TestWriteToPostgresKeepsLittleInMemory(t *testing.T) {
 	w, database := pgtest.Wired(t, pgtest.URL(t))
 	s := openAt(t, database)
 	const size = 200 << 10
-	_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		for i := range 20 {
 			h := flood(fmt.Sprintf("flood %d", i))
 			h.Description = strings.Repeat(string(rune('a'+i)), size) // twice in its row, and in that of the change
@@ -125,7 +125,7 @@ func TestStatementThatFailsLateFailsItsWriteAlone(t *testing.T) {
 			return nil
 		},
 	} {
-		_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+		_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 			h := *bad
 			if err := errors.Join(tx.SaveHazard(flood("beside"), nil), tx.SaveHazard(&h, nil)); err != nil {
 				return err
@@ -151,7 +151,7 @@ func TestWriteThatPanicsLetsOthersWrite(t *testing.T) {
 					t.Error("the panic is gone")
 				}
 			}()
-			_, _ = s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+			_, _ = s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 				if err := tx.SaveHazard(flood("lost"), nil); err != nil {
 					return err
 				}
@@ -179,7 +179,7 @@ func other(t testing.TB, database string) *sql.DB {
 func TestWriteThatLosesItsConnectionChangesNothing(t *testing.T) {
 	database := pgtest.URL(t)
 	s, admin := openAt(t, database), other(t, database)
-	_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		if err := tx.SaveHazard(flood("lost"), nil); err != nil { // it has taken a number, so the transaction has begun
 			return err
 		}
@@ -198,12 +198,12 @@ func TestWriteThatLosesItsConnectionChangesNothing(t *testing.T) {
 func TestWriteThatDoesNotGetTheLockFails(t *testing.T) {
 	database := pgtest.URL(t)
 	s, slow := openAt(t, database), openAt(t, database+"&lock_timeout=50")
-	_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		if err := tx.SaveHazard(flood("first"), nil); err != nil {
 			return err
 		}
 		for range 10 { // more than it has connections
-			if _, err := slow.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error { return tx.SaveHazard(flood("lost"), nil) }); !errors.Is(err, hazard.ErrUnavailable) {
+			if _, err := slow.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error { return tx.SaveHazard(flood("lost"), nil) }); !errors.Is(err, hazard.ErrUnavailable) {
 				t.Errorf("write without the lock: %v, want ErrUnavailable", err)
 			}
 		}
@@ -225,7 +225,7 @@ func TestWriteInEachWayToRunStatements(t *testing.T) {
 			s := openAt(t, pgtest.URL(t)+"&default_query_exec_mode="+mode)
 			h := flood(`it's a "flood" \ $1`)
 			refs, err := []hazard.AreaRef(nil), error(nil)
-			_, err = s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+			_, err = s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 				refs, err = tx.KeepAreas([]hazard.Area{{Geometry: `{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2],[0,0]]]}`}})
 				if err != nil {
 					return err
@@ -242,7 +242,7 @@ func TestWriteInEachWayToRunStatements(t *testing.T) {
 			}
 			renew(t, s, h.ID)
 			var known map[string]bool
-			_, err = s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) (err error) {
+			_, err = s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) (err error) {
 				known, err = tx.KnownRefs([]string{"x:1", "x:2"})
 				return err
 			})

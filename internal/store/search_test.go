@@ -71,7 +71,7 @@ func (s *stage) write(t *rapid.T, f func(tx *store.Tx) error) {
 	if rapid.IntRange(0, 9).Draw(t, "as of the past") == 0 {
 		at -= hazard.Instant(rapid.IntRange(0, 4000).Draw(t, "by"))
 	}
-	if _, err := s.Write(t.Context(), at, store.Origin{}, f); err != nil {
+	if _, err := s.Write(t.Context(), at, store.Origin{Admin: true}, f); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -80,13 +80,15 @@ func (s *stage) write(t *rapid.T, f func(tx *store.Tx) error) {
 func (s *stage) draw(t *rapid.T, tx *store.Tx, h *hazard.Hazard) error {
 	h.Type = rapid.SampledFrom([]hazard.Type{hazard.Flood, hazard.Storm, hazard.Earthquake}).Draw(t, "type")
 	h.Severity = rapid.SampledFrom([]hazard.Severity{hazard.Termination, hazard.Watch, hazard.Warning}).Draw(t, "severity")
-	h.Category = rapid.SampledFrom([]hazard.Category{hazard.Event, hazard.Response}).Draw(t, "category")
+	if category := rapid.SampledFrom([]hazard.Category{hazard.Event, hazard.Response}).Draw(t, "category"); h.Category != hazard.Response {
+		h.Category = category
+	}
 	h.Source = rapid.SampledFrom([]string{"", "usgs", "nws"}).Draw(t, "source")
 	h.Name = rapid.SampledFrom(words).Draw(t, "name")
 	h.Description = strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 2).Draw(t, "description"), "\n")
 	h.AutoExpire = rapid.Bool().Draw(t, "autoexpire")
 	h.Start = s.now - hazard.Instant(rapid.IntRange(-1000, 4000).Draw(t, "age"))
-	h.End = s.now + hazard.Instant(rapid.IntRange(-2000, 4000).Draw(t, "end"))
+	h.End = max(h.Start, s.now+hazard.Instant(rapid.IntRange(-2000, 4000).Draw(t, "end")))
 	h.LastUpdate, h.Updated = s.now, s.now
 	h.Longitude = rapid.SampledFrom([]float64{0, 1, 1.00000049, 3, 180, -180, -179.5, 110}).Draw(t, "longitude")
 	h.Latitude = rapid.SampledFrom([]float64{0, 1, 3, 15, 66}).Draw(t, "latitude")
@@ -135,7 +137,7 @@ func (s *stage) alter(t *rapid.T) {
 		case 1:
 			h.LastUpdate, h.Updated = s.now, s.now
 		case 2:
-			h.Status, h.Reason, h.End, h.LastUpdate = hazard.Expired, hazard.EndAllClear, s.now, s.now
+			h.Status, h.Reason, h.End, h.LastUpdate = hazard.Expired, hazard.EndAllClear, max(h.Start, s.now), s.now
 		case 3:
 			h.Status, h.Reason = hazard.Active, ""
 		}
@@ -144,7 +146,7 @@ func (s *stage) alter(t *rapid.T) {
 }
 
 func (s *stage) recordEnds(t *rapid.T) {
-	if _, err := s.Write(t.Context(), s.now, store.Origin{}, func(tx *store.Tx) error {
+	if _, err := s.Write(t.Context(), s.now, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		due, err := tx.Due()
 		for _, h := range due {
 			err = errors.Join(err, tx.SaveHazard(h.ExpireAt(s.now), h))
@@ -576,7 +578,7 @@ func TestRefLeadsAMergedHazardToItsSuccessor(t *testing.T) {
 	for _, h := range []*hazard.Hazard{first, second, third} {
 		save(t, s, h)
 	}
-	if _, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+	if _, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		errs := []error{
 			tx.SaveEvent(&store.Event{Source: "usgs", Key: "us1", HazardID: first.ID}), tx.AddEventKey("usgs", "us1", "us1"), tx.AddRef("glide:EQ-1", "usgs", "us1"),
 		}
@@ -630,7 +632,7 @@ func TestAnotherProcessFindsWhatWasWritten(t *testing.T) {
 	save(t, one, h)
 	moved := *h
 	moved.Longitude, moved.Name = 50, "two"
-	if _, err := two.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error { return tx.SaveHazard(&moved, h) }); err != nil {
+	if _, err := two.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error { return tx.SaveHazard(&moved, h) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []*store.Store{one, two} {
@@ -648,7 +650,7 @@ func TestWordsOfAnyScriptAreFoundBySQLAsByMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStage(t, kept)
 		var all []*hazard.Hazard
-		if _, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+		if _, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 			for range rapid.IntRange(1, 8).Draw(t, "hazards") {
 				h := flood(hazard.Clean(texts.Draw(t, "name")))
 				h.Description = hazard.Clean(texts.Draw(t, "description"))

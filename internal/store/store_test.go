@@ -66,6 +66,7 @@ func since(t testing.TB, s *store.Store, n int64) []hazard.Change {
 func TestWriteNumbersChangesAndKeepsEveryState(t *testing.T) {
 	s := open(t, t.TempDir())
 	h := flood("first")
+	h.Source = "nws"
 	save(t, s, h)
 	second := *h
 	second.Name, second.Severity = "second", hazard.Warning
@@ -111,7 +112,7 @@ func TestWriteNumbersChangesAndKeepsEveryState(t *testing.T) {
 func TestWriteThatFailsChangesNothingAndTakesNoNumber(t *testing.T) {
 	s := open(t, t.TempDir())
 	boom := errors.New("boom")
-	_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		if err := tx.SaveHazard(flood("lost"), nil); err != nil {
 			return err
 		}
@@ -131,7 +132,7 @@ func TestWriteGoesOnWhenTheClientHangsUp(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	h := flood("kept")
-	_, err := s.Write(ctx, noon, store.Origin{}, func(tx *store.Tx) error {
+	_, err := s.Write(ctx, noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		cancel()
 		return tx.SaveHazard(h, nil)
 	})
@@ -149,7 +150,7 @@ func TestManyWritersOfTwoProcessesLeaveNoHoleAndATailSeesAllInOrder(t *testing.T
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				_, err := stores[w%2].Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+				_, err := stores[w%2].Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 					return errors.Join(tx.SaveHazard(flood(fmt.Sprint(w, " ", i)), nil), tx.SaveHazard(flood("and another"), nil))
 				})
 				if err != nil {
@@ -188,7 +189,7 @@ func TestSnapshotIsOneConsistentPicture(t *testing.T) {
 	save(t, s, h)
 	gone := &hazard.Product{UUID: uuid.New(), HazardID: h.ID, Title: "gone", Type: hazard.TextProduct, Data: "x", Deleted: true}
 	p := &hazard.Product{UUID: uuid.New(), HazardID: h.ID, Title: "text", Type: hazard.TextProduct, Data: "x"}
-	if _, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error { return errors.Join(tx.SaveProduct(gone), tx.SaveProduct(p)) }); err != nil {
+	if _, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error { return errors.Join(tx.SaveProduct(gone), tx.SaveProduct(p)) }); err != nil {
 		t.Fatal(err)
 	}
 	snap, err := s.Snapshot(t.Context())
@@ -213,7 +214,7 @@ func TestDueAndNextMoment(t *testing.T) {
 	if end, any, err := s.NextMoment(t.Context()); end != noon+1000 || !any || err != nil {
 		t.Errorf("next end %s, %v, %v", end, any, err)
 	}
-	_, err := s.Write(t.Context(), noon+1000, store.Origin{}, func(tx *store.Tx) error {
+	_, err := s.Write(t.Context(), noon+1000, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		due, err := tx.Due()
 		if len(due) != 1 || due[0].Name != "soon" {
 			t.Errorf("due at its end: %v", due)
@@ -336,7 +337,7 @@ func TestHeldReportIsDecidedOnce(t *testing.T) {
 	r := hazard.Report{Source: "nws", Key: "k", Part: "p", Version: 1, Name: "A warning", Type: hazard.Flood, Severity: hazard.Watch}
 	hold := func(wantNew bool, wantDecision string) {
 		t.Helper()
-		_, err := s.Write(t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
+		_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 			isNew, decision, err := tx.Hold(&r, "words and codes disagree")
 			if isNew != wantNew || decision != wantDecision {
 				t.Errorf("new %v, decision %q; want %v, %q", isNew, decision, wantNew, wantDecision)
@@ -376,7 +377,7 @@ func TestSourceErrorsAreKeptOncePerKindAndBounded(t *testing.T) {
 	s := open(t, t.TempDir())
 	add := func(now hazard.Instant, errs ...store.SourceError) {
 		t.Helper()
-		if _, err := s.Write(t.Context(), now, store.Origin{}, func(tx *store.Tx) error { return tx.AddSourceErrors("usgs", errs) }); err != nil {
+		if _, err := s.Write(t.Context(), now, store.Origin{Admin: true}, func(tx *store.Tx) error { return tx.AddSourceErrors("usgs", errs) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -442,7 +443,7 @@ func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 	nothing := func(*store.Tx) error { return nil }
 	started, release, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := stores[0].Write(t.Context(), 1, store.Origin{}, func(tx *store.Tx) error {
+		_, err := stores[0].Write(t.Context(), 1, store.Origin{Admin: true}, func(tx *store.Tx) error {
 			if _, err := tx.Hazard(1); !errors.Is(err, hazard.ErrNotFound) { // a transaction begins with its first question
 				return err
 			}
@@ -454,7 +455,7 @@ func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 	}()
 	<-started // and keeps all others waiting
 	go func() {
-		_, err := stores[1].Write(t.Context(), 1, store.Origin{}, nothing)
+		_, err := stores[1].Write(t.Context(), 1, store.Origin{Admin: true}, nothing)
 		second <- err
 	}()
 	for waiting := true; waiting; {
@@ -474,7 +475,7 @@ func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 	for stores[1].Away() {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if _, err := stores[1].Write(t.Context(), 1, store.Origin{}, nothing); err != nil {
+	if _, err := stores[1].Write(t.Context(), 1, store.Origin{Admin: true}, nothing); err != nil {
 		t.Errorf("a write when the database is back: %v", err)
 	}
 }

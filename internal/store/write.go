@@ -45,6 +45,7 @@ type Tx struct {
 	last     int64
 	counters *sql.Rows        // the answer, once asked for
 	given    map[string]int64 // the number that each counter gave last; nil as long as none was asked for
+	undoes   int64            // the change that the transaction takes back; 0: none
 	taken    map[string]bool  // the counters that have given one to this transaction
 }
 
@@ -222,8 +223,12 @@ func (t *Tx) SetWake(hazardID int64, at hazard.Instant) error {
 // that h replaces, nil for a new one. h.Version becomes the change's number.
 func (t *Tx) SaveHazard(h, before *hazard.Hazard) error { return t.SaveHazardAs("", h, before) }
 
-// SaveHazardAs is SaveHazard for a change whose kind does not follow from the states: hazard.merged, hazard.split.
+// SaveHazardAs is SaveHazard for a change whose kind does not follow from the states: hazard.merged, hazard.split. Every state of a hazard
+// is written here: what hazard.Lawful forbids is a *hazard.LawError, and nothing is written.
 func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error {
+	if err := t.lawful(h, before); err != nil {
+		return err
+	}
 	kind := hazard.HazardUpdated
 	switch {
 	case before == nil:
@@ -239,6 +244,7 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 	if as != "" {
 		kind = as
 	}
+	h.Undoes = t.undoes
 	body, err := json.Marshal(h)
 	if err != nil {
 		return fmt.Errorf("hazard %s: %w", h.UUID, err)
@@ -258,6 +264,16 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 		return err
 	}
 	return t.index(h, before)
+}
+
+func (t *Tx) lawful(h, before *hazard.Hazard) (err error) {
+	var successor *hazard.Hazard
+	if h.Successor != uuid.Nil && (before == nil || before.Successor != h.Successor || before.Reason != h.Reason) {
+		if successor, err = t.HazardByUUID(h.Successor); err != nil && !errors.Is(err, hazard.ErrNotFound) {
+			return err
+		}
+	}
+	return hazard.Lawful(before, h, successor, t.origin.actor(), t.now)
 }
 
 // SaveProduct writes the state p of a product and its change. A product without ID is new and gets one; a deleted one is

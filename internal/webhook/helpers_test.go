@@ -139,7 +139,7 @@ func (b *bed) run(s *Service) (stop func()) {
 func (b *bed) save(id int64, f func(*hazard.Hazard)) *hazard.Hazard {
 	b.t.Helper()
 	var h *hazard.Hazard
-	_, err := b.store.Write(b.t.Context(), now(), store.Origin{}, func(tx *store.Tx) error {
+	_, err := b.store.Write(b.t.Context(), now(), store.Origin{Admin: true}, func(tx *store.Tx) error {
 		var before *hazard.Hazard
 		h = &hazard.Hazard{UUID: uuid.New(), Name: "Flood - Boston", Type: hazard.Flood, Severity: hazard.Watch, Category: hazard.Event,
 			Status: hazard.Active, Longitude: -71.06, Latitude: 42.36, OrgID: -1, Created: now()}
@@ -171,7 +171,7 @@ func over(h *hazard.Hazard) { h.Status, h.Reason, h.End = hazard.Expired, hazard
 // note writes a text product.
 func (b *bed) note(hazardID int64, text string, orgs ...int64) {
 	b.t.Helper()
-	_, err := b.store.Write(b.t.Context(), now(), store.Origin{}, func(tx *store.Tx) error {
+	_, err := b.store.Write(b.t.Context(), now(), store.Origin{Admin: true}, func(tx *store.Tx) error {
 		return tx.SaveProduct(&hazard.Product{UUID: uuid.New(), HazardID: hazardID, Title: text, Type: hazard.TextProduct, Data: text, OrgIDs: orgs, OrgID: -1})
 	})
 	if err != nil {

@@ -51,6 +51,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addGeometryStmt, err = db.PrepareContext(ctx, addGeometry); err != nil {
 		return nil, fmt.Errorf("error preparing query AddGeometry: %w", err)
 	}
+	if q.addMergeStmt, err = db.PrepareContext(ctx, addMerge); err != nil {
+		return nil, fmt.Errorf("error preparing query AddMerge: %w", err)
+	}
 	if q.addOrganizationStmt, err = db.PrepareContext(ctx, addOrganization); err != nil {
 		return nil, fmt.Errorf("error preparing query AddOrganization: %w", err)
 	}
@@ -147,6 +150,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.dropLeaseStmt, err = db.PrepareContext(ctx, dropLease); err != nil {
 		return nil, fmt.Errorf("error preparing query DropLease: %w", err)
 	}
+	if q.dropMergeStmt, err = db.PrepareContext(ctx, dropMerge); err != nil {
+		return nil, fmt.Errorf("error preparing query DropMerge: %w", err)
+	}
 	if q.dropWakeStmt, err = db.PrepareContext(ctx, dropWake); err != nil {
 		return nil, fmt.Errorf("error preparing query DropWake: %w", err)
 	}
@@ -230,6 +236,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.lastChangeAtStmt, err = db.PrepareContext(ctx, lastChangeAt); err != nil {
 		return nil, fmt.Errorf("error preparing query LastChangeAt: %w", err)
+	}
+	if q.mergeStmt, err = db.PrepareContext(ctx, merge); err != nil {
+		return nil, fmt.Errorf("error preparing query Merge: %w", err)
 	}
 	if q.metaStmt, err = db.PrepareContext(ctx, meta); err != nil {
 		return nil, fmt.Errorf("error preparing query Meta: %w", err)
@@ -491,6 +500,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing addGeometryStmt: %w", cerr)
 		}
 	}
+	if q.addMergeStmt != nil {
+		if cerr := q.addMergeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addMergeStmt: %w", cerr)
+		}
+	}
 	if q.addOrganizationStmt != nil {
 		if cerr := q.addOrganizationStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addOrganizationStmt: %w", cerr)
@@ -651,6 +665,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing dropLeaseStmt: %w", cerr)
 		}
 	}
+	if q.dropMergeStmt != nil {
+		if cerr := q.dropMergeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dropMergeStmt: %w", cerr)
+		}
+	}
 	if q.dropWakeStmt != nil {
 		if cerr := q.dropWakeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dropWakeStmt: %w", cerr)
@@ -789,6 +808,11 @@ func (q *Queries) Close() error {
 	if q.lastChangeAtStmt != nil {
 		if cerr := q.lastChangeAtStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing lastChangeAtStmt: %w", cerr)
+		}
+	}
+	if q.mergeStmt != nil {
+		if cerr := q.mergeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing mergeStmt: %w", cerr)
 		}
 	}
 	if q.metaStmt != nil {
@@ -1189,6 +1213,7 @@ type Queries struct {
 	addFailureStmt              *sql.Stmt
 	addForkStmt                 *sql.Stmt
 	addGeometryStmt             *sql.Stmt
+	addMergeStmt                *sql.Stmt
 	addOrganizationStmt         *sql.Stmt
 	addReadKeyStmt              *sql.Stmt
 	addRefStmt                  *sql.Stmt
@@ -1221,6 +1246,7 @@ type Queries struct {
 	dropDeliveriesOfStmt        *sql.Stmt
 	dropEventStmt               *sql.Stmt
 	dropLeaseStmt               *sql.Stmt
+	dropMergeStmt               *sql.Stmt
 	dropWakeStmt                *sql.Stmt
 	dropWebhookStmt             *sql.Stmt
 	dueDeliveriesStmt           *sql.Stmt
@@ -1249,6 +1275,7 @@ type Queries struct {
 	heldReportStmt              *sql.Stmt
 	holdStmt                    *sql.Stmt
 	lastChangeAtStmt            *sql.Stmt
+	mergeStmt                   *sql.Stmt
 	metaStmt                    *sql.Stmt
 	momentsOfHazardStmt         *sql.Stmt
 	moveEventsStmt              *sql.Stmt
@@ -1334,6 +1361,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addFailureStmt:              q.addFailureStmt,
 		addForkStmt:                 q.addForkStmt,
 		addGeometryStmt:             q.addGeometryStmt,
+		addMergeStmt:                q.addMergeStmt,
 		addOrganizationStmt:         q.addOrganizationStmt,
 		addReadKeyStmt:              q.addReadKeyStmt,
 		addRefStmt:                  q.addRefStmt,
@@ -1366,6 +1394,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		dropDeliveriesOfStmt:        q.dropDeliveriesOfStmt,
 		dropEventStmt:               q.dropEventStmt,
 		dropLeaseStmt:               q.dropLeaseStmt,
+		dropMergeStmt:               q.dropMergeStmt,
 		dropWakeStmt:                q.dropWakeStmt,
 		dropWebhookStmt:             q.dropWebhookStmt,
 		dueDeliveriesStmt:           q.dueDeliveriesStmt,
@@ -1394,6 +1423,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		heldReportStmt:              q.heldReportStmt,
 		holdStmt:                    q.holdStmt,
 		lastChangeAtStmt:            q.lastChangeAtStmt,
+		mergeStmt:                   q.mergeStmt,
 		metaStmt:                    q.metaStmt,
 		momentsOfHazardStmt:         q.momentsOfHazardStmt,
 		moveEventsStmt:              q.moveEventsStmt,

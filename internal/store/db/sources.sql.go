@@ -59,6 +59,27 @@ func (q *Queries) AddEventKey(ctx context.Context, arg AddEventKeyParams) error 
 	return err
 }
 
+const addMerge = `-- name: AddMerge :exec
+INSERT INTO merges (n, from_id, into_id, body) VALUES ($1, $2, $3, $4)
+`
+
+type AddMergeParams struct {
+	N      int64
+	FromID int64
+	IntoID int64
+	Body   string
+}
+
+func (q *Queries) AddMerge(ctx context.Context, arg AddMergeParams) error {
+	_, err := q.exec(ctx, q.addMergeStmt, addMerge,
+		arg.N,
+		arg.FromID,
+		arg.IntoID,
+		arg.Body,
+	)
+	return err
+}
+
 const addRef = `-- name: AddRef :exec
 INSERT INTO event_refs (ref, source, event) VALUES ($1, $2, $3) ON CONFLICT (ref, source, event) DO NOTHING
 `
@@ -161,6 +182,15 @@ type DropLeaseParams struct {
 
 func (q *Queries) DropLease(ctx context.Context, arg DropLeaseParams) error {
 	_, err := q.exec(ctx, q.dropLeaseStmt, dropLease, arg.Name, arg.Holder)
+	return err
+}
+
+const dropMerge = `-- name: DropMerge :exec
+DELETE FROM merges WHERE n = $1
+`
+
+func (q *Queries) DropMerge(ctx context.Context, n int64) error {
+	_, err := q.exec(ctx, q.dropMergeStmt, dropMerge, n)
 	return err
 }
 
@@ -511,6 +541,17 @@ func (q *Queries) Hold(ctx context.Context, arg HoldParams) (int64, error) {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const merge = `-- name: Merge :one
+SELECT body FROM merges WHERE n = $1
+`
+
+func (q *Queries) Merge(ctx context.Context, n int64) (string, error) {
+	row := q.queryRow(ctx, q.mergeStmt, merge, n)
+	var body string
+	err := row.Scan(&body)
+	return body, err
 }
 
 const moveEvents = `-- name: MoveEvents :exec

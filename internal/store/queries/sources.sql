@@ -140,3 +140,12 @@ WHERE leases.holder = excluded.holder OR leases.until_ms <= sqlc.arg(now_ms);
 
 -- name: DropLease :exec
 DELETE FROM leases WHERE name = $1 AND holder = $2;
+
+-- name: AddMerge :exec
+INSERT INTO merges (n, from_id, into_id, body) VALUES ($1, $2, $3, $4);
+
+-- name: Merge :one
+SELECT body FROM merges WHERE n = $1;
+
+-- name: DropMerge :exec
+DELETE FROM merges WHERE n = $1;

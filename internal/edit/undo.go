@@ -1,0 +1,114 @@
+package edit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+// Undo takes back a merge, or an end or a retraction that a person made: body is {"change": number}. Everything is as it was before then, but
+// for what was changed since of other things; if what is to be taken back was changed itself, it is hazard.ErrConflict, which says
+// which and what. The author must be allowed to write each hazard that the change touched. It returns the hazard that goes on
+// again. The states that it writes say which change they undo.
+func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+	if err := who.mayEdit(); err != nil {
+		return done, err
+	}
+	var u undoing
+	if err := read(undoFields, text, &u); err != nil {
+		return done, err
+	}
+	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+		h, _, err := present(tx, who, id, match)
+		if err != nil {
+			return err
+		}
+		tx.Undoing(u.change)
+		undone := h.ID
+		switch m, err := tx.Merge(u.change); {
+		case err == nil && (m.From == h.ID || m.Into == h.ID):
+			undone = m.From
+			if err := e.undoMerge(ctx, tx, who, m); err != nil {
+				return err
+			}
+		case err == nil || errors.Is(err, hazard.ErrNotFound):
+			if err := e.undoEnd(ctx, tx, h, u.change); err != nil {
+				return err
+			}
+		default:
+			return err
+		}
+		done.State, err = tx.Hazard(undone)
+		return err
+	})
+	return done, err
+}
+
+func (e *Editor) undoMerge(ctx context.Context, tx *store.Tx, who Author, m *store.Merge) error {
+	from, errFrom := tx.Hazard(m.From)
+	into, errInto := tx.Hazard(m.Into)
+	if err := errors.Join(errFrom, errInto); err != nil {
+		return err
+	}
+	if err := errors.Join(who.mayWrite(from), who.mayWrite(into)); err != nil {
+		return err
+	}
+	if from.Reason != hazard.EndMerged {
+		return changedSince(tx, from, "the end of hazard %d", from.ID)
+	}
+	if into.Reason == hazard.EndMerged {
+		return changedSince(tx, into, "hazard %d, which it was merged into, was merged itself: undo that first", into.ID)
+	}
+	return e.intake.Unjoin(ctx, tx, m)
+}
+
+func (e *Editor) undoEnd(ctx context.Context, tx *store.Tx, h *hazard.Hazard, change int64) error {
+	c, err := tx.Change(change)
+	if errors.Is(err, hazard.ErrNotFound) || err == nil && c.HazardID != h.ID {
+		bad := &hazard.InvalidError{}
+		bad.Add("change", "%d is not a change of hazard %d; GET /hazards/%d/changes lists them", change, h.ID, h.ID)
+		return bad
+	}
+	if err != nil {
+		return err
+	}
+	notUndone := fmt.Errorf("%w: change %d is not a merge, an end or a retraction by a person, or was taken back before", hazard.ErrConflict, change)
+	if c.Hazard == nil || c.Actor == "" || c.Hazard.Status != hazard.Expired || c.Hazard.Reason == hazard.EndMerged {
+		return notUndone
+	}
+	before, err := tx.HazardAsOf(h.ID, change-1)
+	if err != nil {
+		return err
+	}
+	if before.Status == hazard.Expired && before.Reason == c.Hazard.Reason {
+		return notUndone
+	}
+	if h.Status != c.Hazard.Status || h.Reason != c.Hazard.Reason || h.End != c.Hazard.End || h.Severity != c.Hazard.Severity {
+		return changedSince(tx, h, "the end of hazard %d", h.ID)
+	}
+	return e.intake.Restore(ctx, tx, h, before)
+}
+
+// changedSince is the conflict that what is to be taken back is not as that change left it.
+func changedSince(tx *store.Tx, h *hazard.Hazard, what string, args ...any) error {
+	last, err := tx.Change(h.Version)
+	if err != nil {
+		return err
+	}
+	by := "by the service"
+	switch {
+	case last.Actor != "":
+		by = "by " + last.Actor
+	case last.Source != "":
+		by = "by source " + last.Source
+	}
+	return fmt.Errorf("%w: changed since: %s (change %d, %s, %s)", hazard.ErrConflict, fmt.Sprintf(what, args...), last.Number, last.Kind, by)
+}
+
+// undoing is the body of an undo.
+type undoing struct{ change int64 }
+
+var undoFields = []field[undoing]{{"change", create, true, to(func(u *undoing) *int64 { return &u.change }, integer)}}

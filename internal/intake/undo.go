@@ -1,0 +1,157 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+// Unjoin takes a merge back: its events and products are those of the hazard that ended again, which is what it was before, as far as time and its
+// sources allow, and no rule joins the two again. What was changed of the products since stays changed. Its error is
+// hazard.ErrConflict, and names what, if something is no longer where the merge put it. Who may do that is the caller's business.
+func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) error {
+	w := in.writer(ctx, tx, "")
+	var elsewhere []string
+	var events []store.Event
+	for _, moved := range m.Events {
+		e, ok, err := tx.FindEvent(moved.EventName)
+		if err != nil {
+			return err
+		}
+		if !ok || e.HazardID != moved.To {
+			elsewhere = append(elsewhere, fmt.Sprintf("event %s:%s is part of hazard %d now", moved.Source, moved.Key, e.HazardID))
+		}
+		e.HazardID, e.Joined = m.From, moved.Joined
+		events = append(events, e)
+	}
+	back := map[int64]int64{} // product_ID → its folder
+	for _, moved := range m.Products {
+		p, err := tx.Product(moved.ID)
+		switch {
+		case err != nil:
+			return err
+		case p.Deleted:
+		case p.HazardID != moved.To:
+			elsewhere = append(elsewhere, fmt.Sprintf("product %d is part of hazard %d since change %d", p.ID, p.HazardID, p.Version))
+		default:
+			back[p.ID] = moved.Parent
+		}
+	}
+	if elsewhere != nil {
+		return fmt.Errorf("%w: the merge of change %d cannot be taken back: %s", hazard.ErrConflict, m.Change, strings.Join(elsewhere, "; "))
+	}
+	for i := range events {
+		if err := tx.SaveEvent(&events[i]); err != nil {
+			return err
+		}
+	}
+	if err := w.partAll(m, events); err != nil {
+		return err
+	}
+	if err := w.bringBack(m, back); err != nil {
+		return err
+	}
+	from, err := tx.Hazard(m.From)
+	if err != nil {
+		return err
+	}
+	before, err := tx.HazardAsOf(m.From, m.Change-1)
+	if err != nil {
+		return err
+	}
+	if err := in.Restore(ctx, tx, from, before); err != nil {
+		return err
+	}
+	if err := w.resettle(m.Into); err != nil {
+		return err
+	}
+	return tx.DropMerge(m.Change)
+}
+
+// partAll notes that the events are others than those of the hazard that they leave.
+func (w *writer) partAll(m *store.Merge, events []store.Event) error {
+	staying, err := w.tx.Events(m.Into)
+	if err != nil {
+		return err
+	}
+	for _, pair := range m.Joined {
+		if err := w.tx.Part(pair[0], pair[1], true); err != nil {
+			return err
+		}
+	}
+	for i := range events {
+		for j := range staying {
+			if err := w.tx.Part(events[i].Name(), staying[j].Name(), true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bringBack gives products back to the hazard that a merge took them from, with what has been put into their folders since. A product whose
+// folder is gone comes to the root.
+func (w *writer) bringBack(m *store.Merge, back map[int64]int64) error {
+	products, err := w.tx.Products(m.Into)
+	if err != nil {
+		return err
+	}
+	for more := true; more; {
+		more = false
+		for _, p := range products {
+			_, goes := back[p.ID]
+			if _, folderGoes := back[p.ParentID]; !goes && folderGoes {
+				back[p.ID], more = p.ParentID, true
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(back)) {
+		folder := back[id]
+		p, err := w.tx.Product(id)
+		if err != nil {
+			return err
+		}
+		if _, ok := back[folder]; !ok {
+			folder = 0
+		}
+		p.HazardID, p.ParentID, p.Updated = m.From, folder, w.now
+		if err := w.tx.SaveProduct(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Restore makes a hazard go on as it did before it ended, with what was changed of it since: if its sources still say so, and its end has not
+// come.
+func (in *Intake) Restore(ctx context.Context, tx *store.Tx, h, before *hazard.Hazard) error {
+	w := in.writer(ctx, tx, h.Source)
+	r := new(*h)
+	r.Status, r.Severity, r.End, r.Reason, r.Successor, r.Note = before.Status, before.Severity, before.End, before.Reason, before.Successor, before.Note
+	r.Edited = slices.DeleteFunc(slices.Clone(h.Edited), func(field string) bool {
+		return (field == "status" || field == "severity_ID") && !before.EditedField(field)
+	})
+	all, err := w.said(h.ID, "")
+	if err != nil {
+		return err
+	}
+	next := hazard.MaxInstant
+	if len(all) > 0 && before.Status == hazard.Active {
+		said := hazard.Combine(all, w.now)
+		if r, err = w.state(r.UUID, r, &said, w.place(&said)); err != nil {
+			return err
+		}
+		next = said.Next
+	}
+	r = new(*r.ExpireAt(w.now))
+	w.stamp(r)
+	if err := tx.SaveHazard(r, h); err != nil {
+		return err
+	}
+	return w.wake(r, false, next)
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/store/db"
+)
+
+// Merge is what became of two hazards when they became one: what it takes to take that back.
+type Merge struct {
+	Change     int64          `json:"change"` // the change that ended From
+	From, Into int64          // the hazard that ended, and its successor
+	Events     []MovedEvent   `json:"events,omitzero"`
+	Products   []MovedProduct `json:"products,omitzero"`
+	Joined     [][2]EventName `json:"joined,omitzero"` // pairs that were parted before
+}
+
+// MovedEvent is an event that went from one hazard to another, and why it was part of the one.
+type MovedEvent struct {
+	EventName
+	To     int64  `json:"to"`
+	Joined string `json:"why,omitzero"`
+}
+
+// MovedProduct is a product that went from one hazard to another, and the folder that it was in.
+type MovedProduct struct {
+	ID     int64 `json:"id"`
+	To     int64 `json:"to"`
+	Parent int64 `json:"parent,omitzero"`
+}
+
+// SaveMerge keeps what a merge moved.
+func (t *Tx) SaveMerge(m *Merge) error {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return t.q.AddMerge(t.ctx, db.AddMergeParams{N: m.Change, FromID: m.From, IntoID: m.Into, Body: string(body)})
+}
+
+// Merge is what the merge of a change moved. ErrNotFound: the change was no merge, or was taken back.
+func (t *Tx) Merge(change int64) (*Merge, error) {
+	body, err := t.q.Merge(t.ctx, change)
+	if err != nil {
+		return nil, found(err, "a merge by change %d", change)
+	}
+	m := &Merge{}
+	if err := json.Unmarshal([]byte(body), m); err != nil {
+		return nil, fmt.Errorf("merge of change %d: %w", change, err)
+	}
+	return m, nil
+}
+
+// DropMerge forgets a merge that is taken back.
+func (t *Tx) DropMerge(change int64) error { return t.q.DropMerge(t.ctx, change) }
+
+// Undoing notes that the transaction takes back a change: the states of hazards that it writes say so.
+func (t *Tx) Undoing(change int64) { t.undoes = change }
+
+// Change is the change of that number, or ErrNotFound.
+func (t *Tx) Change(n int64) (hazard.Change, error) {
+	row, err := t.q.ChangeByNumber(t.ctx, n)
+	if err != nil {
+		return hazard.Change{}, found(err, "change %d", n)
+	}
+	return decodeChange(db.ChangesSinceRow(row))
+}
+
+// HazardAsOf is the state of a hazard as of change n, or ErrNotFound if it was not there yet.
+func (t *Tx) HazardAsOf(hazardID, n int64) (*hazard.Hazard, error) {
+	row, err := t.q.HazardAt(t.ctx, db.HazardAtParams{HazardID: hazardID, AtN: n})
+	if err != nil {
+		return nil, found(err, "hazard %d as of change %d", hazardID, n)
+	}
+	return decodeHazard(row.N, row.Body)
+}
