@@ -95,16 +95,11 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if o.server == "" {
-		o.server = filepath.Join(dir, "hazardd")
-		build := exec.CommandContext(ctx, "go", "build", "-o", o.server, "hazardd/cmd/hazardd")
-		build.Stderr = os.Stderr
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("go build: %w", err)
-		}
+	if err := build(ctx, &o, dir); err != nil {
+		return err
 	}
-	data := filepath.Join(dir, "data")
-	if err := os.Mkdir(data, 0o700); err != nil {
+	data, err := dataFolder(dir)
+	if err != nil {
 		return err
 	}
 	world, err := prepare(ctx, o, data)
@@ -143,6 +138,26 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	report.Tables = append(report.Tables, table)
 	return report.Write(os.Stdout, o.json)
+}
+
+// build makes the program that is measured, unless one is given.
+func build(ctx context.Context, o *options, dir string) error {
+	if o.server != "" {
+		return nil
+	}
+	o.server = filepath.Join(dir, "hazardd")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", o.server, "hazardd/cmd/hazardd")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go build: %w", err)
+	}
+	return nil
+}
+
+// dataFolder makes the folder of the store below dir.
+func dataFolder(dir string) (string, error) {
+	data := filepath.Join(dir, "data")
+	return data, os.Mkdir(data, 0o700)
 }
 
 func chosen(name, only string) bool {

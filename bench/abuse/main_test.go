@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// The abuses run in processes of this program: here, of its test.
+func TestMain(m *testing.M) {
+	if name := os.Getenv(asAbuser); name != "" {
+		exit(abuseAs(name))
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// A short run against the real program: nobody else's request fails.
+func TestOthersAreServedWhileOneUserFloods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program and runs for seconds")
+	}
+	o := options{hazards: 5}
+	dir := t.TempDir()
+	if err := build(t.Context(), &o, dir); err != nil {
+		t.Fatal(err)
+	}
+	data, err := dataFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := prepare(t.Context(), o, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.slice = time.Second
+	for _, name := range []string{"L4", "L5a"} {
+		f, err := measureOne(t.Context(), o, data, w, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(f.during.reads) == 0 || len(f.during.writes) == 0 || f.during.failed+f.after.failed > 0 {
+			t.Errorf("%s: %d reads, %d writes, %d failed, %d failed after it", name, len(f.during.reads), len(f.during.writes), f.during.failed, f.after.failed)
+		}
+	}
+}
