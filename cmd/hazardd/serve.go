@@ -87,23 +87,35 @@ func bound(n int) int {
 	return n
 }
 
-// greet prints the first password, if there is one, and that the service is ready. The password goes to standard output and
-// nowhere else.
+// greet prints the first password, if there is one, and that the service is ready. Where standard
+// output is not a terminal, and so perhaps a journal that others read, the password goes to a file
+// that only its owner can read, and the file's name is printed.
 func (s *serveCmd) greet(c *console, g *globals, running *service.Service) error {
 	if p := running.FirstPassword; p != "" {
 		u := firstUser(running.Auth)
-		err := c.print(userWithPassword(u, p), func(w io.Writer) error {
+		shown, told := any(userWithPassword(u, p)), "password  "+string(p)
+		if !c.outTerminal {
+			path, err := running.KeepFirstPassword()
+			if err != nil {
+				return fmt.Errorf("write the first password: %w", err)
+			}
+			shown, told = struct {
+				Name string `json:"name"`
+				File string `json:"password_file"`
+			}{u.Name, path}, "password  in the file "+path
+		}
+		err := c.print(shown, func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, `
     ┌─ first start: this is shown only once ─────────────
     │
     │   user      %s
-    │   password  %s
+    │   %s
     │
     │   It is good until %s. Before that, run
     │   hazardd user passwd %s%s
     └────────────────────────────────────────────────────
 
-`, u.Name, string(p), ago(u.PasswordEnds.Time(), c.now()), u.Name, g.flags())
+`, u.Name, told, ago(u.PasswordEnds.Time(), c.now()), u.Name, g.flags())
 			return err
 		})
 		if err != nil {

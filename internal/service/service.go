@@ -445,6 +445,7 @@ func (s *Service) tick(ctx context.Context) error {
 		err := errors.Join(s.Auth.Poll(ctx, now), s.freshen(ctx))
 		if g := s.Auth.Generation(); g != generation {
 			generation = g
+			s.forgetFirstPassword(now)
 			s.push.Alarm() // who may no longer come in is not told anything more
 		}
 		if (step != 0 || time.Since(compared) > skewEvery) && err == nil {
@@ -453,6 +454,7 @@ func (s *Service) tick(ctx context.Context) error {
 		}
 		if time.Since(purged) > purgeEvery {
 			purged = time.Now()
+			s.forgetFirstPassword(now)
 			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now))
 		}
 		if err != nil && ctx.Err() == nil && !warned {

@@ -3,13 +3,17 @@ package service_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
+	"hazardd/internal/auth"
 	"hazardd/internal/service"
 )
 
@@ -41,6 +45,45 @@ func TestFirstPasswordIsNotSpentOnAStartThatFails(t *testing.T) {
 	defer again.Close()
 	if again.FirstPassword != "" {
 		t.Error("the second start made another")
+	}
+}
+
+// The file with the first password is for its owner alone, and is gone once the password is another.
+func TestFileOfTheFirstPasswordIsGoneWithThePassword(t *testing.T) {
+	s, err := service.Open(t.Context(), config(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := s.KeepFirstPassword()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, errRead := os.ReadFile(path)
+	info, errStat := os.Stat(path)
+	if err := errors.Join(errRead, errStat); err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != string(s.FirstPassword)+"\n" || info.Mode() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	if err := s.Auth.SetPassword(ctx, auth.Actor{}, "admin", "umbrella trombone quartz lagoon", 0, s.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for range 300 { // the service looks once a second
+		if _, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is still there: %v", err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
