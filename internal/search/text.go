@@ -98,6 +98,24 @@ func (f *Filter) MatchText(h *hazard.Hazard) bool {
 	return true
 }
 
+// MayMatchText is false only if MatchText is, for the hazard whose JSON state is. It costs a hundredth.
+func (f *Filter) MayMatchText(state string) bool {
+	for i := range len(state) {
+		if state[i] >= utf8.RuneSelf || state[i] == '\\' && i+1 < len(state) && state[i+1] == 'u' {
+			return true // a letter may stand there in another form
+		}
+	}
+	state = strings.ToLower(state)
+	for _, p := range f.Text {
+		for _, w := range p.Words {
+			if !strings.Contains(state, w) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func (p Phrase) in(words []string) bool {
 	last := len(p.Words) - 1
 	for i := range len(words) - last {

@@ -169,6 +169,8 @@ type finding struct {
 	// textLater: the rows are not told by the text that is asked for, or not exactly. To whoever reads few of them, looking into each is less
 	// work than a list of all that have a common word.
 	textLater bool
+	// withBodies: rows are read with their states, from c.
+	withBodies bool
 	// coming are hazards whose rows are looked at next, in order: if one's body is wanted, so is that of the next, in all likelihood.
 	coming []int64
 }
@@ -211,7 +213,11 @@ type row struct {
 	key   search.Key
 	areas bool
 	box   geo.Box
+	body  string // its state, if the rows were read with it
 }
+
+// notDue is the condition of hazards that are not past their end, or whose end is recorded.
+const notDue = "NOT (s.active AND s.autoexpire AND s.end_ms <= ?)"
 
 const rowColumns = "s.id, s.severity, s.start_ms, s.end_ms, s.last_update_ms, s.areas, s.west, s.south, s.east, s.north"
 
@@ -274,7 +280,11 @@ func (f *finding) read(ctx context.Context, query string, args []any, found func
 	for rows.Next() {
 		var r row
 		var severity, start, end, updated int64
-		if err := rows.Scan(&r.id, &severity, &start, &end, &updated, &r.areas, &r.box.West, &r.box.South, &r.box.East, &r.box.North); err != nil {
+		into := []any{&r.id, &severity, &start, &end, &updated, &r.areas, &r.box.West, &r.box.South, &r.box.East, &r.box.North, &r.body}
+		if !f.withBodies {
+			into = into[:len(into)-1]
+		}
+		if err := rows.Scan(into...); err != nil {
 			return false, err
 		}
 		r.key = f.sort.Key(&hazard.Hazard{ID: r.id, Severity: hazard.Severity(severity), Start: hazard.Instant(start), End: hazard.Instant(end), LastUpdate: hazard.Instant(updated)})

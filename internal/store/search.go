@@ -184,7 +184,7 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 	if query.At != nil {
 		r.where.add("s.changed_ms <= ?", int64(r.moment))
 	}
-	r.where.add("NOT (s.active AND s.autoexpire AND s.end_ms <= ?)", int64(r.now))
+	r.where.add(notDue, int64(r.now))
 	return r, nil
 }
 
@@ -378,8 +378,7 @@ func (r *searching) passes(ctx context.Context, found row) (bool, error) {
 	f := &r.query.Filter
 	match, sure := f.MayMatchPlace(found.box)
 	if r.textLater && f.Text != nil && (match || !sure) {
-		h, err := r.body(ctx, found.id)
-		if err != nil || !f.MatchText(h) {
+		if ok, err := r.says(ctx, found); err != nil || !ok {
 			return false, err
 		}
 	}
@@ -395,6 +394,15 @@ func (r *searching) passes(ctx context.Context, found row) (bool, error) {
 	}
 	shapes, err := r.store.shapes.of(ctx, r.q, h.Areas)
 	return err == nil && f.MatchPlace(search.Footprint(h, shapes)), err
+}
+
+// says reports whether a row's hazard says what is asked for.
+func (r *searching) says(ctx context.Context, found row) (bool, error) {
+	if r.withBodies && !r.query.MayMatchText(found.body) {
+		return false, nil
+	}
+	h, err := r.body(ctx, found.id)
+	return err == nil && r.query.MatchText(h), err
 }
 
 // body is the present state of a hazard.

@@ -348,6 +348,7 @@ func (f sqliteFinder) each(ctx context.Context, after *search.Key, found func(ro
 		return err
 	}
 	f.textLater = way == nil
+	f.withBodies = f.textLater && f.filter.Text != nil // one statement for each would take most of the time
 	f.conditions()
 	order := f.order()
 	if way != nil {
@@ -464,7 +465,12 @@ func (f sqliteFinder) types(ctx context.Context) (all []hazard.Type, err error) 
 
 // rows calls found with rows until it returns false, and tells whether it did not.
 func (f sqliteFinder) rows(ctx context.Context, from, where condition, order string, found func(row) (bool, error)) (more bool, err error) {
-	query := "SELECT " + rowColumns + " FROM " + from.text
+	columns := rowColumns
+	if f.withBodies {
+		columns += ", c.body"
+		from.text += " CROSS JOIN changes c ON c.n = s.n"
+	}
+	query := "SELECT " + columns + " FROM " + from.text
 	if where.text != "" {
 		query += " WHERE " + where.text
 	}
@@ -482,6 +488,10 @@ func (f sqliteFinder) count(ctx context.Context) (n int64, err error) {
 	from := conditionOf("searchable s")
 	if way != nil {
 		from = way.from
+	}
+	if way == nil && f.where.text == notDue { // nothing is asked for: SQLite counts a whole index without looking at its rows
+		return n, f.tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM searchable) -
+			(SELECT count(*) FROM searchable INDEXED BY searchable_active WHERE active AND autoexpire AND end_ms <= ?)`, f.where.args...).Scan(&n)
 	}
 	query := "SELECT count(*) FROM " + from.text
 	if f.where.text != "" {
