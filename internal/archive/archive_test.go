@@ -350,7 +350,7 @@ func migrationGoesOnThoughTheSourceHasChanged(t *testing.T, from *source, to pla
 		}
 		next := *h
 		next.Description += " …"
-		if _, err := s.Write(t.Context(), hazard.At(made), store.Origin{User: "ada"}, func(tx *store.Tx) error { return tx.SaveHazard(&next, h) }); err != nil {
+		if _, err := s.Write(t.Context(), hazard.At(made), store.Origin{User: "ada", Admin: true}, func(tx *store.Tx) error { return tx.SaveHazard(&next, h) }); err != nil {
 			t.Fatal(err)
 		}
 	}

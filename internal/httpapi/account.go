@@ -155,35 +155,20 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	if err := role(who, auth.Admin); err != nil {
 		return err
 	}
-	values, err := queryValues(r)
+	values, err := query(r, "user", "action", "since", "until", "limit", "next")
 	if err != nil {
 		return err
 	}
-	f := auth.TrailFilter{}
-	for name, v := range values {
-		if len(v) > 1 {
-			return repeated(name, len(v))
+	f := auth.TrailFilter{User: values.Get("user"), Action: values.Get("action")}
+	for name, into := range map[string]*hazard.Instant{"since": &f.Since, "until": &f.Until} {
+		if !values.Has(name) {
+			continue
 		}
-		at, isMoment := hazard.Instant(0), true
-		switch name {
-		case "user":
-			f.User = v[0]
-		case "action":
-			f.Action = v[0]
-		case "since", "until":
-			at, isMoment = search.ReadMoment(v[0])
-		case "limit", "next":
-		default:
-			return badParameter(name, "is not a parameter of this path; it has user, action, since, until, limit and next")
+		at, ok := search.ReadMoment(values.Get(name))
+		if !ok {
+			return badParameter(name, "%.60q is not %s", values.Get(name), search.MomentForm)
 		}
-		if !isMoment {
-			return badParameter(name, "%.60q is not %s", v[0], search.MomentForm)
-		}
-		if name == "since" {
-			f.Since = at
-		} else if name == "until" {
-			f.Until = at
-		}
+		*into = at
 	}
 	limit, err := intParameter(values, "limit", auditRows, 1, maxAuditRows)
 	if err != nil {

@@ -104,7 +104,11 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 			continue
 		}
 		var p problem
-		a := s.do("red", method, values.Replace(path)+"?nonsense=1", nil)
+		user := "red"
+		if path == "/audit" {
+			user = "root"
+		}
+		a := s.do(user, method, values.Replace(path)+"?nonsense=1", nil)
 		if a.Status != http.StatusBadRequest {
 			lenient = append(lenient, path)
 			continue

@@ -31,7 +31,7 @@ func (s *Store) SearchTime(d time.Duration) { s.searchTime = d }
 
 // Wipe makes an open store as if it were new: opening another takes longer than most tests.
 func (s *Store) Wipe(ctx context.Context) error {
-	for _, text := range []string{`DELETE FROM hazards`, `DELETE FROM products`, `DELETE FROM changes`, `DELETE FROM geometries`, `UPDATE counters SET value = 0`} {
+	for _, text := range []string{`DELETE FROM hazards`, `DELETE FROM products`, `DELETE FROM changes`, `DELETE FROM geometries`, `DELETE FROM audit`, `UPDATE counters SET value = 0`} {
 		if err := s.Exec(ctx, text); err != nil {
 			return err
 		}
