@@ -30,7 +30,7 @@ func (e *LimitedError) Error() string {
 
 // Unwrap makes it the limit that docs/limits.md lists.
 func (e *LimitedError) Unwrap() error {
-	return &hazard.LimitError{Limit: "login_failures", Kind: hazard.LimitShare, RetryAfter: e.RetryAfter,
+	return &hazard.LimitError{Limit: "login-failures", Kind: hazard.LimitShare, RetryAfter: e.RetryAfter,
 		Detail: "too many failed logins; wait before the next"}
 }
 
@@ -41,7 +41,7 @@ func (e *BusyError) Error() string { return fmt.Sprintf("%v: try again in %v", E
 
 // Unwrap makes it the limit that docs/limits.md lists.
 func (e *BusyError) Unwrap() error {
-	return &hazard.LimitError{Limit: "login_queue", Kind: hazard.LimitCapacity, RetryAfter: e.RetryAfter, Detail: "too many logins at once"}
+	return &hazard.LimitError{Limit: "login-queue", Kind: hazard.LimitCapacity, RetryAfter: e.RetryAfter, Detail: "too many logins at once"}
 }
 
 // Is makes it an ErrBusy.

@@ -45,7 +45,7 @@ func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
 		t.Errorf("%d lines for %d refusals", n, statuses[http.StatusServiceUnavailable])
 	}
 	p.ahead.Add(int64(httpapi.RefusedEvery))
-	want := fmt.Sprintf("limit=login_queue repeated=%d", statuses[http.StatusServiceUnavailable]-1)
+	want := fmt.Sprintf("limit=login-queue repeated=%d", statuses[http.StatusServiceUnavailable]-1)
 	flood()
 	if !strings.Contains(log.String(), want) || strings.Count(log.String(), "request refused") != 2 {
 		t.Errorf("a minute later the log holds\n%s\nwant %s", log.String(), want)
