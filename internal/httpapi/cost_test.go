@@ -77,11 +77,11 @@ func TestEventsOfAHazardHoldNoneOfItsTexts(t *testing.T) {
 			t.Fatalf("%d %.300s", a.Status, a.Body)
 		}
 	}
-	leave, err := p.Push.Join("reader", func() {})
+	place, err := p.Push.Join("reader", p.time(), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer leave()
+	defer place.Leave()
 	used := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()

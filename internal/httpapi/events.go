@@ -25,15 +25,14 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if err != nil {
 		return err
 	}
-	s := &stream{out: &answerWriter{w, http.NewResponseController(w)}, ended: a.Push.Ended(), count: a.measure}
-	leave, err := a.Push.Join(who.Name, s.hurry)
-	if err != nil {
+	s := &stream{out: &answerWriter{w, http.NewResponseController(w)}, count: a.measure}
+	if s.place, err = a.join(who, s.hurry); err != nil {
 		return err
 	}
 	taken := false
 	defer func() {
 		if !taken {
-			leave()
+			s.place.Leave()
 		}
 	}()
 	present, lost := a.Live.View(a.now()).Number(), push.Lost("")
@@ -59,13 +58,23 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 		taken = true
 		head := responseHead(h, a.Now())
 		go func() {
-			defer leave() // who ends the service waits for it
+			defer s.place.Leave() // who ends the service waits for it
 			a.serveConn(conn, s, who, append(head, first...))
 		}()
 		return nil
 	}
 	a.serveStream(r.Context(), s, who, first)
 	return nil
+}
+
+// join counts a stream of the caller; see push.Hub.Join.
+func (a *API) join(who *auth.Caller, end func()) (*push.Stream, error) {
+	place, err := a.Push.Join(who.Name, time.Now(), end)
+	if err == nil && place.Replaced > 0 {
+		a.measure.replaced.Inc()
+		a.Logger.Debug("replaced a dead stream by a new one of its user", "user", who.Name, "last_write_ago", place.Replaced)
+	}
+	return place, err
 }
 
 // eventFilter reads the parameters of a stream: which changes of which hazards it tells. nil: all.
@@ -121,9 +130,9 @@ func greeting(n int64, lost push.Lost) []byte {
 
 // tooMany is the problem of a stream too many: the user's own are the user's to close (429), all users' are not (503).
 func tooMany(many *push.TooManyError) *problem {
-	p := &problem{Status: http.StatusServiceUnavailable, Detail: many.Error(), retry: reconnectAll}
+	p := &problem{Status: http.StatusServiceUnavailable, Detail: many.Error(), retry: reconnectAll, limit: "all-streams"}
 	if many.Own {
-		p.Status = http.StatusTooManyRequests
+		p.Status, p.limit = http.StatusTooManyRequests, "user-streams"
 	}
 	return p
 }
@@ -152,11 +161,11 @@ func waitParameter(values url.Values) (time.Duration, error) {
 // await returns when there is something that the caller may know of after change n, when the time is over, or when the service ends: with
 // the caller as of then.
 func (a *API) await(ctx context.Context, who *auth.Caller, n int64, wait time.Duration) (*auth.Caller, error) {
-	leave, err := a.Push.Join(who.Name, func() {})
+	place, err := a.join(who, func() {})
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer place.Leave()
 	over := time.NewTimer(min(wait, who.Expires.Time().Sub(a.Now())))
 	defer over.Stop()
 	cursor := a.Push.Read(n, nil)
@@ -174,7 +183,7 @@ func (a *API) await(ctx context.Context, who *auth.Caller, n int64, wait time.Du
 		select {
 		case <-ctx.Done():
 			return who, ctx.Err()
-		case <-a.Push.Ended():
+		case <-place.Ended():
 			return who, nil
 		case <-over.C:
 			return who, nil

@@ -344,6 +344,12 @@ func TestTooManyStreamsAreRefused(t *testing.T) {
 	} else {
 		wantProblem(t, a, 503)
 	}
+	counts := s.do("root", "GET", "/metrics", nil)
+	for _, count := range []string{`hazardd_limit_refusals_total{limit="user-streams"} 2`, `hazardd_limit_refusals_total{limit="all-streams"} 1`} {
+		if !strings.Contains(string(counts.Body), count) {
+			t.Errorf("%s is missing", count)
+		}
+	}
 	if a := s.do("reader", "GET", "/hazards/active", nil); a.Status != 200 {
 		t.Errorf("other reads: %d", a.Status)
 	}
@@ -571,6 +577,57 @@ func TestAReaderThatReadsNothingIsDropped(t *testing.T) {
 			t.Errorf("dropped after %v", after)
 		}
 		_ = conn.Close()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		<-served
+	})
+}
+
+// R4: the streams of a user whose readers have gone without a word do not keep the user out.
+func TestANewStreamReplacesOneThatIsNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := handle(t)
+		server := &http.Server{Handler: p}
+		network := &pipes{conns: make(chan net.Conn)}
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(network) }()
+		open := func() (net.Conn, int) {
+			conn := network.dial()
+			if _, err := fmt.Fprintf(conn, "GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", p.tokens.of("reader")); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return conn, resp.StatusCode
+		}
+		var conns []net.Conn
+		for range 4 { // the limit of these tests; they read the first text, and nothing more
+			conn, status := open()
+			if status != http.StatusOK {
+				t.Fatalf("status %d", status)
+			}
+			conns = append(conns, conn)
+		}
+		time.Sleep(2 * 15 * time.Second)
+		synctest.Wait()
+		conn, early := open()
+		conns = append(conns, conn)
+		time.Sleep(time.Second)
+		conn, late := open()
+		conns = append(conns, conn)
+		if early != http.StatusTooManyRequests || late != http.StatusOK {
+			t.Errorf("status %d after 30 s without a write that succeeded, %d after 31 s, want 429 and 200", early, late)
+		}
+		time.Sleep(2 * time.Second)
+		if n := p.Push.Streams(); n != 4 {
+			t.Errorf("%d streams 2 s after one was replaced, want 4", n)
+		}
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
 		if err := server.Close(); err != nil {
 			t.Error(err)
 		}

@@ -27,6 +27,7 @@ type measures struct {
 	panics   prometheus.Counter
 	told     prometheus.Counter
 	stalled  prometheus.Counter
+	replaced prometheus.Counter
 	refusals *prometheus.CounterVec
 	slow     prometheus.Counter
 	pace     reply.Pace
@@ -49,12 +50,13 @@ func newMeasures(registry *prometheus.Registry, pace reply.Pace) *measures {
 		panics:   counter("hazardd_http_panics_total", "Requests whose handler failed in a way that nobody foresaw: the log has each."),
 		told:     counter("hazardd_stream_events_total", "Events that were sent to event streams: each to each reader."),
 		stalled:  counter("hazardd_streams_stalled_total", "Event streams that were dropped since their readers took nothing."),
+		replaced: counter("hazardd_streams_replaced_total", "Dead event streams that were ended since their users were at their limit and opened another."),
 		refusals: Refusals(registry),
 		slow:     counter("hazardd_slow_readers_total", "Answers that were cut off because their readers took less than 8 KiB/s."),
 		pace:     pace,
 		answers:  sync.Pool{New: func() any { return &answered{} }},
 	}
-	registry.MustRegister(m.requests, m.seconds, m.panics, m.told, m.stalled, m.slow)
+	registry.MustRegister(m.requests, m.seconds, m.panics, m.told, m.stalled, m.replaced, m.slow)
 	return m
 }
 

@@ -17,8 +17,7 @@ import (
 
 // The rhythm of streams.
 const (
-	// heartbeat is how often something is sent: proxies give up on what is silent for a minute (interface.md section 3).
-	heartbeat = 15 * time.Second
+	heartbeat = push.Heartbeat
 	// stalled is how long a reader may take nothing of what is sent. It is dropped then, and resumes.
 	stalled = 20 * time.Second
 	// lastWord is how long the end of the service waits for a reader.
@@ -32,7 +31,7 @@ const (
 // stream is one reader's stream.
 type stream struct {
 	cursor *push.Cursor
-	ended  <-chan struct{}
+	place  *push.Stream
 	marked int64 // the number that the reader knows
 	count  *measures
 
@@ -170,7 +169,7 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.ended:
+		case <-s.place.Ended():
 			_ = s.send(farewell()) // a reader who has gone
 			return
 		case <-beat.C:
@@ -203,16 +202,19 @@ func farewell() []byte {
 // send writes, within the time that a reader has.
 func (s *stream) send(texts ...[]byte) error {
 	limit := stalled
-	select {
-	case <-s.ended:
+	s.mu.Lock()
+	select { // under mu: hurry then finds the deadline set
+	case <-s.place.Ended():
 		limit = lastWord
 	default:
 	}
-	s.mu.Lock()
 	out, began := s.out, time.Now()
 	out.deadline(began.Add(limit))
 	s.mu.Unlock()
 	err := out.write(texts)
+	if err == nil {
+		s.place.Wrote(time.Now())
+	}
 	if err != nil && time.Since(began) >= stalled { // the errors of HTTP/2 do not say why
 		s.count.stalled.Inc()
 	}
@@ -222,7 +224,7 @@ func (s *stream) send(texts ...[]byte) error {
 	return err
 }
 
-// hurry gives up a write that is under way soon: the service ends.
+// hurry gives up a write that is under way soon: the stream is to end.
 func (s *stream) hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

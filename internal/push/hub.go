@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +36,14 @@ const Kept = 30 * 24 * time.Hour
 // maxTexts is how many bytes of events a reader is given at once, unless a single one is larger.
 const maxTexts = 16 << 10
 
+// Heartbeat is how often something is written to a stream at least: proxies give up on connections
+// that are silent for a minute (interface.md section 3).
+const Heartbeat = 15 * time.Second
+
+// dead is how long ago the last write to a stream may have succeeded. A stream that is behind has
+// missed two heartbeats, and a new one of its user may replace it.
+const dead = 2 * Heartbeat
+
 // Limits bound the streams that are open at the same time.
 type Limits struct {
 	PerUser int
@@ -50,9 +59,9 @@ type TooManyError struct {
 
 func (e *TooManyError) Error() string {
 	if e.Own {
-		return fmt.Sprintf("%d streams of this user are open, the most that a user may have; close one, or share one among the parts of a program", e.Limit)
+		return fmt.Sprintf("%d streams of this user are open, the most that a user may have (limit user-streams); close one, or share one among the parts of a program", e.Limit)
 	}
-	return fmt.Sprintf("%d streams are open, the most that this server takes", e.Limit)
+	return fmt.Sprintf("%d streams are open, the most that this server takes (limit all-streams)", e.Limit)
 }
 
 // Hub has the streams of all readers. It is safe for concurrent use.
@@ -64,17 +73,29 @@ type Hub struct {
 
 	mu      sync.RWMutex  // guards what follows
 	ended   chan struct{} // closed by End
-	streams map[*stream]struct{}
-	users   map[string]int // streams of each
-	left    *sync.Cond     // told when one leaves; its lock is mu
+	streams map[*Stream]struct{}
+	users   map[string][]*Stream // streams of each, without those that were replaced
+	left    *sync.Cond           // told when one leaves; its lock is mu
 }
 
-// stream is an open stream.
-type stream struct{ end func() }
+// Stream is an open stream, from Join until Leave.
+type Stream struct {
+	// Replaced is how long ago the last write to the stream that this one replaced had succeeded; 0 if
+	// it replaced none.
+	Replaced time.Duration
+
+	hub   *Hub
+	user  string
+	end   func()
+	ended chan struct{}
+
+	mu    sync.Mutex
+	wrote time.Time // guarded by mu
+}
 
 // New makes a Hub of the changes that t gives. base is the service's public address without a slash at its end.
 func New(t *tail.Tail, log Log, base string, limits Limits) *Hub {
-	h := &Hub{tail: t, log: log, base: base, limits: limits, ended: make(chan struct{}), streams: map[*stream]struct{}{}, users: map[string]int{}}
+	h := &Hub{tail: t, log: log, base: base, limits: limits, ended: make(chan struct{}), streams: map[*Stream]struct{}{}, users: map[string][]*Stream{}}
 	h.left = sync.NewCond(&h.mu)
 	return h
 }
@@ -82,7 +103,8 @@ func New(t *tail.Tail, log Log, base string, limits Limits) *Hub {
 // Alarm wakes all who wait for a change, so that they look at what else has changed: whether they still may read.
 func (h *Hub) Alarm() { h.tail.Alarm() }
 
-// End tells all readers to go: Ended is closed, and what each has given Join for that is called.
+// End tells all readers to go: Ended of each stream is closed, and what it has given Join for that is called. Readers come again to whoever
+// takes over.
 func (h *Hub) End() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,12 +115,9 @@ func (h *Hub) End() {
 	}
 	close(h.ended)
 	for s := range h.streams {
-		s.end()
+		s.stop()
 	}
 }
-
-// Ended is closed when the service ends: readers then go, and come again to whoever takes over.
-func (h *Hub) Ended() <-chan struct{} { return h.ended }
 
 // Wait returns when no stream is open: soon after End, since no reader can hold one up for long then.
 func (h *Hub) Wait() {
@@ -116,29 +135,90 @@ func (h *Hub) Streams() int {
 	return len(h.streams)
 }
 
-// Join counts a stream of a user until leave is called. End calls end meanwhile, which must not block. The error
-// is a *TooManyError.
-func (h *Hub) Join(user string, end func()) (leave func(), err error) {
+// Join counts a stream of a user until Leave is called. When the user has as many as a user may have,
+// the stream replaces the dead one that was written to longest ago, if there is one. End and a
+// replacement close Ended of the stream and call end, which must not block. The error is a
+// *TooManyError.
+func (h *Hub) Join(user string, now time.Time, end func()) (*Stream, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case h.users[user] >= h.limits.PerUser:
-		return nil, &TooManyError{h.limits.PerUser, true}
-	case len(h.streams) >= h.limits.All:
+	s := &Stream{hub: h, user: user, end: end, ended: make(chan struct{})}
+	var replaced *Stream
+	if own := h.users[user]; len(own) >= h.limits.PerUser {
+		for _, o := range own {
+			if idle := o.idle(now); idle > max(dead, s.Replaced) {
+				replaced, s.Replaced = o, idle
+			}
+		}
+		if replaced == nil {
+			return nil, &TooManyError{h.limits.PerUser, true}
+		}
+	}
+	if len(h.streams) >= h.limits.All {
 		return nil, &TooManyError{h.limits.All, false}
 	}
-	s := &stream{end}
+	if replaced != nil {
+		h.uncount(replaced)
+		replaced.stop()
+	}
 	h.streams[s] = struct{}{}
-	h.users[user]++
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.streams, s)
-		if h.users[user]--; h.users[user] == 0 {
-			delete(h.users, user)
-		}
-		h.left.Broadcast()
-	}, nil
+	h.users[user] = append(h.users[user], s)
+	select {
+	case <-h.ended:
+		close(s.ended)
+	default:
+	}
+	return s, nil
+}
+
+// uncount removes a stream from those of its user, if it is there. The caller holds mu.
+func (h *Hub) uncount(s *Stream) {
+	own := slices.DeleteFunc(h.users[s.user], func(o *Stream) bool { return o == s })
+	if h.users[s.user] = own; len(own) == 0 {
+		delete(h.users, s.user)
+	}
+}
+
+// Wrote notes that a write to the stream succeeded at now: the system has taken it, whether or not the
+// peer has (package listen closes connections to peers that acknowledge nothing). A stream that was
+// never written to is not replaced: its reader waits for an answer, which has an end of its own.
+func (s *Stream) Wrote(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrote = now
+}
+
+// idle is how long ago the last write succeeded; 0 if none has.
+func (s *Stream) idle(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wrote.IsZero() {
+		return 0
+	}
+	return now.Sub(s.wrote)
+}
+
+// Ended is closed when the stream is to end: the service ends, or another stream replaced it.
+func (s *Stream) Ended() <-chan struct{} { return s.ended }
+
+// stop tells the stream to end, once. The caller holds the hub's mu.
+func (s *Stream) stop() {
+	select {
+	case <-s.ended:
+	default:
+		close(s.ended)
+		s.end()
+	}
+}
+
+// Leave ends the stream. It is called once.
+func (s *Stream) Leave() {
+	h := s.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.streams, s)
+	h.uncount(s)
+	h.left.Broadcast()
 }
 
 // Lost says why a stream cannot be resumed after a number.

@@ -618,15 +618,15 @@ func TestTheHubGoesOnWhenTheStoreIsBack(t *testing.T) {
 func TestTheNumberOfStreamsIsBounded(t *testing.T) {
 	h := New(nil, nil, base, Limits{PerUser: 2, All: 3})
 	ended := 0
-	var leaves []func()
-	join := func(user string) (func(), error) {
-		leave, err := h.Join(user, func() { ended++ })
+	var open []*Stream
+	join := func(user string) (*Stream, error) {
+		s, err := h.Join(user, time.Now(), func() { ended++ })
 		if err == nil {
-			leaves = append(leaves, leave)
+			open = append(open, s)
 		}
-		return leave, err
+		return s, err
 	}
-	leave, err := join("ann")
+	first, err := join("ann")
 	_, err2 := join("ann")
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
@@ -643,27 +643,126 @@ func TestTheNumberOfStreamsIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantTooMany("cem", false)
-	leave()
-	leaves = leaves[1:]
+	first.Leave()
+	open = open[1:]
 	if _, err := join("cem"); err != nil || h.Streams() != 3 {
 		t.Errorf("after one has left: %v, %d streams", err, h.Streams())
 	}
 	h.End()
 	h.End()
-	select {
-	case <-h.Ended():
-	default:
-		t.Error("the end is not told")
+	for _, s := range open {
+		if !isEnded(s) {
+			t.Error("the end is not told")
+		}
 	}
 	if ended != 3 {
 		t.Errorf("%d streams were ended, want 3", ended)
 	}
-	for i := range leaves {
-		go leaves[i]()
+	for _, s := range open {
+		go s.Leave()
 	}
 	h.Wait()
 	if n := h.Streams(); n != 0 {
 		t.Errorf("%d streams when all have left", n)
+	}
+}
+
+func isEnded(s *Stream) bool {
+	select {
+	case <-s.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// R4: a user whose 32 streams are dead can open another.
+func TestANewStreamReplacesADeadOneOfItsUser(t *testing.T) {
+	const most = 32
+	h, now := New(nil, nil, base, Limits{PerUser: most, All: 100}), time.Unix(1_000_000_000, 0)
+	var ends []string
+	join := func(user, name string) (*Stream, error) {
+		return h.Join(user, now, func() { ends = append(ends, name) })
+	}
+	open := func(user, name string) *Stream {
+		t.Helper()
+		s, err := join(user, name)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return s
+	}
+	refused := func(why string) {
+		t.Helper()
+		_, err := join("ann", why)
+		if many, ok := errors.AsType[*TooManyError](err); !ok || !many.Own || len(ends) > 0 {
+			t.Fatalf("%s: %v; ended: %q, want a refusal", why, err, ends)
+		}
+	}
+	bob := open("bob", "bob's, dead for longest")
+	bob.Wrote(now)
+	now = now.Add(time.Second)
+	var streams []*Stream
+	want := make([]string, most) // the order in which they are replaced; the first is number 7
+	for i := range most {
+		name, later := fmt.Sprint("ann's ", i), (i+most-7)%most
+		s := open("ann", name)
+		s.Wrote(now)
+		s.Wrote(now.Add(time.Duration(later) * time.Millisecond))
+		streams, want[later] = append(streams, s), name
+	}
+	oldest := streams[7]
+	now = now.Add(2 * Heartbeat)
+	refused("two heartbeats after the last write")
+	now = now.Add(time.Nanosecond)
+	s := open("ann", "new")
+	if !slices.Equal(ends, want[:1]) || !isEnded(oldest) || s.Replaced != 2*Heartbeat+1 {
+		t.Errorf("ended: %q after %v, want the stream that was written to longest ago", ends, s.Replaced)
+	}
+	if n := h.Streams(); n != most+2 {
+		t.Errorf("%d streams, want bob's, ann's %d and the replaced one until it has left", n, most)
+	}
+	ends = nil
+	s.Wrote(now)
+	refused("the others are not dead yet")
+	oldest.Leave()
+	refused("the replaced stream left, which was counted no more")
+	now = now.Add(time.Second)
+	for range most - 1 {
+		open("ann", "new").Wrote(now)
+	}
+	if !slices.Equal(ends, want[1:]) || isEnded(s) || isEnded(bob) {
+		t.Errorf("ended: %q, want %q", ends, want[1:])
+	}
+	ends = nil
+	refused("none is dead")
+	h.End()
+	if len(ends) != 1+most { // not a second time those that were replaced
+		t.Errorf("%d streams were ended with the service, want %d", len(ends), 1+most)
+	}
+}
+
+func TestLiveStreamsAreNotReplaced(t *testing.T) {
+	h, now := New(nil, nil, base, Limits{PerUser: 2, All: 3}), time.Unix(1_000_000_000, 0)
+	join := func(user string) (*Stream, error) { return h.Join(user, now, func() {}) }
+	live, err := join("ann")
+	_, err2 := join("ann") // waits for an answer: nothing is written to it
+	other, err3 := join("bob")
+	if err := errors.Join(err, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	other.Wrote(now)
+	for range 100 {
+		live.Wrote(now)
+		now = now.Add(2 * Heartbeat)
+		if s, err := join("ann"); err == nil {
+			t.Fatalf("replaced a stream %v after its last write", s.Replaced)
+		}
+	}
+	now = now.Add(1)
+	_, err = join("ann") // would replace one, but the server has no room for both until that has left
+	if many, ok := errors.AsType[*TooManyError](err); !ok || many.Own || isEnded(live) {
+		t.Errorf("a server that is full: %v", err)
 	}
 }
 
