@@ -101,7 +101,7 @@ func (c *Conn) CloseWrite() error {
 	c.lingering.Store(true)
 	c.seen()
 	if patience := time.Duration(c.listener.patience.Load()); patience > 0 {
-		discard(c.TCPConn, time.Now().Add(patience))
+		discard(c.TCPConn, time.Now().Add(patience), &c.listener.patience)
 	}
 	return nil
 }
@@ -124,16 +124,25 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// discard reads and forgets what a peer sends, until it ends, falls silent, or has sent enough.
-func discard(conn *net.TCPConn, end time.Time) {
+// discard reads and forgets what a peer sends, until it ends, falls silent, or has sent enough, or
+// until end, or until patience runs out.
+func discard(conn *net.TCPConn, end time.Time, patience *atomic.Int64) {
 	buf := make([]byte, 64<<10)
 	for left := lingerBytes; left > 0; {
 		until := time.Now().Add(lingerSilent)
-		if until.After(end) {
-			until = end
-		}
-		if conn.SetReadDeadline(until) != nil {
+		if conn.SetReadDeadline(earlier(until, end)) != nil {
 			return
+		}
+		// Hurry notes the patience before it sets deadlines, and this reads it after: neither misses the other.
+		hurry := time.Duration(patience.Load())
+		if hurry <= 0 {
+			return
+		}
+		if hurried := time.Now().Add(hurry); hurried.Before(end) {
+			end = hurried
+			if conn.SetReadDeadline(earlier(until, end)) != nil {
+				return
+			}
 		}
 		n, err := conn.Read(buf)
 		if err != nil {
@@ -141,6 +150,13 @@ func discard(conn *net.TCPConn, end time.Time) {
 		}
 		left -= n
 	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 type connKey struct{}

@@ -254,7 +254,7 @@ func (l *Listener) refuse(conn *net.TCPConn, limit string) {
 		_ = conn.SetDeadline(time.Now().Add(refusalTime)) // the calls below fail if the peer has gone
 		_, _ = conn.Write(refusals[limit])
 		_ = conn.CloseWrite()
-		discard(conn, time.Now().Add(refusalTime))
+		discard(conn, time.Now().Add(refusalTime), &l.patience)
 		_ = conn.Close()
 	})
 }

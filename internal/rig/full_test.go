@@ -42,7 +42,7 @@ func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 	}
 	tidy(t)
 	mount := t.TempDir()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=6m", tagged(), mount).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=24m", tagged(), mount).CombinedOutput(); err != nil {
 		t.Skipf("there is no tmpfs here: %v %s", err, out)
 	}
 	t.Cleanup(func() { unmount(t, mount) })
