@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/google/uuid"
 
@@ -26,12 +27,13 @@ type Editor struct {
 	intake *intake.Intake
 	appID  int64               // the number of this installation
 	orgs   func(id int64) bool // whether there is an organization of that number
+	shapes chan struct{}       // held while a geometry is read: half of the processors are left to readers
 }
 
 // New makes an Editor that writes to s, and joins and parts what sources report by in. appID is the number of this installation;
 // orgExists reports whether there is an organization of a number.
 func New(s *store.Store, in *intake.Intake, appID int64, orgExists func(id int64) bool) *Editor {
-	return &Editor{s, in, appID, orgExists}
+	return &Editor{s, in, appID, orgExists, make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
 // Match is the condition If-Match: it reports whether a present state, as the caller reads it, is one that the caller named.

@@ -49,15 +49,23 @@ var hazardFields = []field[hazardDraft]{
 }
 
 // area reads a GeoJSON geometry, mended; null is no area.
-func area(_ *reading, v jsontext.Value) ([]hazard.Area, error) {
+func area(c *reading, v jsontext.Value) ([]hazard.Area, error) {
 	if isNull(v) {
 		return []hazard.Area{}, nil
 	}
+	defer c.e.shape()()
 	s, err := geo.ParseGeoJSON(v)
 	if err != nil {
 		return nil, fmt.Errorf("is not a GeoJSON geometry that can be used: %w", err)
 	}
 	return []hazard.Area{{Role: hazard.AlertArea, Geometry: s.GeoJSON()}}, nil
+}
+
+// shape waits for a turn to work on a geometry, which takes 100 ms at most (geo), and returns what
+// ends the turn.
+func (e *Editor) shape() func() {
+	e.shapes <- struct{}{}
+	return func() { <-e.shapes }
 }
 
 // keepAreas keeps the areas that were given.

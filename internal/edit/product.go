@@ -283,6 +283,7 @@ func location(c *reading, v jsontext.Value) (string, error) {
 	if err != nil || s == "" {
 		return "", err
 	}
+	defer c.e.shape()()
 	shape, err := geo.ParseWKT(s)
 	if err != nil {
 		return "", fmt.Errorf("is not WKT that can be used: %w", err)
