@@ -9,8 +9,8 @@ import (
 	"hazardd/internal/hazard"
 )
 
-// maxForms bounds what is kept of hazards in other formats than JSON, in bytes: those of 5,000 plain hazards in three formats.
-const maxForms = 48 << 20
+// maxForms bounds what is kept of hazards in other formats than JSON, in bytes: those of 5,000 plain hazards in two formats.
+const maxForms = 32 << 20
 
 // encode writes a document of hazards, each with the number of its products that the reader may know of, with what the format shows
 // beside them. A hazard that has been encoded before is not encoded again.

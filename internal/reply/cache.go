@@ -20,7 +20,7 @@ type key struct {
 
 // maxCached bounds the bodies that are kept of one view, in bytes: the lists of 5,000 hazards in every form are 40 MB. Beyond it,
 // those that nobody has asked for longest are dropped, and encoded again when somebody does.
-const maxCached = 64 << 20
+const maxCached = 48 << 20
 
 // cache holds the bodies of one view.
 type cache struct {

@@ -12,7 +12,7 @@ import (
 )
 
 // maxShapes bounds the shapes that are kept in memory, in bytes: enough for all that is active on a day of disasters.
-const maxShapes = 64 << 20
+const maxShapes = 32 << 20
 
 // shapeCache keeps shapes by the digests of their texts. It is safe for concurrent use.
 type shapeCache struct{ *lru.Cache[string, geo.Shape] }
