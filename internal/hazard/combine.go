@@ -113,12 +113,9 @@ var nameIsIdentity = map[Type]bool{Earthquake: true, Volcano: true, Wildfire: tr
 // ofOneSource combines events of one source, all in force or over together, as Derive combines the
 // parts of an event: the latest speaks, for all places, at the highest level of any.
 func ofOneSource(events []Said) Said {
-	said := events[0]
-	for _, s := range events[1:] {
-		if cmp.Or(cmp.Compare(s.Head.Version, said.Head.Version), cmp.Compare(s.Head.Key, said.Head.Key)) > 0 {
-			said = s
-		}
-	}
+	said := slices.MaxFunc(events, func(a, b Said) int {
+		return cmp.Or(cmp.Compare(a.Head.Version, b.Head.Version), cmp.Compare(a.Head.Key, b.Head.Key))
+	})
 	said.PlacesOf = said.Head.Source
 	if len(events) == 1 {
 		return said

@@ -297,7 +297,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 			switch other := byKey[name]; {
 			case other != nil && other != g: // a link inside the batch
 				g = other.unite(g)
-				groups = slices.DeleteFunc(groups, func(x *group) bool { return x != g && (x == other || x.united) })
+				groups = slices.DeleteFunc(groups, func(x *group) bool { return x.united })
 				for _, key := range g.keys {
 					byKey[key] = g
 				}

@@ -36,8 +36,7 @@ func (in *Intake) Pass(ctx context.Context, now hazard.Instant) error {
 				if err := tx.SetWake(id, hazard.MaxInstant); err != nil {
 					return err
 				}
-				w := &writer{in: in, ctx: ctx, tx: tx, now: now, res: &Result{}}
-				if err := w.resettle(id); err != nil {
+				if err := in.writer(ctx, tx, "").resettle(id); err != nil {
 					return err
 				}
 			}
