@@ -201,7 +201,7 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 			return err
 		}
 		if h.Source != "" {
-			draft.markEdited(b)
+			draft.markEdited(given)
 		}
 		switch {
 		case draft.Status == hazard.Expired && h.Status == hazard.Active:

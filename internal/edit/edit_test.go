@@ -190,9 +190,10 @@ func TestHazardOfASourceRemembersWhatAnEditorSet(t *testing.T) {
 		want []string
 	}{
 		{`{}`, nil},
-		{`{"severity_ID":"WATCH"}`, []string{"severity_ID"}}, // to what it was
-		{`{"hazard_Name":"Set","latitude":1}`, []string{"hazard_Name", "latitude", "severity_ID"}},
-		{`{"hazard_Name":"Set again"}`, []string{"hazard_Name", "latitude", "severity_ID"}},
+		{`{"severity_ID":"WATCH","area":null,"status":"A"}`, nil}, // what it was
+		{`{"hazard_Name":"Set","latitude":1,"longitude":0}`, []string{"hazard_Name", "latitude"}},
+		{`{"hazard_Name":"Set again"}`, []string{"hazard_Name", "latitude"}},
+		{`{"hazard_Name":"Set again","area":{"type":"Point","coordinates":[1,1]}}`, []string{"area", "hazard_Name", "latitude"}},
 	} {
 		done, err := e.PatchHazard(t.Context(), editor, edit.Ref{ID: h.ID}, nil, []byte(step.body), now)
 		if err != nil {

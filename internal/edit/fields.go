@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -62,16 +63,26 @@ type field[T any] struct {
 	name     string
 	modes    mode
 	required bool // in a creation
+	member[T]
+}
+
+// member is where a member goes in a T.
+type member[T any] struct {
 	// read reads the member, and returns what puts it into a T. In an alteration the member may be null: its default. An error is what is
 	// wrong with it.
 	read func(c *reading, v jsontext.Value) (func(*T), error)
+	// same reports whether two of T have the same there.
+	same func(a, b *T) bool
 }
 
-// to is the read of a field whose value, as parse reads it, goes to the place that at names.
-func to[T, V any](at func(*T) *V, parse func(c *reading, v jsontext.Value) (V, error)) func(*reading, jsontext.Value) (func(*T), error) {
-	return func(c *reading, v jsontext.Value) (func(*T), error) {
-		value, err := parse(c, v)
-		return func(t *T) { *at(t) = value }, err
+// to is the member whose value, as parse reads it, goes to the place that at names.
+func to[T, V any](at func(*T) *V, parse func(c *reading, v jsontext.Value) (V, error)) member[T] {
+	return member[T]{
+		read: func(c *reading, v jsontext.Value) (func(*T), error) {
+			value, err := parse(c, v)
+			return func(t *T) { *at(t) = value }, err
+		},
+		same: func(a, b *T) bool { return reflect.DeepEqual(*at(a), *at(b)) },
 	}
 }
 

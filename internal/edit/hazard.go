@@ -42,7 +42,10 @@ var hazardFields = []field[hazardDraft]{
 	{"end_Date", create | patch, false, to(func(d *hazardDraft) *hazard.Instant { return &d.End }, instant)},
 	{"latitude", create | patch, true, to(func(d *hazardDraft) *float64 { return &d.Latitude }, number(-90, 90, "degrees north"))},
 	{"longitude", create | patch, true, to(func(d *hazardDraft) *float64 { return &d.Longitude }, number(-180, 180, "degrees east"))},
-	{"area", create | patch, false, to(func(d *hazardDraft) *[]hazard.Area { return &d.areas }, area)},
+	{"area", create | patch, false, member[hazardDraft]{
+		read: to(func(d *hazardDraft) *[]hazard.Area { return &d.areas }, area).read,
+		same: func(a, b *hazardDraft) bool { return slices.Equal(a.Areas, b.Areas) }, // once they are kept
+	}},
 	{"org_ID", create, false, to(func(d *hazardDraft) *int64 { return &d.OrgID }, owner)},
 	{"snc_url", create | patch, false, to(func(d *hazardDraft) *string { return &d.URL }, link(true))},
 	{"comment_Text", create | patch, false, to(func(d *hazardDraft) *string { return &d.Comment }, text(hazard.MaxComment, true, hazard.Clean))},
@@ -76,12 +79,13 @@ func (d *hazardDraft) keepAreas(tx *store.Tx) (err error) {
 	return err
 }
 
-// markEdited notes which fields an editor has set: the source no longer overwrites them. A status that is only sent back does not count, or
-// the source could not end the hazard any more.
-func (d *hazardDraft) markEdited(b *body[hazardDraft]) {
-	for name := range b.given {
-		if name != "status" || d.Status != d.before.Status {
-			d.MarkEdited(name)
+// markEdited notes which fields an editor has set: the source no longer overwrites them. What is only sent back as it is
+// remains the source's.
+func (d *hazardDraft) markEdited(given members) {
+	before := &hazardDraft{Hazard: *d.before}
+	for _, f := range hazardFields {
+		if _, ok := given[f.name]; ok && !f.same(before, d) {
+			d.MarkEdited(f.name)
 		}
 	}
 }
@@ -118,17 +122,19 @@ func (d *hazardDraft) checkLife(bad *hazard.InvalidError, given members) {
 	}
 }
 
-// plausible refuses instants that are a slip: seconds where milliseconds belong, a wrapped year.
+// plausible refuses instants that are a slip: a wrapped year, or seconds where milliseconds belong. Seconds of this
+// century would be moments of January 1970, which it refuses with them: from the 12th to the end of the month at most.
 func plausible(i, now hazard.Instant) error {
 	const (
-		firstYear = -2208988800000  // 1900
-		seconds   = 100_000_000_000 // in milliseconds: early 1973; in seconds: beyond the year 5000
-		farAhead  = 20 * 366 * 24 * time.Hour
+		firstYear   = -2208988800000 // 1900
+		thisCentury = 978_307_200    // 2001, in seconds
+		farAhead    = 20 * 366 * 24 * time.Hour
 	)
+	last := now.Add(farAhead)
 	switch {
-	case i > 0 && i < seconds:
+	case i >= thisCentury && i <= last/1000:
 		return fmt.Errorf("%q is %s: it looks like seconds; milliseconds are expected", i.Digits(), i)
-	case i < firstYear, i > now.Add(farAhead):
+	case i < firstYear, i > last:
 		return fmt.Errorf("%q is %s: expected 1900 to 20 years ahead", i.Digits(), i)
 	}
 	return nil

@@ -1,6 +1,9 @@
 package geo
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Place is the point at a longitude and a latitude in degrees; the zero Shape for what is no place.
 func Place(lon, lat float64) Shape {
@@ -29,6 +32,50 @@ func (b Box) Shape() Shape {
 	t := rectangle(position{-halfTurn, sw.y}, ne)
 	s.polygons, s.lines, s.points = append(s.polygons, t.polygons...), append(s.lines, t.lines...), append(s.points, t.points...)
 	return canonical(s)
+}
+
+// BothSides is b, and where it ends at the antimeridian, the antimeridian by its other name too: a box from 170 to 180 holds
+// what lies at -180.
+func (b Box) BothSides() Box {
+	if b.West == -180 && b.East < 180 {
+		b.West = 180
+	}
+	if b.East == 180 && b.West > -180 {
+		b.East = -180
+	}
+	return b
+}
+
+// BothSides is s, and where it meets the antimeridian, the same places by their other name too.
+func (s Shape) BothSides() Shape {
+	all := Shape{polygons: s.polygons, lines: slices.Clone(s.lines), points: slices.Clone(s.points), apart: s.apart, coarse: s.coarse}
+	mirrored := func(p position) (position, bool) { return position{-p.x, p.y}, p.x == halfTurn || p.x == -halfTurn }
+	along := func(a, b position) { // the side of an area, or a part of a line
+		a, okA := mirrored(a)
+		b, okB := mirrored(b)
+		switch {
+		case okA && okB && a.x == b.x && a.y != b.y:
+			all.lines = append(all.lines, []position{a, b})
+		case okA:
+			all.points = append(all.points, a)
+		}
+	}
+	for _, p := range s.polygons {
+		for _, r := range p {
+			for i, a := range r {
+				along(a, r[(i+1)%len(r)])
+			}
+		}
+	}
+	for _, l := range s.lines {
+		for i := range l {
+			along(l[i], l[min(i+1, len(l)-1)])
+		}
+	}
+	for _, p := range s.points {
+		along(p, p)
+	}
+	return canonical(all)
 }
 
 func rectangle(sw, ne position) Shape {

@@ -106,3 +106,31 @@ func TestAroundHoldsEveryPlaceThatIsNear(t *testing.T) {
 		t.Errorf("a kilometre around the origin: %v", b)
 	}
 }
+
+// Finding B13: the antimeridian has two names, and what holds it by one holds it by the other.
+func TestBothSidesHoldTheAntimeridianByBothNames(t *testing.T) {
+	shapes := []Shape{}
+	for _, text := range []string{"POLYGON((170 5,180 5,180 15,170 15,170 5))", "POLYGON((-180 5,-170 5,-170 15,-180 10,-180 5))", "POLYGON((170 5,180 10,170 15,170 5))",
+		"LINESTRING(170 0,180 10,180 20,170 20)", "MULTIPOINT(-180 10,180 20,3 10)", "POLYGON((0 0,10 0,10 15,0 15,0 0))", "POLYGON((170 5,-170 5,-170 15,170 15,170 5))"} {
+		s, err := ParseWKT(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shapes = append(shapes, s)
+	}
+	in := func(s Shape, lon, lat float64) bool { return Intersects(s, Place(lon, lat)) }
+	rapid.Check(t, func(t *rapid.T) {
+		b := drawBox(t, "box")
+		both, area := b.BothSides(), rapid.SampledFrom(shapes).Draw(t, "shape")
+		lat, lon := float64(rapid.IntRange(-90, 90).Draw(t, "latitude")), float64(rapid.IntRange(-179, 179).Draw(t, "longitude"))
+		for _, tt := range []struct{ before, after Shape }{{b.Shape(), both.Shape()}, {area, area.BothSides()}} {
+			want := in(tt.before, 180, lat) || in(tt.before, -180, lat)
+			if east, west := in(tt.after, 180, lat), in(tt.after, -180, lat); east != want || west != want {
+				t.Errorf("%s: latitude %v on the antimeridian: %v and %v, want %v", tt.before.WKT(), lat, east, west, want)
+			}
+			if in(tt.after, lon, lat) != in(tt.before, lon, lat) {
+				t.Errorf("%s: %v %v", tt.before.WKT(), lon, lat)
+			}
+		}
+	})
+}

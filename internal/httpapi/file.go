@@ -101,8 +101,8 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 	h.Set("Cache-Control", "private, no-store")
 	h.Set("Vary", "Authorization")
 	h.Set("ETag", `"`+p.File.Digest+`"`)
-	if ranges := strings.Join(r.Header["Range"], ","); !strings.HasPrefix(ranges, "bytes=") || strings.Count(ranges, ",") >= maxRanges {
-		r.Header.Del("Range") // the whole file instead: RFC 9110 section 14.2 demands it of other units, and allows it of many parts
+	if ranges := strings.Join(r.Header["Range"], ","); r.Method != http.MethodGet || !strings.HasPrefix(ranges, "bytes=") || strings.Count(ranges, ",") >= maxRanges {
+		r.Header.Del("Range") // the whole file instead: RFC 9110 section 14.2 demands it of other methods and units, and allows it of many parts
 	}
 	answer := &contentWriter{ResponseWriter: w}
 	http.ServeContent(answer, r, "", p.Updated.Time(), content)

@@ -188,8 +188,8 @@ func TestRangesOfFiles(t *testing.T) {
 		"what is this one":                     {header: []string{"If-Match", tag}, status: 200, body: content},
 		"what is another":                      {header: []string{"If-Match", `"another"`}, status: 412},
 		"its head":                             {method: "HEAD", header: nil, status: 200},
-		"the head of a range":                  {method: "HEAD", header: []string{"Range", "bytes=0-3"}, status: 206},
-		"the head of nothing that is there":    {method: "HEAD", header: []string{"Range", "bytes=99-"}, status: 416},
+		"the head of a range":                  {method: "HEAD", header: []string{"Range", "bytes=0-3"}, status: 200},
+		"the head of nothing that is there":    {method: "HEAD", header: []string{"Range", "bytes=99-"}, status: 200},
 		"whole, with a parameter of no effect": {method: "GET?x=1", status: 400},
 	} {
 		t.Run(name, func(t *testing.T) {

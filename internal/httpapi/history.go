@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -95,13 +96,17 @@ func (a *API) answerChanges(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.makeChanges(w, r, who, p, hazardID) })
 }
 
-// makeChanges makes the answer of answerChanges.
+// makeChanges makes the answer of answerChanges. It ends with the last change that the lists show, even if the store has later ones.
 func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller, p page, hazardID int64) error {
+	v := a.Live.View(a.now())
 	piece, err := a.Store.Page(r.Context(), store.LogPage{After: p.after, Limit: int(p.limit), Bytes: pageBytes, Hazard: hazardID, At: p.at, Orgs: who.Orgs})
 	if err != nil {
 		return err
 	}
 	changes, follows := piece.Changes, piece.Next
+	if i := slices.IndexFunc(changes, func(c hazard.Change) bool { return c.Number > v.Number() }); i >= 0 {
+		changes, follows = changes[:i], 0
+	}
 	var before *history
 	if hazardID != 0 {
 		states, known, err := a.Store.StatesBefore(r.Context(), changes, who.Orgs, pageBytes)
@@ -143,7 +148,7 @@ func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if p.at != nil {
 		return a.answerAt(w, r, list, restricted, *p.at)
 	}
-	w.Header()["Hazardd-Change"] = a.Live.View(a.now()).Digits()
+	w.Header()["Hazardd-Change"] = v.Digits()
 	return answerJSON(w, r, list, restricted)
 }
 

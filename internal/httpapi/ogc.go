@@ -211,7 +211,7 @@ func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		n := len(f.hazards)
 		beside = ogc.ItemsOf(a.base(r), id, values, f.cursor, matched, n, now)
 		if form == ogc.HTML {
-			a.tellFreshness(w, f.number, f.at != nil)
+			a.tellFreshness(r.Context(), w, f.number, f.at != nil)
 			return a.answerOGC(w, r, form, nil, func() *pages.Document { return a.ogcTable(id, f, beside, now) })
 		}
 		text, err := json.Marshal(beside)
@@ -224,7 +224,7 @@ func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		}
 		whole = len(f.hazards) == n
 	}
-	a.tellFreshness(w, f.number, f.at != nil)
+	a.tellFreshness(r.Context(), w, f.number, f.at != nil)
 	var header []string
 	for _, l := range beside.Links {
 		header = append(header, fmt.Sprintf(`<%s>; rel=%q; type=%q`, l.Href, l.Rel, l.Type))

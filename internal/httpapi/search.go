@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -78,7 +79,7 @@ func (a *API) count(w http.ResponseWriter, r *http.Request, _ *auth.Caller) erro
 	if err != nil {
 		return err
 	}
-	a.tellFreshness(w, number, q.At != nil)
+	a.tellFreshness(r.Context(), w, number, q.At != nil)
 	return answer(w, r, body)
 }
 
@@ -263,7 +264,7 @@ func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Forma
 	if err != nil {
 		return err
 	}
-	a.tellFreshness(w, found.number, found.at != nil)
+	a.tellFreshness(r.Context(), w, found.number, found.at != nil)
 	if found.cursor != "" {
 		next := r.URL.Query()
 		next.Set("cursor", found.cursor)
@@ -312,8 +313,14 @@ func (a *API) linkNext(w http.ResponseWriter, r *http.Request, parameters url.Va
 	w.Header().Set("Link", fmt.Sprintf(`<%s%s?%s>; rel="next"`, a.base(r), r.URL.EscapedPath(), parameters.Encode()))
 }
 
-// tellFreshness says as of which change an answer of the store is true, and how fresh the sources are, if it is of now.
-func (a *API) tellFreshness(w http.ResponseWriter, number int64, earlier bool) {
+// tellFreshness says as of which change an answer of the store is true, and how fresh the sources are, if it is of now. It waits
+// for the lists to show that change too, which takes milliseconds: no answer is ahead of them.
+func (a *API) tellFreshness(ctx context.Context, w http.ResponseWriter, number int64, earlier bool) {
+	if a.Live.Number() < number {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		_ = a.Live.WaitFor(ctx, number) // the answer is true in any case
+	}
 	h := w.Header()
 	h["Hazardd-Change"] = []string{strconv.FormatInt(number, 10)}
 	if !earlier {
@@ -342,7 +349,7 @@ func (a *API) answerAt(w http.ResponseWriter, r *http.Request, value any, restri
 	if err != nil {
 		return err
 	}
-	a.tellFreshness(w, number, true)
+	a.tellFreshness(r.Context(), w, number, true)
 	return answerJSON(w, r, value, restricted)
 }
 
@@ -405,7 +412,7 @@ func (a *API) makeHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err != nil {
 		return err
 	}
-	a.tellFreshness(w, number, true)
+	a.tellFreshness(r.Context(), w, number, true)
 	return answer(w, r, body)
 }
 

@@ -613,7 +613,7 @@ func TestWhatAnEditorSetStaysWhenTheSourceReportsAgain(t *testing.T) {
 		follows map[string]any
 	}{
 		"a name":          {`{"hazard_Name":"Set"}`, []string{"hazard_Name"}, map[string]any{"description": "again", "severity_ID": "WATCH", "latitude": 40.0}},
-		"what it was":     {`{"severity_ID":"ADVISORY"}`, []string{"severity_ID"}, map[string]any{"hazard_Name": "As reported again"}},
+		"what it was":     {`{"severity_ID":"ADVISORY"}`, nil, map[string]any{"hazard_Name": "As reported again", "severity_ID": "WATCH"}},
 		"a position":      {`{"latitude":1}`, []string{"latitude", "longitude"}, map[string]any{"hazard_Name": "As reported again"}},
 		"a category":      {`{"category_ID":"RESPONSE"}`, []string{"category_ID"}, map[string]any{"hazard_Name": "As reported again"}},
 		"texts":           {`{"description":"Set","comment_Text":"Set","snc_url":"https://example.org/set"}`, []string{"description", "comment_Text", "snc_url"}, map[string]any{"severity_ID": "WATCH"}},

@@ -226,7 +226,8 @@ func (p *parser) bbox(value string) {
 		p.fault("bbox", "%.80q: %v", value, err)
 		return
 	}
-	p.Box = &geo.Box{West: west, South: south, East: east, North: north}
+	box := geo.Box{West: west, South: south, East: east, North: north}.BothSides()
+	p.Box = &box
 }
 
 // near reads the two parameters that only make sense together.

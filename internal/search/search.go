@@ -83,6 +83,7 @@ type Area struct {
 // NewArea reads WKT, as geo.ParseWKT does.
 func NewArea(text string) (*Area, error) {
 	s, err := geo.ParseWKT(text)
+	s = s.BothSides()
 	return &Area{text, s, geo.BoundsOf(s)}, err
 }
 

@@ -57,10 +57,10 @@ func newStage(t *rapid.T, s *store.Store) *stage {
 // areas are where hazards are: here and there, on both sides of the antimeridian, along a line, around a hole.
 var areas = []string{
 	"POLYGON((0 0,2 0,2 2,0 2,0 0))", "POLYGON((1 1,5 1,5 5,1 5,1 1),(2 2,2 4,4 4,4 2,2 2))", "POLYGON((178 -2,-179 -2,-179 3,178 3,178 -2))",
-	"LINESTRING(-3 -3,9 9)", "POINT(-180 0)", "MULTIPOINT(3 3,179 1)", "POLYGON((-10 60,10 60,10 70,-10 60))",
+	"LINESTRING(-3 -3,9 9)", "POINT(-180 0)", "POLYGON((170 -5,180 -5,180 5,170 5,170 -5))", "POLYGON((-170 -5,-170 5,-180 0,-170 -5))", "MULTIPOINT(3 3,179 1)", "POLYGON((-10 60,10 60,10 70,-10 60))",
 }
 
-var boxes = []string{"0,0,1,1", "2,2,3,3", "177,-5,-178,5", "-180,-90,180,90", "-179.5,0,179.5,1", "3,3,3,3", "-180,-1,-180,1", "100,10,120,20", "-9,65,9,70"}
+var boxes = []string{"0,0,1,1", "2,2,3,3", "177,-5,-178,5", "-180,-90,180,90", "-179.5,0,179.5,1", "3,3,3,3", "-180,-1,-180,1", "170,-5,180,5", "-180,-1,-170,1", "100,10,120,20", "-9,65,9,70"}
 
 var words = []string{"Łódź", "flood", "Old-Harbour", "M 4.8 earthquake", "地震の被害", "Überflutung", "harbour master", "ФЛУД", "a·b c"}
 
