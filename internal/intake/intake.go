@@ -65,7 +65,7 @@ type Result struct {
 	Rejects, Suspects []source.Reject
 	// Details are the addresses of fuller reports of events that have changed.
 	Details []string
-	// Events are the keys of the events that the batch named and that are known.
+	// Events are the keys of the known events that the batch named, its rejected records included.
 	Events map[string]bool
 	Last   int64 // number of the last change; 0: none
 	// Coarse are the hazards whose area is larger than the source says, since mending it would have cost too much.
@@ -203,13 +203,29 @@ type writer struct {
 	moves   map[int64]*store.Merge // what has moved away from hazards, by their numbers
 }
 
-// rejects keeps the records that could not be read.
+// rejects keeps the records that could not be read, and notes the events that they name.
 func (w *writer) rejects(rejects []source.Reject) error {
 	errs := make([]store.SourceError, len(rejects))
+	var names []string
 	for i, r := range rejects {
 		errs[i] = store.SourceError{Record: r.Record, Reason: r.Reason, Raw: r.Raw}
+		names = append(names, r.Events...)
 	}
-	return w.tx.AddSourceErrors(w.src, errs)
+	if err := w.tx.AddSourceErrors(w.src, errs); err != nil || len(names) == 0 {
+		return err
+	}
+	known, err := w.tx.KnownKeys(w.src, names)
+	if err != nil {
+		return err
+	}
+	for name := range known {
+		event, _, err := w.tx.Event(w.src, name)
+		if err != nil {
+			return err
+		}
+		w.res.Events[event] = true
+	}
+	return nil
 }
 
 // group is what a batch says of one event.

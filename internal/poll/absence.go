@@ -2,7 +2,9 @@ package poll
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"log/slog"
 	"time"
 
 	"hazardd/internal/hazard"
@@ -61,83 +63,157 @@ func (a *absentees) judge(active []store.ActiveEvent, named func(store.ActiveEve
 // spare leaves an event alone from now on, as long as it is missed.
 func (a *absentees) spare(event string) { a.spared[event] = true }
 
-// conclude draws what follows from what a feed, read completely, did not name. It is certain if nothing waits for another read.
-func (w *worker) conclude(ctx context.Context, f *feed, batch *source.Batch, named map[string]bool, now hazard.Instant) (certain bool, err error) {
-	f.named = nil
-	if batch.Whole {
-		f.named, f.empty = named, batch.Read == 0
+// lists is what the feeds of a source list, and what it means that they list something no longer: the
+// same for payloads that were polled and for saved ones that are replayed. It knows no clock; its
+// caller says when each list was read.
+type lists struct {
+	src    *Source
+	store  *store.Store
+	intake Intake
+	log    *slog.Logger
+	of     []*listed // of each feed
+	absent absentees
+	reads  int            // whole lists of all feeds so far
+	seen   map[string]int // active event → which of them named it last
+}
+
+// listed is the last whole list of a feed.
+type listed struct {
+	source.Feed
+	// named are its events, nil without one, and empty reports whether it listed nothing at all.
+	named map[string]bool
+	empty bool
+	// nameless are its rejected records that do not tell of which event they are, by digest, and in which read each was new.
+	nameless map[[sha256.Size]byte]int
+}
+
+// conclude ends what a feed, read completely at now, lists no longer. certain reports whether nothing
+// waits for another read.
+func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, named map[string]bool, now hazard.Instant) (ended int, certain bool, err error) {
+	l.named = nil
+	if !batch.Whole {
+		return 0, true, nil
 	}
-	if !batch.Whole && w.src.Missing == nil {
-		return true, nil
+	l.named, l.empty = named, batch.Read == 0
+	active, err := s.store.ActiveEvents(ctx, s.src.Name)
+	if err != nil {
+		return 0, false, err
+	}
+	s.note(l, active, batch.Rejects)
+	empty := true
+	for _, o := range s.of {
+		if o.named == nil {
+			return 0, true, nil // of this feed nothing is known
+		}
+		empty = empty && o.empty
+	}
+	if empty && len(active) > fewEnds {
+		return 0, false, failf(ClassSuspicious, "the list is empty while %d events are active", len(active))
+	}
+	over, waiting := s.absent.judge(active, s.goesOn, now, l.Every/2, s.src.EndsAtOnce)
+	if len(waiting) > 0 {
+		s.log.Info("the source does not list hazards that are active; a second list decides", "hazards", len(waiting))
+	}
+	for _, e := range over {
+		done, err := s.withdraw(ctx, e.Event, now)
+		if err != nil {
+			return ended, false, err
+		}
+		if done {
+			ended++
+		} else {
+			s.absent.spare(e.Event)
+		}
+	}
+	return ended, len(waiting) == 0, nil
+}
+
+// note counts a whole list, and notes in which one each active event was named last and each nameless
+// record came up.
+func (s *lists) note(l *listed, active []store.ActiveEvent, rejects []source.Reject) {
+	s.reads++
+	seen := map[string]int{}
+	for _, e := range active {
+		if n := s.seen[e.Event]; l.named[e.Event] {
+			seen[e.Event] = s.reads
+		} else if n > 0 {
+			seen[e.Event] = n
+		}
+	}
+	nameless := map[[sha256.Size]byte]int{}
+	for i := range rejects {
+		r := &rejects[i]
+		if r.Events != nil {
+			continue
+		}
+		text := r.Raw // its place in the list may change
+		if len(text) == 0 {
+			text = []byte(r.Record + "\n" + r.Reason)
+		}
+		d := sha256.Sum256(text)
+		if nameless[d] = l.nameless[d]; nameless[d] == 0 {
+			nameless[d] = s.reads
+		}
+	}
+	s.seen, l.nameless = seen, nameless
+}
+
+// goesOn reports whether an event is listed, or a rejected record may be about it: one that does not
+// tell of which event it is, and beside which no list has named this event.
+func (s *lists) goesOn(e store.ActiveEvent) bool {
+	for _, l := range s.of {
+		if l.named[e.Event] {
+			return true
+		}
+		for _, since := range l.nameless {
+			if since > s.seen[e.Event] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// withdraw ends the hazard of an event, and reports whether it was there to be ended.
+func (s *lists) withdraw(ctx context.Context, event string, now hazard.Instant) (ended bool, err error) {
+	last, err := s.intake.Withdraw(ctx, s.src.Name, event, hazard.EndWithdrawn, now)
+	if errors.Is(err, hazard.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && last != 0, err
+}
+
+// conclude is lists.conclude, and asks about events that the feed should name and does not.
+func (w *worker) conclude(ctx context.Context, f *feed, batch *source.Batch, named map[string]bool, now hazard.Instant) (certain bool, err error) {
+	ended, certain, err := w.lists.conclude(ctx, &f.listed, batch, named, now)
+	w.ended(ended)
+	if err != nil || w.src.Missing == nil {
+		return certain, err
 	}
 	active, err := w.p.store.ActiveEvents(ctx, w.src.Name)
 	if err != nil {
 		return false, err
 	}
-	certain = true
-	if batch.Whole {
-		if certain, err = w.endUnlisted(ctx, f, active, now); err != nil {
-			return false, err
-		}
-	}
-	if w.src.Missing != nil && !w.askMissing(f, active, named, now) {
-		certain = false
-	}
-	return certain, nil
+	return w.askMissing(f, active, named, now) && certain, nil
 }
 
-// endUnlisted ends what no feed of the source lists any more.
-func (w *worker) endUnlisted(ctx context.Context, f *feed, active []store.ActiveEvent, now hazard.Instant) (certain bool, err error) {
-	empty := true
-	for _, g := range w.feeds {
-		if g.named == nil {
-			return true, nil // of this feed nothing is known
-		}
-		empty = empty && g.empty
-	}
-	if empty && len(active) > fewEnds {
-		fail := failf(ClassSuspicious, "the list is empty while %d events are active", len(active))
-		return false, fail
-	}
-	listed := func(e store.ActiveEvent) bool {
-		for _, g := range w.feeds {
-			if g.named[e.Event] {
-				return true
-			}
-		}
-		return false
-	}
-	over, waiting := w.absent.judge(active, listed, now, f.Every/2, w.src.EndsAtOnce)
-	if len(waiting) > 0 {
-		w.log.Info("the source does not list hazards that are active; a second list decides", "hazards", len(waiting))
-	}
-	for _, e := range over {
-		ended, err := w.withdraw(ctx, e.Event, now)
-		if err != nil {
-			return false, err
-		}
-		if !ended {
-			w.absent.spare(e.Event)
-		}
-	}
-	return len(waiting) == 0, nil
+// ended counts hazards that the source deleted or lists no longer.
+func (w *worker) ended(n int) {
+	w.st.Last.Ended += int64(n)
+	w.st.Total.Ended += int64(n)
 }
 
-// withdraw ends the hazard of an event, and tells whether it was there to be ended.
-func (w *worker) withdraw(ctx context.Context, event string, now hazard.Instant) (ended bool, err error) {
-	if ctx.Err() != nil || !w.lease.Valid() {
-		return false, errStopped
+// leased is an Intake that writes only as long as the lease holds.
+type leased struct {
+	Intake
+	lease interface{ Valid() bool }
+}
+
+func (l leased) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, now hazard.Instant) (int64, error) {
+	if ctx.Err() != nil || !l.lease.Valid() {
+		return 0, errStopped
 	}
-	last, err := w.p.intake.Withdraw(ctx, w.src.Name, event, hazard.EndWithdrawn, now)
-	if errors.Is(err, hazard.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil || last == 0 {
-		return false, err
-	}
-	w.st.Last.Ended++
-	w.st.Total.Ended++
-	return true, nil
+	return l.Intake.Withdraw(ctx, src, event, reason, now)
 }
 
 // askMissing notes that it is to be asked about events that f should name and does not. It returns false when another read has

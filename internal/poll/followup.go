@@ -167,17 +167,17 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	if fail, ok := errors.AsType[*Failure](err); ok && j.Event != "" {
 		switch fail.Code {
 		case http.StatusNotFound, http.StatusConflict, http.StatusGone:
-			_, err := w.withdraw(ctx, j.Event, now)
+			ended, err := w.lists.withdraw(ctx, j.Event, now)
+			if ended {
+				w.ended(1)
+			}
 			return err
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if a.cut != nil {
-		return a.cut
-	}
-	batch, err := w.parse(ctx, a.payload, now)
+	batch, _, err := w.parse(ctx, a, now)
 	if err != nil {
 		return err
 	}

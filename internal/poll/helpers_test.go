@@ -24,7 +24,7 @@ import (
 	"hazardd/internal/store"
 )
 
-// The tests' feed is a list of lines: "event KEY [version=N] [detail=URL] [place=CODE] [minor]", "whole", "gone KEY", "link URL [UPDATED]", "reject",
+// The tests' feed is a list of lines: "event KEY [version=N] [detail=URL] [place=CODE] [minor]", "whole", "gone KEY", "link URL [UPDATED]", "reject [KEY]",
 // and at last "end". A list without its end was cut.
 func parseLines(payload []byte, now hazard.Instant) (source.Batch, error) {
 	var b source.Batch
@@ -51,7 +51,10 @@ func parseLines(payload []byte, now hazard.Instant) (source.Batch, error) {
 			panic("a fault of the parser")
 		case "reject":
 			b.Read++
-			b.Rejects = append(b.Rejects, source.Reject{Record: fmt.Sprint(i), Reason: "a bad record"})
+			b.Rejects = append(b.Rejects, source.Reject{Record: fmt.Sprint(i), Reason: "a bad record", Raw: []byte(line), Events: words[1:]})
+			if len(words) == 1 {
+				b.Rejects[len(b.Rejects)-1].Events = nil
+			}
 		case "end":
 			return b, nil
 		case "event", "gone":

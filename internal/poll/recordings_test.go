@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,6 +127,64 @@ func TestTheWeatherServicesListIsPlacedAndEndsWhatItLists(t *testing.T) {
 		t.Logf("%d zones, %d active at first, %d with zones, %d ended; counts %+v", len(asked), first, then, after.Total.Ended, after.Total)
 		if b.net.most["api.weather.gov"] != 1 {
 			t.Error("more than one request in flight")
+		}
+	})
+}
+
+// TestARejectedAlertKeepsOnlyItsOwnEvent plays a recorded national list, then the same with an alert
+// that cannot be read and without another one.
+func TestARejectedAlertKeepsOnlyItsOwnEvent(t *testing.T) {
+	var doc map[string]any
+	if err := json.Unmarshal(recorded(t, "nws/full-20260715T2000Z.json"), &doc); err != nil {
+		t.Fatal(err)
+	}
+	vtec := regexp.MustCompile(`^/O\.\w{3}\.(\w{4}\.\w\w\.[WY]\.\d{4})\.\d{6}T\d{4}Z-\d{6}T\d{4}Z/$`)
+	bySegment := map[string][]map[string]any{} // event → its alerts
+	for _, f := range doc["features"].([]any) {
+		p := f.(map[string]any)["properties"].(map[string]any)
+		codes, _ := p["parameters"].(map[string]any)["VTEC"].([]any)
+		if len(codes) != 1 || f.(map[string]any)["geometry"] == nil {
+			continue
+		}
+		if m := vtec.FindStringSubmatch(codes[0].(string)); m != nil {
+			bySegment[m[1]+".2026"] = append(bySegment[m[1]+".2026"], p)
+		}
+	}
+	full, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Sorted(maps.Keys(bySegment))
+	if len(names) < 3 {
+		t.Fatalf("%d events", len(names))
+	}
+	bad, gone, stays := names[0], names[1], names[2]
+	for _, p := range bySegment[bad] {
+		p["sent"] = "yesterday"
+	}
+	for _, p := range bySegment[gone] {
+		p["status"] = "Test" // as good as not there
+	}
+	changed, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bubble(t, func(t *testing.T, b *bed) {
+		time.Sleep(time.Until(time.Date(2026, 7, 15, 20, 0, 0, 0, time.UTC)))
+		b.net.text("api.weather.gov", string(full))
+		src := Source{Name: nws.Name, Title: "NWS", Feeds: nws.Feeds(), Parse: nws.Parse, EndsAtOnce: true}
+		stop := b.start(b.poller(src))
+		time.Sleep(5 * time.Second)
+		before := b.active(nws.Name)
+		b.net.text("api.weather.gov", string(changed))
+		time.Sleep(2 * time.Minute)
+		stop()
+		after := b.active(nws.Name)
+		if !before[bad] || !before[gone] || !before[stays] || !after[bad] || after[gone] || !after[stays] {
+			t.Errorf("%s rejected: %v, %s gone: %v, %s listed: %v", bad, after[bad], gone, after[gone], stays, after[stays])
+		}
+		if s := b.status(src)[0]; s.State != OK || s.Total.Ended != 1 || s.Last.Rejected == 0 {
+			t.Errorf("status %+v", s)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package poll
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -9,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -60,20 +58,17 @@ type worker struct {
 	anew    bool           // the process before died in the middle: nothing of it is relied upon
 	warned  map[Class]bool // since the last success
 	unsaved bool           // the last try to save the state failed
-	absent  absentees      // events that no feed lists
+	lists   lists          // what they list, and list no longer
 	follow  followUps
 }
 
 // feed is one feed of the source.
 type feed struct {
-	source.Feed
+	listed
 	kept *feedState
 	due  time.Time
 	// unread: not read in full success since this process polls.
 	unread bool
-	// named are the events of the last whole list, nil without one, and empty tells that it listed nothing at all.
-	named map[string]bool
-	empty bool
 	// missing are events that the feed should name.
 	missing absentees
 	// batch is what was read last, as long as places of it are missing.
@@ -81,7 +76,9 @@ type feed struct {
 }
 
 func newWorker(p *Poller, src *Source, l *lease.Lease) *worker {
-	return &worker{p: p, src: src, lease: l, log: p.log.With("source", src.Name), ask: make(chan string, 1), warned: map[Class]bool{}}
+	w := &worker{p: p, src: src, lease: l, log: p.log.With("source", src.Name), ask: make(chan string, 1), warned: map[Class]bool{}}
+	w.lists = lists{src: src, store: p.store, intake: leased{p.intake, l}, log: w.log}
+	return w
 }
 
 // run polls until ctx ends.
@@ -141,7 +138,7 @@ func (w *worker) begin(ctx context.Context) bool {
 	kept := map[string]*feedState{}
 	for _, sf := range w.src.Feeds {
 		shift := time.Duration(w.p.random() * float64(spread))
-		f := &feed{Feed: sf, kept: w.st.feed(sf.URL), due: begun.Add(shift), unread: true}
+		f := &feed{listed: listed{Feed: sf}, kept: w.st.feed(sf.URL), due: begun.Add(shift), unread: true}
 		kept[sf.URL] = f.kept
 		if f.kept.Since == 0 {
 			f.kept.Since = now
@@ -152,6 +149,7 @@ func (w *worker) begin(ctx context.Context) bool {
 			f.due = begun.Add(wait + time.Millisecond + shift) // LastPoll was cut to the millisecond
 		}
 		w.feeds = append(w.feeds, f)
+		w.lists.of = append(w.lists.of, &f.listed)
 	}
 	w.st.Feeds = kept
 	return true
@@ -304,20 +302,12 @@ func (w *worker) save(ctx context.Context) {
 
 // protect turns a panic of f into a failure of the source, and any error after the end of ctx into errStopped: then the source
 // is not to blame.
-func (w *worker) protect(ctx context.Context, f func() error) (err error) {
-	defer func() {
-		if err != nil && ctx.Err() != nil {
-			err = errStopped
-		}
-	}()
-	defer func() {
-		if v := recover(); v != nil {
-			fail := failf(ClassInternal, "panic: %v", v)
-			fail.stack = string(debug.Stack())
-			err = fail
-		}
-	}()
-	return f()
+func (w *worker) protect(ctx context.Context, f func() error) error {
+	err := protect(f)
+	if err != nil && ctx.Err() != nil {
+		return errStopped
+	}
+	return err
 }
 
 // asFailure gives an error its class, if it has none.
@@ -347,16 +337,10 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	if a.notModified {
 		return nil
 	}
-	batch, err := w.parse(ctx, a.payload, now)
-	switch {
-	case err != nil && a.cut != nil && !isCut(err): // what came is too little to be understood
-		return a.cut
-	case err != nil && !isCut(err):
+	batch, usable, err := w.parse(ctx, a, now)
+	if !usable {
 		return err
-	case a.cut != nil:
-		err = a.cut
 	}
-	batch.Whole = batch.Whole && err == nil && len(batch.Rejects) == 0
 	res, applyErr := w.take(ctx, f, batch, now)
 	if applyErr != nil {
 		return applyErr
@@ -413,41 +397,13 @@ func (w *worker) converse(ctx context.Context, f *feed, now hazard.Instant) erro
 	return nil
 }
 
-// isCut tells whether a parser could use what it read although the payload ends early.
-func isCut(err error) bool {
-	f, ok := errors.AsType[*Failure](err)
-	return ok && f.Class == ClassIncomplete
-}
-
-// parse reads a payload. Its error is a *Failure.
-func (w *worker) parse(ctx context.Context, payload []byte, now hazard.Instant) (batch source.Batch, err error) {
-	if isHTML(payload) {
-		fail := failf(ClassUnreadable, "an HTML page instead of data")
-		fail.raw = payload
-		return source.Batch{}, fail
+// parse reads an answer.
+func (w *worker) parse(ctx context.Context, a *answer, now hazard.Instant) (batch source.Batch, usable bool, err error) {
+	batch, usable, err = parse(w.src, a.payload, a.cut, now)
+	if err != nil && ctx.Err() != nil {
+		return source.Batch{}, false, errStopped
 	}
-	err = w.protect(ctx, func() (err error) {
-		batch, err = w.src.Parse(payload, now)
-		return err
-	})
-	if err == nil || errors.Is(err, errStopped) {
-		return batch, err
-	}
-	fail, ok := errors.AsType[*Failure](err)
-	if !ok {
-		fail = failf(ClassUnreadable, "%v", err)
-	}
-	if bad, ok := errors.AsType[*source.PayloadError](err); ok && bad.Cut {
-		fail.Class = ClassIncomplete
-	}
-	fail.raw = payload
-	return batch, fail
-}
-
-// isHTML tells whether a payload is a web page, which no source publishes: an error page, or a login page on the way.
-func isHTML(payload []byte) bool {
-	head := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(payload[:min(len(payload), 1024)], []byte("\ufeff"))))
-	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
+	return batch, usable, err
 }
 
 // take takes in what a feed says.

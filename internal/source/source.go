@@ -24,8 +24,8 @@ type Batch struct {
 	// Links lead to the documents that hold the reports, if the payload is an index of them: the newest first. Each is read once, and again
 	// when the index says that it has changed.
 	Links []Link
-	// Whole: the payload is a complete, well-formed list of everything that the source holds to be going on, so that what
-	// is missing in it is over by the source's own contract.
+	// Whole: the payload is a list of everything that the source holds to be going on, read to its end, so that an event that
+	// is missing in it is over by the source's own contract. Records that were rejected are in it: see Reject.Events.
 	Whole bool
 }
 
@@ -45,6 +45,9 @@ type Reject struct {
 	Reason string
 	// Raw is the record as received, cut to MaxKept bytes.
 	Raw []byte
+	// Events are the names (Report.Key, Report.Aliases) of the events that the record may be about, as far as it can be
+	// read: these go on, although no report names them. nil means any event; empty, none beside those of the batch.
+	Events []string
 }
 
 // MaxKept bounds what is kept of a rejected record or payload, in bytes: enough to see what is wrong with it.

@@ -205,6 +205,14 @@ func Word(raw []byte) string {
 	return string(text)
 }
 
+// Scalar is the text of a JSON string, or of a number; empty if raw is neither.
+func Scalar(raw []byte) string {
+	if k := jsontext.Value(raw).Kind(); k == '0' {
+		return string(raw)
+	}
+	return Word(raw)
+}
+
 // MaxExcerpt bounds what a reason quotes of a payload, in bytes.
 const MaxExcerpt = 80
 

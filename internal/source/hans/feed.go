@@ -18,6 +18,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 // Name is the source's name in reports.
@@ -126,13 +127,13 @@ var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.Al
 // Parse reads a list. Records are read one after the other: one that is not of the expected types makes a Reject, and its
 // neighbours stay. A record of the catalogue says nothing of a hazard and is ignored.
 //
-// The batch is Whole if the list was read to its end and without a reject, and is neither of the catalogue nor of CAP alerts.
+// The batch is Whole if the list was read to its end, and is neither of the catalogue nor of CAP alerts.
 // An empty list is Whole: all is quiet. The error, if any, is a *source.PayloadError; what could be read before it is in
 // the Batch nevertheless.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now}
 	err := list(payload, p.record)
-	p.batch.Whole = err == nil && len(p.batch.Rejects) == 0 && !p.other
+	p.batch.Whole = err == nil && !p.other
 	return p.batch, err
 }
 
@@ -239,10 +240,13 @@ func (p *parser) reject(i int, v volcano, reason string, raw []byte) error {
 	if len(p.batch.Rejects) >= maxRejects {
 		return source.Errorf("more than %d unreadable records, the last %s: %s", maxRejects, where, hazard.CleanLine(reason))
 	}
-	if n := v.number(); n != "" {
-		where = n
+	// A record that broke off before its number still may have one.
+	vn := cmp.Or(v.number(), (&volcano{Number: text(frame.Scalar(frame.Member(raw, "vnum")))}).number())
+	reject := source.Reject{Record: where, Reason: hazard.CleanLine(reason), Raw: source.Keep(raw)}
+	if vn != "" {
+		reject.Record, reject.Events = vn, []string{vn}
 	}
-	p.batch.Rejects = append(p.batch.Rejects, source.Reject{Record: where, Reason: hazard.CleanLine(reason), Raw: source.Keep(raw)})
+	p.batch.Rejects = append(p.batch.Rejects, reject)
 	return nil
 }
 

@@ -96,6 +96,7 @@ type record struct {
 	id     uuid.UUID
 	report hazard.Report // zero if reject is not
 	reject string
+	at     int // the index of the reject
 }
 
 // listOf maps a list at now.
@@ -106,11 +107,14 @@ func listOf(l client.List[wire.Hazard], name string, now hazard.Instant) *list {
 		if id := cmp.Or(frame.Word(frame.Member(r.Raw, "uuid")), string(frame.Member(r.Raw, "hazard_ID"))); id != "" {
 			reject.Record = frame.ExcerptText(id)
 		}
-		out.rejects = append(out.rejects, reject)
 		// The hazard goes on, whatever is wrong with its record.
 		number, _ := strconv.ParseInt(string(bytes.Trim(frame.Member(r.Raw, "hazard_ID"), `"`)), 10, 64)
-		id, _ := readUUID(frame.Word(frame.Member(r.Raw, "uuid")))
-		out.records = append(out.records, record{Hazard: wire.Hazard{HazardID: number}, id: id, reject: "-"})
+		id, ok := readUUID(frame.Word(frame.Member(r.Raw, "uuid")))
+		if ok {
+			reject.Events = []string{id.String()}
+		}
+		out.rejects = append(out.rejects, reject)
+		out.records = append(out.records, record{Hazard: wire.Hazard{HazardID: number}, id: id, reject: "-", at: len(out.rejects) - 1})
 	}
 	at := map[uuid.UUID]int{}
 	for _, h := range l.Items {
@@ -118,7 +122,12 @@ func listOf(l client.List[wire.Hazard], name string, now hazard.Instant) *list {
 		r.report, r.reject = report(&h, name, now)
 		r.id, _ = readUUID(h.UUID)
 		if r.reject != "" {
-			out.rejects = append(out.rejects, source.Reject{Record: recordName(&h), Reason: r.reject, Raw: raw(&h)})
+			reject := source.Reject{Record: recordName(&h), Reason: r.reject, Raw: raw(&h)}
+			if r.id != uuid.Nil {
+				reject.Events = []string{r.id.String()}
+			}
+			r.at = len(out.rejects)
+			out.rejects = append(out.rejects, reject)
 			out.records = append(out.records, r)
 			continue
 		}
@@ -138,7 +147,7 @@ func listOf(l client.List[wire.Hazard], name string, now hazard.Instant) *list {
 
 // batch is the batch of a list. known gives the report of a hazard whose record can no longer be read: what was said last stands.
 func (l *list) batch(known func(*record) (hazard.Report, bool)) source.Batch {
-	b := source.Batch{Read: l.read, Ignored: l.ignored, Rejects: l.rejects}
+	b := source.Batch{Read: l.read, Ignored: l.ignored, Rejects: slices.Clone(l.rejects)}
 	for i := range l.records {
 		r := &l.records[i]
 		if r.reject == "" {
@@ -146,6 +155,7 @@ func (l *list) batch(known func(*record) (hazard.Report, bool)) source.Batch {
 		} else if known != nil {
 			if last, ok := known(r); ok {
 				b.Reports = append(b.Reports, last)
+				b.Rejects[r.at].Events = []string{last.Key}
 			}
 		}
 	}

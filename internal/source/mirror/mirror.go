@@ -213,7 +213,10 @@ func (m *Mirror) askProductsOf(ctx context.Context, r *record, into *hazard.Repo
 	case err == nil:
 		var rejects []source.Reject
 		into.Products, rejects = tree(products, recordName(&r.Hazard)+"/products")
-		batch.Rejects = append(batch.Rejects, rejects...)
+		for _, reject := range rejects {
+			reject.Events = []string{} // the hazard itself is listed
+			batch.Rejects = append(batch.Rejects, reject)
+		}
 		s.etag = products.ETag
 	case errors.Is(err, client.ErrNotModified):
 	case errors.Is(err, client.ErrNotFound): // it ended since the list was made
@@ -221,7 +224,9 @@ func (m *Mirror) askProductsOf(ctx context.Context, r *record, into *hazard.Repo
 	case ctx.Err() != nil:
 		return true, true
 	default:
-		batch.Rejects = append(batch.Rejects, source.Reject{Record: recordName(&r.Hazard) + "/products", Reason: err.Error()})
+		batch.Rejects = append(batch.Rejects, source.Reject{
+			Record: recordName(&r.Hazard) + "/products", Reason: err.Error(), Events: []string{},
+		})
 		return true, errors.Is(err, client.ErrUnauthorized) || errors.Is(err, client.ErrLimited)
 	}
 	s.last, s.total, s.turn = r.LastUpdate, r.ProductTotal, m.turn

@@ -112,7 +112,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 			Reason: fmt.Sprintf("%d further records could not be read", p.unkept),
 		})
 	}
-	p.batch.Whole = p.whole && err == nil && len(p.batch.Rejects) == 0
+	p.batch.Whole = p.whole && err == nil
 	return p.batch, err
 }
 
@@ -278,5 +278,9 @@ func (p *parser) reject(record, reason string, raw []byte) {
 		p.unkept++
 		return
 	}
-	p.batch.Rejects = append(p.batch.Rejects, source.Reject{Record: record, Reason: reason, Raw: source.Keep(raw)})
+	reject := source.Reject{Record: record, Reason: reason, Raw: source.Keep(raw)}
+	if id := atcfID(record); id != "" {
+		reject.Events = []string{strings.ToLower(id)}
+	}
+	p.batch.Rejects = append(p.batch.Rejects, reject)
 }

@@ -19,6 +19,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 // Name is the source's name in reports.
@@ -192,7 +193,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := newParser(now)
 	err := p.document(payload)
 	p.conclude()
-	p.batch.Whole = err == nil && !p.more && p.batch.Read > 0 && len(p.batch.Rejects) == 0
+	p.batch.Whole = err == nil && !p.more && p.batch.Read > 0
 	return p.batch, err
 }
 
@@ -398,8 +399,37 @@ func (p *parser) reject(where, reason string, raw []byte) error {
 	if len(p.batch.Rejects) >= maxRejects {
 		return source.Errorf("more than %d unreadable records, the last %s: %s", maxRejects, where, hazard.CleanLine(reason))
 	}
-	p.batch.Rejects = append(p.batch.Rejects, source.Reject{Record: where, Reason: hazard.CleanLine(reason), Raw: source.Keep(raw)})
+	p.batch.Rejects = append(p.batch.Rejects, source.Reject{
+		Record: where, Reason: hazard.CleanLine(reason), Raw: source.Keep(raw), Events: names(raw),
+	})
 	return nil
+}
+
+// names are the names of the fire that a record is about which could not be read as a whole; nil if it
+// does not tell: one that has an id in IRWIN has it as its key.
+func names(raw []byte) []string {
+	members := frame.Member(raw, "properties")
+	word := func(name string) (text string, there bool) {
+		for _, prefix := range []string{"", attr} {
+			if v := jsontext.Value(frame.Member(members, prefix+name)); len(v) > 0 && v.Kind() != 'n' {
+				return frame.Word(v), true
+			}
+		}
+		return "", false
+	}
+	var all []string
+	for _, name := range []string{"IrwinID", poly + "IRWINID"} {
+		id, there := word(name)
+		if id = irwin(id); id != "" {
+			all = append(all, id)
+		} else if there {
+			return nil
+		}
+	}
+	if unique, _ := word("UniqueFireIdentifier"); uniqueForm.MatchString(strings.ToUpper(unique)) {
+		all = append(all, strings.ToUpper(unique))
+	}
+	return all
 }
 
 // conclude makes one report of the records of one incident and part, the same whatever their order.

@@ -43,7 +43,7 @@ func TestAListThatIsCutByArcGISIsNotWhole(t *testing.T) {
 		"limit exceeded":             {replaced(whole, `"features"`, `"properties":{"exceededTransferLimit":true},"features"`), false},
 		"limit exceeded, said above": {replaced(whole, `"features"`, `"exceededTransferLimit":true,"features"`), false},
 		"limit exceeded, said last":  {strings.TrimSuffix(whole, "}") + `,"exceededTransferLimit":true}`, false},
-		"an unreadable fire":         {string(collection(a(), `7`)), false},
+		"an unreadable fire":         {string(collection(a(), `7`)), true},
 		"empty":                      {string(collection()), false}, // there is always a fire somewhere
 	} {
 		batch, err := Parse([]byte(tt.payload), now)
@@ -106,8 +106,11 @@ func TestABadFeatureIsRejectedAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			left, right := a(guid, other), edged(guid, other, guid, other)
 			batch, err := Parse(collection(left, tt.bad, right), now)
-			if err != nil || batch.Read != 3 || len(batch.Reports) != 2 || len(batch.Rejects) != 1 || batch.Whole {
+			if err != nil || batch.Read != 3 || len(batch.Reports) != 2 || len(batch.Rejects) != 1 || !batch.Whole {
 				t.Fatalf("error %v, read %d, reports %d, rejects %v", err, batch.Read, len(batch.Reports), batch.Rejects)
+			}
+			if names := batch.Rejects[0].Events; tt.record == guid && !slices.Contains(names, guid) {
+				t.Errorf("may be about %q, want %s among them", names, guid)
 			}
 			if got := batch.Rejects[0]; got.Record != tt.record || got.Reason != tt.reason || string(got.Raw) != tt.bad {
 				t.Errorf("%s: %s\nwant %s: %s", got.Record, got.Reason, tt.record, tt.reason)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 // Name is the source's name in reports.
@@ -95,9 +98,8 @@ var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.Al
 // when the payload as a whole is not what the service publishes; Cut when only its end is missing or broken.
 //
 // The batch is Whole only if it can serve as proof of absence: the payload is the national list, read to its end, of one
-// page, not empty (hundreds of alerts are always in force), and without a reject, for nobody knows which event a rejected
-// message speaks of. Copies of one message count as one record. Messages that share an id and the time of issue but not
-// the content are all suspect.
+// page, and not empty (hundreds of alerts are always in force). Copies of one message count as one record. Messages that
+// share an id and the time of issue but not the content are all suspect.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now, seen: map[copyKey]*seen{}}
 	err := p.document(payload)
@@ -107,7 +109,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	}
 	if p.national {
 		p.keepListed()
-		p.batch.Whole = !p.paged && len(p.batch.Rejects) == 0 && p.batch.Read > 0
+		p.batch.Whole = !p.paged && p.batch.Read > 0
 	}
 	return p.batch, nil
 }
@@ -291,16 +293,69 @@ func (p *parser) reject(raw []byte, where, why string) error {
 		return source.Errorf("more than %d unreadable records, the last %s: %s", maxRejects, where, why)
 	}
 	// A second, forgiving look for the id alone: a person who looks into the reject can then find the message.
-	var f struct {
-		Properties struct {
-			ID string `json:"id"`
-		} `json:"properties"`
-	}
-	if err := json.Unmarshal(raw, &f, lenient...); err == nil {
-		where = cmp.Or(hazard.CleanLine(cut(f.Properties.ID, maxID)), where)
-	}
-	p.batch.Rejects = append(p.batch.Rejects, source.Reject{Record: where, Reason: why, Raw: source.Keep(raw)})
+	id := frame.Word(frame.Member(frame.Member(raw, "properties"), "id"))
+	p.batch.Rejects = append(p.batch.Rejects, source.Reject{
+		Record: cmp.Or(hazard.CleanLine(cut(id, maxID)), where), Reason: why, Raw: source.Keep(raw), Events: names(raw, p.now),
+	})
 	return nil
+}
+
+// vtecIdentity is what a VTEC string says of the identity of its event, whatever is wrong with the rest.
+var vtecIdentity = regexp.MustCompile(`^/[A-Z]\.[A-Z]{3}\.([A-Z0-9]{4})\.([A-Z0-9]{2})\.([A-Z])\.([0-9]{4})\.`)
+
+// names are the names of the events that a rejected message may speak of; nil if it does not tell. An
+// event with VTEC strings is known by these alone, so each of them must be readable.
+func names(raw []byte, now hazard.Instant) (all []string) {
+	about := frame.Member(raw, "properties")
+	codes := frame.Member(frame.Member(about, "parameters"), "VTEC")
+	if codes == nil {
+		if bytes.Contains(raw, []byte(`"VTEC"`)) {
+			return nil
+		}
+		return chainNames(about)
+	}
+	c := frame.Cursor{Doc: codes}
+	if c.Next() != '[' {
+		return nil
+	}
+	readable := true
+	err := c.Elements(func(_ int, raw []byte) {
+		text := strings.TrimSpace(frame.Word(raw))
+		m := vtecIdentity.FindStringSubmatch(text)
+		if m == nil {
+			readable = readable && isHydrologic(text)
+			return
+		}
+		v := vtec{action: "CON", office: m[1], phenomenon: m[2], significance: m[3][0], number: m[4]}
+		for _, at := range []hazard.Instant{now.Add(-turnOfYear), now, now.Add(turnOfYear)} {
+			key, earlier := v.keys(at)
+			all = append(append(all, key), earlier...)
+		}
+	})
+	if err != nil || !readable || len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// chainNames are the identifiers of a message without VTEC and of those that it follows; nil without its own.
+func chainNames(about []byte) []string {
+	id := hazard.CleanLine(cut(frame.Word(frame.Member(about, "id")), maxID))
+	if id == "" {
+		return nil
+	}
+	all := []string{id}
+	c := frame.Cursor{Doc: frame.Member(about, "references")}
+	if c.Next() == '[' {
+		err := c.Elements(func(_ int, raw []byte) {
+			all = append(all, hazard.CleanLine(frame.Word(frame.Member(raw, "identifier"))))
+		})
+		if err != nil {
+			return nil
+		}
+	}
+	return all
 }
 
 // same tells whether raw is a copy of the first record, whatever its white space.

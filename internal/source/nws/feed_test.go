@@ -75,7 +75,7 @@ func TestOnlyTheNationalListIsWhole(t *testing.T) {
 		"without title": {collection("", tornado()), false},
 		"of pages":      {paged, false},
 		"of one page":   {lastPage, true},
-		"with a reject": {collection(nationalTitle, tornado(), object{"type": "Feature"}), false},
+		"with a reject": {collection(nationalTitle, tornado(), object{"type": "Feature"}), true},
 		"one message":   {text(tornado()), false},
 	} {
 		if b := parsed(t, tt.payload, at(t, tornadoNow)); b.Whole != tt.want {
@@ -116,6 +116,38 @@ func TestBadRecordIsRejectedAloneWithItsReason(t *testing.T) {
 		}
 		if len(b.Rejects) != 1 || b.Rejects[0].Record != tt.record || !strings.Contains(b.Rejects[0].Reason, tt.reason) || !bytes.Equal(b.Rejects[0].Raw, tt.bad) {
 			t.Errorf("%s: rejects %q, want %s for %q", name, b.Rejects, tt.record, tt.reason)
+		}
+	}
+}
+
+func TestARejectTellsOfWhichEventsItMayBe(t *testing.T) {
+	const key = "KDMX.TO.W.0044.2026"
+	chained := with(tornado(), object{"parameters": nil, "references": []any{object{"identifier": "urn:oid:0.9", "sent": "x"}}})
+	for name, tt := range map[string]struct {
+		bad  []byte
+		want []string // among the names; nil: it does not tell
+	}{
+		"a bad time":                   {text(with(tornado(), object{"sent": "yesterday"})), []string{key}},
+		"a bad end in the VTEC":        {text(with(tornado(), object{"sent": 1, "parameters": vtecs("/O.NEW.KDMX.TO.W.0044.2607xx")})), []string{key}},
+		"two VTEC strings":             {text(with(tornado(), object{"sent": 1, "parameters": vtecs("/O.CON.KDMX.TO.W.0044.", "/O.NEW.KDMX.SV.W.0031.")})), []string{key, "KDMX.SV.W.0031.2026"}},
+		"one of two cannot be read":    {text(with(tornado(), object{"sent": 1, "parameters": vtecs("/O.CON.KDMX.TO.W.0044.", "/O.NEW.KDMX/")})), nil},
+		"a VTEC that cannot be read":   {text(with(tornado(), object{"parameters": vtecs("/O.NEW.KDMX/")})), nil},
+		"of a chain":                   {text(with(chained, object{"sent": "yesterday"})), []string{"urn:oid:1.1", "urn:oid:0.9"}},
+		"of a chain, without its name": {text(with(chained, object{"id": nil})), nil},
+		"nothing":                      {[]byte("null"), nil},
+	} {
+		b := parsed(t, slices.Concat([]byte(`{"type":"FeatureCollection","features":[`), tt.bad, []byte("]}")), at(t, tornadoNow))
+		if len(b.Rejects) != 1 {
+			t.Fatalf("%s: rejects %q", name, b.Rejects)
+		}
+		got := b.Rejects[0].Events
+		for _, want := range tt.want {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: %q, want %s among them", name, got, want)
+			}
+		}
+		if tt.want == nil && got != nil {
+			t.Errorf("%s: %q, want any event", name, got)
 		}
 	}
 }
@@ -269,8 +301,8 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%v (%T), whole %v", err, err, b.Whole)
 			}
 		}
-		if b.Whole && (len(b.Rejects) > 0 || b.Read == 0) {
-			t.Fatalf("whole with %d rejects of %d records", len(b.Rejects), b.Read)
+		if b.Whole && b.Read == 0 {
+			t.Fatal("whole without records")
 		}
 		if b.Ignored+len(b.Rejects) > b.Read {
 			t.Fatalf("%d ignored, %d rejected of %d", b.Ignored, len(b.Rejects), b.Read)

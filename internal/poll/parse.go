@@ -1,0 +1,63 @@
+package poll
+
+import (
+	"bytes"
+	"errors"
+	"runtime/debug"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// parse reads a payload of a source, received at now; cut is why its end is missing, nil if it is not.
+// usable reports whether the batch is good as far as it goes: also beside an error, a *Failure, if only
+// the end is missing. Such a batch is not Whole.
+func parse(src *Source, payload []byte, cut *Failure, now hazard.Instant) (batch source.Batch, usable bool, err error) {
+	if isHTML(payload) {
+		fail := failf(ClassUnreadable, "an HTML page instead of data")
+		fail.raw = payload
+		return source.Batch{}, false, fail
+	}
+	err = protect(func() (err error) {
+		batch, err = src.Parse(payload, now)
+		return err
+	})
+	if err == nil && cut == nil {
+		return batch, true, nil
+	}
+	batch.Whole = false
+	if err == nil {
+		return batch, true, cut
+	}
+	fail, ok := errors.AsType[*Failure](err)
+	if !ok {
+		fail = failf(ClassUnreadable, "%v", err)
+	}
+	if bad, ok := errors.AsType[*source.PayloadError](err); ok && bad.Cut {
+		fail.Class = ClassIncomplete
+	}
+	fail.raw = payload
+	usable = fail.Class == ClassIncomplete
+	if cut != nil {
+		fail = cut
+	}
+	return batch, usable, fail
+}
+
+// isHTML reports whether a payload is a web page, which no source publishes: an error page, or a login page on the way.
+func isHTML(payload []byte) bool {
+	head := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(payload[:min(len(payload), 1024)], []byte("\ufeff"))))
+	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
+}
+
+// protect turns a panic of f into a failure.
+func protect(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			fail := failf(ClassInternal, "panic: %v", v)
+			fail.stack = string(debug.Stack())
+			err = fail
+		}
+	}()
+	return f()
+}
