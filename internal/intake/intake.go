@@ -235,7 +235,9 @@ type group struct {
 	reports  []hazard.Report
 	keys     []string // all names that the reports give it
 	absorbed []absorbed
-	united   bool // it has become part of another group
+	united   bool    // it has become part of another group
+	made     []int64 // the hazards that the absorbed events made
+	left     int64   // the hazard that it was part of, if it is to make a new one
 }
 
 // absorbed is another event that turned out to be the same.
@@ -319,7 +321,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 				}
 				byEvent[g.event] = g
 			case other == nil && known[name]:
-				if err := g.absorb(w, name); err != nil {
+				if err := g.also(w, name); err != nil {
 					return nil, err
 				}
 			}
@@ -411,8 +413,8 @@ func (w *writer) speaksFor(g *group, places []string) (bool, error) {
 	}), nil
 }
 
-// absorb notes the event that the source knows under name, if it is another than the group's.
-func (g *group) absorb(w *writer, name string) error {
+// also notes the event that the source knows under name, if it is another than the group's.
+func (g *group) also(w *writer, name string) error {
 	event, id, err := w.tx.Event(w.src, name)
 	if err != nil || id == g.hazardID || slices.Contains(g.absorbed, absorbed{event, id}) {
 		return err
@@ -421,8 +423,41 @@ func (g *group) absorb(w *writer, name string) error {
 	return nil
 }
 
+// absorb makes the absorbed events part of the group's: all that was said and decided of them holds for it.
+func (w *writer) absorb(g *group) error {
+	self := store.EventName{Source: w.src, Key: g.event}
+	for _, a := range g.absorbed {
+		name := store.EventName{Source: w.src, Key: a.event}
+		e, _, errE := w.tx.FindEvent(name)
+		parts, errP := w.tx.Reports(w.src, a.event)
+		apart, errA := w.tx.Parted(name)
+		refs, errR := w.tx.Refs(name)
+		if err := errors.Join(errE, errP, errA, errR, w.tx.RenameEvent(w.src, a.event, g.event)); err != nil {
+			return err
+		}
+		if e.Joined == "" || decided(e.Joined) {
+			g.made = append(g.made, a.hazardID)
+		}
+		for _, ref := range refs {
+			if err := w.addRef(ref, g.event); err != nil {
+				return err
+			}
+		}
+		for _, other := range apart {
+			if err := w.tx.Part(self, other, true); err != nil {
+				return err
+			}
+		}
+		g.reports = append(slices.DeleteFunc(parts, func(p hazard.Report) bool { return p.Name == "" }), g.reports...)
+	}
+	return nil
+}
+
 // take makes the changes of one event.
 func (w *writer) take(g *group) error {
+	if err := w.absorb(g); err != nil {
+		return err
+	}
 	parts, changed, err := w.merge(g)
 	if err != nil || len(parts) == 0 {
 		return err
@@ -465,9 +500,19 @@ func (w *writer) take(g *group) error {
 	if err != nil {
 		return err
 	}
+	if g.left != 0 {
+		if err := w.moveProducts(g.left, h.ID, w.event(g, &own)); err != nil {
+			return err
+		}
+	}
 	moved, err := w.products(h, g.event, own.Head)
 	if err != nil {
 		return err
+	}
+	for _, a := range g.absorbed {
+		if _, err := w.gone(h.ID, a.event, nil); err != nil {
+			return err
+		}
 	}
 	if err := w.remember(g, h, &own, parts, joined, isNew); err != nil {
 		return err
@@ -709,8 +754,8 @@ func sample(words []string) string {
 
 // remember notes under which names the event is known and what it is compared with, and forgets what is superseded for good.
 func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []hazard.Report, joined string, isNew bool) error {
-	e := &store.Event{Source: w.src, Key: g.event, HazardID: h.ID, Type: own.Head.Type, Start: own.Head.Start, End: own.Over(), Point: own.Head.Point,
-		Called: own.Head.Called, Joined: joined}
+	e := w.event(g, own)
+	e.HazardID, e.Joined = h.ID, joined
 	if e.Point == nil && len(own.Head.Areas)+len(own.Places) > 0 {
 		e.Point = &hazard.Point{Lon: h.Longitude, Lat: h.Latitude}
 	}
@@ -719,11 +764,6 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 	}
 	for _, key := range append(g.keys, g.event) {
 		if err := w.tx.AddEventKey(w.src, key, g.event); err != nil {
-			return err
-		}
-	}
-	for _, ref := range own.Head.Refs {
-		if err := w.addRef(ref, g.event); err != nil {
 			return err
 		}
 	}

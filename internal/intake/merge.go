@@ -47,8 +47,10 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 	return w.endAs(from, into)
 }
 
-// Part takes an event out of a hazard, because a person found it to be another: it becomes a hazard of its own, and no rule joins
-// them again. It returns the number of that hazard. Who may do that is the caller's business.
+// Part splits an event from the others of a hazard, because a person found it to be another; neither
+// a name nor a rule joins it with them again. The event that made the hazard keeps it, and then the
+// others leave; else the event leaves, for the hazard that it made before it was joined, or a new
+// one. Part returns the number of the event's hazard. The caller checks the author's rights.
 func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, event string) (int64, error) {
 	events, err := tx.Events(hazardID)
 	if err != nil {
@@ -70,11 +72,28 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 		}
 	}
 	w := in.writer(ctx, tx, src)
-	id, err := w.alone(&events[i])
+	out := &events[i]
+	if decided(out.Joined) { // taken back
+		out.Joined = fromRule + "it"
+		if err := tx.SaveEvent(out); err != nil {
+			return 0, err
+		}
+	}
+	before, err := tx.Hazard(hazardID)
 	if err != nil {
 		return 0, err
 	}
-	before, err := tx.Hazard(hazardID)
+	c, err := w.clusterOf(out, nil, nil, before.Drill())
+	if err != nil {
+		return 0, err
+	}
+	if err := errors.Join(c.rearrange(nil), c.settle(hazardID), w.endEmptied()); err != nil {
+		return 0, err
+	}
+	now, ok, err := tx.FindEvent(out.Name())
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: event %s:%s is too slight to be a hazard of its own", hazard.ErrConflict, src, event)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -91,7 +110,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	if err := tx.SaveHazardAs(hazard.HazardSplit, h, before); err != nil {
 		return 0, err
 	}
-	return id, w.wake(h, false, said.Next)
+	return now.HazardID, w.wake(h, false, said.Next)
 }
 
 // Take takes in a held report that a person has looked at and found good.
@@ -116,22 +135,6 @@ func (w *writer) resettle(id int64) error {
 	return err
 }
 
-// absorbHazard makes all events and products of hazard other those of keep. Other ends once keep is settled.
-func (w *writer) absorbHazard(keep, other int64) error {
-	events, err := w.tx.Events(other)
-	if err != nil {
-		return err
-	}
-	for i := range events {
-		w.noteEvent(&events[i], keep)
-	}
-	if err := w.tx.MoveEvents(other, keep); err != nil {
-		return err
-	}
-	w.emptied = append(w.emptied, emptied{other, keep})
-	return w.moveProducts(other, keep, nil)
-}
-
 // emptied is a hazard whose events have become part of another.
 type emptied struct{ id, into int64 }
 
@@ -154,35 +157,32 @@ func (w *writer) endEmptied() error {
 		if err := errors.Join(errA, errB); err != nil {
 			return err
 		}
-		if before.Status == hazard.Active && !ofPeople(before) {
-			if err := w.endAs(before, into); err != nil {
-				return err
-			}
+		if before.Status != hazard.Active || ofPeople(before) {
+			continue
+		}
+		if err := errors.Join(w.moveProducts(before.ID, into.ID, nil), w.endAs(before, into)); err != nil {
+			return err
 		}
 	}
 	w.emptied = nil
 	return nil
 }
 
-// keeper is which of hazards, by their numbers, goes on with the events of all, and which of the others become part of it. It is the oldest, but
-// no hazard that is active ends for one that people decide about, or for one that an editor has ended, or for a drill or the reverse.
-func (w *writer) keeper(ids []int64) (keep int64, others []int64, err error) {
+// keeper is the hazard, of those with the numbers ids, that goes on with the events of all: an active
+// one that people decide about, else one that no editor has ended, else the oldest.
+func (w *writer) keeper(ids []int64) (int64, error) {
 	hazards := make([]*hazard.Hazard, len(ids))
 	for i, id := range ids {
+		var err error
 		if hazards[i], err = w.tx.Hazard(id); err != nil {
-			return 0, nil, err
+			return 0, err
 		}
 	}
 	closed := func(h *hazard.Hazard) bool { return h.EditedField("status") && h.Status == hazard.Expired }
 	best := slices.MinFunc(hazards, func(a, b *hazard.Hazard) int {
 		return cmp.Or(first(ofPeople(a) && a.ActiveAt(w.now), ofPeople(b) && b.ActiveAt(w.now)), first(!closed(a), !closed(b)), cmp.Compare(a.ID, b.ID))
 	})
-	for _, h := range hazards {
-		if h != best && h.Drill() == best.Drill() && !(h.ActiveAt(w.now) && (ofPeople(h) || closed(best))) {
-			others = append(others, h.ID)
-		}
-	}
-	return best.ID, others, nil
+	return best.ID, nil
 }
 
 // first orders what a is true of before the rest.

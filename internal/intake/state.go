@@ -17,7 +17,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	head := &said.Head
 	h := &hazard.Hazard{
 		UUID: newUUID, Status: hazard.Active, AutoExpire: true, Created: w.now, OrgID: -1, AppID: 0,
-		Source: w.src, Creator: head.Creator, Category: hazard.Event,
+		Source: head.Source, Creator: head.Creator, Category: hazard.Event,
 	}
 	if before != nil {
 		h = new(*before)
@@ -49,6 +49,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 		h.Start = min(h.Start, h.End)
 		return h, nil
 	}
+	h.Successor = uuid.Nil
 	if said.Ended != "" {
 		end(h, said.Ended, max(said.EndedAt, h.Start))
 		return h, w.succeed(h, head)

@@ -129,14 +129,14 @@ func decodeEvents(rows []db.Event, err error) ([]Event, error) {
 	return events, nil
 }
 
-// MoveEvents makes all events of one hazard part of another.
-func (t *Tx) MoveEvents(from, to int64) error {
-	return t.q.MoveEvents(t.ctx, db.MoveEventsParams{FromHazard: from, ToHazard: to})
-}
-
 // AddRef notes what another calls an event, as SCHEME:ID.
 func (t *Tx) AddRef(ref, source, event string) error {
 	return t.q.AddRef(t.ctx, db.AddRefParams{Ref: ref, Source: source, Event: event})
+}
+
+// Refs lists what an event is called by others, as SCHEME:ID.
+func (t *Tx) Refs(name EventName) ([]string, error) {
+	return t.q.RefsOfEvent(t.ctx, db.RefsOfEventParams{Source: name.Source, Event: name.Key})
 }
 
 // Called lists the events that are known by ref, SCHEME:ID: to any source, or to the source that the scheme names. Only Source,

@@ -246,9 +246,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.momentsOfHazardStmt, err = db.PrepareContext(ctx, momentsOfHazard); err != nil {
 		return nil, fmt.Errorf("error preparing query MomentsOfHazard: %w", err)
 	}
-	if q.moveEventsStmt, err = db.PrepareContext(ctx, moveEvents); err != nil {
-		return nil, fmt.Errorf("error preparing query MoveEvents: %w", err)
-	}
 	if q.nameContentStmt, err = db.PrepareContext(ctx, nameContent); err != nil {
 		return nil, fmt.Errorf("error preparing query NameContent: %w", err)
 	}
@@ -329,6 +326,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.readKeysStmt, err = db.PrepareContext(ctx, readKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query ReadKeys: %w", err)
+	}
+	if q.refsOfEventStmt, err = db.PrepareContext(ctx, refsOfEvent); err != nil {
+		return nil, fmt.Errorf("error preparing query RefsOfEvent: %w", err)
 	}
 	if q.releaseHeldStmt, err = db.PrepareContext(ctx, releaseHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query ReleaseHeld: %w", err)
@@ -825,11 +825,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing momentsOfHazardStmt: %w", cerr)
 		}
 	}
-	if q.moveEventsStmt != nil {
-		if cerr := q.moveEventsStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing moveEventsStmt: %w", cerr)
-		}
-	}
 	if q.nameContentStmt != nil {
 		if cerr := q.nameContentStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing nameContentStmt: %w", cerr)
@@ -963,6 +958,11 @@ func (q *Queries) Close() error {
 	if q.readKeysStmt != nil {
 		if cerr := q.readKeysStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing readKeysStmt: %w", cerr)
+		}
+	}
+	if q.refsOfEventStmt != nil {
+		if cerr := q.refsOfEventStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing refsOfEventStmt: %w", cerr)
 		}
 	}
 	if q.releaseHeldStmt != nil {
@@ -1278,7 +1278,6 @@ type Queries struct {
 	mergeStmt                   *sql.Stmt
 	metaStmt                    *sql.Stmt
 	momentsOfHazardStmt         *sql.Stmt
-	moveEventsStmt              *sql.Stmt
 	nameContentStmt             *sql.Stmt
 	newestSigningKeyStmt        *sql.Stmt
 	nextStmt                    *sql.Stmt
@@ -1306,6 +1305,7 @@ type Queries struct {
 	purgeSessionsStmt           *sql.Stmt
 	purgeSigningKeysStmt        *sql.Stmt
 	readKeysStmt                *sql.Stmt
+	refsOfEventStmt             *sql.Stmt
 	releaseHeldStmt             *sql.Stmt
 	removeReadKeyStmt           *sql.Stmt
 	removeSigningKeysStmt       *sql.Stmt
@@ -1426,7 +1426,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		mergeStmt:                   q.mergeStmt,
 		metaStmt:                    q.metaStmt,
 		momentsOfHazardStmt:         q.momentsOfHazardStmt,
-		moveEventsStmt:              q.moveEventsStmt,
 		nameContentStmt:             q.nameContentStmt,
 		newestSigningKeyStmt:        q.newestSigningKeyStmt,
 		nextStmt:                    q.nextStmt,
@@ -1454,6 +1453,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		purgeSessionsStmt:           q.purgeSessionsStmt,
 		purgeSigningKeysStmt:        q.purgeSigningKeysStmt,
 		readKeysStmt:                q.readKeysStmt,
+		refsOfEventStmt:             q.refsOfEventStmt,
 		releaseHeldStmt:             q.releaseHeldStmt,
 		removeReadKeyStmt:           q.removeReadKeyStmt,
 		removeSigningKeysStmt:       q.removeSigningKeysStmt,

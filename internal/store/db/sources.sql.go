@@ -554,20 +554,6 @@ func (q *Queries) Merge(ctx context.Context, n int64) (string, error) {
 	return body, err
 }
 
-const moveEvents = `-- name: MoveEvents :exec
-UPDATE events SET hazard_id = $1 WHERE hazard_id = $2
-`
-
-type MoveEventsParams struct {
-	ToHazard   int64
-	FromHazard int64
-}
-
-func (q *Queries) MoveEvents(ctx context.Context, arg MoveEventsParams) error {
-	_, err := q.exec(ctx, q.moveEventsStmt, moveEvents, arg.ToHazard, arg.FromHazard)
-	return err
-}
-
 const openHeld = `-- name: OpenHeld :many
 SELECT id, source, event, part, version, received_ms, reason, body, decision FROM held
 WHERE source = $1 AND decision = '' ORDER BY id DESC LIMIT $2
@@ -695,6 +681,38 @@ func (q *Queries) Place(ctx context.Context, arg PlaceParams) (string, error) {
 	var geojson string
 	err := row.Scan(&geojson)
 	return geojson, err
+}
+
+const refsOfEvent = `-- name: RefsOfEvent :many
+SELECT ref FROM event_refs WHERE source = $1 AND event = $2 ORDER BY ref
+`
+
+type RefsOfEventParams struct {
+	Source string
+	Event  string
+}
+
+func (q *Queries) RefsOfEvent(ctx context.Context, arg RefsOfEventParams) ([]string, error) {
+	rows, err := q.query(ctx, q.refsOfEventStmt, refsOfEvent, arg.Source, arg.Event)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var ref string
+		if err := rows.Scan(&ref); err != nil {
+			return nil, err
+		}
+		items = append(items, ref)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const releaseHeld = `-- name: ReleaseHeld :execrows

@@ -35,11 +35,11 @@ WHERE type_id = sqlc.arg(type_id) AND lat BETWEEN sqlc.arg(south) AND sqlc.arg(n
     AND start_ms + 0 BETWEEN sqlc.arg(from_ms) AND sqlc.arg(to_ms) AND placed
 ORDER BY start_ms, source, event;
 
--- name: MoveEvents :exec
-UPDATE events SET hazard_id = sqlc.arg(to_hazard) WHERE hazard_id = sqlc.arg(from_hazard);
-
 -- name: AddRef :exec
 INSERT INTO event_refs (ref, source, event) VALUES ($1, $2, $3) ON CONFLICT (ref, source, event) DO NOTHING;
+
+-- name: RefsOfEvent :many
+SELECT ref FROM event_refs WHERE source = $1 AND event = $2 ORDER BY ref;
 
 -- name: EventsCalled :many
 -- The events that some source gave a name of another, or that are known to their own source by it.

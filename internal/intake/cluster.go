@@ -1,0 +1,497 @@
+package intake
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/store"
+)
+
+// maxCluster bounds how many events are compared with each other: the swarm after a great earthquake
+// has fewer within its seconds.
+const maxCluster = 300
+
+// The beginnings of the reasons why an event is part of a hazard that it did not make, where a name
+// or a rule says so. Any other reason is a decision, and holds whatever the events say.
+const (
+	fromName = "named "
+	fromRule = "near "
+)
+
+// decided reports whether a decision made an event part of its hazard.
+func decided(joined string) bool {
+	return joined != "" && !strings.HasPrefix(joined, fromName) && !strings.HasPrefix(joined, fromRule)
+}
+
+// cluster is the events around one: all that are near it, or share a name or a hazard with it, and
+// all around those in turn, put together in groups that are one hazard each. The groups depend on
+// the events and on people's decisions alone, not on the order in which they came:
+//
+//   - The event that made a hazard stays with it, and so do the events that a decision put there.
+//   - Events that share a name are one.
+//   - Then the two groups with the events that fit best by the rule of their type are one, and so
+//     on. No rule puts two events of one source together.
+//   - Events that a person has split are never in one group, whatever is in between. Nor are two
+//     active hazards that people decide about.
+type cluster struct {
+	w      *writer
+	events []*store.Event
+	group  []int               // event → the first event of its group
+	made   map[int][]int64     // group → the hazards that its events made
+	split  [][]store.EventName // event → the events that a person has split from it
+	name   []string            // event → a name that it shares with another
+	// touched are the hazards to settle → where the last event that left one has gone.
+	touched map[int64]int64
+}
+
+// clusterOf puts the events around self together. named are events that share a name with self, made
+// the hazards that self made under names of its own that were another event's until now.
+func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64, drill bool) (*cluster, error) {
+	c := &cluster{w: w, events: []*store.Event{self}, made: map[int][]int64{}, touched: map[int64]int64{}}
+	if err := c.add(named, drill); err != nil {
+		return nil, err
+	}
+	for _, id := range made {
+		if err := c.addHazard(id, drill); err != nil {
+			return nil, err
+		}
+	}
+	for i := 0; i < len(c.events) && len(c.events) < maxCluster; i++ {
+		if err := c.addHazard(c.events[i].HazardID, drill); err != nil {
+			return nil, err
+		}
+		near, err := w.near(c.events[i])
+		if err != nil {
+			return nil, err
+		}
+		if err := c.add(near, drill); err != nil {
+			return nil, err
+		}
+	}
+	c.group, c.name = make([]int, len(c.events)), make([]string, len(c.events))
+	for i, e := range c.events {
+		c.group[i] = i
+		apart, err := w.tx.Parted(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		c.split = append(c.split, apart)
+	}
+	return c, c.partition(named, made)
+}
+
+// add adds the drills among events, or those that are none.
+func (c *cluster) add(events []store.Event, drill bool) error {
+	for i := range events {
+		e := &events[i]
+		if c.index(e.Name()) >= 0 {
+			continue
+		}
+		if h, err := c.w.tx.Hazard(e.HazardID); err != nil {
+			return err
+		} else if h.Drill() == drill {
+			c.events = append(c.events, e)
+		}
+	}
+	return nil
+}
+
+func (c *cluster) addHazard(id int64, drill bool) error {
+	if id == 0 {
+		return nil
+	}
+	events, err := c.w.tx.Events(id)
+	if err != nil {
+		return err
+	}
+	return c.add(events, drill)
+}
+
+// index returns where an event is in the cluster, -1 if it is not.
+func (c *cluster) index(name store.EventName) int {
+	return slices.IndexFunc(c.events, func(e *store.Event) bool { return e.Name() == name })
+}
+
+// near lists the events that the rule of its type may make one with e.
+func (w *writer) near(e *store.Event) (near []store.Event, err error) {
+	rule, ok := rules[e.Type]
+	from, to := e.Start.Add(-rule.window), e.Start.Add(rule.window)
+	switch {
+	case !ok:
+	case rule.within == 0:
+		near, err = w.tx.EventsStarting(e.Type, from, to)
+	case e.Point != nil: // without one, no distance is known
+		near, err = w.tx.EventsNear(e.Type, from, to, geo.Around(e.Point.Lon, e.Point.Lat, rule.within*1000))
+	}
+	return slices.DeleteFunc(near, func(o store.Event) bool { return rule.far(e, &o) > 1 }), err
+}
+
+func (c *cluster) partition(named []store.Event, made []int64) error {
+	c.stay()
+	c.made[c.group[0]] = append(c.made[c.group[0]], made...)
+	links, err := c.links(named)
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		if err := c.unite(l.a, l.b); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.pairs() {
+		if c.shareSource(p.a, p.b) {
+			continue
+		}
+		if err := c.unite(p.a, p.b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stay groups the event that made a hazard with those that a decision put there. A hazard that none
+// of its events made, as editors' are, goes on with the first of them.
+func (c *cluster) stay() {
+	byHazard := map[int64][]int{}
+	for i, e := range c.events {
+		if e.HazardID != 0 {
+			byHazard[e.HazardID] = append(byHazard[e.HazardID], i)
+		}
+	}
+	for id, members := range byHazard {
+		slices.SortFunc(members, func(i, j int) int {
+			a, b := c.events[i], c.events[j]
+			return cmp.Or(first(a.Joined == "", b.Joined == ""), first(decided(a.Joined), decided(b.Joined)), compareEvents(a, b))
+		})
+		maker := members[0]
+		c.made[maker] = []int64{id}
+		for _, i := range members[1:] {
+			if decided(c.events[i].Joined) && !c.apart(maker, i) {
+				c.group[i] = maker
+			}
+		}
+	}
+}
+
+// pair is two events of a cluster, and how badly they fit by a rule.
+type pair struct {
+	a, b int
+	far  float64
+}
+
+// links lists the pairs of events that share a name.
+func (c *cluster) links(named []store.Event) (links []pair, err error) {
+	link := func(i, j int, name string) {
+		links = append(links, pair{a: i, b: j})
+		c.name[i], c.name[j] = cmp.Or(c.name[i], name), cmp.Or(c.name[j], name)
+	}
+	for i, e := range c.events {
+		refs, err := c.w.tx.Refs(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		for _, ref := range refs {
+			called, err := c.w.tx.Called(ref)
+			if err != nil {
+				return nil, err
+			}
+			for _, o := range called {
+				if j := c.index(o.Name()); j >= 0 && j != i && namesMean(ref, e, c.events[j]) {
+					link(i, j, ref)
+				}
+			}
+		}
+	}
+	for i := range named { // by names of the first event that are not written yet
+		if j := c.index(named[i].Name()); j > 0 {
+			link(0, j, c.w.src+":"+c.events[0].Key)
+		}
+	}
+	return c.sort(links), nil
+}
+
+// pairs lists the pairs of events of different sources that may be one by the rule of their type, the best first.
+func (c *cluster) pairs() (pairs []pair) {
+	for i, a := range c.events {
+		for j, b := range c.events[:i] {
+			rule, ok := rules[a.Type]
+			if !ok || a.Type != b.Type || a.Source == b.Source {
+				continue
+			}
+			if far := rule.far(a, b); far <= 1 {
+				pairs = append(pairs, pair{i, j, far})
+			}
+		}
+	}
+	return c.sort(pairs)
+}
+
+// sort orders pairs by how badly they fit, those that fit equally by their names, whichever of the two comes first.
+func (c *cluster) sort(pairs []pair) []pair {
+	ordered := func(p pair) (*store.Event, *store.Event) {
+		a, b := c.events[p.a], c.events[p.b]
+		if compareEvents(a, b) > 0 {
+			a, b = b, a
+		}
+		return a, b
+	}
+	slices.SortFunc(pairs, func(p, q pair) int {
+		a, b := ordered(p)
+		x, y := ordered(q)
+		return cmp.Or(cmp.Compare(p.far, q.far), compareEvents(a, x), compareEvents(b, y))
+	})
+	return pairs
+}
+
+func compareEvents(a, b *store.Event) int {
+	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Key, b.Key))
+}
+
+// members lists the events of the group of an event.
+func (c *cluster) members(event int) (list []int) {
+	for i, g := range c.group {
+		if g == c.group[event] {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// apart reports whether a person has split any event of a's group from any of b's.
+func (c *cluster) apart(a, b int) bool {
+	others := c.members(b)
+	return slices.ContainsFunc(c.members(a), func(i int) bool {
+		return slices.ContainsFunc(others, func(j int) bool { return slices.Contains(c.split[i], c.events[j].Name()) })
+	})
+}
+
+// shareSource reports whether the groups of two events have events of one source.
+func (c *cluster) shareSource(a, b int) bool {
+	others := c.members(b)
+	return slices.ContainsFunc(c.members(a), func(i int) bool {
+		return slices.ContainsFunc(others, func(j int) bool { return c.events[i].Source == c.events[j].Source })
+	})
+}
+
+// unite makes the groups of two events one, unless people have decided otherwise.
+func (c *cluster) unite(a, b int) error {
+	into, from := c.group[a], c.group[b]
+	if into == from || c.apart(a, b) {
+		return nil
+	}
+	made := slices.Concat(c.made[into], c.made[from])
+	if one, err := c.mayBeOne(made); err != nil || !one {
+		return err
+	}
+	c.made[into] = made
+	delete(c.made, from)
+	for _, i := range c.members(b) {
+		c.group[i] = into
+	}
+	return nil
+}
+
+// mayBeOne reports whether at most one of hazards is active and decided about by people: no source ends such a hazard.
+func (c *cluster) mayBeOne(hazards []int64) (bool, error) {
+	protected := 0
+	for _, id := range hazards {
+		h, err := c.w.tx.Hazard(id)
+		if err != nil {
+			return false, err
+		}
+		if ofPeople(h) && h.ActiveAt(c.w.now) {
+			protected++
+		}
+	}
+	return protected <= 1, nil
+}
+
+// rearrange makes each group a hazard. self, if not nil, is the first event, which is not written yet
+// and stays without a hazard (HazardID 0) if it is to make one.
+func (c *cluster) rearrange(self *store.Event) error {
+	groups := map[int][]*store.Event{}
+	for i, e := range c.events {
+		groups[c.group[i]] = append(groups[c.group[i]], e)
+	}
+	order := slices.Collect(maps.Keys(groups))
+	for _, g := range groups {
+		slices.SortFunc(g, compareEvents)
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(oldest(c.made[a]), oldest(c.made[b])), compareEvents(groups[a][0], groups[b][0]))
+	})
+	for _, g := range order {
+		if err := c.settleGroup(groups[g], c.made[g], self); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle makes the hazards what their events say that rearrange has touched, but for one.
+func (c *cluster) settle(but int64) error {
+	delete(c.touched, but)
+	for _, id := range slices.Sorted(maps.Keys(c.touched)) {
+		if err := c.w.settleOrEmpty(id, c.touched[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func oldest(hazards []int64) int64 {
+	if len(hazards) == 0 {
+		return math.MaxInt64
+	}
+	return slices.Min(hazards)
+}
+
+// settleGroup makes the events of a group part of one hazard: of those that they made, the one that
+// goes on; else the one that one of them made before it became part of another; else a new one.
+func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.Event) error {
+	if len(made) > 0 {
+		into, err := c.w.keeper(made)
+		if err != nil {
+			return err
+		}
+		return c.move(events, into, nil, self)
+	}
+	for _, maker := range events {
+		into, err := c.w.former(maker)
+		if err != nil {
+			return err
+		}
+		if into != 0 {
+			return c.move(events, into, maker, self)
+		}
+	}
+	for _, maker := range events {
+		if maker == self {
+			continue
+		}
+		from := maker.HazardID
+		into, err := c.w.alone(maker)
+		if err != nil {
+			return err
+		}
+		if into != 0 {
+			c.leave(from, into)
+			return c.move(events, into, maker, self)
+		}
+		events = slices.DeleteFunc(slices.Clone(events), func(e *store.Event) bool { return e == maker })
+		c.leave(from, 0)
+	}
+	if len(events) == 0 { // only such as make no hazard
+		return nil
+	}
+	from := self.HazardID
+	if self.HazardID, self.Joined = 0, ""; from == 0 {
+		return nil
+	}
+	c.leave(from, 0)
+	return c.w.tx.DropEvent(self.Source, self.Key) // until it has its hazard
+}
+
+// leave notes that a hazard is to be settled, from which events have gone to hazard into.
+func (c *cluster) leave(from, into int64) {
+	if from != 0 {
+		c.touched[from] = max(c.touched[from], into)
+	}
+}
+
+// move makes events part of hazard into, which maker, if not nil, made.
+func (c *cluster) move(events []*store.Event, into int64, maker, self *store.Event) error {
+	for _, e := range events {
+		if e.HazardID == into && (e != maker || e.Joined == "") {
+			continue
+		}
+		from := e.HazardID
+		if from != 0 && from != into {
+			c.w.noteEvent(e, into)
+		}
+		e.HazardID = into
+		switch {
+		case e == maker:
+			e.Joined = ""
+		case !decided(e.Joined):
+			e.Joined = c.reason(e, events)
+		}
+		// Self is written now too, so that the hazards are settled with each event where it is.
+		if err := c.w.tx.SaveEvent(e); err != nil {
+			return err
+		}
+		c.leave(from, into)
+		if from != 0 && from != into {
+			if err := c.w.moveProducts(from, into, e); err != nil {
+				return err
+			}
+		}
+		if e != self {
+			c.leave(into, into)
+		}
+	}
+	return nil
+}
+
+// reason says why an event is part of a group.
+func (c *cluster) reason(e *store.Event, group []*store.Event) string {
+	if name := c.name[c.index(e.Name())]; strings.HasPrefix(name, hazard.AgainRef) {
+		return fromName + "alike: the same alert, issued again"
+	} else if name != "" {
+		return fromName + name
+	}
+	var best *store.Event
+	far := rules[e.Type].far
+	for _, o := range group {
+		if o != e && o.Type == e.Type && (best == nil || far(e, o) < far(e, best)) {
+			best = o
+		}
+	}
+	if best == nil {
+		return fromRule + "it"
+	}
+	return fmt.Sprintf("%s%s:%s, which began %.1f s and lies %.0f km from it", fromRule, best.Source, best.Key, seconds(e, best), kilometres(e, best))
+}
+
+// former returns the hazard that an event made before it became part of another by a name or a rule,
+// and takes what was merged with it back; 0 if there is none, or an editor has ended it.
+func (w *writer) former(e *store.Event) (int64, error) {
+	h, err := w.tx.HazardByUUID(hazard.EventUUID(e.Source, e.Key))
+	if errors.Is(err, hazard.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil || h.Source != e.Source || h.EditedField("status") {
+		return 0, err
+	}
+	if events, err := w.tx.Events(h.ID); err != nil || len(events) > 0 {
+		return 0, err
+	}
+	m, err := w.tx.Merge(h.Version)
+	if errors.Is(err, hazard.ErrNotFound) {
+		return h.ID, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	back := map[int64]int64{}
+	for _, moved := range m.Products {
+		p, err := w.tx.Product(moved.ID)
+		if err != nil {
+			return 0, err
+		}
+		if given := p.Event != "" && (p.Source != e.Source || p.Event != e.Key); !p.Deleted && p.HazardID == moved.To && !given {
+			back[p.ID] = moved.Parent
+		}
+	}
+	if err := w.bringBack(m, back); err != nil {
+		return 0, err
+	}
+	return h.ID, w.tx.DropMerge(m.Change)
+}

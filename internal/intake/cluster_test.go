@@ -1,0 +1,174 @@
+package intake_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/store"
+)
+
+// at moves a report's event: it begins seconds after hourAgo, east degrees east of 28.
+func at(src, key string, version int64, seconds, east float64) hazard.Report {
+	r := said(src, key, hazard.Earthquake, hourAgo+hazard.Instant(seconds*1000), 28+east, 40)
+	r.Version = version
+	return r
+}
+
+// B3: of two events of a lesser source, the one that fits better takes the place of the other,
+// never of the event that made the hazard.
+func TestTheEventThatMadeAHazardKeepsIt(t *testing.T) {
+	first := with(at("emsc", "far", 1, 9, 0), func(r *hazard.Report) { r.Severity = hazard.Information })
+	for name, order := range map[string][]hazard.Report{
+		"the earthquake first": {at("usgs", "u", 1, 0, 0), first, at("emsc", "near", 1, 0.5, 0)},
+		"the partner first":    {first, at("usgs", "u", 1, 0, 0), at("emsc", "near", 1, 0.5, 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.takeEach(noon, order[:2]...)
+			maker := order[0]
+			made := d.event(maker.Source, maker.Key)
+			d.takeEach(noon+1, order[2])
+			if got := d.event(maker.Source, maker.Key); got.ID != made.ID || got.UUID != hazard.EventUUID(maker.Source, maker.Key) || got.Source != maker.Source {
+				t.Errorf("hazard %d of %s:%s became hazard %d, %s", made.ID, maker.Source, maker.Key, got.ID, got.UUID)
+			}
+			if got, want := d.together(), []string{"emsc:far", "emsc:near usgs:u"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// B4: an earthquake whose origin is revised leaves a partner that no longer fits, and one that it hid
+// is seen again.
+func TestARevisedOriginLeavesAPartnerThatNoLongerFits(t *testing.T) {
+	for name, order := range map[string][]hazard.Report{
+		"the partner last":                       {at("usgs", "u", 1, 0, 0), at("emsc", "e", 1, 1, 0), at("usgs", "u", 2, 0, 3)},
+		"the revision last, made by the partner": {at("emsc", "e", 1, 1, 0), at("usgs", "u", 1, 0, 0), at("usgs", "u", 2, 0, 3)},
+		"revised at once":                        {at("usgs", "u", 2, 0, 3), at("emsc", "e", 1, 1, 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.takeEach(noon, order...)
+			if got, want := d.together(), []string{"emsc:e", "usgs:u"}; !slices.Equal(got, want) {
+				t.Fatalf("got %q, want %q", got, want)
+			}
+			for _, e := range []store.EventName{{Source: "usgs", Key: "u"}, {Source: "emsc", Key: "e"}} {
+				if h := d.event(e.Source, e.Key); h.Source != e.Source || h.Creator != e.Source || h.Status != hazard.Active {
+					t.Errorf("the hazard of %v is %+v", e, h)
+				}
+			}
+			d.takeEach(noon+1, at("usgs", "u", 3, 0, 0.1))
+			if got, want := d.together(), []string{"emsc:e usgs:u"}; !slices.Equal(got, want) {
+				t.Errorf("moved back: %q", got)
+			}
+		})
+	}
+}
+
+// An event that made a hazard which became part of another has its hazard back when it leaves, with
+// what an editor had put there.
+func TestAnEventThatLeavesHasItsFormerHazardBack(t *testing.T) {
+	d := newDesk(t)
+	d.takeEach(noon, at("usgs", "u", 1, 0, 0), with(at("emsc", "e", 1, 0, 3), func(r *hazard.Report) {
+		r.Products = []hazard.ReportProduct{{Key: "emsc", Title: "EMSC", Type: hazard.FolderProduct}}
+	}))
+	was := d.event("emsc", "e")
+	d.decide(noon+1, store.Origin{Admin: true}, func(tx *store.Tx) error {
+		return tx.SaveProduct(&hazard.Product{HazardID: was.ID, Title: "a note", Type: hazard.TextProduct, Data: "x", OrgID: -1, AppIDs: "0"})
+	})
+	d.takeEach(noon+2, at("emsc", "e", 2, 0, 0.1))
+	if got := d.together(); !slices.Equal(got, []string{"emsc:e usgs:u"}) {
+		t.Fatalf("not joined: %q", got)
+	}
+	d.takeEach(noon+3, at("emsc", "e", 3, 0, 3))
+	h := d.event("emsc", "e")
+	if h.ID != was.ID || h.Status != hazard.Active || h.Severity != was.Severity || h.Reason != "" || h.Successor != was.Successor {
+		t.Errorf("back as %+v, was %+v", h, was)
+	}
+	if got := d.titles(h.ID); !slices.Equal(got, []string{"/EMSC", "/a note"}) {
+		t.Errorf("products %q", got)
+	}
+	if left := d.titles(d.event("usgs", "u").ID); len(left) != 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// The event that made a hazard keeps it through a split, too: the others leave.
+func TestASplitLeavesAHazardToTheEventThatMadeIt(t *testing.T) {
+	d := newDesk(t)
+	d.takeEach(noon, at("usgs", "u", 1, 0, 0), at("emsc", "e", 1, 0.5, 0), at("gdacs", "g", 1, 0.7, 0))
+	h := d.event("usgs", "u")
+	var id int64
+	d.decide(noon+1, store.Origin{Admin: true}, func(tx *store.Tx) (err error) {
+		id, err = d.intake.Part(t.Context(), tx, h.ID, "usgs", "u")
+		return err
+	})
+	if id != h.ID || d.event("usgs", "u").ID != h.ID {
+		t.Errorf("hazard %d became %d", h.ID, id)
+	}
+	if got, want := d.together(), []string{"emsc:e gdacs:g", "usgs:u"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Names that come late, revised origins, repetition, any order and any cutting into payloads: the
+// hazards are made of the same events in the end, and each is that of the event that made it.
+func TestHazardsDoNotDependOnOrderPayloadsOrRevisions(t *testing.T) {
+	tried := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		if tried++; raced && tried > 10 {
+			return
+		}
+		var reports []hazard.Report
+		events := rapid.IntRange(1, 5).Draw(rt, "events")
+		for e := range events {
+			src := rapid.SampledFrom([]string{"usgs", "emsc", "gdacs"}).Draw(rt, "source")
+			key := fmt.Sprint("k", e)
+			for version := range rapid.IntRange(1, 3).Draw(rt, "versions") {
+				r := at(src, key, int64(version+1), float64(rapid.IntRange(0, 30).Draw(rt, "second")), float64(rapid.IntRange(0, 20).Draw(rt, "east"))/10)
+				if rapid.IntRange(0, 4).Draw(rt, "named") == 0 {
+					r.Refs = []string{fmt.Sprint(rapid.SampledFrom([]string{"usgs", "emsc", "gdacs"}).Draw(rt, "of"), ":k", rapid.IntRange(0, events-1).Draw(rt, "name"))}
+				}
+				reports = append(reports, r)
+			}
+		}
+		run := func(order []hazard.Report, cut func(i int) bool) []string {
+			d := newDesk(t)
+			now := noon
+			for first, i := 0, 1; i <= len(order); i++ {
+				if i == len(order) || order[i].Source != order[first].Source || cut(i) {
+					d.apply(order[first].Source, now, intake.Options{History: true}, order[first:i]...)
+					first, now = i, now+1
+				}
+			}
+			for _, h := range d.hazards() {
+				made, err := d.store.EventReports(t.Context(), h.ID)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if len(made) == 0 {
+					continue
+				}
+				if !slices.ContainsFunc(made, func(e store.EventReports) bool { return hazard.EventUUID(e.Source, e.Key) == h.UUID }) {
+					rt.Errorf("hazard %d is made of %v, none of which made it", h.ID, made)
+				}
+				if h.Status != hazard.Active {
+					rt.Errorf("hazard %d of an event is %s %s", h.ID, h.Status, h.Reason)
+				}
+			}
+			return d.together()
+		}
+		want := run(reports, func(int) bool { return true })
+		order := rapid.Permutation(append(reports, reports[0])).Draw(rt, "order")
+		cuts := rapid.SliceOfN(rapid.Bool(), len(order), len(order)).Draw(rt, "cuts")
+		if got := run(order, func(i int) bool { return cuts[i] }); !slices.Equal(got, want) {
+			rt.Errorf("got %s, want %s", strings.Join(got, " | "), strings.Join(want, " | "))
+		}
+	})
+}
