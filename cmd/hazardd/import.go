@@ -60,6 +60,28 @@ type payload struct {
 	file   string
 	source poll.Source
 	at     hazard.Instant // as if received then; 0: when it is read
+	// recorded is the moment of its changes: at, or that of the store's last change if that is later.
+	recorded hazard.Instant
+}
+
+// inOrder settles when the payload is recorded: history is only added to at its end.
+func (p *payload) inOrder(ctx context.Context, c *console, s *store.Store) error {
+	if p.at == 0 {
+		return nil
+	}
+	last, err := s.LastMoment(ctx)
+	if p.recorded = max(p.at, min(last, c.instant())); p.recorded > p.at {
+		c.note("%s: the store has changes of %s, so the file is recorded as of then, not of %s", oneLine(p.file), last, p.at)
+	}
+	return err
+}
+
+// clock is the one that the payload's changes are recorded by.
+func (p *payload) clock(c *console) hazard.Clock {
+	if p.at == 0 {
+		return hazard.ClockFunc(c.instant)
+	}
+	return p.recorded
 }
 
 // Run takes the files in. What cannot be used of one does not keep the others out.
@@ -82,8 +104,11 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
+			if err := p.inOrder(ctx, c, s); err != nil {
+				return err
+			}
 			if i.List != "" {
-				if err := in.PassUntil(ctx, p.at); err != nil {
+				if err := in.PassUntil(ctx, p.recorded); err != nil {
 					return err
 				}
 			}
@@ -157,7 +182,7 @@ func readList(name string, known *service.Sources, now time.Time) ([]payload, er
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(name), path)
 		}
-		list = append(list, payload{path, src, hazard.At(at)})
+		list = append(list, payload{file: path, source: src, at: hazard.At(at)})
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("--list: %s lists no files", name)
@@ -196,7 +221,7 @@ func (p *payload) take(ctx context.Context, c *console, in *intake.Intake, opts 
 	if bad, ok := errors.AsType[*source.PayloadError](parseErr); parseErr != nil && (!ok || !bad.Cut) {
 		return f, nil
 	}
-	res, err := in.Apply(ctx, p.source.Name, batch, now, opts)
+	res, err := in.Apply(ctx, p.source.Name, batch, p.clock(c), opts)
 	f.Counts = counts(&res)
 	for _, r := range res.Rejects {
 		f.Rejects = append(f.Rejects, reject{r.Record, r.Reason})

@@ -93,13 +93,13 @@ type Done[T any] struct {
 }
 
 // write runs f in one transaction, in the author's name.
-func (e *Editor) write(ctx context.Context, who Author, now hazard.Instant, f func(*store.Tx) error) (last int64, err error) {
-	return e.store.Write(ctx, now, who.origin(), f)
+func (e *Editor) write(ctx context.Context, who Author, clock hazard.Clock, f func(*store.Tx) error) (last int64, err error) {
+	return e.store.Write(ctx, clock, who.origin(), f)
 }
 
 // CreateHazard makes a hazard of body. With the uuid of a hazard that the same author made of the same body it makes nothing, and
 // returns that one.
-func (e *Editor) CreateHazard(ctx context.Context, who Author, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+func (e *Editor) CreateHazard(ctx context.Context, who Author, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
@@ -110,16 +110,16 @@ func (e *Editor) CreateHazard(ctx context.Context, who Author, match Match, text
 	if err := nothingYet(match); err != nil {
 		return done, err
 	}
-	b, err := parse(hazardFields, &reading{e, who, now}, given, create)
+	b, err := parse(hazardFields, &reading{e, who, clock.Now()}, given, create)
 	if err != nil {
 		return done, err
 	}
 	if _, chosen := given["uuid"]; !chosen { // else it may be there already, and sound then
-		if err := b.into(e.draft(who, ownOrg(who), now)); err != nil {
+		if err := b.into(e.draft(who, ownOrg(who), clock.Now())); err != nil {
 			return done, err
 		}
 	}
-	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		if done.State, err = e.hazardAgain(tx, who, b); err != nil || done.State != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (e *Editor) hazardAgain(tx *store.Tx, who Author, b *body[hazardDraft]) (*h
 		return nil, err
 	}
 	if first.Actor == who.Name {
-		again, err := e.newHazard(tx, who, b, first.Hazard.OrgID, first.At)
+		again, err := e.newHazard(tx, who, b, first.Hazard.OrgID, first.Hazard.Created)
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func (e *Editor) hazardAgain(tx *store.Tx, who Author, b *body[hazardDraft]) (*h
 }
 
 // PatchHazard alters a hazard by a JSON merge patch (RFC 7396). {"status":"E"} ends it.
-func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
@@ -188,11 +188,11 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 	if err != nil {
 		return done, err
 	}
-	b, err := parse(hazardFields, &reading{e, who, now}, given, patch)
+	b, err := parse(hazardFields, &reading{e, who, clock.Now()}, given, patch)
 	if err != nil {
 		return done, err
 	}
-	return e.alterHazard(ctx, who, id, match, now, func(tx *store.Tx, h *hazard.Hazard) error {
+	return e.alterHazard(ctx, who, id, match, clock, func(tx *store.Tx, h *hazard.Hazard) error {
 		draft := &hazardDraft{Hazard: *h, before: h, now: tx.Now()}
 		if err := b.into(draft); err != nil {
 			return err
@@ -218,7 +218,7 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 
 // Retract takes back a false hazard in one step: it ends now, with severity TERMINATION and the reason that body gives
 // ({"reason": …}), and no source brings it back.
-func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
@@ -226,7 +226,7 @@ func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, t
 	if err := read(retractionFields, text, &r); err != nil {
 		return done, err
 	}
-	return e.alterHazard(ctx, who, id, match, now, func(tx *store.Tx, h *hazard.Hazard) error {
+	return e.alterHazard(ctx, who, id, match, clock, func(tx *store.Tx, h *hazard.Hazard) error {
 		if h.Reason == hazard.EndRetracted {
 			return nil
 		}
@@ -241,8 +241,8 @@ func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, t
 }
 
 // alterHazard lets f alter the state of a hazard, and writes it if it says something else then.
-func (e *Editor) alterHazard(ctx context.Context, who Author, id Ref, match Match, now hazard.Instant, f func(*store.Tx, *hazard.Hazard) error) (done Done[hazard.Hazard], err error) {
-	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+func (e *Editor) alterHazard(ctx context.Context, who Author, id Ref, match Match, clock hazard.Clock, f func(*store.Tx, *hazard.Hazard) error) (done Done[hazard.Hazard], err error) {
+	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		stored, before, err := present(tx, who, id, match)
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 
 // Merge makes one hazard of two: that of id becomes part of the one that body names ({"into": number or uuid}), which goes on with all
 // products, and with all that sources say. It returns the latter.
-func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
@@ -25,7 +25,7 @@ func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, tex
 	if err := read(targetFields, text, &t); err != nil {
 		return done, err
 	}
-	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		from, _, err := present(tx, who, id, match)
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, tex
 
 // Split takes an event of a source out of a hazard: {"source", "event"} names it. It becomes a hazard of its own, which is returned, and no
 // rule joins the two again.
-func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
@@ -59,7 +59,7 @@ func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, tex
 	if err := read(eventFields, text, &event); err != nil {
 		return done, err
 	}
-	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		h, _, err := present(tx, who, id, match)
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, tex
 
 // Decide releases or dismisses a held report of a source: {"decision": "released" or "dismissed"}. What is released is taken in as if it had
 // never been held. It returns what became of it.
-func (e *Editor) Decide(ctx context.Context, who Author, source string, held int64, match Match, text []byte, now hazard.Instant) (res intake.Result, err error) {
+func (e *Editor) Decide(ctx context.Context, who Author, source string, held int64, match Match, text []byte, clock hazard.Clock) (res intake.Result, err error) {
 	if err := who.mayEdit(); err != nil {
 		return res, err
 	}
@@ -87,7 +87,7 @@ func (e *Editor) Decide(ctx context.Context, who Author, source string, held int
 	if err := nothingYet(match); err != nil {
 		return res, err
 	}
-	last, err := e.write(ctx, who, now, func(tx *store.Tx) error {
+	last, err := e.write(ctx, who, clock, func(tx *store.Tx) error {
 		report, err := tx.Decide(held, d.word)
 		if err != nil {
 			return err

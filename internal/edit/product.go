@@ -42,7 +42,7 @@ func (e *Editor) MayContribute(ctx context.Context, who Author, id Ref) error {
 // CreateProduct makes a product of body below a hazard that the author may write. upload is the file that came with it; nil if none came. Its
 // content is kept only if the product is made; else it is swept. Match is about the hazard.
 // With the uuid of a product that the same author made of the same body it makes nothing, and returns that one.
-func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, upload *Upload, now hazard.Instant) (done Done[hazard.Product], err error) {
+func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, upload *Upload, clock hazard.Clock) (done Done[hazard.Product], err error) {
 	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
@@ -50,7 +50,7 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, match Ma
 	if err != nil {
 		return done, err
 	}
-	b, err := parse(productFields, &reading{e, who, now}, given, create)
+	b, err := parse(productFields, &reading{e, who, clock.Now()}, given, create)
 	if err != nil {
 		return done, err
 	}
@@ -61,7 +61,7 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, match Ma
 			return done, err
 		}
 	}
-	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		h, _, err := present(tx, who, id, nil)
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (e *Editor) productAgain(tx *store.Tx, who Author, hazardID int64, file *ha
 }
 
 // PatchProduct alters a product by a JSON merge patch (RFC 7396).
-func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Product], err error) {
+func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Product], err error) {
 	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
@@ -136,7 +136,7 @@ func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Mat
 	if err != nil {
 		return done, err
 	}
-	b, err := parse(productFields, &reading{e, who, now}, given, patch)
+	b, err := parse(productFields, &reading{e, who, clock.Now()}, given, patch)
 	if err != nil {
 		return done, err
 	}
@@ -150,7 +150,7 @@ func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Mat
 		}
 		return who.mayWrite(of) // whether it is hidden is the business of the hazard's owner
 	}
-	return e.alterProduct(ctx, who, id, match, now, may, func(tx *store.Tx, p *hazard.Product) error {
+	return e.alterProduct(ctx, who, id, match, clock, may, func(tx *store.Tx, p *hazard.Product) error {
 		draft := &productDraft{Product: *p, before: p, tx: tx, who: who}
 		if err := b.into(draft); err != nil {
 			return err
@@ -166,14 +166,14 @@ func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Mat
 }
 
 // DeleteProduct deletes a product; a folder only when the author knows of nothing in it. The history keeps it.
-func (e *Editor) DeleteProduct(ctx context.Context, who Author, id Ref, match Match, now hazard.Instant) (Done[hazard.Product], error) {
+func (e *Editor) DeleteProduct(ctx context.Context, who Author, id Ref, match Match, clock hazard.Clock) (Done[hazard.Product], error) {
 	may := func(p *hazard.Product, of *hazard.Hazard) error {
 		if who.mayManage(of) == nil {
 			return nil
 		}
 		return who.mayWriteProduct(p, of)
 	}
-	return e.alterProduct(ctx, who, id, match, now, may, func(tx *store.Tx, p *hazard.Product) error {
+	return e.alterProduct(ctx, who, id, match, clock, may, func(tx *store.Tx, p *hazard.Product) error {
 		inside, err := contents(tx, p)
 		if err != nil {
 			return err
@@ -216,11 +216,11 @@ func moveUp(tx *store.Tx, who Author, folder *hazard.Product, move func(*hazard.
 }
 
 // alterProduct lets f alter the state of a product, if may allows it, and writes it if it says something else then.
-func (e *Editor) alterProduct(ctx context.Context, who Author, id Ref, match Match, now hazard.Instant, may func(p *hazard.Product, of *hazard.Hazard) error, f func(*store.Tx, *hazard.Product) error) (done Done[hazard.Product], err error) {
+func (e *Editor) alterProduct(ctx context.Context, who Author, id Ref, match Match, clock hazard.Clock, may func(p *hazard.Product, of *hazard.Hazard) error, f func(*store.Tx, *hazard.Product) error) (done Done[hazard.Product], err error) {
 	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
-	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		before, err := id.product(tx, who)
 		if err != nil {
 			return err

@@ -81,7 +81,7 @@ const shortestRepeated = 4
 
 // RedactHazard removes texts of a hazard for good: from all states in the log, and where its sources' reports repeat them. The mark says
 // who did it, when and why. body is {"fields": […], "reason": …}.
-func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	if err := who.mayRedact(); err != nil {
 		return done, err
 	}
@@ -89,7 +89,7 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 	if err := read(redactionFields(slices.Sorted(maps.Keys(hazardTexts))), text, &r); err != nil {
 		return done, err
 	}
-	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		stored, before, err := present(tx, who, id, match)
 		if err != nil {
 			return err
@@ -135,7 +135,7 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 
 // RedactProduct is RedactHazard for a product, deleted or not; the field "file" is the content and the name of its file. The content goes
 // unless another product has the same.
-func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Product], err error) {
+func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Product], err error) {
 	if err := who.mayRedact(); err != nil {
 		return done, err
 	}
@@ -144,7 +144,7 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 		return done, err
 	}
 	digests := map[string]bool{}
-	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		before, err := id.productEver(tx, who)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 // for what was changed since of other things; if what is to be taken back was changed itself, it is hazard.ErrConflict, which says
 // which and what. The author must be allowed to write each hazard that the change touched. It returns the hazard that goes on
 // again. The states that it writes say which change they undo.
-func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text []byte, now hazard.Instant) (done Done[hazard.Hazard], err error) {
+func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	if err := who.mayEdit(); err != nil {
 		return done, err
 	}
@@ -21,7 +21,7 @@ func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text
 	if err := read(undoFields, text, &u); err != nil {
 		return done, err
 	}
-	done.Last, err = e.write(ctx, who, now, func(tx *store.Tx) error {
+	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		h, _, err := present(tx, who, id, match)
 		if err != nil {
 			return err

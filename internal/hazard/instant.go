@@ -11,6 +11,18 @@ type Instant int64
 // At is the instant of t, cut to the millisecond.
 func At(t time.Time) Instant { return Instant(t.UnixMilli()) }
 
+// Now returns i: an instant is a Clock that stands still, for what is recorded as of a given time.
+func (i Instant) Now() Instant { return i }
+
+// Clock tells the time.
+type Clock interface{ Now() Instant }
+
+// ClockFunc is a function as a Clock.
+type ClockFunc func() Instant
+
+// Now returns what f returns.
+func (f ClockFunc) Now() Instant { return f() }
+
 // Time is the instant as a time in UTC.
 func (i Instant) Time() time.Time { return time.UnixMilli(int64(i)).UTC() }
 

@@ -310,6 +310,8 @@ func secure(h http.Header) {
 
 func (a *API) now() hazard.Instant { return hazard.At(a.Now()) }
 
+func (a *API) clock() hazard.Clock { return hazard.ClockFunc(a.now) }
+
 // recover answers for a handler that panicked; the process goes on, since a handler changes nothing but through a transaction.
 func (a *API) recover(w http.ResponseWriter, r *http.Request) {
 	if p := recover(); p != nil {

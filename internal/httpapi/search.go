@@ -134,7 +134,7 @@ func (a *API) searchQuery(r *http.Request) (search.Query, format.Format, error) 
 	if faults != nil {
 		return q, format.JSON, faults
 	}
-	if err := errors.Join(a.isPast("at", q.At), a.knowSources(r.Context(), q.Sources)); err != nil {
+	if err := errors.Join(a.isPast(r.Context(), q.At), a.knowSources(r.Context(), q.Sources)); err != nil {
 		return q, format.JSON, err
 	}
 	if values.Get("f") == networkLink {
@@ -144,12 +144,16 @@ func (a *API) searchQuery(r *http.Request) (search.Query, format.Format, error) 
 	return q, f, err
 }
 
-// isPast refuses a moment that has not come.
-func (a *API) isPast(name string, at *hazard.Instant) error {
-	if now := a.now(); at != nil && *at > now {
-		return badParameter(name, "%s has not come: here it is %s", *at, now)
+// isPast refuses a moment for at that has not come, and waits for changes of one that is only just over.
+func (a *API) isPast(ctx context.Context, at *hazard.Instant) error {
+	if at == nil {
+		return nil
 	}
-	return nil
+	now := a.now()
+	if *at > now {
+		return badParameter("at", "%s has not come: here it is %s", *at, now)
+	}
+	return a.Store.Until(ctx, *at, now)
 }
 
 // knowSources refuses names of sources that are neither configured nor have ever reported anything: who writes one wrong must not read
@@ -340,7 +344,7 @@ func (a *API) readAt(r *http.Request, known ...string) (values url.Values, at *h
 	if !ok {
 		return nil, nil, badParameter("at", "%.60q is not %s", values.Get("at"), search.MomentForm)
 	}
-	return values, &moment, a.isPast("at", &moment)
+	return values, &moment, a.isPast(r.Context(), &moment)
 }
 
 // answerAt writes a JSON answer as of an earlier moment.

@@ -185,7 +185,7 @@ func (a *API) decideHeld(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if err != nil {
 		return err
 	}
-	res, err := a.Edit.Decide(r.Context(), a.author(r, who), source, id, a.ifMatch(r), body, a.now())
+	res, err := a.Edit.Decide(r.Context(), a.author(r, who), source, id, a.ifMatch(r), body, a.clock())
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (a *API) createHazard(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err != nil {
 		return err
 	}
-	done, err := a.Edit.CreateHazard(r.Context(), a.author(r, who), a.ifMatch(r), body, a.now())
+	done, err := a.Edit.CreateHazard(r.Context(), a.author(r, who), a.ifMatch(r), body, a.clock())
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (a *API) redactProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	if err != nil {
 		return err
 	}
-	done, err := a.Edit.RedactProduct(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.now())
+	done, err := a.Edit.RedactProduct(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.clock())
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (a *API) undo(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 }
 
 // alter is an alteration of a hazard by a body.
-type alter func(ctx context.Context, who edit.Author, id edit.Ref, match edit.Match, body []byte, now hazard.Instant) (edit.Done[hazard.Hazard], error)
+type alter func(ctx context.Context, who edit.Author, id edit.Ref, match edit.Match, body []byte, clock hazard.Clock) (edit.Done[hazard.Hazard], error)
 
 func (a *API) alterHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller, f alter) error {
 	id, err := pathRef(r, "hazard")
@@ -87,7 +87,7 @@ func (a *API) alterHazard(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if err != nil {
 		return err
 	}
-	done, err := f(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.now())
+	done, err := f(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.clock())
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	if err != nil {
 		return err
 	}
-	done, err := a.Edit.CreateProduct(r.Context(), author, id, a.ifMatch(r), body, upload, a.now())
+	done, err := a.Edit.CreateProduct(r.Context(), author, id, a.ifMatch(r), body, upload, a.clock())
 	if err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func (a *API) patchProduct(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err != nil {
 		return err
 	}
-	done, err := a.Edit.PatchProduct(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.now())
+	done, err := a.Edit.PatchProduct(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.clock())
 	if err != nil {
 		return err
 	}
@@ -321,7 +321,7 @@ func (a *API) deleteProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	if err != nil {
 		return err
 	}
-	done, err := a.Edit.DeleteProduct(r.Context(), a.author(r, who), id, a.ifMatch(r), a.now())
+	done, err := a.Edit.DeleteProduct(r.Context(), a.author(r, who), id, a.ifMatch(r), a.clock())
 	if err != nil {
 		return err
 	}

@@ -138,8 +138,8 @@ func othersOf(reports []hazard.Report) *others {
 	return o
 }
 
-// Apply takes in a batch of the source, received at now.
-func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, now hazard.Instant, opts Options) (Result, error) {
+// Apply takes in a batch of the source.
+func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts Options) (Result, error) {
 	res := Result{Read: batch.Read, Ignored: batch.Ignored, Rejected: len(batch.Rejects), Rejects: batch.Rejects, Events: map[string]bool{}}
 	parts := chunks(batch.Reports)
 	if len(parts) == 0 && batch.Rejects != nil {
@@ -148,8 +148,8 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, now
 	known := othersOf(batch.Reports)
 	for _, take := range parts {
 		in.areas.prepare(ctx, take)
-		last, err := in.store.Write(ctx, now, store.Origin{Source: src}, func(tx *store.Tx) error {
-			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: now, opts: opts, res: &res, others: known}
+		last, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
+			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), opts: opts, res: &res, others: known}
 			if err := w.rejects(batch.Rejects); err != nil {
 				return err
 			}
@@ -165,8 +165,8 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, now
 }
 
 // Withdraw ends an event that its source has deleted or lists no longer, and with it the hazard, unless other sources go on with it.
-func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, now hazard.Instant) (last int64, err error) {
-	return in.store.Write(ctx, now, store.Origin{Source: src}, func(tx *store.Tx) error {
+func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error) {
+	return in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
 		event, id, err := tx.Event(src, event)
 		if err != nil {
 			return err
@@ -175,6 +175,7 @@ func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard
 		if err != nil {
 			return err
 		}
+		now := tx.Now()
 		for i := range parts {
 			if p := &parts[i]; p.Name != "" && p.Ended == "" {
 				p.Ended, p.EndedAt = reason, &now

@@ -10,19 +10,19 @@ import (
 // maxDue is how many hazards are derived again in one transaction.
 const maxDue = 100
 
-// Pass records what time alone has changed up to now, as of now: hazards end, and hazards of which a
+// Pass records what time alone has changed up to now, by clock: hazards end, and hazards of which a
 // part or a source has run out are derived again. A running service calls it at each moment that
 // store.NextMoment names.
-func (in *Intake) Pass(ctx context.Context, now hazard.Instant) error {
+func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
 	for {
 		woken := 0
-		_, err := in.store.Write(ctx, now, store.Origin{}, func(tx *store.Tx) error {
+		_, err := in.store.Write(ctx, clock, store.Origin{}, func(tx *store.Tx) error {
 			due, err := tx.Due()
 			if err != nil {
 				return err
 			}
 			for _, h := range due {
-				if err := tx.SaveHazard(h.ExpireAt(now), h); err != nil {
+				if err := tx.SaveHazard(h.ExpireAt(tx.Now()), h); err != nil {
 					return err
 				}
 			}

@@ -203,17 +203,19 @@ func (w *worker) ended(n int) {
 	w.st.Total.Ended += int64(n)
 }
 
-// leased is an Intake that writes only as long as the lease holds.
+// leased is an Intake that writes only as long as the lease holds, and by the poller's clock: a list
+// may have been read long before.
 type leased struct {
 	Intake
 	lease interface{ Valid() bool }
+	clock hazard.Clock
 }
 
-func (l leased) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, now hazard.Instant) (int64, error) {
+func (l leased) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, _ hazard.Clock) (int64, error) {
 	if ctx.Err() != nil || !l.lease.Valid() {
 		return 0, errStopped
 	}
-	return l.Intake.Withdraw(ctx, src, event, reason, now)
+	return l.Intake.Withdraw(ctx, src, event, reason, l.clock)
 }
 
 // askMissing notes that it is to be asked about events that f should name and does not. It returns false when another read has

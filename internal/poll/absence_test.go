@@ -209,7 +209,7 @@ type refusingIntake struct {
 	withdrawn int
 }
 
-func (r *refusingIntake) Withdraw(context.Context, string, string, hazard.EndReason, hazard.Instant) (int64, error) {
+func (r *refusingIntake) Withdraw(context.Context, string, string, hazard.EndReason, hazard.Clock) (int64, error) {
 	r.withdrawn++
 	return 0, nil
 }

@@ -185,7 +185,7 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	if ctx.Err() != nil || !w.lease.Valid() {
 		return errStopped
 	}
-	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, now, intake.Options{})
+	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{})
 	w.st.Total.add(&res)
 	w.enqueue(res.Details) // of an event that this has changed there may be a still fuller report
 	return err
@@ -307,13 +307,12 @@ func (w *worker) settle(ctx context.Context) {
 	if !w.follow.learnt || ctx.Err() != nil || !w.lease.Valid() {
 		return
 	}
-	now := w.p.now()
 	for _, f := range w.feeds {
 		if f.batch == nil {
 			continue
 		}
 		err := w.protect(ctx, func() error {
-			res, err := w.p.intake.Apply(ctx, w.src.Name, *f.batch, now, intake.Options{Again: true})
+			res, err := w.p.intake.Apply(ctx, w.src.Name, *f.batch, hazard.ClockFunc(w.p.now), intake.Options{Again: true})
 			w.enqueue(res.Details)
 			w.st.Total.New += int64(res.New)
 			w.st.Total.Updated += int64(res.Updated)

@@ -220,8 +220,8 @@ type dyingIntake struct {
 	die func()
 }
 
-func (d *dyingIntake) Apply(ctx context.Context, src string, batch source.Batch, now hazard.Instant, opts intake.Options) (intake.Result, error) {
-	if _, err := d.Intake.Apply(ctx, src, batch, now, opts); err != nil {
+func (d *dyingIntake) Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts intake.Options) (intake.Result, error) {
+	if _, err := d.Intake.Apply(ctx, src, batch, clock, opts); err != nil {
 		return intake.Result{}, err
 	}
 	d.die()

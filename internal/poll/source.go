@@ -16,9 +16,9 @@ import (
 // Intake is where what was read goes.
 type Intake interface {
 	// Apply takes in a batch. Taking in the same batch again changes nothing.
-	Apply(ctx context.Context, src string, batch source.Batch, now hazard.Instant, opts intake.Options) (intake.Result, error)
+	Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts intake.Options) (intake.Result, error)
 	// Withdraw ends the hazard of an event; last is 0 if it was over, or an editor has decided about it.
-	Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, now hazard.Instant) (last int64, err error)
+	Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error)
 }
 
 // Source is one polled source. Its functions are called by one goroutine at a time.

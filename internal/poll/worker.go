@@ -77,7 +77,7 @@ type feed struct {
 
 func newWorker(p *Poller, src *Source, l *lease.Lease) *worker {
 	w := &worker{p: p, src: src, lease: l, log: p.log.With("source", src.Name), ask: make(chan string, 1), warned: map[Class]bool{}}
-	w.lists = lists{src: src, store: p.store, intake: leased{p.intake, l}, log: w.log}
+	w.lists = lists{src: src, store: p.store, intake: leased{p.intake, l, hazard.ClockFunc(p.now)}, log: w.log}
 	return w
 }
 
@@ -282,7 +282,7 @@ func (w *worker) failed(ctx context.Context, f *feed, fail *Failure, now hazard.
 
 // keepError keeps what could not be used, for hazardd source errors.
 func (w *worker) keepError(ctx context.Context, record, reason string, raw []byte, now hazard.Instant) {
-	_, err := w.p.store.Write(ctx, now, store.Origin{Source: w.src.Name}, func(tx *store.Tx) error {
+	_, err := w.p.store.Write(ctx, hazard.ClockFunc(w.p.now), store.Origin{Source: w.src.Name}, func(tx *store.Tx) error {
 		return tx.AddSourceErrors(w.src.Name, []store.SourceError{{Record: record, Reason: reason, Raw: source.Keep(raw)}})
 	})
 	if err != nil {
@@ -420,7 +420,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now haza
 		w.save(ctx)
 	}
 	anew := w.anew && f.unread
-	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, now, intake.Options{Again: anew || w.follow.learnt})
+	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Again: anew || w.follow.learnt})
 	w.st.Last.add(&res)
 	w.st.Total.add(&res)
 	if len(res.Coarse) > 0 {

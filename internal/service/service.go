@@ -387,7 +387,7 @@ func (s *Service) pass(ctx context.Context) error {
 		now := s.Now()
 		next, any, err := s.Store.NextMoment(ctx)
 		if err == nil && any && next <= now {
-			err = s.intake.Pass(ctx, now)
+			err = s.intake.Pass(ctx, hazard.ClockFunc(s.Now))
 			wait = 0
 		} else if any {
 			wait = min(wait, next.Time().Sub(now.Time()))

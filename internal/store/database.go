@@ -20,6 +20,8 @@ type database interface {
 	migration(text string) string
 	// alone makes a transaction the only one of its kind that is under way, until it ends.
 	alone(ctx context.Context, tx *sql.Tx) error
+	// quiet waits until a writer that has begun has ended. It is no writer itself.
+	quiet(ctx context.Context, s *Store) error
 	// wait lets the next transaction of s wait that long for those of other processes. The writer of this process calls it.
 	wait(ctx context.Context, s *Store, most time.Duration) error
 	// remote tells whether the database is a server: it may be away, and lets a statement run beside a writer.

@@ -36,6 +36,8 @@ func (s *Store) Wipe(ctx context.Context) error {
 			return err
 		}
 	}
+	s.over.Store(int64(hazard.MinInstant))
+	s.until.Store(int64(hazard.MinInstant))
 	return s.Forget(ctx)
 }
 

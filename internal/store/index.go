@@ -26,7 +26,7 @@ func (t *Tx) index(h, before *hazard.Hazard) error {
 		}
 		before = nil // of a program that did not know these tables, or written as of an earlier moment than ever before
 	}
-	return t.indexWhole(h, before, t.now, t.now)
+	return t.indexWhole(h, before, t.at, t.at)
 }
 
 func (t *Tx) indexWhole(h, before *hazard.Hazard, made, changed hazard.Instant) error {

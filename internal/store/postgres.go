@@ -191,6 +191,12 @@ func (*postgres) alone(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
+// quiet waits for the lock beside others who wait so, and has it for one statement.
+func (*postgres) quiet(ctx context.Context, s *Store) error {
+	_, err := s.reads.ExecContext(ctx, `SELECT pg_advisory_xact_lock_shared($1)`, int64(writing))
+	return err
+}
+
 // wait: every writer waits for lockTime.
 func (*postgres) wait(context.Context, *Store, time.Duration) error { return nil }
 

@@ -27,7 +27,7 @@ func (postgresIndexer) Close() error { return nil }
 func (postgresIndexer) touch(t *Tx, h *hazard.Hazard) (bool, error) {
 	_, err := t.tx.ExecContext(t.ctx, `UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3, made_ms = least(made_ms, $2),
 		written = CASE WHEN made_ms <= $2 THEN written ELSE int8range($2, NULL, '[]') END WHERE id = $4`,
-		h.Version, int64(t.now), int64(h.LastUpdate), h.ID)
+		h.Version, int64(t.at), int64(h.LastUpdate), h.ID)
 	return true, err
 }
 

@@ -24,7 +24,7 @@ func TestAStoreThatIsFullSaysSoUntilThereIsRoom(t *testing.T) {
 		}
 	}
 	write := func(text string) error {
-		_, err := s.Write(t.Context(), 1, store.Origin{Admin: true}, func(tx *store.Tx) error {
+		_, err := s.Write(t.Context(), hazard.Instant(1), store.Origin{Admin: true}, func(tx *store.Tx) error {
 			return tx.SaveHazard(&hazard.Hazard{Type: hazard.Flood, Severity: hazard.Warning, Category: hazard.Event, Status: hazard.Active, OrgID: -1, Description: text}, nil)
 		})
 		return err

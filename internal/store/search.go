@@ -558,6 +558,15 @@ func (s *Store) ChangeAt(ctx context.Context, at hazard.Instant) (int64, error) 
 	return n, storeError(err)
 }
 
+// LastMoment is the moment of the last change; hazard.MinInstant if there is none.
+func (s *Store) LastMoment(ctx context.Context) (hazard.Instant, error) {
+	at, err := s.readQ.LastMoment(ctx)
+	if none(err) {
+		return hazard.MinInstant, nil
+	}
+	return hazard.Instant(at), storeError(err)
+}
+
 // SinceAt is Since without the changes that were made after a moment.
 func (s *Store) SinceAt(ctx context.Context, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesSinceAt(ctx, db.ChangesSinceAtParams{After: n, AtMs: int64(at), MaxRows: int32(limit)})

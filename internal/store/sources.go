@@ -247,7 +247,7 @@ func (t *Tx) SaveReport(event string, r *hazard.Report) error {
 	if err != nil {
 		return fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 	}
-	return t.q.SaveReport(t.ctx, db.SaveReportParams{Source: r.Source, Event: event, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.now),
+	return t.q.SaveReport(t.ctx, db.SaveReportParams{Source: r.Source, Event: event, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.Now()),
 		StartMs: int64(r.Start), Places: strings.Join(r.Places, " "), Body: string(body)})
 }
 
@@ -290,7 +290,7 @@ func (t *Tx) Hold(r *hazard.Report, reason string) (isNew bool, decision string,
 	if err != nil {
 		return false, "", fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 	}
-	_, err = t.q.Hold(t.ctx, db.HoldParams{ID: id, Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.now), Reason: reason, Body: string(body)})
+	_, err = t.q.Hold(t.ctx, db.HoldParams{ID: id, Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.Now()), Reason: reason, Body: string(body)})
 	return true, "", err
 }
 
@@ -299,7 +299,7 @@ const NoPlace = "no place"
 
 // Placed releases what was held of a part for want of a place.
 func (t *Tx) Placed(r *hazard.Report) error {
-	_, err := t.q.ReleaseHeld(t.ctx, db.ReleaseHeldParams{NowMs: int64(t.now), Source: r.Source, Event: r.Key, Part: r.Part})
+	_, err := t.q.ReleaseHeld(t.ctx, db.ReleaseHeldParams{NowMs: int64(t.Now()), Source: r.Source, Event: r.Key, Part: r.Part})
 	return err
 }
 
@@ -310,7 +310,7 @@ func (t *Tx) Decide(id int64, decision string) (*Held, error) {
 	if err != nil {
 		return nil, found(err, "held report %d", id)
 	}
-	n, err := t.q.DecideHeld(t.ctx, db.DecideHeldParams{ID: id, Decision: decision, DecidedBy: t.origin.User, DecidedMs: int64(t.now)})
+	n, err := t.q.DecideHeld(t.ctx, db.DecideHeldParams{ID: id, Decision: decision, DecidedBy: t.origin.User, DecidedMs: int64(t.Now())})
 	if err != nil {
 		return nil, err
 	}
@@ -414,7 +414,7 @@ func (t *Tx) AddSourceErrors(source string, errs []SourceError) error {
 		if err != nil {
 			return err
 		}
-		err = t.q.AddSourceError(t.ctx, db.AddSourceErrorParams{ID: id, Source: source, Record: e.Record, Reason: e.Reason, AtMs: int64(t.now), Raw: append([]byte{}, e.Raw...)})
+		err = t.q.AddSourceError(t.ctx, db.AddSourceErrorParams{ID: id, Source: source, Record: e.Record, Reason: e.Reason, AtMs: int64(t.Now()), Raw: append([]byte{}, e.Raw...)})
 		if err != nil {
 			return err
 		}

@@ -92,6 +92,11 @@ func (sqlite) migration(text string) string { return text }
 // alone: a write transaction has taken the lock of the file at its beginning.
 func (sqlite) alone(context.Context, *sql.Tx) error { return nil }
 
+// quiet takes the lock of the file, and gives it back.
+func (sqlite) quiet(ctx context.Context, s *Store) error {
+	return s.inTurn(ctx, func(context.Context, *sql.Tx, *db.Queries) error { return nil })
+}
+
 func (sqlite) wait(ctx context.Context, s *Store, most time.Duration) error {
 	if s.busy == most {
 		return nil
@@ -127,7 +132,6 @@ func (sqlite) columns() string {
 
 func (sqlite) onlyText() bool { return false }
 
-// now: all processes are on one machine.
 // purge: pages of words that were deleted are merged away, and the write-ahead log, which holds the pages of before, is emptied. A
 // reader that is at an older page keeps the log's rest until the next checkpoint.
 func (sqlite) purge(ctx context.Context, d *sql.DB) error {
@@ -139,6 +143,7 @@ func (sqlite) purge(ctx context.Context, d *sql.DB) error {
 	return nil
 }
 
+// now: all processes are on one machine.
 func (sqlite) now(_ context.Context, _ db.DBTX, at hazard.Instant) (hazard.Instant, error) {
 	return at, nil
 }

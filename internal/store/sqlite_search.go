@@ -59,7 +59,7 @@ func (ix *sqliteIndexer) Close() error {
 }
 
 func (ix *sqliteIndexer) touch(t *Tx, h *hazard.Hazard) (bool, error) {
-	done, err := t.tx.StmtContext(t.ctx, ix.again).ExecContext(t.ctx, h.Version, int64(t.now), int64(h.LastUpdate), h.ID)
+	done, err := t.tx.StmtContext(t.ctx, ix.again).ExecContext(t.ctx, h.Version, int64(t.at), int64(h.LastUpdate), h.ID)
 	if err != nil {
 		return false, err
 	}

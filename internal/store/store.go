@@ -66,6 +66,8 @@ type Store struct {
 	busy time.Duration // how long that writer waits for other processes; see database.wait
 	away atomic.Bool   // see probe
 	full atomic.Bool   // see Full
+	// over is the latest moment of which Until has said that it is over, and until the one up to which that is known to be so.
+	over, until atomic.Int64
 	// answered is when the database last answered who follows the log, or a writer; Unix nanoseconds.
 	answered atomic.Int64
 	there    context.Context // ended by lose when the database is away; guarded by mu, like lose
@@ -112,6 +114,8 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	}
 	s := &Store{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), wake: make(chan struct{}), turn: make(chan struct{}, 1)}
 	s.there, s.lose = context.WithCancel(context.Background())
+	s.over.Store(int64(hazard.MinInstant))
+	s.until.Store(int64(hazard.MinInstant))
 	var err error
 	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
 	case "", "sqlite":
@@ -303,6 +307,32 @@ func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx, *
 	}
 	s.answered.Store(time.Now().UnixNano())
 	return nil
+}
+
+// Until returns when no change of a moment up to at will be written any more, so that what is read as of at stays true: after
+// the writer that has begun by then. now is the caller's time, and at is not after it. What is longer ago than a write
+// takes needs no waiting. A node whose clock is behind this one's by d may still write changes of the last d.
+func (s *Store) Until(ctx context.Context, at, now hazard.Instant) error {
+	if at < now.Add(-writeTimeout-aheadMost) || int64(at) <= s.until.Load() {
+		return nil
+	}
+	raise(&s.over, int64(at)+1)
+	bounded, cancel := context.WithTimeout(ctx, turnTime)
+	defer cancel()
+	if err := s.database.quiet(bounded, s); err != nil {
+		if bounded.Err() != nil && ctx.Err() == nil {
+			return errBusy
+		}
+		return storeError(err)
+	}
+	raise(&s.until, int64(at))
+	return nil
+}
+
+// raise makes n at least value.
+func raise(n *atomic.Int64, value int64) {
+	for have := n.Load(); have < value && !n.CompareAndSwap(have, value); have = n.Load() {
+	}
 }
 
 // aside runs f, which is one statement that is right by itself: beside write transactions where that can be.

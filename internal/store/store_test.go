@@ -443,7 +443,7 @@ func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 	nothing := func(*store.Tx) error { return nil }
 	started, release, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
 	go func() {
-		_, err := stores[0].Write(t.Context(), 1, store.Origin{Admin: true}, func(tx *store.Tx) error {
+		_, err := stores[0].Write(t.Context(), hazard.Instant(1), store.Origin{Admin: true}, func(tx *store.Tx) error {
 			if _, err := tx.Hazard(1); !errors.Is(err, hazard.ErrNotFound) { // a transaction begins with its first question
 				return err
 			}
@@ -455,7 +455,7 @@ func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 	}()
 	<-started // and keeps all others waiting
 	go func() {
-		_, err := stores[1].Write(t.Context(), 1, store.Origin{Admin: true}, nothing)
+		_, err := stores[1].Write(t.Context(), hazard.Instant(1), store.Origin{Admin: true}, nothing)
 		second <- err
 	}()
 	for waiting := true; waiting; {
@@ -475,7 +475,7 @@ func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 	for stores[1].Away() {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if _, err := stores[1].Write(t.Context(), 1, store.Origin{Admin: true}, nothing); err != nil {
+	if _, err := stores[1].Write(t.Context(), hazard.Instant(1), store.Origin{Admin: true}, nothing); err != nil {
 		t.Errorf("a write when the database is back: %v", err)
 	}
 }

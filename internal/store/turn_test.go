@@ -37,12 +37,12 @@ func TestAWriteWaitsForItsTurnForAStatedTime(t *testing.T) {
 				defer s.Close()
 				ended := make(chan error, 1)
 				go func() {
-					_, err := s.Write(t.Context(), 1, store.Origin{Admin: true}, func(*store.Tx) error { time.Sleep(held); return nil })
+					_, err := s.Write(t.Context(), hazard.Instant(1), store.Origin{Admin: true}, func(*store.Tx) error { time.Sleep(held); return nil })
 					ended <- err
 				}()
 				synctest.Wait()
 				began, ran := time.Now(), false
-				_, err = s.Write(tt.ctx(t.Context()), 1, store.Origin{Admin: true}, func(*store.Tx) error { ran = true; return nil })
+				_, err = s.Write(tt.ctx(t.Context()), hazard.Instant(1), store.Origin{Admin: true}, func(*store.Tx) error { ran = true; return nil })
 				if !errors.Is(err, tt.err) || ran != (err == nil) {
 					t.Errorf("ended with %v, ran %v; want %v", err, ran, tt.err)
 				}
@@ -55,7 +55,7 @@ func TestAWriteWaitsForItsTurnForAStatedTime(t *testing.T) {
 				if err := <-ended; err != nil {
 					t.Errorf("the writer before ended with %v", err)
 				}
-				if _, err := s.Write(t.Context(), 1, store.Origin{Admin: true}, func(*store.Tx) error { return nil }); err != nil {
+				if _, err := s.Write(t.Context(), hazard.Instant(1), store.Origin{Admin: true}, func(*store.Tx) error { return nil }); err != nil {
 					t.Errorf("after that: %v", err)
 				}
 			})

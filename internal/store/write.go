@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -37,7 +38,10 @@ type Tx struct {
 	ctx      context.Context
 	tx       *sql.Tx
 	q        *db.Queries
-	now      hazard.Instant
+	clock    hazard.Clock
+	at       hazard.Instant // the moment of the changes, and
+	now      hazard.Instant // of the decisions: see Now
+	timed    error          // why they could not be told
 	origin   Origin
 	store    *Store
 	texts    map[int64][2]string // names and descriptions of hazards whose words are still to be written
@@ -49,26 +53,47 @@ type Tx struct {
 	taken    map[string]bool  // the counters that have given one to this transaction
 }
 
-// Now is the moment of the transaction's changes.
-func (t *Tx) Now() hazard.Instant { return t.now }
+// aheadMost is how far ahead of a writer's clock the last change may be, and what is decided still goes by it: clocks of
+// nodes differ by less.
+const aheadMost = time.Minute
+
+// Now returns the moment of the transaction's changes: the time of the clock once no other writer was left, or that of the
+// last change, or that after a moment of which Until has said that it is over, whatever is latest. So moments never decrease
+// along the log.
+//
+// If the last change is more than aheadMost later than the clock, it was written under a wrong clock, or the clock tells an
+// earlier time on purpose. Then the log goes on at the moment of the last change, but Now is the time of the clock: a
+// hazard must not end because a clock was once wrong.
+func (t *Tx) Now() hazard.Instant {
+	if err := t.readCounters(); err != nil {
+		t.timed = errors.Join(t.timed, err) // Write tells it
+		return t.clock.Now()
+	}
+	return t.now
+}
 
 // Origin says who makes the transaction's changes.
 func (t *Tx) Origin() Origin { return t.origin }
 
-// Write runs f in one transaction, as of now, and commits what it saved. When it returns nil the changes are durable and
+// Write runs f in one transaction and commits what it saved. The moment of its changes is read from clock when no other writer
+// is left to wait for, see Tx.Now. When it returns nil the changes are durable and
 // numbered, and followers of the log are woken; last is the number of the latest of them, 0 if f changed nothing. When it
 // returns an error nothing was changed, unless the error is the store's own (ErrUnavailable): then the
 // changes are there all or not at all, and doing the same again under the same uuids is safe.
-func (s *Store) Write(ctx context.Context, now hazard.Instant, origin Origin, f func(*Tx) error) (last int64, err error) {
+func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f func(*Tx) error) (last int64, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
-		t := &Tx{tx: tx, ctx: ctx, q: q, now: now, origin: origin, store: s, texts: map[int64][2]string{}, taken: map[string]bool{}}
+		t := &Tx{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, texts: map[int64][2]string{}, taken: map[string]bool{}}
 		if s.database.remote() { // the answer comes with that to the first question of f
 			if err := t.askCounters(); err != nil {
 				return err
 			}
 			defer t.counters.Close()
 		}
-		if err := f(t); err != nil {
+		err := f(t)
+		if err == nil {
+			err = t.timed
+		}
+		if err != nil {
 			return err
 		}
 		if err := t.writeCounters(); err != nil {
@@ -102,13 +127,17 @@ func (t *Tx) number(counter string) (int64, error) {
 	return t.given[counter], nil
 }
 
-// askCounters asks which numbers were given last.
+// askCounters asks which numbers were given last, and for the moment of the last change.
 func (t *Tx) askCounters() (err error) {
-	t.counters, err = t.tx.QueryContext(t.ctx, `SELECT name, value FROM counters`)
+	t.counters, err = t.tx.QueryContext(t.ctx, `SELECT name, value FROM counters
+		UNION ALL SELECT $1, at_ms FROM (SELECT at_ms FROM changes ORDER BY n DESC LIMIT 1) AS latest`, lastMoment)
 	return err
 }
 
-// readCounters reads the answer, once.
+// lastMoment stands in the answer for the moment of the last change.
+const lastMoment = "at"
+
+// readCounters reads the answer, once, and the clock: whoever has the answer is alone.
 func (t *Tx) readCounters() error {
 	if t.given != nil {
 		return nil
@@ -119,7 +148,7 @@ func (t *Tx) readCounters() error {
 		}
 	}
 	defer t.counters.Close()
-	given := map[string]int64{}
+	given := map[string]int64{lastMoment: int64(hazard.MinInstant)}
 	for t.counters.Next() {
 		var name string
 		var value int64
@@ -130,6 +159,12 @@ func (t *Tx) readCounters() error {
 	}
 	if err := t.counters.Err(); err != nil {
 		return err
+	}
+	clock, last := t.clock.Now(), max(hazard.Instant(given[lastMoment]), hazard.Instant(t.store.over.Load()))
+	delete(given, lastMoment)
+	t.at = max(clock, last)
+	if t.now = t.at; clock.Add(aheadMost) < t.at {
+		t.now = clock
 	}
 	t.given, t.before = given, given["change"]
 	return nil
@@ -189,7 +224,7 @@ func (t *Tx) ProductMade(id int64) (hazard.Change, error) {
 
 // Due lists the active hazards that end by themselves at or before the transaction's moment.
 func (t *Tx) Due() ([]*hazard.Hazard, error) {
-	rows, err := t.q.DueHazards(t.ctx, int64(t.now))
+	rows, err := t.q.DueHazards(t.ctx, int64(t.Now()))
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +242,7 @@ func (t *Tx) Due() ([]*hazard.Hazard, error) {
 // Wakes lists the hazards whose moment to be derived again has come, the longest due first, at most
 // limit.
 func (t *Tx) Wakes(limit int) ([]int64, error) {
-	return t.q.DueWakes(t.ctx, db.DueWakesParams{NowMs: int64(t.now), MaxRows: int32(limit)})
+	return t.q.DueWakes(t.ctx, db.DueWakesParams{NowMs: int64(t.Now()), MaxRows: int32(limit)})
 }
 
 // SetWake sets the moment at which a hazard must be derived again although nobody reports;
@@ -273,7 +308,7 @@ func (t *Tx) lawful(h, before *hazard.Hazard) (err error) {
 			return err
 		}
 	}
-	return hazard.Lawful(before, h, successor, t.origin.actor(), t.now)
+	return hazard.Lawful(before, h, successor, t.origin.actor(), t.Now())
 }
 
 // SaveProduct writes the state p of a product and its change. A product without ID is new and gets one; a deleted one is
@@ -308,7 +343,7 @@ func (t *Tx) log(kind hazard.ChangeKind, hazardID int64, p *hazard.Product, body
 		return err
 	}
 	*number, t.last = n, n
-	row := db.AddChangeParams{N: n, AtMs: int64(t.now), Kind: string(kind), HazardID: hazardID,
+	row := db.AddChangeParams{N: n, AtMs: int64(t.at), Kind: string(kind), HazardID: hazardID,
 		Actor: t.origin.User, Addr: t.origin.Addr, Source: t.origin.Source, Body: string(body)}
 	if p != nil {
 		row.ProductID, row.Audience = p.ID, audienceOf(p)

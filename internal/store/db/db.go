@@ -237,6 +237,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.lastChangeAtStmt, err = db.PrepareContext(ctx, lastChangeAt); err != nil {
 		return nil, fmt.Errorf("error preparing query LastChangeAt: %w", err)
 	}
+	if q.lastMomentStmt, err = db.PrepareContext(ctx, lastMoment); err != nil {
+		return nil, fmt.Errorf("error preparing query LastMoment: %w", err)
+	}
 	if q.mergeStmt, err = db.PrepareContext(ctx, merge); err != nil {
 		return nil, fmt.Errorf("error preparing query Merge: %w", err)
 	}
@@ -810,6 +813,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing lastChangeAtStmt: %w", cerr)
 		}
 	}
+	if q.lastMomentStmt != nil {
+		if cerr := q.lastMomentStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing lastMomentStmt: %w", cerr)
+		}
+	}
 	if q.mergeStmt != nil {
 		if cerr := q.mergeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing mergeStmt: %w", cerr)
@@ -1275,6 +1283,7 @@ type Queries struct {
 	heldReportStmt              *sql.Stmt
 	holdStmt                    *sql.Stmt
 	lastChangeAtStmt            *sql.Stmt
+	lastMomentStmt              *sql.Stmt
 	mergeStmt                   *sql.Stmt
 	metaStmt                    *sql.Stmt
 	momentsOfHazardStmt         *sql.Stmt
@@ -1423,6 +1432,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		heldReportStmt:              q.heldReportStmt,
 		holdStmt:                    q.holdStmt,
 		lastChangeAtStmt:            q.lastChangeAtStmt,
+		lastMomentStmt:              q.lastMomentStmt,
 		mergeStmt:                   q.mergeStmt,
 		metaStmt:                    q.metaStmt,
 		momentsOfHazardStmt:         q.momentsOfHazardStmt,

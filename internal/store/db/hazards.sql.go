@@ -472,6 +472,18 @@ func (q *Queries) HazardIDs(ctx context.Context) ([]int64, error) {
 	return items, nil
 }
 
+const lastMoment = `-- name: LastMoment :one
+SELECT at_ms FROM changes ORDER BY n DESC LIMIT 1
+`
+
+// The moment of the last change: moments do not decrease along the log.
+func (q *Queries) LastMoment(ctx context.Context) (int64, error) {
+	row := q.queryRow(ctx, q.lastMomentStmt, lastMoment)
+	var at_ms int64
+	err := row.Scan(&at_ms)
+	return at_ms, err
+}
+
 const meta = `-- name: Meta :one
 SELECT value FROM meta WHERE name = $1
 `

@@ -113,3 +113,7 @@ SELECT n, body FROM changes WHERE hazard_id = sqlc.arg(hazard_id) AND product_id
 -- name: ProductVersion :one
 -- The change that made a product's present state.
 SELECT n FROM products WHERE id = $1;
+
+-- name: LastMoment :one
+-- The moment of the last change: moments do not decrease along the log.
+SELECT at_ms FROM changes ORDER BY n DESC LIMIT 1;
