@@ -17,10 +17,13 @@ type Pace struct {
 }
 
 // An answer is written in chunks. After each, other answers have their turn, so that a large one delays a small one by no more than a
-// chunk, and large ones come to an end together; larger chunks are no faster. A reader that keeps us waiting gets small ones, since
-// what it took of a chunk shows only when it took all.
+// chunk, and large ones come to an end together. A reader that keeps us waiting gets small ones, since what it took of a chunk shows
+// only when it took all.
+//
+// To a proxy on the same machine a packet carries up to 65,483 bytes. A chunk of 256 KiB is four of those and a fifth with the rest,
+// which costs as much as a full one: 15 % of the processor time of a large answer. 255 KiB are four.
 const (
-	chunk      = 256 << 10 // bytes
+	chunk      = 255 << 10 // bytes
 	smallChunk = 32 << 10
 	waited     = 100 * time.Millisecond
 )
