@@ -210,6 +210,8 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 			draft.Status, draft.Reason = hazard.Expired, hazard.EndExpired
 		case h.Status == hazard.Expired && draft.End != h.End && draft.End > tx.Now():
 			return fmt.Errorf("%w: hazard %d ended at %s; its end_Date cannot be moved to the future: make a new hazard", hazard.ErrConflict, h.ID, h.End)
+		case h.Status == hazard.Expired && h.AutoExpire && !draft.AutoExpire:
+			return fmt.Errorf("%w: hazard %d ended at %s; autoexpire cannot be turned off now: make a new hazard", hazard.ErrConflict, h.ID, h.End)
 		}
 		*h = draft.Hazard
 		return nil
@@ -249,6 +251,9 @@ func (e *Editor) alterHazard(ctx context.Context, who Author, id Ref, match Matc
 		}
 		h := new(*before)
 		if err := f(tx, h); err != nil {
+			return err
+		}
+		if h, err = e.intake.Agree(ctx, tx, h); err != nil {
 			return err
 		}
 		done.State = h

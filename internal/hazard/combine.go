@@ -103,7 +103,7 @@ func Combine(all []Said, now Instant) Said {
 			head.Category = Response
 		}
 	}
-	said.Next = next
+	said.Next, said.Ending = next, slices.ContainsFunc(all, func(s Said) bool { return s.Ending })
 	return said
 }
 

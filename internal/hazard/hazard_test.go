@@ -160,6 +160,8 @@ func TestDerive(t *testing.T) {
 			[]hazard.Report{report("a", at-10, "A"), report("b", at)}, []string{"b"}, hazard.Watch, noon, noon + 3_600_000, ""},
 		"a message that replaces another takes all its places": {
 			[]hazard.Report{report("a", at-10, "A", "B"), replacing(report("b", at, "B"), "a")}, []string{"b"}, hazard.Watch, noon - 10, noon + 3_600_000, ""},
+		"what a replaced message had taken over does not come back": {
+			[]hazard.Report{report("a", at-10, "A"), report("b", at-5, "A"), replacing(report("c", at, "B"), "b")}, []string{"c"}, hazard.Watch, noon - 10, noon + 3_600_000, ""},
 		"messages that replace each other in a circle lose nothing": {
 			[]hazard.Report{replacing(report("a", at-10, "A"), "b"), replacing(report("b", at, "B"), "a")}, []string{"b"}, hazard.Watch, noon - 10, noon + 3_600_000, ""},
 	} {

@@ -159,6 +159,8 @@ type Said struct {
 	// Next is the first moment after the one asked about at which this can change although nobody
 	// says anything: a part runs out. MaxInstant if there is none.
 	Next Instant
+	// Ending: a source has said why it will be over, and that moment is still to come.
+	Ending bool
 }
 
 // Over is when the event is over by what was said.
@@ -196,14 +198,15 @@ func Derive(parts []Report, now Instant) Said {
 			continue
 		}
 		said.Owned[parts[i].Part] = true
-		over := parts[i].overAt()
+		over := parts[i].OverAt()
 		if last = max(last, over); over > now {
 			counted = append(counted, i)
 			said.Next = min(said.Next, over)
+			said.Ending = said.Ending || parts[i].Ended != ""
 		}
 	}
 	if len(counted) == 0 {
-		counted = slices.DeleteFunc(slices.Sorted(maps.Keys(owned)), func(i int) bool { return parts[i].overAt() != last })
+		counted = slices.DeleteFunc(slices.Sorted(maps.Keys(owned)), func(i int) bool { return parts[i].OverAt() != last })
 		said.Ended, said.EndedAt = lastWord(parts, counted)
 	}
 	said.Head = parts[counted[len(counted)-1]]
@@ -228,25 +231,33 @@ func Derive(parts []Report, now Instant) Said {
 	return said
 }
 
-// owners lists, for each of the parts (oldest first), the places that it still speaks for, sorted; "" is the whole event.
+// owners lists, for each of the parts (oldest first), the places that it still speaks for, sorted; ""
+// is the whole event. A part that another replaces speaks for none, and so does what it took the
+// place of before.
 func owners(parts []Report) map[int][]string {
 	owner := map[string]int{}
-	replaced := map[string]bool{}
-	for _, p := range parts {
+	replacedBy := map[string]int{} // part → the latest that replaces it
+	for i, p := range parts {
 		for _, r := range p.Replaces {
-			replaced[r] = r != p.Part
+			if r != p.Part {
+				replacedBy[r] = i
+			}
 		}
 	}
 	for i, p := range parts {
-		if replaced[p.Part] {
+		by, replaced := replacedBy[p.Part]
+		if replaced && by < i {
 			continue
 		}
-		if len(p.Places) == 0 {
+		places := p.Places
+		if len(places) == 0 {
 			clear(owner)
-			owner[""] = i
+			places = []string{""}
 		}
-		for _, place := range p.Places {
-			owner[place] = i
+		for _, place := range places {
+			if delete(owner, place); !replaced {
+				owner[place] = i
+			}
 		}
 	}
 	owned := map[int][]string{}
@@ -276,20 +287,20 @@ func lastWord(parts []Report, last []int) (reason EndReason, at Instant) {
 		if n == 0 || p.Version > version || p.Version == version && slices.Index(weight, p.Ended) > slices.Index(weight, reason) {
 			version, reason = p.Version, p.Ended
 		}
-		at = max(at, p.overAt())
+		at = max(at, p.OverAt())
 	}
 	return reason, at
 }
 
-// overAt is when the report's part is over: since it was said, if the source has ended it.
-func (r *Report) overAt() Instant {
+// OverAt returns when the report's part is over: since it was said, if the source has ended it.
+func (r *Report) OverAt() Instant {
 	if r.Open && r.Ended == "" {
 		return MaxInstant
 	}
 	return r.endAt()
 }
 
-// endAt is overAt, but when it is expected to be over where the source has left that open.
+// endAt is OverAt, but when it is expected to be over where the source has left that open.
 func (r *Report) endAt() Instant {
 	switch {
 	case r.Ended == "":

@@ -177,7 +177,8 @@ func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard
 		}
 		now := tx.Now()
 		for i := range parts {
-			if p := &parts[i]; p.Name != "" && p.Ended == "" {
+			// A part that ran out before is over already, and stays what it was.
+			if p := &parts[i]; p.Name != "" && p.Ended == "" && p.OverAt() > now {
 				p.Ended, p.EndedAt = reason, &now
 				if err := tx.SaveReport(event, p); err != nil {
 					return err
@@ -594,7 +595,7 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 			return nil, false, false, err
 		}
 	}
-	return h, before == nil, different, w.wake(h, before == nil, said.Next)
+	return h, before == nil, different, w.wake(h, before == nil, &said)
 }
 
 // byPerson reports whether a person's decision is being carried out: what is unlawful about it is told to that person.
@@ -608,9 +609,11 @@ func (w *writer) unlawful(h *hazard.Hazard, law *hazard.LawError) error {
 	return w.tx.AddSourceErrors(cmp.Or(w.src, h.Source), []store.SourceError{{Record: h.UUID.String(), Reason: law.Error()}})
 }
 
-// wake sets when the hazard must be derived again. Its own end is no such moment.
-func (w *writer) wake(h *hazard.Hazard, isNew bool, next hazard.Instant) error {
-	if h.AutoExpire && next >= h.End {
+// wake sets when the hazard must be derived again. Its own end is no such moment, unless an editor
+// set it, for its sources go on then, or a source has given a reason for it.
+func (w *writer) wake(h *hazard.Hazard, isNew bool, said *hazard.Said) error {
+	next := said.Next
+	if h.AutoExpire && next >= h.End && !said.Ending && !h.EditedField("end_Date") && !h.EditedField("status") {
 		next = hazard.MaxInstant
 	}
 	if isNew && next == hazard.MaxInstant {

@@ -110,7 +110,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	if err := tx.SaveHazardAs(hazard.HazardSplit, h, before); err != nil {
 		return 0, err
 	}
-	return now.HazardID, w.wake(h, false, said.Next)
+	return now.HazardID, w.wake(h, false, &said)
 }
 
 // Take takes in a held report that a person has looked at and found good.

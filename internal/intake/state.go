@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -42,6 +43,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	set("snc_url", func() { h.URL = head.URL })
 	set("comment_Text", func() { h.Comment = hazard.Clean(head.Comment) })
 	set("severity_ID", func() { h.Severity = head.Severity })
+	set("autoexpire", func() { h.AutoExpire = !said.Open })
 	if err := w.position(h, said, placed); err != nil {
 		return nil, err
 	}
@@ -51,7 +53,15 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	}
 	h.Successor = uuid.Nil
 	if said.Ended != "" {
-		end(h, said.Ended, max(said.EndedAt, h.Start))
+		at := max(said.EndedAt, h.Start)
+		switch {
+		case !h.EditedField("end_Date"):
+		case h.Status == hazard.Active: // it was the end of what goes on, which a source has ended now
+			h.Edited = slices.DeleteFunc(slices.Clone(h.Edited), func(field string) bool { return field == "end_Date" })
+		default:
+			at, h.Start = h.End, min(h.Start, h.End)
+		}
+		end(h, said.Ended, at)
 		return h, w.succeed(h, head)
 	}
 	set("end_Date", func() { h.End = said.End })
@@ -62,7 +72,6 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 		info, _ := h.Type.Info()
 		h.End = h.Start.Add(info.Life)
 	}
-	set("autoexpire", func() { h.AutoExpire = !said.Open })
 	if h.AutoExpire && h.End <= w.now {
 		h.Status, h.Reason = hazard.Expired, hazard.EndExpired
 	} else {

@@ -3,6 +3,8 @@ package intake_test
 import (
 	"testing"
 
+	"hazardd/internal/auth"
+	"hazardd/internal/edit"
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 )
@@ -70,5 +72,129 @@ func TestASourceThatRunsOutHidesNoOther(t *testing.T) {
 	}
 	if h.Name != "M 6.1 - Somewhere" { // the best name outlives the report that gave it (D12)
 		t.Errorf("it is called %q", h.Name)
+	}
+}
+
+// flood is a report of the one event of the tests below, which lasts from noon for an hour unless
+// something else is said.
+func flood(version hazard.Instant, f func(*hazard.Report)) hazard.Report {
+	return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+		r.Version, r.Severity, r.End = int64(version), hazard.Watch, new(noon+60*minute)
+		f(r)
+	})
+}
+
+func nothing(*hazard.Report) {}
+
+// patch sets fields of the hazard of the event, as an editor.
+func (d *desk) patch(now hazard.Instant, body string) error {
+	d.t.Helper()
+	e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
+	who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
+	_, err := e.PatchHazard(d.t.Context(), who, edit.Ref{ID: d.event("cap", "a").ID}, nil, []byte(body), now)
+	return err
+}
+
+func (d *desk) passUntil(now hazard.Instant) {
+	d.t.Helper()
+	if err := d.intake.PassUntil(d.t.Context(), now); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// An event that ran out is over, and stays what it was when its source lists it no longer.
+func TestWhatRanOutIsNotWithdrawn(t *testing.T) {
+	d := newDesk(t)
+	d.apply("cap", noon, live, flood(noon, nothing))
+	d.passUntil(noon + 90*minute)
+	if _, err := d.intake.Withdraw(t.Context(), "cap", "a", hazard.EndWithdrawn, noon+100*minute); err != nil {
+		t.Fatal(err)
+	}
+	if h := d.event("cap", "a"); h.Reason != hazard.EndExpired || h.End != noon+60*minute || h.Severity != hazard.Watch {
+		t.Errorf("%s at %s, %s", h.Reason, h.End, h.Severity)
+	}
+}
+
+// An end that a source announces is recorded with the source's reason when its time comes.
+func TestAnEndThatWasAnnouncedKeepsItsReason(t *testing.T) {
+	d := newDesk(t)
+	d.apply("cap", noon, live, flood(noon, nothing), flood(noon+5*minute, func(r *hazard.Report) { r.Ended = hazard.EndCancelled }))
+	if h := d.event("cap", "a"); h.Status != hazard.Active {
+		t.Fatalf("%s before its end", h.Status)
+	}
+	d.passUntil(noon + 10*minute)
+	if h := d.event("cap", "a"); h.Reason != hazard.EndCancelled || h.Severity != hazard.Termination || h.End != noon+5*minute {
+		t.Errorf("%s at %s, %s", h.Reason, h.End, h.Severity)
+	}
+}
+
+// Whether a hazard ends by itself follows from what its source says now, also when that is that it is over.
+func TestWhatIsOverEndsByItself(t *testing.T) {
+	for name, first := range map[string][]hazard.Report{"told before": {flood(noon, func(r *hazard.Report) { r.Open = true })}, "told at once": nil} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.apply("cap", noon, live, first...)
+			d.apply("cap", noon+minute, live, flood(noon+minute, func(r *hazard.Report) { r.Ended = hazard.EndAllClear }))
+			if h := d.event("cap", "a"); !h.AutoExpire || h.Reason != hazard.EndAllClear {
+				t.Errorf("%s, autoexpire %t", h.Reason, h.AutoExpire)
+			}
+		})
+	}
+}
+
+// A hazard that an editor has ended goes on to say what its sources say of it, as time passes too.
+func TestTimeGoesOnBehindTheEndOfAnEditor(t *testing.T) {
+	for name, body := range map[string]string{"ended": `{"status":"E"}`, "ends earlier": `{"end_Date":"` + (noon + 10*minute).Digits() + `"}`} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.apply("cap", noon, live, flood(noon, func(r *hazard.Report) { r.Part, r.Places, r.End = "1", []string{"A"}, new(noon+120*minute) }))
+			if err := d.patch(noon+5*minute, body); err != nil {
+				t.Fatal(err)
+			}
+			d.apply("cap", noon+7*minute, live, flood(noon+1, func(r *hazard.Report) { r.Part, r.Places, r.Severity = "2", []string{"B"}, hazard.Warning }))
+			d.passUntil(noon + 61*minute)
+			if h := d.event("cap", "a"); h.Severity != hazard.Watch || h.Status != hazard.Expired {
+				t.Errorf("once the worse part has run out: %s, %s", h.Severity, h.Status)
+			}
+		})
+	}
+}
+
+// A source that ends a hazard and warns again is not kept silent by an end_Date of before.
+func TestAnEndByWordVoidsAnEditorsEnd(t *testing.T) {
+	d := newDesk(t)
+	d.apply("cap", noon, live, flood(noon, nothing))
+	if err := d.patch(noon+minute, `{"end_Date":"`+(noon+120*minute).Digits()+`"}`); err != nil {
+		t.Fatal(err)
+	}
+	d.apply("cap", noon+5*minute, live, flood(noon+5*minute, func(r *hazard.Report) { r.Ended = hazard.EndCancelled }))
+	if h := d.event("cap", "a"); h.Status != hazard.Expired || h.End != noon+5*minute {
+		t.Fatalf("once cancelled: %s, ends at %s", h.Status, h.End)
+	}
+	d.apply("cap", noon+10*minute, live, flood(noon+10*minute, nothing))
+	if h := d.event("cap", "a"); h.Status != hazard.Active || h.End != noon+60*minute {
+		t.Errorf("warned again: %s, ends at %s", h.Status, h.End)
+	}
+}
+
+// What an editor sets holds beside what the sources say at that moment, not what they said when they were last heard.
+func TestAPatchCountsBesideWhatTheSourcesSay(t *testing.T) {
+	d := newDesk(t)
+	d.apply("cap", noon, live, flood(noon, nothing))
+	if err := d.patch(noon+5*minute, `{"status":"E"}`); err != nil {
+		t.Fatal(err)
+	}
+	d.apply("cap", noon+10*minute, live, flood(noon+10*minute, func(r *hazard.Report) { r.Start = noon + 8*minute }))
+	if h := d.event("cap", "a"); h.Start != noon+5*minute {
+		t.Fatalf("it begins at %s, after its end", h.Start)
+	}
+	if err := d.patch(noon+20*minute, `{"end_Date":"`+(noon+15*minute).Digits()+`"}`); err != nil {
+		t.Fatal(err)
+	}
+	if h := d.event("cap", "a"); h.Start != noon+8*minute {
+		t.Errorf("it begins at %s, its source says %s", h.Start, noon+8*minute)
+	}
+	if err := d.patch(noon+30*minute, `{"autoexpire":"N"}`); err == nil {
+		t.Error("what is over was made to last")
 	}
 }

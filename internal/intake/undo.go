@@ -136,22 +136,32 @@ func (in *Intake) Restore(ctx context.Context, tx *store.Tx, h, before *hazard.H
 	r.Edited = slices.DeleteFunc(slices.Clone(h.Edited), func(field string) bool {
 		return (field == "status" || field == "severity_ID") && !before.EditedField(field)
 	})
-	all, err := w.said(h.ID, "")
-	if err != nil {
-		return err
-	}
-	next := hazard.MaxInstant
-	if len(all) > 0 && before.Status == hazard.Active {
-		said := hazard.Combine(all, w.now)
-		if r, err = w.state(r.UUID, r, &said, w.place(&said)); err != nil {
+	if before.Status == hazard.Active {
+		var err error
+		if r, err = w.agree(r); err != nil {
 			return err
 		}
-		next = said.Next
 	}
 	r = new(*r.ExpireAt(w.now))
 	w.stamp(r)
-	if err := tx.SaveHazard(r, h); err != nil {
-		return err
+	return tx.SaveHazard(r, h)
+}
+
+// Agree returns the state that a hazard has once an editor has altered it: what the editor has set, and what its sources
+// say now of all else.
+func (in *Intake) Agree(ctx context.Context, tx *store.Tx, h *hazard.Hazard) (*hazard.Hazard, error) {
+	return in.writer(ctx, tx, h.Source).agree(h)
+}
+
+func (w *writer) agree(h *hazard.Hazard) (*hazard.Hazard, error) {
+	all, err := w.said(h.ID, "")
+	if err != nil || len(all) == 0 {
+		return h, err
 	}
-	return w.wake(r, false, next)
+	said := hazard.Combine(all, w.now)
+	r, err := w.state(h.UUID, h, &said, w.place(&said))
+	if err != nil {
+		return nil, err
+	}
+	return r, w.wake(r, false, &said)
 }

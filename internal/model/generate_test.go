@@ -1,0 +1,223 @@
+package model_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"hazardd/internal/hazard"
+)
+
+type instant = hazard.Instant
+
+// noon is when every history begins.
+var noon = hazard.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+
+// step is one thing that happens.
+type step struct {
+	At      instant
+	Do      string
+	Reports []hazard.Report
+	Source  string
+	Key     string
+	N       int // which hazard, among those that there are then
+	Fields  map[string]any
+}
+
+func (s step) String() string {
+	text := fmt.Sprintf("%s %s", s.At.Time().Format("02T15:04:05.000"), s.Do)
+	for _, r := range s.Reports {
+		text += fmt.Sprintf("\n    %s:%s/%s v%s %q %s %s from %s", r.Source, r.Key, r.Part, stamp(instant(r.Version)), r.Name, r.Type, r.Severity, stamp(r.Start))
+		if r.End != nil {
+			text += " to " + stamp(*r.End)
+		}
+		if r.Ended != "" {
+			text += " ended " + string(r.Ended)
+		}
+		text += fmt.Sprint(" at ", r.Point.Lon, r.Places, r.Replaces, r.Refs, r.Aliases)
+		if r.Open {
+			text += " open"
+		}
+		if r.Minor {
+			text += " minor"
+		}
+	}
+	if s.Key != "" {
+		text += fmt.Sprintf(" %s:%s", s.Source, s.Key)
+	}
+	if s.Fields != nil || s.N != 0 {
+		text += fmt.Sprintf(" #%d %v", s.N, s.Fields)
+	}
+	return text
+}
+
+func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
+
+// abilities are what a history may hold.
+type abilities struct {
+	parts, people, late bool
+}
+
+var all = abilities{parts: true, people: true, late: true}
+
+// generator makes histories from a seed.
+type generator struct {
+	*rand.Rand
+	can   abilities
+	clock instant
+	told  []*story
+}
+
+// story is what a source has to tell of one event: its reports from the first to the last.
+type story struct {
+	source, key string
+	reports     []hazard.Report
+	next        int // the first that was not told
+}
+
+func history(seed uint64, steps int, can abilities) []step {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), can: can, clock: noon}
+	var list []step
+	for range steps {
+		g.clock += instant(g.pause().Milliseconds())
+		list = append(list, g.step())
+	}
+	return list
+}
+
+func (g *generator) one(in int) bool { return g.IntN(in) == 0 }
+
+func (g *generator) pause() time.Duration {
+	switch g.IntN(10) {
+	case 0:
+		return 0
+	case 1:
+		return time.Duration(g.IntN(3)) * 24 * time.Hour
+	case 2, 3, 4:
+		return time.Duration(g.IntN(90)) * time.Second
+	}
+	return time.Duration(g.IntN(120)) * time.Minute
+}
+
+func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
+
+func (g *generator) step() step {
+	s := step{At: g.clock, N: g.IntN(12)}
+	n := g.IntN(20)
+	switch {
+	case n < 10 || len(g.told) == 0 || !g.can.people && n > 11:
+		s.Do, s.N = "report", 0
+		s.Reports = g.payload()
+	case n == 10:
+		st := pick(g, g.told...)
+		s.Do, s.Source, s.Key, s.N = "withdraw", st.source, st.key, 0
+	case n == 11:
+		s.Do, s.N = "pass", 0
+	case n == 12:
+		s.Do, s.Fields = "create", map[string]any{"hazard_Name": g.name(), "type_ID": g.kind(), "severity_ID": g.level(),
+			"latitude": 10.0, "longitude": float64(g.IntN(20)), "autoexpire": g.one(2)}
+		if g.one(2) {
+			s.Fields["end_Date"] = g.moment()
+		}
+	case n == 13:
+		s.Do = "end"
+	case n == 14:
+		s.Do = "retract"
+	default:
+		s.Do, s.Fields = "patch", g.fields()
+	}
+	return s
+}
+
+func (g *generator) fields() map[string]any {
+	all := map[string]any{"hazard_Name": g.name(), "description": g.name(), "type_ID": g.kind(), "severity_ID": g.level(),
+		"category_ID": pick(g, hazard.Event, hazard.Response, hazard.Other), "autoexpire": g.one(2), "start_Date": g.moment(), "end_Date": g.moment(),
+		"latitude": float64(g.IntN(80)), "comment_Text": g.name()}
+	names := []string{"hazard_Name", "description", "type_ID", "severity_ID", "category_ID", "autoexpire", "start_Date", "end_Date", "latitude", "comment_Text", "end_Date", "end_Date"}
+	fields := map[string]any{}
+	for range 1 + g.IntN(2) {
+		name := pick(g, names...)
+		fields[name] = all[name]
+	}
+	return fields
+}
+
+func (g *generator) name() string      { return pick(g, "Alpha", "Bravo", "Charlie", "Delta") }
+func (g *generator) kind() hazard.Type { return pick(g, hazard.Flood, hazard.Tornado, hazard.HighWind) }
+func (g *generator) level() hazard.Severity {
+	return pick(g, hazard.Information, hazard.Advisory, hazard.Watch, hazard.Warning)
+}
+
+// moment is some moment around now, on a whole minute, so that several fall together.
+func (g *generator) moment() instant {
+	minute := instant(time.Minute.Milliseconds())
+	return (g.clock/minute + instant(g.IntN(600)) - 240) * minute
+}
+
+// payload is what a source sends at once: what is new, what was told before, in any order.
+func (g *generator) payload() []hazard.Report {
+	if len(g.told) == 0 || g.one(4) && len(g.told) < 12 {
+		g.told = append(g.told, g.story())
+	}
+	source := pick(g, g.told...).source
+	var reports []hazard.Report
+	for range 1 + g.IntN(3) {
+		st := pick(g, g.told...)
+		if st.source != source {
+			continue
+		}
+		i := st.next
+		if i >= len(st.reports) || g.can.late && g.one(4) {
+			i = g.IntN(len(st.reports)) // again, or out of order
+		}
+		st.next = max(st.next, i+1)
+		reports = append(reports, st.reports[i])
+	}
+	if len(reports) == 0 {
+		return g.payload()
+	}
+	return reports
+}
+
+// story makes what will be told of a new event.
+func (g *generator) story() *story {
+	st := &story{source: pick(g, "nws", "cap"), key: fmt.Sprint("e", len(g.told))}
+	version, kind := int64(g.clock), g.kind()
+	places := []string{"A", "B", "C"}
+	for range 1 + g.IntN(6) {
+		version += int64(g.IntN(90)) * 60_000
+		r := hazard.Report{Source: st.source, Key: st.key, Version: version, Name: g.name(), Type: kind, Severity: g.level(),
+			Start: instant(version).Add(time.Duration(g.IntN(60)-30) * time.Minute), Point: &hazard.Point{Lon: float64(g.IntN(5)), Lat: 5}}
+		if g.one(2) {
+			r.End = new(instant(version).Add(time.Duration(g.IntN(300)-20) * time.Minute))
+		}
+		switch g.IntN(8) {
+		case 0:
+			r.Ended = pick(g, hazard.EndCancelled, hazard.EndAllClear, hazard.EndExpired)
+		case 1:
+			r.Open = true
+		}
+		if g.can.parts {
+			r.Part = fmt.Sprint("p", len(st.reports))
+			if g.one(3) && len(st.reports) > 0 { // a new version of a part speaks for the same places
+				last := st.reports[len(st.reports)-1]
+				r.Part, r.Places, r.Replaces = last.Part, last.Places, last.Replaces
+				st.reports = append(st.reports, r)
+				version++
+				continue
+			}
+			if !g.one(4) {
+				r.Places = places[:1+g.IntN(3)]
+				if g.one(2) {
+					r.Places = places[g.IntN(3):]
+				}
+			}
+			if g.one(5) && len(st.reports) > 0 {
+				r.Replaces = []string{pick(g, st.reports...).Part}
+			}
+		}
+		st.reports = append(st.reports, r)
+		version++
+	}
+	return st
+}

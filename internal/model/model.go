@@ -1,0 +1,255 @@
+// Package model is the specification of how hazards are made, as a program for tests: slow, obvious,
+// without a store, a cache or a state that is carried along. It keeps what was reported and decided,
+// and at every moment works out all hazards anew. What it says and what the service says must be
+// the same at every moment; docs/how-hazards-are-made.md explains the rules.
+//
+// It shares types of data with the service, and no rule.
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+)
+
+type instant = hazard.Instant
+
+// Name names an event: what one source knows under one key.
+type Name struct{ Source, Key string }
+
+// World is everything that happened so far, and the hazards that follow from it.
+type World struct {
+	Hazards []*Hazard // in the order in which they were made
+	events  []*event
+	now     instant
+}
+
+// Hazard is one hazard of the world.
+type Hazard struct {
+	UUID    uuid.UUID
+	Past    []State // a new one at each moment at which it changed
+	source  string  // of the event that made it; empty: an editor made it
+	made    instant
+	creator string
+	decided []*decision // what people decided about it, in order
+	kept    *hazard.Hazard
+}
+
+// State is what a hazard was from a moment on.
+type State struct {
+	At instant
+	hazard.Hazard
+	Point *hazard.Point // nil: its position follows from its areas
+	Areas []hazard.Area
+}
+
+// decision is what a person decided about a hazard: values of fields by the names of the base
+// interface, and whether it is over.
+type decision struct {
+	fields map[string]any
+	marks  []string // the fields that the person set: no source changes them
+	ended  hazard.EndReason
+	end    instant // when ended is set
+	note   string
+}
+
+// Now returns the state of the hazard at the latest moment.
+func (h *Hazard) Now() *State { return &h.Past[len(h.Past)-1] }
+
+// AsOf returns the state that the hazard had at a moment, nil if it was not there yet.
+func (h *Hazard) AsOf(t instant) *State {
+	i, _ := slices.BinarySearchFunc(h.Past, t+1, func(s State, t instant) int { return cmp.Compare(s.At, t) })
+	if i == 0 {
+		return nil
+	}
+	return &h.Past[i-1]
+}
+
+// Active lists the uuids of the hazards that are active at a moment, in the order of lists.
+func (w *World) Active(t instant) (list []uuid.UUID) {
+	var active []*hazard.Hazard
+	for i, h := range w.Hazards {
+		if s := h.AsOf(t); s != nil && s.Status == hazard.Active && !(s.AutoExpire && s.End <= t) {
+			state := s.Hazard
+			state.ID = int64(i + 1)
+			active = append(active, &state)
+		}
+	}
+	slices.SortFunc(active, func(a, b *hazard.Hazard) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.LastUpdate, a.LastUpdate), cmp.Compare(a.ID, b.ID))
+	})
+	for _, h := range active {
+		list = append(list, h.UUID)
+	}
+	return list
+}
+
+// Pass lets time pass up to a moment: everything is worked out anew at each moment at which
+// something ends on the way.
+func (w *World) Pass(to instant) {
+	for {
+		next := to
+		for _, h := range w.Hazards {
+			if s := h.Now(); s.Status == hazard.Active && s.AutoExpire && s.End > w.now {
+				next = min(next, s.End)
+			}
+		}
+		for _, e := range w.events {
+			for _, p := range e.parts() {
+				if over := overAt(&p); over > w.now {
+					next = min(next, over)
+				}
+			}
+		}
+		w.settle(next)
+		if next == to {
+			return
+		}
+	}
+}
+
+// settle works everything out at a moment, and notes what differs from before.
+func (w *World) settle(t instant) {
+	w.now = max(w.now, t)
+	for _, h := range w.Hazards {
+		s := w.state(h)
+		s.At = w.now
+		if len(h.Past) > 0 {
+			last := h.Now()
+			s.LastUpdate = last.LastUpdate
+			if same(&s, last) {
+				continue
+			}
+		}
+		s.LastUpdate = w.now
+		if len(h.Past) > 0 && h.Now().At == w.now {
+			h.Past = h.Past[:len(h.Past)-1]
+		}
+		h.Past = append(h.Past, s)
+	}
+}
+
+func same(a, b *State) bool {
+	return a.Hazard.Equal(&b.Hazard) && (a.Point == nil) == (b.Point == nil) && slices.Equal(a.Areas, b.Areas)
+}
+
+// state works out what a hazard is now.
+func (w *World) state(h *Hazard) State {
+	if h.kept != nil {
+		return State{Hazard: *h.kept}
+	}
+	s := State{Hazard: hazard.Hazard{UUID: h.UUID, Category: hazard.Event, Status: hazard.Active, OrgID: hazard.NoOrg,
+		Created: h.made, Creator: h.creator, Source: h.source}}
+	said := w.said(h)
+	if h.source == "" {
+		said = nil // what an editor made is what editors say
+	}
+	if said != nil {
+		r := said.head
+		s.Name, s.Description, s.Type, s.Severity, s.Start, s.URL, s.Comment = said.name, r.Description, r.Type, said.severity, said.start, said.url, r.Comment
+		s.Category, s.End, s.AutoExpire = said.category, said.end, !said.open
+		s.Areas = said.areas
+		if said.point != nil {
+			s.Point, s.Longitude, s.Latitude = said.point, said.point.Lon, said.point.Lat
+		}
+		if said.ended != "" && len(h.Past) > 0 && h.Now().Status == hazard.Active {
+			// A source that ends an active hazard by word, not by time, makes an editor's end_Date void.
+			for _, d := range h.decided {
+				delete(d.fields, "end_Date")
+				d.marks = slices.DeleteFunc(slices.Clone(d.marks), func(m string) bool { return m == "end_Date" })
+			}
+		}
+	}
+	ended, endSet := (*decision)(nil), said == nil
+	for _, d := range h.decided {
+		for _, field := range slices.Sorted(maps.Keys(d.fields)) {
+			s.set(field, d.fields[field])
+			endSet = endSet || field == "end_Date"
+		}
+		for _, field := range d.marks {
+			if h.source != "" {
+				s.MarkEdited(field)
+			}
+		}
+		if d.ended != "" {
+			ended = d
+			s.Status, s.Reason, s.Note, s.End, endSet = hazard.Expired, d.ended, d.note, d.end, true
+			if d.ended == hazard.EndRetracted || h.source != "" {
+				s.MarkEdited("status")
+			}
+			if d.ended == hazard.EndRetracted {
+				s.Severity = hazard.Termination
+				s.MarkEdited("severity_ID")
+			}
+		}
+	}
+	if endSet && said != nil {
+		s.Start = min(s.Start, s.End)
+	}
+	switch {
+	case ended != nil:
+	case said != nil && said.ended != "":
+		s.Status, s.Reason = hazard.Expired, said.ended
+		if !endSet {
+			s.End = max(said.endedAt, s.Start)
+		}
+		if said.ended != hazard.EndExpired && !s.EditedField("severity_ID") {
+			s.Severity = hazard.Termination
+		}
+	default:
+		if said != nil && s.End < s.Start {
+			s.End = s.Start.Add(life(s.Type))
+		}
+		if s.AutoExpire && s.End <= w.now {
+			s.Status, s.Reason = hazard.Expired, hazard.EndExpired
+		}
+	}
+	return s
+}
+
+func life(t hazard.Type) time.Duration {
+	info, _ := t.Info()
+	return info.Life
+}
+
+// set gives a field a value.
+func (s *State) set(field string, value any) {
+	switch field {
+	case "hazard_Name":
+		s.Name = value.(string)
+	case "description":
+		s.Description = value.(string)
+	case "type_ID":
+		s.Type = value.(hazard.Type)
+	case "severity_ID":
+		s.Severity = value.(hazard.Severity)
+	case "category_ID":
+		s.Category = value.(hazard.Category)
+	case "autoexpire":
+		s.AutoExpire = value.(bool)
+	case "start_Date":
+		s.Start = value.(instant)
+	case "end_Date":
+		s.End = value.(instant)
+	case "comment_Text":
+		s.Comment = value.(string)
+	case "latitude":
+		s.Latitude = value.(float64)
+	case "longitude":
+		s.Longitude = value.(float64)
+	default:
+		panic("no field " + field)
+	}
+}
+
+// get returns the value of a field.
+func (s *State) get(field string) any {
+	return map[string]any{"hazard_Name": s.Name, "description": s.Description, "type_ID": s.Type, "severity_ID": s.Severity,
+		"category_ID": s.Category, "autoexpire": s.AutoExpire, "start_Date": s.Start, "end_Date": s.End, "comment_Text": s.Comment,
+		"latitude": s.Latitude, "longitude": s.Longitude}[field]
+}

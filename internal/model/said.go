@@ -1,0 +1,210 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+
+	"hazardd/internal/hazard"
+)
+
+// event is what one source told under one key, in the order in which it came.
+type event struct {
+	Name
+	told   []telling
+	hazard *Hazard // nil: none was made of it yet
+}
+
+// telling is a report, or (without one) that the source lists the event no longer.
+type telling struct {
+	at        instant
+	report    *hazard.Report
+	withdrawn hazard.EndReason
+}
+
+// parts is the present word of each part of the event, sorted from the oldest: the report of the
+// greatest version. A source that lists an event no longer has ended every part that goes on then,
+// until it reports it again.
+func (e *event) parts() []hazard.Report {
+	words := map[string]hazard.Report{}
+	for _, told := range e.told {
+		if told.report == nil {
+			for name, p := range words {
+				if p.Ended == "" && overAt(&p) > told.at {
+					p.Ended, p.EndedAt = told.withdrawn, &told.at
+					words[name] = p
+				}
+			}
+			continue
+		}
+		r := *told.report
+		if was, ok := words[r.Part]; ok && was.Version > r.Version {
+			continue
+		}
+		words[r.Part] = r
+	}
+	var parts []hazard.Report
+	for _, p := range words {
+		parts = append(parts, p)
+	}
+	slices.SortFunc(parts, func(a, b hazard.Report) int {
+		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Part, b.Part))
+	})
+	return parts
+}
+
+// overAt is when a part is over: when its source ended it, else when it runs out, never if it is open.
+func overAt(p *hazard.Report) instant {
+	if p.Ended == "" && p.Open {
+		return hazard.MaxInstant
+	}
+	return expectedEnd(p)
+}
+
+// expectedEnd is overAt, but for an open part when it is expected to be over.
+func expectedEnd(p *hazard.Report) instant {
+	runsOut := p.Start.Add(life(p.Type))
+	if p.LifeMS != 0 {
+		runsOut = p.Start + instant(p.LifeMS)
+	}
+	if p.End != nil {
+		runsOut = *p.End
+	}
+	switch {
+	case p.Ended == "":
+		return runsOut
+	case p.EndedAt != nil:
+		return *p.EndedAt
+	case p.Ended == hazard.EndExpired:
+		return max(runsOut, instant(p.Version))
+	}
+	return instant(p.Version)
+}
+
+// word is what one or several sources say at a moment.
+type word struct {
+	head     hazard.Report // of who speaks
+	name     string
+	severity hazard.Severity
+	category hazard.Category
+	start    instant
+	end      instant // expected
+	open     bool
+	ended    hazard.EndReason // empty: it goes on, or ran out
+	endedAt  instant
+	point    *hazard.Point
+	areas    []hazard.Area
+	url      string
+	called   string
+}
+
+// over is when what was said is over.
+func (s *word) over() instant {
+	switch {
+	case s.ended != "":
+		return s.endedAt
+	case s.open:
+		return hazard.MaxInstant
+	}
+	return s.end
+}
+
+// word is what the source says of the event at t.
+func (e *event) word(t instant) word {
+	parts := e.parts()
+	speaking := speakers(parts)
+	inForce := slices.DeleteFunc(slices.Clone(speaking), func(p hazard.Report) bool { return overAt(&p) <= t })
+	over := len(inForce) == 0
+	if over { // it stays what it was just before the last part left
+		last := hazard.MinInstant
+		for _, p := range speaking {
+			last = max(last, overAt(&p))
+		}
+		inForce = slices.DeleteFunc(slices.Clone(speaking), func(p hazard.Report) bool { return overAt(&p) != last })
+	}
+	head := inForce[len(inForce)-1]
+	s := word{head: head, name: head.Name, category: cmp.Or(head.Category, hazard.Event), point: head.Point, url: head.URL, called: head.Called,
+		end: hazard.MinInstant, start: parts[len(parts)-1].Start}
+	if len(parts[len(parts)-1].Places) > 0 { // each message says from when it holds itself
+		for _, p := range parts {
+			s.start = min(s.start, p.Start)
+		}
+	}
+	for _, p := range inForce {
+		s.severity = max(s.severity, p.Severity)
+		s.end = max(s.end, expectedEnd(&p))
+		s.open = s.open || p.Open && p.Ended == ""
+		s.areas = append(s.areas, p.Areas...)
+	}
+	if over {
+		s.ended, s.endedAt = why(inForce), overAt(&head)
+	}
+	return s
+}
+
+// speakers are the parts that speak for some place, or for the whole event, from the oldest. At each
+// place the latest part that names it speaks, and nobody if another part has replaced that one.
+func speakers(parts []hazard.Report) (list []hazard.Report) {
+	replacer := func(p hazard.Report) int { // the latest part that replaces p, -1 if none does
+		by := -1
+		for i, q := range parts {
+			if q.Part != p.Part && slices.Contains(q.Replaces, p.Part) {
+				by = i
+			}
+		}
+		return by
+	}
+	for i, p := range parts {
+		speaks := func(place string) bool {
+			for j := i + 1; j < len(parts); j++ {
+				q := parts[j]
+				if by := replacer(q); by >= 0 && by < j { // replaced before it came
+					continue
+				}
+				if len(q.Places) == 0 || slices.Contains(q.Places, place) {
+					return false
+				}
+			}
+			return true
+		}
+		places := p.Places
+		if len(places) == 0 {
+			places = []string{""}
+		}
+		if replacer(p) < 0 && slices.ContainsFunc(places, speaks) {
+			list = append(list, p)
+		}
+	}
+	if len(list) == 0 { // they replace each other in a circle
+		return parts[len(parts)-1:]
+	}
+	return list
+}
+
+// why is the reason for which an event ended whose last parts are given: none if one of them ran
+// out. Of those that speak at once the strongest word counts.
+func why(last []hazard.Report) (reason hazard.EndReason) {
+	strength := []hazard.EndReason{hazard.EndExpired, hazard.EndAllClear, hazard.EndWithdrawn, hazard.EndCancelled, hazard.EndSuperseded}
+	for _, p := range last {
+		if p.Ended == "" {
+			return ""
+		}
+	}
+	newest := last[len(last)-1].Version
+	for _, p := range last {
+		if p.Version == newest && slices.Index(strength, p.Ended) >= slices.Index(strength, reason) {
+			reason = p.Ended
+		}
+	}
+	return reason
+}
+
+// said is what all sources say of a hazard now, nil if no event is part of it.
+func (w *World) said(h *Hazard) *word {
+	for _, e := range w.events {
+		if e.hazard == h {
+			s := e.word(w.now)
+			return &s
+		}
+	}
+	return nil
+}

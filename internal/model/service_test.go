@@ -1,0 +1,380 @@
+package model_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/edit"
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/live"
+	"hazardd/internal/model"
+	"hazardd/internal/pgtest"
+	"hazardd/internal/search"
+	"hazardd/internal/source"
+	"hazardd/internal/store"
+	"hazardd/internal/tail"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+var (
+	histories = flag.Int("histories", 60, "how many random histories are compared")
+	length    = flag.Int("steps", 50, "how many steps each of them has")
+	first     = flag.Uint64("seed", 1, "the seed of the first of them")
+)
+
+// service is the real thing: store, intake, edit, and the readers of the log.
+type service struct {
+	t      testing.TB
+	now    instant
+	store  *store.Store
+	intake *intake.Intake
+	edit   *edit.Editor
+	live   *live.Live
+	tail   *tail.Tail
+	ids    []int64 // hazards, in the order in which they were made
+}
+
+var editor = edit.Author{Caller: auth.Caller{Name: "editor", Role: auth.Editor}}
+
+func newService(t testing.TB, dir, database string) *service {
+	t.Helper()
+	s, err := store.Open(context.Background(), dir, database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sv := &service{t: t, now: noon, store: s, intake: intake.New(s, nil)}
+	sv.edit = edit.New(s, sv.intake, 1, func(int64) bool { return true })
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	now := func() instant { return sv.now }
+	if sv.live, err = live.Open(context.Background(), s, quiet, now); err != nil {
+		t.Fatal(err)
+	}
+	sv.tail = tail.New(s, sv.live, now, tail.Memory, quiet)
+	return sv
+}
+
+func (sv *service) close() {
+	if err := sv.store.Close(); err != nil {
+		sv.t.Error(err)
+	}
+}
+
+// do takes one step with the service and with the model. It returns how they differ.
+func (sv *service) do(w *model.World, s step) error {
+	ctx := context.Background()
+	sv.now = s.At
+	if err := sv.intake.PassUntil(ctx, s.At); err != nil {
+		return err
+	}
+	w.Pass(s.At)
+	if err := sv.compare(w); err != nil {
+		return fmt.Errorf("after time has passed: %w", err)
+	}
+	var h *model.Hazard
+	var ref edit.Ref
+	if len(w.Hazards) > 0 {
+		h = w.Hazards[s.N%len(w.Hazards)]
+		ref = edit.Ref{UUID: h.UUID}
+	}
+	var err error
+	allowed := true
+	switch s.Do {
+	case "report":
+		_, err = sv.intake.Apply(ctx, s.Reports[0].Source, source.Batch{Read: len(s.Reports), Reports: s.Reports}, s.At, intake.Options{})
+		w.Report(s.Reports, s.At)
+	case "withdraw":
+		if _, err = sv.intake.Withdraw(ctx, s.Source, s.Key, hazard.EndWithdrawn, s.At); errors.Is(err, hazard.ErrNotFound) {
+			err = nil
+		}
+		w.Withdraw(model.Name{Source: s.Source, Key: s.Key}, hazard.EndWithdrawn, s.At)
+	case "pass":
+	case "create":
+		id := uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, s.At, s.N))
+		given := body(s.Fields)
+		given["uuid"] = id.String()
+		_, err = sv.edit.CreateHazard(ctx, editor, nil, text(given), s.At)
+		fields := map[string]any{"description": "", "start_Date": s.At}
+		for field, value := range s.Fields {
+			fields[field] = value
+		}
+		if _, ok := fields["end_Date"]; !ok {
+			info, _ := fields["type_ID"].(hazard.Type).Info()
+			fields["end_Date"] = s.At.Add(info.Life)
+		}
+		allowed = w.Create(id, editor.Name, fields, s.At)
+	default:
+		if h == nil {
+			return nil
+		}
+		switch s.Do {
+		case "patch":
+			_, err = sv.edit.PatchHazard(ctx, editor, ref, nil, text(body(s.Fields)), s.At)
+			allowed = w.Patch(h, s.Fields, s.At)
+		case "end":
+			_, err = sv.edit.PatchHazard(ctx, editor, ref, nil, []byte(`{"status":"E"}`), s.At)
+			allowed = w.End(h, hazard.EndAllClear, "", s.At)
+		case "retract":
+			_, err = sv.edit.Retract(ctx, editor, ref, nil, []byte(`{"reason":"false"}`), s.At)
+			allowed = w.End(h, hazard.EndRetracted, "false", s.At)
+		}
+	}
+	if (err == nil) != allowed {
+		return fmt.Errorf("the service says %v, by the model it is allowed: %t", err, allowed)
+	}
+	return sv.compare(w)
+}
+
+// body is fields as the base interface carries them.
+func body(fields map[string]any) map[string]any {
+	given := map[string]any{}
+	for name, value := range fields {
+		switch v := value.(type) {
+		case instant:
+			given[name] = v.Digits()
+		case bool:
+			given[name] = map[bool]string{true: "Y", false: "N"}[v]
+		case hazard.Severity:
+			given[name] = v.String()
+		default:
+			given[name] = v
+		}
+	}
+	return given
+}
+
+func text(given map[string]any) []byte {
+	b, err := json.Marshal(given)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// compare holds every hazard and the list of the active ones against the model.
+func (sv *service) compare(w *model.World) error {
+	ctx := context.Background()
+	if err := sv.tail.CatchUp(ctx); err != nil {
+		return err
+	}
+	page, err := sv.store.Search(ctx, search.Query{Sort: search.Sort{By: search.ByLastUpdate}}, nil, sv.now)
+	if err != nil {
+		return err
+	}
+	if err := sv.comparePage(w, page.Hazards, sv.now); err != nil {
+		return err
+	}
+	var active []uuid.UUID
+	for h := range sv.live.View(sv.now).Hazards(live.Filter{}, nil) {
+		active = append(active, h.UUID)
+	}
+	if want := w.Active(sv.now); !slices.Equal(active, want) {
+		return fmt.Errorf("active are %v, by the model %v", active, want)
+	}
+	return nil
+}
+
+// comparePage holds hazards as they were at a moment against the model.
+func (sv *service) comparePage(w *model.World, got []*hazard.Hazard, at instant) error {
+	found := map[uuid.UUID]*hazard.Hazard{}
+	for _, h := range got {
+		found[h.UUID] = h
+	}
+	for _, h := range w.Hazards {
+		want := h.AsOf(at)
+		if want == nil {
+			continue
+		}
+		have := found[h.UUID]
+		if have == nil {
+			return fmt.Errorf("the service lacks %q, %s", want.Name, h.UUID)
+		}
+		delete(found, h.UUID)
+		if diff := different(have, want); diff != "" {
+			return fmt.Errorf("%q of %s, %s: %s", want.Name, want.Source, h.UUID, diff)
+		}
+	}
+	for _, h := range found {
+		return fmt.Errorf("by the model there is no %q, %s", h.Name, h.UUID)
+	}
+	return nil
+}
+
+// different says in which fields the service's state differs from the model's.
+func different(have *hazard.Hazard, want *model.State) string {
+	var list []string
+	check := func(field string, have, want any) {
+		if have != want {
+			list = append(list, fmt.Sprintf("%s is %v, by the model %v", field, have, want))
+		}
+	}
+	check("name", have.Name, want.Name)
+	check("description", have.Description, want.Description)
+	check("type", have.Type, want.Type)
+	check("severity", have.Severity, want.Severity)
+	check("category", have.Category, want.Category)
+	check("status", have.Status, want.Status)
+	check("autoexpire", have.AutoExpire, want.AutoExpire)
+	check("start", have.Start, want.Start)
+	check("end", have.End, want.End)
+	check("reason", have.Reason, want.Reason)
+	check("successor", have.Successor, want.Successor)
+	check("note", have.Note, want.Note)
+	check("url", have.URL, want.URL)
+	check("comment", have.Comment, want.Comment)
+	check("source", have.Source, want.Source)
+	check("org", have.OrgID, want.OrgID)
+	check("creator", have.Creator, want.Creator)
+	check("created", have.Created, want.Created)
+	check("last update", have.LastUpdate, want.LastUpdate)
+	check("latitude", have.Latitude, want.Latitude)
+	check("longitude", have.Longitude, want.Longitude)
+	check("edited", strings.Join(have.Edited, " "), strings.Join(want.Edited, " "))
+	return strings.Join(list, "; ")
+}
+
+// compareHistory asks what was at past moments, and what a reader of all changes has seen.
+func (sv *service) compareHistory(w *model.World, steps []step) error {
+	ctx := context.Background()
+	for i, s := range steps {
+		if i%7 != 3 {
+			continue
+		}
+		page, err := sv.store.Search(ctx, search.Query{At: &s.At}, nil, sv.now)
+		if err != nil {
+			return err
+		}
+		if err := sv.comparePage(w, page.Hazards, s.At); err != nil {
+			return fmt.Errorf("at=%s, asked later: %w", stamp(s.At), err)
+		}
+	}
+	seen := map[uuid.UUID]*hazard.Hazard{}
+	number, at := int64(0), instant(0)
+	for {
+		entries, upTo, _, err := sv.tail.After(ctx, number)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if e.At < at {
+				return fmt.Errorf("change %d is of %s, after one of %s", e.Number, stamp(e.At), stamp(at))
+			}
+			at = e.At
+			if e.Hazard != nil {
+				seen[e.Hazard.UUID] = e.Hazard
+			}
+		}
+		if upTo == number {
+			break
+		}
+		number = upTo
+	}
+	var last []*hazard.Hazard
+	for _, h := range seen {
+		last = append(last, h)
+	}
+	if err := sv.comparePage(w, last, sv.now); err != nil {
+		return fmt.Errorf("by the changes: %w", err)
+	}
+	return nil
+}
+
+// run takes the steps with a new service, and returns at which of them, and how, it differs from the model.
+func run(t testing.TB, dir, database string, steps []step) (n int, err error) {
+	sv := newService(t, dir, database)
+	defer sv.close()
+	w := &model.World{}
+	for n, s := range steps {
+		if err := sv.do(w, s); err != nil {
+			return n, err
+		}
+	}
+	return len(steps) - 1, sv.compareHistory(w, steps)
+}
+
+// template is a store in which nothing has happened yet.
+func template(t testing.TB) string {
+	dir := t.TempDir()
+	s, err := store.Open(context.Background(), dir, fast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+const fast = "sqlite:?synchronous=off"
+
+// shrink leaves out what the difference does not need.
+func shrink(t testing.TB, from string, steps []step, n int) []step {
+	steps = steps[:n+1]
+	fails := func(steps []step) bool {
+		_, err := run(t, anew(t, from), fast, steps)
+		return err != nil
+	}
+	for i := len(steps) - 1; i >= 0; i-- {
+		if less := slices.Delete(slices.Clone(steps), i, i+1); len(less) > 0 && fails(less) {
+			steps = less
+			continue
+		}
+		for j := len(steps[i].Reports) - 1; j >= 0 && len(steps[i].Reports) > 1; j-- {
+			less := slices.Clone(steps)
+			less[i].Reports = slices.Delete(slices.Clone(steps[i].Reports), j, j+1)
+			if fails(less) {
+				steps = less
+			}
+		}
+	}
+	return steps
+}
+
+// anew is a copy of a folder.
+func anew(t testing.TB, from string) string {
+	dir, err := os.MkdirTemp(filepath.Dir(from), "h")
+	if err == nil {
+		err = os.CopyFS(dir, os.DirFS(from))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// The service and the model agree at every moment of random histories.
+func TestServiceIsWhatTheModelSays(t *testing.T) {
+	from := template(t)
+	for seed := *first; seed < *first+uint64(*histories); seed++ {
+		steps := history(seed, *length, all)
+		dir := anew(t, from)
+		n, err := run(t, dir, fast, steps)
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err == nil {
+			continue
+		}
+		short := shrink(t, from, steps, n)
+		_, err = run(t, anew(t, from), fast, short)
+		var told strings.Builder
+		for _, s := range short {
+			fmt.Fprintln(&told, s)
+		}
+		t.Fatalf("seed %d, %d steps of %d:\n%s%v", seed, len(short), n+1, &told, err)
+	}
+}
