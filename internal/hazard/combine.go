@@ -49,6 +49,11 @@ func (t Type) Rank(source string) int {
 // server says so: servers that mirror each other in a ring would otherwise keep alive what each
 // knows from the other alone.
 func Combine(all []Said, now Instant) Said {
+	var sources []string
+	for _, s := range all {
+		sources = append(sources, s.Head.Source)
+	}
+	slices.Sort(sources)
 	all = counting(all)
 	slices.SortFunc(all, func(a, b Said) int {
 		return cmp.Or(
@@ -104,6 +109,7 @@ func Combine(all []Said, now Instant) Said {
 		}
 	}
 	said.Next, said.Ending = next, slices.ContainsFunc(all, func(s Said) bool { return s.Ending })
+	said.Sources = slices.Compact(sources)
 	return said
 }
 

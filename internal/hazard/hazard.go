@@ -59,6 +59,8 @@ type Hazard struct {
 
 	Areas  []AreaRef `json:"areas,omitzero"`
 	Source string    `json:"source,omitzero"` // name of the source that reported it first; empty for an editor's
+	// Sources are the names of all sources that an event of the hazard is from, sorted; nil if that is Source alone.
+	Sources []string `json:"sources,omitzero"`
 	// Reason says why the hazard ended, Successor which hazard took its place, if one did.
 	Reason    EndReason `json:"reason,omitzero"`
 	Successor uuid.UUID `json:"successor,omitzero"`
@@ -139,10 +141,10 @@ func (h *Hazard) Equal(o *Hazard) bool {
 	a, b := *h, *o
 	for _, x := range []*Hazard{&a, &b} {
 		x.LastUpdate, x.Updated, x.UpdateUser, x.Version = 0, 0, "", 0
-		x.Areas, x.Edited = nil, nil
+		x.Areas, x.Edited, x.Sources = nil, nil, nil
 	}
 	// What is left compares with ==, but for the slices, which are set aside.
-	return equalScalars(&a, &b) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited)
+	return equalScalars(&a, &b) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources)
 }
 
 func equalScalars(a, b *Hazard) bool {

@@ -156,6 +156,8 @@ type Said struct {
 	Places, Within []string
 	// PlacesOf is the source whose codes they are, after Combine.
 	PlacesOf string
+	// Sources are the names of all sources that said something, sorted, after Combine.
+	Sources []string
 	// Next is the first moment after the one asked about at which this can change although nobody
 	// says anything: a part runs out. MaxInstant if there is none.
 	Next Instant

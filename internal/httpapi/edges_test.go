@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
 	"hazardd/internal/hazardtest"
+	"hazardd/internal/store"
 )
 
 // Finding B7: a restricted product becomes public only where the request names the flag.
@@ -52,6 +54,36 @@ func TestClearingOrganizationsPublishesNothing(t *testing.T) {
 				t.Errorf("another organization reads it: %d, want %d", a.Status, want)
 			}
 		})
+	}
+}
+
+// Finding B9: a hazard that ends while a request to extend it waits for its turn is not extended.
+func TestAHazardThatEndedMeanwhileIsNotExtended(t *testing.T) {
+	s := serve(t)
+	const life = 2 * time.Second
+	end := hazard.At(time.Now().Add(life))
+	h := s.hazard("red", "end_Date", digits(int64(end)), "autoexpire", "Y")
+	locked, release := make(chan bool), make(chan bool)
+	var wait sync.WaitGroup
+	wait.Go(func() { // another writer, who takes long
+		_, err := s.Store.Write(context.WithoutCancel(t.Context()), s.Now(), store.Origin{}, func(*store.Tx) error {
+			close(locked)
+			<-release
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-locked
+	timer := time.AfterFunc(time.Until(end.Time())+100*time.Millisecond, func() { close(release) })
+	defer timer.Stop()
+	later := digits(int64(end.Add(time.Hour)))
+	a := s.do("red", "PATCH", "/hazards/"+h.UUID, `{"end_Date":"`+later+`"}`)
+	wait.Wait()
+	after, _ := s.get("red", "/hazards/"+h.UUID)
+	if a.Status != 409 || after.Status != "E" || after.EndDate != digits(int64(end)) {
+		t.Errorf("%d %s; then status %s, end_Date %s (was %d)", a.Status, a.Body, after.Status, after.EndDate, end)
 	}
 }
 
@@ -253,5 +285,61 @@ func TestABoxHoldsTheAntimeridianItEndsAt(t *testing.T) {
 		if s.do("reader", "GET", "/hazards/count?"+where, nil).JSON(t, &n); n.Count != 4 {
 			t.Errorf("%s counts %d of 4", where, n.Count)
 		}
+	}
+}
+
+// Finding B13: source= finds every hazard that an event of the source is part of.
+func TestASourceFindsWhatItReportedToo(t *testing.T) {
+	s := serve(t)
+	r := quake("one", 1)
+	s.report(r)
+	other := r
+	other.Source, other.Key, other.Refs = "gdacs", "1", []string{"usgs:one"}
+	s.report(other)
+	ours := s.hazard("red")
+	lone := quake("two", 1)
+	lone.Source, lone.Point = "emsc", &hazard.Point{Lon: -60, Lat: -20}
+	s.report(lone)
+	all := items(t, s.do("reader", "GET", "/hazards/active", nil))
+	if len(all) != 3 {
+		t.Fatalf("%d hazards, want 3: %+v", len(all), all)
+	}
+	finds := func(source string) (n [3]int) {
+		n[0] = len(items(t, s.do("reader", "GET", "/hazards?source="+source, nil)))
+		n[1] = len(items(t, s.do("reader", "GET", "/hazards/active?source="+source, nil)))
+		var count struct{ Count int }
+		s.do("reader", "GET", "/hazards/count?source="+source, nil).JSON(t, &count)
+		n[2] = count.Count
+		return n
+	}
+	for source, want := range map[string]int{"usgs": 1, "gdacs": 1, "emsc": 1, "editors": 1, "gdacs,usgs": 1, "usgs,emsc": 2, "editors,gdacs,emsc": 3} {
+		if got := finds(source); got != [3]int{want, want, want} {
+			t.Errorf("source=%s: store, view and count find %v, want %d", source, got, want)
+		}
+	}
+	// A person merges a source's hazard into an editor's, and takes it back.
+	var quaking item
+	for _, h := range all {
+		if strings.HasPrefix(h.Name, "Earthquake two") {
+			quaking = h
+		}
+	}
+	path := "/hazards/" + quaking.UUID
+	if a := s.do("root", "POST", path+"/merge", map[string]any{"into": ours.UUID}); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	if list := items(t, s.do("reader", "GET", "/hazards/active?source=emsc", nil)); len(list) != 1 || list[0].UUID != ours.UUID {
+		t.Errorf("source=emsc finds %+v", list)
+	}
+	if list := items(t, s.do("reader", "GET", "/hazards/active?source=editors", nil)); len(list) != 1 {
+		t.Errorf("source=editors finds %+v", list)
+	}
+	list := changesOf(s, path)
+	merged := list[slices.IndexFunc(list, func(c change) bool { return c.Type == "hazard.merged" })].Change
+	if a := s.do("root", "POST", path+"/undo", map[string]any{"change": merged}); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	if list := items(t, s.do("reader", "GET", "/hazards/active?source=emsc", nil)); len(list) != 1 || list[0].UUID != quaking.UUID {
+		t.Errorf("after the undo source=emsc finds %+v", list)
 	}
 }

@@ -128,11 +128,29 @@ func (in *Intake) writer(ctx context.Context, tx *store.Tx, src string) *writer 
 // resettle makes a hazard what its sources say of it now.
 func (w *writer) resettle(id int64) error {
 	all, err := w.said(id, "")
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(all) == 0 {
+		before, err := w.tx.Hazard(id)
+		if err != nil {
+			return err
+		}
+		return w.withoutSources(before)
 	}
 	_, _, _, err = w.settle(id, uuid.Nil, all)
 	return err
+}
+
+// withoutSources notes that no event is part of an editor's hazard any more.
+func (w *writer) withoutSources(before *hazard.Hazard) error {
+	if before.Source != "" || before.Sources == nil {
+		return nil
+	}
+	h := new(*before)
+	h.Sources = nil
+	w.stamp(h)
+	return w.tx.SaveHazard(h, before)
 }
 
 // emptied is a hazard whose events have become part of another.
@@ -154,13 +172,16 @@ func (w *writer) endEmptied() error {
 		}
 		before, errA := w.tx.Hazard(e.id)
 		into, errB := w.successor(last)
-		if err := errors.Join(errA, errB); err != nil {
+		err := errors.Join(errA, errB)
+		if err != nil {
 			return err
 		}
-		if before.Status != hazard.Active || ofPeople(before) {
-			continue
+		if before.Status == hazard.Active && !ofPeople(before) {
+			err = errors.Join(w.moveProducts(before.ID, into.ID, nil), w.endAs(before, into))
+		} else {
+			err = w.withoutSources(before)
 		}
-		if err := errors.Join(w.moveProducts(before.ID, into.ID, nil), w.endAs(before, into)); err != nil {
+		if err != nil {
 			return err
 		}
 	}

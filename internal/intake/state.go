@@ -22,6 +22,11 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	}
 	if before != nil {
 		h = new(*before)
+	}
+	if h.Sources = said.Sources; slices.Equal(said.Sources, []string{h.Source}) {
+		h.Sources = nil
+	}
+	if before != nil {
 		if before.Source == "" { // an editor made it; sources add to what is known of it, and say nothing over the editor's word
 			return h, nil
 		}

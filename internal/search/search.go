@@ -9,6 +9,7 @@
 package search
 
 import (
+	"cmp"
 	"slices"
 
 	"hazardd/internal/geo"
@@ -24,7 +25,7 @@ type Filter struct {
 	Severities []hazard.Severity
 	Categories []hazard.Category
 	Statuses   []hazard.Status
-	// Sources are names of the sources that reported a hazard first, and Editors.
+	// Sources are names of sources, one of which an event of a hazard must be from, and Editors.
 	Sources []string
 	// Ref is anybody's id, SCHEME:ID. What it leads to is not written in a hazard: the store puts it in Hazards.
 	Ref string
@@ -104,7 +105,7 @@ func (f *Filter) Match(h *hazard.Hazard, shapes []geo.Shape, now hazard.Instant)
 func (f *Filter) MatchRecord(h *hazard.Hazard, now hazard.Instant) bool {
 	h = h.ExpireAt(now)
 	return among(f.Types, h.Type) && among(f.Severities, h.Severity) && among(f.Categories, h.Category) && among(f.Statuses, h.Status) &&
-		(len(f.Sources) == 0 || slices.Contains(f.Sources, sourceOf(h))) && (f.Ref == "" || contains(f.Hazards, h.ID)) &&
+		(len(f.Sources) == 0 || f.matchSource(h)) && (f.Ref == "" || contains(f.Hazards, h.ID)) &&
 		(f.Life == nil || h.Start <= f.Life.To && lifeEnd(h) >= f.Life.From) &&
 		(f.UpdatedSince == nil || h.LastUpdate >= *f.UpdatedSince) && f.MatchText(h)
 }
@@ -116,11 +117,16 @@ func contains(sorted []int64, id int64) bool {
 	return found
 }
 
-func sourceOf(h *hazard.Hazard) string {
-	if h.Source == "" {
-		return Editors
-	}
-	return h.Source
+func (f *Filter) matchSource(h *hazard.Hazard) bool {
+	wanted := func(name string) bool { return slices.Contains(f.Sources, name) }
+	return wanted(cmp.Or(h.Source, Editors)) || slices.ContainsFunc(h.Sources, wanted)
+}
+
+// SourcesOf returns the names by any of which the parameter source finds a hazard, sorted.
+func SourcesOf(h *hazard.Hazard) []string {
+	names := append([]string{cmp.Or(h.Source, Editors)}, h.Sources...)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // lifeEnd is the last moment of a hazard's life. Its end_Date is where it ended, or will end by itself; else it is only expected.

@@ -148,6 +148,8 @@ func TestMatch(t *testing.T) {
 		"not yet updated since":                         {"updated_since=2026-11-21T12:01:00.001Z", nil, nil, 0, false},
 		"updated at that very moment":                   {"updated_since=2026-11-21T12:01:00Z", nil, nil, 0, true},
 		"its source":                                    {"source=usgs,nws", nil, nil, 0, true},
+		"another source of it":                          {"source=gdacs", func(h *hazard.Hazard) { h.Sources = []string{"gdacs", "usgs"} }, nil, 0, true},
+		"a source of an editor's":                       {"source=gdacs", func(h *hazard.Hazard) { h.Source, h.Sources = "", []string{"gdacs"} }, nil, 0, true},
 		"editors' own":                                  {"source=editors", func(h *hazard.Hazard) { h.Source = "" }, nil, 0, true},
 		"a source's is not editors'":                    {"source=editors", nil, nil, 0, false},
 		"life that begins as the time ends":             {"datetime=../2026-11-21T12:00:00Z", nil, nil, 0, true},

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -39,7 +40,7 @@ func (t *Tx) indexWhole(h, before *hazard.Hazard, made, changed hazard.Instant) 
 // sameSearched tells whether two states differ at most in what index has a short way for.
 func sameSearched(h, o *hazard.Hazard) bool {
 	return h.Status == hazard.Active && o.Status == hazard.Active && h.AutoExpire == o.AutoExpire && h.Type == o.Type && h.Severity == o.Severity && h.Category == o.Category &&
-		h.Source == o.Source && h.Start == o.Start && h.End == o.End && samePlace(h, o) && sameText(h, o)
+		h.Source == o.Source && slices.Equal(h.Sources, o.Sources) && h.Start == o.Start && h.End == o.End && samePlace(h, o) && sameText(h, o)
 }
 
 func samePlace(h, o *hazard.Hazard) bool {
@@ -160,8 +161,10 @@ func among[T any](c *condition, column string, values []T, arg func(T) any) {
 type finding struct {
 	tx     *sql.Tx
 	filter *search.Filter
-	sort   search.Sort
-	limit  int // rows that are likely to be wanted; 0: all
+	// sources are the values of the column source that the filter lets through, if it names any.
+	sources []string
+	sort    search.Sort
+	limit   int // rows that are likely to be wanted; 0: all
 	// where is what every row must be; filled from the filter, and from the moment that is asked about.
 	where condition
 	// way forces a way to the rows, for tests, where there are several; 0 chooses.
@@ -183,7 +186,7 @@ func (f *finding) filtered() {
 	among(c, "s.severity", q.Severities, func(v hazard.Severity) any { return int64(v) })
 	among(c, "s.category_id", q.Categories, func(v hazard.Category) any { return string(v) })
 	among(c, "s.active", q.Statuses, func(v hazard.Status) any { return v == hazard.Active })
-	among(c, "s.source", q.Sources, sourceArg)
+	f.fromSources(c)
 	if q.Life != nil {
 		c.add("s.start_ms <= ? AND (s.end_ms >= ? OR s.active AND NOT s.autoexpire)", int64(q.Life.To), int64(q.Life.From))
 	}
@@ -200,11 +203,44 @@ func (f *finding) filtered() {
 	}
 }
 
-func sourceArg(name string) any {
-	if name == search.Editors {
+// sourceText is what the column source says of a hazard: the names that it is found by, between blanks; nothing if that is Editors alone.
+func sourceText(h *hazard.Hazard) string {
+	names := search.SourcesOf(h)
+	if len(names) == 1 && names[0] == search.Editors {
 		return ""
 	}
-	return name
+	return strings.Join(names, " ")
+}
+
+// sourceTexts lists the values of the column source that hold a name which the filter wants. There are as many values as sources report
+// together, which is few; each is found behind the one before, by the index.
+func (f *finding) sourceTexts(ctx context.Context) (texts []string, err error) {
+	rows, err := f.tx.QueryContext(ctx, `WITH RECURSIVE s (source) AS (SELECT min(source) FROM searchable
+		UNION ALL SELECT (SELECT min(source) FROM searchable WHERE source > s.source) FROM s WHERE s.source IS NOT NULL)
+		SELECT source FROM s WHERE source IS NOT NULL`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		names := strings.Fields(cmp.Or(text, search.Editors))
+		if slices.ContainsFunc(names, func(n string) bool { return slices.Contains(f.filter.Sources, n) }) {
+			texts = append(texts, text)
+		}
+	}
+	return texts, rows.Err()
+}
+
+// fromSources adds that a hazard has an event of one of the sources that the filter wants.
+func (f *finding) fromSources(c *condition) {
+	if len(f.filter.Sources) > 0 && len(f.sources) == 0 {
+		c.add("FALSE")
+	}
+	among(c, "s.source", f.sources, func(s string) any { return s })
 }
 
 // row is what is found of one hazard: enough to tell its place in the order, and perhaps whether it is where it should be.

@@ -54,7 +54,7 @@ func (postgresIndexer) whole(t *Tx, h, _ *hazard.Hazard, made, changed hazard.In
 			areas = excluded.areas, west = excluded.west, south = excluded.south, east = excluded.east, north = excluded.north,
 			bounds = excluded.bounds, bounds2 = excluded.bounds2, life = excluded.life,
 			written = int8range(least(s.made_ms, excluded.made_ms), CASE WHEN $5::boolean THEN NULL ELSE greatest(s.made_ms, excluded.made_ms, excluded.changed_ms) END, '[]')`,
-		h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity), string(h.Category), h.Source, int64(h.Start), int64(h.End),
+		h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity), string(h.Category), sourceText(h), int64(h.Start), int64(h.End),
 		int64(h.LastUpdate), len(h.Areas) > 0, box.West, box.South, box.East, box.North, boxText(parts[0]), second)
 	return err
 }

@@ -172,6 +172,11 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 			return nil, err
 		}
 	}
+	if query.Sources != nil {
+		if r.sources, err = r.sourceTexts(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if query.Ref != "" {
 		if r.query.Hazards, err = leadsTo(ctx, r.q, query.Ref); err != nil {
 			return nil, err

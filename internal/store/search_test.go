@@ -84,6 +84,7 @@ func (s *stage) draw(t *rapid.T, tx *store.Tx, h *hazard.Hazard) error {
 		h.Category = category
 	}
 	h.Source = rapid.SampledFrom([]string{"", "usgs", "nws"}).Draw(t, "source")
+	h.Sources = rapid.SampledFrom([][]string{nil, nil, {"emsc", "usgs"}, {"usgs"}}).Draw(t, "sources")
 	h.Name = rapid.SampledFrom(words).Draw(t, "name")
 	h.Description = strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 2).Draw(t, "description"), "\n")
 	h.AutoExpire = rapid.Bool().Draw(t, "autoexpire")
@@ -206,7 +207,7 @@ func drawQuery(t *rapid.T) search.Query {
 	maybe("severity", "WATCH", "WARNING,TERMINATION")
 	maybe("category", "RESPONSE", "EVENT,RESPONSE")
 	maybe("status", "A", "E", "A,E")
-	maybe("source", "usgs", "editors", "nws,editors")
+	maybe("source", "usgs", "editors", "nws,editors", "emsc", "gvp")
 	maybe("bbox", boxes...)
 	maybe("intersects", areas...)
 	if maybe("near", "0,0", "180,1", "3,3", "0,90"); v.Has("near") {

@@ -75,7 +75,7 @@ func (ix *sqliteIndexer) whole(t *Tx, h, before *hazard.Hazard, made, changed ha
 	active := h.Status == hazard.Active
 	var first int64
 	err = t.tx.StmtContext(t.ctx, ix.save).QueryRowContext(t.ctx, h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity),
-		string(h.Category), h.Source, int64(h.Start), int64(h.End), int64(h.LastUpdate), len(h.Areas) > 0, box.West, box.South, box.East, box.North).Scan(&first)
+		string(h.Category), sourceText(h), int64(h.Start), int64(h.End), int64(h.LastUpdate), len(h.Areas) > 0, box.West, box.South, box.East, box.North).Scan(&first)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (f sqliteFinder) accesses() []access {
 		c     condition
 	}{{"searchable_by_type", condition{}}, {"searchable_by_source", condition{}}, {"searchable_by_category", condition{}}}
 	among(&columns[0].c, "s.type_id", q.Types, func(t hazard.Type) any { return string(t) })
-	among(&columns[1].c, "s.source", q.Sources, sourceArg)
+	f.fromSources(&columns[1].c)
 	among(&columns[2].c, "s.category_id", q.Categories, func(v hazard.Category) any { return string(v) })
 	for _, column := range columns {
 		if column.c.text != "" {
