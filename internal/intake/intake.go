@@ -221,11 +221,13 @@ func (w *writer) rejects(rejects []source.Reject) error {
 		return err
 	}
 	for name := range known {
-		event, _, err := w.tx.Event(w.src, name)
+		events, err := w.epochsOf(name)
 		if err != nil {
 			return err
 		}
-		w.res.Events[event] = true
+		for _, e := range events {
+			w.res.Events[e.key] = true
+		}
 	}
 	return nil
 }
@@ -237,9 +239,10 @@ type group struct {
 	reports  []hazard.Report
 	keys     []string // all names that the reports give it
 	absorbed []absorbed
-	united   bool    // it has become part of another group
-	made     []int64 // the hazards that the absorbed events made
-	left     int64   // the hazard that it was part of, if it is to make a new one
+	united   bool         // it has become part of another group
+	made     []int64      // the hazards that the absorbed events made
+	before   *store.Event // as it is kept, nil for a new one
+	left     int64        // the hazard that it was part of, if it is to make a new one
 }
 
 // absorbed is another event that turned out to be the same.
@@ -272,6 +275,10 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	}
 	known, err := w.tx.KnownKeys(w.src, all)
 	if err != nil {
+		return nil, err
+	}
+	reports = slices.Clone(reports)
+	if err := w.epochs(reports, known); err != nil {
 		return nil, err
 	}
 	var asRefs []string
@@ -418,7 +425,7 @@ func (w *writer) speaksFor(g *group, places []string) (bool, error) {
 // also notes the event that the source knows under name, if it is another than the group's.
 func (g *group) also(w *writer, name string) error {
 	event, id, err := w.tx.Event(w.src, name)
-	if err != nil || id == g.hazardID || slices.Contains(g.absorbed, absorbed{event, id}) {
+	if err != nil || event == g.event || slices.Contains(g.absorbed, absorbed{event, id}) {
 		return err
 	}
 	g.absorbed = append(g.absorbed, absorbed{event, id})
@@ -428,7 +435,7 @@ func (g *group) also(w *writer, name string) error {
 // absorb makes the absorbed events part of the group's: all that was said and decided of them holds for it.
 func (w *writer) absorb(g *group) error {
 	self := store.EventName{Source: w.src, Key: g.event}
-	for _, a := range g.absorbed {
+	for i, a := range g.absorbed {
 		name := store.EventName{Source: w.src, Key: a.event}
 		e, _, errE := w.tx.FindEvent(name)
 		parts, errP := w.tx.Reports(w.src, a.event)
@@ -437,8 +444,9 @@ func (w *writer) absorb(g *group) error {
 		if err := errors.Join(errE, errP, errA, errR, w.tx.RenameEvent(w.src, a.event, g.event)); err != nil {
 			return err
 		}
+		g.absorbed[i].hazardID = e.HazardID
 		if e.Joined == "" || decided(e.Joined) {
-			g.made = append(g.made, a.hazardID)
+			g.made = append(g.made, e.HazardID)
 		}
 		for _, ref := range refs {
 			if err := w.addRef(ref, g.event); err != nil {
@@ -457,6 +465,14 @@ func (w *writer) absorb(g *group) error {
 
 // take makes the changes of one event.
 func (w *writer) take(g *group) error {
+	// Events before this one in the batch may have moved it.
+	before, known, err := w.tx.FindEvent(store.EventName{Source: w.src, Key: g.event})
+	if err != nil {
+		return err
+	}
+	if g.hazardID = before.HazardID; known {
+		g.before = &before
+	}
 	if err := w.absorb(g); err != nil {
 		return err
 	}

@@ -122,14 +122,10 @@ func (w *writer) mayJoin(r *hazard.Report) bool {
 func (w *writer) join(g *group, own *hazard.Said) (why string, err error) {
 	self := w.event(g, own)
 	moved := true // whether it is to be compared anew
-	if g.hazardID != 0 {
-		if before, ok, err := w.tx.FindEvent(self.Name()); err != nil {
-			return "", err
-		} else if ok {
-			self.Joined = before.Joined
-			moved = before.Type != self.Type || before.Start != self.Start || before.End != self.End || before.Called != self.Called ||
-				!samePoint(before.Point, self.Point)
-		}
+	if before := g.before; before != nil {
+		self.Joined = before.Joined
+		moved = before.Type != self.Type || before.Start != self.Start || before.End != self.End || before.Called != self.Called ||
+			!samePoint(before.Point, self.Point)
 	}
 	drill, err := w.drill(g, own)
 	if err != nil {

@@ -1,6 +1,8 @@
 package intake_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"hazardd/internal/hazard"
@@ -80,6 +82,54 @@ func TestALinkInsideABatchMakesOneHazard(t *testing.T) {
 			}
 			if got := d.levels(); len(got) != 1 {
 				t.Errorf("%d hazards, want 1", len(got))
+			}
+		})
+	}
+}
+
+// The number of a volcano is the key of all its eruptions. One that begins long after the last is
+// over is another hazard, in whatever order and payloads they are read (D33).
+func TestAnEruptionOfAnotherYearIsAnotherHazard(t *testing.T) {
+	const day = 24 * 60 * minute
+	week := func(n int) hazard.Report {
+		at := noon + hazard.Instant(n)*7*day
+		return with(said("gvp", "332010", hazard.Volcano, at, -155, 19), func(r *hazard.Report) {
+			r.Part, r.Places, r.Refs, r.Renewed, r.LifeMS = fmt.Sprint(n), []string{"gvp:332010"}, []string{"gvp:332010"}, &at, int64(8*day)
+		})
+	}
+	weeks := []hazard.Report{week(0), week(1), week(3), week(40), week(41), week(90)}
+	want := []hazard.Instant{weeks[0].Start, weeks[3].Start, weeks[5].Start}
+	for name, payloads := range map[string][][]hazard.Report{
+		"one payload a week": {weeks[0:1], weeks[1:2], weeks[2:3], weeks[3:4], weeks[4:5], weeks[5:6]},
+		"one payload":        {weeks},
+		"backwards":          {weeks[5:6], weeks[4:5], weeks[3:4], weeks[2:3], weeks[1:2], weeks[0:1]},
+		"cut in between":     {weeks[2:4], weeks[0:2], weeks[4:6]},
+		"repeated":           {weeks, weeks, weeks[3:4]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			for _, p := range payloads {
+				d.apply("gvp", weeks[5].Start, intake.Options{History: true}, p...)
+			}
+			var starts []hazard.Instant
+			for _, h := range d.hazards() {
+				starts = append(starts, h.Start)
+			}
+			if slices.Sort(starts); !slices.Equal(starts, want) {
+				t.Errorf("hazards from %v, want %v", starts, want)
+			}
+			if h, err := d.store.HazardByUUID(t.Context(), hazard.EventUUID("gvp", "332010")); err != nil || h.End >= h.Start+200*day {
+				t.Errorf("%+v, %v", h, err)
+			}
+			d.apply("gvp", weeks[5].Start+day, live, with(week(90), func(r *hazard.Report) { r.Version++; r.Ended = hazard.EndAllClear }))
+			active := 0
+			for _, h := range d.hazards() {
+				if h.Status == hazard.Active {
+					active++
+				}
+			}
+			if active != 0 {
+				t.Errorf("%d active after the all-clear", active)
 			}
 		})
 	}
