@@ -86,7 +86,7 @@ func (w *writer) epochsOf(key string) (all []epoch, err error) {
 		if err != nil || !ok {
 			return all, err
 		}
-		all = append(all, epoch{e.Key, e.Start, e.End})
+		all = append(all, epoch{e.Key, e.Start, max(e.Start, e.End)})
 	}
 	return nil, err
 }
