@@ -93,14 +93,6 @@ func neighbors(w *work, polygons []polygon) ([][]polygon, error) {
 	return groups, nil
 }
 
-// Intersects reports whether a and b have a place in common, be it on their boundaries. The two sides of the antimeridian
-// are not the same place.
-func Intersects(a, b Shape) bool {
-	meet := false
-	err := guarded(func() { meet = geom.Intersects(a.geometry(millionths), b.geometry(millionths)) })
-	return err == nil && meet
-}
-
 // guarded makes an error of a panic of f: the geometry library promises none for valid geometry, but checks as it goes.
 func guarded(f func()) (err error) {
 	defer func() {
