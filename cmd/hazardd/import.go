@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,6 @@ import (
 	"hazardd/internal/intake"
 	"hazardd/internal/poll"
 	"hazardd/internal/service"
-	"hazardd/internal/source"
 	"hazardd/internal/store"
 )
 
@@ -35,7 +35,7 @@ const maxNamed = 20
 type importCmd struct {
 	Source string    `placeholder:"NAME" help:"Source that published the files."`
 	AsOf   time.Time `placeholder:"TIME" help:"Take the files in as if received at that time (RFC 3339); if not given, now."`
-	List   string    `placeholder:"FILE" help:"Replay the files that FILE lists, one a line: time (RFC 3339), source and path. Each is taken in as if polled at its time, in order of time, and what ends in between ends."`
+	List   string    `placeholder:"FILE" help:"Replay the files that FILE lists, one a line: time (RFC 3339), source (or the address of its feed) and path. Each is taken in as if polled at its time, in order of time. What ends in between ends, and so does what a list names no longer."`
 	knownFlags
 	Files []string `arg:"" optional:"" name:"file" help:"Files to take in, in this order; gzip is decompressed, - is standard input."`
 }
@@ -59,6 +59,7 @@ func (i *importCmd) Validate() error {
 type payload struct {
 	file   string
 	source poll.Source
+	feed   string         // address of the feed that gave it; empty: not said
 	at     hazard.Instant // as if received then; 0: when it is read
 	// recorded is the moment of its changes: at, or that of the store's last change if that is later.
 	recorded hazard.Instant
@@ -97,6 +98,19 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 	var files []*imported
 	err = g.withStore(ctx, func(s *store.Store) error {
 		in := known.Intake(s)
+		take := func(p *payload, content []byte, cut *poll.Failure) (intake.Result, error) {
+			return poll.Import(ctx, in, &p.source, content, cut, cmp.Or(p.at, c.instant()), p.clock(c), intake.Options{History: true})
+		}
+		if i.List != "" {
+			last, err := s.LastMoment(ctx)
+			if err != nil {
+				return err
+			}
+			replay := poll.NewReplay(s, in, min(last, c.instant()), slog.New(slog.DiscardHandler))
+			take = func(p *payload, content []byte, cut *poll.Failure) (intake.Result, error) {
+				return replay.Take(ctx, &p.source, p.feed, content, cut, p.at)
+			}
+		}
 		bar := newProgress(c, payloads)
 		defer bar.end()
 		for n := range payloads {
@@ -107,13 +121,8 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 			if err := p.inOrder(ctx, c, s); err != nil {
 				return err
 			}
-			if i.List != "" {
-				if err := in.PassUntil(ctx, p.recorded); err != nil {
-					return err
-				}
-			}
 			bar.begin(p.file)
-			f, err := p.take(ctx, c, in, intake.Options{History: i.List == ""})
+			f, err := p.take(c, take)
 			files = append(files, f)
 			if err != nil {
 				return err
@@ -174,7 +183,7 @@ func readList(name string, known *service.Sources, now time.Time) ([]payload, er
 		if at.After(now) {
 			return fault("time: %s lies in the future", fields[0])
 		}
-		src, err := known.Find(fields[1])
+		src, feed, err := known.FindFeed(fields[1])
 		if err != nil {
 			return fault("%w", err)
 		}
@@ -182,7 +191,7 @@ func readList(name string, known *service.Sources, now time.Time) ([]payload, er
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(name), path)
 		}
-		list = append(list, payload{file: path, source: src, at: hazard.At(at)})
+		list = append(list, payload{file: path, source: src, feed: feed, at: hazard.At(at)})
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("--list: %s lists no files", name)
@@ -206,45 +215,38 @@ type reject struct {
 }
 
 // take takes one file in. Its error is the store's: what is wrong with the file is part of the result.
-func (p *payload) take(ctx context.Context, c *console, in *intake.Intake, opts intake.Options) (*imported, error) {
+func (p *payload) take(c *console, take func(p *payload, content []byte, cut *poll.Failure) (intake.Result, error)) (*imported, error) {
 	f := &imported{File: p.file, Source: p.source.Name}
 	content, err := readPayload(c, p.file, maxPayload)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	var cut *poll.Failure
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		cut = &poll.Failure{Class: poll.ClassIncomplete, Text: err.Error()}
+	case err != nil:
 		f.Error = err.Error()
 		return f, nil
 	}
-	now := cmp.Or(p.at, c.instant())
-	batch, parseErr := parsePayload(&p.source, content, now)
-	if err := cmp.Or(parseErr, err); err != nil {
-		f.Error = err.Error()
-	}
-	if bad, ok := errors.AsType[*source.PayloadError](parseErr); parseErr != nil && (!ok || !bad.Cut) {
-		return f, nil
-	}
-	res, err := in.Apply(ctx, p.source.Name, batch, p.clock(c), opts)
+	res, err := take(p, content, cut)
 	f.Counts = counts(&res)
 	for _, r := range res.Rejects {
 		f.Rejects = append(f.Rejects, reject{r.Record, r.Reason})
 	}
-	if err != nil {
+	fail, ok := errors.AsType[*poll.Failure](err)
+	switch {
+	case ok && fail.Class == poll.ClassInternal:
+		f.Error = fmt.Sprintf("the parser of %s failed on this file, which is a fault in hazardd: %s", f.Source, fail.Text)
+	case ok:
+		f.Error = fail.Text
+	case err != nil:
 		f.Error = err.Error()
+		return f, err
 	}
-	return f, err
+	return f, nil
 }
 
 func counts(r *intake.Result) poll.Counts {
 	return poll.Counts{Read: int64(r.Read), New: int64(r.New), Updated: int64(r.Updated), Unchanged: int64(r.Unchanged),
 		Ignored: int64(r.Ignored), Held: int64(r.Held), Rejected: int64(r.Rejected)}
-}
-
-// parsePayload is the source's own parser, which a file must not be able to end the program with.
-func parsePayload(src *poll.Source, payload []byte, now hazard.Instant) (batch source.Batch, err error) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			err = fmt.Errorf("the parser of %s failed on this file, which is a fault in hazardd: %v", src.Name, fault)
-		}
-	}()
-	return src.Parse(payload, now)
 }
 
 // readPayload reads a file whole, if it has at most limit bytes. When it ends early the error is io.ErrUnexpectedEOF, with what there is.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
 	"hazardd/internal/poll"
 	"hazardd/internal/source"
 )
@@ -62,9 +63,15 @@ func TestAPayloadIsBoundedAfterDecompression(t *testing.T) {
 }
 
 func TestAParserThatPanicsEndsItsFileOnly(t *testing.T) {
-	src := &poll.Source{Name: "x", Parse: func([]byte, hazard.Instant) (source.Batch, error) { panic("no such element") }}
-	if _, err := parsePayload(src, nil, 0); err == nil || !strings.Contains(err.Error(), "no such element") {
-		t.Errorf("error %v", err)
+	p := payload{file: filepath.Join(t.TempDir(), "x"), source: poll.Source{Name: "x", Parse: func([]byte, hazard.Instant) (source.Batch, error) { panic("no such element") }}}
+	if err := os.WriteFile(p.file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := p.take(&console{}, func(p *payload, content []byte, cut *poll.Failure) (intake.Result, error) {
+		return poll.Import(t.Context(), nil, &p.source, content, cut, 0, hazard.Instant(0), intake.Options{})
+	})
+	if err != nil || !strings.Contains(f.Error, "the parser of x failed") || !strings.Contains(f.Error, "no such element") {
+		t.Errorf("%+v, error %v", f, err)
 	}
 }
 

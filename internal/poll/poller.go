@@ -42,6 +42,8 @@ type Config struct {
 	AllowPrivate bool
 	// Transport, if not nil, takes the place of the network.
 	Transport http.RoundTripper
+	// Random gives the jitter of polls, in [0, 1); nil: at random.
+	Random func() float64
 }
 
 // Poller polls sources. It is safe for concurrent use.
@@ -74,9 +76,12 @@ func New(cfg Config) (*Poller, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Random == nil {
+		cfg.Random = rand.Float64
+	}
 	return &Poller{
 		store: cfg.Store, intake: cfg.Intake, sources: cfg.Sources, log: cmp.Or(cfg.Log, slog.Default()), client: c,
-		holder: lease.Holder(), random: rand.Float64, clock: cfg.Now,
+		holder: lease.Holder(), random: cfg.Random, clock: cfg.Now,
 	}, nil
 }
 

@@ -281,6 +281,17 @@ func (s *Sources) Find(name string) (poll.Source, error) {
 		strings.Join(s.Names(), ", "), strings.Join(names, ", "))
 }
 
+// FindFeed is the source of a name, or of the address of one of its feeds, which it returns too.
+func (s *Sources) FindFeed(name string) (src poll.Source, feed string, err error) {
+	for _, p := range s.polled {
+		if slices.ContainsFunc(p.Feeds, func(f source.Feed) bool { return f.URL == name }) {
+			return p, name, nil
+		}
+	}
+	src, err = s.Find(name)
+	return src, "", err
+}
+
 // chosen are the sources that can be polled, those not named disabled.
 func (s *Sources) chosen(names []string) []poll.Source {
 	sources := slices.Clone(s.polled)

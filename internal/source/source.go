@@ -27,6 +27,8 @@ type Batch struct {
 	// Whole: the payload is a list of everything that the source holds to be going on, read to its end, so that an event that
 	// is missing in it is over by the source's own contract. Records that were rejected are in it: see Reject.Events.
 	Whole bool
+	// Current: what the reports say depends on when the payload was read, since it lists what goes on.
+	Current bool
 }
 
 // Link is an entry of an index that leads to a document.

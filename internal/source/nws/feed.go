@@ -392,11 +392,12 @@ func (p *parser) holdContradictions() {
 }
 
 // keepListed extends what has no end said, and whose renewal is overdue, as long as the service lists it: it is in force.
-// The end is a round time, so that it does not move with each poll.
+// The end is a round time, so that it does not move with each poll, and is extended before it comes: a list that has not
+// changed may be read again only after 10 minutes.
 func (p *parser) keepListed() {
 	end := ceil(p.now.Add(30*time.Minute), 15*time.Minute)
 	for _, i := range p.openEnded {
-		if r := &p.batch.Reports[i]; *r.End <= p.now {
+		if r := &p.batch.Reports[i]; *r.End <= p.now.Add(grace) {
 			r.End = new(end)
 		}
 	}

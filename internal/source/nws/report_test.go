@@ -201,7 +201,8 @@ func TestOpenEndedWarningStaysWhileTheNationalListHoldsIt(t *testing.T) {
 		payload  []byte
 		now, end string
 	}{
-		"not yet due":                   {collection(nationalTitle, flood), "2026-05-21T19:50:00Z", "2026-05-21T20:00:00Z"},
+		"not yet due":                   {collection(nationalTitle, flood), "2026-05-21T19:44:00Z", "2026-05-21T20:00:00Z"},
+		"due":                           {collection(nationalTitle, flood), "2026-05-21T19:50:00Z", "2026-05-21T20:30:00Z"},
 		"overdue":                       {collection(nationalTitle, flood), "2026-05-21T20:00:00Z", "2026-05-21T20:30:00Z"},
 		"a minute later":                {collection(nationalTitle, flood), "2026-05-21T20:01:00Z", "2026-05-21T20:45:00Z"},
 		"and another":                   {collection(nationalTitle, flood), "2026-05-21T20:02:00Z", "2026-05-21T20:45:00Z"},

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/poll"
+	"hazardd/internal/recordings"
+	"hazardd/internal/service"
+	"hazardd/internal/source/nws"
+	"hazardd/internal/store"
+)
+
+// answer is what a server gives from a moment on.
+type answer struct {
+	from    time.Time
+	payload []byte
+}
+
+// recordedDay is what the weather service's list said on 15 August 2026: 15 recordings of it. Between
+// two of them the list once lacks most of its records for minutes, once for seconds, once is cut off, and
+// once has a record that cannot be read. All day it names an alert that has no end and is not renewed.
+func recordedDay(t *testing.T) (day []answer) {
+	t.Helper()
+	dir := recordings.Path(t, "feeds/nws")
+	files, err := filepath.Glob(filepath.Join(dir, "active-2026081*.json"))
+	if err != nil || len(files) != 15 {
+		t.Fatalf("%d recordings, %v", len(files), err)
+	}
+	for i, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc struct {
+			T        int64             `json:"t"`
+			Features []json.RawMessage `json:"features"`
+		}
+		if err := json.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		at := time.UnixMilli(doc.T).UTC()
+		doc.Features = append(doc.Features, json.RawMessage(unrenewed))
+		list := func(features []json.RawMessage) []byte { // as the service publishes it
+			text, err := json.Marshal(map[string]any{
+				"type": "FeatureCollection", "title": "Current watches, warnings, and advisories", "features": features,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		whole := list(doc.Features)
+		day = append(day, answer{at, whole})
+		switch i {
+		case 3:
+			day = append(day, answer{at.Add(5 * time.Minute), list(doc.Features[len(doc.Features)*3/4:])}, answer{at.Add(9 * time.Minute), whole})
+		case 6:
+			day = append(day, answer{at.Add(5 * time.Minute), whole[:len(whole)/2]}, answer{at.Add(7 * time.Minute), whole})
+		case 8:
+			bad := slices.Clone(doc.Features)
+			bad[0] = bytes.Replace(bad[0], []byte(`"sent":"2026`), []byte(`"sent":"soon`), 1)
+			day = append(day, answer{at.Add(5 * time.Minute), list(append(bad[:5:5], bad[8:]...))})
+		case 11:
+			day = append(day, answer{at.Add(5 * time.Minute), list(doc.Features[:1])}, answer{at.Add(5*time.Minute + 30*time.Second), whole})
+		}
+	}
+	return day
+}
+
+// server gives answers over HTTP as time goes, and notes what it gave when it was new.
+type server struct {
+	day   []answer
+	given []answer
+}
+
+func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
+	say := func(code int, body []byte, header http.Header) (*http.Response, error) {
+		return &http.Response{StatusCode: code, ProtoMajor: 1, ProtoMinor: 1, Header: header, Body: io.NopCloser(bytes.NewReader(body)),
+			ContentLength: int64(len(body)), Request: r}, nil
+	}
+	if r.URL.String() != nws.Feeds()[0].URL {
+		return say(http.StatusNotFound, nil, http.Header{})
+	}
+	now := time.Now()
+	i := len(s.day) - 1
+	for s.day[i].from.After(now) {
+		i--
+	}
+	tag := fmt.Sprintf("%q", fmt.Sprint(i))
+	header := http.Header{"Etag": {tag}, "Content-Type": {"application/geo+json"}}
+	if r.Header.Get("If-None-Match") == tag {
+		return say(http.StatusNotModified, nil, header)
+	}
+	if n := len(s.given); n == 0 || !bytes.Equal(s.given[n-1].payload, s.day[i].payload) {
+		s.given = append(s.given, answer{now, s.day[i].payload})
+	}
+	return say(http.StatusOK, s.day[i].payload, header)
+}
+
+// change is a change as both ways must make it.
+type change struct {
+	Number  int64
+	At      string
+	Kind    hazard.ChangeKind
+	Hazard  hazard.Hazard
+	Product hazard.Product
+}
+
+func changesOf(t *testing.T, s *store.Store, until hazard.Instant) (list []change) {
+	t.Helper()
+	all, err := s.Since(context.Background(), 0, 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if c.At <= until {
+			one := change{Number: c.Number, At: c.At.String(), Kind: c.Kind}
+			if c.Hazard != nil {
+				one.Hazard = *c.Hazard
+			}
+			if c.Product != nil {
+				one.Product = *c.Product
+			}
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// TestAReplayGivesWhatPollingGave polls a day of recordings by a fake clock from a server that gives them
+// as time goes, and replays what it gave, with import --list: the changes are the same.
+func TestAReplayGivesWhatPollingGave(t *testing.T) {
+	day := recordedDay(t)
+	last := day[len(day)-1].from
+	var given []answer
+	var polled []change
+	synctest.Test(t, func(t *testing.T) {
+		given, polled = pollDay(t, day)
+	})
+	dir := t.TempDir()
+	var list strings.Builder
+	for i, a := range given {
+		name := fmt.Sprintf("%02d.json", i)
+		if err := os.WriteFile(filepath.Join(dir, name), a.payload, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&list, a.from.UTC().Format(time.RFC3339Nano), "nws", name)
+	}
+	file := filepath.Join(dir, "list.txt")
+	if err := os.WriteFile(file, []byte(list.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := &globals{Data: filepath.Join(dir, "data"), Database: "sqlite:" + filepath.Join(dir, "replay.db") + "?synchronous=off"}
+	c := &console{out: io.Discard, err: io.Discard, now: time.Now}
+	if err := os.Mkdir(g.Data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// The list that was cut off, and the record that cannot be read, are what the error is about.
+	if err := (&importCmd{List: file, knownFlags: knownFlags{Response: true}}).Run(t.Context(), c, g); err == nil || !strings.Contains(err.Error(), "1 of ") {
+		t.Errorf("error %v, want one of the list that was cut off", err)
+	}
+	var replayed []change
+	if err := g.withStore(t.Context(), func(s *store.Store) error {
+		replayed = changesOf(t, s, hazard.MaxInstant)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	withdrawn := 0
+	for i := range max(len(polled), len(replayed)) {
+		if i == len(polled) || i == len(replayed) {
+			t.Fatalf("%d changes polled, %d replayed", len(polled), len(replayed))
+		}
+		if diff := gocmp.Diff(polled[i], replayed[i]); diff != "" {
+			t.Fatalf("change %d (-polled +replayed):\n%s", i+1, diff)
+		}
+		if polled[i].Hazard.Reason == hazard.EndWithdrawn {
+			withdrawn++
+		}
+	}
+	t.Logf("%d answers until %s, %d changes, %d of them of hazards that ended because the list dropped them", len(given), last, len(polled), withdrawn)
+	if withdrawn < 20 {
+		t.Errorf("%d hazards ended by absence: the day does not test it", withdrawn)
+	}
+}
+
+// pollDay polls a day, and returns what the server gave, and the changes up to the last of it.
+func pollDay(t *testing.T, day []answer) ([]answer, []change) {
+	time.Sleep(time.Until(day[0].from))
+	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	known := service.BuiltIn()
+	src, err := known.Find(nws.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := known.Intake(s)
+	from := &server{day: day}
+	p, err := poll.New(poll.Config{Store: s, Intake: in, Sources: []poll.Source{src}, Transport: from, Version: "1", Contact: "ops@example.org",
+		Random: func() float64 { return 0 }, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- p.Run(ctx) }()
+	for end := day[len(day)-1].from.Add(90 * time.Second); time.Now().Before(end); { // as the service passes time
+		now := hazard.At(time.Now())
+		wait := time.Second
+		next, any, err := s.NextMoment(ctx)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case any && next <= now:
+			if err := in.Pass(ctx, now); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		case any:
+			wait = min(wait, next.Time().Sub(now.Time()))
+		}
+		time.Sleep(wait)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	slices.SortStableFunc(from.given, func(a, b answer) int { return cmp.Compare(a.from.UnixNano(), b.from.UnixNano()) })
+	return from.given, changesOf(t, s, hazard.At(from.given[len(from.given)-1].from))
+}

@@ -1,0 +1,198 @@
+package poll
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/source"
+	"hazardd/internal/store"
+)
+
+// ReplayIntake is where what is replayed goes.
+type ReplayIntake interface {
+	Intake
+	// PassUntil records what time alone has changed up to now, each change as of its own moment.
+	PassUntil(ctx context.Context, now hazard.Instant) error
+}
+
+// Import takes in a saved payload of a source as if received at now, recorded by clock; cut is why its
+// end is missing, nil if it is not. Of what the payload does not name it says nothing: see Replay. An error that is a
+// *Failure is the payload's; of class ClassIncomplete, or beside cut, what could be read is taken in.
+func Import(
+	ctx context.Context, in Intake, src *Source, payload []byte, cut *Failure, now hazard.Instant, clock hazard.Clock, opts intake.Options,
+) (intake.Result, error) {
+	_, res, err := take(ctx, in, src, payload, cut, now, clock, opts)
+	return res, err
+}
+
+func take(
+	ctx context.Context, in Intake, src *Source, payload []byte, cut *Failure, now hazard.Instant, clock hazard.Clock, opts intake.Options,
+) (source.Batch, intake.Result, error) {
+	batch, usable, err := parse(src, payload, cut, now)
+	if !usable {
+		return batch, intake.Result{}, err
+	}
+	res, applyErr := in.Apply(ctx, src.Name, batch, clock, opts)
+	if applyErr != nil {
+		return batch, res, applyErr
+	}
+	return batch, res, err
+}
+
+// Replay takes in saved payloads of several sources, in order of time, as if they had been polled: with
+// what time changes between them, and what ends because a list names it no longer. Each source is taken
+// to have given the same answer until the next payload, as a server that says "not modified", and to
+// have been polled without delay. What polling would have asked beside its feeds (details, the shapes of
+// places, what became of an earthquake that is missing) must be among the payloads.
+type Replay struct {
+	store   *store.Store
+	intake  ReplayIntake
+	log     *slog.Logger
+	sources []*replayed
+}
+
+// replayed is a source that is replayed.
+type replayed struct {
+	lists
+	feeds []*replayedFeed // of its feeds, and at last one for payloads of which the feed is not known
+}
+
+// replayedFeed is what a feed says until the next payload.
+type replayedFeed struct {
+	listed
+	payload  []byte
+	since    hazard.Instant // it has said so
+	again    hazard.Instant // polling would read it in full again; MaxInstant: it would say nothing else
+	failures int
+}
+
+// repeated is for how long a payload is taken to be what the source still says. A longer silence is a
+// gap of the recording.
+const repeated = 24 * time.Hour
+
+// NewReplay makes a Replay into a store. Nothing is recorded as of a moment before from, that of the
+// store's last change.
+func NewReplay(s *store.Store, in ReplayIntake, from hazard.Instant, log *slog.Logger) *Replay {
+	return &Replay{store: s, intake: notBefore{in, from}, log: log}
+}
+
+// notBefore is an intake whose clock tells no time before from.
+type notBefore struct {
+	ReplayIntake
+	from hazard.Instant
+}
+
+func (n notBefore) Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts intake.Options) (intake.Result, error) {
+	return n.ReplayIntake.Apply(ctx, src, batch, max(clock.Now(), n.from), opts)
+}
+
+func (n notBefore) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (int64, error) {
+	return n.ReplayIntake.Withdraw(ctx, src, event, reason, max(clock.Now(), n.from))
+}
+
+func (n notBefore) PassUntil(ctx context.Context, now hazard.Instant) error {
+	return n.ReplayIntake.PassUntil(ctx, max(now, n.from))
+}
+
+// source is the state of a source; feeds are known by their addresses.
+func (r *Replay) source(src *Source) *replayed {
+	for _, s := range r.sources {
+		if s.src.Name == src.Name {
+			return s
+		}
+	}
+	s := &replayed{lists: lists{src: src, store: r.store, intake: r.intake, log: r.log.With("source", src.Name)}}
+	for _, f := range append(src.Feeds[:len(src.Feeds):len(src.Feeds)], source.Feed{Every: time.Hour}) {
+		s.feeds = append(s.feeds, &replayedFeed{listed: listed{Feed: f}, again: hazard.MaxInstant})
+	}
+	for _, f := range s.feeds[:len(src.Feeds)] {
+		s.of = append(s.of, &f.listed)
+	}
+	r.sources = append(r.sources, s)
+	return s
+}
+
+// Take lets time pass until at, and takes in a payload as if a feed of the source gave it then. feed is
+// the address of the feed; empty, it is the only feed of a source that has one, and unknown otherwise:
+// then nothing ends by what the payload does not name. For cut and the error see Import.
+func (r *Replay) Take(ctx context.Context, src *Source, feed string, payload []byte, cut *Failure, at hazard.Instant) (intake.Result, error) {
+	if err := r.Until(ctx, at); err != nil {
+		return intake.Result{}, err
+	}
+	s := r.source(src)
+	f := s.feeds[len(s.feeds)-1]
+	for i, known := range src.Feeds {
+		if known.URL == feed || feed == "" && len(src.Feeds) == 1 {
+			f = s.feeds[i]
+		}
+	}
+	return r.take(ctx, s, f, answer{payload: payload, cut: cut}, at, at)
+}
+
+// Until lets time pass until now.
+func (r *Replay) Until(ctx context.Context, now hazard.Instant) error {
+	for {
+		var s *replayed
+		var f *replayedFeed
+		for _, a := range r.sources {
+			for _, b := range a.feeds {
+				if b.again < now && (f == nil || b.again < f.again) {
+					s, f = a, b
+				}
+			}
+		}
+		if f == nil {
+			return r.intake.PassUntil(ctx, now)
+		}
+		at := f.again
+		if err := r.intake.PassUntil(ctx, at); err != nil {
+			return err
+		}
+		_, err := r.take(ctx, s, f, answer{payload: f.payload}, f.since, at)
+		if _, ok := errors.AsType[*Failure](err); err != nil && !ok {
+			return err
+		}
+	}
+}
+
+// take takes in what a feed has said since a moment, as read at now, and plans when to read it again.
+func (r *Replay) take(ctx context.Context, s *replayed, f *replayedFeed, a answer, since, now hazard.Instant) (intake.Result, error) {
+	batch, res, err := take(ctx, s.intake, s.src, a.payload, a.cut, now, now, intake.Options{})
+	if err != nil {
+		f.again, f.payload = hazard.MaxInstant, nil
+		return res, err
+	}
+	if !batch.Whole && !batch.Current { // not what the feed itself says, such as a single alert
+		return res, nil
+	}
+	certain := true
+	if f.URL != "" {
+		_, certain, err = s.conclude(ctx, &f.listed, &batch, res.Events, now)
+	}
+	if since == now {
+		f.failures = 0
+	}
+	fail, failed := errors.AsType[*Failure](err)
+	wait := trust * f.Every
+	switch {
+	case err != nil && !failed:
+		return res, err
+	case failed:
+		f.failures++
+		wait = delay(f.Every, f.failures, 0)
+	case !certain:
+		wait = f.Every
+	}
+	f.payload, f.since, f.again = a.payload, since, now.Add(wait)
+	if f.again > since.Add(repeated) {
+		f.again, f.payload = hazard.MaxInstant, nil
+	}
+	if failed {
+		return res, fail
+	}
+	return res, nil
+}
