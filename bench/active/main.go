@@ -1,8 +1,9 @@
 // Active measures the request that clients make most: GET /hazards/active with a token, as hazards grow from 100 to 5,000.
 //
-// Four things are measured by turns in one run, each in a process of its own, by the same client over connections that stay open:
+// Three servers are measured by turns in one run, each in a process of its own, by the same client over connections that stay open:
 //
-//   - hazardd: the real service on a store of hazards of about 1.2 kB each; uncompressed, gzip, and with If-None-Match of what it has (304);
+//   - hazardd: the real service on a store of hazards of about 1.2 kB each; uncompressed, gzip, with If-None-Match of what it has (304), and
+//     as GeoJSON, which is compared with the uncompressed list by bytes per second, and not with the other servers;
 //   - floor: a server on net/http that looks the token up in a map and writes the same bytes with the same header fields, the least that a
 //     program in Go can do;
 //   - nginx, if there is one: the same bytes as a file, and for gzip the same bytes compressed ready (gzip_static), without any token.
@@ -43,7 +44,7 @@ const asServer = "HAZARDD_BENCH_SERVER"
 var sizes = []int{100, 1000, 5000}
 
 // forms are the ways in which each is asked for.
-var forms = []string{"identity", "gzip", "304"}
+var forms = []string{"identity", "gzip", "304", "geojson"}
 
 type options struct {
 	sizes         []int
@@ -69,7 +70,7 @@ func main() {
 		o.sizes, err = measure.Sizes(list)
 		return err
 	})
-	flag.Func("forms", "forms of the answer, separated by commas (default identity,gzip,304)", func(list string) error {
+	flag.Func("forms", "forms of the answer, separated by commas (default identity,gzip,304,geojson)", func(list string) error {
 		o.forms = strings.Split(list, ",")
 		return nil
 	})
@@ -95,6 +96,7 @@ type cell struct {
 	size   int
 	req    request
 	load   *load
+	bytes  int       // of the body
 	rates  []float64 // requests per second, by round
 	cpu    []float64 // microseconds of processor time per request, by round
 	took   []float64 // milliseconds, by request
@@ -178,7 +180,14 @@ func run(ctx context.Context, o options) (err error) {
 				if form == "304" && s.server == nginx {
 					continue // its tags are its own
 				}
-				cells = append(cells, &cell{server: s.server, name: s.name, form: form, size: size, req: get(s.Addr, s.path, s.Token, asking(form, fields.Get("ETag"))...)})
+				path := s.path
+				if form == "geojson" {
+					if s.server != real {
+						continue
+					}
+					path += "?f=geojson"
+				}
+				cells = append(cells, &cell{server: s.server, name: s.name, form: form, size: size, req: get(s.Addr, path, s.Token, asking(form, fields.Get("ETag"))...)})
 			}
 		}
 	}
@@ -277,6 +286,7 @@ func sameBytes(cells []*cell) error {
 		if err != nil {
 			return fmt.Errorf("%s, %s, %d hazards: %w", c.name, c.form, c.size, err)
 		}
+		c.bytes = len(a.body)
 		key := fmt.Sprint(c.form, c.size)
 		if f, ok := first[key]; !ok {
 			first[key] = a
@@ -392,7 +402,19 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 		}
 		counts.Add(append(row, bytes...)...)
 	}
-	r := &measure.Report{Program: "bench/active", Tables: []measure.Table{rates, ratios, waits, counts}, Machine: map[string]string{
+	perByte := measure.Table{Title: "GeoJSON: bytes per second / those of the base list (median of the rounds' ratios), and of a second of processor time",
+		Heads: []string{"hazards", "bytes", "ratio", "by cpu"}}
+	geoJSON := map[int]float64{}
+	for _, size := range o.sizes {
+		g, base := find("hazardd", "geojson", size), find("hazardd", "identity", size)
+		if g == nil || base == nil {
+			continue
+		}
+		share := float64(g.bytes) / float64(base.bytes)
+		geoJSON[size] = share * ratio(g, base)
+		perByte.Add(size, g.bytes, geoJSON[size], share*costs(g, base))
+	}
+	r := &measure.Report{Program: "bench/active", Tables: []measure.Table{rates, ratios, waits, perByte, counts}, Machine: map[string]string{
 		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH,
 		"rounds": strconv.Itoa(o.rounds), "connections": strconv.Itoa(o.conns), "slice": o.slice.String(),
 	}}
@@ -412,6 +434,9 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 		goal(measure.AtLeast, fmt.Sprintf("hazardd/nginx, %s, %d hazards", g.form, g.size), ratio(find("hazardd", g.form, g.size), find("nginx", g.form, g.size)), g.bound)
 	}
 	goal(measure.AtMost, "time of a 304 / time of the body of 1000 hazards", ratio(find("hazardd", "identity", 1000), find("hazardd", "304", 1000)), 0.2)
+	if rate, ok := geoJSON[1000]; ok {
+		goal(measure.AtLeast, "GeoJSON / base list of 1000 hazards, bytes per second", rate, 0.5)
+	}
 	if few, many := perRequest[100], perRequest[5000]; few > 0 && many > 0 {
 		goal(measure.AtMost, "allocations per request at 5000 hazards beyond those at 100", many-few, 1)
 	}
