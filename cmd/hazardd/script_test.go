@@ -144,7 +144,7 @@ func fetchMain(args []string) error {
 		if err := errors.Join(err, resp.Body.Close()); err != nil {
 			return err
 		}
-		if *until == 0 || resp.StatusCode == *until {
+		if *until == 0 || resp.StatusCode == *until && strings.TrimSpace(string(body)) != "[]" { // lists follow the log
 			_, err := fmt.Printf("%d\n%s\n", resp.StatusCode, body)
 			return err
 		}
