@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"hazardd/internal/hazard"
-	"hazardd/internal/search"
 	"hazardd/internal/store/db"
+	"hazardd/internal/store/find"
 )
 
 // database is what differs between the databases that a store may be in.
@@ -54,35 +54,8 @@ type database interface {
 	numbers(list []int64) any
 	// purge removes what the files of the database still hold of rows that were rewritten, as far as it can.
 	purge(ctx context.Context, d *sql.DB) error
-	// indexer makes what writes the tables that hazards are found by, on d.
-	indexer(ctx context.Context, d *sql.DB) (indexer, error)
-	// finder asks those tables.
-	finder(f *finding) finder
-}
-
-// indexer writes the tables that hazards are found by.
-type indexer interface {
-	// touch notes a change by which h is found as before, but for when it was changed, and tells whether that was enough.
-	touch(t *Tx, h *hazard.Hazard) (bool, error)
-	// whole makes the hazard h found as it is now. before is the state that it replaces, nil if that is not known. made and changed are when it was
-	// written first, as far as is known here, and last. Its texts are left to the end of the transaction, see texts.
-	whole(t *Tx, h, before *hazard.Hazard, made, changed hazard.Instant) error
-	// text notes the words of a hazard.
-	text(t *Tx, id int64, name, description []string) error
-	Close() error
-}
-
-// finder asks the tables that hazards are found by, in one reading transaction.
-type finder interface {
-	// each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
-	each(ctx context.Context, after *search.Key, found func(row) (bool, error)) error
-	// count counts the rows, without looking at any. It is asked only if rows tell of the text that is asked for, and of the place.
-	count(ctx context.Context) (int64, error)
-	// writtenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
-	// that of the moment. Active ones are among them in any case.
-	writtenAround(ctx context.Context, at hazard.Instant) ([]int64, error)
-	// tellsText tells whether rows are exactly those that say what is asked for.
-	tellsText() bool
+	// tables are those that hazards are found by.
+	tables() find.Tables
 }
 
 // storeError gives the store's failures their kinds.

@@ -20,9 +20,11 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
+	"hazardd/internal/store/find"
+	"hazardd/internal/store/pipeline"
 )
 
-// Everything that holds for PostgreSQL alone is in this file, and what searches need of it in postgres_search.go.
+// Everything that holds for PostgreSQL alone is in this file.
 
 // The numbers of connections of one node: one writes, since one writes at a time in the whole cluster. If more waited for the lock, it would go from one
 // to the next of a node that was cut off, and the others would wait idleWriter for each. Of those that ask for the last change one follows the log, and
@@ -90,7 +92,7 @@ func openPostgres(ctx context.Context, name string) (p *postgres, write, read, a
 		d.SetConnMaxIdleTime(5 * time.Minute)
 		return d
 	}
-	write, read, ask = open(pipelining{connector}, writers), open(connector, readers()), open(connector, askers)
+	write, read, ask = open(pipeline.Connector{Connector: connector, Idle: idleWriter}, writers), open(connector, readers()), open(connector, askers)
 	if err := p.suits(ctx, write); err != nil {
 		return nil, nil, nil, nil, errors.Join(err, write.Close(), read.Close(), ask.Close())
 	}
@@ -173,6 +175,8 @@ func (p *postgres) history(ctx context.Context, tx *sql.Tx) (timeline, error) {
 }
 
 func (p *postgres) settle(t timeline) { p.on.Store(&t); p.seen.Store(&t) }
+
+func (*postgres) tables() find.Tables { return find.Postgres{} }
 
 func (*postgres) name() string { return "postgres" }
 

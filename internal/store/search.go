@@ -15,6 +15,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/search"
 	"hazardd/internal/store/db"
+	"hazardd/internal/store/find"
 )
 
 // searchTime bounds one search: what takes longer asks for too much at once.
@@ -51,7 +52,7 @@ func (s *Store) search(ctx context.Context, q search.Query, orgs []int64, now ha
 		if err != nil {
 			return err
 		}
-		r.way = way
+		r.Way = way
 		if page, err = r.page(ctx); err != nil {
 			return err
 		}
@@ -85,19 +86,19 @@ func (s *Store) count(ctx context.Context, q search.Query, now hazard.Instant, w
 		if err != nil {
 			return err
 		}
-		r.way, number = way, r.shown
+		r.Way, number = way, r.shown
 		apart, err := r.apart(ctx)
 		if err != nil {
 			return err
 		}
 		n = int64(len(apart))
-		if !q.NeedsShapes() && (q.Text == nil || r.rows.tellsText()) {
-			rows, err := r.rows.count(ctx)
+		if !q.NeedsShapes() && (q.Text == nil || r.rows.TellsText()) {
+			rows, err := r.rows.Count(ctx)
 			n += rows
 			return err
 		}
-		r.limit = 0
-		return r.rows.each(ctx, nil, func(found row) (bool, error) {
+		r.Limit = 0
+		return r.rows.Each(ctx, nil, func(found find.Row) (bool, error) {
 			ok, err := r.passes(ctx, found)
 			if ok {
 				n++
@@ -127,8 +128,8 @@ func (s *Store) reading(ctx context.Context, f func(context.Context, *sql.Tx) er
 
 // searching is one search as of one moment.
 type searching struct {
-	finding
-	rows  finder
+	find.Question
+	rows  find.Finder
 	store *Store
 	q     *db.Queries
 	query search.Query
@@ -146,8 +147,8 @@ type searching struct {
 
 func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, now hazard.Instant) (*searching, error) {
 	r := &searching{store: s, q: s.readQ.WithTx(tx), query: query, moment: hazard.MaxInstant, now: now, begun: now, present: now, read: map[int64]*hazard.Hazard{}}
-	r.finding = finding{tx: tx, filter: &r.query.Filter, sort: query.Sort, limit: query.Limit}
-	r.rows = s.database.finder(&r.finding)
+	r.Question = find.Question{Tx: tx, Filter: &r.query.Filter, Sort: query.Sort, Limit: query.Limit}
+	r.rows = s.database.tables().Finder(&r.Question)
 	var err error
 	if r.last, err = r.q.Counter(ctx, "change"); err != nil {
 		return nil, err
@@ -172,10 +173,8 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 			return nil, err
 		}
 	}
-	if query.Sources != nil {
-		if r.sources, err = r.sourceTexts(ctx); err != nil {
-			return nil, err
-		}
+	if err := r.LookUp(ctx); err != nil {
+		return nil, err
 	}
 	if query.Ref != "" {
 		if r.query.Hazards, err = leadsTo(ctx, r.q, query.Ref); err != nil {
@@ -184,12 +183,12 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 	}
 	// What Match is asked about in full is left out of the rows, see apart.
 	if r.number < r.last {
-		r.where.add("s.n <= ?", r.number)
+		r.Where("s.n <= ?", r.number)
 	}
 	if query.At != nil {
-		r.where.add("s.changed_ms <= ?", int64(r.moment))
+		r.Where("s.changed_ms <= ?", int64(r.moment))
 	}
-	r.where.add(notDue, int64(r.now))
+	r.NotDue(r.now)
 	return r, nil
 }
 
@@ -242,17 +241,17 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 	var found []place
 	full := func() bool { return r.query.Limit > 0 && len(found) > r.query.Limit }
 	takeUntil := func(key *search.Key) { // those apart that come before key
-		for len(apart) > 0 && !full() && (key == nil || r.sort.Compare(r.sort.Key(apart[0]), *key) < 0) {
-			found, apart = append(found, place{r.sort.Key(apart[0]), apart[0]}), apart[1:]
+		for len(apart) > 0 && !full() && (key == nil || r.Sort.Compare(r.Sort.Key(apart[0]), *key) < 0) {
+			found, apart = append(found, place{r.Sort.Key(apart[0]), apart[0]}), apart[1:]
 		}
 	}
-	err = r.rows.each(ctx, r.after, func(next row) (bool, error) {
+	err = r.rows.Each(ctx, r.after, func(next find.Row) (bool, error) {
 		if ok, err := r.passes(ctx, next); err != nil || !ok {
 			return err == nil, err
 		}
-		takeUntil(&next.key)
+		takeUntil(&next.Key)
 		if !full() {
-			found = append(found, place{key: next.key})
+			found = append(found, place{key: next.Key})
 		}
 		return !full(), nil
 	})
@@ -269,10 +268,10 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 		found = found[:r.query.Limit]
 		page.Cursor = behind(found[len(found)-1].key)
 	}
-	r.coming = nil
+	r.Coming = nil
 	for _, p := range found {
 		if p.h == nil || r.after != nil && r.query.At == nil {
-			r.coming = append(r.coming, p.key.ID)
+			r.Coming = append(r.Coming, p.key.ID)
 		}
 	}
 	size := 0
@@ -318,7 +317,7 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 		}
 	}
 	if r.query.At != nil {
-		if err := note(r.rows.writtenAround(ctx, r.moment)); err != nil {
+		if err := note(r.rows.WrittenAround(ctx, r.moment)); err != nil {
 			return nil, err
 		}
 	}
@@ -346,7 +345,7 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 			return nil, err
 		}
 		h = h.ExpireAt(r.now)
-		if r.after != nil && r.sort.Compare(r.sort.Key(h), *r.after) <= 0 {
+		if r.after != nil && r.Sort.Compare(r.Sort.Key(h), *r.after) <= 0 {
 			continue
 		}
 		if ok, err := r.matches(ctx, h, r.now); err != nil {
@@ -355,7 +354,7 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 			all = append(all, h)
 		}
 	}
-	slices.SortFunc(all, func(a, b *hazard.Hazard) int { return r.sort.Compare(r.sort.Key(a), r.sort.Key(b)) })
+	slices.SortFunc(all, func(a, b *hazard.Hazard) int { return r.Sort.Compare(r.Sort.Key(a), r.Sort.Key(b)) })
 	return all, nil
 }
 
@@ -379,10 +378,10 @@ func (r *searching) matches(ctx context.Context, h *hazard.Hazard, now hazard.In
 }
 
 // passes tells of a row's hazard what the row does not: whether it is where the filter wants it, and says what it wants. Its geometry is read only when its box leaves that open.
-func (r *searching) passes(ctx context.Context, found row) (bool, error) {
+func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 	f := &r.query.Filter
-	match, sure := f.MayMatchPlace(found.box)
-	if r.textLater && f.Text != nil && (match || !sure) {
+	match, sure := f.MayMatchPlace(found.Box)
+	if r.TextLater && f.Text != nil && (match || !sure) {
 		if ok, err := r.says(ctx, found); err != nil || !ok {
 			return false, err
 		}
@@ -390,10 +389,10 @@ func (r *searching) passes(ctx context.Context, found row) (bool, error) {
 	if sure {
 		return match, nil
 	}
-	if !found.areas {
-		return f.MatchPlace([]geo.Shape{geo.Place(found.box.West, found.box.South)}), nil
+	if !found.Areas {
+		return f.MatchPlace([]geo.Shape{geo.Place(found.Box.West, found.Box.South)}), nil
 	}
-	h, err := r.body(ctx, found.id)
+	h, err := r.body(ctx, found.ID)
 	if err != nil {
 		return false, err
 	}
@@ -402,11 +401,11 @@ func (r *searching) passes(ctx context.Context, found row) (bool, error) {
 }
 
 // says reports whether a row's hazard says what is asked for.
-func (r *searching) says(ctx context.Context, found row) (bool, error) {
-	if r.withBodies && !r.query.MayMatchText(found.body) {
+func (r *searching) says(ctx context.Context, found find.Row) (bool, error) {
+	if r.WithBodies && !r.query.MayMatchText(found.Body) {
 		return false, nil
 	}
-	h, err := r.body(ctx, found.id)
+	h, err := r.body(ctx, found.ID)
 	return err == nil && r.query.MatchText(h), err
 }
 
@@ -416,14 +415,14 @@ func (r *searching) body(ctx context.Context, id int64) (*hazard.Hazard, error) 
 		return h, nil
 	}
 	ids := []int64{id}
-	if i := slices.Index(r.coming, id); i >= 0 {
-		ids = r.coming[i:min(i+bodiesAtOnce, len(r.coming))]
-		r.coming = r.coming[i+len(ids):]
+	if i := slices.Index(r.Coming, id); i >= 0 {
+		ids = r.Coming[i:min(i+bodiesAtOnce, len(r.Coming))]
+		r.Coming = r.Coming[i+len(ids):]
 	}
 	if len(r.read) > search.MaxLimit { // a count looks into any number
 		clear(r.read)
 	}
-	rows, err := r.tx.QueryContext(ctx, "SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE "+r.store.database.listed("h.id", 1), r.store.database.numbers(ids))
+	rows, err := r.Tx.QueryContext(ctx, "SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE "+r.store.database.listed("h.id", 1), r.store.database.numbers(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -460,7 +459,7 @@ func (r *searching) products(ctx context.Context, hazards []*hazard.Hazard) (map
 		query, args = "SELECT c.hazard_id, c.n, c.body FROM changes c WHERE "+r.store.database.listed("c.hazard_id", 1)+` AND c.product_id > 0 AND c.at_ms <= $2
 			AND c.n = (SELECT max(d.n) FROM changes d WHERE d.product_id = c.product_id AND d.product_id > 0 AND d.at_ms <= $2)`, append(args, int64(*at))
 	}
-	rows, err := r.tx.QueryContext(ctx, query, args...)
+	rows, err := r.Tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -483,7 +482,7 @@ func (r *searching) products(ctx context.Context, hazards []*hazard.Hazard) (map
 	if err := rows.Err(); err != nil || r.query.At == nil {
 		return all, err
 	}
-	return all, r.store.judgeByPresent(ctx, r.tx, slices.Concat(slices.Collect(maps.Values(all))...))
+	return all, r.store.judgeByPresent(ctx, r.Tx, slices.Concat(slices.Collect(maps.Values(all))...))
 }
 
 func productsAsOf(ctx context.Context, q *db.Queries, hazardID int64, at hazard.Instant) ([]*hazard.Product, error) {

@@ -18,9 +18,10 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
+	"hazardd/internal/store/find"
 )
 
-// Everything that holds for SQLite alone is in this file, and what searches need of it in sqlite_search.go.
+// Everything that holds for SQLite alone is in this file.
 
 // openSQLite opens the file at path, or the one that the URL name says, and returns one writing and several reading
 // connections. A write transaction takes the write lock at its beginning (immediate), so that it never fails half way
@@ -111,6 +112,8 @@ func (sqlite) wait(ctx context.Context, s *Store, most time.Duration) error {
 func (sqlite) remote() bool { return false }
 
 // settled: a file tells one history. One that was restored is another file.
+func (sqlite) tables() find.Tables { return find.SQLite{} }
+
 func (sqlite) settled() bool { return true }
 
 func (sqlite) history(context.Context, *sql.Tx) (timeline, error) { return timeline{}, nil }
@@ -155,15 +158,17 @@ func (sqlite) listed(column string, parameter int) string {
 	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", column, parameter)
 }
 
-func (sqlite) names(list []string) any {
+func (sqlite) names(list []string) any { return jsonArray(list) }
+
+func (sqlite) numbers(list []int64) any { return jsonArray(list) }
+
+func jsonArray[T string | int64](list []T) string {
 	text, err := json.Marshal(list, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
-		panic(err) // strings
+		panic(err) // texts or numbers
 	}
 	return string(text)
 }
-
-func (sqlite) numbers(list []int64) any { return numbers(list) }
 
 func sqliteKind(err error) error {
 	failure, ok := errors.AsType[*driver.Error](err)

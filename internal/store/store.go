@@ -32,6 +32,7 @@ import (
 	"hazardd/internal/files"
 	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
+	"hazardd/internal/store/find"
 )
 
 //go:embed migrations
@@ -51,7 +52,7 @@ type Store struct {
 	writeQ, readQ *db.Queries
 	reads         db.DBTX // for statements whose text depends on what is asked
 	files         files.Place
-	ix            indexer
+	ix            find.Index
 	shapes        shapeCache
 	searchTime    time.Duration // see the constant
 	epoch         string
@@ -164,8 +165,8 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("read where states are: %w", err)
 	}
 	s.bodiesInLog = bodies == "changes"
-	if s.ix, err = s.database.indexer(ctx, s.write); err != nil {
-		return err
+	if s.ix, err = s.database.tables().Index(ctx, s.write); err != nil {
+		return fmt.Errorf("prepare statements: %w", storeError(err))
 	}
 	return s.catchUp(ctx)
 }

@@ -15,6 +15,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
+	"hazardd/internal/store/find"
 )
 
 // Origin says who makes a change, for the log: a user from an address, a source, or (both empty) the service itself.
@@ -44,8 +45,8 @@ type Tx struct {
 	timed    error          // why they could not be told
 	origin   Origin
 	store    *Store
-	texts    map[int64][2]string // names and descriptions of hazards whose words are still to be written
-	before   int64               // the last change of those before this transaction, once it has made one
+	found    *find.Writing
+	before   int64 // the last change of those before this transaction, once it has made one
 	last     int64
 	counters *sql.Rows        // the answer, once asked for
 	given    map[string]int64 // the number that each counter gave last; nil as long as none was asked for
@@ -82,7 +83,8 @@ func (t *Tx) Origin() Origin { return t.origin }
 // changes are there all or not at all, and doing the same again under the same uuids is safe.
 func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f func(*Tx) error) (last int64, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
-		t := &Tx{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, texts: map[int64][2]string{}, taken: map[string]bool{}}
+		t := &Tx{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, taken: map[string]bool{}}
+		t.found = find.Begin(ctx, tx, s.ix, t.bounds)
 		if s.database.remote() { // the answer comes with that to the first question of f
 			if err := t.askCounters(); err != nil {
 				return err
@@ -182,7 +184,7 @@ func (t *Tx) writeCounters() error {
 			return err
 		}
 	}
-	return t.indexTexts()
+	return t.found.End()
 }
 
 // Hazard is the present state of the hazard numbered id, or ErrNotFound.
@@ -298,7 +300,7 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 	if err != nil {
 		return err
 	}
-	return t.index(h, before)
+	return t.found.Save(h, before, t.at)
 }
 
 func (t *Tx) lawful(h, before *hazard.Hazard) (err error) {

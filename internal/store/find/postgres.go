@@ -1,4 +1,4 @@
-package store
+package find
 
 import (
 	"context"
@@ -19,30 +19,30 @@ import (
 // postgresIndexer has no statements of its own: the driver prepares them.
 type postgresIndexer struct{}
 
-func (*postgres) indexer(context.Context, *sql.DB) (indexer, error) { return postgresIndexer{}, nil }
+// Postgres are the tables in PostgreSQL.
+type Postgres struct{}
+
+// Index is that of Tables.
+func (Postgres) Index(context.Context, *sql.DB) (Index, error) { return postgresIndexer{}, nil }
 
 func (postgresIndexer) Close() error { return nil }
 
 // touch needs no answer: it can write as of an earlier moment too, since the hazard is active; and no program without these tables knows PostgreSQL.
-func (postgresIndexer) touch(t *Tx, h *hazard.Hazard) (bool, error) {
-	_, err := t.tx.ExecContext(t.ctx, `UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3, made_ms = least(made_ms, $2),
+func (postgresIndexer) touch(w *Writing, h *hazard.Hazard, at hazard.Instant) (bool, error) {
+	_, err := w.tx.ExecContext(w.ctx, `UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3, made_ms = least(made_ms, $2),
 		written = CASE WHEN made_ms <= $2 THEN written ELSE int8range($2, NULL, '[]') END WHERE id = $4`,
-		h.Version, int64(t.at), int64(h.LastUpdate), h.ID)
+		h.Version, int64(at), int64(h.LastUpdate), h.ID)
 	return true, err
 }
 
-func (postgresIndexer) whole(t *Tx, h, _ *hazard.Hazard, made, changed hazard.Instant) error {
-	box, err := t.bounds(h)
-	if err != nil {
-		return err
-	}
+func (postgresIndexer) whole(w *Writing, h, _ *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
 	parts := halves(box)
 	var second sql.NullString
 	if len(parts) > 1 {
 		second = sql.NullString{String: boxText(parts[1]), Valid: true}
 	}
 	active := h.Status == hazard.Active
-	_, err = t.tx.ExecContext(t.ctx, `
+	_, err := w.tx.ExecContext(w.ctx, `
 		INSERT INTO searchable AS s (id, n, made_ms, changed_ms, active, autoexpire, type_id, severity, category_id, source, start_ms, end_ms, last_update_ms, areas,
 			west, south, east, north, bounds, bounds2, life, written)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19::text::box, $20::text::box,
@@ -65,32 +65,33 @@ func boxText(b geo.Box) string {
 	return fmt.Sprintf("(%s,%s),(%s,%s)", number(b.West), number(b.South), number(b.East), number(b.North))
 }
 
-func (postgresIndexer) text(t *Tx, id int64, name, description []string) error {
-	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO hazard_words (id, words) VALUES ($1, array_to_tsvector($2::text[]))
+func (postgresIndexer) text(w *Writing, id int64, name, description []string) error {
+	_, err := w.tx.ExecContext(w.ctx, `INSERT INTO hazard_words (id, words) VALUES ($1, array_to_tsvector($2::text[]))
 		ON CONFLICT (id) DO UPDATE SET words = excluded.words`, id, append(append([]string{}, name...), description...)) // an empty list is none to the driver if it is nil
 	return err
 }
 
 // postgresFinder asks by one statement for as many rows as are likely to be wanted, and then for more.
-type postgresFinder struct{ *finding }
+type postgresFinder struct{ *Question }
 
-func (*postgres) finder(f *finding) finder { return postgresFinder{f} }
+// Finder is that of Tables.
+func (Postgres) Finder(f *Question) Finder { return postgresFinder{f} }
 
-// tellsText: a vector knows what words there are, not in which order and in which of the texts.
-func (f postgresFinder) tellsText() bool {
-	return !slices.ContainsFunc(f.filter.Text, func(p search.Phrase) bool { return len(p.Words) > 1 })
+// TellsText: a vector knows what words there are, not in which order and in which of the texts.
+func (f postgresFinder) TellsText() bool {
+	return !slices.ContainsFunc(f.Filter.Text, func(p search.Phrase) bool { return len(p.Words) > 1 })
 }
 
 // conditions adds the conditions of the filter.
 func (f postgresFinder) conditions() {
 	f.filtered()
-	q := f.filter
+	q := f.Filter
 	if q.Ref != "" {
 		f.where.add("s.id = ANY(?)", q.Hazards)
 	}
 	if q.Text != nil {
 		f.where.add("s.id IN (SELECT id FROM hazard_words WHERE words @@ ?::text::tsquery)", wordsTSQuery(q.Text))
-		f.textLater = !f.tellsText()
+		f.TextLater = !f.TellsText()
 	}
 	life := condition{}
 	if q.Life != nil { // where it holds for those that never end, too
@@ -136,11 +137,11 @@ const (
 	manyRows  = 5000
 )
 
-// each reads rows by parts, and each part whole before anybody looks at one: a connection answers one question at a time, and whoever looks asks more.
-func (f postgresFinder) each(ctx context.Context, after *search.Key, found func(row) (bool, error)) error {
+// Each reads rows by parts, and each part whole before anybody looks at one: a connection answers one question at a time, and whoever looks asks more.
+func (f postgresFinder) Each(ctx context.Context, after *search.Key, found func(Row) (bool, error)) error {
 	f.conditions()
-	limit := max(leastRows, f.limit+1)
-	if f.limit == 0 {
+	limit := max(leastRows, f.Limit+1)
+	if f.Limit == 0 {
 		limit = manyRows
 	}
 	for ; ; limit = min(4*limit, manyRows) {
@@ -150,13 +151,13 @@ func (f postgresFinder) each(ctx context.Context, after *search.Key, found func(
 			where.add(behind.text, behind.args...)
 		}
 		query := fmt.Sprintf("SELECT %s FROM searchable s WHERE %s ORDER BY %s LIMIT %d", rowColumns, where.text, f.order(), limit)
-		var part []row
-		if _, err := f.read(ctx, numbered(query), where.args, func(r row) (bool, error) { part = append(part, r); return true, nil }); err != nil {
+		var part []Row
+		if _, err := f.read(ctx, numbered(query), where.args, func(r Row) (bool, error) { part = append(part, r); return true, nil }); err != nil {
 			return err
 		}
-		f.coming = nil
+		f.Coming = nil
 		for _, r := range part {
-			f.coming = append(f.coming, r.id)
+			f.Coming = append(f.Coming, r.ID)
 		}
 		for _, r := range part {
 			if more, err := found(r); err != nil || !more {
@@ -166,16 +167,16 @@ func (f postgresFinder) each(ctx context.Context, after *search.Key, found func(
 		if len(part) < limit {
 			return nil
 		}
-		after = &part[len(part)-1].key
+		after = &part[len(part)-1].Key
 	}
 }
 
-func (f postgresFinder) count(ctx context.Context) (n int64, err error) {
+func (f postgresFinder) Count(ctx context.Context) (n int64, err error) {
 	f.conditions()
-	return n, f.tx.QueryRowContext(ctx, numbered("SELECT count(*) FROM searchable s WHERE "+f.where.text), f.where.args...).Scan(&n)
+	return n, f.Tx.QueryRowContext(ctx, numbered("SELECT count(*) FROM searchable s WHERE "+f.where.text), f.where.args...).Scan(&n)
 }
 
-func (f postgresFinder) writtenAround(ctx context.Context, at hazard.Instant) ([]int64, error) {
+func (f postgresFinder) WrittenAround(ctx context.Context, at hazard.Instant) ([]int64, error) {
 	return f.numbers(ctx, `SELECT id FROM searchable WHERE written @> $1::bigint AND changed_ms > $1`, int64(at))
 }
 

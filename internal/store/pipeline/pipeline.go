@@ -1,4 +1,10 @@
-package store
+// Package pipeline makes the write transactions of PostgreSQL wait less often for the database.
+//
+// All nodes wait for the one that writes, and so for the way of its statements to the database and back. So a write transaction
+// keeps what needs no answer (BEGIN, the lock, all that is asked for no result) and sends it together with the next question, or
+// with COMMIT: pipelining of PostgreSQL's extended query protocol, as pgx does it for a Batch. It is done below database/sql:
+// those who write know nothing of it, but that a statement's error may come with a later one. It names the statement.
+package pipeline
 
 import (
 	"context"
@@ -16,33 +22,33 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// All nodes wait for the one that writes, and so for the way of its statements to the database and back. So a write transaction keeps what needs no answer
-// (BEGIN, the lock, all that is asked for no result) and sends it together with the next question, or with COMMIT: pipelining of PostgreSQL's
-// extended query protocol, as pgx does it for a Batch. It is done below database/sql: those who write know nothing of it, but
-// that a statement's error may come with a later one. It names the statement.
-
-// What is kept at most: an import must not pile up in memory, nor the transaction stand still (see idleWriter).
+// What is kept at most: an import must not pile up in memory, nor the transaction stand still.
 const (
 	queueLength = 100
 	queueBytes  = 1 << 20 // of arguments; the last one may be larger
-	queueTime   = idleWriter / 10
 )
 
-// pipelining makes connections whose transactions are pipelines.
-type pipelining struct{ driver.Connector }
+// Connector makes connections whose transactions are pipelines, of another connector of pgx.
+type Connector struct {
+	driver.Connector
+	// Idle is how long a transaction may stand still: nothing is kept for a tenth of it, and a rollback takes no longer.
+	Idle time.Duration
+}
 
-func (p pipelining) Connect(ctx context.Context) (driver.Conn, error) {
+// Connect is that of driver.Connector.
+func (p Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := p.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &pipelined{Conn: c.(*stdlib.Conn)}, nil
+	return &pipelined{Conn: c.(*stdlib.Conn), idle: p.Idle}, nil
 }
 
 // pipelined is a connection. database/sql sees to it that one caller at a time uses it, its transaction, and their results.
 type pipelined struct {
 	*stdlib.Conn
-	tx *pipeline // nil: none is under way
+	idle time.Duration
+	tx   *pipeline // nil: none is under way
 }
 
 // BeginTx begins a transaction at its first statement that needs an answer. Those with options are not pipelined.
@@ -123,7 +129,7 @@ func (p *pipeline) add(ctx context.Context, query string, args []driver.NamedVal
 }
 
 func (p *pipeline) full() bool {
-	return len(p.queue) >= queueLength || p.size >= queueBytes || p.begun && time.Since(p.since) >= queueTime
+	return len(p.queue) >= queueLength || p.size >= queueBytes || p.begun && time.Since(p.since) >= p.c.idle/10
 }
 
 // fail notes that the statement has failed, and with it the transaction, unless err is nil.
@@ -200,7 +206,7 @@ func (p *pipeline) end() error {
 	if !p.begun || conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), idleWriter)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), p.c.idle)
 	defer cancel()
 	if _, err := conn.Exec(ctx, "rollback"); err != nil {
 		return errors.Join(fmt.Errorf("rollback: %w", err), conn.Close(ctx))

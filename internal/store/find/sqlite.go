@@ -1,4 +1,4 @@
-package store
+package find
 
 import (
 	"context"
@@ -22,7 +22,11 @@ import (
 
 type sqliteIndexer struct{ again, save, box, noBox, writes, words *sql.Stmt }
 
-func (sqlite) indexer(ctx context.Context, d *sql.DB) (indexer, error) {
+// SQLite are the tables in SQLite.
+type SQLite struct{}
+
+// Index is that of Tables.
+func (SQLite) Index(ctx context.Context, d *sql.DB) (Index, error) {
 	ix := &sqliteIndexer{}
 	for text, stmt := range map[string]**sql.Stmt{
 		`UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3 WHERE id = $4 AND made_ms <= $2`: &ix.again,
@@ -41,7 +45,7 @@ func (sqlite) indexer(ctx context.Context, d *sql.DB) (indexer, error) {
 	} {
 		var err error
 		if *stmt, err = d.PrepareContext(ctx, text); err != nil {
-			return nil, errors.Join(fmt.Errorf("prepare statements: %w", storeError(err)), ix.Close())
+			return nil, errors.Join(fmt.Errorf("prepare statements: %w", err), ix.Close())
 		}
 	}
 	return ix, nil
@@ -58,8 +62,8 @@ func (ix *sqliteIndexer) Close() error {
 	return errors.Join(errs...)
 }
 
-func (ix *sqliteIndexer) touch(t *Tx, h *hazard.Hazard) (bool, error) {
-	done, err := t.tx.StmtContext(t.ctx, ix.again).ExecContext(t.ctx, h.Version, int64(t.at), int64(h.LastUpdate), h.ID)
+func (ix *sqliteIndexer) touch(w *Writing, h *hazard.Hazard, at hazard.Instant) (bool, error) {
+	done, err := w.tx.StmtContext(w.ctx, ix.again).ExecContext(w.ctx, h.Version, int64(at), int64(h.LastUpdate), h.ID)
 	if err != nil {
 		return false, err
 	}
@@ -67,44 +71,40 @@ func (ix *sqliteIndexer) touch(t *Tx, h *hazard.Hazard) (bool, error) {
 	return n == 1, err
 }
 
-func (ix *sqliteIndexer) whole(t *Tx, h, before *hazard.Hazard, made, changed hazard.Instant) error {
-	box, err := t.bounds(h)
-	if err != nil {
-		return err
-	}
+func (ix *sqliteIndexer) whole(w *Writing, h, before *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
 	active := h.Status == hazard.Active
 	var first int64
-	err = t.tx.StmtContext(t.ctx, ix.save).QueryRowContext(t.ctx, h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity),
+	err := w.tx.StmtContext(w.ctx, ix.save).QueryRowContext(w.ctx, h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity),
 		string(h.Category), sourceText(h), int64(h.Start), int64(h.End), int64(h.LastUpdate), len(h.Areas) > 0, box.West, box.South, box.East, box.North).Scan(&first)
 	if err != nil {
 		return err
 	}
 	if before == nil || first == int64(made) || !active || before.Status != h.Status || h.Type != before.Type || h.Start != before.Start || !samePlace(h, before) {
-		return ix.place(t, h, box, hazard.Instant(first), changed)
+		return ix.place(w, h, box, hazard.Instant(first), changed)
 	}
 	return nil
 }
 
-func (ix *sqliteIndexer) text(t *Tx, id int64, name, description []string) error {
-	_, err := t.tx.StmtContext(t.ctx, ix.words).ExecContext(t.ctx, id, strings.Join(name, " "), strings.Join(description, " "))
+func (ix *sqliteIndexer) text(w *Writing, id int64, name, description []string) error {
+	_, err := w.tx.StmtContext(w.ctx, ix.words).ExecContext(w.ctx, id, strings.Join(name, " "), strings.Join(description, " "))
 	return err
 }
 
-func (ix *sqliteIndexer) place(t *Tx, h *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
+func (ix *sqliteIndexer) place(w *Writing, h *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
 	until := max(h.Start, h.End)
 	if h.Status == hazard.Active {
 		until, changed = hazard.MaxInstant, hazard.MaxInstant
 	}
-	if _, err := t.tx.StmtContext(t.ctx, ix.writes).ExecContext(t.ctx, h.ID, days(made), days(max(made, changed))); err != nil {
+	if _, err := w.tx.StmtContext(w.ctx, ix.writes).ExecContext(w.ctx, h.ID, days(made), days(max(made, changed))); err != nil {
 		return err
 	}
 	parts := halves(box)
 	for i := range int64(2) {
 		var err error
 		if i < int64(len(parts)) {
-			_, err = t.tx.StmtContext(t.ctx, ix.box).ExecContext(t.ctx, 2*h.ID+i, parts[i].West, parts[i].East, box.South, box.North, fives(h.Start), fives(until), kindOf(h.Type))
+			_, err = w.tx.StmtContext(w.ctx, ix.box).ExecContext(w.ctx, 2*h.ID+i, parts[i].West, parts[i].East, box.South, box.North, fives(h.Start), fives(until), kindOf(h.Type))
 		} else {
-			_, err = t.tx.StmtContext(t.ctx, ix.noBox).ExecContext(t.ctx, 2*h.ID+i)
+			_, err = w.tx.StmtContext(w.ctx, ix.noBox).ExecContext(w.ctx, 2*h.ID+i)
 		}
 		if err != nil {
 			return err
@@ -139,21 +139,22 @@ var ordered = map[search.Order]string{search.BySeverity: "searchable_by_type", s
 
 // sqliteFinder chooses the way to the rows itself, since SQLite does not count what its trees and indexes let through. Ways for tests: 1 is the
 // order, the others are those of accesses.
-type sqliteFinder struct{ *finding }
+type sqliteFinder struct{ *Question }
 
-func (sqlite) finder(f *finding) finder { return sqliteFinder{f} }
+// Finder is that of Tables.
+func (SQLite) Finder(f *Question) Finder { return sqliteFinder{f} }
 
-// tellsText: FTS5 knows phrases, and is asked in both ways to the rows that are counted.
-func (f sqliteFinder) tellsText() bool { return true }
+// TellsText: FTS5 knows phrases, and is asked in both ways to the rows that are counted.
+func (f sqliteFinder) TellsText() bool { return true }
 
 // conditions adds the conditions of the filter.
 func (f sqliteFinder) conditions() {
 	f.filtered()
-	if f.filter.Ref != "" {
-		f.where.add("s.id IN (SELECT value FROM json_each(?))", numbers(f.filter.Hazards))
+	if f.Filter.Ref != "" {
+		f.where.add("s.id IN (SELECT value FROM json_each(?))", numbers(f.Filter.Hazards))
 	}
-	if f.filter.Text != nil && !f.textLater {
-		f.where.add("s.id IN (SELECT rowid FROM hazard_words WHERE hazard_words MATCH ?)", wordsQuery(f.filter.Text))
+	if f.Filter.Text != nil && !f.TextLater {
+		f.where.add("s.id IN (SELECT rowid FROM hazard_words WHERE hazard_words MATCH ?)", wordsQuery(f.Filter.Text))
 	}
 }
 
@@ -179,7 +180,7 @@ func wordsQuery(text []search.Phrase) string {
 
 // accesses lists the ways that the filter opens, the narrowest first as a rule.
 func (f sqliteFinder) accesses() []access {
-	q := f.filter
+	q := f.Filter
 	var all []access
 	add := func(from, some string, args ...any) {
 		all = append(all, access{from: condition{from, args}, some: condition{some, args}})
@@ -228,7 +229,7 @@ const mostKinds = 5
 
 // boxes asks the tree for the first of the filter's boxes, its time, and its types.
 func (f sqliteFinder) boxes() condition {
-	q := f.filter
+	q := f.Filter
 	bounds := q.Bounds()
 	if bounds == nil && q.Life == nil {
 		return condition{}
@@ -270,7 +271,7 @@ func (f sqliteFinder) boxes() condition {
 }
 
 func (f sqliteFinder) boxesKnowTypes() bool {
-	return len(f.filter.Types) > 0 && len(f.filter.Types) <= mostKinds
+	return len(f.Filter.Types) > 0 && len(f.Filter.Types) <= mostKinds
 }
 
 // How the way is chosen: rows that are so few that nothing else is asked, and rows up to which are counted.
@@ -286,14 +287,14 @@ const (
 // far from it: what began years ago comes after all that was updated since. So a way whose rows are counted is preferred to the guess.
 func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 	all := f.accesses()
-	if f.way > 0 {
-		if f.way == 1 || f.way-2 >= len(all) {
+	if f.Way > 0 {
+		if f.Way == 1 || f.Way-2 >= len(all) {
 			return nil, nil
 		}
-		return &all[f.way-2], nil
+		return &all[f.Way-2], nil
 	}
 	var total float64
-	if err := f.tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM searchable`).Scan(&total); err != nil {
+	if err := f.Tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM searchable`).Scan(&total); err != nil {
 		return nil, err
 	}
 	density, least := 1.0, float64(mostRows+1)
@@ -313,11 +314,11 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 		}
 		density *= min(1, n/max(total, 1))
 	}
-	if way == nil || f.limit == 0 || f.filter.Life != nil || f.filter.UpdatedSince != nil {
+	if way == nil || f.Limit == 0 || f.Filter.Life != nil || f.Filter.UpdatedSince != nil {
 		return way, nil
 	}
 	const dearer = 3 // a row that is looked up by its number and sorted costs that much more than the next of an index
-	if float64(f.limit)/density < dearer*least {
+	if float64(f.Limit)/density < dearer*least {
 		return nil, nil
 	}
 	return way, nil
@@ -327,7 +328,7 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 func (f sqliteFinder) size(ctx context.Context, way *access) (n float64, err error) {
 	if !way.tree {
 		query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", way.some.text, mostRows+1)
-		return n, f.tx.QueryRowContext(ctx, query, way.some.args...).Scan(&n)
+		return n, f.Tx.QueryRowContext(ctx, query, way.some.args...).Scan(&n)
 	}
 	ids, err := f.numbers(ctx, fmt.Sprintf("SELECT rid >> 1 FROM (%s LIMIT %d)", way.some.text, mostRows+1), way.some.args...)
 	if err != nil {
@@ -341,14 +342,14 @@ func (f sqliteFinder) size(ctx context.Context, way *access) (n float64, err err
 	return float64(len(ids)), nil
 }
 
-// each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
-func (f sqliteFinder) each(ctx context.Context, after *search.Key, found func(row) (bool, error)) error {
+// Each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
+func (f sqliteFinder) Each(ctx context.Context, after *search.Key, found func(Row) (bool, error)) error {
 	way, err := f.choose(ctx)
 	if err != nil {
 		return err
 	}
-	f.textLater = way == nil
-	f.withBodies = f.textLater && f.filter.Text != nil // one statement for each would take most of the time
+	f.TextLater = way == nil
+	f.WithBodies = f.TextLater && f.Filter.Text != nil // one statement for each would take most of the time
 	f.conditions()
 	order := f.order()
 	if way != nil {
@@ -360,11 +361,11 @@ func (f sqliteFinder) each(ctx context.Context, after *search.Key, found func(ro
 		_, err := f.rows(ctx, way.from, where, order, found)
 		return err
 	}
-	if f.sort.By == search.BySeverity {
+	if f.Sort.By == search.BySeverity {
 		return f.byTypes(ctx, after, order, found)
 	}
 	from := "searchable s"
-	if index := ordered[f.sort.By]; index != "" {
+	if index := ordered[f.Sort.By]; index != "" {
 		from += " INDEXED BY " + index
 	}
 	// Sections one after the other, each of which begins at its place in the index.
@@ -384,10 +385,10 @@ func (f sqliteFinder) each(ctx context.Context, after *search.Key, found func(ro
 	return nil
 }
 
-// byTypes is each along the order of lists: of each type by itself, merged. How severe hazards are depends on their type, so that in one index
+// byTypes is Each along the order of lists: of each type by itself, merged. How severe hazards are depends on their type, so that in one index
 // for all, those of some types come after all others.
-func (f sqliteFinder) byTypes(ctx context.Context, after *search.Key, order string, found func(row) (bool, error)) error {
-	types := f.filter.Types
+func (f sqliteFinder) byTypes(ctx context.Context, after *search.Key, order string, found func(Row) (bool, error)) error {
+	types := f.Filter.Types
 	if types == nil {
 		var err error
 		if types, err = f.types(ctx); err != nil {
@@ -399,21 +400,21 @@ func (f sqliteFinder) byTypes(ctx context.Context, after *search.Key, order stri
 		sections = f.sections(*after)
 	}
 	type stream struct {
-		next func() (row, error, bool)
-		head row
+		next func() (Row, error, bool)
+		head Row
 	}
 	var streams []stream
 	for _, t := range types {
-		next, stop := iter.Pull2(func(yield func(row, error) bool) {
+		next, stop := iter.Pull2(func(yield func(Row, error) bool) {
 			for _, section := range sections {
 				where := condition{f.where.text, slices.Clone(f.where.args)}
 				where.add("s.type_id = ?", string(t))
 				if section.text != "" {
 					where.add(section.text, section.args...)
 				}
-				more, err := f.rows(ctx, conditionOf("searchable s INDEXED BY searchable_by_type"), where, order, func(r row) (bool, error) { return yield(r, nil), nil })
+				more, err := f.rows(ctx, conditionOf("searchable s INDEXED BY searchable_by_type"), where, order, func(r Row) (bool, error) { return yield(r, nil), nil })
 				if err != nil {
-					yield(row{}, err)
+					yield(Row{}, err)
 				}
 				if err != nil || !more {
 					return
@@ -433,7 +434,7 @@ func (f sqliteFinder) byTypes(ctx context.Context, after *search.Key, order stri
 	for len(streams) > 0 {
 		first := 0
 		for i := range streams {
-			if f.sort.Compare(streams[i].head.key, streams[first].head.key) < 0 {
+			if f.Sort.Compare(streams[i].head.Key, streams[first].head.Key) < 0 {
 				first = i
 			}
 		}
@@ -455,7 +456,7 @@ func (f sqliteFinder) byTypes(ctx context.Context, after *search.Key, order stri
 func (f sqliteFinder) types(ctx context.Context) (all []hazard.Type, err error) {
 	for last := ""; ; {
 		var next sql.NullString
-		if err := f.tx.QueryRowContext(ctx, `SELECT min(type_id) FROM searchable WHERE type_id > ?`, last).Scan(&next); err != nil || !next.Valid {
+		if err := f.Tx.QueryRowContext(ctx, `SELECT min(type_id) FROM searchable WHERE type_id > ?`, last).Scan(&next); err != nil || !next.Valid {
 			return all, err
 		}
 		last = next.String
@@ -464,9 +465,9 @@ func (f sqliteFinder) types(ctx context.Context) (all []hazard.Type, err error) 
 }
 
 // rows calls found with rows until it returns false, and tells whether it did not.
-func (f sqliteFinder) rows(ctx context.Context, from, where condition, order string, found func(row) (bool, error)) (more bool, err error) {
+func (f sqliteFinder) rows(ctx context.Context, from, where condition, order string, found func(Row) (bool, error)) (more bool, err error) {
 	columns := rowColumns
-	if f.withBodies {
+	if f.WithBodies {
 		columns += ", c.body"
 		from.text += " CROSS JOIN changes c ON c.n = s.n"
 	}
@@ -477,9 +478,9 @@ func (f sqliteFinder) rows(ctx context.Context, from, where condition, order str
 	return f.read(ctx, query+" ORDER BY "+order, slices.Concat(from.args, where.args), found)
 }
 
-// count counts the rows, without looking at any.
-func (f sqliteFinder) count(ctx context.Context) (n int64, err error) {
-	f.limit = 0
+// Count counts the rows, without looking at any.
+func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
+	f.Limit = 0
 	way, err := f.choose(ctx)
 	if err != nil {
 		return 0, err
@@ -490,19 +491,19 @@ func (f sqliteFinder) count(ctx context.Context) (n int64, err error) {
 		from = way.from
 	}
 	if way == nil && f.where.text == notDue { // nothing is asked for: SQLite counts a whole index without looking at its rows
-		return n, f.tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM searchable) -
+		return n, f.Tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM searchable) -
 			(SELECT count(*) FROM searchable INDEXED BY searchable_active WHERE active AND autoexpire AND end_ms <= ?)`, f.where.args...).Scan(&n)
 	}
 	query := "SELECT count(*) FROM " + from.text
 	if f.where.text != "" {
 		query += " WHERE " + f.where.text
 	}
-	return n, f.tx.QueryRowContext(ctx, query, slices.Concat(from.args, f.where.args)...).Scan(&n)
+	return n, f.Tx.QueryRowContext(ctx, query, slices.Concat(from.args, f.where.args)...).Scan(&n)
 }
 
-// writtenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
+// WrittenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
 // that of the moment. Active ones are among them in any case.
-func (f sqliteFinder) writtenAround(ctx context.Context, at hazard.Instant) (ids []int64, err error) {
+func (f sqliteFinder) WrittenAround(ctx context.Context, at hazard.Instant) (ids []int64, err error) {
 	return f.numbers(ctx, `SELECT s.id FROM (SELECT id FROM hazard_writes WHERE made <= ? AND changed >= ?) c
 		CROSS JOIN searchable s ON s.id = c.id WHERE s.changed_ms > ?`, days(at), days(at), int64(at))
 }

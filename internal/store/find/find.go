@@ -1,0 +1,129 @@
+// Package find keeps the tables that hazards are found by, and asks them. They differ by database and are derived: they hold
+// nothing that is not in the table of hazards and in the log. A Writing keeps them as part of the transaction that saves the
+// hazards; a Finder answers a Question with rows, in order. What a row does not tell (exact places, phrases), and what the
+// past was, is left to who asks.
+package find
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/search"
+)
+
+// Tables are the tables of one kind of database: SQLite or Postgres.
+type Tables interface {
+	// Index makes what writes them, on d.
+	Index(ctx context.Context, d *sql.DB) (Index, error)
+	// Finder asks them.
+	Finder(q *Question) Finder
+}
+
+// Index writes the tables.
+type Index interface {
+	// touch notes a change by which h is found as before, but for when it was changed, and tells whether that was enough.
+	touch(w *Writing, h *hazard.Hazard, at hazard.Instant) (bool, error)
+	// whole makes the hazard h found as it is now, in its box. before is the state that it replaces, nil if that is not known.
+	// made and changed are when it was written first, as far as is known here, and last. Its texts are left to text.
+	whole(w *Writing, h, before *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error
+	// text notes the words of a hazard.
+	text(w *Writing, id int64, name, description []string) error
+	// Close gives back what the index holds of the database.
+	Close() error
+}
+
+// Finder asks the tables that hazards are found by, in one reading transaction.
+type Finder interface {
+	// Each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
+	Each(ctx context.Context, after *search.Key, found func(Row) (bool, error)) error
+	// Count counts the rows, without looking at any. It is asked only if rows tell of the text that is asked for, and of the place.
+	Count(ctx context.Context) (int64, error)
+	// WrittenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
+	// that of the moment. Active ones are among them in any case.
+	WrittenAround(ctx context.Context, at hazard.Instant) ([]int64, error)
+	// TellsText tells whether rows are exactly those that say what is asked for.
+	TellsText() bool
+}
+
+// Writing keeps the tables in step with what one transaction writes.
+type Writing struct {
+	ctx   context.Context
+	tx    *sql.Tx
+	index Index
+	boxOf func(*hazard.Hazard) (geo.Box, error)
+	texts map[int64][2]string // names and descriptions of hazards whose words are still to be written
+}
+
+// Begin makes a Writing of a transaction. boxOf is asked for the box of a hazard whose row is written whole.
+func Begin(ctx context.Context, tx *sql.Tx, index Index, boxOf func(*hazard.Hazard) (geo.Box, error)) *Writing {
+	return &Writing{ctx, tx, index, boxOf, map[int64][2]string{}}
+}
+
+// Save makes the hazard h found as it is now, changed at a moment. before is the state that it replaces, nil for a new one. Most changes of a hazard
+// are the time of a report and little else: the tables that are dear to write are written only when it matters to them.
+func (w *Writing) Save(h, before *hazard.Hazard, at hazard.Instant) error {
+	if before != nil && sameSearched(h, before) {
+		if enough, err := w.index.touch(w, h, at); err != nil || enough {
+			return err
+		}
+		before = nil // of a program that did not know these tables, or written as of an earlier moment than ever before
+	}
+	return w.whole(h, before, at, at)
+}
+
+// Anew makes the hazard h found, of which nothing is known but when it was written first and last.
+func (w *Writing) Anew(h *hazard.Hazard, made, changed hazard.Instant) error {
+	return w.whole(h, nil, made, changed)
+}
+
+func (w *Writing) whole(h, before *hazard.Hazard, made, changed hazard.Instant) error {
+	if before == nil || !sameText(h, before) {
+		w.texts[h.ID] = [2]string{h.Name, h.Description}
+	}
+	box, err := w.boxOf(h)
+	if err != nil {
+		return err
+	}
+	if !(box.South <= box.North) { // no numbers
+		box = nowhere
+	}
+	return w.index.whole(w, h, before, box, made, changed)
+}
+
+// End writes the words of the hazards whose texts have changed. It is left to the end of a transaction, since FTS5 would make a segment
+// of its own of what it has got whenever another statement follows that may have to be undone.
+func (w *Writing) End() error {
+	for _, id := range slices.Sorted(maps.Keys(w.texts)) {
+		if err := w.index.text(w, id, search.Words(w.texts[id][0]), search.Words(w.texts[id][1])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameSearched tells whether two states differ at most in what index has a short way for.
+func sameSearched(h, o *hazard.Hazard) bool {
+	return h.Status == hazard.Active && o.Status == hazard.Active && h.AutoExpire == o.AutoExpire && h.Type == o.Type && h.Severity == o.Severity && h.Category == o.Category &&
+		h.Source == o.Source && slices.Equal(h.Sources, o.Sources) && h.Start == o.Start && h.End == o.End && samePlace(h, o) && sameText(h, o)
+}
+
+func samePlace(h, o *hazard.Hazard) bool {
+	return h.Longitude == o.Longitude && h.Latitude == o.Latitude && slices.Equal(h.Areas, o.Areas)
+}
+
+func sameText(h, o *hazard.Hazard) bool { return h.Name == o.Name && h.Description == o.Description }
+
+// nowhere is the box of a hazard without a place.
+var nowhere = geo.Box{West: 0, South: 100, East: 0, North: 100}
+
+// halves are the boxes that a box is made of that may cross the antimeridian.
+func halves(b geo.Box) []geo.Box {
+	if b.West <= b.East {
+		return []geo.Box{b}
+	}
+	return []geo.Box{{West: b.West, East: 180, South: b.South, North: b.North}, {West: -180, East: b.East, South: b.South, North: b.North}}
+}

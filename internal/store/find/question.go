@@ -1,0 +1,241 @@
+package find
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/search"
+)
+
+// condition is a part of a WHERE clause and its arguments, in the order of its question marks.
+type condition struct {
+	text string
+	args []any
+}
+
+func conditionOf(text string, args ...any) condition { return condition{text, args} }
+
+func (c *condition) add(text string, args ...any) {
+	if c.text != "" {
+		c.text += " AND "
+	}
+	c.text += text
+	c.args = append(c.args, args...)
+}
+
+// among adds that a column has one of some values. Column and its kind of value are ours, the values go over as arguments.
+func among[T any](c *condition, column string, values []T, arg func(T) any) {
+	if len(values) == 0 {
+		return
+	}
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = arg(v)
+	}
+	c.add(column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")", args...)
+}
+
+// Question is what is to be found, in one reading transaction.
+type Question struct {
+	Tx     *sql.Tx
+	Filter *search.Filter
+	// sources are the values of the column source that the filter lets through, if it names any.
+	sources []string
+	Sort    search.Sort
+	Limit   int // rows that are likely to be wanted; 0: all
+	// where is what every row must be; filled from the filter, and from the moment that is asked about.
+	where condition
+	// Way forces a way to the rows, for tests, where there are several; 0 chooses.
+	Way int
+	// TextLater: the rows are not told by the text that is asked for, or not exactly. To whoever reads few of them, looking into each is less
+	// work than a list of all that have a common word.
+	TextLater bool
+	// WithBodies: rows are read with their states, from c.
+	WithBodies bool
+	// Coming are hazards whose rows are looked at next, in order: if one's body is wanted, so is that of the next, in all likelihood.
+	Coming []int64
+}
+
+// filtered adds the conditions of the filter that the columns of searchable tell. What they let through is exact but for places, of which only the
+// boxes are looked at, and for hazards that are past their end and still active by their row.
+func (f *Question) filtered() {
+	c, q := &f.where, f.Filter
+	among(c, "s.type_id", q.Types, func(t hazard.Type) any { return string(t) })
+	among(c, "s.severity", q.Severities, func(v hazard.Severity) any { return int64(v) })
+	among(c, "s.category_id", q.Categories, func(v hazard.Category) any { return string(v) })
+	among(c, "s.active", q.Statuses, func(v hazard.Status) any { return v == hazard.Active })
+	f.fromSources(c)
+	if q.Life != nil {
+		c.add("s.start_ms <= ? AND (s.end_ms >= ? OR s.active AND NOT s.autoexpire)", int64(q.Life.To), int64(q.Life.From))
+	}
+	if q.UpdatedSince != nil {
+		c.add("s.last_update_ms >= ?", int64(*q.UpdatedSince))
+	}
+	for _, b := range q.Bounds() {
+		c.add("s.south <= ? AND s.north >= ?", b.North, b.South)
+		if b.West <= b.East {
+			c.add("CASE WHEN s.west <= s.east THEN s.west <= ? AND s.east >= ? ELSE s.west <= ? OR s.east >= ? END", b.East, b.West, b.East, b.West)
+		} else {
+			c.add("(s.west > s.east OR s.east >= ? OR s.west <= ?)", b.West, b.East)
+		}
+	}
+}
+
+// sourceText is what the column source says of a hazard: the names that it is found by, between blanks; nothing if that is Editors alone.
+func sourceText(h *hazard.Hazard) string {
+	names := search.SourcesOf(h)
+	if len(names) == 1 && names[0] == search.Editors {
+		return ""
+	}
+	return strings.Join(names, " ")
+}
+
+// LookUp lists the values of the column source that hold a name which the filter wants: to be called once, first. There are as many values as sources report
+// together, which is few; each is found behind the one before, by the index.
+func (f *Question) LookUp(ctx context.Context) error {
+	if f.Filter.Sources == nil {
+		return nil
+	}
+	rows, err := f.Tx.QueryContext(ctx, `WITH RECURSIVE s (source) AS (SELECT min(source) FROM searchable
+		UNION ALL SELECT (SELECT min(source) FROM searchable WHERE source > s.source) FROM s WHERE s.source IS NOT NULL)
+		SELECT source FROM s WHERE source IS NOT NULL`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return err
+		}
+		names := strings.Fields(cmp.Or(text, search.Editors))
+		if slices.ContainsFunc(names, func(n string) bool { return slices.Contains(f.Filter.Sources, n) }) {
+			f.sources = append(f.sources, text)
+		}
+	}
+	return rows.Err()
+}
+
+// fromSources adds that a hazard has an event of one of the sources that the filter wants.
+func (f *Question) fromSources(c *condition) {
+	if len(f.Filter.Sources) > 0 && len(f.sources) == 0 {
+		c.add("FALSE")
+	}
+	among(c, "s.source", f.sources, func(s string) any { return s })
+}
+
+// Row is what is found of one hazard: enough to tell its place in the order, and perhaps whether it is where it should be.
+type Row struct {
+	ID    int64
+	Key   search.Key
+	Areas bool
+	Box   geo.Box
+	Body  string // its state, if the rows were read with it
+}
+
+// Where adds a condition on the columns of searchable, s, with its arguments in the order of its question marks.
+func (f *Question) Where(text string, args ...any) { f.where.add(text, args...) }
+
+// NotDue leaves out hazards that are past their end at a moment, although nobody has recorded it.
+func (f *Question) NotDue(at hazard.Instant) { f.where.add(notDue, int64(at)) }
+
+// notDue is the condition of hazards that are not past their end, or whose end is recorded.
+const notDue = "NOT (s.active AND s.autoexpire AND s.end_ms <= ?)"
+
+const rowColumns = "s.id, s.severity, s.start_ms, s.end_ms, s.last_update_ms, s.areas, s.west, s.south, s.east, s.north"
+
+// orders are the orders of rows.
+var orders = map[search.Order]struct{ ascending, descending string }{
+	search.BySeverity:   {"s.severity DESC, s.last_update_ms DESC, s.id", ""},
+	search.ByLastUpdate: {"s.last_update_ms, s.id", "s.last_update_ms DESC, s.id DESC"},
+	search.ByStart:      {"s.start_ms, s.id", "s.start_ms DESC, s.id DESC"},
+	search.ByEnd:        {"s.end_ms, s.id", "s.end_ms DESC, s.id DESC"},
+	search.ByNumber:     {"s.id", "s.id DESC"},
+}
+
+func (f *Question) order() string {
+	if f.Sort.Descending {
+		return orders[f.Sort.By].descending
+	}
+	return orders[f.Sort.By].ascending
+}
+
+// sections are the rows after a place, in order: those beside it, then those of the next value, and so on.
+func (f *Question) sections(after search.Key) []condition {
+	column := map[search.Order]string{search.ByLastUpdate: "s.last_update_ms", search.ByStart: "s.start_ms", search.ByEnd: "s.end_ms"}[f.Sort.By]
+	greater := ">"
+	if f.Sort.Descending {
+		greater = "<"
+	}
+	switch f.Sort.By {
+	case search.BySeverity:
+		severity, moment := int64(after.Severity), int64(after.Moment)
+		return []condition{
+			conditionOf("s.severity = ? AND s.last_update_ms = ? AND s.id > ?", severity, moment, after.ID),
+			conditionOf("s.severity = ? AND s.last_update_ms < ?", severity, moment),
+			conditionOf("s.severity < ?", severity),
+		}
+	case search.ByNumber:
+		return []condition{conditionOf("s.id "+greater+" ?", after.ID)}
+	}
+	return []condition{
+		conditionOf(column+" = ? AND s.id "+greater+" ?", int64(after.Moment), after.ID),
+		conditionOf(column+" "+greater+" ?", int64(after.Moment)),
+	}
+}
+
+// behind is one condition for all rows after a place.
+func (f *Question) behind(after search.Key) condition {
+	var parts, args = []string(nil), []any(nil)
+	for _, p := range f.sections(after) {
+		parts, args = append(parts, "("+p.text+")"), append(args, p.args...)
+	}
+	return conditionOf("("+strings.Join(parts, " OR ")+")", args...)
+}
+
+// read calls found with the rows of a query until it returns false, and tells whether it did not.
+func (f *Question) read(ctx context.Context, query string, args []any, found func(Row) (bool, error)) (more bool, err error) {
+	rows, err := f.Tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r Row
+		var severity, start, end, updated int64
+		into := []any{&r.ID, &severity, &start, &end, &updated, &r.Areas, &r.Box.West, &r.Box.South, &r.Box.East, &r.Box.North, &r.Body}
+		if !f.WithBodies {
+			into = into[:len(into)-1]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return false, err
+		}
+		r.Key = f.Sort.Key(&hazard.Hazard{ID: r.ID, Severity: hazard.Severity(severity), Start: hazard.Instant(start), End: hazard.Instant(end), LastUpdate: hazard.Instant(updated)})
+		if more, err := found(r); err != nil || !more {
+			return false, err
+		}
+	}
+	return true, rows.Err()
+}
+
+// numbers asks for a list of numbers.
+func (f *Question) numbers(ctx context.Context, query string, args ...any) (all []int64, err error) {
+	rows, err := f.Tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, rows.Err()
+}
