@@ -575,3 +575,21 @@ func TestRandomTokensOfOurKeysAreStillHeldToTheClaims(t *testing.T) {
 		})
 	}
 }
+
+// A login that another program issued with a longer --refresh-life is good for as long as this server's own.
+func TestALongerLoginOfAnotherProgramIsGoodForOurTime(t *testing.T) {
+	s, store := serve(t, auth.Config{RefreshLife: 7 * auth.Day})
+	console := node(t, store, auth.Config{RefreshLife: 90 * auth.Day})
+	must(t, console.Rotate(t.Context(), t0))
+	must(t, s.Reload(t.Context()))
+	for name, tt := range map[string]struct {
+		after time.Duration
+		good  bool
+	}{"at once": {time.Hour, true}, "to the end": {7*auth.Day - time.Second, true}, "no longer": {7*auth.Day + time.Second, false}} {
+		pair, err := console.Issue(t.Context(), auth.Actor{}, "ann", t0)
+		must(t, err)
+		if _, err := s.Refresh(t.Context(), pair.Refresh, auth.Origin{Addr: home}, t0.Add(tt.after)); (err == nil) != tt.good {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

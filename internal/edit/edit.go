@@ -49,15 +49,9 @@ func fresh(match Match, tx *store.Tx, who Author, h *hazard.Hazard) error {
 	if match == nil {
 		return nil
 	}
-	products, err := tx.Products(h.ID)
+	total, err := tx.CountProducts(h.ID, who.Orgs)
 	if err != nil {
 		return err
-	}
-	total := 0
-	for _, p := range products {
-		if p.VisibleTo(who.Orgs) {
-			total++
-		}
 	}
 	if match.Hazard(h, total) {
 		return nil

@@ -1,9 +1,11 @@
 package httpapi_test
 
 import (
+	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -146,5 +148,16 @@ func TestPublicKeysVerifyTheTokens(t *testing.T) {
 	}
 	if !verified {
 		t.Error("no public key verifies a token")
+	}
+}
+
+func TestADisabledSourceIsNotPolled(t *testing.T) {
+	s := handle(t, func(c *httpapi.Config) {
+		c.PollNow = func(context.Context, string) error {
+			return fmt.Errorf("%w: source %q is disabled", hazard.ErrConflict, "usgs")
+		}
+	})
+	if p := wantProblem(t, s.do("root", "POST", "/sources/usgs/poll", nil), 409); !strings.Contains(p.Detail, "disabled") {
+		t.Errorf("%+v", p)
 	}
 }

@@ -321,6 +321,18 @@ func (s *Store) Totals(ctx context.Context, changes []hazard.Change) (*Totals, e
 	return t, s.JudgeByPresent(ctx, states)
 }
 
+// knownOf is a product of which only the audience is known: from the column of that name, or from the body where that is NULL.
+func knownOf(version int64, text string) (*hazard.Product, error) {
+	if !strings.HasPrefix(text, "{") {
+		return readAudience(text)
+	}
+	p, err := decodeProduct(version, text)
+	if err != nil {
+		return nil, err
+	}
+	return &hazard.Product{OrgIDs: p.OrgIDs, Deleted: p.Deleted}, nil
+}
+
 // moves runs a query of Totals. unknown reports whether there are products whose audience is only in their bodies.
 func (s *Store) moves(ctx context.Context, t *Totals, query string, args []any) (unknown bool, err error) {
 	rows, err := s.reads.QueryContext(ctx, query, args...)
@@ -335,13 +347,7 @@ func (s *Store) moves(ctx context.Context, t *Totals, query string, args []any) 
 			return false, err
 		}
 		unknown = unknown || !audience.Valid
-		if strings.HasPrefix(audience.String, "{") {
-			p, err := decodeProduct(m.n, audience.String)
-			if err != nil {
-				return false, err
-			}
-			m.state = &hazard.Product{OrgIDs: p.OrgIDs, Deleted: p.Deleted}
-		} else if m.state, err = readAudience(audience.String); err != nil {
+		if m.state, err = knownOf(m.n, audience.String); err != nil {
 			return false, err
 		}
 		m.state.ID, m.state.HazardID = m.product, m.hazard

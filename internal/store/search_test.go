@@ -181,6 +181,16 @@ func (s *stage) product(t *rapid.T) {
 		if !slices.Contains(s.goods, p.ID) {
 			s.goods = append(s.goods, p.ID)
 		}
+		for _, orgs := range [][]int64{nil, {7}, {8, 9}} { // counted without their texts
+			all, errAll := tx.Products(p.HazardID)
+			n, err := tx.CountProducts(p.HazardID, orgs)
+			if want := len(slices.DeleteFunc(all, func(q *hazard.Product) bool { return !q.VisibleTo(orgs) })); n != want {
+				t.Fatalf("%d products counted for %v, want %d", n, orgs, want)
+			}
+			if err := errors.Join(errAll, err); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 }

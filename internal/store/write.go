@@ -206,6 +206,31 @@ func (t *Tx) Products(hazardID int64) ([]*hazard.Product, error) {
 	return productsOf(t.ctx, t.q, hazardID)
 }
 
+// CountProducts returns how many products of a hazard a member of orgs may know of. It reads no texts.
+func (t *Tx) CountProducts(hazardID int64, orgs []int64) (n int, err error) {
+	rows, err := t.tx.QueryContext(t.ctx, `SELECT p.n, coalesce(c.audience, p.body) FROM products p JOIN changes c ON c.n = p.n
+		WHERE p.hazard_id = $1 AND NOT p.deleted`, hazardID)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var version int64
+		var text string
+		if err := rows.Scan(&version, &text); err != nil {
+			return 0, err
+		}
+		p, err := knownOf(version, text)
+		if err != nil {
+			return 0, err
+		}
+		if p.VisibleTo(orgs) {
+			n++
+		}
+	}
+	return n, rows.Err()
+}
+
 // HazardMade is the change that made a hazard.
 func (t *Tx) HazardMade(id int64) (hazard.Change, error) {
 	row, err := t.q.FirstOfHazard(t.ctx, id)
