@@ -5,7 +5,9 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // Wire is what connections to a database pass, and how often somebody waits there for an answer.
@@ -15,7 +17,11 @@ type Wire struct {
 	most    int64 // bytes that were sent at once
 	sent    int64 // since the last answer
 	waiting bool
+	far     atomic.Int64 // nanoseconds
 }
+
+// Far lets what is sent from now on take as long to the database and back, as over a long way.
+func (w *Wire) Far(roundTrip time.Duration) { w.far.Store(int64(roundTrip)) }
 
 // Wired is the database that a URL names, over a wire.
 func Wired(t testing.TB, database string) (*Wire, string) {
@@ -57,12 +63,47 @@ func (w *Wire) join(client net.Conn, address string) {
 	defer server.Close()
 	var answers sync.WaitGroup
 	answers.Go(func() {
-		_, _ = io.Copy(client, passing{server, w.answered})
+		from := w.way(passing{server, w.answered})
+		defer from.Close()
+		_, _ = io.Copy(client, from)
 		_ = client.(*net.TCPConn).CloseWrite()
 	})
-	_, _ = io.Copy(server, passing{client, w.asked})
+	from := w.way(passing{client, w.asked})
+	defer from.Close()
+	_, _ = io.Copy(server, from)
 	_ = server.(*net.TCPConn).CloseWrite()
 	answers.Wait()
+}
+
+// way is what comes from a reader, half of the time of a round trip later.
+func (w *Wire) way(from io.Reader) io.ReadCloser {
+	type piece struct {
+		bytes []byte
+		due   time.Time
+	}
+	r, to := io.Pipe()
+	pieces := make(chan piece, 1024)
+	go func() {
+		defer close(pieces)
+		for {
+			b := make([]byte, 64<<10)
+			n, err := from.Read(b)
+			if n > 0 {
+				pieces <- piece{b[:n], time.Now().Add(time.Duration(w.far.Load() / 2))}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	go func() {
+		defer to.Close()
+		for p := range pieces {
+			time.Sleep(time.Until(p.due))
+			_, _ = to.Write(p.bytes) // the reader may be gone; the pieces are drained
+		}
+	}()
+	return r
 }
 
 // passing tells of the bytes that are read.

@@ -84,7 +84,7 @@ func openPostgres(ctx context.Context, name string) (p *postgres, write, read, a
 		Control:         giveUpDeadPeers,
 	}).DialContext
 	p = &postgres{config: config}
-	connector := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(p.connected), stdlib.OptionResetSession(p.usable))
+	connector := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(p.connected), stdlib.OptionResetSession(p.usable), stdlib.OptionShouldPing(broken))
 	open := func(c driver.Connector, most int) *sql.DB {
 		d := sql.OpenDB(c)
 		d.SetMaxOpenConns(most)
@@ -97,6 +97,14 @@ func openPostgres(ctx context.Context, name string) (p *postgres, write, read, a
 		return nil, nil, nil, nil, errors.Join(err, write.Close(), read.Close(), ask.Close())
 	}
 	return p, write, read, ask, nil
+}
+
+// broken reports whether a connection that had nothing to do for a while has been closed by its other end, as far as this end
+// knows: then a ping tells for certain. One that is cut off without a word is given up after deadPeer. A ping each time would be a
+// round trip more for each lone write.
+func broken(_ context.Context, c stdlib.ShouldPingParams) bool {
+	//lint:ignore SA1019 it is deprecated in favor of the ping, but where the way is long
+	return c.IdleDuration > time.Second && c.Conn.PgConn().CheckConn() != nil
 }
 
 // suits tells whether a store can be in the database.
