@@ -300,3 +300,50 @@ func TestAFolderThatLooksEmptyIsDeleted(t *testing.T) {
 		}
 	}
 }
+
+// Undo takes back a merge that sources made, and no report of theirs makes it again.
+func TestAMergeBySourcesIsTakenBack(t *testing.T) {
+	s := serve(t)
+	one, two := quake("one", 1), quake("two", 1)
+	two.Source, two.Key, two.Name = "gdacs", "2", "Earthquake two"
+	two.Point = &hazard.Point{Lon: 60, Lat: 20}
+	one.Products = []hazard.ReportProduct{{Key: "map", Title: "Of one", Type: hazard.URLProduct, Data: "https://example.org/one"}}
+	two.Products = []hazard.ReportProduct{{Key: "map", Title: "Of two", Type: hazard.URLProduct, Data: "https://example.org/two"}}
+	s.report(one)
+	s.report(two)
+	if list := items(t, s.do("reader", "GET", "/hazards/active", nil)); len(list) != 2 {
+		t.Fatalf("%d hazards, want 2", len(list))
+	}
+	first, second := "/hazards/"+hazard.EventUUID("usgs", "one").String(), "/hazards/"+hazard.EventUUID("gdacs", "2").String()
+	before, _ := s.get("red", second)
+	two.Version, two.Refs = 2, []string{"usgs:one"} // now it says that it is the same
+	s.report(two)
+	if h, _ := s.get("red", second); h.Status != "E" {
+		t.Fatalf("not merged: %+v", h)
+	}
+	change := s.lastOf(second, "hazard.merged")
+	if a := s.do("red", "POST", second+"/undo", map[string]any{"change": change}); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	apart := func(when string) {
+		t.Helper()
+		for path, want := range map[string]string{first: "Of one", second: "Of two"} {
+			h, _ := s.get("red", path)
+			products := items(t, s.do("red", "GET", path+"/products", nil))
+			if h.Status != "A" || len(products) != 1 || products[0].Title != want {
+				t.Errorf("%s: %s %s has %+v", when, path, h.Status, products)
+			}
+		}
+	}
+	apart("after the undo")
+	if after, _ := s.get("red", second); after.Name != before.Name || after.EndDate != before.EndDate || after.HazardID != before.HazardID {
+		t.Errorf("after: %+v, before: %+v", after, before)
+	}
+	one.Version, two.Version = 2, 3
+	one.Severity, two.Severity = hazard.Watch, hazard.Watch
+	one.Refs = []string{"gdacs:2"}
+	s.report(one)
+	s.report(two)
+	apart("after both reported again")
+	wantProblem(t, s.do("red", "POST", second+"/undo", map[string]any{"change": change}), 409)
+}
