@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math"
 	"net/http"
@@ -99,27 +100,12 @@ func (a *API) answerChanges(w http.ResponseWriter, r *http.Request, who *auth.Ca
 // makeChanges makes the answer of answerChanges. It ends with the last change that the lists show, even if the store has later ones.
 func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller, p page, hazardID int64) error {
 	v := a.Live.View(a.now())
-	piece, err := a.Store.Page(r.Context(), store.LogPage{After: p.after, Limit: int(p.limit), Bytes: pageBytes, Hazard: hazardID, At: p.at, Orgs: who.Orgs})
+	changes, before, follows, err := a.historyPage(r.Context(), hazardID, who, p)
 	if err != nil {
 		return err
 	}
-	changes, follows := piece.Changes, piece.Next
 	if i := slices.IndexFunc(changes, func(c hazard.Change) bool { return c.Number > v.Number() }); i >= 0 {
 		changes, follows = changes[:i], 0
-	}
-	var before *history
-	if hazardID != 0 {
-		states, known, err := a.Store.StatesBefore(r.Context(), changes, who.Orgs, pageBytes)
-		if err != nil {
-			return err
-		}
-		if known < len(changes) {
-			changes, follows = changes[:known], changes[known-1].Number
-		}
-		before = newHistory(a.BaseURL)
-		for _, c := range states {
-			before.add(c)
-		}
 	}
 	totals, err := a.Store.Totals(r.Context(), changes)
 	if err != nil {
@@ -150,6 +136,28 @@ func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Call
 	}
 	w.Header()["Hazardd-Change"] = v.Digits()
 	return answerJSON(w, r, list, restricted)
+}
+
+// historyPage reads a page of changes, and of one hazard the states before it; follows is the number behind which the next page
+// begins, 0 if there is none.
+func (a *API) historyPage(ctx context.Context, hazardID int64, who *auth.Caller, p page) (changes []hazard.Change, before *history, follows int64, err error) {
+	piece, err := a.Store.Page(ctx, store.LogPage{After: p.after, Limit: int(p.limit), Bytes: pageBytes, Hazard: hazardID, At: p.at, Orgs: who.Orgs})
+	if err != nil || hazardID == 0 {
+		return piece.Changes, nil, piece.Next, err
+	}
+	changes, follows = piece.Changes, piece.Next
+	states, known, err := a.Store.StatesBefore(ctx, changes, who.Orgs, pageBytes)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if known < len(changes) {
+		changes, follows = changes[:known], changes[known-1].Number
+	}
+	before = newHistory(a.BaseURL)
+	for _, c := range states {
+		before.add(c)
+	}
+	return changes, before, follows, nil
 }
 
 // history knows the states before a change, to tell what it changed.

@@ -16,6 +16,7 @@ import (
 	pages "hazardd/internal/page"
 	"hazardd/internal/reply"
 	"hazardd/internal/symbol"
+	"hazardd/wire"
 )
 
 // pagePolicy lets a page load styles, images and nothing else, from its own server, and send its forms there. No script runs.
@@ -197,25 +198,27 @@ func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now ha
 // maxPageChanges is how many of the latest changes a page holds; the whole history is one link away.
 const maxPageChanges = 200
 
-// pageHistory adds the changes that the visitor may know of, and tells whether any is restricted.
+// pageHistory adds the latest changes that the visitor may know of, and reports whether any is restricted.
 func (a *API) pageHistory(r *http.Request, c *pages.Hazard, who *auth.Caller) (restricted bool, err error) {
-	before := newHistory(a.BaseURL)
-	for after := int64(0); ; {
-		changes, err := a.Store.HazardChanges(r.Context(), c.Hazard.ID, after, maxChanges)
-		if err == nil {
-			err = a.Store.JudgeByPresent(r.Context(), hazard.ProductsOf(changes))
-		}
-		if err != nil {
+	after, earlier, err := a.Store.Latest(r.Context(), c.Hazard.ID, maxPageChanges, who.Orgs)
+	if err != nil {
+		return false, err
+	}
+	c.Earlier = int(earlier)
+	for more := true; more; more = after > 0 {
+		var changes []hazard.Change
+		var before *history
+		if changes, before, after, err = a.historyPage(r.Context(), c.Hazard.ID, who, page{after: after, limit: maxPageChanges}); err != nil {
 			return false, err
 		}
 		for i := range changes {
-			after = changes[i].Number
-			ch := changes[i].SeenBy(who.Orgs)
-			if ch == nil {
-				continue
-			}
+			ch := &changes[i]
 			shown := pages.Change{Change: ch}
-			for _, f := range before.add(ch) {
+			var fields []wire.FieldChange
+			if ch.Product == nil || ch.Product.VisibleTo(who.Orgs) { // else it tells of a deletion alone
+				fields = before.add(ch)
+			}
+			for _, f := range fields {
 				field := pages.Field{Name: f.Field}
 				if err := errors.Join(json.Unmarshal(f.From, &field.From), json.Unmarshal(f.To, &field.To)); err != nil {
 					return false, err
@@ -225,14 +228,8 @@ func (a *API) pageHistory(r *http.Request, c *pages.Hazard, who *auth.Caller) (r
 			restricted = restricted || ch.Product != nil && !ch.Product.Open()
 			c.Changes = append(c.Changes, shown)
 		}
-		if len(changes) < maxChanges {
-			break
-		}
 	}
 	slices.Reverse(c.Changes)
-	if n := len(c.Changes); n > maxPageChanges {
-		c.Changes, c.Earlier = c.Changes[:maxPageChanges], n-maxPageChanges
-	}
 	return restricted, nil
 }
 

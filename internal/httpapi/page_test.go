@@ -742,3 +742,31 @@ func TestAPageTokenIsOfItsUser(t *testing.T) {
 		t.Errorf("%+v %v", c, err)
 	}
 }
+
+// A page reads the latest 200 changes that its visitor may know of, whatever came before them.
+func TestThePageHoldsTheLatestOfALongHistory(t *testing.T) {
+	s := serve(t)
+	h := s.hazard("red", "comment_Text", "first")
+	secret := s.product("red", h.HazardID, note("security_Flag", "R"))
+	for i := range 210 {
+		if i%10 == 0 { // what strangers are not to know of
+			s.do("red", "PATCH", "/products/"+secret.UUID, fmt.Sprintf(`{"comment_Text":"c%d"}`, i))
+		}
+		if a := s.do("red", "PATCH", "/hazards/"+h.UUID, fmt.Sprintf(`{"comment_Text":"number %d."}`, i)); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+	}
+	for user, earlier := range map[string]int{"reader": 211 - 200, "red": 211 + 1 + 21 - 200} {
+		text := string(visit(s, sessionOf(t, s, user), "/h/"+h.UUID).Body)
+		if want := fmt.Sprintf("%d more before these", earlier); !strings.Contains(text, want) {
+			t.Errorf("the page of %s does not say %q", user, want)
+		}
+		oldest := fmt.Sprintf("number %d.", earlier-2) // what the oldest change on the page replaced
+		if user == "reader" && (!strings.Contains(text, oldest) || strings.Contains(text, fmt.Sprintf("number %d.", earlier-3))) {
+			t.Errorf("the page of %s does not begin with what replaced %q", user, oldest)
+		}
+		if n := strings.Count(text, "Product changed"); user == "reader" && n != 0 || user == "red" && n == 0 {
+			t.Errorf("the page of %s tells of %d changes of the product", user, n)
+		}
+	}
+}

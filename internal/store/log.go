@@ -100,6 +100,15 @@ func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error)
 	return piece, nil
 }
 
+// Latest returns the number behind which the latest changes of a hazard are, at most so many, and how many are before them, of
+// those that a member of orgs may read today.
+func (s *Store) Latest(ctx context.Context, hazardID int64, most int, orgs []int64) (after, earlier int64, err error) {
+	of := `FROM changes WHERE hazard_id = $1 AND (product_id = 0 OR ` + mayKnow("", orgs) + `)`
+	err = s.reads.QueryRowContext(ctx, `WITH l AS (SELECT coalesce((SELECT n `+of+` ORDER BY n DESC LIMIT 1 OFFSET $2), 0) AS after)
+		SELECT l.after, (SELECT count(*) `+of+` AND n <= l.after) FROM l`, hazardID, most).Scan(&after, &earlier)
+	return after, earlier, storeError(err)
+}
+
 // HazardsBefore returns the latest states of hazards before change n, by their numbers, as far as they were there, in one query.
 func (s *Store) HazardsBefore(ctx context.Context, ids []int64, n int64) (map[int64]*hazard.Hazard, error) {
 	rows, err := s.reads.QueryContext(ctx, `SELECT h.id, c.n, c.body FROM hazards h JOIN changes c ON c.n =
