@@ -22,8 +22,36 @@ type Entry struct {
 
 	products atomic.Pointer[[]*hazard.Product] // those that the hazard had then; nil: not read yet
 
-	mu    sync.Mutex     // guards texts
-	texts map[any][]byte // what others made of it
+	texts atomic.Pointer[map[any][]byte] // what others made of it; a map is not altered
+	turn  turn                           // to make one
+}
+
+// turn is taken by one of many who want the same. The others wait, and go on all at once when it is done: behind a mutex a
+// thousand streams would follow one another. Its zero value is free.
+type turn struct {
+	mu   sync.Mutex
+	busy chan struct{} // nil: it is free; closed when it is given back
+}
+
+// take reports whether the caller has the turn, and must give it back. Otherwise another had it, and has given it back.
+func (t *turn) take() bool {
+	t.mu.Lock()
+	busy := t.busy
+	if busy == nil {
+		t.busy = make(chan struct{})
+	}
+	t.mu.Unlock()
+	if busy != nil {
+		<-busy
+	}
+	return busy == nil
+}
+
+func (t *turn) give() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.busy)
+	t.busy = nil
 }
 
 // states are what is known of the hazards of changes that follow one another.
@@ -35,7 +63,7 @@ type states struct {
 
 // counts read the products of some entries.
 type counts struct {
-	mu      sync.Mutex
+	turn    turn
 	entries []*Entry
 }
 
@@ -125,12 +153,16 @@ func (e *Entry) States(ctx context.Context) (before, after *hazard.Hazard, err e
 
 // Products are the products that the hazard had as of a change of it, without what they say: their numbers, and who may read them.
 func (e *Entry) Products(ctx context.Context) ([]*hazard.Product, error) {
-	if known := e.products.Load(); known != nil {
-		return *known, nil
+	for {
+		if known := e.products.Load(); known != nil {
+			return *known, nil
+		}
+		if e.counts.turn.take() {
+			break
+		}
 	}
-	e.counts.mu.Lock()
-	defer e.counts.mu.Unlock()
-	if known := e.products.Load(); known != nil {
+	defer e.counts.turn.give()
+	if known := e.products.Load(); known != nil { // made since
 		return *known, nil
 	}
 	var changes []hazard.Change
@@ -154,19 +186,38 @@ func (e *Entry) Products(ctx context.Context) ([]*hazard.Product, error) {
 // Text is what make makes of the change for a key that compares, made once for as long as the change is in memory, where it is counted. The text must not be
 // changed.
 func (e *Entry) Text(key any, make func() ([]byte, error)) ([]byte, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if t, ok := e.texts[key]; ok {
+	for {
+		if t, ok := e.text(key); ok {
+			return t, nil
+		}
+		if e.turn.take() {
+			break
+		}
+	}
+	defer e.turn.give()
+	if t, ok := e.text(key); ok { // made since
 		return t, nil
 	}
 	t, err := make()
 	if err != nil {
 		return nil, err
 	}
-	if e.texts == nil {
-		e.texts = map[any][]byte{}
+	texts := map[any][]byte{}
+	if before := e.texts.Load(); before != nil {
+		texts = maps.Clone(*before)
 	}
-	e.texts[key] = t
+	texts[key] = t
+	e.texts.Store(&texts)
 	e.tail.grew(e, int64(cap(t)))
 	return t, nil
+}
+
+// text is what was made for a key, if it was.
+func (e *Entry) text(key any) ([]byte, bool) {
+	texts := e.texts.Load()
+	if texts == nil {
+		return nil, false
+	}
+	t, ok := (*texts)[key]
+	return t, ok
 }
