@@ -41,12 +41,15 @@ func decided(joined string) bool {
 //   - Events that a person has split are never in one group, whatever is in between. Nor are two
 //     active hazards that people decide about.
 type cluster struct {
-	w      *writer
-	events []*store.Event
-	group  []int               // event → the first event of its group
-	made   map[int][]int64     // group → the hazards that its events made
-	split  [][]store.EventName // event → the events that a person has split from it
-	name   []string            // event → a name that it shares with another
+	w       *writer
+	events  []*store.Event
+	at      map[store.EventName]int               // event → where it is in events
+	hazards map[int64]*hazard.Hazard              // those that the events are part of
+	refs    map[store.EventName][]string          // event → what others call it
+	split   map[store.EventName][]store.EventName // event → the events that a person has split from it
+	group   []int                                 // event → the first event of its group
+	made    map[int][]int64                       // group → the hazards that its events made
+	name    []string                              // event → a name that it shares with another
 	// touched are the hazards to settle → where the last event that left one has gone.
 	touched map[int64]int64
 }
@@ -54,69 +57,76 @@ type cluster struct {
 // clusterOf puts the events around self together. named are events that share a name with self, made
 // the hazards that self made under names of its own that were another event's until now.
 func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64, drill bool) (*cluster, error) {
-	c := &cluster{w: w, events: []*store.Event{self}, made: map[int][]int64{}, touched: map[int64]int64{}}
-	if err := c.add(named, drill); err != nil {
-		return nil, err
-	}
-	for _, id := range made {
+	c := &cluster{w: w, events: []*store.Event{self}, at: map[store.EventName]int{self.Name(): 0}, hazards: map[int64]*hazard.Hazard{},
+		refs: map[store.EventName][]string{}, split: map[store.EventName][]store.EventName{}, made: map[int][]int64{}, touched: map[int64]int64{}}
+	for _, id := range append(made, self.HazardID) {
 		if err := c.addHazard(id, drill); err != nil {
 			return nil, err
 		}
 	}
+	if err := c.addHazardsOf(named, drill); err != nil {
+		return nil, err
+	}
 	for i := 0; i < len(c.events) && len(c.events) < maxCluster; i++ {
-		if err := c.addHazard(c.events[i].HazardID, drill); err != nil {
-			return nil, err
-		}
 		near, err := w.near(c.events[i])
 		if err != nil {
 			return nil, err
 		}
-		if err := c.add(near, drill); err != nil {
+		if err := c.addHazardsOf(near, drill); err != nil {
 			return nil, err
 		}
 	}
+	// Of self, not all is written yet.
+	var err error
+	if c.refs[self.Name()], err = w.tx.Refs(self.Name()); err != nil {
+		return nil, err
+	}
+	if c.split[self.Name()], err = w.tx.Parted(self.Name()); err != nil {
+		return nil, err
+	}
 	c.group, c.name = make([]int, len(c.events)), make([]string, len(c.events))
-	for i, e := range c.events {
+	for i := range c.group {
 		c.group[i] = i
-		apart, err := w.tx.Parted(e.Name())
-		if err != nil {
-			return nil, err
-		}
-		c.split = append(c.split, apart)
 	}
 	return c, c.partition(named, made)
 }
 
-// add adds the drills among events, or those that are none.
-func (c *cluster) add(events []store.Event, drill bool) error {
-	for i := range events {
-		e := &events[i]
-		if c.index(e.Name()) >= 0 {
-			continue
-		}
-		if h, err := c.w.tx.Hazard(e.HazardID); err != nil {
+func (c *cluster) addHazardsOf(events []store.Event, drill bool) error {
+	for _, e := range events {
+		if err := c.addHazard(e.HazardID, drill); err != nil {
 			return err
-		} else if h.Drill() == drill {
-			c.events = append(c.events, e)
 		}
 	}
 	return nil
 }
 
+// addHazard adds the events of a hazard, if it is a drill or none, as is asked for.
 func (c *cluster) addHazard(id int64, drill bool) error {
-	if id == 0 {
+	if _, known := c.hazards[id]; id == 0 || known {
 		return nil
 	}
-	events, err := c.w.tx.Events(id)
+	h, err := c.w.tx.Hazard(id)
 	if err != nil {
 		return err
 	}
-	return c.add(events, drill)
-}
-
-// index returns where an event is in the cluster, -1 if it is not.
-func (c *cluster) index(name store.EventName) int {
-	return slices.IndexFunc(c.events, func(e *store.Event) bool { return e.Name() == name })
+	if c.hazards[id] = h; h.Drill() != drill {
+		return nil
+	}
+	events, errE := c.w.tx.Events(id)
+	refs, errR := c.w.tx.RefsOfHazard(id)
+	split, errS := c.w.tx.PartedOfHazard(id)
+	if err := errors.Join(errE, errR, errS); err != nil {
+		return err
+	}
+	maps.Copy(c.refs, refs)
+	maps.Copy(c.split, split)
+	for i := range events {
+		if _, known := c.at[events[i].Name()]; !known {
+			c.at[events[i].Name()] = len(c.events)
+			c.events = append(c.events, &events[i])
+		}
+	}
+	return nil
 }
 
 // near lists the events that the rule of its type may make one with e.
@@ -192,25 +202,38 @@ func (c *cluster) links(named []store.Event) (links []pair, err error) {
 		links = append(links, pair{a: i, b: j})
 		c.name[i], c.name[j] = cmp.Or(c.name[i], name), cmp.Or(c.name[j], name)
 	}
+	called := map[string][]int{} // name → the events that have it
 	for i, e := range c.events {
-		refs, err := c.w.tx.Refs(e.Name())
-		if err != nil {
-			return nil, err
+		own := e.Source + ":" + e.Key
+		called[own] = append(called[own], i)
+		for _, ref := range c.refs[e.Name()] {
+			called[ref] = append(called[ref], i)
 		}
-		for _, ref := range refs {
-			called, err := c.w.tx.Called(ref)
-			if err != nil {
+	}
+	for _, ref := range slices.Sorted(maps.Keys(called)) {
+		of := called[ref]
+		scheme, key, _ := strings.Cut(ref, ":")
+		_, first := c.at[store.EventName{Source: scheme, Key: key}]
+		if !first && slices.ContainsFunc(c.events, func(e *store.Event) bool { return e.Source == scheme }) {
+			// A source may know an event by other keys than its first.
+			event, _, err := c.w.tx.Event(scheme, key)
+			if err != nil && !errors.Is(err, hazard.ErrNotFound) {
 				return nil, err
 			}
-			for _, o := range called {
-				if j := c.index(o.Name()); j >= 0 && j != i && namesMean(ref, e, c.events[j]) {
+			if i, ok := c.at[store.EventName{Source: scheme, Key: event}]; ok && err == nil && !slices.Contains(of, i) {
+				of = append(of, i)
+			}
+		}
+		for n, i := range of {
+			for _, j := range of[:n] {
+				if i != j && namesMean(ref, c.events[i], c.events[j]) {
 					link(i, j, ref)
 				}
 			}
 		}
 	}
 	for i := range named { // by names of the first event that are not written yet
-		if j := c.index(named[i].Name()); j > 0 {
+		if j, ok := c.at[named[i].Name()]; ok {
 			link(0, j, c.w.src+":"+c.events[0].Key)
 		}
 	}
@@ -268,7 +291,7 @@ func (c *cluster) members(event int) (list []int) {
 func (c *cluster) apart(a, b int) bool {
 	others := c.members(b)
 	return slices.ContainsFunc(c.members(a), func(i int) bool {
-		return slices.ContainsFunc(others, func(j int) bool { return slices.Contains(c.split[i], c.events[j].Name()) })
+		return slices.ContainsFunc(others, func(j int) bool { return slices.Contains(c.split[c.events[i].Name()], c.events[j].Name()) })
 	})
 }
 
@@ -302,11 +325,7 @@ func (c *cluster) unite(a, b int) error {
 func (c *cluster) mayBeOne(hazards []int64) (bool, error) {
 	protected := 0
 	for _, id := range hazards {
-		h, err := c.w.tx.Hazard(id)
-		if err != nil {
-			return false, err
-		}
-		if ofPeople(h) && h.ActiveAt(c.w.now) {
+		if h := c.hazards[id]; ofPeople(h) && h.ActiveAt(c.w.now) {
 			protected++
 		}
 	}
@@ -442,7 +461,7 @@ func (c *cluster) move(events []*store.Event, into int64, maker, self *store.Eve
 
 // reason says why an event is part of a group.
 func (c *cluster) reason(e *store.Event, group []*store.Event) string {
-	if name := c.name[c.index(e.Name())]; strings.HasPrefix(name, hazard.AgainRef) {
+	if name := c.name[c.at[e.Name()]]; strings.HasPrefix(name, hazard.AgainRef) {
 		return fromName + "alike: the same alert, issued again"
 	} else if name != "" {
 		return fromName + name

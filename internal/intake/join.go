@@ -241,15 +241,8 @@ func (w *writer) namedWith(g *group, self *store.Event, refs []string) ([]store.
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range called {
-			if c.Name() == self.Name() || slices.ContainsFunc(named, func(e store.Event) bool { return e.Name() == c.Name() }) {
-				continue
-			}
-			e, ok, err := w.tx.FindEvent(c.Name())
-			if err != nil {
-				return nil, err
-			}
-			if ok && namesMean(ref, self, &e) {
+		for _, e := range called {
+			if e.Name() != self.Name() && namesMean(ref, self, &e) && !slices.ContainsFunc(named, func(o store.Event) bool { return o.Name() == e.Name() }) {
 				named = append(named, e)
 			}
 		}

@@ -23,12 +23,19 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 	}
 	moving, errA := tx.Events(from.ID)
 	staying, errB := tx.Events(into.ID)
-	if err := errors.Join(errA, errB); err != nil {
+	split, errC := tx.PartedOfHazard(from.ID)
+	if err := errors.Join(errA, errB, errC); err != nil {
 		return err
 	}
 	for i := range moving {
 		for j := range staying {
-			if err := w.unpart(from.ID, moving[i].Name(), staying[j].Name()); err != nil {
+			a, b := moving[i].Name(), staying[j].Name()
+			if !slices.Contains(split[a], b) {
+				continue
+			}
+			m := w.leaving(from.ID)
+			m.Joined = append(m.Joined, [2]store.EventName{a, b})
+			if err := tx.Part(a, b, false); err != nil {
 				return err
 			}
 		}
@@ -274,17 +281,6 @@ func (w *writer) leaving(id int64) *store.Merge {
 func (w *writer) noteEvent(e *store.Event, to int64) {
 	m := w.leaving(e.HazardID)
 	m.Events = append(m.Events, store.MovedEvent{EventName: e.Name(), To: to, Joined: e.Joined})
-}
-
-// unpart makes two events joinable again.
-func (w *writer) unpart(from int64, a, b store.EventName) error {
-	parted, err := w.tx.Parted(a)
-	if err != nil || !slices.Contains(parted, b) {
-		return err
-	}
-	m := w.leaving(from)
-	m.Joined = append(m.Joined, [2]store.EventName{a, b})
-	return w.tx.Part(a, b, false)
 }
 
 // moveProducts makes products of hazard from those of hazard to: those that an event gave, or, with

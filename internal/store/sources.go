@@ -139,21 +139,23 @@ func (t *Tx) Refs(name EventName) ([]string, error) {
 	return t.q.RefsOfEvent(t.ctx, db.RefsOfEventParams{Source: name.Source, Event: name.Key})
 }
 
-// Called lists the events that are known by ref, SCHEME:ID: to any source, or to the source that the scheme names. Only Source,
-// Key and HazardID are filled.
+// RefsOfHazard lists what each event of a hazard is called by others, as SCHEME:ID.
+func (t *Tx) RefsOfHazard(id int64) (map[EventName][]string, error) {
+	rows, err := t.q.RefsOfHazard(t.ctx, id)
+	refs := map[EventName][]string{}
+	for _, r := range rows {
+		name := EventName{r.Source, r.Event}
+		refs[name] = append(refs[name], r.Ref)
+	}
+	return refs, err
+}
+
+// Called lists the events that are known by ref, SCHEME:ID: to any source, or to the source that the scheme names.
 func (t *Tx) Called(ref string) ([]Event, error) { return called(t.ctx, t.q, ref) }
 
 func called(ctx context.Context, q *db.Queries, ref string) ([]Event, error) {
 	scheme, id, _ := strings.Cut(ref, ":")
-	rows, err := q.EventsCalled(ctx, db.EventsCalledParams{Ref: ref, Scheme: scheme, ID: id})
-	if err != nil {
-		return nil, err
-	}
-	events := make([]Event, len(rows))
-	for i, r := range rows {
-		events[i] = Event{Source: r.Source, Key: r.Event, HazardID: r.HazardID}
-	}
-	return events, nil
+	return decodeEvents(q.EventsCalled(ctx, db.EventsCalledParams{Ref: ref, Scheme: scheme, ID: id}))
 }
 
 // KnownRefs tells which of refs some source gave to an event.
@@ -215,6 +217,17 @@ func (t *Tx) Parted(a EventName) ([]EventName, error) {
 		names[i] = EventName{r.OtherSource, r.OtherEvent}
 	}
 	return names, nil
+}
+
+// PartedOfHazard lists, for each event of a hazard, the events that an editor has found to be others.
+func (t *Tx) PartedOfHazard(id int64) (map[EventName][]EventName, error) {
+	rows, err := t.q.PartedOfHazard(t.ctx, id)
+	parted := map[EventName][]EventName{}
+	for _, r := range rows {
+		name := EventName{r.Source, r.Event}
+		parted[name] = append(parted[name], EventName{r.OtherSource, r.OtherEvent})
+	}
+	return parted, err
 }
 
 // Reports reads what a source said last in each part of an event. A part that was stripped has only its Part, Version,

@@ -276,6 +276,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.partedStmt, err = db.PrepareContext(ctx, parted); err != nil {
 		return nil, fmt.Errorf("error preparing query Parted: %w", err)
 	}
+	if q.partedOfHazardStmt, err = db.PrepareContext(ctx, partedOfHazard); err != nil {
+		return nil, fmt.Errorf("error preparing query PartedOfHazard: %w", err)
+	}
 	if q.placeStmt, err = db.PrepareContext(ctx, place); err != nil {
 		return nil, fmt.Errorf("error preparing query Place: %w", err)
 	}
@@ -332,6 +335,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.refsOfEventStmt, err = db.PrepareContext(ctx, refsOfEvent); err != nil {
 		return nil, fmt.Errorf("error preparing query RefsOfEvent: %w", err)
+	}
+	if q.refsOfHazardStmt, err = db.PrepareContext(ctx, refsOfHazard); err != nil {
+		return nil, fmt.Errorf("error preparing query RefsOfHazard: %w", err)
 	}
 	if q.releaseHeldStmt, err = db.PrepareContext(ctx, releaseHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query ReleaseHeld: %w", err)
@@ -878,6 +884,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing partedStmt: %w", cerr)
 		}
 	}
+	if q.partedOfHazardStmt != nil {
+		if cerr := q.partedOfHazardStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing partedOfHazardStmt: %w", cerr)
+		}
+	}
 	if q.placeStmt != nil {
 		if cerr := q.placeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing placeStmt: %w", cerr)
@@ -971,6 +982,11 @@ func (q *Queries) Close() error {
 	if q.refsOfEventStmt != nil {
 		if cerr := q.refsOfEventStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing refsOfEventStmt: %w", cerr)
+		}
+	}
+	if q.refsOfHazardStmt != nil {
+		if cerr := q.refsOfHazardStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing refsOfHazardStmt: %w", cerr)
 		}
 	}
 	if q.releaseHeldStmt != nil {
@@ -1296,6 +1312,7 @@ type Queries struct {
 	organizationsStmt           *sql.Stmt
 	partStmt                    *sql.Stmt
 	partedStmt                  *sql.Stmt
+	partedOfHazardStmt          *sql.Stmt
 	placeStmt                   *sql.Stmt
 	productAsOfStmt             *sql.Stmt
 	productByIDStmt             *sql.Stmt
@@ -1315,6 +1332,7 @@ type Queries struct {
 	purgeSigningKeysStmt        *sql.Stmt
 	readKeysStmt                *sql.Stmt
 	refsOfEventStmt             *sql.Stmt
+	refsOfHazardStmt            *sql.Stmt
 	releaseHeldStmt             *sql.Stmt
 	removeReadKeyStmt           *sql.Stmt
 	removeSigningKeysStmt       *sql.Stmt
@@ -1445,6 +1463,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		organizationsStmt:           q.organizationsStmt,
 		partStmt:                    q.partStmt,
 		partedStmt:                  q.partedStmt,
+		partedOfHazardStmt:          q.partedOfHazardStmt,
 		placeStmt:                   q.placeStmt,
 		productAsOfStmt:             q.productAsOfStmt,
 		productByIDStmt:             q.productByIDStmt,
@@ -1464,6 +1483,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		purgeSigningKeysStmt:        q.purgeSigningKeysStmt,
 		readKeysStmt:                q.readKeysStmt,
 		refsOfEventStmt:             q.refsOfEventStmt,
+		refsOfHazardStmt:            q.refsOfHazardStmt,
 		releaseHeldStmt:             q.releaseHeldStmt,
 		removeReadKeyStmt:           q.removeReadKeyStmt,
 		removeSigningKeysStmt:       q.removeSigningKeysStmt,

@@ -55,6 +55,13 @@ type Organization struct {
 	Name    string
 }
 
+type Parted struct {
+	Source      string
+	Event       string
+	OtherSource string
+	OtherEvent  string
+}
+
 type ReadKey struct {
 	ID        string
 	Username  string

@@ -244,10 +244,11 @@ func (q *Queries) EventOf(ctx context.Context, arg EventOfParams) (Event, error)
 }
 
 const eventsCalled = `-- name: EventsCalled :many
-SELECT e.source, e.event, e.hazard_id FROM event_refs r JOIN events e ON e.source = r.source AND e.event = r.event WHERE r.ref = $1
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+FROM event_refs r JOIN events e ON e.source = r.source AND e.event = r.event WHERE r.ref = $1
 UNION
-SELECT e.source, e.event, e.hazard_id FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
-WHERE k.source = $2 AND k.key = $3
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event WHERE k.source = $2 AND k.key = $3
 ORDER BY 3, 1, 2
 `
 
@@ -257,23 +258,29 @@ type EventsCalledParams struct {
 	ID     string
 }
 
-type EventsCalledRow struct {
-	Source   string
-	Event    string
-	HazardID int64
-}
-
 // The events that some source gave a name of another, or that are known to their own source by it.
-func (q *Queries) EventsCalled(ctx context.Context, arg EventsCalledParams) ([]EventsCalledRow, error) {
+func (q *Queries) EventsCalled(ctx context.Context, arg EventsCalledParams) ([]Event, error) {
 	rows, err := q.query(ctx, q.eventsCalledStmt, eventsCalled, arg.Ref, arg.Scheme, arg.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []EventsCalledRow{}
+	items := []Event{}
 	for rows.Next() {
-		var i EventsCalledRow
-		if err := rows.Scan(&i.Source, &i.Event, &i.HazardID); err != nil {
+		var i Event
+		if err := rows.Scan(
+			&i.Source,
+			&i.Event,
+			&i.HazardID,
+			&i.TypeID,
+			&i.StartMs,
+			&i.EndMs,
+			&i.Placed,
+			&i.Lon,
+			&i.Lat,
+			&i.Called,
+			&i.Joined,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -667,6 +674,38 @@ func (q *Queries) Parted(ctx context.Context, arg PartedParams) ([]PartedRow, er
 	return items, nil
 }
 
+const partedOfHazard = `-- name: PartedOfHazard :many
+SELECT p.source, p.event, p.other_source, p.other_event FROM events e JOIN parted p ON p.source = e.source AND p.event = e.event WHERE e.hazard_id = $1
+`
+
+func (q *Queries) PartedOfHazard(ctx context.Context, hazardID int64) ([]Parted, error) {
+	rows, err := q.query(ctx, q.partedOfHazardStmt, partedOfHazard, hazardID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Parted{}
+	for rows.Next() {
+		var i Parted
+		if err := rows.Scan(
+			&i.Source,
+			&i.Event,
+			&i.OtherSource,
+			&i.OtherEvent,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const place = `-- name: Place :one
 SELECT geojson FROM places WHERE source = $1 AND code = $2
 `
@@ -705,6 +744,40 @@ func (q *Queries) RefsOfEvent(ctx context.Context, arg RefsOfEventParams) ([]str
 			return nil, err
 		}
 		items = append(items, ref)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const refsOfHazard = `-- name: RefsOfHazard :many
+SELECT r.source, r.event, r.ref FROM events e JOIN event_refs r ON r.source = e.source AND r.event = e.event WHERE e.hazard_id = $1
+ORDER BY r.source, r.event, r.ref
+`
+
+type RefsOfHazardRow struct {
+	Source string
+	Event  string
+	Ref    string
+}
+
+func (q *Queries) RefsOfHazard(ctx context.Context, hazardID int64) ([]RefsOfHazardRow, error) {
+	rows, err := q.query(ctx, q.refsOfHazardStmt, refsOfHazard, hazardID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RefsOfHazardRow{}
+	for rows.Next() {
+		var i RefsOfHazardRow
+		if err := rows.Scan(&i.Source, &i.Event, &i.Ref); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

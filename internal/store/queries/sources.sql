@@ -41,12 +41,17 @@ INSERT INTO event_refs (ref, source, event) VALUES ($1, $2, $3) ON CONFLICT (ref
 -- name: RefsOfEvent :many
 SELECT ref FROM event_refs WHERE source = $1 AND event = $2 ORDER BY ref;
 
+-- name: RefsOfHazard :many
+SELECT r.source, r.event, r.ref FROM events e JOIN event_refs r ON r.source = e.source AND r.event = e.event WHERE e.hazard_id = $1
+ORDER BY r.source, r.event, r.ref;
+
 -- name: EventsCalled :many
 -- The events that some source gave a name of another, or that are known to their own source by it.
-SELECT e.source, e.event, e.hazard_id FROM event_refs r JOIN events e ON e.source = r.source AND e.event = r.event WHERE r.ref = sqlc.arg(ref)
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+FROM event_refs r JOIN events e ON e.source = r.source AND e.event = r.event WHERE r.ref = sqlc.arg(ref)
 UNION
-SELECT e.source, e.event, e.hazard_id FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
-WHERE k.source = sqlc.arg(scheme) AND k.key = sqlc.arg(id)
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event WHERE k.source = sqlc.arg(scheme) AND k.key = sqlc.arg(id)
 ORDER BY 3, 1, 2;
 
 -- name: Part :exec
@@ -57,6 +62,9 @@ DELETE FROM parted WHERE source = $1 AND event = $2 AND other_source = $3 AND ot
 
 -- name: Parted :many
 SELECT other_source, other_event FROM parted WHERE source = $1 AND event = $2;
+
+-- name: PartedOfHazard :many
+SELECT p.source, p.event, p.other_source, p.other_event FROM events e JOIN parted p ON p.source = e.source AND p.event = e.event WHERE e.hazard_id = $1;
 
 -- name: ReleaseHeld :execrows
 -- What was held for a reason that has gone.
