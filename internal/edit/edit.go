@@ -28,12 +28,14 @@ type Editor struct {
 	appID  int64               // the number of this installation
 	orgs   func(id int64) bool // whether there is an organization of that number
 	shapes chan struct{}       // held while a geometry is read: half of the processors are left to readers
+	// OrgUploads bounds the bytes of files that an organization uploads in a day; 0: any number.
+	OrgUploads int64
 }
 
 // New makes an Editor that writes to s, and joins and parts what sources report by in. appID is the number of this installation;
 // orgExists reports whether there is an organization of a number.
 func New(s *store.Store, in *intake.Intake, appID int64, orgExists func(id int64) bool) *Editor {
-	return &Editor{s, in, appID, orgExists, make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+	return &Editor{store: s, intake: in, appID: appID, orgs: orgExists, shapes: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
 // Match is the condition If-Match: it reports whether a present state, as the caller reads it, is one that the caller named.

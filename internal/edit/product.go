@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,7 +26,7 @@ type Upload struct {
 
 // MayContribute reports why an author may not add products to a hazard; nil if it may. It is for who would receive a file before asking
 // CreateProduct, which checks it again.
-func (e *Editor) MayContribute(ctx context.Context, who Author, id Ref) error {
+func (e *Editor) MayContribute(ctx context.Context, who Author, id Ref, clock hazard.Clock) error {
 	if err := who.mayEdit(); err != nil {
 		return err
 	}
@@ -36,7 +37,36 @@ func (e *Editor) MayContribute(ctx context.Context, who Author, id Ref) error {
 	if err != nil {
 		return err
 	}
-	return who.mayWrite(h)
+	if err := who.mayWrite(h); err != nil || e.OrgUploads == 0 {
+		return err
+	}
+	now := clock.Now()
+	used, err := e.store.Uploaded(ctx, ownOrg(who), now)
+	if err == nil && used >= e.OrgUploads {
+		err = e.overUploads(now)
+	}
+	return err
+}
+
+// countUpload counts a file that an organization uploads, if it may.
+func (e *Editor) countUpload(tx *store.Tx, org int64, file *hazard.File) error {
+	if e.OrgUploads == 0 {
+		return nil
+	}
+	used, err := tx.CountUpload(org, file.Size)
+	if err == nil && used > e.OrgUploads {
+		err = e.overUploads(tx.Now())
+	}
+	return err
+}
+
+// overUploads refuses an upload until the next day begins.
+func (e *Editor) overUploads(now hazard.Instant) error {
+	const day = 24 * time.Hour
+	left := now.Time().Truncate(day).Add(day).Sub(now.Time())
+	return &hazard.LimitError{Limit: "org-uploads", Kind: hazard.LimitShare, RetryAfter: left,
+		Detail: fmt.Sprintf("your organization may upload %d bytes of files in a day (limit org-uploads), and this file would be more; "+
+			"the next day begins at 00:00 UTC", e.OrgUploads)}
 }
 
 // CreateProduct makes a product of body below a hazard that the author may write. upload is the file that came with it; nil if none came. Its
@@ -78,6 +108,9 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, match Ma
 		}
 		done.State, done.New = p, true
 		if upload != nil {
+			if err := e.countUpload(tx, p.OrgID, file); err != nil {
+				return err
+			}
 			if err := upload.Content.Keep(tx); err != nil {
 				return err
 			}

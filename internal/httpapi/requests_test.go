@@ -109,6 +109,38 @@ func TestRequestsInProgressAreLimited(t *testing.T) {
 	}
 }
 
+// L5: an organization could fill the disk.
+func TestAnOrganizationUploadsSoManyBytesInADay(t *testing.T) {
+	p := handle(t, func(c *httpapi.Config) { c.Edit.OrgUploads = 20 })
+	var h item
+	p.do("editor", "POST", "/hazards", flood()).JSON(t, &h)
+	upload := func(user, content string) hazardtest.Answer {
+		product := file()
+		product["uuid"] = uuid.NewString()
+		body, contentType := form(t, product, "a.txt", []byte(content))
+		return p.do(user, "POST", "/hazards/"+h.UUID+"/products", bytes.NewReader(body), "Content-Type", contentType)
+	}
+	for _, step := range []struct {
+		user, content string
+		refused       bool
+	}{
+		{"editor", "twelve bytes", false},
+		{"editor", "twelve bytes", true},
+		{"editor", "eight!!!", false},
+		{"editor", "x", true}, // before it is read
+	} {
+		a := upload(step.user, step.content)
+		if step.refused {
+			wantLimit(t, a, 429, "org-uploads")
+		} else if a.Status != http.StatusCreated {
+			t.Errorf("%s: %d %s", step.content, a.Status, a.Body)
+		}
+	}
+	if a := p.do("editor", "POST", "/hazards/"+h.UUID+"/products", note()); a.Status != http.StatusCreated {
+		t.Errorf("a product without a file: %d %s", a.Status, a.Body)
+	}
+}
+
 func TestUploadsInProgressAreLimited(t *testing.T) {
 	p := handle(t, limits(httpapi.RequestLimits{UserUploads: 1}))
 	var h item

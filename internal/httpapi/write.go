@@ -192,7 +192,7 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	var body []byte
 	var upload *edit.Upload
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		if err := a.Edit.MayContribute(r.Context(), author, id); err != nil { // before a file is read
+		if err := a.Edit.MayContribute(r.Context(), author, id, a.clock()); err != nil { // before a file is read
 			return err
 		}
 		sent, over := a.quotas.upload(who)

@@ -57,6 +57,7 @@ type Config struct {
 	AccessLife     time.Duration
 	RefreshLife    time.Duration
 	MaxFile        int64 // bytes of an uploaded file; default 32 MiB
+	OrgUploads     int64 // bytes of files that an organization may upload in a day; default 10 GiB, negative: any number
 	AllowedOrigins []string
 	TrustedProxies []netip.Prefix
 	UserStreams    int // event streams that a user may have open; default 32
@@ -129,6 +130,7 @@ const ballast = 32 << 20
 // Open opens the store, makes the first user if there is none, reads the present state, and listens.
 func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	cfg.Grace, cfg.MaxFile, cfg.AppID = cmp.Or(cfg.Grace, 10*time.Second), cmp.Or(cfg.MaxFile, 32<<20), cmp.Or(cfg.AppID, 1)
+	cfg.OrgUploads = cmp.Or(cfg.OrgUploads, 10<<30)
 	if cfg.Known == nil {
 		cfg.Known = BuiltIn()
 	}
@@ -235,9 +237,11 @@ func (s *Service) Addr() net.Addr { return s.listener.Addr() }
 func (s *Service) URL() string { return s.cfg.PublicURL }
 
 func (s *Service) handler(registry *prometheus.Registry) http.Handler {
+	editor := edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists)
+	editor.OrgUploads = max(s.cfg.OrgUploads, 0)
 	return httpapi.New(httpapi.Config{
 		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks,
-		Edit:           edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists),
+		Edit:           editor,
 		Sources:        s.sources,
 		Freshness:      func() []string { return *s.fresh.Load() },
 		PollNow:        s.poller.Poll,

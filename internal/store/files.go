@@ -217,3 +217,25 @@ func openFiles(dir string, more []Option) (files.Place, error) {
 	}
 	return place, nil
 }
+
+// day is the day of an instant, since 1970 in UTC.
+func day(i hazard.Instant) int64 { return i.Time().Unix() / (24 * 60 * 60) }
+
+// CountUpload counts bytes of a file that organization org uploads, and returns how many it has uploaded on this day (UTC), with
+// these, on all nodes. -1 counts users without an organization.
+func (t *Tx) CountUpload(org, bytes int64) (total int64, err error) {
+	today := day(t.Now())
+	if err := t.q.ForgetUploads(t.ctx, today); err != nil {
+		return 0, err
+	}
+	return t.q.AddUpload(t.ctx, db.AddUploadParams{OrgID: org, Day: today, Bytes: bytes})
+}
+
+// Uploaded returns how many bytes organization org has uploaded on the day of now.
+func (s *Store) Uploaded(ctx context.Context, org int64, now hazard.Instant) (int64, error) {
+	n, err := s.readQ.Uploaded(ctx, db.UploadedParams{OrgID: org, Day: day(now)})
+	if none(err) {
+		return 0, nil
+	}
+	return n, storeError(err)
+}

@@ -393,3 +393,43 @@ func TestStartSweepsWhatInterruptedUploadsLeft(t *testing.T) {
 		t.Error("what another process may be writing was removed")
 	}
 }
+
+func TestUploadsAreCountedByOrganizationAndDayOnAllNodes(t *testing.T) {
+	dir := t.TempDir()
+	stores := []*store.Store{open(t, dir), open(t, dir)}
+	next := noon.Add(12 * time.Hour) // 00:00 UTC
+	for i, step := range []struct {
+		node, org int64
+		at        hazard.Instant
+		bytes     int64
+		want      int64
+	}{
+		{0, 1, noon, 10, 10},
+		{1, 1, next - 1, 5, 15},
+		{0, 2, next - 1, 3, 3},
+		{0, -1, next - 1, 4, 4},
+		{1, 1, next, 7, 7},
+	} {
+		var total int64
+		_, err := stores[step.node].Write(t.Context(), step.at, store.Origin{}, func(tx *store.Tx) (err error) {
+			total, err = tx.CountUpload(step.org, step.bytes)
+			return err
+		})
+		read, readErr := stores[1-step.node].Uploaded(t.Context(), step.org, step.at)
+		if err != nil || readErr != nil || total != step.want || read != step.want {
+			t.Errorf("%d: %d bytes of organization %d, and %d as the other node reads, want %d (%v, %v)", i, total, step.org, read, step.want, err, readErr)
+		}
+	}
+	if n, err := stores[0].Uploaded(t.Context(), 2, next); n != 0 || err != nil {
+		t.Errorf("on the next day: %d bytes (%v)", n, err)
+	}
+	failed := errors.New("no")
+	if _, err := stores[0].Write(t.Context(), next, store.Origin{}, func(tx *store.Tx) error { return errors.Join(failed, second(tx.CountUpload(1, 100))) }); !errors.Is(err, failed) {
+		t.Fatal(err)
+	}
+	if n, err := stores[0].Uploaded(t.Context(), 1, next); n != 7 || err != nil {
+		t.Errorf("what was not kept is counted: %d bytes (%v)", n, err)
+	}
+}
+
+func second(_ int64, err error) error { return err }

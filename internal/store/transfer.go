@@ -29,7 +29,7 @@ var transferred = []string{
 	"geometries", "hazards", "products", "changes",
 	"event_keys", "events", "event_refs", "parted", "merges", "reports", "held", "source_errors", "source_states", "places", "wakes",
 	"webhooks", "deliveries",
-	"contents",
+	"contents", "uploads",
 }
 
 // notTransferred are the tables that a transfer leaves out: what searches look up, and how far the sweep of files has read, are made anew of the log, a

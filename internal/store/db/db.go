@@ -75,6 +75,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addSuccessStmt, err = db.PrepareContext(ctx, addSuccess); err != nil {
 		return nil, fmt.Errorf("error preparing query AddSuccess: %w", err)
 	}
+	if q.addUploadStmt, err = db.PrepareContext(ctx, addUpload); err != nil {
+		return nil, fmt.Errorf("error preparing query AddUpload: %w", err)
+	}
 	if q.addUserStmt, err = db.PrepareContext(ctx, addUser); err != nil {
 		return nil, fmt.Errorf("error preparing query AddUser: %w", err)
 	}
@@ -200,6 +203,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.forgetReportStmt, err = db.PrepareContext(ctx, forgetReport); err != nil {
 		return nil, fmt.Errorf("error preparing query ForgetReport: %w", err)
+	}
+	if q.forgetUploadsStmt, err = db.PrepareContext(ctx, forgetUploads); err != nil {
+		return nil, fmt.Errorf("error preparing query ForgetUploads: %w", err)
 	}
 	if q.forkOfStmt, err = db.PrepareContext(ctx, forkOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ForkOf: %w", err)
@@ -444,6 +450,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.unpartStmt, err = db.PrepareContext(ctx, unpart); err != nil {
 		return nil, fmt.Errorf("error preparing query Unpart: %w", err)
 	}
+	if q.uploadedStmt, err = db.PrepareContext(ctx, uploaded); err != nil {
+		return nil, fmt.Errorf("error preparing query Uploaded: %w", err)
+	}
 	if q.userStmt, err = db.PrepareContext(ctx, user); err != nil {
 		return nil, fmt.Errorf("error preparing query User: %w", err)
 	}
@@ -547,6 +556,11 @@ func (q *Queries) Close() error {
 	if q.addSuccessStmt != nil {
 		if cerr := q.addSuccessStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addSuccessStmt: %w", cerr)
+		}
+	}
+	if q.addUploadStmt != nil {
+		if cerr := q.addUploadStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addUploadStmt: %w", cerr)
 		}
 	}
 	if q.addUserStmt != nil {
@@ -757,6 +771,11 @@ func (q *Queries) Close() error {
 	if q.forgetReportStmt != nil {
 		if cerr := q.forgetReportStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing forgetReportStmt: %w", cerr)
+		}
+	}
+	if q.forgetUploadsStmt != nil {
+		if cerr := q.forgetUploadsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing forgetUploadsStmt: %w", cerr)
 		}
 	}
 	if q.forkOfStmt != nil {
@@ -1164,6 +1183,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing unpartStmt: %w", cerr)
 		}
 	}
+	if q.uploadedStmt != nil {
+		if cerr := q.uploadedStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing uploadedStmt: %w", cerr)
+		}
+	}
 	if q.userStmt != nil {
 		if cerr := q.userStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing userStmt: %w", cerr)
@@ -1245,6 +1269,7 @@ type Queries struct {
 	addSigningKeyStmt           *sql.Stmt
 	addSourceErrorStmt          *sql.Stmt
 	addSuccessStmt              *sql.Stmt
+	addUploadStmt               *sql.Stmt
 	addUserStmt                 *sql.Stmt
 	addWebhookStmt              *sql.Stmt
 	advanceSessionStmt          *sql.Stmt
@@ -1287,6 +1312,7 @@ type Queries struct {
 	firstOfHazardStmt           *sql.Stmt
 	firstOfProductStmt          *sql.Stmt
 	forgetReportStmt            *sql.Stmt
+	forgetUploadsStmt           *sql.Stmt
 	forkOfStmt                  *sql.Stmt
 	geometryStmt                *sql.Stmt
 	hazardAsOfStmt              *sql.Stmt
@@ -1368,6 +1394,7 @@ type Queries struct {
 	trailStmt                   *sql.Stmt
 	trimSourceErrorsStmt        *sql.Stmt
 	unpartStmt                  *sql.Stmt
+	uploadedStmt                *sql.Stmt
 	userStmt                    *sql.Stmt
 	usersStmt                   *sql.Stmt
 	waitingTogetherStmt         *sql.Stmt
@@ -1396,6 +1423,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addSigningKeyStmt:           q.addSigningKeyStmt,
 		addSourceErrorStmt:          q.addSourceErrorStmt,
 		addSuccessStmt:              q.addSuccessStmt,
+		addUploadStmt:               q.addUploadStmt,
 		addUserStmt:                 q.addUserStmt,
 		addWebhookStmt:              q.addWebhookStmt,
 		advanceSessionStmt:          q.advanceSessionStmt,
@@ -1438,6 +1466,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		firstOfHazardStmt:           q.firstOfHazardStmt,
 		firstOfProductStmt:          q.firstOfProductStmt,
 		forgetReportStmt:            q.forgetReportStmt,
+		forgetUploadsStmt:           q.forgetUploadsStmt,
 		forkOfStmt:                  q.forkOfStmt,
 		geometryStmt:                q.geometryStmt,
 		hazardAsOfStmt:              q.hazardAsOfStmt,
@@ -1519,6 +1548,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		trailStmt:                   q.trailStmt,
 		trimSourceErrorsStmt:        q.trimSourceErrorsStmt,
 		unpartStmt:                  q.unpartStmt,
+		uploadedStmt:                q.uploadedStmt,
 		userStmt:                    q.userStmt,
 		usersStmt:                   q.usersStmt,
 		waitingTogetherStmt:         q.waitingTogetherStmt,

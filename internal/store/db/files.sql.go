@@ -9,6 +9,24 @@ import (
 	"context"
 )
 
+const addUpload = `-- name: AddUpload :one
+INSERT INTO uploads (org_id, day, bytes) VALUES ($1, $2, $3)
+ON CONFLICT (org_id, day) DO UPDATE SET bytes = uploads.bytes + excluded.bytes RETURNING bytes
+`
+
+type AddUploadParams struct {
+	OrgID int64
+	Day   int64
+	Bytes int64
+}
+
+func (q *Queries) AddUpload(ctx context.Context, arg AddUploadParams) (int64, error) {
+	row := q.queryRow(ctx, q.addUploadStmt, addUpload, arg.OrgID, arg.Day, arg.Bytes)
+	var bytes int64
+	err := row.Scan(&bytes)
+	return bytes, err
+}
+
 const content = `-- name: Content :one
 SELECT life, named FROM contents WHERE digest = $1
 `
@@ -53,6 +71,15 @@ func (q *Queries) EndContent(ctx context.Context, arg EndContentParams) (int64, 
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const forgetUploads = `-- name: ForgetUploads :exec
+DELETE FROM uploads WHERE day < $1
+`
+
+func (q *Queries) ForgetUploads(ctx context.Context, day int64) error {
+	_, err := q.exec(ctx, q.forgetUploadsStmt, forgetUploads, day)
+	return err
 }
 
 const nameContent = `-- name: NameContent :exec
@@ -108,4 +135,20 @@ UPDATE contents_named SET n = $1
 func (q *Queries) SetContentsNamed(ctx context.Context, n int64) error {
 	_, err := q.exec(ctx, q.setContentsNamedStmt, setContentsNamed, n)
 	return err
+}
+
+const uploaded = `-- name: Uploaded :one
+SELECT bytes FROM uploads WHERE org_id = $1 AND day = $2
+`
+
+type UploadedParams struct {
+	OrgID int64
+	Day   int64
+}
+
+func (q *Queries) Uploaded(ctx context.Context, arg UploadedParams) (int64, error) {
+	row := q.queryRow(ctx, q.uploadedStmt, uploaded, arg.OrgID, arg.Day)
+	var bytes int64
+	err := row.Scan(&bytes)
+	return bytes, err
 }

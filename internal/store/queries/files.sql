@@ -17,3 +17,13 @@ UPDATE contents_named SET n = $1;
 
 -- name: ProductStatesSince :many
 SELECT n, body FROM changes WHERE n > sqlc.arg(after) AND product_id > 0 ORDER BY n LIMIT sqlc.arg(max_rows);
+
+-- name: AddUpload :one
+INSERT INTO uploads (org_id, day, bytes) VALUES ($1, $2, $3)
+ON CONFLICT (org_id, day) DO UPDATE SET bytes = uploads.bytes + excluded.bytes RETURNING bytes;
+
+-- name: Uploaded :one
+SELECT bytes FROM uploads WHERE org_id = $1 AND day = $2;
+
+-- name: ForgetUploads :exec
+DELETE FROM uploads WHERE day < $1;
