@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -104,35 +105,41 @@ func At(t time.Time) CallOption {
 
 // Search goes through the hazards that a search finds, page by page, each once whatever is written meanwhile. It stops at the first error.
 func (c *Client) Search(ctx context.Context, s Search) iter.Seq2[wire.Hazard, error] {
-	return func(yield func(wire.Hazard, error) bool) {
-		parameters := s.parameters()
+	return pages[wire.Hazard](ctx, c, s.parameters(), "cursor", "/hazards")
+}
+
+// pages goes through a list page by page. parameter is where the link to the next page says where that begins.
+func pages[T any](ctx context.Context, c *Client, parameters url.Values, parameter, path string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		parameters := maps.Clone(parameters)
 		parameters.Set("limit", strconv.Itoa(c.pageSize))
 		for {
-			r := newRequest(http.MethodGet, "/hazards", nil)
+			r := newRequest(http.MethodGet, path, nil)
 			r.query = parameters
-			page, next, err := list[wire.Hazard](ctx, c, r)
+			page, next, err := list[T](ctx, c, r)
 			if err == nil && len(page.Rejected) > 0 {
 				err = fmt.Errorf("%s: %w", r, &AnswerError{Reason: fmt.Sprintf("record %d: %v", page.Rejected[0].Index, page.Rejected[0].Err)})
 			}
 			if err != nil {
-				yield(wire.Hazard{}, err)
+				yield(none, err)
 				return
 			}
-			for _, h := range page.Items {
-				if !yield(h, nil) {
+			for _, item := range page.Items {
+				if !yield(item, nil) {
 					return
 				}
 			}
 			if next == "" {
 				return
 			}
-			// The link may lead anywhere: only its cursor is taken from it.
+			// The link may lead anywhere: only the place in the list is taken from it.
 			u, err := url.Parse(next)
-			if err != nil || !u.Query().Has("cursor") || u.Query().Get("cursor") == parameters.Get("cursor") {
-				yield(wire.Hazard{}, fmt.Errorf("%s: %w", r, &AnswerError{Reason: fmt.Sprintf("the next page, %.200q, does not lead on", next)}))
+			if err != nil || !u.Query().Has(parameter) || u.Query().Get(parameter) == parameters.Get(parameter) {
+				yield(none, fmt.Errorf("%s: %w", r, &AnswerError{Reason: fmt.Sprintf("the next page, %.200q, does not lead on", next)}))
 				return
 			}
-			parameters.Set("cursor", u.Query().Get("cursor"))
+			parameters.Set(parameter, u.Query().Get(parameter))
 		}
 	}
 }

@@ -240,6 +240,80 @@ func TestWritesOfTheRealServer(t *testing.T) {
 	}
 }
 
+func TestUndoRedactionSessionsAndAuditOfTheRealServer(t *testing.T) {
+	srv := hazardtest.Serve(t)
+	red, _ := as(t, srv, "red")
+	root, _ := as(t, srv, "root")
+	ctx := t.Context()
+	from, into := must(red.CreateHazard(ctx, flood()))(t), must(red.CreateHazard(ctx, flood()))(t)
+	p := must(red.CreateProduct(ctx, client.ID(into.HazardID), client.NewProduct{Title: "Note", ProductType: "TEXT_PRODUCT", Data: "a name"}))(t)
+	if h := must(red.Merge(ctx, from.UUID, into.UUID))(t); h.UUID != into.UUID {
+		t.Errorf("merged into %+v", h)
+	}
+	var merge int64
+	for c, err := range red.HazardChanges(ctx, from.UUID, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		merge = c.Number
+	}
+	if h := must(red.Undo(ctx, from.UUID, merge))(t); h.UUID != from.UUID || h.Status != "A" {
+		t.Errorf("after the undo: %+v", h)
+	}
+	var problem *client.Problem
+	if _, err := red.Undo(ctx, from.UUID, merge); !errors.As(err, &problem) || problem.Status != http.StatusConflict {
+		t.Errorf("a second undo: %v", err)
+	}
+	if _, err := red.RedactHazard(ctx, into.UUID, []string{"description"}, "private"); !errors.Is(err, client.ErrForbidden) {
+		t.Errorf("an editor redacts: %v", err)
+	}
+	if h := must(root.RedactHazard(ctx, into.UUID, []string{"description"}, "private"))(t); h.Description != "" {
+		t.Errorf("after the redaction: %+v", h)
+	}
+	if q := must(root.RedactProduct(ctx, p.UUID, []string{"data"}, "private"))(t); q.Data == nil || *q.Data != "[redacted]" {
+		t.Errorf("after the redaction: %+v", q)
+	}
+
+	second, _ := as(t, srv, "red")
+	must(second.Types(ctx))(t)
+	sessions := must(red.Sessions(ctx))(t).Items
+	if len(sessions) != 2 || sessions[0].Current == sessions[1].Current {
+		t.Fatalf("sessions: %+v", sessions)
+	}
+	for _, s := range sessions {
+		if !s.Current {
+			if err := red.EndSession(ctx, s.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if left := must(red.Sessions(ctx))(t).Items; len(left) != 1 || !left[0].Current {
+		t.Errorf("left: %+v", left)
+	}
+
+	client.PageSize(root, 3)
+	var refused, all int
+	for row, err := range root.Audit(ctx, client.AuditFilter{User: "red", Since: time.Now().Add(-time.Hour)}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all++; !row.OK {
+			refused++
+		}
+		if row.User != "red" && row.Subject != "red" || row.Time.IsZero() {
+			t.Errorf("%+v", row)
+		}
+	}
+	if all < 5 || refused == 0 {
+		t.Errorf("%d rows, %d of them refused", all, refused)
+	}
+	for _, err := range red.Audit(ctx, client.AuditFilter{}) {
+		if !errors.Is(err, client.ErrForbidden) {
+			t.Errorf("an editor reads the trail: %v", err)
+		}
+	}
+}
+
 func TestFilesGoThereAndBack(t *testing.T) {
 	srv := hazardtest.Serve(t)
 	ctx := t.Context()

@@ -109,6 +109,27 @@ func (c *Client) Retract(ctx context.Context, hazard, reason string, opts ...Cal
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"reason": reason}, opts, "hazards", hazard, "retract")
 }
 
+// Merge makes one hazard of two: that of hazard ends, and goes on as part of the hazard into, which is returned.
+func (c *Client) Merge(ctx context.Context, hazard, into string, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"into": into}, opts, "hazards", hazard, "merge")
+}
+
+// Undo takes back a merge, an end or a retraction: change is the number of the change that made it, as HazardChanges lists it. The
+// answer is the hazard that goes on again.
+func (c *Client) Undo(ctx context.Context, hazard string, change int64, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"change": change}, opts, "hazards", hazard, "undo")
+}
+
+// RedactHazard removes texts of a hazard for good, from all its states (role admin). fields are names of the base interface.
+func (c *Client) RedactHazard(ctx context.Context, hazard string, fields []string, reason string, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"fields": fields, "reason": reason}, opts, "hazards", hazard, "redact")
+}
+
+// RedactProduct removes texts of a product for good, or its file ("file"), deleted or not (role admin).
+func (c *Client) RedactProduct(ctx context.Context, product string, fields []string, reason string, opts ...CallOption) (wire.Product, error) {
+	return write[wire.Product](ctx, c, http.MethodPost, Fields{"fields": fields, "reason": reason}, opts, "products", product, "redact")
+}
+
 // CreateProduct makes a folder, text or url product of a hazard (role editor).
 func (c *Client) CreateProduct(ctx context.Context, hazard string, p NewProduct) (wire.Product, error) {
 	return write[wire.Product](ctx, c, http.MethodPost, p.body(), nil, "hazards", hazard, "products")

@@ -1,0 +1,44 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"time"
+)
+
+// AuditRow is one row of the audit trail: what a user did, or was refused.
+type AuditRow struct {
+	ID      int64     `json:"id"`
+	Time    time.Time `json:"time"`
+	User    string    `json:"user"`
+	Address string    `json:"address"`
+	Client  string    `json:"client"`
+	Action  string    `json:"action"`
+	Subject string    `json:"subject"`
+	Detail  string    `json:"detail"`
+	OK      bool      `json:"ok"` // false: it was refused
+}
+
+// AuditFilter says which rows of the audit trail are wanted. The zero AuditFilter wants all.
+type AuditFilter struct {
+	User         string // what this user did, or was done to the user
+	Action       string
+	Since, Until time.Time
+}
+
+// Audit reads the audit trail, the newest row first, page by page (role admin). It ends at the first error.
+func (c *Client) Audit(ctx context.Context, f AuditFilter) iter.Seq2[AuditRow, error] {
+	v := url.Values{}
+	for name, value := range map[string]string{"user": f.User, "action": f.Action} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	for name, t := range map[string]time.Time{"since": f.Since, "until": f.Until} {
+		if !t.IsZero() {
+			v.Set(name, moment(t))
+		}
+	}
+	return pages[AuditRow](ctx, c, v, "next", "/audit")
+}
