@@ -86,21 +86,37 @@ func TestAHolderThatLostItsLeaseStopsAndWritesNothing(t *testing.T) {
 		if err := b.store.DropLease(t.Context(), leaseName, p.holder); err != nil {
 			t.Fatal(err)
 		}
-		now := time.Now()
-		if ok, err := b.store.TakeLease(t.Context(), leaseName, "other", hazard.At(now), hazard.At(now.Add(time.Hour))); !ok || err != nil {
-			t.Fatal(ok, err)
-		}
+		end := b.otherHolds()
 		time.Sleep(30 * time.Minute)
 		if b.wantActive("a"); len(b.net.asks("a.example")) != 1 {
 			t.Errorf("%d polls", len(b.net.asks("a.example")))
 		}
-		if err := b.store.DropLease(t.Context(), leaseName, "other"); err != nil {
-			t.Fatal(err)
-		}
+		end()
 		time.Sleep(time.Minute)
 		b.wantActive("a", "x")
 		stop()
 	})
+}
+
+// otherHolds lets another process take the lease, which must be free, until end is called.
+func (b *bed) otherHolds() (end func()) {
+	b.t.Helper()
+	ctx, cancel := context.WithCancel(b.t.Context())
+	has, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		lost := func(err error) { b.t.Errorf("the other has lost its lease: %v", err) }
+		ran, err := lease.Hold(ctx, b.store, leaseName, "other", lost, func(ctx context.Context, _ *lease.Lease) { close(has); <-ctx.Done() })
+		if err != nil {
+			b.t.Error(err)
+		}
+		if !ran {
+			b.t.Error("somebody else has the lease")
+			close(has)
+		}
+	}()
+	<-has
+	return func() { cancel(); <-done }
 }
 
 func TestAWorkerWithoutALeaseTakesNothingIn(t *testing.T) {
@@ -229,10 +245,7 @@ func TestPollOnceWithoutAServer(t *testing.T) {
 		if err := p.Poll(t.Context(), "b"); !errors.Is(err, hazard.ErrNotFound) {
 			t.Errorf("unknown source: %v", err)
 		}
-		now := time.Now() // a server that holds the lease, and hangs
-		if _, err := b.store.TakeLease(t.Context(), leaseName, "other", hazard.At(now), hazard.At(now.Add(time.Hour))); err != nil {
-			t.Fatal(err)
-		}
+		defer b.otherHolds()() // a server that hangs
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := p.PollOnce(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {

@@ -518,6 +518,10 @@ func (s *Store) SavePlace(ctx context.Context, source, code, name, geometry stri
 
 // TakeLease takes or renews the named lease for holder until a moment, and tells whether holder has it now. Of several
 // processes at most one has it. now is the holder's; on PostgreSQL the database's counts, and until is as far from it. It does not wait for writers.
+//
+// A lease that ends later than one of twice the length would was made by a clock that was ahead, and does not count: else a clock that
+// was 6 hours ahead for a moment would keep everybody out for 6 hours, whose holder was restarted. If the clock went back while its
+// holder lives, two have it until the holder tries to renew it.
 func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error) {
 	var taken bool
 	err := s.aside(ctx, func(ctx context.Context, d db.DBTX, q *db.Queries) error {
@@ -525,7 +529,7 @@ func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until h
 		if err != nil {
 			return err
 		}
-		n, err := q.TakeLease(ctx, db.TakeLeaseParams{Name: name, Holder: holder, UntilMs: int64(common + until - now), NowMs: int64(common)})
+		n, err := q.TakeLease(ctx, db.TakeLeaseParams{Name: name, Holder: holder, UntilMs: int64(common + until - now), NowMs: int64(common), BelievedMs: int64(common + 2*(until-now))})
 		taken = n == 1
 		return err
 	})

@@ -303,7 +303,7 @@ func TestLeaseIsOneHoldersUntilItEnds(t *testing.T) {
 			holder string
 			life   hazard.Instant
 			want   bool
-		}{{"a", 3_600_000, true}, {"b", 3_600_000, false}, {"a", 0, true}, {"b", 3_600_000, true}, {"a", 0, false}} {
+		}{{"a", 3_600_000, true}, {"b", 3_600_000, false}, {"a", 0, true}, {"b", 3_600_000, true}, {"a", 3_600_000, false}} {
 			// The holder's clock is years ahead.
 			if got, err := s.TakeLease(t.Context(), "poll", step.holder, 1<<42, 1<<42+step.life); err != nil || got != step.want {
 				t.Errorf("%+v: %v, %v", step, got, err)
@@ -330,6 +330,31 @@ func TestLeaseIsOneHoldersUntilItEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	take("a", noon+171, true)
+}
+
+// R7: the clock steps 6 hours ahead, the holder renews its lease and ends without giving it back, and the clock is corrected.
+func TestALeaseOfAWrongClockKeepsNobodyOut(t *testing.T) {
+	s := open(t, t.TempDir())
+	const life, ahead = hazard.Instant(8000), hazard.Instant(6 * 3_600_000)
+	for _, step := range []struct {
+		holder     string
+		now, until hazard.Instant
+		want       bool
+	}{
+		{"a", noon, noon + life, true},
+		{"a", noon, noon + ahead + life, true}, // as a clock that is ahead renews it
+		{"b", noon + 1, noon + 1 + life, true},
+		{"a", noon + 2, noon + 2 + life, false}, // whose clock is right again: it learns that it has lost it
+		{"b", noon + 3, noon + 3 + life, true},
+		{"c", noon - 5000, noon - 5000 + life, false}, // a clock that is a little behind takes nothing away
+	} {
+		if pgtest.Postgres() && step.now < noon {
+			continue // one clock counts there
+		}
+		if got, err := s.TakeLease(t.Context(), "poll", step.holder, step.now, step.until); err != nil || got != step.want {
+			t.Errorf("%+v: %v, %v", step, got, err)
+		}
+	}
 }
 
 func TestHeldReportIsDecidedOnce(t *testing.T) {

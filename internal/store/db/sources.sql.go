@@ -1090,23 +1090,25 @@ func (q *Queries) StripReport(ctx context.Context, arg StripReportParams) error 
 const takeLease = `-- name: TakeLease :execrows
 INSERT INTO leases (name, holder, until_ms) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms
-WHERE leases.holder = excluded.holder OR leases.until_ms <= $4
+WHERE leases.holder = excluded.holder OR leases.until_ms <= $4 OR leases.until_ms > $5
 `
 
 type TakeLeaseParams struct {
-	Name    string
-	Holder  string
-	UntilMs int64
-	NowMs   int64
+	Name       string
+	Holder     string
+	UntilMs    int64
+	NowMs      int64
+	BelievedMs int64
 }
 
-// Takes or renews the lease, if it is free, over, or the holder's own.
+// Takes or renews the lease, if it is free, over, or the holder's own; or ends so late that a wrong clock must have made it.
 func (q *Queries) TakeLease(ctx context.Context, arg TakeLeaseParams) (int64, error) {
 	result, err := q.exec(ctx, q.takeLeaseStmt, takeLease,
 		arg.Name,
 		arg.Holder,
 		arg.UntilMs,
 		arg.NowMs,
+		arg.BelievedMs,
 	)
 	if err != nil {
 		return 0, err

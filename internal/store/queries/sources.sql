@@ -141,10 +141,10 @@ INSERT INTO places (source, code, name, geojson, fetched_ms) VALUES ($1, $2, $3,
 ON CONFLICT (source, code) DO UPDATE SET name = excluded.name, geojson = excluded.geojson, fetched_ms = excluded.fetched_ms;
 
 -- name: TakeLease :execrows
--- Takes or renews the lease, if it is free, over, or the holder's own.
+-- Takes or renews the lease, if it is free, over, or the holder's own; or ends so late that a wrong clock must have made it.
 INSERT INTO leases (name, holder, until_ms) VALUES (sqlc.arg(name), sqlc.arg(holder), sqlc.arg(until_ms))
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms
-WHERE leases.holder = excluded.holder OR leases.until_ms <= sqlc.arg(now_ms);
+WHERE leases.holder = excluded.holder OR leases.until_ms <= sqlc.arg(now_ms) OR leases.until_ms > sqlc.arg(believed_ms);
 
 -- name: DropLease :exec
 DELETE FROM leases WHERE name = $1 AND holder = $2;
