@@ -130,6 +130,8 @@ func fives(i hazard.Instant) float64 { return days(i) / 5 }
 type access struct {
 	from condition // FROM clause: s are rows of searchable
 	some condition // SELECT 1 of each of them, or more, for counting
+	// least is SELECT 1 of some of them, where those are found faster than some finds its first; empty: they are not.
+	least condition
 	// types: it looks at the types alone, which another way may have looked at too. tree: it asks the tree of boxes.
 	types, tree bool
 }
@@ -196,6 +198,14 @@ func (f sqliteFinder) accesses() []access {
 	if q.Text != nil {
 		add("(SELECT rowid AS id FROM hazard_words WHERE hazard_words MATCH ?) c CROSS JOIN searchable s ON s.id = c.id",
 			"SELECT 1 FROM hazard_words WHERE hazard_words MATCH ?", wordsQuery(q.Text))
+		// FTS5 merges the rows of all words that begin so before it gives the first. Those of the word itself it gives one by one.
+		whole := slices.Clone(q.Text)
+		for i := range whole {
+			whole[i].Prefix = false
+		}
+		if query := wordsQuery(whole); query != wordsQuery(q.Text) {
+			all[len(all)-1].least = conditionOf("SELECT 1 FROM hazard_words WHERE hazard_words MATCH ?", query)
+		}
 	}
 	index := func(name, condition string, args ...any) {
 		some := "SELECT 1 FROM searchable s INDEXED BY " + name + " WHERE " + condition
@@ -327,8 +337,16 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 // size counts what a way lets through, up to one more than mostRows. What the tree gives is kept on the way, for asking it costs more than all else.
 func (f sqliteFinder) size(ctx context.Context, way *access) (n float64, err error) {
 	if !way.tree {
-		query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", way.some.text, mostRows+1)
-		return n, f.Tx.QueryRowContext(ctx, query, way.some.args...).Scan(&n)
+		for _, c := range []condition{way.least, way.some} {
+			if c.text == "" || n > mostRows {
+				continue
+			}
+			query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", c.text, mostRows+1)
+			if err := f.Tx.QueryRowContext(ctx, query, c.args...).Scan(&n); err != nil {
+				return 0, err
+			}
+		}
+		return n, nil
 	}
 	ids, err := f.numbers(ctx, fmt.Sprintf("SELECT rid >> 1 FROM (%s LIMIT %d)", way.some.text, mostRows+1), way.some.args...)
 	if err != nil {
