@@ -34,7 +34,8 @@ func decided(joined string) bool {
 // all around those in turn, put together in groups that are one hazard each. The groups depend on
 // the events and on people's decisions alone, not on the order in which they came:
 //
-//   - The event that made a hazard stays with it, and so do the events that a decision put there.
+//   - The event that made a hazard stays with it.
+//   - Events that a person found to be one are one.
 //   - Events that share a name are one.
 //   - Then the two groups with the events that fit best by the rule of their type are one, and so
 //     on. No rule puts two events of one source together.
@@ -43,13 +44,13 @@ func decided(joined string) bool {
 type cluster struct {
 	w       *writer
 	events  []*store.Event
-	at      map[store.EventName]int               // event → where it is in events
-	hazards map[int64]*hazard.Hazard              // those that the events are part of
-	refs    map[store.EventName][]string          // event → what others call it
-	split   map[store.EventName][]store.EventName // event → the events that a person has split from it
-	group   []int                                 // event → the first event of its group
-	made    map[int][]int64                       // group → the hazards that its events made
-	name    []string                              // event → a name that it shares with another
+	at      map[store.EventName]int      // event → where it is in events
+	hazards map[int64]*hazard.Hazard     // those that the events are part of
+	found   store.Verdicts               // what people found about two events
+	refs    map[store.EventName][]string // event → what others call it
+	group   []int                        // event → the first event of its group
+	made    map[int][]int64              // group → the hazards that its events made
+	name    []string                     // event → a name that it shares with another
 	// touched are the hazards to settle → where the last event that left one has gone.
 	touched map[int64]int64
 }
@@ -58,7 +59,7 @@ type cluster struct {
 // the hazards that self made under names of its own that were another event's until now.
 func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64, drill bool) (*cluster, error) {
 	c := &cluster{w: w, events: []*store.Event{self}, at: map[store.EventName]int{self.Name(): 0}, hazards: map[int64]*hazard.Hazard{},
-		refs: map[store.EventName][]string{}, split: map[store.EventName][]store.EventName{}, made: map[int][]int64{}, touched: map[int64]int64{}}
+		refs: map[store.EventName][]string{}, found: store.Verdicts{}, made: map[int][]int64{}, touched: map[int64]int64{}}
 	for _, id := range append(made, self.HazardID) {
 		if err := c.addHazard(id, drill); err != nil {
 			return nil, err
@@ -81,9 +82,11 @@ func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64,
 	if c.refs[self.Name()], err = w.tx.Refs(self.Name()); err != nil {
 		return nil, err
 	}
-	if c.split[self.Name()], err = w.tx.Parted(self.Name()); err != nil {
+	found, err := w.tx.VerdictsOfEvent(self.Name())
+	if err != nil {
 		return nil, err
 	}
+	maps.Copy(c.found, found)
 	c.group, c.name = make([]int, len(c.events)), make([]string, len(c.events))
 	for i := range c.group {
 		c.group[i] = i
@@ -114,12 +117,12 @@ func (c *cluster) addHazard(id int64, drill bool) error {
 	}
 	events, errE := c.w.tx.Events(id)
 	refs, errR := c.w.tx.RefsOfHazard(id)
-	split, errS := c.w.tx.PartedOfHazard(id)
-	if err := errors.Join(errE, errR, errS); err != nil {
+	found, errF := c.w.tx.VerdictsOfHazard(id)
+	if err := errors.Join(errE, errR, errF); err != nil {
 		return err
 	}
 	maps.Copy(c.refs, refs)
-	maps.Copy(c.split, split)
+	maps.Copy(c.found, found)
 	for i := range events {
 		if _, known := c.at[events[i].Name()]; !known {
 			c.at[events[i].Name()] = len(c.events)
@@ -150,8 +153,8 @@ func (c *cluster) partition(named []store.Event, made []int64) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range links {
-		if err := c.unite(l.a, l.b); err != nil {
+	for _, p := range append(c.foundOne(), links...) {
+		if err := c.unite(p.a, p.b); err != nil {
 			return err
 		}
 	}
@@ -166,8 +169,9 @@ func (c *cluster) partition(named []store.Event, made []int64) error {
 	return nil
 }
 
-// stay groups the event that made a hazard with those that a decision put there. A hazard that none
-// of its events made, as editors' are, goes on with the first of them.
+// stay groups the event that made a hazard with those that a decision put there which names no
+// other event: events of a hazard that an editor made, events that share its uuid. A hazard that none
+// of its events made goes on with the first of them.
 func (c *cluster) stay() {
 	byHazard := map[int64][]int{}
 	for i, e := range c.events {
@@ -183,11 +187,28 @@ func (c *cluster) stay() {
 		maker := members[0]
 		c.made[maker] = []int64{id}
 		for _, i := range members[1:] {
-			if decided(c.events[i].Joined) && !c.apart(maker, i) {
+			if e := c.events[i]; decided(e.Joined) && !c.namesAnother(e) && !c.apart(maker, i) {
 				c.group[i] = maker
 			}
 		}
 	}
+}
+
+// namesAnother reports whether a person found an event to be one with another.
+func (c *cluster) namesAnother(e *store.Event) bool {
+	return slices.Contains(slices.Collect(maps.Values(c.found[e.Name()])), store.One)
+}
+
+// foundOne lists the pairs of events that people found to be one.
+func (c *cluster) foundOne() (pairs []pair) {
+	for i, e := range c.events {
+		for j, o := range c.events[:i] {
+			if c.found[e.Name()][o.Name()] == store.One {
+				pairs = append(pairs, pair{a: i, b: j})
+			}
+		}
+	}
+	return c.sort(pairs)
 }
 
 // pair is two events of a cluster, and how badly they fit by a rule.
@@ -291,7 +312,7 @@ func (c *cluster) members(event int) (list []int) {
 func (c *cluster) apart(a, b int) bool {
 	others := c.members(b)
 	return slices.ContainsFunc(c.members(a), func(i int) bool {
-		return slices.ContainsFunc(others, func(j int) bool { return slices.Contains(c.split[c.events[i].Name()], c.events[j].Name()) })
+		return slices.ContainsFunc(others, func(j int) bool { return c.found[c.events[i].Name()][c.events[j].Name()] == store.Apart })
 	})
 }
 

@@ -172,3 +172,34 @@ func TestHazardsDoNotDependOnOrderPayloadsOrRevisions(t *testing.T) {
 		}
 	})
 }
+
+// What a person found to be one stays one, whatever names and rules do to the hazards of the two.
+func TestAPersonsMergeOutlivesTheHazardsThatItWasMadeOf(t *testing.T) {
+	d := newDesk(t)
+	d.takeEach(noon, at("emsc", "moves", 1, 0, 9), at("usgs", "a", 1, 0, 0), at("nws", "b", 1, 0, 20))
+	from, into := d.event("usgs", "a"), d.event("nws", "b")
+	d.decide(noon+1, store.Origin{User: "ada", Admin: true}, func(tx *store.Tx) error { return d.intake.Join(t.Context(), tx, from, into, "found by ada") })
+	for i, step := range []struct {
+		east float64
+		want []string
+	}{
+		{0.1, []string{"emsc:moves nws:b usgs:a"}},
+		{0.2, []string{"emsc:moves nws:b usgs:a"}},
+		{9, []string{"emsc:moves", "nws:b usgs:a"}},
+	} {
+		d.takeEach(noon+2+hazard.Instant(i), at("emsc", "moves", int64(i+2), 0, step.east))
+		if got := d.together(); !slices.Equal(got, step.want) {
+			t.Errorf("at %v: %q, want %q", step.east, got, step.want)
+		}
+	}
+	if h := d.event("usgs", "a"); h.ID != into.ID || h.Status != hazard.Active {
+		t.Errorf("hazard %d became %+v", into.ID, h)
+	}
+	d.decide(noon+9, store.Origin{User: "ada", Admin: true}, func(tx *store.Tx) error {
+		_, err := d.intake.Part(t.Context(), tx, into.ID, "usgs", "a")
+		return err
+	})
+	if got, want := d.together(), []string{"emsc:moves", "nws:b", "usgs:a"}; !slices.Equal(got, want) {
+		t.Errorf("split again: %q, want %q", got, want)
+	}
+}

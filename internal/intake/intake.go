@@ -439,7 +439,7 @@ func (w *writer) absorb(g *group) error {
 		name := store.EventName{Source: w.src, Key: a.event}
 		e, _, errE := w.tx.FindEvent(name)
 		parts, errP := w.tx.Reports(w.src, a.event)
-		apart, errA := w.tx.Parted(name)
+		verdicts, errA := w.tx.VerdictsOfEvent(name)
 		refs, errR := w.tx.Refs(name)
 		if err := errors.Join(errE, errP, errA, errR, w.tx.RenameEvent(w.src, a.event, g.event)); err != nil {
 			return err
@@ -453,8 +453,8 @@ func (w *writer) absorb(g *group) error {
 				return err
 			}
 		}
-		for _, other := range apart {
-			if err := w.tx.Part(self, other, true); err != nil {
+		for other, v := range verdicts[name] {
+			if err := w.tx.SaveVerdict(self, other, v); err != nil {
 				return err
 			}
 		}

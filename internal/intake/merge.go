@@ -23,19 +23,18 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 	}
 	moving, errA := tx.Events(from.ID)
 	staying, errB := tx.Events(into.ID)
-	split, errC := tx.PartedOfHazard(from.ID)
+	verdicts, errC := tx.VerdictsOfHazard(from.ID)
 	if err := errors.Join(errA, errB, errC); err != nil {
 		return err
 	}
 	for i := range moving {
 		for j := range staying {
 			a, b := moving[i].Name(), staying[j].Name()
-			if !slices.Contains(split[a], b) {
-				continue
+			if verdicts[a][b] == store.Apart {
+				m := w.leaving(from.ID)
+				m.Joined = append(m.Joined, [2]store.EventName{a, b})
 			}
-			m := w.leaving(from.ID)
-			m.Joined = append(m.Joined, [2]store.EventName{a, b})
-			if err := tx.Part(a, b, false); err != nil {
+			if err := tx.SaveVerdict(a, b, store.One); err != nil {
 				return err
 			}
 		}
@@ -74,7 +73,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 		if j == i {
 			continue
 		}
-		if err := tx.Part(events[i].Name(), events[j].Name(), true); err != nil {
+		if err := tx.SaveVerdict(events[i].Name(), events[j].Name(), store.Apart); err != nil {
 			return 0, err
 		}
 	}

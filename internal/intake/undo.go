@@ -80,13 +80,13 @@ func (w *writer) partAll(m *store.Merge, events []store.Event) error {
 		return err
 	}
 	for _, pair := range m.Joined {
-		if err := w.tx.Part(pair[0], pair[1], true); err != nil {
+		if err := w.tx.SaveVerdict(pair[0], pair[1], store.Apart); err != nil {
 			return err
 		}
 	}
 	for i := range events {
 		for j := range staying {
-			if err := w.tx.Part(events[i].Name(), staying[j].Name(), true); err != nil {
+			if err := w.tx.SaveVerdict(events[i].Name(), staying[j].Name(), store.Apart); err != nil {
 				return err
 			}
 		}

@@ -190,14 +190,24 @@ type EventName struct{ Source, Key string }
 // Name is the event's name.
 func (e *Event) Name() EventName { return EventName{e.Source, e.Key} }
 
-// Part notes that two events are two, whatever a rule says; with part false it takes that back.
-func (t *Tx) Part(a, b EventName, part bool) error {
+// Verdict is what people have found about two events.
+type Verdict string
+
+// The verdicts.
+const (
+	Undecided Verdict = ""
+	Apart     Verdict = "apart" // they are two, whatever their names or a rule say
+	One       Verdict = "one"   // they are one
+)
+
+// SaveVerdict notes what people have found about two events; Undecided takes it back.
+func (t *Tx) SaveVerdict(a, b EventName, v Verdict) error {
 	for _, p := range [][2]EventName{{a, b}, {b, a}} {
 		var err error
-		if part {
-			err = t.q.Part(t.ctx, db.PartParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key})
+		if v == Undecided {
+			err = t.q.DropVerdict(t.ctx, db.DropVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key})
 		} else {
-			err = t.q.Unpart(t.ctx, db.UnpartParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key})
+			err = t.q.SaveVerdict(t.ctx, db.SaveVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key, One: v == One})
 		}
 		if err != nil {
 			return err
@@ -206,28 +216,33 @@ func (t *Tx) Part(a, b EventName, part bool) error {
 	return nil
 }
 
-// Parted lists the events that an editor has found to be others than this one.
-func (t *Tx) Parted(a EventName) ([]EventName, error) {
-	rows, err := t.q.Parted(t.ctx, db.PartedParams{Source: a.Source, Event: a.Key})
-	if err != nil {
-		return nil, err
-	}
-	names := make([]EventName, len(rows))
-	for i, r := range rows {
-		names[i] = EventName{r.OtherSource, r.OtherEvent}
-	}
-	return names, nil
+// Verdicts are what people have found about pairs of events. The zero Verdicts are empty.
+type Verdicts map[EventName]map[EventName]Verdict
+
+// VerdictsOfEvent lists what people have found about an event and others.
+func (t *Tx) VerdictsOfEvent(a EventName) (Verdicts, error) {
+	return decodeVerdicts(t.q.VerdictsOfEvent(t.ctx, db.VerdictsOfEventParams{Source: a.Source, Event: a.Key}))
 }
 
-// PartedOfHazard lists, for each event of a hazard, the events that an editor has found to be others.
-func (t *Tx) PartedOfHazard(id int64) (map[EventName][]EventName, error) {
-	rows, err := t.q.PartedOfHazard(t.ctx, id)
-	parted := map[EventName][]EventName{}
+// VerdictsOfHazard lists what people have found about the events of a hazard and others.
+func (t *Tx) VerdictsOfHazard(id int64) (Verdicts, error) {
+	return decodeVerdicts(t.q.VerdictsOfHazard(t.ctx, id))
+}
+
+func decodeVerdicts(rows []db.Parted, err error) (Verdicts, error) {
+	all := Verdicts{}
 	for _, r := range rows {
-		name := EventName{r.Source, r.Event}
-		parted[name] = append(parted[name], EventName{r.OtherSource, r.OtherEvent})
+		a := EventName{r.Source, r.Event}
+		if all[a] == nil {
+			all[a] = map[EventName]Verdict{}
+		}
+		v := Apart
+		if r.One {
+			v = One
+		}
+		all[a][EventName{r.OtherSource, r.OtherEvent}] = v
 	}
-	return parted, err
+	return all, err
 }
 
 // Reports reads what a source said last in each part of an event. A part that was stripped has only its Part, Version,

@@ -156,6 +156,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.dropMergeStmt, err = db.PrepareContext(ctx, dropMerge); err != nil {
 		return nil, fmt.Errorf("error preparing query DropMerge: %w", err)
 	}
+	if q.dropVerdictStmt, err = db.PrepareContext(ctx, dropVerdict); err != nil {
+		return nil, fmt.Errorf("error preparing query DropVerdict: %w", err)
+	}
 	if q.dropWakeStmt, err = db.PrepareContext(ctx, dropWake); err != nil {
 		return nil, fmt.Errorf("error preparing query DropWake: %w", err)
 	}
@@ -276,15 +279,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.organizationsStmt, err = db.PrepareContext(ctx, organizations); err != nil {
 		return nil, fmt.Errorf("error preparing query Organizations: %w", err)
 	}
-	if q.partStmt, err = db.PrepareContext(ctx, part); err != nil {
-		return nil, fmt.Errorf("error preparing query Part: %w", err)
-	}
-	if q.partedStmt, err = db.PrepareContext(ctx, parted); err != nil {
-		return nil, fmt.Errorf("error preparing query Parted: %w", err)
-	}
-	if q.partedOfHazardStmt, err = db.PrepareContext(ctx, partedOfHazard); err != nil {
-		return nil, fmt.Errorf("error preparing query PartedOfHazard: %w", err)
-	}
 	if q.placeStmt, err = db.PrepareContext(ctx, place); err != nil {
 		return nil, fmt.Errorf("error preparing query Place: %w", err)
 	}
@@ -396,6 +390,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.saveUserStmt, err = db.PrepareContext(ctx, saveUser); err != nil {
 		return nil, fmt.Errorf("error preparing query SaveUser: %w", err)
 	}
+	if q.saveVerdictStmt, err = db.PrepareContext(ctx, saveVerdict); err != nil {
+		return nil, fmt.Errorf("error preparing query SaveVerdict: %w", err)
+	}
 	if q.saveWebhookStmt, err = db.PrepareContext(ctx, saveWebhook); err != nil {
 		return nil, fmt.Errorf("error preparing query SaveWebhook: %w", err)
 	}
@@ -447,9 +444,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.trimSourceErrorsStmt, err = db.PrepareContext(ctx, trimSourceErrors); err != nil {
 		return nil, fmt.Errorf("error preparing query TrimSourceErrors: %w", err)
 	}
-	if q.unpartStmt, err = db.PrepareContext(ctx, unpart); err != nil {
-		return nil, fmt.Errorf("error preparing query Unpart: %w", err)
-	}
 	if q.uploadedStmt, err = db.PrepareContext(ctx, uploaded); err != nil {
 		return nil, fmt.Errorf("error preparing query Uploaded: %w", err)
 	}
@@ -458,6 +452,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.usersStmt, err = db.PrepareContext(ctx, users); err != nil {
 		return nil, fmt.Errorf("error preparing query Users: %w", err)
+	}
+	if q.verdictsOfEventStmt, err = db.PrepareContext(ctx, verdictsOfEvent); err != nil {
+		return nil, fmt.Errorf("error preparing query VerdictsOfEvent: %w", err)
+	}
+	if q.verdictsOfHazardStmt, err = db.PrepareContext(ctx, verdictsOfHazard); err != nil {
+		return nil, fmt.Errorf("error preparing query VerdictsOfHazard: %w", err)
 	}
 	if q.waitingTogetherStmt, err = db.PrepareContext(ctx, waitingTogether); err != nil {
 		return nil, fmt.Errorf("error preparing query WaitingTogether: %w", err)
@@ -693,6 +693,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing dropMergeStmt: %w", cerr)
 		}
 	}
+	if q.dropVerdictStmt != nil {
+		if cerr := q.dropVerdictStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dropVerdictStmt: %w", cerr)
+		}
+	}
 	if q.dropWakeStmt != nil {
 		if cerr := q.dropWakeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dropWakeStmt: %w", cerr)
@@ -893,21 +898,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing organizationsStmt: %w", cerr)
 		}
 	}
-	if q.partStmt != nil {
-		if cerr := q.partStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing partStmt: %w", cerr)
-		}
-	}
-	if q.partedStmt != nil {
-		if cerr := q.partedStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing partedStmt: %w", cerr)
-		}
-	}
-	if q.partedOfHazardStmt != nil {
-		if cerr := q.partedOfHazardStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing partedOfHazardStmt: %w", cerr)
-		}
-	}
 	if q.placeStmt != nil {
 		if cerr := q.placeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing placeStmt: %w", cerr)
@@ -1093,6 +1083,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing saveUserStmt: %w", cerr)
 		}
 	}
+	if q.saveVerdictStmt != nil {
+		if cerr := q.saveVerdictStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing saveVerdictStmt: %w", cerr)
+		}
+	}
 	if q.saveWebhookStmt != nil {
 		if cerr := q.saveWebhookStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing saveWebhookStmt: %w", cerr)
@@ -1178,11 +1173,6 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing trimSourceErrorsStmt: %w", cerr)
 		}
 	}
-	if q.unpartStmt != nil {
-		if cerr := q.unpartStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing unpartStmt: %w", cerr)
-		}
-	}
 	if q.uploadedStmt != nil {
 		if cerr := q.uploadedStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing uploadedStmt: %w", cerr)
@@ -1196,6 +1186,16 @@ func (q *Queries) Close() error {
 	if q.usersStmt != nil {
 		if cerr := q.usersStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing usersStmt: %w", cerr)
+		}
+	}
+	if q.verdictsOfEventStmt != nil {
+		if cerr := q.verdictsOfEventStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing verdictsOfEventStmt: %w", cerr)
+		}
+	}
+	if q.verdictsOfHazardStmt != nil {
+		if cerr := q.verdictsOfHazardStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing verdictsOfHazardStmt: %w", cerr)
 		}
 	}
 	if q.waitingTogetherStmt != nil {
@@ -1296,6 +1296,7 @@ type Queries struct {
 	dropEventStmt               *sql.Stmt
 	dropLeaseStmt               *sql.Stmt
 	dropMergeStmt               *sql.Stmt
+	dropVerdictStmt             *sql.Stmt
 	dropWakeStmt                *sql.Stmt
 	dropWebhookStmt             *sql.Stmt
 	dueDeliveriesStmt           *sql.Stmt
@@ -1336,9 +1337,6 @@ type Queries struct {
 	nextMomentStmt              *sql.Stmt
 	openHeldStmt                *sql.Stmt
 	organizationsStmt           *sql.Stmt
-	partStmt                    *sql.Stmt
-	partedStmt                  *sql.Stmt
-	partedOfHazardStmt          *sql.Stmt
 	placeStmt                   *sql.Stmt
 	productAsOfStmt             *sql.Stmt
 	productByIDStmt             *sql.Stmt
@@ -1376,6 +1374,7 @@ type Queries struct {
 	saveSourceStateStmt         *sql.Stmt
 	saveToldStmt                *sql.Stmt
 	saveUserStmt                *sql.Stmt
+	saveVerdictStmt             *sql.Stmt
 	saveWebhookStmt             *sql.Stmt
 	searchableStmt              *sql.Stmt
 	sessionStmt                 *sql.Stmt
@@ -1393,10 +1392,11 @@ type Queries struct {
 	takeLeaseStmt               *sql.Stmt
 	trailStmt                   *sql.Stmt
 	trimSourceErrorsStmt        *sql.Stmt
-	unpartStmt                  *sql.Stmt
 	uploadedStmt                *sql.Stmt
 	userStmt                    *sql.Stmt
 	usersStmt                   *sql.Stmt
+	verdictsOfEventStmt         *sql.Stmt
+	verdictsOfHazardStmt        *sql.Stmt
 	waitingTogetherStmt         *sql.Stmt
 	webhookStmt                 *sql.Stmt
 	webhooksStmt                *sql.Stmt
@@ -1450,6 +1450,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		dropEventStmt:               q.dropEventStmt,
 		dropLeaseStmt:               q.dropLeaseStmt,
 		dropMergeStmt:               q.dropMergeStmt,
+		dropVerdictStmt:             q.dropVerdictStmt,
 		dropWakeStmt:                q.dropWakeStmt,
 		dropWebhookStmt:             q.dropWebhookStmt,
 		dueDeliveriesStmt:           q.dueDeliveriesStmt,
@@ -1490,9 +1491,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		nextMomentStmt:              q.nextMomentStmt,
 		openHeldStmt:                q.openHeldStmt,
 		organizationsStmt:           q.organizationsStmt,
-		partStmt:                    q.partStmt,
-		partedStmt:                  q.partedStmt,
-		partedOfHazardStmt:          q.partedOfHazardStmt,
 		placeStmt:                   q.placeStmt,
 		productAsOfStmt:             q.productAsOfStmt,
 		productByIDStmt:             q.productByIDStmt,
@@ -1530,6 +1528,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		saveSourceStateStmt:         q.saveSourceStateStmt,
 		saveToldStmt:                q.saveToldStmt,
 		saveUserStmt:                q.saveUserStmt,
+		saveVerdictStmt:             q.saveVerdictStmt,
 		saveWebhookStmt:             q.saveWebhookStmt,
 		searchableStmt:              q.searchableStmt,
 		sessionStmt:                 q.sessionStmt,
@@ -1547,10 +1546,11 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		takeLeaseStmt:               q.takeLeaseStmt,
 		trailStmt:                   q.trailStmt,
 		trimSourceErrorsStmt:        q.trimSourceErrorsStmt,
-		unpartStmt:                  q.unpartStmt,
 		uploadedStmt:                q.uploadedStmt,
 		userStmt:                    q.userStmt,
 		usersStmt:                   q.usersStmt,
+		verdictsOfEventStmt:         q.verdictsOfEventStmt,
+		verdictsOfHazardStmt:        q.verdictsOfHazardStmt,
 		waitingTogetherStmt:         q.waitingTogetherStmt,
 		webhookStmt:                 q.webhookStmt,
 		webhooksStmt:                q.webhooksStmt,

@@ -60,6 +60,7 @@ type Parted struct {
 	Event       string
 	OtherSource string
 	OtherEvent  string
+	One         bool
 }
 
 type ReadKey struct {

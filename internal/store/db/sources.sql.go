@@ -194,6 +194,27 @@ func (q *Queries) DropMerge(ctx context.Context, n int64) error {
 	return err
 }
 
+const dropVerdict = `-- name: DropVerdict :exec
+DELETE FROM parted WHERE source = $1 AND event = $2 AND other_source = $3 AND other_event = $4
+`
+
+type DropVerdictParams struct {
+	Source      string
+	Event       string
+	OtherSource string
+	OtherEvent  string
+}
+
+func (q *Queries) DropVerdict(ctx context.Context, arg DropVerdictParams) error {
+	_, err := q.exec(ctx, q.dropVerdictStmt, dropVerdict,
+		arg.Source,
+		arg.Event,
+		arg.OtherSource,
+		arg.OtherEvent,
+	)
+	return err
+}
+
 const eventKey = `-- name: EventKey :one
 SELECT k.event, e.hazard_id FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event WHERE k.source = $1 AND k.key = $2
 `
@@ -616,96 +637,6 @@ func (q *Queries) OpenHeld(ctx context.Context, arg OpenHeldParams) ([]OpenHeldR
 	return items, nil
 }
 
-const part = `-- name: Part :exec
-INSERT INTO parted (source, event, other_source, other_event) VALUES ($1, $2, $3, $4) ON CONFLICT (source, event, other_source, other_event) DO NOTHING
-`
-
-type PartParams struct {
-	Source      string
-	Event       string
-	OtherSource string
-	OtherEvent  string
-}
-
-func (q *Queries) Part(ctx context.Context, arg PartParams) error {
-	_, err := q.exec(ctx, q.partStmt, part,
-		arg.Source,
-		arg.Event,
-		arg.OtherSource,
-		arg.OtherEvent,
-	)
-	return err
-}
-
-const parted = `-- name: Parted :many
-SELECT other_source, other_event FROM parted WHERE source = $1 AND event = $2
-`
-
-type PartedParams struct {
-	Source string
-	Event  string
-}
-
-type PartedRow struct {
-	OtherSource string
-	OtherEvent  string
-}
-
-func (q *Queries) Parted(ctx context.Context, arg PartedParams) ([]PartedRow, error) {
-	rows, err := q.query(ctx, q.partedStmt, parted, arg.Source, arg.Event)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []PartedRow{}
-	for rows.Next() {
-		var i PartedRow
-		if err := rows.Scan(&i.OtherSource, &i.OtherEvent); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const partedOfHazard = `-- name: PartedOfHazard :many
-SELECT p.source, p.event, p.other_source, p.other_event FROM events e JOIN parted p ON p.source = e.source AND p.event = e.event WHERE e.hazard_id = $1
-`
-
-func (q *Queries) PartedOfHazard(ctx context.Context, hazardID int64) ([]Parted, error) {
-	rows, err := q.query(ctx, q.partedOfHazardStmt, partedOfHazard, hazardID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []Parted{}
-	for rows.Next() {
-		var i Parted
-		if err := rows.Scan(
-			&i.Source,
-			&i.Event,
-			&i.OtherSource,
-			&i.OtherEvent,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const place = `-- name: Place :one
 SELECT geojson FROM places WHERE source = $1 AND code = $2
 `
@@ -984,6 +915,30 @@ func (q *Queries) SaveSourceState(ctx context.Context, arg SaveSourceStateParams
 	return err
 }
 
+const saveVerdict = `-- name: SaveVerdict :exec
+INSERT INTO parted (source, event, other_source, other_event, one) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (source, event, other_source, other_event) DO UPDATE SET one = excluded.one
+`
+
+type SaveVerdictParams struct {
+	Source      string
+	Event       string
+	OtherSource string
+	OtherEvent  string
+	One         bool
+}
+
+func (q *Queries) SaveVerdict(ctx context.Context, arg SaveVerdictParams) error {
+	_, err := q.exec(ctx, q.saveVerdictStmt, saveVerdict,
+		arg.Source,
+		arg.Event,
+		arg.OtherSource,
+		arg.OtherEvent,
+		arg.One,
+	)
+	return err
+}
+
 const sourceErrors = `-- name: SourceErrors :many
 SELECT id, record, reason, first_ms, last_ms, times, raw FROM source_errors WHERE source = $1 ORDER BY last_ms DESC, id DESC LIMIT $2
 `
@@ -1131,23 +1086,73 @@ func (q *Queries) TrimSourceErrors(ctx context.Context, arg TrimSourceErrorsPara
 	return err
 }
 
-const unpart = `-- name: Unpart :exec
-DELETE FROM parted WHERE source = $1 AND event = $2 AND other_source = $3 AND other_event = $4
+const verdictsOfEvent = `-- name: VerdictsOfEvent :many
+SELECT source, event, other_source, other_event, one FROM parted WHERE source = $1 AND event = $2
 `
 
-type UnpartParams struct {
-	Source      string
-	Event       string
-	OtherSource string
-	OtherEvent  string
+type VerdictsOfEventParams struct {
+	Source string
+	Event  string
 }
 
-func (q *Queries) Unpart(ctx context.Context, arg UnpartParams) error {
-	_, err := q.exec(ctx, q.unpartStmt, unpart,
-		arg.Source,
-		arg.Event,
-		arg.OtherSource,
-		arg.OtherEvent,
-	)
-	return err
+func (q *Queries) VerdictsOfEvent(ctx context.Context, arg VerdictsOfEventParams) ([]Parted, error) {
+	rows, err := q.query(ctx, q.verdictsOfEventStmt, verdictsOfEvent, arg.Source, arg.Event)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Parted{}
+	for rows.Next() {
+		var i Parted
+		if err := rows.Scan(
+			&i.Source,
+			&i.Event,
+			&i.OtherSource,
+			&i.OtherEvent,
+			&i.One,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const verdictsOfHazard = `-- name: VerdictsOfHazard :many
+SELECT p.source, p.event, p.other_source, p.other_event, p.one FROM events e JOIN parted p ON p.source = e.source AND p.event = e.event WHERE e.hazard_id = $1
+`
+
+func (q *Queries) VerdictsOfHazard(ctx context.Context, hazardID int64) ([]Parted, error) {
+	rows, err := q.query(ctx, q.verdictsOfHazardStmt, verdictsOfHazard, hazardID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Parted{}
+	for rows.Next() {
+		var i Parted
+		if err := rows.Scan(
+			&i.Source,
+			&i.Event,
+			&i.OtherSource,
+			&i.OtherEvent,
+			&i.One,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -54,17 +54,18 @@ SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed
 FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event WHERE k.source = sqlc.arg(scheme) AND k.key = sqlc.arg(id)
 ORDER BY 3, 1, 2;
 
--- name: Part :exec
-INSERT INTO parted (source, event, other_source, other_event) VALUES ($1, $2, $3, $4) ON CONFLICT (source, event, other_source, other_event) DO NOTHING;
+-- name: SaveVerdict :exec
+INSERT INTO parted (source, event, other_source, other_event, one) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (source, event, other_source, other_event) DO UPDATE SET one = excluded.one;
 
--- name: Unpart :exec
+-- name: DropVerdict :exec
 DELETE FROM parted WHERE source = $1 AND event = $2 AND other_source = $3 AND other_event = $4;
 
--- name: Parted :many
-SELECT other_source, other_event FROM parted WHERE source = $1 AND event = $2;
+-- name: VerdictsOfEvent :many
+SELECT source, event, other_source, other_event, one FROM parted WHERE source = $1 AND event = $2;
 
--- name: PartedOfHazard :many
-SELECT p.source, p.event, p.other_source, p.other_event FROM events e JOIN parted p ON p.source = e.source AND p.event = e.event WHERE e.hazard_id = $1;
+-- name: VerdictsOfHazard :many
+SELECT p.source, p.event, p.other_source, p.other_event, p.one FROM events e JOIN parted p ON p.source = e.source AND p.event = e.event WHERE e.hazard_id = $1;
 
 -- name: ReleaseHeld :execrows
 -- What was held for a reason that has gone.
