@@ -98,6 +98,10 @@ type Kept struct {
 	Renewed  int64 `json:"renewed,omitzero"`
 }
 
+// Lapsed reports whether the event was ended because its source no longer lists it as going on. Only a
+// report that says that it goes on (Renewed) takes that back.
+func (r *Report) Lapsed() bool { return r.Ended == EndExpired && r.EndedAt != nil && !r.Relayed }
+
 // Point is a position in degrees, WGS84.
 type Point struct {
 	Lon float64 `json:"lon"`

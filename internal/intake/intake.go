@@ -686,8 +686,14 @@ func supersede(old, r *hazard.Report) (hazard.Report, bool) {
 	if v := toldAt(other, tellsWhere(other), other.Kept.Areas); v > toldAt(&n, tellsWhere(&n), n.Kept.Areas) && len(other.Places) == 0 {
 		n.Areas, n.Kept.Areas = other.Areas, v
 	}
-	if v := toldAt(other, other.Renewed != nil, other.Kept.Renewed); v > toldAt(&n, n.Renewed != nil, n.Kept.Renewed) {
+	v, told := toldAt(other, other.Renewed != nil, other.Kept.Renewed), toldAt(&n, n.Renewed != nil, n.Kept.Renewed)
+	if v > told || v == told && other.Renewed != nil && *other.Renewed > *n.Renewed { // or a list names it on
 		n.Renewed, n.Kept.Renewed = other.Renewed, v
+	}
+	if old.Lapsed() && n.Ended == "" && r.Renewed == nil {
+		n.Ended, n.EndedAt = old.Ended, old.EndedAt
+	} else if n.Lapsed() && r.Renewed != nil {
+		n.Ended, n.EndedAt = "", nil
 	}
 	if n.Version == other.Version && n.End != nil && other.End != nil {
 		n.End = new(max(*n.End, *other.End))

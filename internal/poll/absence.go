@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"hazardd/internal/hazard"
@@ -73,6 +74,7 @@ type lists struct {
 	log    *slog.Logger
 	of     []*listed // of each feed
 	absent absentees
+	lapsed absentees      // events that last only as long as a list names them
 	reads  int            // whole lists of all feeds so far
 	seen   map[string]int // active event → which of them named it last
 }
@@ -91,14 +93,23 @@ type listed struct {
 // waits for another read.
 func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, named map[string]bool, now hazard.Instant) (ended int, certain bool, err error) {
 	l.named = nil
-	if !batch.Whole {
+	lasting := batch.Lasting != nil && s.src.Lasts != nil
+	if !batch.Whole && !lasting {
 		return 0, true, nil
 	}
-	l.named, l.empty = named, batch.Read == 0
 	active, err := s.store.ActiveEvents(ctx, s.src.Name)
 	if err != nil {
 		return 0, false, err
 	}
+	if lasting {
+		over, waiting := s.lapsed.judge(active, func(e store.ActiveEvent) bool {
+			return !s.src.Lasts(e, now) || slices.Contains(batch.Lasting, e.Event)
+		}, now, l.Every/2, false)
+		if ended, err = s.end(ctx, over, &s.lapsed, hazard.EndExpired, now); err != nil || !batch.Whole {
+			return ended, len(waiting) == 0, err
+		}
+	}
+	l.named, l.empty = named, batch.Read == 0
 	s.note(l, active, batch.Rejects)
 	empty := true
 	for _, o := range s.of {
@@ -114,18 +125,24 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, na
 	if len(waiting) > 0 {
 		s.log.Info("the source does not list hazards that are active; a second list decides", "hazards", len(waiting))
 	}
+	ended, err = s.end(ctx, over, &s.absent, hazard.EndWithdrawn, now)
+	return ended, len(waiting) == 0, err
+}
+
+// end ends events that a list misses. What an editor has decided about is left alone from then on.
+func (s *lists) end(ctx context.Context, over []store.ActiveEvent, missed *absentees, reason hazard.EndReason, now hazard.Instant) (ended int, err error) {
 	for _, e := range over {
-		done, err := s.withdraw(ctx, e.Event, now)
+		done, err := s.withdraw(ctx, e.Event, reason, now)
 		if err != nil {
-			return ended, false, err
+			return ended, err
 		}
 		if done {
 			ended++
 		} else {
-			s.absent.spare(e.Event)
+			missed.spare(e.Event)
 		}
 	}
-	return ended, len(waiting) == 0, nil
+	return ended, nil
 }
 
 // note counts a whole list, and notes in which one each active event was named last and each nameless
@@ -175,8 +192,8 @@ func (s *lists) goesOn(e store.ActiveEvent) bool {
 }
 
 // withdraw ends the hazard of an event, and reports whether it was there to be ended.
-func (s *lists) withdraw(ctx context.Context, event string, now hazard.Instant) (ended bool, err error) {
-	last, err := s.intake.Withdraw(ctx, s.src.Name, event, hazard.EndWithdrawn, now)
+func (s *lists) withdraw(ctx context.Context, event string, reason hazard.EndReason, now hazard.Instant) (ended bool, err error) {
+	last, err := s.intake.Withdraw(ctx, s.src.Name, event, reason, now)
 	if errors.Is(err, hazard.ErrNotFound) {
 		return false, nil
 	}

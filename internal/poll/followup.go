@@ -167,7 +167,7 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	if fail, ok := errors.AsType[*Failure](err); ok && j.Event != "" {
 		switch fail.Code {
 		case http.StatusNotFound, http.StatusConflict, http.StatusGone:
-			ended, err := w.lists.withdraw(ctx, j.Event, now)
+			ended, err := w.lists.withdraw(ctx, j.Event, hazard.EndWithdrawn, now)
 			if ended {
 				w.ended(1)
 			}

@@ -166,7 +166,7 @@ func (r *Replay) take(ctx context.Context, s *replayed, f *replayedFeed, a answe
 		f.again, f.payload = hazard.MaxInstant, nil
 		return res, err
 	}
-	if !batch.Whole && !batch.Current { // not what the feed itself says, such as a single alert
+	if !batch.Whole && !batch.Current && batch.Lasting == nil { // not what the feed itself says, such as a single alert
 		return res, nil
 	}
 	certain := true

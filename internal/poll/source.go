@@ -43,6 +43,9 @@ type Source struct {
 	// EndsAtOnce: by the source's contract what is missing in a whole list (source.Batch.Whole) is over. Without it two
 	// consecutive lists must miss it. With several feeds it must be missing in all of them.
 	EndsAtOnce bool
+	// Lasts, if not nil, reports whether an active event goes on only as long as a list names it (source.Batch.Lasting): two
+	// consecutive lists that do not name it end it.
+	Lasts func(e store.ActiveEvent, now hazard.Instant) bool
 	// Missing, if not nil, is asked about each active event that a feed, read completely, did not name. It returns the address
 	// that tells what became of the event, or "" if its absence says nothing (it grew older than the feed's window). The event
 	// is over if there is nothing at that address (404, 409, 410), or if the report found there says so.

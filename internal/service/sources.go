@@ -43,7 +43,10 @@ func builtIn() []poll.Source {
 		{Name: usgs.Name, Title: "USGS earthquakes", Feeds: usgs.Feeds(), Parse: usgs.Parse, Missing: missingQuake},
 		{Name: emsc.Name, Title: "EMSC earthquakes", Feeds: emsc.Feeds(), Parse: emsc.Parse},
 		{Name: tsunami.Name, Title: "US tsunami warning centres", Feeds: tsunami.Feeds(), Parse: tsunami.Parse},
-		{Name: gdacs.Name, Title: "GDACS disaster alerts", Feeds: gdacs.Feeds(), Parse: gdacs.Parse},
+		{
+			Name: gdacs.Name, Title: "GDACS disaster alerts", Feeds: gdacs.Feeds(), Parse: gdacs.Parse,
+			Lasts: func(e store.ActiveEvent, now hazard.Instant) bool { return gdacs.Lasts(e.Event, e.Start, now) },
+		},
 		{Name: nhc.Name, Title: "NHC tropical cyclones", Feeds: nhc.Feeds(), Parse: nhc.Parse, EndsAtOnce: true},
 		{Name: eonet.Name, Title: "NASA EONET natural events", Feeds: eonet.Feeds(), Parse: eonet.Parse},
 		{

@@ -27,6 +27,9 @@ type Batch struct {
 	// Whole: the payload is a list of everything that the source holds to be going on, read to its end, so that an event that
 	// is missing in it is over by the source's own contract. Records that were rejected are in it: see Reject.Events.
 	Whole bool
+	// Lasting are the keys of the events that go on because this list, read to its end, names them; nil: the payload is no
+	// such list. Of other events it says nothing.
+	Lasting []string
 	// Current: what the reports say depends on when the payload was read, since it lists what goes on.
 	Current bool
 }

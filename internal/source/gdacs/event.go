@@ -43,7 +43,7 @@ type event struct {
 	severity                string // in words: "Magnitude 5.8M, Depth:10km"
 	impact                  string // people affected, in words
 	glide, sourceID, agency string
-	temporary               string
+	temporary, current      string
 	refs                    []string
 	point                   *hazard.Point
 	areas                   []hazard.Area
@@ -132,6 +132,11 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 		if severity == hazard.Warning {
 			r.LifeMS = redQuakeLife.Milliseconds()
 		}
+		if e.lasts(severity) {
+			if said := min(now-now%listStep, from.Add(longestListed)); said > from {
+				r.Renewed = new(said)
+			}
+		}
 		r.Minor = severity == hazard.Information && magnitude > 0 && magnitude < leastQuake
 	case hazard.Cyclone:
 		if storm := proper(e.name); isProper(storm) {
@@ -156,6 +161,13 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	}
 	r.Comment = Name + ":" + r.Key
 	return r, ""
+}
+
+// lasts reports whether GDACS lists an earthquake as current that may need help from outside: it goes
+// on as long as it does so. A document of the event alone says nothing of the list.
+func (e *event) lasts(s hazard.Severity) bool {
+	return e.code == "EQ" && s >= hazard.Watch && strings.EqualFold(strings.TrimSpace(e.current), "true") &&
+		(e.form == listForm || e.form == rssForm) && !e.exercise && !e.cancelled
 }
 
 func isNumber(s string) bool {

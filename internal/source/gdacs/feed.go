@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +41,7 @@ type feature struct {
 
 // properties are those of a feature. Numbers and booleans are strings in places ("false"), in gdacs.geojson all of them. Members
 // that are not named here are not read: bbox and latitude are the point again, shakemap[].conditions has latitude and longitude
-// swapped, iscurrent is no end.
+// swapped.
 type properties struct {
 	EventType text `json:"eventtype"` // EQ, TC, FL, VO, DR, WF, TS
 	EventID   text `json:"eventid"`   // with the type the identity; the polygons of gdacs.geojson have none
@@ -52,6 +53,7 @@ type properties struct {
 	EpisodeAlertLevel text `json:"episodealertlevel"` // the present one
 	AlertLevelEpisode text `json:"alertlevelepisode"` // the same in gdacs.geojson
 	IsTemporary       text `json:"istemporary"`
+	IsCurrent         text `json:"iscurrent"` // followed for earthquakes alone
 
 	FromDate     text `json:"fromdate"`     // UTC, without zone
 	ToDate       text `json:"todate"`       // the last data: always past
@@ -140,6 +142,8 @@ type parser struct {
 	batch  source.Batch
 	unkept int // rejects beyond maxRejects
 	alien  int // features of something else
+	// lasting are the keys of the earthquakes that go on because they are listed.
+	lasting []string
 
 	groups []*group
 	byID   map[string]*group
@@ -177,6 +181,10 @@ func (p *parser) add(e *event, where string, raw []byte) {
 		return
 	}
 	p.batch.Reports = append(p.batch.Reports, r)
+	if e.lasts(r.Severity) {
+		p.batch.Current = true
+		p.lasting = append(p.lasting, r.Key)
+	}
 }
 
 // json reads a FeatureCollection (a list, gdacs.geojson, a geometry document) or a Feature (an event).
@@ -239,7 +247,26 @@ func (p *parser) json(payload []byte) error {
 	if _, err := dec.ReadToken(); err != io.EOF {
 		return source.Errorf("something follows the document, at byte %d, expected its end", dec.InputOffset())
 	}
+	if hasFeatures {
+		p.batch.Lasting = append([]string{}, p.lasting...)
+	}
+	for _, r := range p.batch.Rejects { // it may be of an earthquake that goes on
+		if !isEvent.MatchString(r.Record) {
+			p.batch.Lasting = nil
+			break
+		}
+		p.batch.Lasting = append(p.batch.Lasting, r.Record)
+	}
 	return nil
+}
+
+// isEvent matches the key of an event.
+var isEvent = regexp.MustCompile(`^[A-Z]{2}[0-9]+$`)
+
+// Lasts reports whether an event of that key and start goes on only as long as GDACS lists it as
+// current and Orange or Red: an earthquake that has outlived its own life.
+func Lasts(key string, start, now hazard.Instant) bool {
+	return strings.HasPrefix(key, "EQ") && now >= start.Add(kindOf("EQ").life)
 }
 
 // features reads the array of features, each on its own.
@@ -414,6 +441,7 @@ func (p *properties) event(f form) *event {
 		from: string(p.FromDate), to: string(p.ToDate), modified: string(p.DateModified),
 		magnitude: cmp.Or(string(p.SeverityData.Severity), string(p.Severity)), severity: string(p.SeverityData.SeverityText),
 		glide: string(p.Glide), sourceID: string(p.SourceID), agency: string(p.Source), temporary: string(p.IsTemporary),
+		current: string(p.IsCurrent),
 	}
 	if e.number == "" || e.episode == "" {
 		if u, err := url.Parse(cmp.Or(string(p.Link), string(p.URL.Report))); err == nil {

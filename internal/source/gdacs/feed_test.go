@@ -163,9 +163,11 @@ func TestThePresentLevelIsThatOfTheEpisode(t *testing.T) {
 
 func TestLife(t *testing.T) {
 	for name, tt := range map[string]struct{ feature, end string }{
-		"an earthquake lasts a day":                        {quake(), "2026-07-27T01:00:00.000Z"},
-		"a red one three days":                             {quake(`"episodealertlevel":"Orange"`, `"episodealertlevel":"Red"`), "2026-07-29T01:00:00.000Z"},
-		"a revision does not renew it":                     {quake("2026-07-27T09:20:49", "2026-07-30T00:00:00"), "2026-07-27T01:00:00.000Z"},
+		"an earthquake lasts a day":                        {quake(`"iscurrent":"true"`, `"iscurrent":"false"`), "2026-07-27T01:00:00.000Z"},
+		"a red one three days":                             {quake(`"episodealertlevel":"Orange"`, `"episodealertlevel":"Red"`, `"iscurrent":"true"`, `"iscurrent":"false"`), "2026-07-29T01:00:00.000Z"},
+		"one that is listed as current a day from then":    {quake(), "2026-07-29T06:00:00.000Z"},
+		"a Green one not":                                  {quake(`"episodealertlevel":"Orange"`, `"episodealertlevel":"Green"`), "2026-07-27T01:00:00.000Z"},
+		"a revision does not renew it":                     {quake("2026-07-27T09:20:49", "2026-07-30T00:00:00", `"iscurrent":"true"`, `"iscurrent":"false"`), "2026-07-27T01:00:00.000Z"},
 		"a storm a day after its last advisory":            {storm(), "2026-07-28T01:00:00.000Z"},
 		"however late it is revised":                       {storm("2026-07-27T09:20:49", "2026-10-13T08:05:23"), "2026-07-28T01:00:00.000Z"},
 		"a flood 96 h after its last data":                 {flood(), "2026-07-31T01:00:00.000Z"},

@@ -34,7 +34,7 @@ const day = 24 * time.Hour
 // kinds is the table of event types: what has no row is no event that we know. Codes as in gdacs.org/Knowledge.
 var kinds = []kind{
 	{code: "EQ", typ: hazard.Earthquake, label: "Earthquake", life: day, renew: once,
-		basis: "judgement: 24 h, as for USGS; a new solution renews nothing; see redQuakeLife"},
+		basis: "judgement: 24 h, as for USGS; a new solution renews nothing; see redQuakeLife and Lasts"},
 	{code: "TC", typ: hazard.Cyclone, label: "Tropical Cyclone", life: day, renew: byData, footprint: true,
 		basis: "24 h after the last advisory, which todate is; TC1001253 was revised 11 weeks after its end"},
 	{code: "FL", typ: hazard.Flood, label: "Flood", life: 96 * time.Hour, renew: byData, footprint: true,
@@ -61,6 +61,11 @@ func kindOf(code string) *kind {
 const (
 	// redQuakeLife: judgement, search and rescue counts in three days.
 	redQuakeLife = 72 * time.Hour
+	// longestListed is how long after an earthquake it is believed that GDACS lists it as current, which it does for four
+	// days (api-search-EQ-202607.json): longer is a list that is stuck.
+	longestListed = 10 * day
+	// listStep are the steps in which being listed renews an earthquake, in ms: its end moves four times a day.
+	listStep = hazard.Instant(6 * time.Hour / time.Millisecond)
 	// lateRevision is how long after its last data a revision still is news of an event: later ones are for the record.
 	// Recorded wildfires and droughts are revised within two days.
 	lateRevision = 7 * day

@@ -255,6 +255,7 @@ func rssEvent(n *node) (e *event, reason string) {
 		// The value is the maximum of a storm's life, the text its present.
 		magnitude: n.child(gdacsSpace, "severity").attribute("value"), severity: get("severity"),
 		impact: cmp.Or(get("population"), victims(n.get("", "description"))), glide: get("glide"), temporary: get("temporary"),
+		current: get("iscurrent"),
 	}
 	if e.code == "" {
 		return nil, fault("gdacs:eventtype", "", "one of EQ, TC, FL, VO, DR, WF, TS")
