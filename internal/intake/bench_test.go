@@ -1,8 +1,11 @@
 package intake_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
+	"hazardd/internal/hazard"
 	"hazardd/internal/hazardtest"
 	"hazardd/internal/intake"
 	"hazardd/internal/source/usgs"
@@ -22,4 +25,38 @@ func BenchmarkIntakeWeek(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// What it costs that hazards change by themselves, with 10,000 that are active: to look when the next
+// does, and to derive one anew whose part has run out.
+func BenchmarkTimeAlone(b *testing.B) {
+	const hazards = 10_000
+	d := newDesk(b)
+	var reports []hazard.Report
+	for i := range hazards {
+		key := fmt.Sprint("e", i)
+		for part, severity := range []hazard.Severity{hazard.Warning, hazard.Advisory} {
+			reports = append(reports, with(said("nws", key, hazard.Flood, hourAgo, float64(i%150), float64(i/150)), func(r *hazard.Report) {
+				r.Part, r.Places, r.Severity = fmt.Sprint(part), []string{fmt.Sprint("Z", part)}, severity
+				r.End = new(noon.Add(time.Duration(1+part*hazards+i) * time.Second))
+			}))
+		}
+	}
+	d.apply("nws", noon, live, reports...)
+	b.Run("look", func(b *testing.B) {
+		for b.Loop() {
+			if _, any, err := d.store.NextMoment(b.Context()); err != nil || !any {
+				b.Fatal(any, err)
+			}
+		}
+	})
+	now := noon
+	b.Run("derive one", func(b *testing.B) {
+		for b.Loop() {
+			now = now.Add(time.Second)
+			if err := d.intake.Pass(b.Context(), now); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
