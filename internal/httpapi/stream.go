@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hazardd/internal/auth"
+	"hazardd/internal/hazard"
 	"hazardd/internal/push"
 )
 
@@ -139,11 +140,14 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 		return
 	}
 	s.marked = s.cursor.Number()
-	until := func() time.Duration { return min(heartbeat, who.Expires.Time().Sub(a.Now())) }
-	beat := time.NewTimer(until())
+	until := func(now hazard.Instant) time.Duration {
+		return min(heartbeat, who.Expires.Time().Sub(now.Time()))
+	}
+	beat := time.NewTimer(until(a.now()))
 	defer beat.Stop()
 	for {
-		fresh, err := a.Auth.Recheck(who, a.now())
+		now := a.now()
+		fresh, err := a.Auth.Recheck(who, now)
 		if err != nil {
 			return
 		}
@@ -161,7 +165,7 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 			}
 			s.count.told.Add(float64(len(events)))
 			s.marked = s.cursor.Number()
-			beat.Reset(until())
+			beat.Reset(until(now))
 		}
 		if wake == nil { // there is more
 			wake = closed
@@ -176,7 +180,7 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 			if s.beat() != nil {
 				return
 			}
-			beat.Reset(until())
+			beat.Reset(until(a.now()))
 		case <-wake:
 		}
 	}

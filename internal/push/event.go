@@ -10,12 +10,15 @@ import (
 	"hazardd/wire"
 )
 
-// variant is what the text of an event depends on, beside the change.
-type variant struct {
-	total   int // products of the hazard that the reader may know of
-	left    bool
-	deleted bool // the reader is told that the product was deleted, without its texts
-}
+// variant is what the text of an event depends on, beside the change: how many products of the hazard the reader may know of, times
+// product, and two flags. A small number is a key that takes no memory.
+type variant int
+
+const (
+	left    variant = 1 << iota // the hazard has left the filter
+	deleted                     // the reader is told that the product was deleted, without its texts
+	product
+)
 
 // event is the event of a change as a member of orgs sees it through the cursor's filter; nil if there is nothing to see.
 func (c *Cursor) event(ctx context.Context, e *tail.Entry, orgs []int64) ([]byte, error) {
@@ -23,7 +26,10 @@ func (c *Cursor) event(ctx context.Context, e *tail.Entry, orgs []int64) ([]byte
 	if seen == nil {
 		return nil, nil
 	}
-	v := variant{deleted: seen != &e.Change}
+	var v variant
+	if seen != &e.Change {
+		v = deleted
+	}
 	if c.filter != nil {
 		before, after, err := e.States(ctx)
 		if err != nil {
@@ -31,9 +37,11 @@ func (c *Cursor) event(ctx context.Context, e *tail.Entry, orgs []int64) ([]byte
 		}
 		pass, err := c.filter.Match(ctx, after)
 		if err == nil && !pass && before != nil && before != after {
-			v.left, err = c.filter.Match(ctx, before)
+			if pass, err = c.filter.Match(ctx, before); pass {
+				v |= left
+			}
 		}
-		if err != nil || !pass && !v.left {
+		if err != nil || !pass {
 			return nil, err
 		}
 	}
@@ -44,13 +52,13 @@ func (c *Cursor) event(ctx context.Context, e *tail.Entry, orgs []int64) ([]byte
 		}
 		for _, p := range products {
 			if p.VisibleTo(orgs) {
-				v.total++
+				v += product
 			}
 		}
 	}
 	return e.Text(v, func() ([]byte, error) {
-		shown := wire.FromChange(seen, v.total, c.hub.base)
-		shown.Left = v.left
+		shown := wire.FromChange(seen, int(v/product), c.hub.base)
+		shown.Left = v&left != 0
 		data, err := json.Marshal(&shown)
 		if err != nil {
 			return nil, fmt.Errorf("change %d: %w", e.Number, err)
