@@ -175,7 +175,7 @@ func render(t testing.TB, dir, secure, plain string, nodes []string) string {
 		{"access_log /var/log/nginx/access.log", "access_log /dev/stdout"}, {"http {\n", "http {\n" + temporary}, {"/var/cache/nginx-hazardd", dir + "/cache"},
 		{"/etc/nginx/tls/hazards.crt", dir + "/crt"}, {"/etc/nginx/tls/hazards.key", dir + "/key"},
 		{"add_header Strict-Transport-Security", "add_header " + ServedBy + " $upstream_addr always; add_header Strict-Transport-Security"},
-		{"listen 80;", "listen " + plain + ";"}, {"listen 443 ssl", "listen " + secure + " ssl"}, {"listen [::]:80;", ""}, {"listen [::]:443 ssl http2;", ""},
+		{"listen 80;", "listen " + plain + ";"}, {"listen 443 ssl", "listen " + secure + " ssl"}, {"listen [::]:80;", ""}, {"listen [::]:443 ssl http2 so_keepalive=15s:5s:3;", ""},
 	} {
 		if strings.Count(config, change[0]) != 1 {
 			t.Fatalf("deploy/nginx.conf: %q is there %d times, want once", change[0], strings.Count(config, change[0]))
