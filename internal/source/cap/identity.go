@@ -165,6 +165,11 @@ func (r *reader) fingerprints(g *group) []string {
 	if _, ok := g.in.ownType(); ok { // a hazardd names its events well
 		return nil
 	}
+	// So does Canada: CAP-CP says of each place in which alert it is, and that it has gone over to another one (ECCC,
+	// layer EC-MSC-SMC 1.1, Alert_Location_Status). Alerts of the same words, one of which follows the other, are two.
+	if g.in.parameterEnding(":Alert_Location_Status") != "" {
+		return nil
+	}
 	if g.onset == nil || g.expiry == nil || g.ended != "" || is(r.m.MsgType, "Cancel") || len(g.places) == 0 {
 		return nil
 	}
