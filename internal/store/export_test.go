@@ -95,7 +95,7 @@ type untidy struct{ files.Place }
 func (untidy) Tidy(time.Time) error { return nil }
 
 // LoseDatabase makes the database one that did not answer when it was asked last.
-func (s *Store) LoseDatabase() { s.setAway(true) }
+func (s *Store) LoseDatabase() { s.reach.SetAway(true) }
 
 // The lists of tables of a transfer.
 var Transferred, NotTransferred = transferred, notTransferred

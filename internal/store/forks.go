@@ -66,7 +66,7 @@ func (s *Store) Fork(ctx context.Context, now hazard.Instant, reason ForkReason)
 		return s.database.told(ctx, tx)
 	})
 	if err == nil {
-		s.wakeUp()
+		s.reach.Wake()
 	}
 	return f, err
 }
@@ -90,7 +90,7 @@ func (s *Store) settle(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("settle the history: %w", storeError(err)), rollback(tx))
 	}
 	s.database.settle(history)
-	s.wakeUp()
+	s.reach.Wake()
 	return nil
 }
 

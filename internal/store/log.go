@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
@@ -96,7 +95,7 @@ func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error)
 			return LogPiece{}, err
 		}
 	}
-	s.answered.Store(time.Now().UnixNano())
+	s.reach.Answered()
 	return piece, nil
 }
 

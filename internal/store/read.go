@@ -64,7 +64,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 func (s *Store) Last(ctx context.Context) (int64, error) {
 	n, err := s.readQ.Counter(ctx, "change")
 	if err == nil {
-		s.answered.Store(time.Now().UnixNano())
+		s.reach.Answered()
 	}
 	return n, storeError(err)
 }
@@ -110,9 +110,7 @@ func (s *Store) Wait(ctx context.Context, n int64) error {
 	ticker := time.NewTicker(PollEvery)
 	defer ticker.Stop()
 	for {
-		s.mu.Lock()
-		wake := s.wake
-		s.mu.Unlock()
+		wake := s.reach.Woken()
 		last, err := s.look(ctx)
 		if err == nil && !s.database.settled() {
 			err = s.settle(ctx)

@@ -16,6 +16,7 @@ import (
 	"hazardd/internal/search"
 	"hazardd/internal/store/db"
 	"hazardd/internal/store/find"
+	"hazardd/internal/store/reach"
 )
 
 // searchTime bounds one search: what takes longer asks for too much at once.
@@ -111,8 +112,8 @@ func (s *Store) count(ctx context.Context, q search.Query, now hazard.Instant, w
 
 // reading runs f in one reading transaction of bounded time, which sees one state of the store.
 func (s *Store) reading(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
-	if s.away.Load() {
-		return errAway
+	if s.reach.Away() {
+		return reach.ErrAway
 	}
 	bounded, cancel := context.WithTimeout(ctx, s.searchTime)
 	defer cancel()

@@ -33,6 +33,7 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/store/db"
 	"hazardd/internal/store/find"
+	"hazardd/internal/store/reach"
 )
 
 //go:embed migrations
@@ -60,19 +61,12 @@ type Store struct {
 	// bodiesInLog: states stand in the log alone, not in the table of hazards, too. See migration 0010.
 	bodiesInLog bool
 
-	mu   sync.Mutex
-	wake chan struct{} // closed and replaced after each commit of this process, and when another process tells
-
 	turn chan struct{} // held by the writer of this process
 	busy time.Duration // how long that writer waits for other processes; see database.wait
-	away atomic.Bool   // see probe
 	full atomic.Bool   // see Full
 	// over is the latest moment of which Until has said that it is over, and until the one up to which that is known to be so.
 	over, until atomic.Int64
-	// answered is when the database last answered who follows the log, or a writer; Unix nanoseconds.
-	answered atomic.Int64
-	there    context.Context // ended by lose when the database is away; guarded by mu, like lose
-	lose     context.CancelFunc
+	reach       *reach.Reach // whether the database is there, and who waits for changes
 
 	measures *measures
 
@@ -101,9 +95,9 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 		return nil, errors.Join(err, s.Close())
 	}
 	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
-	s.listening.Go(func() { s.database.listen(ctx, s.wakeUp) })
+	s.listening.Go(func() { s.database.listen(ctx, s.reach.Wake) })
 	if s.database.remote() {
-		s.listening.Go(func() { s.watch(ctx) })
+		s.listening.Go(func() { s.reach.Watch(ctx, PollEvery, s.ping) })
 	}
 	return s, nil
 }
@@ -113,8 +107,7 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	s := &Store{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), wake: make(chan struct{}), turn: make(chan struct{}, 1)}
-	s.there, s.lose = context.WithCancel(context.Background())
+	s := &Store{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: reach.New(), turn: make(chan struct{}, 1)}
 	s.over.Store(int64(hazard.MinInstant))
 	s.until.Store(int64(hazard.MinInstant))
 	var err error
@@ -145,7 +138,7 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	if s.writeQ, err = s.database.queries(ctx, s.write); err != nil {
 		return fmt.Errorf("prepare statements: %w", err)
 	}
-	s.reads = guarded{s.read, &s.away}
+	s.reads = reach.Guarded{DB: s.read, Reach: s.reach}
 	if s.database.remote() {
 		s.readQ = db.New(s.reads)
 	} else if s.readQ, err = s.database.queries(ctx, s.read); err != nil {
@@ -186,7 +179,7 @@ func (s *Store) Close() error {
 	if s.ix != nil {
 		errs = append(errs, s.ix.Close())
 	}
-	s.lose()
+	s.reach.Close()
 	errs = append(errs, s.read.Close(), s.write.Close(), s.ask.Close())
 	if s.files != nil {
 		errs = append(errs, s.files.Close())
@@ -267,7 +260,7 @@ func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *db
 	caller, wait := ctx, patience(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	ctx, left := s.whileThere(ctx)
+	ctx, left := s.reach.While(ctx)
 	defer left()
 	late := time.NewTimer(wait)
 	defer late.Stop()
@@ -281,12 +274,12 @@ func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *db
 	case <-ctx.Done():
 		return storeError(context.Cause(ctx))
 	}
-	if s.away.Load() {
-		return errAway
+	if s.reach.Away() {
+		return reach.ErrAway
 	}
 	err := s.transact(ctx, f)
-	if err != nil && errors.Is(context.Cause(ctx), errAway) {
-		return errors.Join(errAway, err)
+	if err != nil && errors.Is(context.Cause(ctx), reach.ErrAway) {
+		return errors.Join(reach.ErrAway, err)
 	}
 	return err
 }
@@ -306,7 +299,7 @@ func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx, *
 	if err := tx.Commit(); err != nil {
 		return errors.Join(storeError(err), rollback(tx))
 	}
-	s.answered.Store(time.Now().UnixNano())
+	s.reach.Answered()
 	return nil
 }
 
@@ -363,24 +356,10 @@ func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 	}
 }
 
-// probeTime is how long a database that is a server may take to tell the number of the last change.
-const probeTime = 3 * time.Second
-
-var errAway = fmt.Errorf("%w: the database does not answer", hazard.ErrUnavailable)
-
-// probe asks for the last number, for watch. While the database does not answer it counts as away, and whoever else asks is refused at once: a client
-// can ask elsewhere, and nobody waits in vain.
-func (s *Store) probe(ctx context.Context) {
-	began := time.Now()
-	bounded, cancel := context.WithTimeout(ctx, probeTime)
-	defer cancel()
-	_, err := db.New(s.ask).Counter(bounded, "change")
-	away := errors.Is(storeError(err), hazard.ErrUnavailable)
-	// If it has answered others meanwhile, a connection of its own was lost, no more.
-	if ctx.Err() != nil || away && s.answered.Load() > began.UnixNano() {
-		return
-	}
-	s.setAway(away)
+// ping asks whether the database is there: for the last number, as those do who wait for changes.
+func (s *Store) ping(ctx context.Context) error {
+	_, err := db.New(s.ask).Counter(ctx, "change")
+	return storeError(err)
 }
 
 // look is Last for those who wait for a change. It notes nothing of a database that does not answer: they ask for a moment only, and a connection that is
@@ -389,65 +368,18 @@ func (s *Store) look(ctx context.Context) (int64, error) {
 	if !s.database.remote() {
 		return s.Last(ctx)
 	}
-	if s.away.Load() {
-		return 0, errAway
+	if s.reach.Away() {
+		return 0, reach.ErrAway
 	}
 	n, err := db.New(s.ask).Counter(ctx, "change")
 	if err == nil {
-		s.answered.Store(time.Now().UnixNano())
+		s.reach.Answered()
 	}
 	return n, storeError(err)
 }
 
-// watch asks whether the database is away: once a second, and while it is away as often as the log is looked at. Who follows the log does not: he reads
-// before he waits, and does not wait long.
-func (s *Store) watch(ctx context.Context) {
-	for {
-		wait := time.Second
-		if s.away.Load() {
-			wait = PollEvery
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-		s.probe(ctx)
-	}
-}
-
-// setAway notes whether the database is away. Transactions that are under way then end: what became of one that was being committed is
-// not known.
-func (s *Store) setAway(away bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.away.Swap(away) == away {
-		return
-	}
-	if away {
-		s.lose()
-		return
-	}
-	s.there, s.lose = context.WithCancel(context.Background())
-	close(s.wake)
-	s.wake = make(chan struct{})
-}
-
-// whileThere is ctx, ended when the database is away.
-func (s *Store) whileThere(ctx context.Context) (context.Context, context.CancelFunc) {
-	s.mu.Lock()
-	there := s.there
-	s.mu.Unlock()
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(there, func() { cancel(errAway) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
-}
-
 // Away tells whether the database does not answer.
-func (s *Store) Away() bool { return s.away.Load() }
+func (s *Store) Away() bool { return s.reach.Away() }
 
 // Skew is by how much this machine's clock is ahead of the one that all nodes go by, to half the
 // time of the answer. It is not known where all processes are on one machine.
@@ -461,42 +393,6 @@ func (s *Store) Skew(ctx context.Context) (skew time.Duration, known bool, err e
 		return 0, false, storeError(err)
 	}
 	return before.Add(time.Since(before) / 2).Sub(common.Time()), true, nil
-}
-
-// guarded asks a database that is not away.
-type guarded struct {
-	*sql.DB
-	away *atomic.Bool
-}
-
-// over is a context whose time is over, if the database is away.
-func (g guarded) over(ctx context.Context) context.Context {
-	if !g.away.Load() {
-		return ctx
-	}
-	ctx, cancel := context.WithDeadline(ctx, time.Time{})
-	cancel()
-	return ctx
-}
-
-func (g guarded) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return g.DB.ExecContext(g.over(ctx), query, args...)
-}
-
-func (g guarded) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return g.DB.QueryContext(g.over(ctx), query, args...)
-}
-
-func (g guarded) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return g.DB.QueryRowContext(g.over(ctx), query, args...)
-}
-
-// wakeUp wakes those who wait for changes.
-func (s *Store) wakeUp() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.wake)
-	s.wake = make(chan struct{})
 }
 
 func rollback(tx *sql.Tx) error {

@@ -110,7 +110,7 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 		return 0, err
 	}
 	if last > 0 {
-		s.wakeUp()
+		s.reach.Wake()
 	}
 	return last, nil
 }
