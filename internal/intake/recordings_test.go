@@ -18,6 +18,7 @@ import (
 	"hazardd/internal/intake"
 	"hazardd/internal/pgtest"
 	"hazardd/internal/service"
+	"hazardd/internal/source"
 	"hazardd/internal/source/nws"
 	"hazardd/internal/source/usgs"
 	"hazardd/internal/store"
@@ -56,6 +57,34 @@ func (d *desk) take(src, name string, now hazard.Instant, opts intake.Options) i
 		d.t.Fatalf("%s: %v", name, err)
 	}
 	return res
+}
+
+// takePieces takes recordings in as of now, each cut into pieces at random places, all pieces in a random order.
+func (d *desk) takePieces(seed uint64, src string, names []string, now hazard.Instant) {
+	d.t.Helper()
+	random := rand.New(rand.NewPCG(seed, 0))
+	parse := nws.Parse
+	if src == usgs.Name {
+		parse = usgs.Parse
+	}
+	var pieces [][]hazard.Report
+	for _, name := range names {
+		batch, err := parse(hazardtest.ReadShared(d.t, name), now)
+		if err != nil {
+			d.t.Fatalf("%s: %v", name, err)
+		}
+		for rest := batch.Reports; len(rest) > 0; {
+			n := 1 + random.IntN(len(rest))
+			pieces, rest = append(pieces, rest[:n]), rest[n:]
+		}
+	}
+	random.Shuffle(len(pieces), func(i, j int) { pieces[i], pieces[j] = pieces[j], pieces[i] })
+	for _, piece := range pieces {
+		random.Shuffle(len(piece), func(i, j int) { piece[i], piece[j] = piece[j], piece[i] })
+		if _, err := d.intake.Apply(d.t.Context(), src, source.Batch{Reports: piece}, now, intake.Options{History: true}); err != nil {
+			d.t.Fatal(err)
+		}
+	}
 }
 
 // hazards lists every hazard that the log made, in its present state.
@@ -148,16 +177,17 @@ func TestAugustIs205HazardsInAnyOrderAndRepeatedSaysNothingNew(t *testing.T) {
 	}
 	final := forward.hazards()
 
-	shuffled := slices.Clone(names)
 	seed := rand.Uint64()
-	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	reversed := slices.Clone(names)
-	slices.Reverse(reversed)
-	for order, list := range map[string][]string{"reversed": reversed, fmt.Sprintf("shuffled (seed %d)", seed): shuffled} {
+	for order, take := range map[string]func(*desk){
+		"reversed": func(d *desk) {
+			for _, name := range slices.Backward(names) {
+				d.take("nws", name, now, history)
+			}
+		},
+		fmt.Sprintf("cut and shuffled (seed %d)", seed): func(d *desk) { d.takePieces(seed, "nws", names, now) },
+	} {
 		d := newDesk(t)
-		for _, name := range list {
-			d.take("nws", name, now, history)
-		}
+		take(d)
 		got := d.hazards()
 		if len(got) != len(final) {
 			t.Errorf("%s: %d hazards, want %d", order, len(got), len(final))

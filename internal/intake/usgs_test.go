@@ -2,9 +2,13 @@ package intake_test
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
@@ -33,6 +37,21 @@ func TestTheWeekIs83Hazards(t *testing.T) {
 	res = d.take("usgs", "feeds/usgs/all_week-1.geojson", weekRecorded, intake.Options{History: true})
 	if res.New != 0 || res.Updated != 0 || res.Unchanged != 83 || d.last() != before {
 		t.Errorf("the same again: %+v and %d changes, want nothing new", res, d.last()-before)
+	}
+	seed, want := rand.Uint64(), d.hazards()
+	pieces := newDesk(t)
+	pieces.takePieces(seed, "usgs", []string{"feeds/usgs/all_week-1.geojson"}, weekRecorded)
+	got := pieces.hazards()
+	if len(got) != len(want) {
+		t.Errorf("cut and shuffled (seed %d): %d hazards, want %d", seed, len(got), len(want))
+	}
+	ignored := cmpopts.IgnoreFields(hazard.Hazard{}, "ID", "Version")
+	for id, h := range want {
+		if o := got[id]; o == nil {
+			t.Errorf("cut and shuffled (seed %d): %s is missing", seed, h.Name)
+		} else if diff := cmp.Diff(*h, *o, ignored); diff != "" {
+			t.Errorf("cut and shuffled (seed %d): %s differs (-whole +pieces):\n%s", seed, h.Name, diff)
+		}
 	}
 }
 
