@@ -414,7 +414,7 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 		geoJSON[size] = share * ratio(g, base)
 		perByte.Add(size, g.bytes, geoJSON[size], share*costs(g, base))
 	}
-	r := &measure.Report{Program: "bench/active", Tables: []measure.Table{rates, ratios, waits, perByte, counts}, Machine: map[string]string{
+	r := &measure.Report{Program: "bench/active", Tables: []measure.Table{rates, ratios, waits, counts}, Machine: map[string]string{
 		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH,
 		"rounds": strconv.Itoa(o.rounds), "connections": strconv.Itoa(o.conns), "slice": o.slice.String(),
 	}}
@@ -434,6 +434,9 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 		goal(measure.AtLeast, fmt.Sprintf("hazardd/nginx, %s, %d hazards", g.form, g.size), ratio(find("hazardd", g.form, g.size), find("nginx", g.form, g.size)), g.bound)
 	}
 	goal(measure.AtMost, "time of a 304 / time of the body of 1000 hazards", ratio(find("hazardd", "identity", 1000), find("hazardd", "304", 1000)), 0.2)
+	if len(perByte.Rows) > 0 {
+		r.Tables = append(r.Tables, perByte)
+	}
 	if rate, ok := geoJSON[1000]; ok {
 		goal(measure.AtLeast, "GeoJSON / base list of 1000 hazards, bytes per second", rate, 0.5)
 	}
