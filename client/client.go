@@ -16,7 +16,7 @@ import (
 
 // The defaults of Options.
 const (
-	// DefaultTimeout is far above what an answer takes, and short enough that whoever waits still is there.
+	// DefaultTimeout is far above what an answer takes, and short enough that the user who waits is still there.
 	DefaultTimeout = time.Minute
 	// DefaultMaxBody is some 100,000 hazards, in bytes.
 	DefaultMaxBody = 256 << 20

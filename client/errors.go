@@ -74,7 +74,7 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// Is tells whether the problem is of a kind.
+// Is reports whether the problem is of a kind.
 func (p *Problem) Is(kind error) bool {
 	switch p.Status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
@@ -104,7 +104,7 @@ func (p *Problem) Is(kind error) bool {
 	return false
 }
 
-// refusedToken tells whether the token is the reason.
+// refusedToken reports whether the token is the reason.
 func (p *Problem) refusedToken() bool { return p.Status == http.StatusUnauthorized || p.badToken }
 
 // AnswerError says that an answer is not what such a service gives.

@@ -95,10 +95,10 @@ func (c *Client) Events(ctx context.Context, after int64, o EventOptions) iter.S
 	}
 }
 
-// errStopped: whoever reads wants no more.
+// errStopped: the reader wants no more.
 var errStopped = errors.New("no more events are wanted")
 
-// passing tells whether an error may be over at the next try.
+// passing reports whether an error may be over at the next try.
 func passing(err error) bool {
 	problem, ok := errors.AsType[*Problem](err)
 	switch {
@@ -169,7 +169,7 @@ func (s *eventStream) read(ctx context.Context, yield func(Event, error) bool) e
 	}
 }
 
-// isCut tells whether a connection broke, or was given up because nothing came.
+// isCut reports whether a connection broke, or was given up because nothing came.
 func isCut(err error) bool {
 	return err != nil && !errors.Is(err, context.Canceled) && passing(err)
 }

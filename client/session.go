@@ -127,7 +127,7 @@ func (s *session) refused(ctx context.Context, token string) (string, error) {
 	return s.obtain(ctx, token, true)
 }
 
-// obtain is another token than bad. Of those who wait for it at the same time one asks the server, and all take what comes of it.
+// obtain is another token than bad. Of several calls that wait for it at the same time one asks the server, and all use the answer.
 func (s *session) obtain(ctx context.Context, bad string, login bool) (string, error) {
 	s.mu.Lock()
 	failures := s.failures
@@ -259,7 +259,7 @@ func (s *session) post(ctx context.Context, path string, body any) (string, erro
 	return s.access, nil
 }
 
-// sendable tells whether a token can be put into a header.
+// sendable reports whether a token can be put into a header.
 func sendable(token string) bool {
 	return token != "" && strings.IndexFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }

@@ -94,10 +94,10 @@ type Handler struct{ files map[string]*file }
 // NewHandler serves what the binary holds.
 func NewHandler() Handler { return Handler{load()} }
 
-// Built tells whether the binary holds the map.
+// Built reports whether the binary holds the map.
 func (h Handler) Built() bool { return h.Has("/" + page) }
 
-// Has tells whether there is a file of that path.
+// Has reports whether there is a file of that path.
 func (h Handler) Has(urlPath string) bool {
 	_, ok := h.files[strings.TrimPrefix(urlPath, "/")]
 	return ok
@@ -154,7 +154,7 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
-// accepts tells whether Accept-Encoding names coding with a weight above 0 (RFC 9110 section 12.5.3). Browsers name what they take.
+// accepts reports whether Accept-Encoding names coding with a weight above 0 (RFC 9110 section 12.5.3). Browsers name what they take.
 func accepts(r *http.Request, coding string) bool {
 	for item := range strings.SplitSeq(strings.Join(r.Header["Accept-Encoding"], ","), ",") {
 		name, weight, _ := strings.Cut(item, ";")

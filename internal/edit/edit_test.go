@@ -270,7 +270,7 @@ func FuzzHazardBody(f *testing.F) {
 	})
 }
 
-// kind tells whether there is no error, and checks that there is none but those that the writer is to be told.
+// kind reports whether there is no error, and checks that there is none but those that the writer is to be told.
 func kind(t *testing.T, err error) bool {
 	t.Helper()
 	if err == nil {

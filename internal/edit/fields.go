@@ -91,7 +91,7 @@ type checker interface {
 	check(bad *hazard.InvalidError, given members)
 }
 
-// sound tells whether none of the members has been found at fault.
+// sound reports whether none of the members has been found at fault.
 func sound(bad *hazard.InvalidError, names ...string) bool {
 	return !slices.ContainsFunc(bad.Faults, func(f hazard.Fault) bool { return slices.Contains(names, strings.TrimPrefix(f.Field, "/")) })
 }

@@ -219,7 +219,7 @@ func (e *Editor) DeleteProduct(ctx context.Context, who Author, id Ref, match Ma
 	})
 }
 
-// contents are the products in a folder, whoever may know of them.
+// contents are the products in a folder, also those that the caller may not know of.
 func contents(tx *store.Tx, folder *hazard.Product) ([]*hazard.Product, error) {
 	if folder.Type != hazard.FolderProduct {
 		return nil, nil
@@ -229,7 +229,7 @@ func contents(tx *store.Tx, folder *hazard.Product) ([]*hazard.Product, error) {
 }
 
 // moveUp moves products that the author may not know of, and that move chooses, from a folder to where the folder is. So what the author does
-// with the folder is answered as if they were not there, and they stay for those who may know of them: a folder's audience is
+// with the folder is answered as if they were not there, and they stay for users who may know of them: a folder's audience is
 // part of that of the folder around it.
 func moveUp(tx *store.Tx, who Author, folder *hazard.Product, move func(*hazard.Product) bool) error {
 	inside, err := contents(tx, folder)
@@ -444,7 +444,7 @@ func (d *productDraft) checkAudience(bad *hazard.InvalidError, given members, pa
 	}
 }
 
-// within tells whether a product for orgs reaches nobody beyond those of a folder for limit.
+// within reports whether a product for orgs reaches nobody beyond those of a folder for limit.
 func within(orgs, limit []int64) bool {
 	return len(orgs) > 0 && !slices.ContainsFunc(orgs, func(o int64) bool { return !slices.Contains(limit, o) })
 }

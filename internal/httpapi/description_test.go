@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// wholeSuite tells whether all tests were asked for.
+// wholeSuite reports whether all tests were asked for.
 func wholeSuite() bool {
 	for _, name := range []string{"test.run", "test.skip", "test.fuzz", "test.list"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {

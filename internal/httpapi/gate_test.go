@@ -278,7 +278,7 @@ func TestTheOwnerOfAHazardDecidesAboutItsProducts(t *testing.T) {
 	}
 }
 
-// Finding G7: a folder that looks empty is as one that is empty; what the caller may not know of stays for those who may.
+// Finding G7: a folder that looks empty is as one that is empty; what the caller may not know of stays for users who may.
 func TestAFolderThatLooksEmptyIsDeleted(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red", "org_ID", -1)

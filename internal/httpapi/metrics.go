@@ -206,7 +206,7 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 // forwarding are the headers by which proxies say that a request is somebody else's.
 var forwarding = []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
 
-// local tells whether a request comes from a program of this machine: the connection does, from no proxy that we know of, nothing says that it was
+// local reports whether a request comes from a program of this machine: the connection does, from no proxy that we know of, nothing says that it was
 // forwarded, and it was sent to this machine by an address of its own, not by a name that a web page may have been given (DNS rebinding).
 func (a *API) local(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)

@@ -37,7 +37,7 @@ func ogcForm(r *http.Request, values url.Values) (string, error) {
 	return ogc.JSON, nil
 }
 
-// wantsPage tells whether HTML is named before any JSON: browsers do so, and programs ask for JSON, or for anything.
+// wantsPage reports whether HTML is named before any JSON: browsers do so, and programs ask for JSON, or for anything.
 func wantsPage(accept string) bool {
 	html, other := strings.Index(accept, ogc.HTML), strings.Index(accept, "json")
 	return html >= 0 && (other < 0 || html < other)

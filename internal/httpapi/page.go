@@ -116,7 +116,7 @@ func writeHTML(w http.ResponseWriter, status int, html []byte) {
 
 var htmlType = []string{"text/html; charset=utf-8"}
 
-// wantsJSON tells whether who asks is a program: it names a form of JSON, and not HTML.
+// wantsJSON reports whether who asks is a program: it names a form of JSON, and not HTML.
 func wantsJSON(r *http.Request) bool {
 	accept := strings.ToLower(strings.Join(r.Header["Accept"], ","))
 	return strings.Contains(accept, "json") && !strings.Contains(accept, "text/html")
@@ -150,7 +150,7 @@ func (a *API) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	return answer(w, r, reply.NewBody(html, restricted))
 }
 
-// pageOf gathers what the visitor may know of the hazard, and tells whether any of it is restricted.
+// pageOf gathers what the visitor may know of the hazard, and reports whether any of it is restricted.
 func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now hazard.Instant) (c *pages.Hazard, restricted bool, err error) {
 	ctx := r.Context()
 	c = &pages.Hazard{Frame: pages.Frame{Root: a.visits.root, User: who.Name}, Now: now, Hazard: h, Symbol: a.symbolPath, Orgs: map[int64]string{}}

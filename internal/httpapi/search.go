@@ -112,7 +112,7 @@ func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	})
 }
 
-// narrow makes of a list of what is wanted the one value that the path names, and tells whether that is wanted at all.
+// narrow makes of a list of what is wanted the one value that the path names, and reports whether that is wanted at all.
 func narrow[T comparable](wanted *[]T, only T) bool {
 	if len(*wanted) > 0 && !slices.Contains(*wanted, only) {
 		return false

@@ -202,7 +202,7 @@ func (a *API) healthz(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// readyz tells whether a load balancer should send requests here.
+// readyz reports whether a load balancer should send requests here.
 func (a *API) readyz(w http.ResponseWriter, _ *http.Request) error {
 	now := a.now()
 	status, reason, code := "ready", "", http.StatusOK

@@ -52,7 +52,7 @@ type Source struct {
 // reasons say why a hazard ended.
 var reasons = map[hazard.EndReason]struct{ short, long string }{
 	hazard.EndExpired:    {"its end was reached", "The end that was given for it has come."},
-	hazard.EndCancelled:  {"cancelled", "Whoever issued it has cancelled it before its end."},
+	hazard.EndCancelled:  {"cancelled", "Its issuer has cancelled it before its end."},
 	hazard.EndAllClear:   {"all clear", "It is over: the all-clear was given."},
 	hazard.EndSuperseded: {"superseded", "Another hazard has taken its place."},
 	hazard.EndWithdrawn:  {"withdrawn", "Its source has withdrawn it."},

@@ -148,7 +148,7 @@ func readShape(text []byte) (s shape) {
 	return s
 }
 
-// onEarth tells whether every position is one.
+// onEarth reports whether every position is one.
 func (s *shape) onEarth() bool {
 	ok := true
 	s.each(func(lon, lat float64) { ok = ok && math.Abs(lon) <= 180 && math.Abs(lat) <= 90 })
@@ -331,7 +331,7 @@ func (d *drawing) way(list [][2]float64, fill bool) string {
 	return out.String()
 }
 
-// cutAt tells whether a position is on the antimeridian, on whatever side it was put.
+// cutAt reports whether a position is on the antimeridian, on whatever side it was put.
 func cutAt(at [2]float64) bool { return math.Abs(math.Remainder(at[0], 360)) == 180 }
 
 // shape draws areas in the severity's colour with a dark edge around it, since the colour may be as light as the sea.

@@ -76,7 +76,7 @@ func paragraphs(text string) []string {
 	return all
 }
 
-// listed tells whether a line begins as an item of a list.
+// listed reports whether a line begins as an item of a list.
 func listed(line string) bool {
 	return strings.HasPrefix(line, "* ") || strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "• ") || strings.HasPrefix(line, "...") || numbered.MatchString(line)
 }
