@@ -211,7 +211,7 @@ func readContent(ctx context.Context, path string) (c *content, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	names, err := column(ctx, db, `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name`)
+	names, err := column(ctx, db, `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite%' ORDER BY name`)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +256,7 @@ func column(ctx context.Context, db *sql.DB, query string) (values []string, err
 }
 
 func readTable(ctx context.Context, db *sql.DB, name string) (t table, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT * FROM "`+name+`" ORDER BY rowid`)
+	rows, err := db.QueryContext(ctx, `SELECT * FROM "`+name+`"`)
 	if err != nil {
 		return t, err
 	}
