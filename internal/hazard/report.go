@@ -146,7 +146,8 @@ func named(words ...string) uuid.UUID {
 
 // Said is what a source says of an event now, all parts taken together.
 type Said struct {
-	// Head is the latest report among those in force, with Severity, Start, End, Areas and Products of all of them.
+	// Head is the latest report among those in force, with Severity, Start, End, Areas and Products of all of them, and
+	// the Refs of all parts.
 	Head Report
 	// End is when the event ends; it is over at EndedAt, for Ended, when Ended is not empty.
 	End     Instant
@@ -218,7 +219,7 @@ func Derive(parts []Report, now Instant) Said {
 	said.Head = parts[counted[len(counted)-1]]
 	head := &said.Head
 	head.Start = firstStart(parts)
-	head.Areas, head.Products = nil, nil
+	head.Areas, head.Products, head.Refs = nil, nil, allRefs(parts)
 	said.End = parts[counted[0]].endAt()
 	for _, i := range counted {
 		p := parts[i]
@@ -346,6 +347,15 @@ func firstStart(parts []Report) Instant {
 		start = min(start, p.Start)
 	}
 	return start
+}
+
+// allRefs lists the names that any of the parts gives the event, sorted.
+func allRefs(parts []Report) (refs []string) {
+	for _, p := range parts {
+		refs = append(refs, p.Refs...)
+	}
+	slices.Sort(refs)
+	return slices.Compact(refs)
 }
 
 // mergeProducts adds the products of a part that speaks for place. Folders are common to all parts.

@@ -53,13 +53,15 @@ type cluster struct {
 	name    []string                     // event → a name that it shares with another
 	// touched are the hazards to settle → where the last event that left one has gone.
 	touched map[int64]int64
+	heir    map[int64]int64 // hazard that ends → the one that the event that made it has gone to
 }
 
 // clusterOf puts the events around self together. named are events that share a name with self, made
 // the hazards that self made under names of its own that were another event's until now.
 func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64, drill bool) (*cluster, error) {
 	c := &cluster{w: w, events: []*store.Event{self}, at: map[store.EventName]int{self.Name(): 0}, hazards: map[int64]*hazard.Hazard{},
-		refs: map[store.EventName][]string{}, found: store.Verdicts{}, made: map[int][]int64{}, touched: map[int64]int64{}}
+		refs: map[store.EventName][]string{}, found: store.Verdicts{}, made: map[int][]int64{},
+		touched: map[int64]int64{}, heir: map[int64]int64{}}
 	for _, id := range append(made, self.HazardID) {
 		if err := c.addHazard(id, drill); err != nil {
 			return nil, err
@@ -379,7 +381,7 @@ func (c *cluster) rearrange(self *store.Event) error {
 func (c *cluster) settle(but int64) error {
 	delete(c.touched, but)
 	for _, id := range slices.Sorted(maps.Keys(c.touched)) {
-		if err := c.w.settleOrEmpty(id, c.touched[id]); err != nil {
+		if err := c.w.settleOrEmpty(id, cmp.Or(c.heir[id], c.touched[id])); err != nil {
 			return err
 		}
 	}
@@ -400,6 +402,11 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 		into, err := c.w.keeper(made)
 		if err != nil {
 			return err
+		}
+		for _, id := range made {
+			if id != into {
+				c.heir[id] = into
+			}
 		}
 		return c.move(events, into, nil, self)
 	}

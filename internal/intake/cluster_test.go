@@ -203,3 +203,67 @@ func TestAPersonsMergeOutlivesTheHazardsThatItWasMadeOf(t *testing.T) {
 		t.Errorf("split again: %q, want %q", got, want)
 	}
 }
+
+// A hazard that ends because its event has become part of another names the hazard of that event,
+// not one that another of its events has gone to; also if it was over already.
+func TestAHazardEndsAsPartOfWhereItsMakerWent(t *testing.T) {
+	for name, now := range map[string]hazard.Instant{"active": noon, "over": hourAgo.Add(30 * 24 * 3600e9)} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			open := func(r hazard.Report) hazard.Report { r.Open = true; return r }
+			d.takeEach(noon, open(at("usgs", "old", 1, 0, 3)), at("gdacs", "moves", 1, 0, 0), at("emsc", "stays", 1, 1, 0))
+			gone := d.event("gdacs", "moves")
+			if err := d.intake.PassUntil(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+			d.takeEach(now, at("gdacs", "moves", 2, 0, 3))
+			h, err := d.store.Hazard(t.Context(), gone.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := d.event("usgs", "old").UUID; h.Reason != hazard.EndMerged || h.Successor != want {
+				t.Errorf("%s, successor %s, want %s", h.Reason, h.Successor, want)
+			}
+		})
+	}
+}
+
+// The names that any part gives its event count, however the parts are cut into payloads, and
+// though a later part has taken the place of the one that gave the name.
+func TestNamesOfAllPartsCount(t *testing.T) {
+	part := func(name string, version hazard.Instant, refs ...string) hazard.Report {
+		return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+			r.Part, r.Version, r.Places, r.Refs = name, int64(version), []string{"A"}, refs
+		})
+	}
+	other := said("nws", "b", hazard.Flood, noon, 2, 2)
+	for name, payloads := range map[string][][]hazard.Report{
+		"one by one":                       {{part("1", 1, "nws:b")}, {part("2", 2)}},
+		"at once":                          {{part("1", 1, "nws:b"), part("2", 2)}},
+		"an older version that comes late": {{part("1", 1), part("2", 2)}, {part("1", 0, "nws:b")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.takeEach(noon, other)
+			for _, p := range payloads {
+				d.apply("cap", noon, live, p...)
+			}
+			if got, want := d.together(), []string{"cap:a nws:b"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// A person who finds two earthquakes to be one, each of which two sources reported, puts four events
+// together. None of them leaves for being the second of its source.
+func TestAMergeByAPersonDrivesNoEventOut(t *testing.T) {
+	d := newDesk(t)
+	d.takeEach(noon, at("usgs", "a", 1, 0, 0), at("emsc", "a", 1, 1, 0), at("usgs", "b", 1, 0, 3), at("emsc", "b", 1, 1, 3))
+	from, into := d.event("usgs", "b"), d.event("usgs", "a")
+	d.decide(noon+1, store.Origin{User: "ada", Admin: true}, func(tx *store.Tx) error { return d.intake.Join(t.Context(), tx, from, into, "found by ada") })
+	d.takeEach(noon+2, at("emsc", "a", 2, 1.5, 0))
+	if got, want := d.together(), []string{"emsc:a emsc:b usgs:a usgs:b"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -243,6 +243,7 @@ type group struct {
 	made     []int64      // the hazards that the absorbed events made
 	before   *store.Event // as it is kept, nil for a new one
 	left     int64        // the hazard that it was part of, if it is to make a new one
+	refs     []string     // names of the event that reports of parts told which are superseded for good
 }
 
 // absorbed is another event that turned out to be the same.
@@ -488,7 +489,7 @@ func (w *writer) take(g *group) error {
 	own := hazard.Derive(parts, w.now)
 	if g.hazardID == 0 && (own.Ended == hazard.EndWithdrawn || !w.opts.History && own.Over() < w.now.Add(-maxPast)) {
 		w.res.Ignored++
-		return w.forget(g)
+		return w.forget(g, parts)
 	}
 	joined, err := w.join(g, &own)
 	if err != nil {
@@ -496,7 +497,7 @@ func (w *writer) take(g *group) error {
 	}
 	if g.hazardID == 0 && own.Head.Minor {
 		w.res.Ignored++
-		return w.forget(g)
+		return w.forget(g, parts)
 	}
 	others, err := w.said(g.hazardID, g.event)
 	if err != nil {
@@ -660,6 +661,14 @@ func (w *writer) merge(g *group) (parts []hazard.Report, changed bool, err error
 		} else if newer, ok := supersede(&parts[j], r); ok {
 			parts[j] = newer
 		} else {
+			if parts[j].Name == "" && len(r.Refs) > 0 {
+				known, err := w.tx.Refs(store.EventName{Source: w.src, Key: g.event})
+				if err != nil {
+					return nil, false, err
+				}
+				g.refs = append(g.refs, slices.DeleteFunc(slices.Clone(r.Refs), func(ref string) bool { return slices.Contains(known, ref) })...)
+				changed = changed || len(g.refs) > 0
+			}
 			continue
 		}
 		changed = true
@@ -754,14 +763,15 @@ func (w *writer) holdUnplaced(g *group, said *hazard.Said) error {
 	return nil
 }
 
-// forget takes back the reports of a new event of which no hazard is made. What says that the event is over stays: the report that it ends
-// may come after it.
-func (w *writer) forget(g *group) error {
-	for i := range g.reports {
-		if g.reports[i].Ended != "" {
+// forget takes back the reports of a new event of which no hazard is made. What says that the event
+// is over stays: a report that it ends may come after it, or again.
+func (w *writer) forget(g *group, parts []hazard.Report) error {
+	for i := range parts {
+		said := slices.ContainsFunc(g.reports, func(r hazard.Report) bool { return r.Part == parts[i].Part })
+		if !said || parts[i].Ended != "" {
 			continue
 		}
-		if err := w.tx.ForgetReport(w.src, g.event, g.reports[i].Part); err != nil {
+		if err := w.tx.ForgetReport(w.src, g.event, parts[i].Part); err != nil {
 			return err
 		}
 	}

@@ -134,12 +134,13 @@ func (w *writer) join(g *group, own *hazard.Said) (why string, err error) {
 	if err := w.joinByUUID(g, self, own); err != nil {
 		return "", err
 	}
-	for _, ref := range own.Head.Refs {
+	refs := union(own.Head.Refs, g.refs)
+	for _, ref := range refs {
 		if err := w.addRef(ref, g.event); err != nil {
 			return "", err
 		}
 	}
-	named, err := w.namedWith(g, self, own.Head.Refs)
+	named, err := w.namedWith(g, self, refs)
 	if err != nil {
 		return "", err
 	}

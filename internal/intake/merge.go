@@ -47,6 +47,15 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 	if err := w.moveProducts(from.ID, into.ID, nil); err != nil {
 		return err
 	}
+	if len(moving) > 0 { // with the decision, other events may fit
+		c, err := w.clusterOf(&moving[0], nil, nil, into.Drill())
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(c.rearrange(nil), c.settle(into.ID), w.endEmptied()); err != nil {
+			return err
+		}
+	}
 	if err := w.resettle(into.ID); err != nil {
 		return err
 	}
@@ -163,7 +172,7 @@ func (w *writer) withoutSources(before *hazard.Hazard) error {
 type emptied struct{ id, into int64 }
 
 // endEmptied ends the hazards whose events have become part of others, once those are what their sources say. What an editor made
-// goes on: no source ends it.
+// goes on: no source ends it. One that is over already says what it has become part of, unless an editor ended it.
 func (w *writer) endEmptied() error {
 	gone := map[int64]int64{}
 	for _, e := range w.emptied {
@@ -182,10 +191,12 @@ func (w *writer) endEmptied() error {
 		if err != nil {
 			return err
 		}
-		if before.Status == hazard.Active && !ofPeople(before) {
-			err = errors.Join(w.moveProducts(before.ID, into.ID, nil), w.endAs(before, into))
-		} else {
+		active := before.Status == hazard.Active
+		switch over := into.MayAbsorb(before, w.now) != nil; {
+		case ofPeople(before), !active && (over || before.Reason == hazard.EndMerged || before.EditedField("status")):
 			err = w.withoutSources(before)
+		default:
+			err = errors.Join(w.moveProducts(before.ID, into.ID, nil), w.endAs(before, into))
 		}
 		if err != nil {
 			return err

@@ -112,3 +112,15 @@ func TestWhatWaitedForAPlaceCountsOnceThereIsOne(t *testing.T) {
 		t.Errorf("%d still held, %v", n, err)
 	}
 }
+
+// A deletion that came before the report that it deletes holds, however often that report is repeated.
+func TestADeletionThatCameFirstHolds(t *testing.T) {
+	d := newDesk(t)
+	d.apply("usgs", noon, live, with(quake("us1", 2), func(r *hazard.Report) { r.Ended = hazard.EndWithdrawn }))
+	for i := range hazard.Instant(3) {
+		d.apply("usgs", noon+i, live, quake("us1", 1))
+	}
+	if got := d.together(); len(got) > 0 {
+		t.Errorf("got %q, want no hazard", got)
+	}
+}

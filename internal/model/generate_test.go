@@ -20,7 +20,7 @@ type step struct {
 	Reports []hazard.Report
 	Source  string
 	Key     string
-	N       int // which hazard, among those that there are then
+	N, M    int // which hazard, among those that there are then, and which other one or which of its events
 	Fields  map[string]any
 }
 
@@ -46,7 +46,7 @@ func (s step) String() string {
 		text += fmt.Sprintf(" %s:%s", s.Source, s.Key)
 	}
 	if s.Fields != nil || s.N != 0 {
-		text += fmt.Sprintf(" #%d %v", s.N, s.Fields)
+		text += fmt.Sprintf(" #%d #%d %v", s.N, s.M, s.Fields)
 	}
 	return text
 }
@@ -55,10 +55,8 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late bool
+	parts, people, late, quakes, names, merges bool
 }
-
-var all = abilities{parts: true, people: true, late: true}
 
 // generator makes histories from a seed.
 type generator struct {
@@ -66,6 +64,7 @@ type generator struct {
 	can   abilities
 	clock instant
 	told  []*story
+	began instant // of the present swarm of earthquakes
 }
 
 // story is what a source has to tell of one event: its reports from the first to the last.
@@ -102,17 +101,17 @@ func (g *generator) pause() time.Duration {
 func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
 
 func (g *generator) step() step {
-	s := step{At: g.clock, N: g.IntN(12)}
-	n := g.IntN(20)
+	s := step{At: g.clock, N: g.IntN(12), M: g.IntN(12)}
+	n := g.IntN(22)
 	switch {
 	case n < 10 || len(g.told) == 0 || !g.can.people && n > 11:
-		s.Do, s.N = "report", 0
+		s.Do, s.N, s.M = "report", 0, 0
 		s.Reports = g.payload()
 	case n == 10:
 		st := pick(g, g.told...)
 		s.Do, s.Source, s.Key, s.N = "withdraw", st.source, st.key, 0
 	case n == 11:
-		s.Do, s.N = "pass", 0
+		s.Do, s.N, s.M = "pass", 0, 0
 	case n == 12:
 		s.Do, s.Fields = "create", map[string]any{"hazard_Name": g.name(), "type_ID": g.kind(), "severity_ID": g.level(),
 			"latitude": 10.0, "longitude": float64(g.IntN(20)), "autoexpire": g.one(2)}
@@ -123,6 +122,10 @@ func (g *generator) step() step {
 		s.Do = "end"
 	case n == 14:
 		s.Do = "retract"
+	case n == 15 && g.can.merges:
+		s.Do = "merge"
+	case n == 16 && g.can.merges:
+		s.Do = "split"
 	default:
 		s.Do, s.Fields = "patch", g.fields()
 	}
@@ -181,6 +184,9 @@ func (g *generator) payload() []hazard.Report {
 
 // story makes what will be told of a new event.
 func (g *generator) story() *story {
+	if g.can.quakes && g.one(2) {
+		return g.quake()
+	}
 	st := &story{source: pick(g, "nws", "cap"), key: fmt.Sprint("e", len(g.told))}
 	version, kind := int64(g.clock), g.kind()
 	places := []string{"A", "B", "C"}
@@ -216,8 +222,39 @@ func (g *generator) story() *story {
 				r.Replaces = []string{pick(g, st.reports...).Part}
 			}
 		}
+		r.Refs = g.refs()
 		st.reports = append(st.reports, r)
 		version++
+	}
+	return st
+}
+
+// refs are names that a report gives its event: those of other events, or of both.
+func (g *generator) refs() []string {
+	if !g.can.names || !g.one(6) || len(g.told) == 0 {
+		return nil
+	}
+	other := pick(g, g.told...)
+	return []string{pick(g, other.source+":"+other.key, "glide:1")}
+}
+
+// quake makes what a source tells of an earthquake, near others in time and place. Its origin is revised.
+func (g *generator) quake() *story {
+	st := &story{source: pick(g, "usgs", "emsc", "gdacs"), key: fmt.Sprint("q", len(g.told))}
+	if g.began == 0 || g.one(4) {
+		g.began = g.clock - 600_000
+	}
+	for i := range 1 + g.IntN(4) {
+		r := hazard.Report{Source: st.source, Key: st.key, Version: int64(g.clock) + int64(i)*60_000, Name: g.name(), Type: hazard.Earthquake, Severity: g.level(),
+			Start: g.began + instant(g.IntN(12))*2000, Point: &hazard.Point{Lon: float64(g.IntN(10)) * 0.3}, Refs: g.refs()}
+		if i > 0 && g.one(2) { // a revision of what it says of it, not of where it was
+			last := st.reports[i-1]
+			r.Start, r.Point = last.Start, last.Point
+		}
+		if g.one(12) {
+			r.Ended = hazard.EndWithdrawn
+		}
+		st.reports = append(st.reports, r)
 	}
 	return st
 }

@@ -16,8 +16,24 @@ const tooLate = 7 * 24 * time.Hour
 // Report is a payload of a source that comes now.
 func (w *World) Report(reports []hazard.Report, at instant) {
 	w.Pass(at)
-	for i := range reports {
-		w.report(&reports[i])
+	var names []Name // each event of the payload, in the order in which it is first named
+	for _, r := range reports {
+		if name := (Name{r.Source, r.Key}); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		e := w.event(name)
+		if e == nil {
+			e = &event{Name: name}
+			w.events = append(w.events, e)
+		}
+		for i := range reports {
+			if r := &reports[i]; r.Source == name.Source && r.Key == name.Key {
+				e.told = append(e.told, telling{at: w.now, report: r})
+			}
+		}
+		w.heard(e)
 	}
 	w.settle(at)
 }
@@ -32,25 +48,15 @@ func (w *World) event(name Name) *event {
 	return nil
 }
 
-func (w *World) report(r *hazard.Report) {
-	name := Name{r.Source, r.Key}
-	e := w.event(name)
-	if e == nil {
-		e = &event{Name: name}
-		w.events = append(w.events, e)
-	}
-	e.told = append(e.told, telling{at: w.now, report: r})
-	if e.hazard != nil {
+// heard works out what follows from what came of an event.
+func (w *World) heard(e *event) {
+	e.heard = e.word(w.now)
+	if e.hazard == nil && (e.heard.ended == hazard.EndWithdrawn || e.heard.over() < w.now.Add(-tooLate)) {
+		// What says that it is over is remembered: the report that it ends may come after it.
+		e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Ended == "" })
 		return
 	}
-	if s := e.word(w.now); s.ended == hazard.EndWithdrawn || s.over() < w.now.Add(-tooLate) {
-		if r.Ended == "" { // what says that it is over is remembered: the report that it ends may come after it
-			e.told = e.told[:len(e.told)-1]
-		}
-		return
-	}
-	e.hazard = &Hazard{UUID: hazard.EventUUID(r.Source, r.Key), source: r.Source, made: w.now, creator: r.Creator}
-	w.Hazards = append(w.Hazards, e.hazard)
+	w.regroup(e)
 }
 
 // Withdraw is that a source lists an event no longer.
@@ -124,5 +130,48 @@ func (w *World) End(h *Hazard, reason hazard.EndReason, note string, at instant)
 	}
 	w.decide(h, &decision{ended: reason, end: end, note: note})
 	w.settle(at)
+	return true
+}
+
+// Merge is that a person finds hazard from to be the same as hazard into. It reports whether that may be.
+func (w *World) Merge(from, into *Hazard, at instant) bool {
+	w.Pass(at)
+	if from == into || from.Now().Reason == hazard.EndMerged || from.drill() != into.drill() || into.Now().Status != hazard.Active {
+		return false
+	}
+	for _, e := range w.partOf(from) {
+		for _, o := range w.partOf(into) {
+			w.one[pairOf(e, o)] = true
+		}
+		e.hazard, e.why = into, byPerson
+	}
+	w.keep(from)
+	w.regroup(nil)
+	w.absorb(from, into, true)
+	w.settle(at)
+	return true
+}
+
+// Split is that a person finds an event of a hazard to be another than the rest. It reports whether that may be.
+func (w *World) Split(h *Hazard, name Name, at instant) bool {
+	w.Pass(at)
+	e := w.event(name)
+	if e == nil || e.hazard != h || len(w.partOf(h)) == 1 {
+		return false
+	}
+	for _, o := range w.partOf(h) {
+		if o != e {
+			w.one[pairOf(e, o)] = false
+		}
+	}
+	if e.why == byPerson {
+		e.why = byRule
+	}
+	w.regroup(nil)
+	w.settle(at)
+	if s := *h.Now(); s.At != at { // it is a change of the hazard, whatever else is
+		s.At, s.LastUpdate = at, at
+		h.Past = append(h.Past, s)
+	}
 	return true
 }

@@ -26,8 +26,12 @@ type Name struct{ Source, Key string }
 type World struct {
 	Hazards []*Hazard // in the order in which they were made
 	events  []*event
+	one     map[[2]Name]bool // what a person found about two events: they are one, or they are not
 	now     instant
 }
+
+// New returns a world in which nothing has happened.
+func New() *World { return &World{one: map[[2]Name]bool{}} }
 
 // Hazard is one hazard of the world.
 type Hazard struct {
@@ -37,7 +41,9 @@ type Hazard struct {
 	made    instant
 	creator string
 	decided []*decision // what people decided about it, in order
-	kept    *hazard.Hazard
+	kept    *State      // what it stays, since its events are part of another
+	// keptDecisions is how many decisions what it stays holds already.
+	keptDecisions int
 }
 
 // State is what a hazard was from a moment on.
@@ -60,6 +66,14 @@ type decision struct {
 
 // Now returns the state of the hazard at the latest moment.
 func (h *Hazard) Now() *State { return &h.Past[len(h.Past)-1] }
+
+// Events lists the events that a hazard has at the latest moment.
+func (w *World) Events(h *Hazard) (names []Name) {
+	for _, e := range w.partOf(h) {
+		names = append(names, e.Name)
+	}
+	return names
+}
 
 // AsOf returns the state that the hazard had at a moment, nil if it was not there yet.
 func (h *Hazard) AsOf(t instant) *State {
@@ -141,11 +155,18 @@ func same(a, b *State) bool {
 // state works out what a hazard is now.
 func (w *World) state(h *Hazard) State {
 	if h.kept != nil {
-		return State{Hazard: *h.kept}
+		return w.edited(*h.kept, h)
 	}
 	s := State{Hazard: hazard.Hazard{UUID: h.UUID, Category: hazard.Event, Status: hazard.Active, OrgID: hazard.NoOrg,
 		Created: h.made, Creator: h.creator, Source: h.source}}
 	said := w.said(h)
+	for _, e := range w.partOf(h) {
+		s.Sources = append(s.Sources, e.Source)
+	}
+	slices.Sort(s.Sources)
+	if s.Sources = slices.Compact(s.Sources); slices.Equal(s.Sources, []string{h.source}) {
+		s.Sources = nil
+	}
 	if h.source == "" {
 		said = nil // what an editor made is what editors say
 	}
@@ -207,6 +228,26 @@ func (w *World) state(h *Hazard) State {
 		}
 		if s.AutoExpire && s.End <= w.now {
 			s.Status, s.Reason = hazard.Expired, hazard.EndExpired
+		}
+	}
+	return s
+}
+
+// edited is what a hazard that stays what it is has become by later decisions.
+func (w *World) edited(s State, h *Hazard) State {
+	for _, d := range h.decided[h.keptDecisions:] {
+		for _, field := range slices.Sorted(maps.Keys(d.fields)) {
+			s.set(field, d.fields[field])
+		}
+		for _, field := range d.marks {
+			if h.source != "" {
+				s.MarkEdited(field)
+			}
+		}
+		if d.ended != "" {
+			s.Severity, s.Reason, s.Note = hazard.Termination, d.ended, d.note
+			s.MarkEdited("status")
+			s.MarkEdited("severity_ID")
 		}
 	}
 	return s

@@ -12,7 +12,18 @@ type event struct {
 	Name
 	told   []telling
 	hazard *Hazard // nil: none was made of it yet
+	why    reason
+	heard  word // what was said when the source was last heard, for comparisons with other events
 }
+
+// reason is why an event is part of its hazard.
+type reason string
+
+const (
+	made     reason = "" // it made it
+	byRule   reason = "a rule or a name says so"
+	byPerson reason = "a person says so"
+)
 
 // telling is a report, or (without one) that the source lists the event no longer.
 type telling struct {
@@ -198,13 +209,105 @@ func why(last []hazard.Report) (reason hazard.EndReason) {
 	return reason
 }
 
+// authority lists the sources from the most authoritative one, by type of hazard; "" stands for the
+// sources that are not named, in the order of their names.
+var authority = map[hazard.Type][]string{
+	hazard.Earthquake: {"usgs", "emsc", "", "gdacs", "eonet"},
+	hazard.Wildfire:   {"nifc", "nws", "", "gdacs", "copernicus", "eonet"},
+	hazard.Volcano:    {"hans", "gvp", "", "gdacs", "eonet"},
+	hazard.Cyclone:    {"nhc", "nws", "", "gdacs", "eonet"},
+	"":                {"nws", "", "gdacs", "copernicus", "eonet"},
+}
+
+func rank(t hazard.Type, source string) int {
+	order, ok := authority[t]
+	if !ok {
+		order = authority[""]
+	}
+	if i := slices.Index(order, source); i >= 0 {
+		return i
+	}
+	return slices.Index(order, "")
+}
+
 // said is what all sources say of a hazard now, nil if no event is part of it.
 func (w *World) said(h *Hazard) *word {
+	var words []word
 	for _, e := range w.events {
 		if e.hazard == h {
-			s := e.word(w.now)
-			return &s
+			words = append(words, e.word(w.now))
 		}
 	}
-	return nil
+	if len(words) == 0 {
+		return nil
+	}
+	slices.SortFunc(words, func(a, b word) int {
+		x, y := &a.head, &b.head
+		return cmp.Or(cmp.Compare(rank(x.Type, x.Source), rank(y.Type, y.Source)), cmp.Compare(x.Source, y.Source), cmp.Compare(x.Key, y.Key))
+	})
+	last := hazard.MinInstant
+	for _, s := range words {
+		last = max(last, s.over())
+	}
+	inForce := slices.DeleteFunc(slices.Clone(words), func(s word) bool { return s.over() <= w.now })
+	over := len(inForce) == 0
+	if over { // it stays what it was just before the last source left
+		inForce = slices.DeleteFunc(slices.Clone(words), func(s word) bool { return s.over() != last })
+	}
+	var all word
+	for i, s := range bySource(inForce) {
+		if i == 0 {
+			all = s
+			continue
+		}
+		// What the more authoritative ones leave open.
+		if len(all.areas) == 0 {
+			if all.point == nil {
+				all.point = s.point
+			}
+			all.areas = s.areas
+		}
+		all.url = cmp.Or(all.url, s.url)
+		all.end, all.open = max(all.end, s.end), all.open || s.open
+	}
+	if over {
+		all.ended, all.endedAt, all.end = inForce[0].ended, last, last
+		if slices.ContainsFunc(inForce, func(s word) bool { return s.ended == "" }) {
+			all.ended = ""
+		}
+	}
+	// The name of some types says which one it is: the best outlives the report that gave it.
+	if t := all.head.Type; t == hazard.Earthquake || t == hazard.Volcano || t == hazard.Wildfire {
+		named := slices.IndexFunc(words, func(s word) bool { return s.head.Type == t && s.ended != hazard.EndWithdrawn && !s.head.Minor })
+		if named >= 0 && words[named].head.Source != all.head.Source {
+			all.name = words[named].name
+		}
+	}
+	for _, s := range words {
+		if s.category == hazard.Response && all.category != hazard.Exercise {
+			all.category = hazard.Response
+		}
+	}
+	return &all
+}
+
+// bySource makes one word of all that each source says: of its latest event, at the highest level.
+func bySource(words []word) (list []word) {
+	for len(words) > 0 {
+		n := 1
+		for n < len(words) && words[n].head.Source == words[0].head.Source {
+			n++
+		}
+		own := words[:n]
+		s := slices.MaxFunc(own, func(a, b word) int {
+			return cmp.Or(cmp.Compare(a.head.Version, b.head.Version), cmp.Compare(a.head.Key, b.head.Key))
+		})
+		s.areas = nil
+		for _, o := range own {
+			s.severity, s.start, s.end, s.open = max(s.severity, o.severity), min(s.start, o.start), max(s.end, o.end), s.open || o.open
+			s.areas = append(s.areas, o.areas...)
+		}
+		list, words = append(list, s), words[n:]
+	}
+	return list
 }

@@ -104,7 +104,7 @@ func (sv *service) do(w *model.World, s step) error {
 		w.Withdraw(model.Name{Source: s.Source, Key: s.Key}, hazard.EndWithdrawn, s.At)
 	case "pass":
 	case "create":
-		id := uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, s.At, s.N))
+		id := uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, s.At, len(w.Hazards)))
 		given := body(s.Fields)
 		given["uuid"] = id.String()
 		_, err = sv.edit.CreateHazard(ctx, editor, nil, text(given), s.At)
@@ -128,6 +128,18 @@ func (sv *service) do(w *model.World, s step) error {
 		case "end":
 			_, err = sv.edit.PatchHazard(ctx, editor, ref, nil, []byte(`{"status":"E"}`), s.At)
 			allowed = w.End(h, hazard.EndAllClear, "", s.At)
+		case "merge":
+			into := w.Hazards[s.M%len(w.Hazards)]
+			_, err = sv.edit.Merge(ctx, editor, ref, nil, text(map[string]any{"into": into.UUID.String()}), s.At)
+			allowed = w.Merge(h, into, s.At)
+		case "split":
+			events := w.Events(h)
+			if len(events) == 0 {
+				return nil
+			}
+			e := events[s.M%len(events)]
+			_, err = sv.edit.Split(ctx, editor, ref, nil, text(map[string]any{"source": e.Source, "event": e.Key}), s.At)
+			allowed = w.Split(h, e, s.At)
 		case "retract":
 			_, err = sv.edit.Retract(ctx, editor, ref, nil, []byte(`{"reason":"false"}`), s.At)
 			allowed = w.End(h, hazard.EndRetracted, "false", s.At)
@@ -205,13 +217,34 @@ func (sv *service) comparePage(w *model.World, got []*hazard.Hazard, at instant)
 		}
 		delete(found, h.UUID)
 		if diff := different(have, want); diff != "" {
-			return fmt.Errorf("%q of %s, %s: %s", want.Name, want.Source, h.UUID, diff)
+			return fmt.Errorf("%q of %s, %s: %s\nevents: %s, by the model %v", want.Name, want.Source, h.UUID, diff, sv.events(have.ID), w.Events(h))
 		}
 	}
 	for _, h := range found {
 		return fmt.Errorf("by the model there is no %q, %s", h.Name, h.UUID)
 	}
 	return nil
+}
+
+// events lists the events of a hazard, for people.
+func (sv *service) events(id int64) (list []string) {
+	events, err := sv.store.EventReports(context.Background(), id)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, e := range events {
+		list = append(list, e.Source+" "+e.Key+" "+e.Joined)
+	}
+	changes, err := sv.store.HazardChanges(context.Background(), id, 0, 1000)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, c := range changes {
+		if h := c.Hazard; h != nil {
+			list = append(list, fmt.Sprintf("\n  change %d, %s, %s: %+v", c.Number, stamp(c.At), c.Kind, *h))
+		}
+	}
+	return list
 }
 
 // different says in which fields the service's state differs from the model's.
@@ -243,6 +276,7 @@ func different(have *hazard.Hazard, want *model.State) string {
 	check("last update", have.LastUpdate, want.LastUpdate)
 	check("latitude", have.Latitude, want.Latitude)
 	check("longitude", have.Longitude, want.Longitude)
+	check("sources", strings.Join(have.Sources, " "), strings.Join(want.Sources, " "))
 	check("edited", strings.Join(have.Edited, " "), strings.Join(want.Edited, " "))
 	return strings.Join(list, "; ")
 }
@@ -297,7 +331,7 @@ func (sv *service) compareHistory(w *model.World, steps []step) error {
 func run(t testing.TB, dir, database string, steps []step) (n int, err error) {
 	sv := newService(t, dir, database)
 	defer sv.close()
-	w := &model.World{}
+	w := model.New()
 	for n, s := range steps {
 		if err := sv.do(w, s); err != nil {
 			return n, err
@@ -359,22 +393,60 @@ func anew(t testing.TB, from string) string {
 // The service and the model agree at every moment of random histories.
 func TestServiceIsWhatTheModelSays(t *testing.T) {
 	from := template(t)
-	for seed := *first; seed < *first+uint64(*histories); seed++ {
-		steps := history(seed, *length, all)
-		dir := anew(t, from)
-		n, err := run(t, dir, fast, steps)
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		if err == nil {
-			continue
-		}
-		short := shrink(t, from, steps, n)
-		_, err = run(t, anew(t, from), fast, short)
-		var told strings.Builder
-		for _, s := range short {
-			fmt.Fprintln(&told, s)
-		}
-		t.Fatalf("seed %d, %d steps of %d:\n%s%v", seed, len(short), n+1, &told, err)
+	for name, tt := range map[string]struct {
+		can   abilities
+		found []uint64 // seeds of differences that were found, kept
+	}{
+		"names and rules": {abilities{parts: true, people: true, late: true, quakes: true, names: true}, []uint64{8, 10, 34, 130, 180}},
+		"all":             {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true}, []uint64{129, 138, 162}},
+		"merges":          {abilities{parts: true, people: true, late: true, merges: true}, []uint64{2, 56}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, seed := range tt.found {
+				compareOne(t, from, seed, tt.can)
+			}
+			for seed := *first; seed < *first+uint64(*histories)/2; seed++ {
+				compareOne(t, from, seed, tt.can)
+			}
+		})
+	}
+}
+
+// compareOne holds one history against the model, and tells how the shortest one that differs goes.
+func compareOne(t *testing.T, from string, seed uint64, can abilities) {
+	t.Helper()
+	steps := history(seed, *length, can)
+	dir := anew(t, from)
+	n, err := run(t, dir, fast, steps)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err == nil {
+		return
+	}
+	short := shrink(t, from, steps, n)
+	_, err = run(t, anew(t, from), fast, short)
+	var told strings.Builder
+	for _, s := range short {
+		fmt.Fprintln(&told, s)
+	}
+	t.Fatalf("seed %d, %d steps of %d:\n%s%v", seed, len(short), n+1, &told, err)
+}
+
+// The databases that services run on come to the same.
+func TestDatabasesAreWhatTheModelSays(t *testing.T) {
+	for name, database := range map[string]func(t *testing.T, dir string) string{
+		"SQLite on disk": func(*testing.T, string) string { return "" },
+		"PostgreSQL":     func(t *testing.T, _ string) string { return pgtest.URL(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := *first; seed < *first+uint64(*histories)/20; seed++ {
+				dir := t.TempDir()
+				steps := history(seed, *length, abilities{parts: true, people: true, late: true, quakes: true, names: true})
+				if n, err := run(t, dir, database(t, dir), steps); err != nil {
+					t.Fatalf("seed %d, step %d: %s\n%v", seed, n, steps[n], err)
+				}
+			}
+		})
 	}
 }

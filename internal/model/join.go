@@ -1,0 +1,327 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+)
+
+// drill reports whether a hazard is a drill.
+func (h *Hazard) drill() bool { return h.Now().Category == hazard.Exercise }
+
+// partOf lists the events of a hazard.
+func (w *World) partOf(h *Hazard) []*event {
+	return slices.DeleteFunc(slices.Clone(w.events), func(e *event) bool { return e.hazard != h })
+}
+
+func (e *event) before(o *event) int {
+	return cmp.Or(cmp.Compare(e.Source, o.Source), cmp.Compare(e.Key, o.Key))
+}
+
+func pairOf(a, b *event) [2]Name {
+	if a.before(b) > 0 {
+		a, b = b, a
+	}
+	return [2]Name{a.Name, b.Name}
+}
+
+// regroup works out which events are one hazard. It starts with nothing but people's decisions, so it
+// depends on the events alone, not on the order in which they came. self, if not nil, may be new.
+func (w *World) regroup(self *event) {
+	var groups [][]*event
+	for _, e := range w.events {
+		if e.hazard != nil || e == self {
+			groups = append(groups, []*event{e})
+		}
+	}
+	find := func(e *event) int {
+		return slices.IndexFunc(groups, func(g []*event) bool { return slices.Contains(g, e) })
+	}
+	unite := func(a, b *event, ofOneSource bool) {
+		i, j := find(a), find(b)
+		if i == j || w.split(groups[i], groups[j]) || !ofOneSource && shareSource(groups[i], groups[j]) ||
+			w.protected(groups[i])+w.protected(groups[j]) > 1 || w.isDrill(a) != w.isDrill(b) {
+			return
+		}
+		groups[i] = append(groups[i], groups[j]...)
+		groups = slices.Delete(groups, j, j+1)
+	}
+	// An editor's hazard that had no event when a person put events there.
+	for _, h := range w.Hazards {
+		if maker := w.maker(h); maker != nil {
+			for _, e := range w.partOf(h) {
+				if e.why == byPerson && e != maker && !w.foundOne(e) {
+					unite(maker, e, true)
+				}
+			}
+		}
+	}
+	// What people found to be one, then names, then rules, the best fit first.
+	type pair struct {
+		a, b *event
+		far  float64
+	}
+	var found, names, rules []pair
+	for i, a := range w.events {
+		for _, b := range w.events[i+1:] {
+			if find(a) < 0 || find(b) < 0 {
+				continue
+			}
+			p := pair{a, b, misfit(&a.heard, &b.heard)}
+			if a.before(b) > 0 {
+				p.a, p.b = b, a
+			}
+			if w.one[pairOf(a, b)] {
+				found = append(found, pair{p.a, p.b, 0})
+			}
+			if shareName(a, b) {
+				names = append(names, pair{p.a, p.b, 0})
+			}
+			if a.Source != b.Source && p.far <= 1 {
+				rules = append(rules, p)
+			}
+		}
+	}
+	for i, pairs := range [][]pair{found, names, rules} {
+		slices.SortFunc(pairs, func(p, q pair) int {
+			return cmp.Or(cmp.Compare(p.far, q.far), p.a.before(q.a), p.b.before(q.b))
+		})
+		for _, p := range pairs {
+			unite(p.a, p.b, i < 2)
+		}
+	}
+	w.house(groups, self)
+}
+
+// maker is the event that goes on with a hazard whatever else happens: the one that made it, or the
+// first of an editor's hazard.
+func (w *World) maker(h *Hazard) *event {
+	events := w.partOf(h)
+	if len(events) == 0 {
+		return nil
+	}
+	order := []reason{made, byPerson, byRule}
+	return slices.MinFunc(events, func(a, b *event) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.why), slices.Index(order, b.why)), a.before(b))
+	})
+}
+
+func (w *World) split(a, b []*event) bool {
+	return slices.ContainsFunc(a, func(x *event) bool {
+		return slices.ContainsFunc(b, func(y *event) bool {
+			one, decided := w.one[pairOf(x, y)]
+			return decided && !one
+		})
+	})
+}
+
+// foundOne reports whether a person found an event to be one with another.
+func (w *World) foundOne(e *event) bool {
+	for pair, one := range w.one {
+		if one && (pair[0] == e.Name || pair[1] == e.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+func shareSource(a, b []*event) bool {
+	return slices.ContainsFunc(a, func(x *event) bool {
+		return slices.ContainsFunc(b, func(y *event) bool { return x.Source == y.Source })
+	})
+}
+
+// protected counts the active hazards that events of a group go on with and that people decide about:
+// no source ends such a hazard.
+func (w *World) protected(g []*event) (n int) {
+	for _, h := range w.goOn(g) {
+		if h.source == "" && h.Now().Status == hazard.Active {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *World) isDrill(e *event) bool {
+	if e.hazard == nil {
+		return e.heard.category == hazard.Exercise
+	}
+	return e.hazard.drill()
+}
+
+// goOn lists the hazards that go on with the events of a group.
+func (w *World) goOn(g []*event) (list []*Hazard) {
+	for _, h := range w.Hazards {
+		if maker := w.maker(h); maker != nil && slices.Contains(g, maker) {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// house gives each group its hazard: of those that its events made, the oldest; else the one that an
+// event of it made once, else a new one. A hazard that has no event any more has become part of
+// the one that the event that made it has gone to.
+func (w *World) house(groups [][]*event, self *event) {
+	type home struct {
+		events []*event
+		list   []*Hazard
+	}
+	var homes []home
+	for _, g := range groups {
+		slices.SortFunc(g, (*event).before)
+		homes = append(homes, home{g, w.goOn(g)})
+	}
+	age := func(g home) int {
+		if len(g.list) == 0 {
+			return len(w.Hazards)
+		}
+		return slices.Index(w.Hazards, g.list[0])
+	}
+	slices.SortFunc(homes, func(a, b home) int { return cmp.Or(age(a)-age(b), a.events[0].before(b.events[0])) })
+	makers := map[*Hazard]*event{}
+	for _, h := range w.Hazards {
+		makers[h] = w.maker(h)
+	}
+	for _, g := range homes {
+		var into *Hazard
+		var maker *event
+		if len(g.list) > 0 {
+			into = slices.MinFunc(g.list, func(a, b *Hazard) int { return cmp.Or(w.worth(a) - w.worth(b)) })
+		}
+		for _, e := range g.events {
+			if into == nil {
+				if into = w.former(e); into != nil {
+					maker = e
+				}
+			}
+		}
+		for _, e := range g.events {
+			if into == nil && (e != self || len(g.events) == 1) {
+				into, maker = w.newHazard(e), e
+			}
+		}
+		for _, e := range g.events {
+			switch {
+			case e == maker:
+				e.why = made
+			case e.hazard != into && e.why != byPerson:
+				e.why = byRule
+			}
+			e.hazard = into
+		}
+	}
+	var empty []*Hazard
+	for _, h := range w.Hazards {
+		if len(w.partOf(h)) == 0 && h.kept == nil && h.source != "" {
+			w.keep(h)
+			empty = append(empty, h)
+		}
+	}
+	w.settle(w.now)
+	for _, h := range empty {
+		w.absorb(h, makers[h].hazard, false)
+	}
+	w.settle(w.now)
+}
+
+// keep lets a hazard stay what it is.
+func (w *World) keep(h *Hazard) {
+	s := *h.Now()
+	h.kept, h.keptDecisions = &s, len(h.decided)
+}
+
+// worth orders hazards that become one: active ones of people first, ones that an editor ended last.
+func (w *World) worth(h *Hazard) int {
+	s := h.Now()
+	switch {
+	case h.source == "" && s.Status == hazard.Active:
+		return 0
+	case s.EditedField("status") && s.Status == hazard.Expired:
+		return 2
+	}
+	return 1
+}
+
+// former is the hazard that an event made once, and that has no event now; nil if there is none, or
+// an editor has ended it.
+func (w *World) former(e *event) *Hazard {
+	for _, h := range w.Hazards {
+		if h.UUID == hazard.EventUUID(e.Source, e.Key) && len(w.partOf(h)) == 0 && !h.Now().EditedField("status") {
+			h.kept = nil
+			return h
+		}
+	}
+	return nil
+}
+
+func (w *World) newHazard(e *event) *Hazard {
+	h := &Hazard{UUID: hazard.EventUUID(e.Source, e.Key), source: e.Source, made: w.now, creator: e.heard.head.Creator}
+	for n := 2; slices.ContainsFunc(w.Hazards, func(o *Hazard) bool { return o.UUID == h.UUID }); n++ {
+		h.UUID = hazard.EventUUID(e.Source, fmt.Sprint(e.Key, "#", n))
+	}
+	w.Hazards = append(w.Hazards, h)
+	return h
+}
+
+// absorb ends a hazard that has become part of another.
+func (w *World) absorb(h, into *Hazard, byPerson bool) {
+	s := h.kept
+	reason := hazard.EndMerged
+	if into.Now().Status != hazard.Active {
+		reason = cmp.Or(into.Now().Reason, hazard.EndExpired)
+	}
+	if s.Status == hazard.Active || reason == hazard.EndMerged && (!s.EditedField("status") || byPerson) {
+		if s.Status == hazard.Active {
+			s.End = max(w.now, s.Start)
+		}
+		s.Status, s.Reason, s.Successor = hazard.Expired, reason, into.UUID
+		if reason != hazard.EndExpired && !s.EditedField("severity_ID") {
+			s.Severity = hazard.Termination
+		}
+	}
+}
+
+// shareName reports whether two events have a name in common: one names the other, or both a third.
+func shareName(a, b *event) bool {
+	return (a.heard.head.Type == hazard.Tsunami) == (b.heard.head.Type == hazard.Tsunami) && slices.ContainsFunc(a.names(), func(name string) bool {
+		return slices.Contains(b.names(), name) && (!strings.HasPrefix(name, "gvp:") || overlap(&a.heard, &b.heard, 90*24*time.Hour))
+	})
+}
+
+// names are all names that an event was ever known by.
+func (e *event) names() []string {
+	names := []string{e.Source + ":" + e.Key}
+	for _, t := range e.told {
+		if t.report != nil {
+			names = append(names, t.report.Refs...)
+		}
+	}
+	return names
+}
+
+// misfit is how badly two events fit by the rule of their type, from 0 (the same) to 1 (just); more: they are two.
+func misfit(a, b *word) float64 {
+	if a.head.Type != b.head.Type {
+		return math.Inf(1)
+	}
+	km := math.Inf(1)
+	if a.point != nil && b.point != nil {
+		km = geo.Distance(a.point.Lon, a.point.Lat, b.point.Lon, b.point.Lat) / 1000
+	}
+	switch a.head.Type {
+	case hazard.Earthquake:
+		return math.Hypot(math.Abs(float64(a.start-b.start))/16_000, km/100)
+	}
+	return math.Inf(1)
+}
+
+func overlap(a, b *word, slack time.Duration) bool {
+	return a.start <= b.over().Add(slack) && b.start <= a.over().Add(slack)
+}
