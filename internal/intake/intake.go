@@ -630,7 +630,8 @@ func (w *writer) unlawful(h *hazard.Hazard, law *hazard.LawError) error {
 // set it, for its sources go on then, or a source has given a reason for it.
 func (w *writer) wake(h *hazard.Hazard, isNew bool, said *hazard.Said) error {
 	next := said.Next
-	if h.AutoExpire && next >= h.End && !said.Ending && !h.EditedField("end_Date") && !h.EditedField("status") {
+	ofEditor := h.EditedField("end_Date") || h.EditedField("status") || h.EditedField("autoexpire")
+	if h.AutoExpire && next >= h.End && !said.Ending && !ofEditor {
 		next = hazard.MaxInstant
 	}
 	if isNew && next == hazard.MaxInstant {
