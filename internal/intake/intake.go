@@ -76,6 +76,10 @@ type Result struct {
 // to make the cost of a transaction small for each, few enough that other writers wait for a moment only.
 const chunk = 100
 
+// slight is how many reports too slight to make a hazard count as one: most are ignored after a look
+// at what is known.
+const slight = 10
+
 // chunks cuts reports into parts of chunk or more. Reports that have a name in common stay together, where the first of them is.
 func chunks(reports []hazard.Report) [][]hazard.Report {
 	group := make([]int, len(reports)) // report → an earlier one of the same event, or itself
@@ -112,9 +116,19 @@ func chunks(reports []hazard.Report) [][]hazard.Report {
 		}
 		all, take = append(all, part), nil
 	}
+	work := 0 // in parts of a report
 	for _, m := range members {
-		if take = append(take, m...); len(take) >= chunk {
+		take = append(take, m...)
+		for _, i := range m {
+			if reports[i].Minor {
+				work++
+			} else {
+				work += slight
+			}
+		}
+		if work >= chunk*slight {
 			cut()
+			work = 0
 		}
 	}
 	if len(take) > 0 {
