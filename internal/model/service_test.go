@@ -46,7 +46,6 @@ type service struct {
 	edit   *edit.Editor
 	live   *live.Live
 	tail   *tail.Tail
-	ids    []int64 // hazards, in the order in which they were made
 }
 
 var editor = edit.Author{Caller: auth.Caller{Name: "editor", Role: auth.Editor}}
