@@ -199,6 +199,15 @@ func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard
 				}
 			}
 		}
+		// Others are compared with the event as it is over now.
+		if e, ok, err := tx.FindEvent(store.EventName{Source: src, Key: event}); err != nil {
+			return err
+		} else if said := hazard.Derive(parts, now); ok && len(parts) > 0 && e.End != said.Over() {
+			e.End = said.Over()
+			if err := tx.SaveEvent(&e); err != nil {
+				return err
+			}
+		}
 		return in.writer(ctx, tx, src).resettle(id)
 	})
 }
@@ -509,7 +518,9 @@ func (w *writer) take(g *group) error {
 	if err != nil {
 		return err
 	}
-	if g.hazardID == 0 && own.Head.Minor {
+	// One that was worth a hazard before it was found slight makes one, as it does in two payloads.
+	slight := !slices.ContainsFunc(g.reports, func(r hazard.Report) bool { return !r.Minor })
+	if g.hazardID == 0 && own.Head.Minor && slight {
 		w.res.Ignored++
 		return w.forget(g, parts)
 	}
@@ -570,27 +581,34 @@ func (w *writer) take(g *group) error {
 
 // said is what the sources say of a hazard, but for this source's event named.
 func (w *writer) said(hazardID int64, but string) ([]hazard.Said, error) {
-	if hazardID == 0 {
-		return nil, nil
-	}
-	events, err := w.tx.Events(hazardID)
-	if err != nil {
-		return nil, err
-	}
-	var all []hazard.Said
-	for _, e := range events {
-		if e.Source == w.src && e.Key == but {
-			continue
+	events, all, err := w.derived(hazardID)
+	for i := len(events) - 1; i >= 0; i-- {
+		if events[i].Source == w.src && events[i].Key == but {
+			all = slices.Delete(all, i, i+1)
 		}
+	}
+	return all, err
+}
+
+// derived lists the events of a hazard of which something is known, and what their sources say of each now.
+func (w *writer) derived(hazardID int64) (events []store.Event, all []hazard.Said, err error) {
+	if hazardID == 0 {
+		return nil, nil, nil
+	}
+	of, err := w.tx.Events(hazardID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range of {
 		parts, err := w.tx.Reports(e.Source, e.Key)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(parts) > 0 {
-			all = append(all, hazard.Derive(parts, w.now))
+			events, all = append(events, e), append(all, hazard.Derive(parts, w.now))
 		}
 	}
-	return all, nil
+	return events, all, nil
 }
 
 // errNoPlace: nothing that was said tells where it is.

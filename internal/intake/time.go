@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/store"
@@ -36,7 +37,8 @@ func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
 				if err := tx.SetWake(id, hazard.MaxInstant); err != nil {
 					return err
 				}
-				if err := in.writer(ctx, tx, "").resettle(id); err != nil {
+				w := in.writer(ctx, tx, "")
+				if err := errors.Join(w.resettle(id), w.renewProducts(id)); err != nil {
 					return err
 				}
 			}
@@ -61,4 +63,24 @@ func (in *Intake) PassUntil(ctx context.Context, now hazard.Instant) error {
 			return err
 		}
 	}
+}
+
+// renewProducts makes the products of a hazard what its events give now: those of a part that has run
+// out go with it.
+func (w *writer) renewProducts(id int64) error {
+	events, all, err := w.derived(id)
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	h, err := w.tx.Hazard(id)
+	if err != nil {
+		return err
+	}
+	for i, e := range events {
+		w.src = e.Source
+		if _, err := w.products(h, e.Key, all[i].Head); err != nil {
+			return err
+		}
+	}
+	return nil
 }

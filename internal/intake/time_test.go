@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"slices"
 	"testing"
 
 	"hazardd/internal/auth"
@@ -196,5 +197,76 @@ func TestAPatchCountsBesideWhatTheSourcesSay(t *testing.T) {
 	}
 	if err := d.patch(noon+30*minute, `{"autoexpire":"N"}`); err == nil {
 		t.Error("what is over was made to last")
+	}
+}
+
+// The text of a part that has run out goes with it, though nobody reports.
+func TestTheProductsOfAPartThatRunsOutGoWithIt(t *testing.T) {
+	d := newDesk(t)
+	part := func(name, place string, end hazard.Instant) hazard.Report {
+		return with(said("cap", "a", hazard.Tornado, noon, 0, 0), func(r *hazard.Report) {
+			r.Part, r.Places, r.End = name, []string{place}, new(end)
+			r.Products = []hazard.ReportProduct{{Key: "cap", Title: "CAP", Type: hazard.FolderProduct}, {Key: "text", Parent: "cap", Title: name, Type: hazard.TextProduct, Data: name}}
+		})
+	}
+	d.apply("cap", noon, intake.Options{}, part("East", "E", noon+300*minute), part("West", "W", noon+20*minute))
+	id := d.event("cap", "a").ID
+	if got, want := d.titles(id), []string{"/CAP", "/CAP/East", "/CAP/West"}; !slices.Equal(got, want) {
+		t.Fatalf("at first %q, want %q", got, want)
+	}
+	if err := d.intake.PassUntil(t.Context(), noon+21*minute); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := d.titles(id), []string{"/CAP", "/CAP/East"}; !slices.Equal(got, want) {
+		t.Errorf("after the west has run out %q, want %q", got, want)
+	}
+	before := d.last()
+	d.apply("cap", noon+22*minute, intake.Options{}, part("East", "E", noon+300*minute), part("West", "W", noon+20*minute))
+	if err := d.intake.PassUntil(t.Context(), noon+23*minute); err != nil || d.last() != before {
+		t.Errorf("the same again made %d changes, %v", d.last()-before, err)
+	}
+}
+
+// An event without an end, which its source no longer lists, is over: what begins under its key years
+// later is another, and no rule joins it with what others tell of then.
+func TestAWithdrawnEventIsOverForWhatComesLater(t *testing.T) {
+	const year = 365 * 24 * 60 * minute
+	volcano := func(src string, start hazard.Instant) hazard.Report {
+		return with(said(src, "332010", hazard.Volcano, start, -155, 19), func(r *hazard.Report) {
+			r.Open, r.Refs = true, []string{"gvp:332010"}
+		})
+	}
+	d := newDesk(t)
+	d.apply("hans", noon, live, volcano("hans", noon))
+	first := d.event("hans", "332010")
+	if _, err := d.intake.Withdraw(t.Context(), "hans", "332010", hazard.EndAllClear, noon+60*minute); err != nil {
+		t.Fatal(err)
+	}
+	d.apply("gvp", noon+2*year, live, volcano("gvp", noon+2*year))
+	d.apply("hans", noon+2*year, live, volcano("hans", noon+2*year))
+	if h, err := d.store.Hazard(t.Context(), first.ID); err != nil || h.Status != hazard.Expired || h.End != noon+60*minute {
+		t.Errorf("the first is %+v, %v", h, err)
+	}
+	if got, want := d.together(), []string{"gvp:332010 hans:332010@2", "hans:332010"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// An event that was worth a hazard before it was found slight is a hazard, in one payload as in two.
+func TestAnEventThatIsFoundSlightInOnePayload(t *testing.T) {
+	slight := with(quake("us1", 2), func(r *hazard.Report) { r.Minor, r.Name = true, "M 4.4 Earthquake" })
+	for name, payloads := range map[string][][]hazard.Report{
+		"two payloads": {{quake("us1", 1)}, {slight}},
+		"one payload":  {{quake("us1", 1), slight}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			for _, p := range payloads {
+				d.apply("usgs", noon, live, p...)
+			}
+			if n := len(d.hazards()); n != 1 || d.event("usgs", "us1").Name != "M 4.4 Earthquake" {
+				t.Errorf("%d hazards", n)
+			}
+		})
 	}
 }
