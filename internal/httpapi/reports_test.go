@@ -37,7 +37,7 @@ func TestWhatSourcesSayOfAHazard(t *testing.T) {
 	}
 	s.do("reader", http.MethodGet, path+"/reports", nil).JSON(t, &reports)
 	got := fmt.Sprint(reports)
-	if want := "[{gdacs disabled EQ1 named usgs:us7000a ADVISORY  [usgs:us7000a glide:EQ-2026-000001-USA]} {usgs disabled us7000a  WARNING red []}]"; got != want {
+	if want := "[{gdacs disabled EQ1 named usgs:us7000a ADVISORY  [glide:EQ-2026-000001-USA usgs:us7000a]} {usgs disabled us7000a  WARNING red []}]"; got != want {
 		t.Errorf("reports %s, want %s", got, want)
 	}
 
