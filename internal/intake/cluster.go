@@ -494,10 +494,15 @@ func (c *cluster) reason(e *store.Event, group []*store.Event) string {
 	} else if name != "" {
 		return fromName + name
 	}
-	var best *store.Event
-	far := rules[e.Type].far
 	for _, o := range group {
-		if o != e && o.Type == e.Type && (best == nil || far(e, o) < far(e, best)) {
+		if c.found[e.Name()][o.Name()] == store.One {
+			return fmt.Sprintf("%sone with %s:%s by a person", fromName, o.Source, o.Key)
+		}
+	}
+	var best *store.Event
+	rule, ok := rules[e.Type]
+	for _, o := range group {
+		if ok && o != e && o.Type == e.Type && (best == nil || rule.far(e, o) < rule.far(e, best)) {
 			best = o
 		}
 	}

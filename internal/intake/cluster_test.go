@@ -267,3 +267,33 @@ func TestAMergeByAPersonDrivesNoEventOut(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// Events of a type without a rule, of which a person found two to be one, follow a name that one of
+// them shares with an older hazard.
+func TestAPersonsMergeFollowsANameWithoutARule(t *testing.T) {
+	d := newDesk(t)
+	flood := func(src, key string, version int64, refs ...string) hazard.Report {
+		return with(said(src, key, hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Version, r.Refs = version, refs })
+	}
+	d.takeEach(noon, flood("gdacs", "c", 1), flood("nws", "b", 1), flood("copernicus", "a", 1))
+	from, into := d.event("copernicus", "a"), d.event("nws", "b")
+	d.decide(noon+1, store.Origin{User: "ada", Admin: true}, func(tx *store.Tx) error { return d.intake.Join(t.Context(), tx, from, into, "found by ada") })
+	d.takeEach(noon+2, flood("copernicus", "a", 2, "gdacs:c"))
+	if got, want := d.together(), []string{"copernicus:a gdacs:c nws:b"}; !slices.Equal(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	if h := d.event("nws", "b"); h.ID != d.event("gdacs", "c").ID {
+		t.Errorf("hazard %d goes on, want the oldest", h.ID)
+	}
+	events, err := d.store.EventReports(t.Context(), d.event("gdacs", "c").ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var why []string
+	for _, e := range events {
+		why = append(why, e.Joined)
+	}
+	if want := []string{"found by ada", "", "named one with copernicus:a by a person"}; !slices.Equal(why, want) {
+		t.Errorf("reasons %q, want %q", why, want)
+	}
+}
