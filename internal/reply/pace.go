@@ -17,14 +17,16 @@ type Pace struct {
 }
 
 // An answer is written in chunks. After each, other answers have their turn, so that a large one delays a small one by no more than a
-// chunk, and large ones come to an end together. A reader that keeps us waiting gets small ones, since what it took of a chunk shows
-// only when it took all.
+// chunk, and large ones come to an end together. A reader that took a chunk at once gets large ones. A reader that keeps us waiting gets
+// small ones, since what it took of a chunk shows only when it took all.
 //
 // To a proxy on the same machine a packet carries up to 65,483 bytes. A chunk of 256 KiB is four of those and a fifth with the rest,
-// which costs as much as a full one: 15 % of the processor time of a large answer. 255 KiB are four.
+// which costs as much as a full one: 15 % of the processor time of a large answer. 255 KiB are four, a large chunk is 16.
 const (
 	chunk      = 255 << 10 // bytes
+	largeChunk = 16 * 65_483
 	smallChunk = 32 << 10
+	atOnce     = 5 * time.Millisecond
 	waited     = 100 * time.Millisecond
 )
 
@@ -53,14 +55,20 @@ func (p *Paced) Late() bool { return p.late }
 
 // before begins a write of at most all bytes, and returns of how many.
 func (p *Paced) before(all int64) int64 {
-	n := min(all, chunk)
-	if p.took > waited {
-		n = min(all, smallChunk)
+	n := int64(chunk)
+	switch {
+	case p.took > waited:
+		n = smallChunk
+	case p.sent > 0 && p.took < atOnce:
+		n = largeChunk
 	}
+	n = min(n, all)
 	p.began = time.Now()
 	if p.deadline != nil {
 		behind := max(p.spent-p.pace.time(p.sent), 0) // being ahead does not count
-		p.until = p.began.Add(p.pace.Patience + p.pace.time(n) - behind)
+		// A reader that took a chunk at once is not given longer for a large one: it is to take something
+		// every 42 s, like all.
+		p.until = p.began.Add(p.pace.Patience + p.pace.time(min(n, chunk)) - behind)
 		_ = p.deadline.SetWriteDeadline(p.until) // the write tells
 	}
 	return n

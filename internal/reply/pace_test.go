@@ -113,8 +113,8 @@ func TestALargeAnswerIsNotCopied(t *testing.T) {
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
-	if out.most > chunk {
-		t.Errorf("%d bytes were written at once, at most %d should be", out.most, chunk)
+	if out.most > largeChunk {
+		t.Errorf("%d bytes were written at once, at most %d should be", out.most, largeChunk)
 	}
 }
 
