@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"hazardd/client"
 	"hazardd/internal/auth"
 	"hazardd/internal/hazard"
 	"hazardd/internal/search"
@@ -21,19 +22,6 @@ type auditCmd struct {
 	Until  string `placeholder:"TIME" help:"Rows before this moment."`
 	Limit  int    `default:"100" placeholder:"N" help:"The most rows, the latest ones."`
 	Follow bool   `short:"f" help:"Go on, and print rows as they come."`
-}
-
-// auditJSON is a row of the trail as JSON, as GET /audit has it.
-type auditJSON struct {
-	ID      int64     `json:"id"`
-	Time    time.Time `json:"time"`
-	User    string    `json:"user"`
-	Address string    `json:"address"`
-	Client  string    `json:"client"`
-	Action  string    `json:"action"`
-	Subject string    `json:"subject"`
-	Detail  string    `json:"detail"`
-	OK      bool      `json:"ok"`
 }
 
 // followEvery is how often new rows are looked for.
@@ -108,8 +96,8 @@ func (a *auditCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-func auditRow(a auth.Audit) auditJSON {
-	row := auditJSON{ID: a.ID, Time: a.At.Time(), User: a.Actor, Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, OK: a.OK}
+func auditRow(a auth.Audit) client.AuditRow {
+	row := client.AuditRow{ID: a.ID, Time: a.At.Time(), User: a.Actor, Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, OK: a.OK}
 	if a.Addr.IsValid() {
 		row.Address = a.Addr.String()
 	}
@@ -124,7 +112,7 @@ func auditOutcome(ok bool) string {
 }
 
 func printAudit(c *console, rows []auth.Audit) error {
-	list := []auditJSON{}
+	list := []client.AuditRow{}
 	t := newTable("TIME", "USER", "ADDRESS", "ACTION", "SUBJECT", "", "DETAIL", "CLIENT")
 	t.colours[5] = map[string]string{"refused": yellow}
 	for _, r := range rows {

@@ -28,7 +28,7 @@ func BenchmarkIntakeWeek(b *testing.B) {
 }
 
 // What it costs that hazards change by themselves, with 10,000 that are active: to look when the next
-// does, and to derive one anew whose part has run out.
+// does, and to derive one again whose part has run out.
 func BenchmarkTimeAlone(b *testing.B) {
 	const hazards = 10_000
 	d := newDesk(b)

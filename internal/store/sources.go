@@ -195,21 +195,14 @@ type Verdict string
 
 // The verdicts.
 const (
-	Undecided Verdict = ""
-	Apart     Verdict = "apart" // they are two, whatever their names or a rule say
-	One       Verdict = "one"   // they are one
+	Apart Verdict = "apart" // they are two, whatever their names or a rule say
+	One   Verdict = "one"   // they are one
 )
 
-// SaveVerdict notes what people have found about two events; Undecided takes it back.
+// SaveVerdict notes what people have found about two events, in the place of what they found before.
 func (t *Tx) SaveVerdict(a, b EventName, v Verdict) error {
 	for _, p := range [][2]EventName{{a, b}, {b, a}} {
-		var err error
-		if v == Undecided {
-			err = t.q.DropVerdict(t.ctx, db.DropVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key})
-		} else {
-			err = t.q.SaveVerdict(t.ctx, db.SaveVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key, One: v == One})
-		}
-		if err != nil {
+		if err := t.q.SaveVerdict(t.ctx, db.SaveVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key, One: v == One}); err != nil {
 			return err
 		}
 	}

@@ -156,9 +156,6 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.dropMergeStmt, err = db.PrepareContext(ctx, dropMerge); err != nil {
 		return nil, fmt.Errorf("error preparing query DropMerge: %w", err)
 	}
-	if q.dropVerdictStmt, err = db.PrepareContext(ctx, dropVerdict); err != nil {
-		return nil, fmt.Errorf("error preparing query DropVerdict: %w", err)
-	}
 	if q.dropWakeStmt, err = db.PrepareContext(ctx, dropWake); err != nil {
 		return nil, fmt.Errorf("error preparing query DropWake: %w", err)
 	}
@@ -691,11 +688,6 @@ func (q *Queries) Close() error {
 	if q.dropMergeStmt != nil {
 		if cerr := q.dropMergeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dropMergeStmt: %w", cerr)
-		}
-	}
-	if q.dropVerdictStmt != nil {
-		if cerr := q.dropVerdictStmt.Close(); cerr != nil {
-			err = fmt.Errorf("error closing dropVerdictStmt: %w", cerr)
 		}
 	}
 	if q.dropWakeStmt != nil {
@@ -1296,7 +1288,6 @@ type Queries struct {
 	dropEventStmt               *sql.Stmt
 	dropLeaseStmt               *sql.Stmt
 	dropMergeStmt               *sql.Stmt
-	dropVerdictStmt             *sql.Stmt
 	dropWakeStmt                *sql.Stmt
 	dropWebhookStmt             *sql.Stmt
 	dueDeliveriesStmt           *sql.Stmt
@@ -1450,7 +1441,6 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		dropEventStmt:               q.dropEventStmt,
 		dropLeaseStmt:               q.dropLeaseStmt,
 		dropMergeStmt:               q.dropMergeStmt,
-		dropVerdictStmt:             q.dropVerdictStmt,
 		dropWakeStmt:                q.dropWakeStmt,
 		dropWebhookStmt:             q.dropWebhookStmt,
 		dueDeliveriesStmt:           q.dueDeliveriesStmt,

@@ -194,27 +194,6 @@ func (q *Queries) DropMerge(ctx context.Context, n int64) error {
 	return err
 }
 
-const dropVerdict = `-- name: DropVerdict :exec
-DELETE FROM parted WHERE source = $1 AND event = $2 AND other_source = $3 AND other_event = $4
-`
-
-type DropVerdictParams struct {
-	Source      string
-	Event       string
-	OtherSource string
-	OtherEvent  string
-}
-
-func (q *Queries) DropVerdict(ctx context.Context, arg DropVerdictParams) error {
-	_, err := q.exec(ctx, q.dropVerdictStmt, dropVerdict,
-		arg.Source,
-		arg.Event,
-		arg.OtherSource,
-		arg.OtherEvent,
-	)
-	return err
-}
-
 const eventKey = `-- name: EventKey :one
 SELECT k.event, e.hazard_id FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event WHERE k.source = $1 AND k.key = $2
 `

@@ -58,9 +58,6 @@ ORDER BY 3, 1, 2;
 INSERT INTO parted (source, event, other_source, other_event, one) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (source, event, other_source, other_event) DO UPDATE SET one = excluded.one;
 
--- name: DropVerdict :exec
-DELETE FROM parted WHERE source = $1 AND event = $2 AND other_source = $3 AND other_event = $4;
-
 -- name: VerdictsOfEvent :many
 SELECT source, event, other_source, other_event, one FROM parted WHERE source = $1 AND event = $2;
 
