@@ -26,7 +26,7 @@ func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Store.Write(t.Context(), s.Now(), store.Origin{Source: "usgs"}, func(tx *store.Tx) error {
+	last, err := s.Store.Write(t.Context(), s.Now(), store.Origin{Source: "usgs"}, func(tx *store.Tx) error {
 		for range 1200 {
 			after := *h
 			after.LastUpdate++
@@ -38,6 +38,9 @@ func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 		return nil
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Live.WaitFor(t.Context(), last); err != nil { // /changes never tells more than the lists do
 		t.Fatal(err)
 	}
 	if h.Status != hazard.Active {
