@@ -86,11 +86,20 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 }
 
 // position sets the hazard's point and areas. Of a hazard that was ended by a message that says
-// nothing of where it was, they stay; so they do while the shapes of its places are not known.
+// nothing of where it was, they stay; so they do while the shapes of its places are not known, but for
+// a mere point, which tells no more than the hazard's own.
 func (w *writer) position(h *hazard.Hazard, said *hazard.Said, placed []placedArea) error {
 	head := &said.Head
-	if awaited := w.in.places[said.PlacesOf] != nil && len(said.Places) > 0; len(placed) == 0 && said.Ended == "" && !awaited && !h.EditedField("area") {
-		h.Areas = nil
+	if len(placed) == 0 && !h.EditedField("area") {
+		awaited := w.in.places[said.PlacesOf] != nil && len(said.Places) > 0
+		switch {
+		case awaited:
+			if len(h.Areas) == 1 && h.Areas[0].Role == hazard.PointArea {
+				h.Areas = nil
+			}
+		case said.Ended == "":
+			h.Areas = nil
+		}
 	}
 	if !h.EditedField("area") && len(placed) > 0 {
 		var areas []hazard.Area

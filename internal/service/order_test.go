@@ -165,11 +165,14 @@ func (d *desk) apply(r *row, reports []hazard.Report, now hazard.Instant) {
 	}
 }
 
-// cut cuts recordings into pieces at random places.
+// cut cuts recordings into pieces at random places, but for what one message says of one event: that comes together or not at all.
 func cut(list []parsed, random *rand.Rand) (pieces []parsed) {
 	for _, p := range list {
 		for rest := p.batch.Reports; len(rest) > 0; {
 			n := 1 + random.IntN(len(rest))
+			for n < len(rest) && rest[n].Key == rest[n-1].Key && rest[n].Version == rest[n-1].Version {
+				n++
+			}
 			piece := p
 			piece.batch.Reports, rest = rest[:n:n], rest[n:]
 			pieces = append(pieces, piece)
@@ -209,8 +212,11 @@ func TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards(t *testing.T) {
 			forward.takeAll(list, now)
 			want := forward.tell(now)
 			t.Logf("%d recordings, %d hazards", len(list), len(want))
-			for range orders {
+			for n := range orders {
 				seed := rand.Uint64()
+				if n == 0 {
+					seed = 10926605349181566530 // once, a tsunami whose zones were not known kept the point of an older bulletin
+				}
 				random := rand.New(rand.NewPCG(seed, 0))
 				shuffled := cut(list, random)
 				random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
