@@ -104,8 +104,8 @@ func (a *API) actor(r *http.Request, who *auth.Caller) auth.Actor {
 	return auth.Actor{Name: who.Name, Addr: a.clientAddr(r), Client: program(r)}
 }
 
-// maxProgram is how much is kept of what a program calls itself, in characters.
-const maxProgram = 120
+// maxProgram is how much is kept of what a program calls itself, in characters: a phone's browser names itself last, at up to 160.
+const maxProgram = 200
 
 // program is what the program that sent the request calls itself, for people to read.
 func program(r *http.Request) string {

@@ -17,6 +17,8 @@ export interface Account {
 
 export const editor: Account = { name: "ada", password: "umbrella trombone quartz lagoon" };
 export const reader: Account = { name: "rita", password: "harbour velvet cactus thunder" };
+/** Whose password a test may change. */
+export const visitor: Account = { name: "vera", password: "lantern pickle orbit meadow" };
 
 export class Server {
   readonly #dir = mkdtempSync(join(tmpdir(), "hazardd-e2e-"));
@@ -27,7 +29,7 @@ export class Server {
 
   static async start(): Promise<Server> {
     const server = new Server();
-    for (const [account, role] of [[editor, "editor"], [reader, "reader"]] as const) {
+    for (const [account, role] of [[editor, "editor"], [reader, "reader"], [visitor, "reader"]] as const) {
       execFileSync(binary, ["user", "add", account.name, "--role", role, "--password-stdin", "--data", server.#dir], { input: account.password });
     }
     await server.up();

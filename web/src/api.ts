@@ -106,6 +106,32 @@ export class Api {
     ]);
   }
 
+  /**
+   * Changes the password. That ends all sessions of the user: the answer's tokens are the only ones that go on. A Problem of status 401 says
+   * that the old password is not right.
+   */
+  async changePassword(old: string, fresh: string): Promise<void> {
+    await this.#renew(); // so that the token is good for as long as the change takes
+    const change = this.#exchange(old, fresh);
+    // Other requests find their tokens worthless before the answer is here: they wait for it.
+    this.#renewing = change.catch(() => {}).finally(() => (this.#renewing = undefined));
+    return change;
+  }
+
+  async #exchange(old: string, fresh: string): Promise<void> {
+    const login = this.#login;
+    if (!login) throw new LoggedOutError();
+    const answer = await this.#send("/account/password", { method: "POST", body: { old, new: fresh }, headers: { Authorization: `Bearer ${login.access}` } });
+    if (answer.status === 403 && isInvalidToken(answer)) {
+      this.#end();
+      throw new LoggedOutError();
+    }
+    await this.#fail(answer);
+    if (this.#login !== login) return; // logged out meanwhile
+    this.#keep(await answer.json());
+    void this.#session("POST");
+  }
+
   /** A request with the token. Throws a Problem for an answer that is an error, unless its status is allowed. */
   async request(path: string, options: Options = {}): Promise<Response> {
     for (let again = false; ; again = true) {

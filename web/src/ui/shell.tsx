@@ -1,10 +1,11 @@
 // The page: header, list, map, panel, and how they hear of each other.
 import { effect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Form, New } from "../edit/parts";
 import { Questions } from "../edit/questions";
 import { severity, type Hazard } from "../model";
 import { text } from "../text";
+import { Account } from "./account";
 import { usePage, type Page, type ThemeChoice } from "./context";
 import { Filters } from "./filters";
 import { Legend } from "./legend";
@@ -18,6 +19,7 @@ import { TimeBar } from "./timebar";
 export function Shell({ logout }: { logout: () => void }) {
   const page = usePage();
   const { store } = page;
+  const [account, setAccount] = useState(false);
   useEffect(() => {
     const keys = (e: KeyboardEvent) => {
       if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -45,7 +47,7 @@ export function Shell({ logout }: { logout: () => void }) {
       <a class="skip" href="#list" onClick={skip("list")}>{text.skipToList}</a>
       <a class="skip" href="#map" onClick={skip("map")}>{text.skipToMap}</a>
       {store.selected.value && <a class="skip" href="#panel" onClick={skip("panel")}>{text.skipToPanel}</a>}
-      <Header logout={logout} />
+      <Header account={() => setAccount(true)} logout={logout} />
       <Banners />
       <main class="main">
         <aside class="side" aria-label={text.list.title}>
@@ -80,6 +82,7 @@ export function Shell({ logout }: { logout: () => void }) {
         {page.editing.task.value ? <Form /> : <Panel />}
       </main>
       <Questions />
+      {account && <Account close={() => setAccount(false)} />}
       <Spoken />
     </div>
   );
@@ -93,7 +96,7 @@ const skip = (id: string) => (e: Event) => {
   (inner ?? to)?.focus();
 };
 
-function Header({ logout }: { logout: () => void }) {
+function Header({ account, logout }: { account: () => void; logout: () => void }) {
   const page = usePage();
   const { store } = page;
   const user = store.api.user;
@@ -125,10 +128,23 @@ function Header({ logout }: { logout: () => void }) {
       </button>
       <IconButton icon={choice === "auto" ? "auto" : choice === "light" ? "sun" : "moon"} label={text.header.theme[choice]} onClick={() => page.chooseTheme(next[choice])} class="header-icon" />
       <Menu class="account" label={text.header.menu} title={text.header.menu} button={<><Icon name="user" /><span class="wide">{user?.name}</span></>}>
-        <p class="muted">{user && text.header.account(user.name, user.role)}</p>
-        <button type="button" onClick={logout}>
-          <Icon name="out" /> {text.header.logout}
-        </button>
+        {(close) => (
+          <>
+            <p class="muted">{user && text.header.account(user.name, user.role)}</p>
+            <button
+              type="button"
+              onClick={() => {
+                close(); // the focus is on the menu then, and comes back to it
+                account();
+              }}
+            >
+              <Icon name="lock" /> {text.account.open}
+            </button>
+            <button type="button" onClick={logout}>
+              <Icon name="out" /> {text.header.logout}
+            </button>
+          </>
+        )}
       </Menu>
     </header>
   );

@@ -1,0 +1,163 @@
+// The user's own account: the password, and the logins that are alive. Reached from the menu of the header, over the page.
+import { useState } from "preact/hooks";
+import { LoggedOutError, LostError, Problem } from "../api";
+import { faultsOf, type Faults } from "../edit/draft";
+import { Dialog, Field } from "../edit/inputs";
+import { programOf } from "../program";
+import { text } from "../text";
+import { usePage } from "./context";
+import { Ago, useData } from "./parts";
+import { Loading } from "./panel";
+
+const words = text.account;
+
+interface Session {
+  readonly id: string;
+  readonly created: string | null; // RFC 3339, as all times here
+  readonly last_used: string | null;
+  readonly expires: string | null;
+  /** Empty: not known. */
+  readonly address: string;
+  readonly client: string;
+  readonly current: boolean;
+}
+
+export function Account({ close }: { close: () => void }) {
+  const { store } = usePage();
+  const user = store.api.user;
+  // A new password ends all other sessions.
+  const [changes, setChanges] = useState(0);
+  return (
+    <Dialog title={words.title} close={close} class="account-dialog">
+      <p class="muted">{user && text.header.account(user.name, user.role)}</p>
+      <Password name={user?.name ?? ""} changed={() => setChanges(changes + 1)} />
+      <Sessions changes={changes} />
+      <div class="dialog-buttons">
+        <button type="button" onClick={close}>{text.close}</button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Password({ name, changed }: { name: string; changed: () => void }) {
+  const { store } = usePage();
+  const [faults, setFaults] = useState<Faults>({});
+  const [note, setNote] = useState("");
+  const [done, setDone] = useState(false);
+  const [busy, setBusy] = useState(false);
+  async function submit(event: SubmitEvent) {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const value = (name: string) => String(new FormData(form).get(name));
+    setDone(false);
+    setNote("");
+    const wrong: Record<string, string> = {};
+    for (const name of ["old", "new", "again"]) if (value(name) === "") wrong[name] = words.missing;
+    if (!wrong["again"] && value("again") !== value("new")) wrong["again"] = words.differs;
+    if (Object.keys(wrong).length > 0) return refuse(form, wrong);
+    setFaults({});
+    setBusy(true);
+    try {
+      await store.api.changePassword(value("old"), value("new"));
+      form.reset();
+      setDone(true);
+      changed();
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401) refuse(form, { old: words.denied });
+      else if (error instanceof Problem && error.faults.length > 0) {
+        const by = faultsOf(error.faults, ["old", "new"]);
+        setNote(by[""] ?? "");
+        refuse(form, by);
+      } else if (!(error instanceof LoggedOutError)) setNote(explain(error, words.lostChange));
+    } finally {
+      setBusy(false);
+    }
+  }
+  function refuse(form: HTMLFormElement, by: Faults) {
+    setFaults(by);
+    const first = ["old", "new", "again"].find((name) => by[name]);
+    if (first) (form.elements.namedItem(first) as HTMLElement).focus();
+  }
+  const secret = (of: string, complete: string, hint?: string) => (
+    <Field name={of} label={words.fields[of]!} faults={faults} hint={hint}>
+      {(a) => <input {...a} type="password" autocomplete={complete} />}
+    </Field>
+  );
+  return (
+    <form class="edit-form" noValidate onSubmit={(e) => void submit(e)} aria-label={words.password}>
+      <h3>{words.password}</h3>
+      {/* Programs that keep passwords ask whose it is. */}
+      <input type="text" name="username" autocomplete="username" value={name} readOnly hidden />
+      {secret("old", "current-password")}
+      {secret("new", "new-password", words.rule)}
+      {secret("again", "new-password")}
+      <p role="alert" class="fault">{note}</p>
+      <p role="status" class="done">{done && words.changed}</p>
+      <div class="edit-buttons">
+        <button type="submit" class="primary" disabled={busy}>{busy ? words.changing : words.change}</button>
+      </div>
+    </form>
+  );
+}
+
+function Sessions({ changes }: { changes: number }) {
+  const { store } = usePage();
+  const [ended, setEnded] = useState(0);
+  const [note, setNote] = useState("");
+  const [busy, setBusy] = useState(false);
+  const state = useData<readonly Session[]>(`sessions ${changes}/${ended}`, (signal) => store.api.get("/account/sessions", { signal }));
+  async function end(these: readonly Session[]) {
+    setNote("");
+    setBusy(true);
+    try {
+      for (const s of these) await store.api.request(`/account/sessions/${s.id}`, { method: "DELETE", allow: [404] }); // 404: it has ended by itself
+      store.say(words.ended(these.length));
+    } catch (error) {
+      if (!(error instanceof LoggedOutError)) setNote(explain(error, words.lostEnd));
+    } finally {
+      setBusy(false);
+      setEnded((n) => n + 1);
+    }
+  }
+  return (
+    <section class="sessions" aria-label={words.sessions}>
+      <h3>{words.sessions}</h3>
+      <p class="muted">{words.sessionsLong}</p>
+      <Loading state={state}>
+        {(list) => {
+          const others = list.filter((s) => !s.current);
+          return (
+            <>
+              <ul>
+                {list.map((s) => (
+                  <li key={s.id}>
+                    <span>
+                      <strong title={s.client}>{programOf(s.client) || words.unknown}</strong>
+                      {s.current && <span class="flag">{words.current}</span>}
+                      <span class="muted break">{s.address || words.noAddress}</span>
+                      <span class="muted">
+                        {s.created && <>{words.since} <Ago at={Date.parse(s.created)} /></>}
+                        {s.last_used && <>, {words.used} <Ago at={Date.parse(s.last_used)} /></>}
+                      </span>
+                    </span>
+                    {!s.current && (
+                      <button type="button" disabled={busy} aria-label={words.endLong(programOf(s.client) || words.unknown, s.address)} onClick={() => void end([s])}>{words.end}</button>
+                    )}
+                  </li>
+                ))}
+              </ul>
+              {others.length > 1 && <button type="button" class="danger" disabled={busy} onClick={() => void end(others)}>{words.endAll(others.length)}</button>}
+            </>
+          );
+        }}
+      </Loading>
+      <p role="alert" class="fault">{note}</p>
+    </section>
+  );
+}
+
+function explain(error: unknown, lost: string): string {
+  if (error instanceof LostError) return lost;
+  if (error instanceof Problem && error.retryAfter) return text.login.limited(error.retryAfter);
+  return error instanceof Error ? error.message : String(error);
+}
