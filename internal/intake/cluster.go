@@ -96,6 +96,16 @@ func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64,
 	return c, c.partition(named, made)
 }
 
+// regroup puts the events around one of hazard h together anew, because a person has decided about
+// them. h itself is left for the caller to settle.
+func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
+	c, err := w.clusterOf(e, nil, nil, h.Drill())
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.rearrange(nil), c.settle(h.ID), w.endEmptied())
+}
+
 func (c *cluster) addHazardsOf(events []store.Event, drill bool) error {
 	for _, e := range events {
 		if err := c.addHazard(e.HazardID, drill); err != nil {
@@ -156,16 +166,11 @@ func (c *cluster) partition(named []store.Event, made []int64) error {
 		return err
 	}
 	for _, p := range append(c.foundOne(), links...) {
-		if err := c.unite(p.a, p.b); err != nil {
-			return err
-		}
+		c.unite(p.a, p.b)
 	}
 	for _, p := range c.pairs() {
-		if c.shareSource(p.a, p.b) {
-			continue
-		}
-		if err := c.unite(p.a, p.b); err != nil {
-			return err
+		if !c.shareSource(p.a, p.b) {
+			c.unite(p.a, p.b)
 		}
 	}
 	return nil
@@ -327,32 +332,31 @@ func (c *cluster) shareSource(a, b int) bool {
 }
 
 // unite makes the groups of two events one, unless people have decided otherwise.
-func (c *cluster) unite(a, b int) error {
+func (c *cluster) unite(a, b int) {
 	into, from := c.group[a], c.group[b]
 	if into == from || c.apart(a, b) {
-		return nil
+		return
 	}
 	made := slices.Concat(c.made[into], c.made[from])
-	if one, err := c.mayBeOne(made); err != nil || !one {
-		return err
+	if !c.mayBeOne(made) {
+		return
 	}
 	c.made[into] = made
 	delete(c.made, from)
 	for _, i := range c.members(b) {
 		c.group[i] = into
 	}
-	return nil
 }
 
 // mayBeOne reports whether at most one of hazards is active and decided about by people: no source ends such a hazard.
-func (c *cluster) mayBeOne(hazards []int64) (bool, error) {
+func (c *cluster) mayBeOne(hazards []int64) bool {
 	protected := 0
 	for _, id := range hazards {
 		if h := c.hazards[id]; ofPeople(h) && h.ActiveAt(c.w.now) {
 			protected++
 		}
 	}
-	return protected <= 1, nil
+	return protected <= 1
 }
 
 // rearrange makes each group a hazard. self, if not nil, is the first event, which is not written yet

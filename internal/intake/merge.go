@@ -48,11 +48,7 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 		return err
 	}
 	if len(moving) > 0 { // with the decision, other events may fit
-		c, err := w.clusterOf(&moving[0], nil, nil, into.Drill())
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(c.rearrange(nil), c.settle(into.ID), w.endEmptied()); err != nil {
+		if err := w.regroup(&moving[0], into); err != nil {
 			return err
 		}
 	}
@@ -98,11 +94,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	if err != nil {
 		return 0, err
 	}
-	c, err := w.clusterOf(out, nil, nil, before.Drill())
-	if err != nil {
-		return 0, err
-	}
-	if err := errors.Join(c.rearrange(nil), c.settle(hazardID), w.endEmptied()); err != nil {
+	if err := w.regroup(out, before); err != nil {
 		return 0, err
 	}
 	now, ok, err := tx.FindEvent(out.Name())

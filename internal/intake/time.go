@@ -2,7 +2,8 @@ package intake
 
 import (
 	"context"
-	"errors"
+
+	"github.com/google/uuid"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/store"
@@ -38,7 +39,7 @@ func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
 					return err
 				}
 				w := in.writer(ctx, tx, "")
-				if err := errors.Join(w.resettle(id), w.renewProducts(id)); err != nil {
+				if err := w.wakeUp(id); err != nil {
 					return err
 				}
 			}
@@ -65,14 +66,17 @@ func (in *Intake) PassUntil(ctx context.Context, now hazard.Instant) error {
 	}
 }
 
-// renewProducts makes the products of a hazard what its events give now: those of a part that has run
-// out go with it.
-func (w *writer) renewProducts(id int64) error {
+// wakeUp makes a hazard and its products what its events say and give now: the products of a part
+// that has run out go with it.
+func (w *writer) wakeUp(id int64) error {
 	events, all, err := w.derived(id)
-	if err != nil || len(events) == 0 {
+	if err != nil {
 		return err
 	}
-	h, err := w.tx.Hazard(id)
+	if len(events) == 0 {
+		return w.resettle(id)
+	}
+	h, _, _, err := w.settle(id, uuid.Nil, all)
 	if err != nil {
 		return err
 	}
