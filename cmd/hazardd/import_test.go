@@ -63,7 +63,7 @@ func TestAPayloadIsBoundedAfterDecompression(t *testing.T) {
 }
 
 func TestAParserThatPanicsEndsItsFileOnly(t *testing.T) {
-	p := payload{file: filepath.Join(t.TempDir(), "x"), source: poll.Source{Name: "x", Parse: func([]byte, hazard.Instant) (source.Batch, error) { panic("no such element") }}}
+	p := payload{file: filepath.Join(t.TempDir(), "x"), source: poll.Source{Source: source.Source{Name: "x", Parse: func([]byte, hazard.Instant) (source.Batch, error) { panic("no such element") }}}}
 	if err := os.WriteFile(p.file, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: code, ProtoMajor: 1, ProtoMinor: 1, Header: header, Body: io.NopCloser(bytes.NewReader(body)),
 			ContentLength: int64(len(body)), Request: r}, nil
 	}
-	if r.URL.String() != nws.Feeds()[0].URL {
+	if r.URL.String() != nws.Source().Feeds[0].URL {
 		return say(http.StatusNotFound, nil, http.Header{})
 	}
 	now := time.Now()

@@ -21,7 +21,7 @@ func TestSourcesOfAnOperatorBySettingOfEveryKind(t *testing.T) {
 	}
 	caps := []capSetting{
 		{Config: cap.Config{Name: "meteoalarm-de", Title: "MeteoAlarm Germany", URL: "https://feeds.example.org/a?x=1;2", Language: "de", Every: 2 * time.Minute,
-			Caps: map[hazard.Type]hazard.Severity{hazard.Storm: hazard.Advisory, "": hazard.Watch}}, Hosts: []string{"a.example.org", "b.example.org"}},
+			Caps: map[hazard.Type]hazard.Severity{hazard.Storm: hazard.Advisory, "": hazard.Watch}, Hosts: []string{"a.example.org", "b.example.org"}}},
 		{Config: cap.Config{Name: "cap", URL: "https://alerts.example.org/index.rss", Charset: "windows-1252", Exercises: true}},
 	}
 	mirrors := []mirrorSetting{{Name: "disaster-centre", URL: "https://api.example.org/msvc", Username: "replica", Password: "violet kayak"}}

@@ -94,7 +94,8 @@ type listed struct {
 func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, named map[string]bool, now hazard.Instant) (ended int, certain bool, err error) {
 	l.named = nil
 	lasting := batch.Lasting != nil && s.src.Lasts != nil
-	if !batch.Whole && !lasting {
+	whole := batch.Whole && s.src.Absence != source.AbsenceSaysNothing
+	if !whole && !lasting {
 		return 0, true, nil
 	}
 	active, err := s.store.ActiveEvents(ctx, s.src.Name)
@@ -103,9 +104,9 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, na
 	}
 	if lasting {
 		over, waiting := s.lapsed.judge(active, func(e store.ActiveEvent) bool {
-			return !s.src.Lasts(e, now) || slices.Contains(batch.Lasting, e.Event)
+			return !s.src.Lasts(e.Event, e.Start, now) || slices.Contains(batch.Lasting, e.Event)
 		}, now, l.Every/2, false)
-		if ended, err = s.end(ctx, over, &s.lapsed, hazard.EndExpired, now); err != nil || !batch.Whole {
+		if ended, err = s.end(ctx, over, &s.lapsed, hazard.EndExpired, now); err != nil || !whole {
 			return ended, len(waiting) == 0, err
 		}
 	}
@@ -121,7 +122,7 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, na
 	if empty && len(active) > fewEnds {
 		return 0, false, failf(ClassSuspicious, "the list is empty while %d events are active", len(active))
 	}
-	over, waiting := s.absent.judge(active, s.goesOn, now, l.Every/2, s.src.EndsAtOnce)
+	over, waiting := s.absent.judge(active, s.goesOn, now, l.Every/2, s.src.Absence == source.AbsenceEnds)
 	if len(waiting) > 0 {
 		s.log.Info("the source does not list hazards that are active; a second list decides", "hazards", len(waiting))
 	}
@@ -243,7 +244,7 @@ func (w *worker) askMissing(f *feed, active []store.ActiveEvent, named map[strin
 		if named[e.Event] || w.follow.askedLately(e.Event, now) {
 			continue
 		}
-		if a := w.src.Missing(f.URL, e, now); a != "" && w.src.follows(a) {
+		if a := w.src.Missing(f.URL, e.Event, e.Start, now); a != "" && w.src.follows(a) {
 			address[e.Event] = a
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/source"
 	"hazardd/internal/store"
 )
 
@@ -123,7 +124,9 @@ func TestAbsenceInAWholeList(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b *bed) {
 				src := testSource("a")
-				src.EndsAtOnce = tt.atOnce
+				if tt.atOnce {
+					src.Absence = source.AbsenceEnds
+				}
 				var asked atomic.Int64
 				b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
 					n := int(asked.Add(1)) - 1
@@ -156,7 +159,7 @@ func TestAbsenceInAWholeList(t *testing.T) {
 func TestWhatIsMissingOnlyInOneOfTwoFeedsIsNotOver(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
-		src.EndsAtOnce = true
+		src.Absence = source.AbsenceEnds
 		src.Feeds = append(src.Feeds, src.Feeds[0])
 		src.Feeds[1].URL = "https://a.example/other"
 		serve := func(first string, broken bool) {
@@ -187,7 +190,7 @@ func TestWhatIsMissingOnlyInOneOfTwoFeedsIsNotOver(t *testing.T) {
 func TestWhatAnEditorDecidedIsNotAskedAgainAndAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
-		src.EndsAtOnce = true
+		src.Absence = source.AbsenceEnds
 		b.net.text("a.example", list("whole", "x", "y"))
 		p := b.poller(src)
 		refusing := &refusingIntake{Intake: p.intake}

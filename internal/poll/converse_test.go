@@ -21,7 +21,7 @@ type talk struct {
 
 func (s *talk) source() Source {
 	src := testSource("a")
-	src.EndsAtOnce = true
+	src.Absence = source.AbsenceEnds
 	src.Read = func(_ context.Context, now hazard.Instant) (source.Batch, error) {
 		s.read.Add(1)
 		if err := s.failed.Load(); err != nil {

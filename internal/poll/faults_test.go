@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hazardd/internal/source"
 )
 
 // raw takes the connection over and writes to it by hand.
@@ -313,7 +315,7 @@ func TestWhatCameBeforeACutIsTakenIn(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, b *bed) {
 				src := testSource("a")
-				src.EndsAtOnce = true
+				src.Absence = source.AbsenceEnds
 				first := true
 				b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
 					if r.Header.Get("If-None-Match") == `"cut"` {

@@ -15,7 +15,6 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 	"hazardd/internal/source"
-	"hazardd/internal/store"
 )
 
 // withDetails is a list of n events, each with a fuller report.
@@ -296,11 +295,11 @@ func TestAnEventThatAFeedShouldNameIsLookedAfter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b *bed) {
 				src := testSource("a")
-				src.Missing = func(feed string, e store.ActiveEvent, now hazard.Instant) string {
-					if feed != "https://a.example/feed" || e.Event == "old" {
+				src.Missing = func(feed, event string, _, _ hazard.Instant) string {
+					if feed != "https://a.example/feed" || event == "old" {
 						return ""
 					}
-					return "https://a.example/detail/" + e.Event
+					return "https://a.example/detail/" + event
 				}
 				serve := func(payload string) {
 					b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
@@ -333,8 +332,8 @@ func TestAnEventThatAFeedShouldNameIsLookedAfter(t *testing.T) {
 func TestAFeedThatLosesItsEventsAtOnceIsReadTwiceBeforeTheyAreLookedAfter(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
-		src.Missing = func(_ string, e store.ActiveEvent, _ hazard.Instant) string {
-			return "https://a.example/detail/" + e.Event
+		src.Missing = func(_, event string, _, _ hazard.Instant) string {
+			return "https://a.example/detail/" + event
 		}
 		full := strings.ReplaceAll(withDetails("a.example", 30), "detail=https://a.example/detail/", "x=")
 		lists := []string{full, list(), full, list(), list()}

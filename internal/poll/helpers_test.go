@@ -208,8 +208,8 @@ func testSource(name string) Source {
 		}
 		return b, err
 	}
-	return Source{Name: name, Title: name, Parse: parse,
-		Feeds: []source.Feed{{URL: "https://" + name + ".example/feed", Every: time.Minute, MaxBytes: 1 << 20}}}
+	return Source{Source: source.Source{Name: name, Title: name, Parse: parse, Absence: source.AbsenceEndsAfterTwo,
+		Feeds: []source.Feed{{URL: "https://" + name + ".example/feed", Every: time.Minute, MaxBytes: 1 << 20}}}}
 }
 
 // bed is a store with its intake, and a log.

@@ -15,11 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 	"hazardd/internal/source/nws"
 	"hazardd/internal/source/usgs"
-	"hazardd/internal/store"
 )
 
 // recorded reads a recording of a source.
@@ -92,7 +90,8 @@ func TestTheWeatherServicesListIsPlacedAndEndsWhatItLists(t *testing.T) {
 			})
 		}
 		serve(full, `"full"`)
-		src := Source{Name: nws.Name, Title: "NWS", Feeds: nws.Feeds(), Parse: nws.Parse, EndsAtOnce: true, PlaceURL: nws.ZoneURL, ParsePlace: nws.ParseZone}
+		src := Source{Source: nws.Source()}
+		src.PlaceURL = nws.ZoneURL // also for counties, which are built in
 		b.intake = intake.New(b.store, map[string]intake.Places{nws.Name: nws.Places{Kept: func(ctx context.Context, code string) (string, error) {
 			return b.store.Place(ctx, nws.Name, code)
 		}}})
@@ -172,7 +171,8 @@ func TestARejectedAlertKeepsOnlyItsOwnEvent(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		time.Sleep(time.Until(time.Date(2026, 7, 15, 20, 0, 0, 0, time.UTC)))
 		b.net.text("api.weather.gov", string(full))
-		src := Source{Name: nws.Name, Title: "NWS", Feeds: nws.Feeds(), Parse: nws.Parse, EndsAtOnce: true}
+		src := Source{Source: nws.Source()}
+		src.PlaceURL, src.ParsePlace = nil, nil
 		stop := b.start(b.poller(src))
 		time.Sleep(5 * time.Second)
 		before := b.active(nws.Name)
@@ -208,12 +208,8 @@ func TestAnEarthquakeGetsItsDetailAndGoesWhenItIsDeleted(t *testing.T) {
 			})
 		}
 		serve(string(feed))
-		src := Source{Name: usgs.Name, Title: "USGS", Feeds: usgs.Feeds()[:1], Parse: usgs.Parse, Missing: func(_ string, e store.ActiveEvent, now hazard.Instant) string {
-			if e.Start < now.Add(-23*time.Hour) {
-				return ""
-			}
-			return usgs.DetailURL(e.Event)
-		}}
+		src := Source{Source: usgs.Source()}
+		src.Feeds = src.Feeds[:1]
 		stop := b.start(b.poller(src))
 		time.Sleep(5 * time.Minute)
 		before := b.active(usgs.Name)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hazardd/internal/source"
 )
 
 // TestWhateverHappensNothingIsLost plays two sources with random faults, and two processes that come and go, and looks at what
@@ -34,7 +36,7 @@ func TestWhateverHappensNothingIsLost(t *testing.T) {
 
 func simulate(t *testing.T, b *bed, random, faulty *rand.Rand) {
 	one, two := testSource("one"), testSource("two")
-	two.EndsAtOnce = true
+	two.Absence = source.AbsenceEnds
 	two.Feeds[0].Every = 2 * time.Minute
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(faults)), func(n string) bool { return strings.Contains(n, "redirect") })
 	said := map[string][]string{}

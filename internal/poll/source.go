@@ -10,7 +10,6 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
 	"hazardd/internal/source"
-	"hazardd/internal/store"
 )
 
 // Intake is where what was read goes.
@@ -21,40 +20,15 @@ type Intake interface {
 	Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error)
 }
 
-// Source is one polled source. Its functions are called by one goroutine at a time.
+// Source is a source as this process polls it. Its functions are called by one goroutine at a time.
 type Source struct {
-	Name  string // as in reports: "usgs"
-	Title string // for people
-	Feeds []source.Feed
-	Parse func(payload []byte, now hazard.Instant) (source.Batch, error)
+	source.Source
+	// Disabled sources are listed, and not polled.
+	Disabled bool
 	// Read, if not nil, asks the source in place of a GET of its one feed, whose address is only shown: a source that is no document but has to
 	// be logged in to, and asked in steps. Its error should be a *Failure. Taken is called when what it read last was taken in.
 	Read  func(ctx context.Context, now hazard.Instant) (source.Batch, error)
 	Taken func()
-
-	// Disabled sources are listed, and not polled.
-	Disabled bool
-	// Private: the addresses hold a key. Only their hosts are shown and logged.
-	Private bool
-	// Hosts are further hosts from which fuller reports and places may be fetched, beside those of the feeds: what a payload
-	// says must not lead the poller anywhere else.
-	Hosts []string
-
-	// EndsAtOnce: by the source's contract what is missing in a whole list (source.Batch.Whole) is over. Without it two
-	// consecutive lists must miss it. With several feeds it must be missing in all of them.
-	EndsAtOnce bool
-	// Lasts, if not nil, reports whether an active event goes on only as long as a list names it (source.Batch.Lasting): two
-	// consecutive lists that do not name it end it.
-	Lasts func(e store.ActiveEvent, now hazard.Instant) bool
-	// Missing, if not nil, is asked about each active event that a feed, read completely, did not name. It returns the address
-	// that tells what became of the event, or "" if its absence says nothing (it grew older than the feed's window). The event
-	// is over if there is nothing at that address (404, 409, 410), or if the report found there says so.
-	Missing func(feed string, e store.ActiveEvent, now hazard.Instant) string
-
-	// PlaceURL is the address of the shape of a place that a report without geometry names, "" if there is none or none is needed,
-	// and ParsePlace reads what is there. Both nil: the source names no places.
-	PlaceURL   func(code string) string
-	ParsePlace func(payload []byte) (code string, geometry []byte, name string, err error)
 }
 
 // check tells what makes s impossible to poll.

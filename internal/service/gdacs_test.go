@@ -96,7 +96,7 @@ func TestAnEarthquakeLastsWhileGDACSListsIt(t *testing.T) {
 			r := poll.NewReplay(d.store, d.intake, hazard.MinInstant, slog.New(slog.DiscardHandler))
 			slices.SortStableFunc(tt.steps, func(a, b step) int { return cmp.Compare(a.after, b.after) })
 			for _, s := range tt.steps {
-				feed := gdacs.Feeds()[0].URL
+				feed := gdacs.Source().Feeds[0].URL
 				if string(s.payload) == string(detail) || string(s.payload) == string(shaking) {
 					feed = "" // asked beside the list
 				}

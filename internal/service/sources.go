@@ -33,47 +33,24 @@ import (
 	"hazardd/internal/store"
 )
 
-// builtIn lists the sources that this program knows, by name. One more source is one more entry.
-func builtIn() []poll.Source {
-	return []poll.Source{
-		{
-			Name: nws.Name, Title: "US National Weather Service alerts", Feeds: nws.Feeds(), Parse: nws.Parse,
-			EndsAtOnce: true, PlaceURL: nws.PlaceURL, ParsePlace: nws.ParseZone,
-		},
-		{Name: usgs.Name, Title: "USGS earthquakes", Feeds: usgs.Feeds(), Parse: usgs.Parse, Missing: missingQuake},
-		{Name: emsc.Name, Title: "EMSC earthquakes", Feeds: emsc.Feeds(), Parse: emsc.Parse},
-		{Name: tsunami.Name, Title: "US tsunami warning centres", Feeds: tsunami.Feeds(), Parse: tsunami.Parse},
-		{
-			Name: gdacs.Name, Title: "GDACS disaster alerts", Feeds: gdacs.Feeds(), Parse: gdacs.Parse,
-			Lasts: func(e store.ActiveEvent, now hazard.Instant) bool { return gdacs.Lasts(e.Event, e.Start, now) },
-		},
-		{Name: nhc.Name, Title: "NHC tropical cyclones", Feeds: nhc.Feeds(), Parse: nhc.Parse, EndsAtOnce: true},
-		{Name: eonet.Name, Title: "NASA EONET natural events", Feeds: eonet.Feeds(), Parse: eonet.Parse},
-		{
-			Name: hans.Name, Title: "USGS volcano notices", Feeds: hans.Feeds(), Parse: hans.Parse,
-			EndsAtOnce: true, PlaceURL: hans.PlaceURL, ParsePlace: hans.ParsePlace,
-		},
-		{Name: gvp.Name, Title: "Smithsonian weekly volcanic activity", Feeds: gvp.Feeds(), Parse: gvp.Parse},
-		{Name: nifc.Name, Title: "NIFC wildfires", Feeds: nifc.Feeds(), Parse: nifc.Parse},
-		{Name: copernicus.Name, Title: "Copernicus EMS activations", Feeds: copernicus.Feeds(), Parse: copernicus.Parse},
-	}
-}
-
-// missingQuake is where to ask what became of an earthquake that a summary does not name. It says something only of the summary of all
-// earthquakes, and while the earthquake lies within its day: older ones leave it by age.
-func missingQuake(feed string, e store.ActiveEvent, now hazard.Instant) string {
-	const margin = time.Hour // the window's edge moves while the feed is made
-	if !strings.Contains(feed, "/all_day") || e.Start < now.Add(margin-24*time.Hour) || e.Start > now.Add(-10*time.Minute) {
-		return ""
-	}
-	return usgs.DetailURL(e.Event)
+// builtIn lists the sources that this program knows. One more source is one more line.
+var builtIn = []func() source.Source{
+	nws.Source,
+	usgs.Source,
+	emsc.Source,
+	tsunami.Source,
+	gdacs.Source,
+	nhc.Source,
+	eonet.Source,
+	hans.Source,
+	gvp.Source,
+	nifc.Source,
+	copernicus.Source,
 }
 
 // CAPSource is a feed of CAP alerts that an operator has named.
 type CAPSource struct {
 	cap.Config
-	// Hosts are further hosts that the index may lead to, beside its own.
-	Hosts []string
 	// PlacesFile is a file of the shapes of the places that the alerts only name (cap.ReadPlaces); empty: there is none.
 	PlacesFile string
 }
@@ -89,10 +66,9 @@ type MirrorSource struct {
 
 // Sources are the sources of an installation: those built in, and those that its operator has named. They are immutable.
 type Sources struct {
-	polled []poll.Source
+	polled []source.Source
 	// filed are known by name for payloads from files alone.
-	filed   []poll.Source
-	places  map[string]intake.Places
+	filed   []source.Source
 	mirrors map[string]MirrorSource
 }
 
@@ -106,16 +82,26 @@ type SourceSettings struct {
 
 // NewSources makes the sources of an installation. Its error names the setting at fault.
 func NewSources(set SourceSettings) (*Sources, error) {
-	s := &Sources{polled: builtIn(), places: map[string]intake.Places{}, mirrors: map[string]MirrorSource{}}
-	if set.NoResponse {
-		i := slices.IndexFunc(s.polled, func(p poll.Source) bool { return p.Name == copernicus.Name })
-		s.polled[i].Parse = withoutResponse(copernicus.Parse)
+	s := &Sources{mirrors: map[string]MirrorSource{}}
+	for _, describe := range builtIn {
+		src := describe()
+		if err := src.Check(); err != nil {
+			return nil, err
+		}
+		if set.NoResponse && src.Responds {
+			src.Parse = withoutResponse(src.Parse)
+		}
+		s.polled = append(s.polled, src)
 	}
-	add := func(setting string, src poll.Source, errs ...error) error {
-		if slices.ContainsFunc(s.polled, func(p poll.Source) bool { return p.Name == src.Name }) {
+	add := func(setting string, src source.Source, errs ...error) error {
+		if slices.ContainsFunc(s.polled, func(p source.Source) bool { return p.Name == src.Name }) {
 			errs = append(errs, fmt.Errorf("name: %q is another source's", src.Name))
 		}
-		if err := errors.Join(errs...); err != nil {
+		err := errors.Join(errs...)
+		if err == nil {
+			err = src.Check()
+		}
+		if err != nil {
 			return fmt.Errorf("%s source %q: %w", setting, src.Name, err)
 		}
 		s.polled = append(s.polled, src)
@@ -123,28 +109,21 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	}
 	for _, c := range set.CAP {
 		places, err := readPlaces(c.PlacesFile)
-		s.places[c.Name] = places
-		if err := add("cap", capSource(c.Config, c.Hosts), c.Check(), err); err != nil {
+		if err := add("cap", c.Source(places), c.Check(), err); err != nil {
 			return nil, err
 		}
 	}
 	for _, m := range set.Mirrors {
 		s.mirrors[m.Name] = m
-		src, err := mirrorSource(m)
-		if err := add("mirror", src, err); err != nil {
+		if err := add("mirror", mirror.Source(m.Name, m.Title, m.URL, m.Every), m.check()); err != nil {
 			return nil, err
 		}
 	}
-	for _, src := range []poll.Source{
-		capSource(cap.Config{Name: "cap", Title: "CAP alerts from files"}, nil),
-		{
-			Name: mirror.Name, Title: "Lists of hazards from files",
-			Parse: func(payload []byte, now hazard.Instant) (source.Batch, error) {
-				return mirror.Parse(payload, mirror.Name, now)
-			},
-		},
+	for _, src := range []source.Source{
+		cap.Config{Name: "cap", Title: "CAP alerts from files"}.Source(cap.Places{}),
+		mirror.Source(mirror.Name, "Lists of hazards from files", "", 0),
 	} {
-		if !slices.ContainsFunc(s.polled, func(p poll.Source) bool { return p.Name == src.Name }) {
+		if !slices.ContainsFunc(s.polled, func(p source.Source) bool { return p.Name == src.Name }) {
 			s.filed = append(s.filed, src)
 		}
 	}
@@ -173,17 +152,6 @@ func withoutResponse(parse func([]byte, hazard.Instant) (source.Batch, error)) f
 	}
 }
 
-func capSource(c cap.Config, hosts []string) poll.Source {
-	title := c.Title
-	if title == "" {
-		title = "CAP alerts of " + c.Name
-	}
-	return poll.Source{
-		Name: c.Name, Title: title, Feeds: c.Feeds(), Hosts: hosts,
-		Parse: func(payload []byte, now hazard.Instant) (source.Batch, error) { return cap.Parse(c, payload, now) },
-	}
-}
-
 func readPlaces(file string) (cap.Places, error) {
 	if file == "" {
 		return cap.Places{}, nil
@@ -199,27 +167,13 @@ func readPlaces(file string) (cap.Places, error) {
 	return places, nil
 }
 
-// mirrorSource is a server to be mirrored, without the means to ask it, which the poller has.
-func mirrorSource(m MirrorSource) (poll.Source, error) {
-	every, title := m.Every, m.Title
-	if every == 0 {
-		every = mirror.Every
-	}
-	if title == "" {
-		title = "Hazards of another server"
-	}
+// check says what is wrong with the means to ask a server.
+func (m MirrorSource) check() error {
 	_, err := client.New(m.URL, client.Options{Username: m.Username, Password: m.Password})
 	if err == nil && m.Username == "" {
 		err = errors.New("user: missing")
 	}
-	return poll.Source{
-		Name: m.Name, Title: title, Feeds: []source.Feed{{URL: strings.TrimRight(m.URL, "/") + "/hazards/active", Every: every, MaxBytes: client.DefaultMaxBody}},
-		Parse: func(payload []byte, now hazard.Instant) (source.Batch, error) {
-			return mirror.Parse(payload, m.Name, now)
-		},
-		// The list is complete by the interface, and says of each hazard that is missing how it ended where it can be asked.
-		EndsAtOnce: true,
-	}, err
+	return err
 }
 
 // ask gives a source that is asked in its own way the means to be asked.
@@ -273,7 +227,7 @@ func (s *Sources) Choose(setting string) ([]string, error) {
 func (s *Sources) Find(name string) (poll.Source, error) {
 	for _, p := range slices.Concat(s.polled, s.filed) {
 		if p.Name == name {
-			return p, nil
+			return poll.Source{Source: p}, nil
 		}
 	}
 	var names []string
@@ -288,7 +242,7 @@ func (s *Sources) Find(name string) (poll.Source, error) {
 func (s *Sources) FindFeed(name string) (src poll.Source, feed string, err error) {
 	for _, p := range s.polled {
 		if slices.ContainsFunc(p.Feeds, func(f source.Feed) bool { return f.URL == name }) {
-			return p, name, nil
+			return poll.Source{Source: p}, name, nil
 		}
 	}
 	src, err = s.Find(name)
@@ -297,9 +251,9 @@ func (s *Sources) FindFeed(name string) (src poll.Source, feed string, err error
 
 // chosen are the sources that can be polled, those not named disabled.
 func (s *Sources) chosen(names []string) []poll.Source {
-	sources := slices.Clone(s.polled)
-	for i := range sources {
-		sources[i].Disabled = !slices.Contains(names, sources[i].Name)
+	sources := make([]poll.Source, len(s.polled))
+	for i, src := range s.polled {
+		sources[i] = poll.Source{Source: src, Disabled: !slices.Contains(names, src.Name)}
 	}
 	return sources
 }
@@ -320,19 +274,19 @@ func (s *Sources) statusesOf(kept map[string][]byte, names []string, now hazard.
 
 // Intake makes the intake of a store, for the server and for the command line beside it.
 func (s *Sources) Intake(st *store.Store) *intake.Intake {
-	kept := func(name string) func(ctx context.Context, code string) (string, error) {
-		return func(ctx context.Context, code string) (string, error) { return st.Place(ctx, name, code) }
+	places := map[string]intake.Places{}
+	all := slices.Concat(s.polled, s.filed)
+	for _, src := range all {
+		if src.Places != nil {
+			places[src.Name] = src.Places(func(ctx context.Context, code string) (string, error) { return st.Place(ctx, src.Name, code) })
+		}
 	}
-	american := nws.Places{Kept: kept(nws.Name)}
-	places := map[string]intake.Places{
-		nws.Name:  american,
-		hans.Name: hans.Places{Kept: kept(hans.Name)},
-		// The centres name the coasts by the codes of the weather service.
-		tsunami.Name: american,
-		"cap":        american,
-	}
-	for name, own := range s.places {
-		places[name] = either{own, american}
+	for _, src := range all {
+		if of := places[src.PlacesOf]; of != nil && places[src.Name] != nil {
+			places[src.Name] = either{places[src.Name], of}
+		} else if of != nil {
+			places[src.Name] = of
+		}
 	}
 	return intake.New(st, places)
 }

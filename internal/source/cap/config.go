@@ -1,10 +1,8 @@
 package cap
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -30,19 +28,16 @@ type Config struct {
 	Exercises bool
 	// Charset is what the bytes are that are not what the document declares ("windows-1252"); empty: only what is clear is read.
 	Charset string
+	// Rank is the authority of the feed by type; nil: National. The type "" stands for all that are not there.
+	Rank source.Ranks
+	// Hosts are further hosts that the index may lead to, beside its own.
+	Hosts []string
 }
-
-// Feeds is the feed's one address.
-func (c Config) Feeds() []source.Feed {
-	return []source.Feed{{URL: c.URL, Every: cmp.Or(c.Every, 5*time.Minute), MaxBytes: 64 << 20}}
-}
-
-var nameForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
 // Check tells what is wrong with the configuration.
 func (c Config) Check() error {
 	var errs []error
-	if !nameForm.MatchString(c.Name) {
+	if !source.NameForm.MatchString(c.Name) {
 		errs = append(errs, fmt.Errorf("name: %.60q, expected at most 40 small letters, digits and -, a letter first", c.Name))
 	}
 	if httpAddress(c.URL) == nil {

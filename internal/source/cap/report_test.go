@@ -691,7 +691,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 			t.Errorf("%v, want %s", err, word)
 		}
 	}
-	if f := feed.Feeds(); len(f) != 1 || f[0].URL != feed.URL || f[0].Every <= 0 || f[0].MaxBytes <= 0 {
+	if f := feed.Source(Places{}).Feeds; len(f) != 1 || f[0].URL != feed.URL || f[0].Every <= 0 || f[0].MaxBytes <= 0 {
 		t.Errorf("%+v", f)
 	}
 }

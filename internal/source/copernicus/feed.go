@@ -8,7 +8,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,19 +16,10 @@ import (
 	"hazardd/internal/source"
 )
 
-// Name is the source's name.
-const Name = "copernicus"
-
 const (
 	site = "https://rapidmapping.emergency.copernicus.eu/"
 	api  = site + "backend/dashboard-api/"
 )
-
-// Feeds is the list of activations, the newest first. The interface is paged, and its next page is not read: the hundred
-// newest are those of half a year, and none of the others goes on.
-func Feeds() []source.Feed {
-	return []source.Feed{{URL: api + "public-activations-info/?limit=100", Every: 30 * time.Minute, MaxBytes: 16 << 20}}
-}
 
 // Config says how activations are taken.
 type Config struct {

@@ -227,7 +227,7 @@ func page(activations ...string) []byte {
 }
 
 func TestFeedsArePolledAsTheEtiquetteAllows(t *testing.T) {
-	for _, f := range Feeds() {
+	for _, f := range Source().Feeds {
 		if !strings.HasPrefix(f.URL, "https://rapidmapping.emergency.copernicus.eu/") || f.Every != 30*time.Minute || f.MaxBytes <= 0 {
 			t.Errorf("%+v", f)
 		}

@@ -470,7 +470,7 @@ func TestTheOrderOfRecordsDoesNotMatter(t *testing.T) {
 }
 
 func TestFeedsAreOfTheSourcesOwnHost(t *testing.T) {
-	for _, f := range Feeds() {
+	for _, f := range Source().Feeds {
 		if !strings.HasPrefix(f.URL, "https://www.seismicportal.eu/") || f.Every <= 0 || f.MaxBytes <= 0 {
 			t.Errorf("%+v", f)
 		}

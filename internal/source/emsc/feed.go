@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,20 +14,8 @@ import (
 	"hazardd/internal/source/frame"
 )
 
-// Name is the source's name.
-const Name = "emsc"
-
 // maxBytes bounds a payload. The polled query has 120 kB; the 430 recorded earthquakes of a month and a region have 256 kB.
 const maxBytes = 16 << 20
-
-// Feeds is the query that is polled: the last 200 earthquakes of M 4 and more, which are about four days. It reaches below
-// M 4.5, from which an earthquake makes a hazard, so that one which was overrated at first is seen again with what it really had.
-func Feeds() []source.Feed {
-	return []source.Feed{{
-		URL:   "https://www.seismicportal.eu/fdsnws/event/1/query?format=json&limit=200&minmag=4&orderby=time",
-		Every: time.Minute, MaxBytes: maxBytes,
-	}}
-}
 
 // feature is an earthquake as the portal gives it (seismicportal.eu/fdsn-wsevent.html; there is no description of the members,
 // so the sentences are from the recordings). Members that are not named here are not read.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,17 +16,8 @@ import (
 	"hazardd/internal/source/frame"
 )
 
-// Name is the source's name.
-const Name = "eonet"
-
 // maxBytes bounds a payload. 99 recorded events with 471 positions have 600 kB in GeoJSON, the longer form.
 const maxBytes = 32 << 20
-
-// Feeds is the list that is polled: what was open or closed in the last 30 days. EONET is renewed within hours; a window without those
-// that are closed would not tell that they are.
-func Feeds() []source.Feed {
-	return []source.Feed{{URL: api + "?status=all&days=30", Every: 30 * time.Minute, MaxBytes: maxBytes}}
-}
 
 // api is where the events are.
 const api = "https://eonet.gsfc.nasa.gov/api/v3/events"

@@ -14,5 +14,5 @@
 // before it. It never says that an event is over, since GDACS does not: iscurrent is false for volcanoes and droughts that go
 // on, and lists leave out what is not new. Events end by the age of their data. So no Batch of this package is Whole. But an
 // earthquake has no new data: one of Orange or Red goes on while the list of events calls it current, and then until two lists
-// do not (Lasts). If the list cannot be read any more it ends 24 h after it was last called current, at Red 72 h.
+// do not (Source.Lasts). If the list cannot be read any more it ends 24 h after it was last called current, at Red 72 h.
 package gdacs

@@ -13,9 +13,6 @@ import (
 	"hazardd/internal/hazard"
 )
 
-// Name is the source's name.
-const Name = "gdacs"
-
 // site is where GDACS publishes.
 const site = "https://www.gdacs.org/"
 

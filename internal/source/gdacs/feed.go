@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,15 +21,6 @@ import (
 
 // maxBytes bounds a payload. The greatest recorded list has 1.6 MB (RSS, 14 kB for an event), the greatest file with geometry 2.2 MB.
 const maxBytes = 32 << 20
-
-// Feeds lists the feeds that are polled, as often as GDACS renews them: the events of its own map, and the RSS feed, which says
-// less of an event but is made apart. SEARCH is not polled: it never gives more than 100 events and does not say so.
-func Feeds() []source.Feed {
-	return []source.Feed{
-		{URL: site + "gdacsapi/api/events/geteventlist/EVENTS4APP", Every: 6 * time.Minute, MaxBytes: maxBytes},
-		{URL: site + "xml/rss.xml", Every: 6 * time.Minute, MaxBytes: maxBytes},
-	}
-}
 
 // feature is an event, or a polygon of one, in the API and in gdacs.geojson.
 type feature struct {
@@ -262,12 +252,6 @@ func (p *parser) json(payload []byte) error {
 
 // isEvent matches the key of an event.
 var isEvent = regexp.MustCompile(`^[A-Z]{2}[0-9]+$`)
-
-// Lasts reports whether an event of that key and start goes on only as long as GDACS lists it as
-// current and Orange or Red: an earthquake that has outlived its own life.
-func Lasts(key string, start, now hazard.Instant) bool {
-	return strings.HasPrefix(key, "EQ") && now >= start.Add(kindOf("EQ").life)
-}
 
 // features reads the array of features, each on its own.
 func (p *parser) features(dec *jsontext.Decoder, payload []byte) error {

@@ -20,7 +20,7 @@ import (
 )
 
 func TestFeedsArePolledAsOftenAsTheyAreRenewed(t *testing.T) {
-	for _, f := range Feeds() {
+	for _, f := range Source().Feeds {
 		if !strings.HasPrefix(f.URL, "https://www.gdacs.org/") || f.Every != 6*time.Minute || f.MaxBytes <= 0 {
 			t.Errorf("%+v", f)
 		}

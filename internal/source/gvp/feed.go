@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
@@ -16,14 +15,6 @@ import (
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
 )
-
-// Name is the source's name in reports.
-const Name = "gvp"
-
-// Feeds is the one feed there is. It is renewed on Thursdays; the rhythm is for corrections.
-func Feeds() []source.Feed {
-	return []source.Feed{{URL: "https://volcano.si.edu/news/WeeklyVolcanoRSS.xml", Every: 6 * time.Hour, MaxBytes: 8 << 20}}
-}
 
 // item is what the feed says of one volcano in one week (RSS 2.0, GeoRSS Simple).
 type item struct {

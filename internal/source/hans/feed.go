@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -21,17 +20,8 @@ import (
 	"hazardd/internal/source/frame"
 )
 
-// Name is the source's name in reports.
-const Name = "hans"
-
 // api is where USGS publishes the lists and the volcanoes.
 const api = "https://volcanoes.usgs.gov/hans-public/api/volcano/"
-
-// Feeds is the one list that holds every volcano above NORMAL. getCapElevated holds those of WATCH and WARNING only; to poll
-// it too would end the others each time, since an empty list of the one looks like an empty list of the other.
-func Feeds() []source.Feed {
-	return []source.Feed{{URL: api + "getElevatedVolcanoes", Every: 10 * time.Minute, MaxBytes: 4 << 20}}
-}
 
 // volcano is an element of any of the lists. Each list has some of the members:
 //

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -18,13 +17,6 @@ import (
 	"hazardd/internal/source/frame"
 	"hazardd/wire"
 )
-
-// Name is the name of the source where none is configured.
-const Name = "mirror"
-
-// Every is how often the list is asked for: the original server's users pace themselves at a request a second (spec, "How clients
-// suffer"), and where the server gives an ETag an unchanged list costs nothing.
-const Every = time.Minute
 
 // Parse reads hazards in the field names of the base interface, section 2.6: the array that /hazards/active and its two variants answer,
 // or a single hazard, as those of the source with that name. Its batch is never Whole: whether a file holds all active hazards or those of a category, it does not say.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -15,21 +14,8 @@ import (
 	"hazardd/internal/source/frame"
 )
 
-// Name is the source's name.
-const Name = "nhc"
-
 // maxBytes bounds a payload. A storm has 4 kB in the list; an RSS with all texts of five storms has 200 kB.
 const maxBytes = 8 << 20
-
-// Feeds are the list, and the RSS of each basin, which has the text of the forecast/advisories and stands in for the list when that
-// fails. The graphical outlook (gtwo.xml) is not polled: it names areas in words, which nothing can be made of.
-func Feeds() []source.Feed {
-	var all []source.Feed
-	for _, file := range []string{"CurrentStorms.json", "index-at.xml", "index-ep.xml", "index-cp.xml"} {
-		all = append(all, source.Feed{URL: site + file, Every: 10 * time.Minute, MaxBytes: maxBytes})
-	}
-	return all
-}
 
 const site = "https://www.nhc.noaa.gov/"
 

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,33 +20,8 @@ import (
 	"hazardd/internal/source/frame"
 )
 
-// Name is the source's name in reports.
-const Name = "nifc"
-
 // services is NIFC's ArcGIS organization.
 const services = "https://services3.arcgis.com/T4QMspbfLg3qTGWY/arcgis/rest/services/"
-
-// Feeds lists the two services, wildfires only. An answer has at most 2,000 records: the last modified come first, so that in the
-// worst of seasons the quiet ones are left out. Perimeters are asked for to about 20 m (0.0002°), since the edges of great
-// fires are mapped to the metre and have more positions than a shape may have.
-func Feeds() []source.Feed {
-	feed := func(service, prefix string, more url.Values) source.Feed {
-		query := url.Values{
-			"where":         {prefix + "IncidentTypeCategory='WF'"},
-			"outFields":     {"*"},
-			"orderByFields": {prefix + "ModifiedOnDateTime_dt DESC"},
-			"f":             {"geojson"},
-		}
-		for name, values := range more {
-			query[name] = values
-		}
-		return source.Feed{URL: services + service + "/FeatureServer/0/query?" + query.Encode(), Every: 15 * time.Minute, MaxBytes: 64 << 20}
-	}
-	return []source.Feed{
-		feed("WFIGS_Incident_Locations_Current", "", nil),
-		feed("WFIGS_Interagency_Perimeters_Current", attr, url.Values{"geometryPrecision": {"5"}, "maxAllowableOffset": {"0.0002"}}),
-	}
-}
 
 // feature is an incident's location or perimeter.
 type feature struct {

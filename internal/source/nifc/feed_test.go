@@ -17,7 +17,7 @@ import (
 )
 
 func TestTheFeedsAskForWildfiresLastModifiedFirst(t *testing.T) {
-	feeds := Feeds()
+	feeds := Source().Feeds
 	for i, want := range []struct{ service, where, order string }{
 		{"WFIGS_Incident_Locations_Current", "IncidentTypeCategory='WF'", "ModifiedOnDateTime_dt DESC"},
 		{"WFIGS_Interagency_Perimeters_Current", "attr_IncidentTypeCategory='WF'", "attr_ModifiedOnDateTime_dt DESC"},

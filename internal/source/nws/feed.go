@@ -21,9 +21,6 @@ import (
 	"hazardd/internal/source/frame"
 )
 
-// Name is the source's name in reports.
-const Name = "nws"
-
 // api is where the service publishes alerts and zones.
 const api = "https://api.weather.gov/"
 
@@ -33,12 +30,6 @@ const nationalTitle = "Current watches, warnings, and advisories"
 // maxRejects is how many unreadable records a payload may hold: beyond it the payload, not the record, is at fault, and
 // keeping each record would need more memory than the payload has.
 const maxRejects = 1000
-
-// Feeds is the one list that holds every alert in force. The service renews it within seconds and publishes no limit, but
-// has blocked clients that ask often (weather-gov/api issue 86).
-func Feeds() []source.Feed {
-	return []source.Feed{{URL: api + "alerts/active", Every: time.Minute, MaxBytes: 16 << 20}}
-}
 
 // feature is one message: a CAP 1.2 alert with one info block, flattened (api.weather.gov/openapi.json, AlertGeoJson).
 type feature struct {

@@ -278,7 +278,7 @@ func TestManyEventsOfOneMessageShareItsText(t *testing.T) {
 }
 
 func TestFeedsArePolite(t *testing.T) {
-	for _, f := range Feeds() {
+	for _, f := range Source().Feeds {
 		if !strings.HasPrefix(f.URL, "https://api.weather.gov/") || f.Every.Seconds() < 30 || f.MaxBytes <= 0 {
 			t.Errorf("%+v", f)
 		}

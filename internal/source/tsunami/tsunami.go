@@ -16,18 +16,6 @@ import (
 	"hazardd/internal/source/cap"
 )
 
-// Name is the source's name in reports.
-const Name = "tsunami"
-
-// Feeds are the indexes of both centres. They change with an event, which nobody may miss for longer than a minute.
-func Feeds() []source.Feed {
-	var feeds []source.Feed
-	for _, centre := range []string{"PAAQ", "PHEB"} {
-		feeds = append(feeds, source.Feed{URL: "https://www.tsunami.gov/events/xml/" + centre + "Atom.xml", Every: time.Minute, MaxBytes: 4 << 20})
-	}
-	return feeds
-}
-
 const (
 	// life is how long a message holds without another, and lifeOfInformation how long one that tells of no threat does.
 	life              = 24 * time.Hour

@@ -379,7 +379,7 @@ func TestLinksStayOnTheSourcesHost(t *testing.T) {
 			t.Errorf("%s: %v", href, b.Links)
 		}
 	}
-	if f := Feeds(); len(f) != 2 || f[0].Every != time.Minute {
+	if f := Source().Feeds; len(f) != 2 || f[0].Every != time.Minute {
 		t.Errorf("%+v", f)
 	}
 }

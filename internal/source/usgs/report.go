@@ -12,26 +12,12 @@ import (
 	"unicode"
 
 	"hazardd/internal/hazard"
-	"hazardd/internal/source"
 	"hazardd/internal/source/frame"
 )
-
-// Name is the source's name.
-const Name = "usgs"
 
 // maxBytes bounds a payload. A week of all magnitudes has 1.5 MB, the greatest answer of the FDSN query (20,000 events)
 // about 15 MB.
 const maxBytes = 32 << 20
-
-// Feeds lists the feeds that are polled: new earthquakes each minute, as USGS renews them; and for the colours of PAGER and
-// the shake maps that come later, the week's significant ones.
-func Feeds() []source.Feed {
-	const summary = "https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/"
-	return []source.Feed{
-		{URL: summary + "all_day.geojson", Every: time.Minute, MaxBytes: maxBytes},
-		{URL: summary + "4.5_week.geojson", Every: 15 * time.Minute, MaxBytes: maxBytes},
-	}
-}
 
 // level is a row of the mapping table: the conditions that an earthquake meets, and what it is then. A condition that is
 // zero is none.

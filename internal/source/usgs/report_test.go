@@ -399,7 +399,7 @@ func TestPlainText(t *testing.T) {
 }
 
 func TestFeedsAreThoseThatUSGSOffersToPrograms(t *testing.T) {
-	feeds := Feeds()
+	feeds := Source().Feeds
 	if len(feeds) != 2 || feeds[0].Every != time.Minute || feeds[1].Every != 15*time.Minute {
 		t.Errorf("feeds %+v", feeds)
 	}

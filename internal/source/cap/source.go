@@ -1,0 +1,38 @@
+package cap
+
+import (
+	"cmp"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+	"hazardd/internal/source/nws"
+)
+
+// Source describes the feed. Without other word from its operator it speaks with the authority of a
+// national service: before all that model, respond and curate. Places are
+// the shapes of places that the alerts only name.
+func (c Config) Source(places Places) source.Source {
+	rank := source.Ranks{"": source.National}
+	for t, r := range c.Rank {
+		rank[t] = r
+	}
+	s := source.Source{
+		Name: c.Name, Title: cmp.Or(c.Title, "CAP alerts of "+c.Name), Warns: true,
+		Parse:   func(payload []byte, now hazard.Instant) (source.Batch, error) { return Parse(c, payload, now) },
+		Covers:  "alerts in the Common Alerting Protocol",
+		License: "see the publisher's terms", Attribution: cmp.Or(c.Title, c.Name),
+		Rank:  rank,
+		Hosts: c.Hosts,
+		// Alerts name counties and zones of the United States by the codes of its weather service.
+		PlacesOf: nws.Name,
+		Places:   func(source.Kept) source.Places { return places },
+	}
+	if c.URL != "" { // else for payloads from files alone
+		s.Feeds = []source.Feed{{URL: c.URL, Every: cmp.Or(c.Every, 5*time.Minute), MaxBytes: 64 << 20}}
+	}
+	if c.Language != "" {
+		s.Languages = []string{c.Language}
+	}
+	return s
+}

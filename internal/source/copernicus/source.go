@@ -1,0 +1,27 @@
+package copernicus
+
+import (
+	"time"
+
+	"hazardd/internal/source"
+)
+
+// Name is the source's name.
+const Name = "copernicus"
+
+// Source describes the source: the list of activations, the newest first. The interface is paged, and its next page is not
+// read: the hundred newest are those of half a year, and none of the others goes on.
+func Source() source.Source {
+	return source.Source{
+		Name: Name, Title: "Copernicus EMS activations", Parse: Parse,
+		Feeds:     []source.Feed{{URL: api + "public-activations-info/?limit=100", Every: 30 * time.Minute, MaxBytes: 16 << 20}},
+		Covers:    "activations of the satellite mapping service of the European Union, worldwide",
+		Languages: []string{"en"},
+		Home:      "https://rapidmapping.emergency.copernicus.eu/",
+		License:   "CC-BY-4.0", Attribution: "European Union, Copernicus Emergency Management Service",
+		Rank:     source.Ranks{"": source.Responder},
+		Schemes:  []source.Scheme{{Name: "cems"}, {Name: "charter"}},
+		Responds: true,
+		Lives:    []source.Life{{Of: "an open activation", For: life}},
+	}
+}

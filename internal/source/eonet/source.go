@@ -1,0 +1,33 @@
+package eonet
+
+import (
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// Name is the source's name.
+const Name = "eonet"
+
+// Source describes the source: the list of what was open or closed in the last 30 days. EONET is renewed within hours; a
+// window without those that are closed would not tell that they are.
+func Source() source.Source {
+	s := source.Source{
+		Name: Name, Title: "NASA EONET natural events", Parse: Parse,
+		Feeds:     []source.Feed{{URL: api + "?status=all&days=30", Every: 30 * time.Minute, MaxBytes: maxBytes}},
+		Covers:    "storms, fires, volcanoes, floods and more of the world, curated",
+		Languages: []string{"en"},
+		Home:      "https://eonet.gsfc.nasa.gov/docs/v3",
+		License:   "public domain", Attribution: "NASA Earth Observatory Natural Event Tracker (EONET)",
+		Rank: source.Ranks{"": source.Curator},
+	}
+	for _, r := range rows {
+		if r.typ != "" {
+			s.Types = append(s.Types, r.typ)
+			s.Lives = append(s.Lives, source.Life{Of: r.word, For: r.life})
+		}
+	}
+	s.Types = append(s.Types, hazard.Cyclone) // a storm that follows cyclones: report.go, isCyclone
+	return s
+}

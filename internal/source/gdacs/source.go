@@ -1,0 +1,47 @@
+package gdacs
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// Name is the source's name.
+const Name = "gdacs"
+
+// Source describes the source. The feeds are polled as often as GDACS renews them: the events of its own map, and the RSS
+// feed, which says less of an event but is made apart. SEARCH is not polled: it never gives more than 100 events and does
+// not say so.
+func Source() source.Source {
+	s := source.Source{
+		Name: Name, Title: "GDACS disaster alerts", Parse: Parse,
+		Feeds: []source.Feed{
+			{URL: site + "gdacsapi/api/events/geteventlist/EVENTS4APP", Every: 6 * time.Minute, MaxBytes: maxBytes},
+			{URL: site + "xml/rss.xml", Every: 6 * time.Minute, MaxBytes: maxBytes},
+		},
+		Covers:    "earthquakes, cyclones, floods, volcanoes, droughts and wildfires of the world, with their areas",
+		Languages: []string{"en"},
+		Home:      "https://www.gdacs.org/feed_reference.aspx",
+		License:   "CC-BY-4.0", Attribution: "Global Disaster Alert and Coordination System (GDACS)",
+		Rank:    source.Ranks{"": source.Model},
+		Schemes: []source.Scheme{{Name: "glide"}},
+		Lasts:   lasts,
+	}
+	for _, k := range kinds {
+		if !slices.Contains(s.Types, k.typ) {
+			s.Types = append(s.Types, k.typ)
+		}
+		s.Lives = append(s.Lives, source.Life{Of: k.label, For: k.life})
+	}
+	s.Lives = append(s.Lives, source.Life{Of: "Earthquake at Red", For: redQuakeLife})
+	return s
+}
+
+// lasts reports whether an event of that key and start goes on only as long as GDACS lists it as
+// current and Orange or Red: an earthquake that has outlived its own life.
+func lasts(key string, start, now hazard.Instant) bool {
+	return strings.HasPrefix(key, "EQ") && now >= start.Add(kindOf("EQ").life)
+}

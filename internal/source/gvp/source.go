@@ -1,0 +1,27 @@
+package gvp
+
+import (
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// Name is the source's name in reports.
+const Name = "gvp"
+
+// Source describes the source: the one feed there is. It is renewed on Thursdays; the interval is for corrections.
+func Source() source.Source {
+	return source.Source{
+		Name: Name, Title: "Smithsonian weekly volcanic activity", Parse: Parse,
+		Feeds:  []source.Feed{{URL: "https://volcano.si.edu/news/WeeklyVolcanoRSS.xml", Every: 6 * time.Hour, MaxBytes: 8 << 20}},
+		Covers: "the weekly volcanic activity report of the Smithsonian Institution and USGS",
+		Types:  []hazard.Type{hazard.Volcano}, Languages: []string{"en"},
+		Home:    "https://volcano.si.edu/reports_weekly.cfm",
+		License: "with attribution, see the terms of the Smithsonian", Attribution: "Smithsonian Institution, Global Volcanism Program",
+		Rank: source.Ranks{hazard.Volcano: source.Specialist},
+		// The number of a volcano names the mountain, whose eruptions are one hazard each.
+		Schemes: []source.Scheme{{Name: Name, Type: hazard.Volcano, Lasting: true}},
+		Lives:   []source.Life{{Of: "a weekly report", For: life}},
+	}
+}

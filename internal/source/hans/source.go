@@ -1,0 +1,30 @@
+package hans
+
+import (
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// Name is the source's name in reports.
+const Name = "hans"
+
+// Source describes the source: the one list that holds every volcano above NORMAL. getCapElevated holds those of WATCH and
+// WARNING only; to poll it too would end the others each time, since an empty list of the one looks like an empty list of
+// the other.
+func Source() source.Source {
+	return source.Source{
+		Name: Name, Title: "USGS volcano notices", Parse: Parse, Warns: true,
+		Feeds:  []source.Feed{{URL: api + "getElevatedVolcanoes", Every: 10 * time.Minute, MaxBytes: 4 << 20}},
+		Covers: "notices of the volcano observatories",
+		Types:  []hazard.Type{hazard.Volcano}, Countries: []string{"US", "MP"}, Languages: []string{"en"},
+		Home:    "https://volcanoes.usgs.gov/hans-public/api/",
+		License: "public domain", Attribution: "U.S. Geological Survey, Volcano Hazards Program",
+		Rank:     source.Ranks{hazard.Volcano: source.Responsible},
+		Absence:  source.AbsenceEnds, // what leaves the list is back to NORMAL
+		Lives:    []source.Life{{Of: "a notice", For: life}},
+		PlaceURL: PlaceURL, ParsePlace: ParsePlace,
+		Places: func(kept source.Kept) source.Places { return Places{Kept: kept} },
+	}
+}

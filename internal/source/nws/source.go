@@ -1,0 +1,34 @@
+package nws
+
+import (
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// Name is the source's name in reports.
+const Name = "nws"
+
+// Source describes the source: one list that holds every alert in force. The service renews it within seconds and
+// publishes no limit, but has blocked clients that ask often (weather-gov/api issue 86).
+func Source() source.Source {
+	return source.Source{
+		Name: Name, Title: "US National Weather Service alerts", Parse: Parse, Warns: true,
+		Feeds:     []source.Feed{{URL: api + "alerts/active", Every: time.Minute, MaxBytes: 16 << 20}},
+		Covers:    "watches, warnings and advisories; shapes of zones, once each",
+		Countries: []string{"US"}, Languages: []string{"en"},
+		Home:    "https://www.weather.gov/documentation/services-web-api",
+		License: "public domain", Attribution: "U.S. National Weather Service",
+		Rank: source.Ranks{
+			"": source.Responsible,
+			// The hurricane centers, the fire agencies and the tsunami warning centers have these.
+			hazard.Cyclone: source.Specialist, hazard.Wildfire: source.Specialist, hazard.Tsunami: source.Specialist,
+			// It broadcasts what civil authorities and observatories say of these.
+			hazard.Earthquake: source.National, hazard.Volcano: source.National,
+		},
+		Absence:  source.AbsenceEnds, // the list is of all that is in force
+		PlaceURL: PlaceURL, ParsePlace: ParseZone,
+		Places: func(kept source.Kept) source.Places { return Places{Kept: kept} },
+	}
+}

@@ -1,0 +1,42 @@
+package usgs
+
+import (
+	"strings"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// Name is the source's name.
+const Name = "usgs"
+
+// Source describes the source. New earthquakes are polled each minute, as USGS renews them; and for the colors of PAGER
+// and the shake maps that come later, the week's significant ones.
+func Source() source.Source {
+	const summary = "https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/"
+	return source.Source{
+		Name: Name, Title: "USGS earthquakes", Parse: Parse,
+		Feeds: []source.Feed{
+			{URL: summary + "all_day.geojson", Every: time.Minute, MaxBytes: maxBytes},
+			{URL: summary + "4.5_week.geojson", Every: 15 * time.Minute, MaxBytes: maxBytes},
+		},
+		Covers: "earthquakes: the last day, and M 4.5 and above of the week; details with products when they have more",
+		Types:  []hazard.Type{hazard.Earthquake}, Languages: []string{"en"},
+		Home:    "https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php",
+		License: "public domain", Attribution: "U.S. Geological Survey",
+		Rank:    source.Ranks{hazard.Earthquake: source.Responsible},
+		Missing: missing,
+		Lives:   []source.Life{{Of: "an earthquake", For: usualLife}, {Of: "an earthquake of level WARNING", For: greatLife}},
+	}
+}
+
+// missing is the address of the detail of an earthquake that a summary does not name. Absence says something only in the
+// summary of all earthquakes, and while the earthquake lies within its day: older ones leave it by age.
+func missing(feed, event string, start, now hazard.Instant) string {
+	const margin = time.Hour // the window's edge moves while the feed is made
+	if !strings.Contains(feed, "/all_day") || start < now.Add(margin-24*time.Hour) || start > now.Add(-10*time.Minute) {
+		return ""
+	}
+	return DetailURL(event)
+}
