@@ -127,8 +127,9 @@ func ofOneSource(events []Said) Said {
 		return said
 	}
 	head := &said.Head
-	head.Areas, said.Places, said.Within = nil, nil, nil
+	head.Areas, head.Notes, said.Places, said.Within = nil, nil, nil, nil
 	for _, s := range events {
+		head.Notes = addNotes(head.Notes, s.Head.Notes)
 		head.Severity = max(head.Severity, s.Head.Severity)
 		head.Start = min(head.Start, s.Head.Start)
 		head.Areas = append(head.Areas, s.Head.Areas...)

@@ -83,6 +83,9 @@ type Report struct {
 	Detail string `json:"-"`
 	// Kept are the versions of the reports of which this one keeps what it does not say itself; 0: it says it, or nobody did.
 	Kept Kept `json:"kept,omitzero"`
+	// Notes are sentences, each saying what of the report is a guess or could not be read although it
+	// is shown: a type guessed from the category, a time without a zone.
+	Notes []string `json:"notes,omitzero"`
 	// Suspect, when not empty, says why the report is to be held instead of shown (decisions, "suspect reports").
 	Suspect string `json:"-"`
 }
@@ -219,7 +222,7 @@ func Derive(parts []Report, now Instant) Said {
 	said.Head = parts[counted[len(counted)-1]]
 	head := &said.Head
 	head.Start = firstStart(parts)
-	head.Areas, head.Products, head.Refs = nil, nil, allRefs(parts)
+	head.Areas, head.Products, head.Notes, head.Refs = nil, nil, nil, allRefs(parts)
 	said.End = parts[counted[0]].endAt()
 	for _, i := range counted {
 		p := parts[i]
@@ -227,6 +230,7 @@ func Derive(parts []Report, now Instant) Said {
 		said.End = max(said.End, p.endAt())
 		said.Open = said.Open || p.Open && p.Ended == ""
 		head.Areas = append(head.Areas, p.Areas...)
+		head.Notes = addNotes(head.Notes, p.Notes)
 		if len(p.Areas) == 0 && len(p.Places) > 0 {
 			said.Places = append(said.Places, owned[i]...)
 			said.Within = append(said.Within, p.Within...)
@@ -356,6 +360,16 @@ func allRefs(parts []Report) (refs []string) {
 	}
 	slices.Sort(refs)
 	return slices.Compact(refs)
+}
+
+// addNotes adds the notes that are not there yet.
+func addNotes(all, more []string) []string {
+	for _, n := range more {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 // mergeProducts adds the products of a part that speaks for place. Folders are common to all parts.

@@ -35,6 +35,8 @@ type report struct {
 	Point      *hazard.Point `json:"point,omitzero"`
 	Refs       []string      `json:"refs"`
 	URL        string        `json:"url,omitzero"`
+	// Notes say what of it is a guess or could not be read; absent: nothing.
+	Notes []string `json:"notes,omitzero"`
 }
 
 // reports serves what each source says of a hazard.
@@ -67,7 +69,7 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 		head := &said.Head
 		list = append(list, report{Source: e.Source, SourceState: state.State, LastSuccess: state.LastSuccess, Event: e.Key, Joined: e.Joined, Version: strconv.FormatInt(head.Version, 10), Name: head.Name, Text: head.Description,
 			TypeID: string(head.Type), SeverityID: head.Severity.String(), Level: head.Level, StartDate: head.Start.Digits(), EndDate: said.Over().Digits(),
-			Ended: string(said.Ended), Point: head.Point, Refs: namesOf(head.Refs), URL: head.URL})
+			Ended: string(said.Ended), Point: head.Point, Refs: namesOf(head.Refs), URL: head.URL, Notes: head.Notes})
 	}
 	return answerJSON(w, r, list, false)
 }

@@ -356,3 +356,14 @@ func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
 		}
 	})
 }
+
+// What was guessed or could not be read is told to the reader, and does not hide the hazard.
+func TestNotesOfAReportStandInTheDescription(t *testing.T) {
+	d := newDesk(t)
+	r := quake("us1", 5)
+	r.Description, r.Notes = "Strong shaking.", []string{"the depth could not be read"}
+	d.apply("usgs", noon, live, r)
+	if h := d.event("usgs", "us1"); h.Status != hazard.Active || h.Description != "Strong shaking.\n\nNote: the depth could not be read" {
+		t.Errorf("%s, %q", h.Status, h.Description)
+	}
+}

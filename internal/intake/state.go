@@ -37,7 +37,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 		}
 	}
 	set("hazard_Name", func() { h.Name = hazard.CleanLine(head.Name) })
-	set("description", func() { h.Description = hazard.Clean(head.Description) })
+	set("description", func() { h.Description = described(head) })
 	set("type_ID", func() { h.Type = head.Type })
 	set("category_ID", func() {
 		if head.Category != "" && (before == nil || h.Drill() == (head.Category == hazard.Exercise)) {
@@ -83,6 +83,16 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 		h.Status, h.Reason = hazard.Active, ""
 	}
 	return h, nil
+}
+
+// described returns the description for a reader, with a paragraph for each note on what was guessed
+// or could not be read.
+func described(head *hazard.Report) string {
+	text := head.Description
+	for _, n := range head.Notes {
+		text += "\n\nNote: " + n
+	}
+	return hazard.Clean(text)
 }
 
 // position sets the hazard's point and areas. Of a hazard that was ended by a message that says
