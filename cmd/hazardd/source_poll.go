@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -12,7 +13,7 @@ import (
 )
 
 type sourcePollCmd struct {
-	Name string `arg:"" help:"Source."`
+	Name string `arg:"" optional:"" help:"Source; all of them if none is named."`
 	sourcesFlag
 	pollFlags
 	Timeout life `default:"5m" placeholder:"TIME" help:"How long to wait for it."`
@@ -25,24 +26,66 @@ func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if err := p.sourcesFlag.set(&cfg); err != nil {
 		return err
 	}
-	if _, err := cfg.Known.Find(p.Name); err != nil {
-		return err
+	var names []string
+	if p.Name != "" {
+		if _, err := cfg.Known.Find(p.Name); err != nil {
+			return err
+		}
+		names = []string{p.Name}
 	}
-	// A server that polls others, but not this one, would never come to it.
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(p.Timeout),
-		fmt.Errorf("not read within %v: the server that polls has much to do, or is told by --sources not to poll it", time.Duration(p.Timeout)))
+		fmt.Errorf("not read within %v: the server that polls has much to do", time.Duration(p.Timeout)))
 	defer cancel()
 	return g.withOldStore(ctx, func(s *store.Store) error {
 		poller, err := service.NewPoller(s, cfg.Known.Intake(s), cfg)
 		if err != nil {
 			return err
 		}
-		st, err := poller.PollOnce(ctx, p.Name)
+		all, err := poller.PollOnce(ctx, names...)
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.Name, err)
+			return named(p.Name, err)
 		}
-		return c.print(st, func(w io.Writer) error { return printCounts(w, p.Name, st.Last) })
+		var read []poll.Status
+		var errs []error
+		for _, a := range all {
+			if a.Err != nil {
+				errs = append(errs, named(a.Status.Name, a.Err))
+			} else {
+				read = append(read, a.Status)
+			}
+		}
+		if err := p.print(c, read); err != nil {
+			return err
+		}
+		return errors.Join(errs...)
 	})
+}
+
+// print shows the sources that were read.
+func (p *sourcePollCmd) print(c *console, read []poll.Status) error {
+	var result any = read
+	if p.Name != "" {
+		if len(read) == 0 {
+			return nil
+		}
+		result = read[0]
+	}
+	return c.print(result, func(w io.Writer) error {
+		for _, st := range read {
+			if err := printCounts(w, st.Name, st.Last); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// named says of which source an error is.
+func named(source string, err error) error {
+	if source == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", source, err)
 }
 
 func printCounts(w io.Writer, name string, n poll.Counts) error {

@@ -187,12 +187,14 @@ func (c *client) get(ctx context.Context, q question) (*answer, error) {
 	return a, nil
 }
 
-// validator is a header that may be sent back as it is.
+// validator returns a header that may be sent back as it is: of printable ASCII, which is all that the kept state can hold
+// unchanged (RFC 9110 section 8.8.3 allows more), and not too long. Without one the next poll reads in full.
 func validator(h http.Header, name string) string {
-	if v := h.Get(name); len(v) <= maxValidator {
-		return v
+	v := h.Get(name)
+	if len(v) > maxValidator || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return ""
 	}
-	return ""
+	return v
 }
 
 // said is the beginning of an answer that is no payload, on one line; empty if it is no plain text.

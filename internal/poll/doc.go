@@ -5,8 +5,9 @@
 // Each source has one goroutine, one request in flight and one payload in memory, so a source that is slow, huge, hostile or
 // makes its parser panic delays and harms nobody else.
 //
-// A source is never asked faster than it states, also over restarts (but for a request that a stop broke off), nor before the end
-// of a Retry-After. Its validators (ETag,
+// A source is not polled faster than it states, also over restarts, but at a start where it warns (source.Source.Warns), each
+// minute at most after a failure, when asked for by hand, and where a stop broke a request off; and never before the end of
+// a Retry-After. Its validators (ETag,
 // Last-Modified) are kept only once everything has been done that follows from the answer they belong to; a process that died in
 // between reads anew. What came before a connection broke is taken in, and nothing is concluded from what is missing then.
 //

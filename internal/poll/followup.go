@@ -120,7 +120,7 @@ func (w *worker) followUp(ctx context.Context) (pause time.Duration, more bool) 
 	}
 	fail := asFailure(err)
 	u.failures++
-	u.notBefore = now.Add(max(delay(refillEvery, u.failures, w.p.random()), fail.RetryAfter))
+	u.notBefore = now.Add(max(backoff(refillEvery, maxBackoff, u.failures, w.p.random()), fail.RetryAfter))
 	w.log.Debug("the source does not answer what follows a poll", "class", fail.Class, "error", cut(fail.Text), "again", u.notBefore.UTC())
 	return 0, false
 }

@@ -92,6 +92,7 @@ func (p *Poller) now() hazard.Instant { return hazard.At(p.clock()) }
 // lease is given back; its error is always nil.
 func (p *Poller) Run(ctx context.Context) error {
 	if !slices.ContainsFunc(p.sources, func(s Source) bool { return !s.Disabled }) {
+		p.disableAll(ctx)
 		<-ctx.Done() // a process that polls nothing must not keep others from it
 		return nil
 	}
@@ -114,34 +115,76 @@ func (p *Poller) Poll(ctx context.Context, name string) error {
 	return err
 }
 
-// PollOnce has all feeds of a source read now, by the process that polls, or by this one if none does. It returns when that is
-// done, with the source's state; the error is a *Failure if the source could not be read.
-func (p *Poller) PollOnce(ctx context.Context, name string) (Status, error) {
-	src, err := p.source(name)
-	if err != nil {
-		return Status{}, err
-	}
-	id, err := p.request(ctx, name)
-	if err != nil {
-		return Status{}, err
-	}
-	for {
-		st, err := p.load(ctx, name)
-		if err != nil {
-			return Status{}, err
+// Polled is what became of a source that was asked for.
+type Polled struct {
+	Status Status
+	Err    error // a *Failure if the source could not be read
+}
+
+// PollOnce has all feeds of the named sources read now, or of all that are not disabled if none is named: by the process that
+// polls, or by this one if none does. It returns when that is done, what became of each in the order given. The schedule of
+// the sources does not change.
+func (p *Poller) PollOnce(ctx context.Context, names ...string) ([]Polled, error) {
+	if len(names) == 0 {
+		for i := range p.sources {
+			if !p.sources[i].Disabled {
+				names = append(names, p.sources[i].Name)
+			}
 		}
-		if st.Served == id {
-			return status(src, st, p.now()), st.failure()
+		if len(names) == 0 {
+			return nil, fmt.Errorf("%w: no source is enabled", hazard.ErrConflict)
+		}
+	}
+	type asked struct {
+		src *Source
+		id  string
+		at  int // in all
+	}
+	all := make([]Polled, len(names))
+	var waiting []asked
+	for i, name := range names {
+		src, err := p.source(name)
+		if err != nil {
+			return nil, err
+		}
+		id, err := p.request(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		waiting = append(waiting, asked{src, id, i})
+	}
+	for first := true; ; first = false {
+		var left []asked
+		for _, a := range waiting {
+			st, err := p.load(ctx, a.src.Name)
+			if err != nil {
+				return nil, err
+			}
+			switch {
+			case st.Served == a.id:
+				all[a.at] = Polled{status(a.src, st, p.now()), st.failure()}
+			case st.Disabled && !first: // this process could not poll, so another one does
+				all[a.at] = Polled{status(a.src, st, p.now()), fmt.Errorf("%w: the server that polls has it disabled (--sources)", hazard.ErrConflict)}
+			default:
+				left = append(left, a)
+			}
+		}
+		if waiting = left; len(waiting) == 0 {
+			return all, nil
 		}
 		// The holder's name differs from that of Run: this process may be polling at this moment.
-		_, err = p.hold(ctx, p.holder+"/once/"+id, func(ctx context.Context, l *lease.Lease) {
-			newWorker(p, src, l).once(ctx, id)
+		_, err := p.hold(ctx, p.holder+"/once/"+waiting[0].id, func(ctx context.Context, l *lease.Lease) {
+			var wg sync.WaitGroup
+			for _, a := range waiting {
+				wg.Go(func() { newWorker(p, a.src, l).once(ctx, a.id) })
+			}
+			wg.Wait()
 		})
 		if err != nil {
-			return Status{}, err
+			return nil, err
 		}
 		if sleep(ctx, lookEvery/4); ctx.Err() != nil {
-			return Status{}, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -234,6 +277,20 @@ func (p *Poller) look(ctx context.Context, workers []*worker) {
 			}
 		}
 		sleep(ctx, lookEvery)
+	}
+}
+
+// disableAll notes that no source is polled, unless another process polls.
+func (p *Poller) disableAll(ctx context.Context) {
+	for end := time.Now().Add(lease.For + 2*lease.Try); ctx.Err() == nil && time.Now().Before(end); sleep(ctx, lease.Try) {
+		ran, _ := p.hold(ctx, p.holder, func(ctx context.Context, _ *lease.Lease) {
+			for i := range p.sources {
+				p.disable(ctx, p.sources[i].Name)
+			}
+		})
+		if ran {
+			return
+		}
 	}
 }
 

@@ -183,7 +183,7 @@ func (r *Replay) take(ctx context.Context, s *replayed, f *replayedFeed, a answe
 		return res, err
 	case failed:
 		f.failures++
-		wait = delay(f.Every, f.failures, 0)
+		wait = delay(f.Every, s.src.Warns, f.failures, 0)
 	case !certain:
 		wait = f.Every
 	}

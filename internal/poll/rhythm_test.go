@@ -110,22 +110,26 @@ func TestACacheThatIsStuckIsPassed(t *testing.T) {
 
 func TestDelaysStayWithinTheirBounds(t *testing.T) {
 	for _, every := range []time.Duration{time.Second, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour} {
-		for failures := range 70 {
-			least, most := delay(every, failures, 0.999999), delay(every, failures, 0)
-			if failures < 2 || every >= maxBackoff {
-				least, most = most, least
+		for _, warns := range []bool{false, true} {
+			longest := max(maxBackoff, every)
+			if warns {
+				longest = maxWarnBackoff
 			}
-			if least < every {
-				t.Errorf("every %s, %d failures: %s, faster than the rhythm", every, failures, least)
-			}
-			if bound := max(maxBackoff, every+every/10); most > bound {
-				t.Errorf("every %s, %d failures: %s, more than %s", every, failures, most, bound)
-			}
-			if failures > 30 && every < maxBackoff && most != maxBackoff {
-				t.Errorf("every %s, %d failures: %s, want %s", every, failures, most, maxBackoff)
-			}
-			if most < least || failures > 0 && most-least > most/5+time.Millisecond {
-				t.Errorf("every %s, %d failures: jitter from %s to %s", every, failures, least, most)
+			for failures := range 70 {
+				least, most := delay(every, warns, failures, 0.999999), delay(every, warns, failures, 0)
+				if failures < 2 {
+					least, most = most, least
+				}
+				shortest, bound := min(every, firstRetry), longest
+				if failures == 0 {
+					shortest, bound = every, every+every/10
+				}
+				if least < shortest || most > bound || most < least || most-least > most/5+time.Millisecond {
+					t.Errorf("every %s, warns %t, %d failures: from %s to %s, want within %s and %s", every, warns, failures, least, most, shortest, bound)
+				}
+				if failures > 30 && most != longest {
+					t.Errorf("every %s, warns %t, %d failures: %s, want %s", every, warns, failures, most, longest)
+				}
 			}
 		}
 	}

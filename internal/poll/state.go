@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
@@ -43,7 +44,7 @@ type feedState struct {
 	NotBefore    hazard.Instant `json:"not_before,omitzero"` // the source's Retry-After
 	// Links are the entries of the index whose documents were read, and until when they need not be read again.
 	Links    map[string]hazard.Instant `json:"links,omitzero"`
-	Failures int                       `json:"failures,omitzero"` // consecutive ones
+	Failures int                       `json:"failures,omitzero"` // consecutive ones of scheduled polls
 	Error    *lastError                `json:"error,omitzero"`    // of the last poll
 }
 
@@ -107,7 +108,10 @@ func decodeState(body []byte) (*state, error) {
 	return st, nil
 }
 
-func (st *state) encode() ([]byte, error) { return json.Marshal(st, json.Deterministic(true)) }
+// encode writes the state. Text that is not UTF-8 is mended: whatever a server sends, its state can be saved.
+func (st *state) encode() ([]byte, error) {
+	return json.Marshal(st, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+}
 
 // feed is the state of the feed with that address.
 func (st *state) feed(address string) *feedState {

@@ -37,7 +37,7 @@ type Status struct {
 	Lag         *int64     `json:"lag"` // seconds since LastSuccess
 	Last        Counts     `json:"last"`
 	Total       Counts     `json:"total"`
-	// Failures counts consecutive failed polls. Circuit is "open" while the source is asked more rarely than its rhythm for
+	// Failures counts consecutive scheduled polls that failed. Circuit is "open" while the source is asked more rarely than its rhythm for
 	// that, else "closed".
 	Failures int    `json:"consecutive_failures"`
 	Circuit  string `json:"circuit"`
@@ -129,8 +129,8 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 			s.Lag = new(max(0, int64(now-shown.LastSuccess)/1000))
 		}
 	}
-	// Another process may poll what this one has disabled; what it reads is fresh all the same.
-	if st.Disabled || src.Disabled && (s.State == Stale || s.State == Starting) {
+	// Another process may poll what this one has disabled.
+	if st.Disabled || src.Disabled && s.LastPoll == nil {
 		s.State, s.NextPoll = Disabled, nil
 		for i := range s.Feeds {
 			s.Feeds[i].State, s.Feeds[i].NextPoll = Disabled, nil
@@ -154,7 +154,7 @@ func feedWord(fs *feedState, every time.Duration, now hazard.Instant) string {
 	switch {
 	case since != 0 && now > since.Add(2*every+grace):
 		return Stale
-	case fs.Failures > 0:
+	case fs.Error != nil:
 		return Failing
 	case fs.LastSuccess == 0:
 		return Starting
@@ -169,8 +169,8 @@ func moment(i hazard.Instant) *time.Time {
 	return new(i.Time())
 }
 
-// Summary is the value of the header Hazardd-Sources: how many sources are well, and the names of those that are not. Disabled
-// ones do not count.
+// Summary is the value of the header Hazardd-Sources: how many sources are well, how many are not, the names of those, and
+// how many are disabled.
 func Summary(all []Status) string {
 	count := map[string]int{}
 	var names []string
@@ -181,7 +181,7 @@ func Summary(all []Status) string {
 		}
 	}
 	text := fmt.Sprintf("ok=%d; stale=%d", count[OK], count[Stale])
-	for _, word := range []string{Failing, Starting} {
+	for _, word := range []string{Failing, Starting, Disabled} {
 		if count[word] > 0 {
 			text += fmt.Sprintf("; %s=%d", word, count[word])
 		}

@@ -20,14 +20,15 @@ func TestStateWords(t *testing.T) {
 		"never polled":                      {time.Minute, feedState{}, Starting},
 		"polled for the first time":         {time.Minute, feedState{Since: ago(time.Minute)}, Starting},
 		"never read, and it takes long":     {time.Minute, feedState{Since: ago(6 * time.Minute)}, Stale},
-		"never read, and failing":           {time.Minute, feedState{Since: ago(time.Minute), Failures: 1}, Failing},
+		"never read, and failing":           {time.Minute, feedState{Since: ago(time.Minute), Failures: 1, Error: &lastError{}}, Failing},
 		"just read":                         {time.Minute, feedState{LastSuccess: now}, OK},
 		"two rhythms and the grace ago":     {time.Minute, feedState{LastSuccess: ago(5 * time.Minute)}, OK},
 		"longer ago":                        {time.Minute, feedState{LastSuccess: ago(5*time.Minute + time.Millisecond)}, Stale},
 		"a slow feed":                       {6 * time.Hour, feedState{LastSuccess: ago(12 * time.Hour)}, OK},
 		"a slow feed, longer ago":           {6 * time.Hour, feedState{LastSuccess: ago(13 * time.Hour)}, Stale},
-		"failing, still fresh":              {time.Minute, feedState{LastSuccess: ago(4 * time.Minute), Failures: 3}, Failing},
-		"failing for long":                  {time.Minute, feedState{LastSuccess: ago(time.Hour), Failures: 6}, Stale},
+		"failing, still fresh":              {time.Minute, feedState{LastSuccess: ago(4 * time.Minute), Failures: 3, Error: &lastError{}}, Failing},
+		"failing when asked for by hand":    {time.Minute, feedState{LastSuccess: now, Error: &lastError{}}, Failing},
+		"failing for long":                  {time.Minute, feedState{LastSuccess: ago(time.Hour), Failures: 6, Error: &lastError{}}, Stale},
 		"read in the future: a clock fault": {time.Minute, feedState{LastSuccess: now.Add(time.Hour)}, OK},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,9 +69,9 @@ func TestASourceIsAsBadAsItsWorstFeed(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	for want, states := range map[string][]string{
-		`ok=0; stale=0`:            nil,
-		`ok=2; stale=0`:            {OK, OK, Disabled},
-		`ok=1; stale=1; names="b"`: {OK, Stale},
+		`ok=0; stale=0`:                                     nil,
+		`ok=2; stale=0; disabled=1`:                         {OK, OK, Disabled},
+		`ok=1; stale=1; names="b"`:                          {OK, Stale},
 		`ok=1; stale=1; failing=1; starting=1; names="b,c"`: {OK, Stale, Failing, Starting},
 	} {
 		var all []Status

@@ -18,11 +18,15 @@ import (
 	"hazardd/internal/store"
 )
 
-// The rhythm of a feed.
+// The interval of a feed.
 const (
-	// maxBackoff is the longest that a feed which fails is left alone; one with a longer rhythm keeps it.
+	// firstRetry is the wait after a first failure, unless the interval of the feed is shorter.
+	firstRetry = time.Minute
+	// maxBackoff is the longest wait for a feed that fails, or its interval where that is longer.
 	maxBackoff = 30 * time.Minute
-	// trust is how many rhythms a feed may answer "not modified" before it is read in full all the same: a cache that is stuck
+	// maxWarnBackoff is the longest wait for a feed that warns and fails.
+	maxWarnBackoff = 2 * time.Minute
+	// trust is how many intervals a feed may answer "not modified" before it is read in full all the same: a cache that is stuck
 	// would hide every new warning behind that answer.
 	trust = 10
 	// leastApart is the least time between two polls that were asked for.
@@ -31,17 +35,29 @@ const (
 	spread = time.Second
 )
 
-// delay is the time from one poll of a feed to the next, after so many failures in a row. random is in [0, 1). It is never less than
-// the rhythm. Jitter keeps installations from meeting at the source.
-func delay(every time.Duration, failures int, random float64) time.Duration {
-	if failures < 2 || every >= maxBackoff {
+// delay returns the time from one poll of a feed to the next, of a source that warns or not, after so many failures in a row. random is in [0, 1): jitter
+// keeps installations from meeting at the source.
+func delay(every time.Duration, warns bool, failures int, random float64) time.Duration {
+	if failures == 0 {
 		return every + time.Duration(random*float64(every)/10)
 	}
-	d := every
-	for range failures - 1 {
-		d = min(2*d, maxBackoff)
+	longest := max(every, maxBackoff)
+	if warns {
+		longest = maxWarnBackoff
 	}
-	return max(every, d-time.Duration(random*float64(d)/5))
+	return backoff(min(every, firstRetry), longest, failures, random)
+}
+
+// backoff returns the wait after so many failures in a row: first, then twice as long each time, up to longest.
+func backoff(first, longest time.Duration, failures int, random float64) time.Duration {
+	if failures < 2 {
+		return first + time.Duration(random*float64(first)/10)
+	}
+	d := first
+	for range min(failures-1, 30) {
+		d = min(2*d, longest)
+	}
+	return max(first, d-time.Duration(random*float64(d)/5))
 }
 
 // worker polls one source. Everything but ask belongs to the one goroutine that calls run or once.
@@ -88,6 +104,10 @@ func (w *worker) run(ctx context.Context) {
 			return
 		}
 	}
+	if w.st.Disabled {
+		w.st.Disabled = false
+		w.save(ctx)
+	}
 	for ctx.Err() == nil {
 		wait := time.NewTimer(w.step(ctx))
 		select {
@@ -120,8 +140,8 @@ func (w *worker) once(ctx context.Context, id string) {
 	w.save(ctx)
 }
 
-// begin reads the kept state, and plans the first poll of each feed: as early as the rhythm and the source's Retry-After let. It
-// tells whether it could.
+// begin reads the kept state and plans the first poll of each feed: at once if it warns, a minute after its last poll if that
+// failed, else when it was due; never before the end of a Retry-After. It reports whether it could.
 func (w *worker) begin(ctx context.Context) bool {
 	body, err := w.p.store.SourceState(ctx, w.src.Name)
 	if err != nil {
@@ -133,7 +153,7 @@ func (w *worker) begin(ctx context.Context) bool {
 		w.st = &state{}
 	}
 	w.anew = w.st.Unfinished
-	w.st.Disabled, w.st.Places = false, 0
+	w.st.Places = 0
 	begun, now := time.Now(), w.p.now()
 	kept := map[string]*feedState{}
 	for _, sf := range w.src.Feeds {
@@ -143,10 +163,17 @@ func (w *worker) begin(ctx context.Context) bool {
 		if f.kept.Since == 0 {
 			f.kept.Since = now
 		}
+		next := f.kept.NextPoll
+		switch {
+		case w.src.Warns:
+			next = f.kept.LastPoll.Add(leastApart)
+		case f.kept.Error != nil:
+			next = min(next, f.kept.LastPoll.Add(min(f.Every, firstRetry)))
+		}
 		// What lies further ahead than any wait was written by a clock that was wrong.
-		next := max(f.kept.LastPoll.Add(f.Every), f.kept.NotBefore)
-		if wait := next.Time().Sub(now.Time()); f.kept.LastPoll != 0 && wait > 0 && wait <= max(f.Every, maxRetryAfter) {
-			f.due = begun.Add(wait + time.Millisecond + shift) // LastPoll was cut to the millisecond
+		next = max(next, f.kept.NotBefore)
+		if wait := next.Time().Sub(now.Time()); f.kept.LastPoll != 0 && wait > 0 && wait <= max(delay(f.Every, w.src.Warns, 0, 1), maxRetryAfter) {
+			f.due = begun.Add(wait + time.Millisecond + shift) // the kept instants were cut to the millisecond
 		}
 		w.feeds = append(w.feeds, f)
 		w.lists.of = append(w.lists.of, &f.listed)
@@ -173,7 +200,7 @@ func (w *worker) step(ctx context.Context) time.Duration {
 		}
 	}
 	if !now.Before(next.due) {
-		w.poll(ctx, next)
+		w.poll(ctx, next, false)
 		return 0
 	}
 	wait, more := w.followUp(ctx)
@@ -198,12 +225,12 @@ func (w *worker) dueAt(now time.Time) bool {
 }
 
 // serve does what was asked for: reads all feeds, but for those that were read just now and those that the source wants left
-// alone.
+// alone. The schedule stays as it is.
 func (w *worker) serve(ctx context.Context, id string) {
 	for _, f := range w.feeds {
 		now := w.p.now()
 		if f.kept.NotBefore <= now && (f.kept.LastPoll.Add(leastApart) <= now || f.kept.LastPoll > now) {
-			w.poll(ctx, f)
+			w.poll(ctx, f, true)
 		}
 	}
 	if ctx.Err() == nil {
@@ -212,8 +239,9 @@ func (w *worker) serve(ctx context.Context, id string) {
 	}
 }
 
-// poll reads a feed once, and keeps what became of it.
-func (w *worker) poll(ctx context.Context, f *feed) {
+// poll reads a feed once, and keeps what became of it. A poll that was asked for makes the next scheduled one no later, and
+// its failure counts for no backoff; only a Retry-After does.
+func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 	began := time.Now()
 	now := w.p.now()
 	w.follow.refill(began)
@@ -222,10 +250,13 @@ func (w *worker) poll(ctx context.Context, f *feed) {
 	err := w.protect(ctx, func() error { return w.read(ctx, f, now) })
 	if errors.Is(err, errStopped) {
 		w.st.Last = before
-		f.due = time.Now().Add(lease.Try)
+		if !asked {
+			f.due = time.Now().Add(lease.Try)
+		}
 		return
 	}
 	f.kept.LastPoll, f.kept.NotBefore = now, 0
+	due := f.due
 	if err == nil {
 		f.kept.Failures, f.kept.Error, f.kept.LastSuccess = 0, nil, now
 		f.unread = false
@@ -234,29 +265,37 @@ func (w *worker) poll(ctx context.Context, f *feed) {
 			w.st.Unfinished = w.follow.learnt
 		}
 		w.succeeded()
-		f.due = began.Add(delay(f.Every, 0, w.p.random()))
+		if next := began.Add(delay(f.Every, w.src.Warns, 0, w.p.random())); !asked || !f.due.After(began) || f.due.After(next) {
+			f.due = next
+		}
 	} else {
 		fail := asFailure(err)
-		f.kept.Failures++
-		failures := f.kept.Failures
-		if fail.Class == ClassStore { // not the source's fault
-			failures = 1
+		if !asked {
+			f.kept.Failures++
+			failures := f.kept.Failures
+			if fail.Class == ClassStore { // not the source's fault
+				failures = 1
+			}
+			f.due = time.Now().Add(delay(f.Every, w.src.Warns, failures, w.p.random()))
 		}
-		wait := max(delay(f.Every, failures, w.p.random()), fail.RetryAfter)
-		f.due = time.Now().Add(wait)
 		if fail.RetryAfter > 0 {
 			f.kept.NotBefore = w.p.now().Add(fail.RetryAfter)
+			if end := time.Now().Add(fail.RetryAfter); end.After(f.due) {
+				f.due = end
+			}
 		}
 		w.failed(ctx, f, fail, now)
 	}
-	f.kept.NextPoll = w.p.now().Add(time.Until(f.due))
+	if f.due != due || f.kept.NextPoll == 0 {
+		f.kept.NextPoll = w.p.now().Add(time.Until(f.due))
+	}
 	w.settle(ctx)
 	w.save(ctx)
 }
 
 // succeeded notes in the log when nothing is wrong any more.
 func (w *worker) succeeded() {
-	if len(w.warned) > 0 && !slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.kept.Failures > 0 }) {
+	if len(w.warned) > 0 && !slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.kept.Error != nil }) {
 		w.log.Info("the source can be read again")
 		clear(w.warned)
 	}
