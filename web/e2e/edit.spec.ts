@@ -288,3 +288,72 @@ test("a hazard is reported by keyboard alone", async ({ page, server }) => {
   const [made] = await server.call<Record<string, unknown>[]>("GET", "/hazards/active");
   expect(made).toMatchObject({ type_ID: "ACCIDENT", severity_ID: "WATCH", latitude: 53.55, longitude: 10 });
 });
+
+// Issue H, point 3.
+test("a merge, an end and a retraction are undone from the history; what cannot be undone says why", async ({ page, server, watch }) => {
+  watch.expectFailures(/412|409/);
+  const one = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
+  const same = await server.hazard("High water in the harbour", { latitude: 53.56 });
+  await server.product(one, { title: "Gauge", product_Type: "TEXT_PRODUCT", data: "612 cm" });
+  await open(page, "#map=8/53.55/10");
+  let side = await select(page, one);
+  await side.getByRole("button", { name: "Merge" }).click();
+  const merge = page.getByRole("dialog", { name: "Merge with another" });
+  await merge.getByLabel(/High water in the harbour/).check();
+  await merge.getByRole("button", { name: "Merge into it" }).click();
+  side = panel(page);
+  await expect(side.getByRole("heading", { level: 2 })).toHaveText(same.hazard_Name);
+  await side.getByRole("button", { name: "Go to it, or undo" }).click();
+  await expect(side.getByRole("heading", { level: 2 })).toHaveText(one.hazard_Name);
+  const history = side.locator("summary").filter({ hasText: "History" });
+  await history.click();
+  await side.getByRole("button", { name: /^Undo: Merged/ }).click();
+  const undo = page.getByRole("dialog", { name: "Undo this merge?" });
+  await expect(undo.getByText(/What it brought to “High water in the harbour”, reports and products, comes back/)).toBeVisible();
+  await expect(undo.getByText("Status: Ended → Active")).toBeVisible();
+  await expect(undo.getByText("Severity: Termination → Warning")).toBeVisible();
+  await expectAccessible(page, "question before an undo");
+  await page.keyboard.press("Escape");
+  await expect(side.getByRole("button", { name: /^Undo: Merged/ })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await undo.getByRole("button", { name: "Undo it" }).click();
+  await expect(undo).toHaveCount(0);
+  expect(await server.read(one)).toMatchObject({ status: "A", severity_ID: "WARNING" });
+  expect((await server.products(one)).map((p) => p.title)).toEqual(["Gauge"]);
+  await expect(side.getByText(/^Undone by change #\d+\.$/)).toBeVisible();
+  await expect(side.getByText(/^Change #\d+ undone$/)).toBeVisible();
+  await expect(side.getByText("This hazard is over.")).toHaveCount(0);
+
+  // An end by mistake.
+  await side.getByRole("button", { name: "End", exact: true }).click();
+  await page.getByRole("dialog", { name: "End this hazard?" }).getByRole("button", { name: "End it now" }).click();
+  await expect(side.getByText("This hazard is over.")).toBeVisible();
+  await side.getByRole("button", { name: /^Undo: Ended/ }).click();
+  await page.getByRole("dialog", { name: "Undo this end?" }).getByRole("button", { name: "Undo it" }).click();
+  await expect(side.getByText("This hazard is over.")).toHaveCount(0);
+  await expect(row(page, one)).toHaveCount(1);
+
+  // Somebody retracts it while the question about the end stands: the server says what stands against it.
+  await server.patch(one, { status: "E" });
+  await side.getByRole("button", { name: /^Undo: Ended/ }).click();
+  const ended = page.getByRole("dialog", { name: "Undo this end?" });
+  await expect(ended.getByRole("button", { name: "Undo it" })).toBeEnabled();
+  await server.call("POST", `/hazards/${one.hazard_ID}/retract`, { reason: "It was the spring tide." });
+  await ended.getByRole("button", { name: "Undo it" }).click();
+  await expect(ended.getByText("The hazard has changed meanwhile. Look at it, then undo again.")).toBeVisible();
+  await ended.getByRole("button", { name: "Undo it" }).click();
+  await expect(ended.getByText(/changed since/)).toBeVisible();
+  await ended.getByRole("button", { name: "Cancel" }).click();
+  await side.getByRole("button", { name: /^Undo: Retracted/ }).click();
+  await page.getByRole("dialog", { name: "Undo this retraction?" }).getByRole("button", { name: "Undo it" }).click();
+  await expect.poll(async () => (await server.read(one)).severity_ID).toBe("WARNING");
+
+  // Its own end is nobody's mistake.
+  const short = await server.hazard("Squall", { type_ID: "STORM", autoexpire: "Y", end_Date: String(Date.now() + 2_500) });
+  await page.evaluate((uuid) => (location.hash = `map=8/53.55/10&h=${uuid}`), short.uuid);
+  await expect(side.getByRole("heading", { level: 2 })).toHaveText(short.hazard_Name);
+  await expect(side.getByText("This hazard is over.")).toBeVisible();
+  await history.click();
+  await expect(side.getByText(/Its end came: that is not undone/)).toBeVisible();
+  await expect(side.getByRole("button", { name: /^Undo:/ })).toHaveCount(0);
+});

@@ -66,6 +66,8 @@ export interface Change {
   readonly successor?: string;
   readonly note?: string;
   readonly retracted?: boolean;
+  /** The number of the change that this one took back. */
+  readonly undoes?: number;
   readonly fields?: readonly { readonly field: string; readonly from: unknown; readonly to: unknown }[];
   readonly hazard?: Hazard;
   readonly product?: Product;

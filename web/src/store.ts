@@ -132,10 +132,13 @@ export class Store implements Sink {
   }
 
   change(change: Change): void {
-    if (change.hazard) {
-      const { hazards, diff } = mergeOne(this.live.peek(), change.hazard);
+    const h = change.hazard;
+    if (h) {
+      const { hazards, diff } = mergeOne(this.live.peek(), h);
       batch(() => {
         this.live.value = hazards;
+        // What is over stays in the panel; what was found of it before is not what it is now.
+        if (h.uuid === this.selected.peek() || h.uuid === this.elsewhere.peek()?.uuid) this.elsewhere.value = h.status === "A" ? undefined : { uuid: h.uuid, hazard: h, note: "" };
         this.#notice(diff);
       });
     } else if (change.product) void this.#reread(change.product.hazard_ID);

@@ -213,6 +213,7 @@ export const text = {
     } as Record<string, string>,
     service: "by itself",
     retracted: "Retracted",
+    undid: (change: number) => `Change #${change} undone`,
     reasons: {
       expired: "its end came",
       cancelled: "cancelled by the source",

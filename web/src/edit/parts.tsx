@@ -1,12 +1,13 @@
 // Where editing begins: the buttons for editors in the header, in the panel, beside products and reports. Readers see none of them.
 import { useEffect, useState } from "preact/hooks";
-import type { Hazard, Product, Report } from "../model";
+import type { Change, Hazard, Product, Report } from "../model";
 import { usePage } from "../ui/context";
-import { Icon, IconButton, Menu } from "../ui/parts";
+import { changeName, Icon, IconButton, Menu } from "../ui/parts";
 import { explain } from "./inputs";
 import { HazardForm } from "./hazard";
 import { ProductForm } from "./product";
 import { randomUUID } from "./state";
+import { undoOf } from "./undo";
 import { words } from "./words";
 import "./edit.css";
 
@@ -107,6 +108,43 @@ export function SplitButton({ h, r, of }: { h: Hazard; r: Report; of: number }) 
   const { editing } = usePage();
   if (of < 2 || !editing.may(h)) return null;
   return <button type="button" class="small" onClick={() => (editing.question.value = { kind: "split", h, report: r })}>{words.split}</button>;
+}
+
+/** Beside a change of a hazard's history: take it back, or why that cannot be done. */
+export function UndoButton({ h, c, history }: { h: Hazard; c: Change; history: readonly Change[] }) {
+  const { editing } = usePage();
+  if (!editing.allowed.value) return null;
+  const undo = undoOf(c, history, editing.may(h));
+  if (!undo) return null;
+  if (undo.kind === "not") return <p class="muted">{undo.why}</p>;
+  if (undo.kind === "split") {
+    return (
+      <p>
+        <span class="muted">{words.undoSplitLong}</span>{" "}
+        {h.status === "A" && <button type="button" class="small" onClick={() => (editing.question.value = { kind: "merge", h })}>{words.undoSplit}</button>}
+      </p>
+    );
+  }
+  const { kind } = undo;
+  return (
+    <p>
+      <button type="button" class="small" aria-label={words.undoLong(changeName(c), c.change)} onClick={() => (editing.question.value = { kind: "undo", h, change: c, undo: kind })}>
+        {words.undoChange}
+      </button>
+    </p>
+  );
+}
+
+/** In the panel of a hazard that another was merged into just now: the way to that, whose history can undo it. */
+export function MergedHere({ h }: { h: Hazard }) {
+  const { editing, store } = usePage();
+  const from = editing.merged.value.get(h.hazard_ID);
+  if (!from) return null;
+  return (
+    <p class="note">
+      {words.mergedHere(from.hazard_Name)} <button type="button" class="small" onClick={() => store.select(from.uuid)}>{words.mergedGo}</button>
+    </p>
+  );
 }
 
 interface HeldReport {

@@ -4,6 +4,7 @@ import { LoggedOutError, Problem } from "../api";
 import { compare } from "../filter";
 import { isDrill, type Hazard } from "../model";
 import { text } from "../text";
+import { local } from "../time";
 import { usePage } from "../ui/context";
 import { Badge, DrillTag, kindOf, Symbol } from "../ui/parts";
 import { clashes, faultsOf, hazardNames, productNames, type Clash, type Faults } from "./draft";
@@ -11,6 +12,7 @@ import { distance, rounded } from "./geometry";
 import { Changes, Dialog, explain, Field } from "./inputs";
 import { readHazard, readProduct, record, take } from "./remote";
 import type { Question } from "./state";
+import { returning } from "./undo";
 import { words } from "./words";
 
 export function Questions() {
@@ -20,11 +22,12 @@ export function Questions() {
   switch (q.kind) {
     case "merge": return <Merge h={q.h} />;
     case "split": return <Split q={q} />;
+    case "undo": return <Undo q={q} key={q.change.change} />;
     default: return <Ask q={q} key={q.kind} />;
   }
 }
 
-type Asked = Exclude<Question, { kind: "merge" | "split" }>;
+type Asked = Exclude<Question, { kind: "merge" | "split" | "undo" }>;
 
 const asked: Record<Asked["kind"], { title: string; text: string; go: string }> = {
   end: { title: words.endTitle, text: words.endText, go: words.endGo },
@@ -152,6 +155,7 @@ function Merge({ h }: { h: Hazard }) {
       const whole = await store.api.write<Hazard>("POST", `/hazards/${h.hazard_ID}/merge`, { into });
       close();
       take(page, whole!);
+      editing.merged.value = new Map(editing.merged.peek()).set(into, h);
       page.open(whole!);
       store.say(words.saved);
     } catch (error) {
@@ -218,6 +222,72 @@ function Split({ q }: { q: Extract<Question, { kind: "split" }> }) {
       <div class="dialog-buttons">
         <button type="button" onClick={close}>{words.cancel}</button>
         <button type="button" class="danger" disabled={busy} onClick={() => void go()}>{busy ? words.saving : words.splitGo}</button>
+      </div>
+    </Dialog>
+  );
+}
+
+function Undo({ q }: { q: Extract<Question, { kind: "undo" }> }) {
+  const page = usePage();
+  const { store, editing } = page;
+  const [tag, setTag] = useState("");
+  const [other, setOther] = useState("");
+  const [note, setNote] = useState("");
+  const [busy, setBusy] = useState(false);
+  const { h, change } = q;
+  const close = () => (editing.question.value = undefined);
+  const look = () => {
+    setNote("");
+    readHazard(store.api, h.hazard_ID).then((s) => setTag(s.tag), (e: unknown) => setNote(explain(e)));
+  };
+  useEffect(() => {
+    look();
+    if (q.undo === "merge" && change.successor) store.api.get<Hazard>(`/hazards/${change.successor}`).then((x) => setOther(x.hazard_Name), () => {}); // then it stays without its name
+  }, []);
+  async function go() {
+    if (!tag) return look();
+    setNote("");
+    setBusy(true);
+    try {
+      const answer = await store.api.request(`/hazards/${h.hazard_ID}/undo`, { method: "POST", body: { change: change.change }, headers: { "If-Match": tag } });
+      const back = (await answer.json()) as Hazard;
+      close();
+      const merged = new Map(editing.merged.peek());
+      for (const [into, from] of merged) if (from.hazard_ID === h.hazard_ID) merged.delete(into);
+      editing.merged.value = merged;
+      take(page, back);
+      page.open(back);
+      store.say(words.saved);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 412) {
+        look();
+        setNote(words.undoMeanwhile);
+      } else if (!(error instanceof LoggedOutError)) setNote(explain(error));
+    } finally {
+      setBusy(false);
+    }
+  }
+  const before = (field: string) => change.fields?.find((f) => f.field === field)?.from;
+  const end = Number(before("end_Date") ?? h.end_Date);
+  const past = h.autoexpire === "Y" && end <= store.api.now();
+  const list = past ? [] : returning(change);
+  return (
+    <Dialog title={words.undoTitles[q.undo]!} close={close} class={isDrill(h) ? "dialog-drill" : ""}>
+      <What h={h} />
+      <p>{words.undoTexts[q.undo]!(other ? `“${other}”` : words.undoOther)}</p>
+      {past && <p><strong>{words.undoOver(local(end))}</strong></p>}
+      {list.length > 0 && (
+        <>
+          <h3>{words.undoBack}</h3>
+          <Changes list={list} />
+        </>
+      )}
+      <p role="alert" class="fault">{note}</p>
+      <div class="dialog-buttons">
+        <button type="button" onClick={close}>{words.cancel}</button>
+        <button type="button" class="danger" disabled={busy || (!tag && !note)} onClick={() => void go()}>
+          {busy ? words.saving : tag ? words.undoGo : note ? words.retry : words.reading}
+        </button>
       </div>
     </Dialog>
   );

@@ -48,5 +48,4 @@ export async function readProduct(api: Api, id: number): Promise<ProductState> {
 /** Shows a state that we have just written, without waiting for the stream. */
 export function take(page: Page, h: Hazard): void {
   page.store.change({ change: -1, time: "", type: "hazard.updated", hazard: h });
-  if (h.status !== "A" || page.store.elsewhere.peek()?.uuid === h.uuid) page.store.elsewhere.value = { uuid: h.uuid, hazard: h, note: "" };
 }

@@ -2,7 +2,7 @@
 // kept in the tab's session storage, for the same user alone, until they are saved or given up.
 import { batch, computed, signal } from "@preact/signals";
 import type { Feature, Geometry } from "geojson";
-import type { Hazard, Product, Report } from "../model";
+import type { Change, Hazard, Product, Report } from "../model";
 import type { Store } from "../store";
 
 export type Task =
@@ -14,7 +14,8 @@ export type Question =
   | { readonly kind: "end" | "response" | "retract"; readonly h: Hazard }
   | { readonly kind: "merge"; readonly h: Hazard }
   | { readonly kind: "remove"; readonly h: Hazard; readonly product: Product }
-  | { readonly kind: "split"; readonly h: Hazard; readonly report: Report };
+  | { readonly kind: "split"; readonly h: Hazard; readonly report: Report }
+  | { readonly kind: "undo"; readonly h: Hazard; readonly change: Change; readonly undo: "merge" | "end" | "retract" };
 
 /** What a click on the map means while something is drawn. */
 export type Placing = "place" | "corner" | "rim";
@@ -33,6 +34,8 @@ export class Editing {
   /** What is asked before something is done that cannot be undone. */
   readonly question = signal<Question | undefined>(undefined);
   readonly placing = signal<Placing | undefined>(undefined);
+  /** What we have merged since the page was opened, by the number of the hazard that took over. */
+  readonly merged = signal<ReadonlyMap<number, Hazard>>(new Map());
   /** Shown on the map: the hazard's place and area as the form has them. */
   readonly drawn = signal<readonly Feature[]>([]);
   /** Whether what is entered would be lost by closing the form, and whether the form asks so. */

@@ -1,10 +1,11 @@
 // Every change of a hazard, the latest first.
 import { useState } from "preact/hooks";
+import { UndoButton } from "../edit/parts";
 import { categoryName, severity, typeName, type Change, type Hazard } from "../model";
 import { text } from "../text";
 import { local } from "../time";
 import { usePage } from "./context";
-import { useData, When } from "./parts";
+import { changeName, useData, When } from "./parts";
 import { Loading, Section } from "./panel";
 
 export function History({ h, version }: { h: Hazard; version: string }) {
@@ -13,7 +14,7 @@ export function History({ h, version }: { h: Hazard; version: string }) {
   const state = useData<readonly Change[]>(open ? `${h.hazard_ID} ${version}` : undefined, (signal) => readAll((path) => store.api.request(path, { signal }), h.hazard_ID));
   return (
     <Section title={text.panel.history} open={open} onToggle={setOpen} count={state.data?.length}>
-      {open && <Loading state={state}>{(list) => (list.length === 0 ? <p class="muted">{text.panel.noHistory}</p> : <Changes list={list} />)}</Loading>}
+      {open && <Loading state={state}>{(list) => (list.length === 0 ? <p class="muted">{text.panel.noHistory}</p> : <Changes h={h} list={list} />)}</Loading>}
     </Section>
   );
 }
@@ -35,14 +36,14 @@ async function readAll(request: (path: string) => Promise<Response>, id: number)
   return all.reverse();
 }
 
-function Changes({ list }: { list: readonly Change[] }) {
+function Changes({ h, list }: { h: Hazard; list: readonly Change[] }) {
   const { store } = usePage();
   return (
     <ol class="changes" reversed>
       {list.map((c) => (
         <li key={c.change}>
           <p>
-            <strong>{c.retracted ? text.history.retracted : (text.history.kinds[c.type] ?? c.type)}</strong>
+            <strong>{changeName(c)}</strong>
             {c.product && <> “{c.product.title}”</>}
             <span class="muted"> {c.user ?? c.source ?? text.history.service}</span>
           </p>
@@ -56,6 +57,7 @@ function Changes({ list }: { list: readonly Change[] }) {
             </p>
           )}
           <Fields change={c} />
+          <UndoButton h={h} c={c} history={list} />
         </li>
       ))}
     </ol>

@@ -1,6 +1,6 @@
 // All that is known of the selected hazard.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { HazardActions, SplitButton } from "../edit/parts";
+import { HazardActions, MergedHere, SplitButton } from "../edit/parts";
 import { isDrill, type Hazard, type Report, type Source } from "../model";
 import { matcher } from "../filter";
 import { pieces, reflow, webAddress } from "../prose";
@@ -76,6 +76,7 @@ function Content({ h }: { h: Hazard }) {
       <div class="panel-body">
         {over && <p class="note">{text.panel.over}</p>}
         {hidden && <p class="note">{text.panel.notShown}</p>}
+        <MergedHere h={h} />
         <HazardActions h={h} />
         <Actions h={h} />
         <Times h={h} over={over} sources={sourcesOf(reports.data, store.sources.value)} />

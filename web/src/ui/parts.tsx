@@ -1,7 +1,7 @@
 // The small parts that all others are made of.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { categoryName, isDrill, severity, symbolAddress, typeName, type Hazard } from "../model";
+import { categoryName, isDrill, severity, symbolAddress, typeName, type Change, type Hazard } from "../model";
 import { text } from "../text";
 import { local, relative, utc } from "../time";
 import { usePage } from "./context";
@@ -50,6 +50,9 @@ export function SeverityMark({ id }: { id: string }) {
 }
 
 export const kindOf = (h: Hazard): string => `${typeName(h.type_ID)}${h.category_ID === "EVENT" ? "" : ` · ${categoryName(h.category_ID)}`}`;
+
+/** What a change did, in a word or two. */
+export const changeName = (c: Change): string => (c.undoes ? text.history.undid(c.undoes) : c.retracted ? text.history.retracted : (text.history.kinds[c.type] ?? c.type));
 
 /** "EXERCISE", wherever a drill is named. */
 export const DrillTag = ({ h }: { h: Hazard }) => (isDrill(h) ? <span class="drill-tag">{text.drill.word}</span> : null);
