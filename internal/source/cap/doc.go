@@ -10,11 +10,11 @@
 // of its event; a Cancel ends all that it refers to, and later updates of those do not bring them back. A message of several
 // kinds of event makes one hazard: the worst of them, for an update need not name again what it ends.
 //
-// Words of other people decide nothing by default: an event that no row of the table knows is held, not given a type. No DTD, no
+// Codes for events go before words, and words before guesses: an event that neither knows is shown under a general type, with a note. No DTD, no
 // entity, no address of a document is ever followed here.
 //
 // config.go names a feed. charset.go finds the characters, xml.go bounds the markup, json.go reads the JSON forms, feed.go is the
-// document and the index. mapping.go holds the tables from the authorities' words to ours, identity.go says which messages
+// document and the index. codes.go and words.go are the vocabularies, mapping.go the levels and what goes before what, identity.go says which messages
 // speak of one event, time.go when it is, place.go where, testwords.go whether it is meant, text.go makes text for people, and
 // report.go makes the reports. All functions are pure, may be called concurrently, and need memory in proportion to the payload.
 package cap

@@ -250,6 +250,7 @@ type group struct {
 	areas         []hazard.Area
 	point         *hazard.Point
 	doubts        []string
+	notes         []string
 	onset, expiry *hazard.Instant // as the message says them
 }
 
@@ -284,7 +285,7 @@ func (r *reader) groups(cancel bool) ([]*group, error) {
 	}
 	kept := groups[:0]
 	for _, g := range groups {
-		if r.complete(g, cancel) {
+		if r.complete(g) {
 			kept = append(kept, g)
 		}
 	}
@@ -317,10 +318,10 @@ func (in *Info) signature() string {
 }
 
 // complete reads what a group says, and tells whether it is a hazard by the tables.
-func (r *reader) complete(g *group, cancel bool) bool {
+func (r *reader) complete(g *group) bool {
 	g.in = preferred(g.infos, r.cfg.Language)
-	k, known := classify(g.infos)
-	if known && k.typ == "" {
+	k, guess := classify(g.infos)
+	if k.typ == "" {
 		return false
 	}
 	if m, _, ok := g.in.quake(); ok && k.typ == hazard.Earthquake && m < leastQuake {
@@ -347,13 +348,18 @@ func (r *reader) complete(g *group, cancel bool) bool {
 	g.own()
 	r.times(g)
 	g.ended = cmp.Or(ending(g), g.ended)
+	if update := is(r.m.MsgType, "Update"); g.ended == "" && g.in.over(update) {
+		if update || len(r.refs) > 0 {
+			g.ended = hazard.EndAllClear
+		} else if !is(r.m.MsgType, "Cancel") {
+			g.doubts = append(g.doubts, fmt.Sprintf("event: %.60q says that it is over, but refers to no message that it ends", hazard.CleanLine(g.in.Event)))
+		}
+	}
 	if g.ended == hazard.EndSuperseded {
 		g.successor = successor(g.in)
 	}
-	if !known {
-		if g.typ = hazard.Occurrence; !cancel && g.ended == "" { // what ends need not be understood
-			g.doubts = append(g.doubts, fmt.Sprintf("event: %.60q is not in the mapping table", hazard.CleanLine(g.in.Event)))
-		}
+	if guess != "" {
+		g.notes = append(g.notes, guess)
 	}
 	most, ok := r.cfg.Caps[g.typ]
 	if !ok {
@@ -537,6 +543,7 @@ func (r *reader) report(g *group, notes []string) hazard.Report {
 	p.Places, p.Within, p.Areas, p.Point = g.places, g.within, g.areas, g.point
 	p.Creator = cmp.Or(r.cfg.Title, agency)
 	p.URL, _ = WebAddress(in.Web)
+	p.Notes = g.notes
 	p.Suspect = joined("; ", append(slices.Clone(r.doubts), g.doubts...)...)
 	p.Products = r.products(g, p.Name)
 	return p

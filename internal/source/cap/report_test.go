@@ -217,7 +217,7 @@ func TestTypes(t *testing.T) {
 
 func TestTypeComesFromCodesBeforeNames(t *testing.T) {
 	code := func(name, value string) []string {
-		return []string{"<event>Flood Warning", "<event>Inundation of words", "<onset>", "<eventCode><valueName>" + name + "</valueName><value>" + value + "</value></eventCode><onset>"}
+		return []string{"<event>Flood Warning", "<event>Unheard of", "<onset>", "<eventCode><valueName>" + name + "</valueName><value>" + value + "</value></eventCode><onset>"}
 	}
 	kind := func(value string) []string {
 		return []string{"<event>Flood Warning", "<event>x", "<area>", "<parameter><valueName>awareness_type</valueName><value>" + value + "</value></parameter><area>"}
@@ -240,8 +240,8 @@ func TestTypeComesFromCodesBeforeNames(t *testing.T) {
 		}
 	}
 	for _, change := range [][]string{kind("11; unused"), {"<event>Flood Warning", "<event>Whatever"}} {
-		if r := one(t, with(t, change...)); !strings.Contains(r.Suspect, "is not in the mapping table") {
-			t.Errorf("%v: %s, suspect %q, want it held", change, r.Type, r.Suspect)
+		if r := one(t, with(t, change...)); r.Suspect != "" || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "is in no list of ours") {
+			t.Errorf("%v: %s, suspect %q, notes %q, want it shown with a note", change, r.Type, r.Suspect, r.Notes)
 		}
 	}
 	if b := parsed(t, feed, with(t, code("SAME", "CAE")...), at(t, noon)); b.Ignored != 1 {

@@ -220,7 +220,7 @@ func (s *speak) report(r hazard.Report, al *alert, t times, now hazard.Instant) 
 
 	doubts := []string{r.Suspect}
 	if s.unknown {
-		doubts = append(doubts, fmt.Sprintf("event: %.60q is not in the mapping table", hazard.CleanLine(al.Event)))
+		r.Notes = append(r.Notes, fmt.Sprintf("the event %.60q is in no list of ours, and its type is a guess", hazard.CleanLine(al.Event)))
 	}
 	if len(r.Areas) == 0 && len(r.Places) == 0 {
 		doubts = append(doubts, "no place: neither geometry nor affectedZones nor geocode")

@@ -220,10 +220,9 @@ func TestOpenEndedWarningStaysWhileTheNationalListHoldsIt(t *testing.T) {
 
 func TestAbsurdReportsAreHeld(t *testing.T) {
 	for want, o := range map[string]object{
-		"ends: 2027-06-01":        with(tornado(), object{"ends": "2027-06-01T00:00:00Z", "parameters": object{}}),
-		"onset: 2030-05-21":       with(tornado(), object{"onset": "2030-05-21T00:00:00Z", "parameters": object{}}),
-		"sent: 2026-05-22":        with(tornado(), object{"sent": "2026-05-22T00:00:00Z"}),
-		`event: "Meteor Warning"`: with(tornado(), object{"event": "Meteor Warning", "parameters": object{}}),
+		"ends: 2027-06-01":  with(tornado(), object{"ends": "2027-06-01T00:00:00Z", "parameters": object{}}),
+		"onset: 2030-05-21": with(tornado(), object{"onset": "2030-05-21T00:00:00Z", "parameters": object{}}),
+		"sent: 2026-05-22":  with(tornado(), object{"sent": "2026-05-22T00:00:00Z"}),
 		"no place: neither geometry": func() object {
 			o := with(tornado(), object{"affectedZones": nil, "geocode": object{}})
 			o["geometry"] = nil
@@ -236,6 +235,14 @@ func TestAbsurdReportsAreHeld(t *testing.T) {
 	}
 	if r := one(t, with(tornado(), object{"ends": "2027-05-20T00:00:00Z"})); r.Suspect != "" {
 		t.Errorf("within a year: suspect %q", r.Suspect)
+	}
+}
+
+// D11: no warning waits because its name is new.
+func TestAnUnknownEventIsShownWithANote(t *testing.T) {
+	r := one(t, with(tornado(), object{"event": "Meteor Warning", "parameters": object{}}))
+	if r.Suspect != "" || r.Severity != hazard.Warning || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], `"Meteor Warning" is in no list`) {
+		t.Errorf("%s, suspect %q, notes %q", r.Severity, r.Suspect, r.Notes)
 	}
 }
 
