@@ -237,7 +237,7 @@ func (f sqliteFinder) accesses() []access {
 // mostKinds is for how many types the tree is asked one by one; of more it is asked for all.
 const mostKinds = 5
 
-// boxes asks the tree for the first of the filter's boxes, its time, and its types.
+// boxes asks a tree for the first of the filter's boxes, its time, and its types; that of places if no time is asked for.
 func (f sqliteFinder) boxes() condition {
 	q := f.Filter
 	bounds := q.Bounds()
@@ -269,19 +269,25 @@ func (f sqliteFinder) boxes() condition {
 		}
 		parts = typed
 	}
+	tree := "hazard_boxes"
+	if f.onlyPlaces() {
+		tree = "hazard_places"
+	}
 	var all condition
 	for i, part := range parts {
 		if i > 0 {
 			all.text += " UNION ALL "
 		}
-		all.text += "SELECT rid FROM hazard_boxes WHERE " + part.text
+		all.text += "SELECT rid FROM " + tree + " WHERE " + part.text
 		all.args = append(all.args, part.args...)
 	}
 	return all
 }
 
+func (f sqliteFinder) onlyPlaces() bool { return f.Filter.Life == nil }
+
 func (f sqliteFinder) boxesKnowTypes() bool {
-	return len(f.Filter.Types) > 0 && len(f.Filter.Types) <= mostKinds
+	return !f.onlyPlaces() && len(f.Filter.Types) > 0 && len(f.Filter.Types) <= mostKinds
 }
 
 // How the way is chosen: rows that are so few that nothing else is asked, and rows up to which are counted.

@@ -1,0 +1,1 @@
+-- SQLite finds places whose time is not asked for in a tree of their own.
