@@ -56,7 +56,11 @@ func (e *Editor) undoMerge(ctx context.Context, tx *store.Tx, who Author, m *sto
 	if err := errors.Join(who.mayWrite(from), who.mayWrite(into)); err != nil {
 		return err
 	}
-	if from.Reason != hazard.EndMerged {
+	last, err := tx.LastMerge(from.ID)
+	if err != nil {
+		return err
+	}
+	if from.Reason != hazard.EndMerged || last.Change != m.Change {
 		return changedSince(tx, from, "the end of hazard %d", from.ID)
 	}
 	if into.Reason == hazard.EndMerged {

@@ -70,25 +70,30 @@ func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64,
 	if err := c.addHazardsOf(named, drill); err != nil {
 		return nil, err
 	}
+	// Of self, not all is written yet.
+	refs, errR := w.tx.Refs(self.Name())
+	found, errF := w.tx.VerdictsOfEvent(self.Name())
+	if err := errors.Join(errR, errF); err != nil {
+		return nil, err
+	}
+	c.refs[self.Name()] = refs
+	maps.Copy(c.found, found)
 	for i := 0; i < len(c.events) && len(c.events) < maxCluster; i++ {
-		near, err := w.near(c.events[i])
+		around, err := w.near(c.events[i])
 		if err != nil {
 			return nil, err
 		}
-		if err := c.addHazardsOf(near, drill); err != nil {
+		if len(c.found) > 0 { // what people parted may have kept it from others of its names
+			called, err := c.called(c.events[i])
+			if err != nil {
+				return nil, err
+			}
+			around = append(around, called...)
+		}
+		if err := c.addHazardsOf(around, drill); err != nil {
 			return nil, err
 		}
 	}
-	// Of self, not all is written yet.
-	var err error
-	if c.refs[self.Name()], err = w.tx.Refs(self.Name()); err != nil {
-		return nil, err
-	}
-	found, err := w.tx.VerdictsOfEvent(self.Name())
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(c.found, found)
 	c.group, c.name = make([]int, len(c.events)), make([]string, len(c.events))
 	for i := range c.group {
 		c.group[i] = i
@@ -104,6 +109,18 @@ func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
 		return err
 	}
 	return errors.Join(c.rearrange(nil), c.settle(h.ID), w.endEmptied())
+}
+
+// called lists the events that share a name with one.
+func (c *cluster) called(e *store.Event) (all []store.Event, err error) {
+	for _, ref := range append([]string{e.Source + ":" + e.Key}, c.refs[e.Name()]...) {
+		called, err := c.w.tx.Called(ref)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slices.DeleteFunc(called, func(o store.Event) bool { return !namesMean(ref, e, &o) })...)
+	}
+	return all, nil
 }
 
 func (c *cluster) addHazardsOf(events []store.Event, drill bool) error {
@@ -529,7 +546,7 @@ func (w *writer) former(e *store.Event) (int64, error) {
 	if events, err := w.tx.Events(h.ID); err != nil || len(events) > 0 {
 		return 0, err
 	}
-	m, err := w.tx.Merge(h.Version)
+	m, err := w.tx.LastMerge(h.ID)
 	if errors.Is(err, hazard.ErrNotFound) {
 		return h.ID, nil
 	}
@@ -546,8 +563,13 @@ func (w *writer) former(e *store.Event) (int64, error) {
 			back[p.ID] = moved.Parent
 		}
 	}
-	if err := w.bringBack(m, back); err != nil {
+	before, err := w.tx.HazardAsOf(h.ID, m.Change-1)
+	if err != nil {
 		return 0, err
 	}
-	return h.ID, w.tx.DropMerge(m.Change)
+	if w.reopened == nil {
+		w.reopened = map[int64]*hazard.Hazard{}
+	}
+	w.reopened[h.ID] = before
+	return h.ID, errors.Join(w.bringBack(m, back), w.tx.DropMerge(m.Change))
 }

@@ -226,6 +226,8 @@ type writer struct {
 	// emptied are hazards whose events have become part of others, which are still to end.
 	emptied []emptied
 	moves   map[int64]*store.Merge // what has moved away from hazards, by their numbers
+	// reopened are hazards that go on after a merge, by their numbers: what they were before it.
+	reopened map[int64]*hazard.Hazard
 }
 
 // rejects keeps the records that could not be read, and notes the events that they name.
@@ -627,7 +629,12 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 	if before == nil && said.Head.Point == nil && len(placed) == 0 {
 		return nil, false, false, errNoPlace
 	}
-	if h, err = w.state(newUUID, before, &said, placed); err != nil {
+	base := before
+	if r := w.reopened[id]; r != nil {
+		base = withoutEnd(before, r)
+		delete(w.reopened, id)
+	}
+	if h, err = w.state(newUUID, base, &said, placed); err != nil {
 		return nil, false, false, err
 	}
 	different = before == nil || !h.Equal(before)

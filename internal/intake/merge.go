@@ -105,8 +105,8 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 		return 0, err
 	}
 	rest, err := w.said(hazardID, "")
-	if err != nil {
-		return 0, err
+	if err != nil || len(rest) == 0 { // without the event, the others fit another hazard: this one has ended
+		return now.HazardID, err
 	}
 	said := hazard.Combine(rest, w.now)
 	h, err := w.state(before.UUID, before, &said, w.place(&said))
@@ -260,7 +260,7 @@ func (w *writer) endAs(before, into *hazard.Hazard) error {
 	if reason == hazard.EndMerged {
 		kind = hazard.HazardMerged
 	}
-	if err := w.tx.SaveHazardAs(kind, &ended, before); err != nil || kind != hazard.HazardMerged {
+	if err := w.tx.SaveHazardAs(kind, &ended, before); err != nil {
 		return err
 	}
 	m := w.leaving(before.ID)

@@ -70,7 +70,30 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 	if err := w.resettle(m.Into); err != nil {
 		return err
 	}
-	return tx.DropMerge(m.Change)
+	if err := tx.DropMerge(m.Change); err != nil {
+		return err
+	}
+	staying, err := tx.Events(m.Into)
+	if err != nil {
+		return err
+	}
+	into, err := tx.Hazard(m.Into)
+	if err != nil {
+		return err
+	}
+	if len(events) > 0 { // apart, each may fit others
+		err = w.regroup(&events[0], from)
+	}
+	if err == nil && len(staying) > 0 {
+		err = w.regroup(&staying[0], into)
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.resettle(m.From); err != nil {
+		return err
+	}
+	return w.resettle(m.Into)
 }
 
 // partAll notes that the events are others than those of the hazard that they leave.
@@ -127,20 +150,37 @@ func (w *writer) bringBack(m *store.Merge, back map[int64]int64) error {
 	return nil
 }
 
-// Restore makes a hazard go on as it did before it ended, with what was changed of it since: if its sources still say so, and its end has not
-// come.
+// ending are the fields that an end may set, by the names of the base interface.
+var ending = []string{"status", "severity_ID", "end_Date", "autoexpire"}
+
+// withoutEnd is hazard h without its end: its level, its end, and what editors had set of them are as before.
+func withoutEnd(h, before *hazard.Hazard) *hazard.Hazard {
+	r := new(*h)
+	r.Status, r.Severity, r.End, r.AutoExpire = before.Status, before.Severity, before.End, before.AutoExpire
+	r.Reason, r.Successor, r.Note = before.Reason, before.Successor, before.Note
+	r.Edited = slices.DeleteFunc(slices.Clone(h.Edited), func(field string) bool { return slices.Contains(ending, field) })
+	for _, field := range ending {
+		if before.EditedField(field) {
+			r.MarkEdited(field)
+		}
+	}
+	return r
+}
+
+// Restore takes the end of a hazard back: it is what its sources say now, with what was changed of it since. It is hazard.ErrConflict if all events of an active
+// hazard have become part of others since.
 func (in *Intake) Restore(ctx context.Context, tx *store.Tx, h, before *hazard.Hazard) error {
 	w := in.writer(ctx, tx, h.Source)
-	r := new(*h)
-	r.Status, r.Severity, r.End, r.Reason, r.Successor, r.Note = before.Status, before.Severity, before.End, before.Reason, before.Successor, before.Note
-	r.Edited = slices.DeleteFunc(slices.Clone(h.Edited), func(field string) bool {
-		return (field == "status" || field == "severity_ID") && !before.EditedField(field)
-	})
-	if before.Status == hazard.Active {
-		var err error
-		if r, err = w.agree(r); err != nil {
-			return err
-		}
+	r := withoutEnd(h, before)
+	events, err := tx.Events(h.ID)
+	if err != nil {
+		return err
+	}
+	if h.Source != "" && len(events) == 0 && before.Status == hazard.Active {
+		return fmt.Errorf("%w: all that sources report of hazard %d is part of other hazards now", hazard.ErrConflict, h.ID)
+	}
+	if r, err = w.agree(r); err != nil {
+		return err
 	}
 	r = new(*r.ExpireAt(w.now))
 	w.stamp(r)

@@ -55,7 +55,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges bool
+	parts, people, late, quakes, names, merges, undo bool
 }
 
 // generator makes histories from a seed.
@@ -102,7 +102,11 @@ func pick[T any](g *generator, list ...T) T { return list[g.IntN(len(list))] }
 
 func (g *generator) step() step {
 	s := step{At: g.clock, N: g.IntN(12), M: g.IntN(12)}
-	n := g.IntN(22)
+	most := 22
+	if g.can.undo {
+		most += 3
+	}
+	n := g.IntN(most)
 	switch {
 	case n < 10 || len(g.told) == 0 || !g.can.people && n > 11:
 		s.Do, s.N, s.M = "report", 0, 0
@@ -126,6 +130,8 @@ func (g *generator) step() step {
 		s.Do = "merge"
 	case n == 16 && g.can.merges:
 		s.Do = "split"
+	case n >= 22:
+		s.Do = "undo"
 	default:
 		s.Do, s.Fields = "patch", g.fields()
 	}

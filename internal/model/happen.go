@@ -53,7 +53,9 @@ func (w *World) heard(e *event) {
 	e.heard = e.word(w.now)
 	if e.hazard == nil && (e.heard.ended == hazard.EndWithdrawn || e.heard.over() < w.now.Add(-tooLate)) {
 		// What says that it is over is remembered: the report that it ends may come after it.
-		e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Ended == "" })
+		for _, p := range e.parts() {
+			e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Part == p.Part && p.Ended == "" })
+		}
 		return
 	}
 	w.regroup(e)
@@ -106,13 +108,18 @@ func (w *World) Patch(h *Hazard, fields map[string]any, at instant) bool {
 		differ["latitude"], differ["longitude"] = draft.Latitude, draft.Longitude
 	}
 	w.decide(h, d)
-	w.settle(at)
 	return true
 }
 
 // decide keeps a decision. A hazard that is part of another stays what it is, but for the decision.
 func (w *World) decide(h *Hazard, d *decision) {
+	before := *h.Now()
 	h.decided = append(h.decided, d)
+	w.settle(w.now)
+	after := h.Now()
+	if after.Status == hazard.Expired && after.Reason != hazard.EndMerged && (before.Status == hazard.Active || before.Reason != after.Reason) {
+		h.Ends = append(h.Ends, &End{At: w.now, Reason: after.Reason, hazard: h, since: len(h.decided) - 1, before: before, after: *after})
+	}
 }
 
 // End is that an editor ends a hazard: it is over, or (retracted, with a note) it never was. It
@@ -129,7 +136,6 @@ func (w *World) End(h *Hazard, reason hazard.EndReason, note string, at instant)
 		end = max(at, s.Start)
 	}
 	w.decide(h, &decision{ended: reason, end: end, note: note})
-	w.settle(at)
 	return true
 }
 
@@ -139,15 +145,24 @@ func (w *World) Merge(from, into *Hazard, at instant) bool {
 	if from == into || from.Now().Reason == hazard.EndMerged || from.drill() != into.drill() || into.Now().Status != hazard.Active {
 		return false
 	}
+	var parted [][2]Name // what a person had found to be two
+	staying := w.partOf(into)
 	for _, e := range w.partOf(from) {
-		for _, o := range w.partOf(into) {
+		for _, o := range staying {
+			if one, decided := w.one[pairOf(e, o)]; decided && !one {
+				parted = append(parted, pairOf(e, o))
+			}
 			w.one[pairOf(e, o)] = true
 		}
-		e.hazard, e.why = into, byPerson
+		w.move(e, into)
+		e.why = byPerson
 	}
+	was, since := from.kept, from.keptDecisions
 	w.keep(from)
 	w.regroup(nil)
 	w.absorb(from, into, true)
+	end := from.Ends[len(from.Ends)-1]
+	end.parted, end.kept, end.keptDecisions = parted, was, since
 	w.settle(at)
 	return true
 }
@@ -169,9 +184,113 @@ func (w *World) Split(h *Hazard, name Name, at instant) bool {
 	}
 	w.regroup(nil)
 	w.settle(at)
-	if s := *h.Now(); s.At != at { // it is a change of the hazard, whatever else is
+	if h.kept == nil {
+		h.touch(at)
+	}
+	return true
+}
+
+// touch notes that a hazard has changed, whatever it says.
+func (h *Hazard) touch(at instant) {
+	if s := *h.Now(); s.At != at {
 		s.At, s.LastUpdate = at, at
 		h.Past = append(h.Past, s)
 	}
+}
+
+// End is that a person ended a hazard, or that it became part of another.
+type End struct {
+	At            instant
+	Reason        hazard.EndReason
+	hazard        *Hazard
+	since         int   // the decisions about the hazard from this one on came with it, or later
+	before        State // of an end by a person: what the hazard was before and after
+	after         State
+	into          *Hazard // of a merge: what it became part of, nil for an end by a person
+	moves         []move
+	parted        [][2]Name // of a merge by a person: the events that had been found to be two
+	kept          *State    // and what the hazard was kept as before, nil if it was not
+	keptDecisions int
+}
+
+// move is that an event left a hazard.
+type move struct {
+	event *event
+	to    *Hazard
+	why   reason // why it was part of the hazard that it left
+}
+
+func (w *World) move(e *event, to *Hazard) {
+	if e.hazard != nil && e.hazard != to {
+		w.moved[e.hazard] = append(w.moved[e.hazard], move{e, to, e.why})
+	}
+	e.hazard = to
+}
+
+// Undo is that a person takes an end back: the hazard goes on as it would have without it. What
+// became of its status, level and end since is void, other changes stay. It reports whether that may be.
+func (w *World) Undo(end *End, at instant) bool {
+	w.Pass(at)
+	h, now := end.hazard, end.hazard.Now()
+	if h.Ends[len(h.Ends)-1] != end || now.Reason != end.Reason {
+		return false
+	}
+	older := h.kept != nil && end.since < h.keptDecisions // than that the events left
+	if end.into == nil && (now.Status != end.after.Status || now.End != end.after.End || now.Severity != end.after.Severity || older && end.before.Status == hazard.Active) {
+		return false
+	}
+	if b := &end.before; b.Reason == hazard.EndMerged && w.hazard(b.Successor).Now().Status != hazard.Active { // only what is active absorbs
+		return false
+	}
+	if end.into != nil && !w.takeBack(end) {
+		return false
+	}
+	h.Ends = h.Ends[:len(h.Ends)-1]
+	h.void(end.since)
+	if end.into == nil && older {
+		k, b := h.kept, &end.before
+		k.Status, k.Severity, k.End, k.AutoExpire, k.Reason, k.Successor, k.Note = b.Status, b.Severity, b.End, b.AutoExpire, b.Reason, b.Successor, b.Note
+		k.Edited = slices.DeleteFunc(slices.Clone(k.Edited), func(m string) bool {
+			return slices.Contains([]string{"status", "end_Date", "autoexpire", "severity_ID"}, m) && !b.EditedField(m)
+		})
+	}
+	w.regroup(nil)
+	w.settle(at)
+	h.touch(at)
+	return true
+}
+
+// void makes decisions about the status, the level and the end of a hazard void, from one on.
+func (h *Hazard) void(from int) {
+	for _, d := range h.decided[from:] {
+		d.ended = ""
+		for _, field := range []string{"end_Date", "autoexpire", "severity_ID"} {
+			delete(d.fields, field)
+			d.marks = slices.DeleteFunc(slices.Clone(d.marks), func(m string) bool { return m == field })
+		}
+	}
+}
+
+func (w *World) hazard(id uuid.UUID) *Hazard {
+	return w.Hazards[slices.IndexFunc(w.Hazards, func(h *Hazard) bool { return h.UUID == id })]
+}
+
+// takeBack gives a hazard the events back that a merge took from it, and parts them from the others.
+func (w *World) takeBack(merge *End) bool {
+	if merge.into.Now().Reason == hazard.EndMerged || slices.ContainsFunc(merge.moves, func(m move) bool { return m.event.hazard != m.to }) {
+		return false
+	}
+	for _, m := range merge.moves {
+		m.event.hazard, m.event.why = merge.hazard, m.why
+	}
+	for _, pair := range merge.parted {
+		w.one[pair] = false
+	}
+	for _, m := range merge.moves {
+		for _, o := range w.partOf(merge.into) {
+			w.one[pairOf(m.event, o)] = false
+		}
+	}
+	merge.hazard.kept, merge.hazard.keptDecisions = merge.kept, merge.keptDecisions
 	return true
 }

@@ -210,11 +210,13 @@ func (w *World) house(groups [][]*event, self *event) {
 		for _, e := range g.events {
 			switch {
 			case e == maker:
+				w.move(e, into)
 				e.why = made
 			case e.hazard != into && e.why != byPerson:
+				w.move(e, into)
 				e.why = byRule
 			}
-			e.hazard = into
+			w.move(e, into)
 		}
 	}
 	var empty []*Hazard
@@ -254,7 +256,10 @@ func (w *World) worth(h *Hazard) int {
 func (w *World) former(e *event) *Hazard {
 	for _, h := range w.Hazards {
 		if h.UUID == hazard.EventUUID(e.Source, e.Key) && len(w.partOf(h)) == 0 && !h.Now().EditedField("status") {
-			h.kept = nil
+			if h.kept != nil {
+				h.void(h.keptDecisions)
+				h.kept = nil
+			}
 			return h
 		}
 	}
@@ -282,6 +287,9 @@ func (w *World) absorb(h, into *Hazard, byPerson bool) {
 			s.End = max(w.now, s.Start)
 		}
 		s.Status, s.Reason, s.Successor = hazard.Expired, reason, into.UUID
+		if reason == hazard.EndMerged {
+			h.Ends = append(h.Ends, &End{At: w.now, Reason: reason, hazard: h, since: len(h.decided), into: into, moves: w.moved[h]})
+		}
 		if reason != hazard.EndExpired && !s.EditedField("severity_ID") {
 			s.Severity = hazard.Termination
 		}

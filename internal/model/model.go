@@ -28,6 +28,7 @@ type World struct {
 	events  []*event
 	one     map[[2]Name]bool // what a person found about two events: they are one, or they are not
 	now     instant
+	moved   map[*Hazard][]move // the events that left each hazard in the present step
 }
 
 // New returns a world in which nothing has happened.
@@ -44,6 +45,8 @@ type Hazard struct {
 	kept    *State      // what it stays, since its events are part of another
 	// keptDecisions is how many decisions what it stays holds already.
 	keptDecisions int
+	// Ends are the times that a person ended it or that it became part of another, in order.
+	Ends []*End
 }
 
 // State is what a hazard was from a moment on.
@@ -106,6 +109,7 @@ func (w *World) Active(t instant) (list []uuid.UUID) {
 // Pass lets time pass up to a moment: everything is worked out anew at each moment at which
 // something ends on the way.
 func (w *World) Pass(to instant) {
+	w.moved = map[*Hazard][]move{}
 	for {
 		next := to
 		for _, h := range w.Hazards {

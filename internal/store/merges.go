@@ -47,9 +47,22 @@ func (t *Tx) Merge(change int64) (*Merge, error) {
 	if err != nil {
 		return nil, found(err, "a merge by change %d", change)
 	}
+	return decodeMerge(body)
+}
+
+// LastMerge is the latest merge that ended a hazard. ErrNotFound: none did, or all were taken back.
+func (t *Tx) LastMerge(from int64) (*Merge, error) {
+	body, err := t.q.LastMerge(t.ctx, from)
+	if err != nil {
+		return nil, found(err, "a merge of hazard %d", from)
+	}
+	return decodeMerge(body)
+}
+
+func decodeMerge(body string) (*Merge, error) {
 	m := &Merge{}
 	if err := json.Unmarshal([]byte(body), m); err != nil {
-		return nil, fmt.Errorf("merge of change %d: %w", change, err)
+		return nil, fmt.Errorf("merge: %w", err)
 	}
 	return m, nil
 }

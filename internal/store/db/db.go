@@ -243,6 +243,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.lastChangeAtStmt, err = db.PrepareContext(ctx, lastChangeAt); err != nil {
 		return nil, fmt.Errorf("error preparing query LastChangeAt: %w", err)
 	}
+	if q.lastMergeStmt, err = db.PrepareContext(ctx, lastMerge); err != nil {
+		return nil, fmt.Errorf("error preparing query LastMerge: %w", err)
+	}
 	if q.lastMomentStmt, err = db.PrepareContext(ctx, lastMoment); err != nil {
 		return nil, fmt.Errorf("error preparing query LastMoment: %w", err)
 	}
@@ -835,6 +838,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing lastChangeAtStmt: %w", cerr)
 		}
 	}
+	if q.lastMergeStmt != nil {
+		if cerr := q.lastMergeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing lastMergeStmt: %w", cerr)
+		}
+	}
 	if q.lastMomentStmt != nil {
 		if cerr := q.lastMomentStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing lastMomentStmt: %w", cerr)
@@ -1317,6 +1325,7 @@ type Queries struct {
 	heldReportStmt              *sql.Stmt
 	holdStmt                    *sql.Stmt
 	lastChangeAtStmt            *sql.Stmt
+	lastMergeStmt               *sql.Stmt
 	lastMomentStmt              *sql.Stmt
 	mergeStmt                   *sql.Stmt
 	metaStmt                    *sql.Stmt
@@ -1470,6 +1479,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		heldReportStmt:              q.heldReportStmt,
 		holdStmt:                    q.holdStmt,
 		lastChangeAtStmt:            q.lastChangeAtStmt,
+		lastMergeStmt:               q.lastMergeStmt,
 		lastMomentStmt:              q.lastMomentStmt,
 		mergeStmt:                   q.mergeStmt,
 		metaStmt:                    q.metaStmt,

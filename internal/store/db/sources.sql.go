@@ -550,6 +550,17 @@ func (q *Queries) Hold(ctx context.Context, arg HoldParams) (int64, error) {
 	return result.RowsAffected()
 }
 
+const lastMerge = `-- name: LastMerge :one
+SELECT body FROM merges WHERE from_id = $1 ORDER BY n DESC LIMIT 1
+`
+
+func (q *Queries) LastMerge(ctx context.Context, fromID int64) (string, error) {
+	row := q.queryRow(ctx, q.lastMergeStmt, lastMerge, fromID)
+	var body string
+	err := row.Scan(&body)
+	return body, err
+}
+
 const merge = `-- name: Merge :one
 SELECT body FROM merges WHERE n = $1
 `

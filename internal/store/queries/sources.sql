@@ -153,5 +153,8 @@ INSERT INTO merges (n, from_id, into_id, body) VALUES ($1, $2, $3, $4);
 -- name: Merge :one
 SELECT body FROM merges WHERE n = $1;
 
+-- name: LastMerge :one
+SELECT body FROM merges WHERE from_id = $1 ORDER BY n DESC LIMIT 1;
+
 -- name: DropMerge :exec
 DELETE FROM merges WHERE n = $1;
