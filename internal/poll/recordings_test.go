@@ -159,7 +159,7 @@ func TestARejectedAlertKeepsOnlyItsOwnEvent(t *testing.T) {
 	}
 	bad, gone, stays := names[0], names[1], names[2]
 	for _, p := range bySegment[bad] {
-		p["sent"] = "yesterday"
+		p["status"] = "?"
 	}
 	for _, p := range bySegment[gone] {
 		p["status"] = "Test" // as good as not there

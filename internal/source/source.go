@@ -8,6 +8,7 @@ package source
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"hazardd/internal/hazard"
@@ -61,10 +62,61 @@ const MaxKept = 16 << 10
 // Keep cuts raw to what is kept of it, in memory of its own.
 func Keep(raw []byte) []byte { return append([]byte(nil), raw[:min(len(raw), MaxKept)]...) }
 
+// MaxRejects bounds the rejects of one payload that are kept one by one: a list whose every record is unreadable says no more
+// by its ten-thousandth. Those beyond it are counted.
+const MaxRejects = 1000
+
+// Rejects collects the rejected records of one payload.
+type Rejects struct {
+	kept    []Reject
+	further int
+}
+
+// Full reports whether no more rejects are kept: then nobody need say why either.
+func (r *Rejects) Full() bool { return len(r.kept) >= MaxRejects }
+
+// Add keeps a reject, or counts it if there are too many.
+func (r *Rejects) Add(reject Reject) {
+	if r.Full() {
+		r.further++
+		return
+	}
+	r.kept = append(r.kept, reject)
+}
+
+// List is what is kept, and one more reject that tells how many are not.
+func (r *Rejects) List() []Reject {
+	if r.further == 0 {
+		return r.kept
+	}
+	return append(r.kept, Reject{Record: "the rest", Reason: fmt.Sprintf("%d further records could not be read", r.further)})
+}
+
+// maxNote bounds a note, in bytes, and maxNotes how many there are on one report.
+const (
+	maxNote  = 300
+	maxNotes = 10
+)
+
+// Note tells the readers of a report what of it could not be read: each fault names a field, its value and what was expected. A report
+// with a note is shown, where a Suspect one is held.
+func Note(r *hazard.Report, faults ...string) {
+	for _, f := range faults {
+		f = hazard.CleanLine(f)
+		if len(f) > maxNote {
+			f = strings.ToValidUTF8(f[:maxNote], "") + "…"
+		}
+		if len(r.Notes) < maxNotes {
+			r.Notes = append(r.Notes, "Could not be read: "+f+".")
+		}
+	}
+}
+
 // PayloadError says that a payload as a whole is not what the source publishes.
 type PayloadError struct {
 	Reason string // names what was found and what was expected
-	// Cut: the payload ends early; what was read before is good, and nothing can be concluded from what is missing.
+	// Cut: the payload ends early, or its end is no part of it; what was read before is good, and nothing can be concluded from what
+	// is missing.
 	Cut bool
 }
 

@@ -1,6 +1,7 @@
-// Package frame cuts a JSON document into the records of a list before anybody reads one, so that a record that is not even JSON costs
-// only itself, and quotes what it finds for the reasons of rejects. It knows no source. It never panics, and goes over each byte a bounded
-// number of times.
+// Package frame reads what feeds really send. It cuts a document of JSON or XML into its records before anybody reads one, so that
+// a record that is not even JSON or XML costs only itself; it reads each record as far as it can be read, with notes on the rest;
+// and it quotes what it finds for the reasons of rejects. It knows no source. It never panics, and goes over each byte a bounded number of
+// times.
 package frame
 
 import (
@@ -80,10 +81,12 @@ func (c *Cursor) Members(read func(name string) error) error {
 	}
 }
 
-// Elements calls read for each element of the array at the cursor.
+// Elements calls read for each element of the array at the cursor. An element that is not closed, or holds a quote too many, ends where
+// the next one begins as the first one did; a comma may be missing.
 func (c *Cursor) Elements(read func(i int, raw []byte)) error {
 	c.At++ // the bracket
-	for i := 0; ; i++ {
+	var begin []byte
+	for i, lost := 0, 0; ; i++ {
 		switch c.Next() {
 		case ']':
 			c.At++
@@ -91,22 +94,93 @@ func (c *Cursor) Elements(read func(i int, raw []byte)) error {
 		case End:
 			return c.cut(fmt.Sprintf("before element %d of an array", i))
 		}
+		at := c.At
+		if begin == nil {
+			begin = beginning(c.Doc[at:])
+		}
 		raw, err := c.Value()
-		if cut, ok := errors.AsType[*source.PayloadError](err); ok && cut.Cut {
-			return c.cut(fmt.Sprintf("in element %d of an array", i))
+		if err == nil {
+			last := raw[len(raw)-1]
+			switch c.Next() {
+			case ',', ']', '{', End:
+				if raw[0] == '{' && last != '}' {
+					err = c.cut("in an object that an array ends")
+				}
+			default:
+				err = c.Unexpected("a comma or the end of an array")
+			}
 		}
 		if err != nil {
-			return err
+			next := nextBegin(c.Doc, begin, at)
+			if lost++; next < 0 || lost > maxLost {
+				if bad, ok := errors.AsType[*source.PayloadError](err); ok && bad.Cut {
+					return c.cut(fmt.Sprintf("in element %d of an array", i))
+				}
+				return err
+			}
+			raw, c.At = bytes.TrimRight(c.Doc[at:next:next], ", \t\r\n"), next
 		}
 		read(i, raw)
-		switch c.Next() {
-		case ',':
+		if c.Next() == ',' {
 			c.At++
-		case ']', End:
-		default:
-			return c.Unexpected("a comma or the end of an array")
 		}
 	}
+}
+
+// maxLost is how many elements of an array may have no end of their own: to find that costs a look at all that follows.
+const maxLost = 16
+
+// beginning is how an object begins, with the name of its first member; nil if raw is none.
+func beginning(raw []byte) []byte {
+	c := Cursor{Doc: raw}
+	if c.Next() != '{' {
+		return nil
+	}
+	c.At++
+	if c.Next() != '"' {
+		return nil
+	}
+	n := quoted(raw[c.At:])
+	if n < 0 {
+		return nil
+	}
+	return raw[:c.At+n]
+}
+
+// nextBegin is where the element after the one at from begins, as far as quotes and brackets that do not fit allow to tell: within
+// a string, which a lost quote began, or with one bracket open; -1 if none does. An object of a list within the element has two
+// brackets around it, and the payload may end in it.
+func nextBegin(doc, begin []byte, from int) int {
+	at, depth := from, 0 // what was looked at, and the brackets open there
+	for next := from; begin != nil; {
+		n := bytes.Index(doc[next+1:], begin)
+		if n < 0 {
+			break
+		}
+		next += 1 + n
+		inString := false
+		for ; at < next && !inString; at++ {
+			switch doc[at] {
+			case '"':
+				n := quoted(doc[at:])
+				if inString = n < 0 || at+n > next; !inString {
+					at += n - 1
+				}
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+			}
+		}
+		before := bytes.TrimRight(doc[:next], " \t\r\n")
+		if (inString || depth <= 1) && (bytes.HasSuffix(before, []byte{','}) || bytes.HasSuffix(before, []byte{'}'})) {
+			return next
+		}
+		if inString {
+			at, depth = next, 0
+		}
+	}
+	return -1
 }
 
 // Value takes the value at the cursor. The value shares the document's memory.

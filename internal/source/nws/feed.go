@@ -6,14 +6,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"reflect"
-	"regexp"
+	"path"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hazardd/internal/hazard"
@@ -27,13 +24,10 @@ const api = "https://api.weather.gov/"
 // nationalTitle is the title of the list of everything in force. Lists of a state or a point have a longer one.
 const nationalTitle = "Current watches, warnings, and advisories"
 
-// maxRejects is how many unreadable records a payload may hold: beyond it the payload, not the record, is at fault, and
-// keeping each record would need more memory than the payload has.
-const maxRejects = 1000
-
 // feature is one message: a CAP 1.2 alert with one info block, flattened (api.weather.gov/openapi.json, AlertGeoJson).
 type feature struct {
 	Type string `json:"type"`
+	URL  string `json:"id"` // the API's own document of the message
 	// Geometry is the polygon of a storm-based warning. It is null where the warning is for whole zones.
 	Geometry   jsontext.Value `json:"geometry"`
 	Properties *alert         `json:"properties"`
@@ -82,35 +76,54 @@ type reference struct {
 	Sent       string `json:"sent"`
 }
 
-// lenient is how the document around the features is read: what is wrong inside one of them is that one's own affair.
-var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+var list = frame.Collection{
+	Want: "alerts", Lists: []string{"features"}, Heads: append([]string{"type", "pagination", "properties"}, frame.Complaints...),
+}
 
 // Parse reads a FeatureCollection of alerts, or one alert. It returns a *source.PayloadError, beside what it could read,
 // when the payload as a whole is not what the service publishes; Cut when only its end is missing or broken.
 //
-// The batch is Whole only if it can serve as proof of absence: the payload is the national list, read to its end, of one
-// page, and not empty (hundreds of alerts are always in force). Copies of one message count as one record. Messages that
-// share an id and the time of issue but not the content are all suspect.
+// A message of which a part cannot be read is shown with a note on that part. The batch is Whole only if it can serve as proof of
+// absence: the payload is the national list, read to its end, of one page, and not empty (hundreds of alerts are always in
+// force). Copies of one message count as one record. Messages that share an id and the time of issue but not the content
+// are all suspect.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now, seen: map[copyKey]*seen{}}
-	err := p.document(payload)
+	doc, err := list.Read(payload, p.record)
+	kind := doc.Word("type")
+	switch {
+	case kind != "FeatureCollection" && (kind != "" || err == nil): // whatever it is, it is no list of alerts
+		p = parser{now: now, seen: map[copyKey]*seen{}}
+		if err != nil {
+			break
+		}
+		if kind != "Feature" || doc.Head["properties"] == nil {
+			return source.Batch{}, notThis(kind, doc.Word("title"), doc.Word("detail"), `"FeatureCollection" or "Feature"`)
+		}
+		p.record(func() string { return "feature" }, doc.Object)
+	case err == nil && doc.Listed == "":
+		return source.Batch{}, source.Errorf("features: %s, expected an array", cmp.Or(frame.Excerpt(doc.Head["features"]), frame.Nothing))
+	}
 	p.holdContradictions()
-	if err != nil {
-		return p.batch, err
-	}
-	if p.national {
+	p.batch.Rejects = p.rejects.List()
+	if err == nil && doc.Word("title") == nationalTitle {
 		p.keepListed()
-		p.batch.Whole = !p.paged && p.batch.Read > 0
+		p.batch.Whole = !paged(doc.Head["pagination"]) && p.batch.Read > 0
 	}
-	return p.batch, nil
+	return p.batch, err
+}
+
+// paged reports whether the list goes on at another address.
+func paged(raw []byte) bool {
+	next := frame.Member(raw, "next")
+	return len(raw) > 0 && raw[0] != '{' || next != nil && string(next) != "null" && string(next) != `""`
 }
 
 type parser struct {
-	now      hazard.Instant
-	batch    source.Batch
-	seen     map[copyKey]*seen
-	national bool // the title is that of the national list
-	paged    bool // there is a next page
+	now     hazard.Instant
+	batch   source.Batch
+	rejects source.Rejects
+	seen    map[copyKey]*seen
 	// openEnded are the indices of reports whose end the service has not said.
 	openEnded []int
 }
@@ -130,107 +143,21 @@ type seen struct {
 	clash   bool  // not all of them are copies
 }
 
-func (p *parser) document(payload []byte) error {
-	d, err := open(payload)
-	if err != nil {
-		return err
-	}
-	var words struct{ typ, title, detail string }
-	var hasFeatures, hasProperties bool
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return broken(d, err)
-		}
-		switch member := name.String(); member {
-		case "features":
-			if hasFeatures {
-				return source.Errorf("features: given twice, expected once")
-			}
-			hasFeatures = true
-			if err := p.features(d, payload); err != nil {
-				return err
-			}
-		case "type", "title", "detail":
-			into := map[string]*string{"type": &words.typ, "title": &words.title, "detail": &words.detail}[member]
-			if *into, err = stringValue(d); err != nil {
-				return err
-			}
-		case "pagination":
-			v, err := d.ReadValue()
-			if err != nil {
-				return broken(d, err)
-			}
-			var page struct {
-				Next string `json:"next"`
-			}
-			p.paged = json.Unmarshal(v, &page, lenient...) != nil || page.Next != ""
-		default:
-			hasProperties = hasProperties || member == "properties"
-			if err := d.SkipValue(); err != nil {
-				return broken(d, err)
-			}
-		}
-	}
-	if err := finish(d); err != nil {
-		return err
-	}
-	switch {
-	case words.typ == "FeatureCollection" && hasFeatures:
-		p.national = words.title == nationalTitle
-		return nil
-	case words.typ == "Feature" && hasProperties:
-		return p.record(payload, "feature")
-	}
-	p.batch = source.Batch{} // whatever it was, it was no list of alerts
-	p.seen = nil
-	return notThis(words.typ, words.title, words.detail, `"FeatureCollection" or "Feature"`)
-}
-
-// features reads the array of features, each on its own.
-func (p *parser) features(d *jsontext.Decoder, payload []byte) error {
-	switch kind := d.PeekKind(); kind {
-	case '[':
-	case 0:
-		_, err := d.ReadToken()
-		return broken(d, err)
-	default:
-		return source.Errorf("features: %s, expected an array", kindName(kind))
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return broken(d, err)
-	}
-	for i := 0; d.PeekKind() != ']'; i++ {
-		v, err := d.ReadValue()
-		if err != nil {
-			return broken(d, err)
-		}
-		end := d.InputOffset()
-		if err := p.record(payload[end-int64(len(v)):end], fmt.Sprintf("features/%d", i)); err != nil {
-			return err
-		}
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return broken(d, err)
-	}
-	return nil
-}
-
-// record reads one feature. It fails only when there are too many bad ones.
-func (p *parser) record(raw []byte, where string) error {
+// record reads one feature.
+func (p *parser) record(where func() string, raw []byte) {
 	var f feature
-	err := json.Unmarshal(raw, &f, jsontext.AllowInvalidUTF8(true)) // no warning is lost for an accent
-	if err == nil {
-		err = f.check()
+	notes, err := frame.Decode(raw, &f)
+	if err != nil {
+		p.reject(raw, where, func() string { return frame.Fault(err, raw) })
+		return
+	}
+	var m message
+	if err = f.check(); err == nil {
+		m, err = read(&f, notes, p.now)
 	}
 	if err != nil {
-		p.batch.Read++
-		return p.reject(raw, where, reason(err))
-	}
-	m, err := read(&f, p.now)
-	if err != nil {
-		p.batch.Read++
-		return p.reject(raw, where, err.Error())
+		p.reject(raw, where, func() string { return strings.Join(append(notes, err.Error()), "; ") })
+		return
 	}
 	key := copyKey{f.Properties.ID, m.sent}
 	s := p.seen[key]
@@ -239,7 +166,7 @@ func (p *parser) record(raw []byte, where string) error {
 		s = &seen{raw: raw}
 		p.seen[key] = s
 	case s.same(raw):
-		return nil
+		return
 	default:
 		s.clash = true
 	}
@@ -255,20 +182,19 @@ func (p *parser) record(raw []byte, where string) error {
 		}
 		p.batch.Reports = append(p.batch.Reports, r.Report)
 	}
-	return nil
 }
 
 // check tells what is missing without which a message can be neither named nor compared.
 func (f *feature) check() error {
-	switch {
-	case f.Type != "Feature":
-		return fmt.Errorf(`type: %.40q, expected "Feature"`, f.Type)
-	case f.Properties == nil:
-		return errors.New("properties: missing, expected an object")
+	if f.Properties == nil {
+		return fmt.Errorf("properties: %s, expected an object", frame.Nothing)
 	}
-	id := f.Properties.ID
-	switch {
-	case id == "":
+	al := f.Properties
+	if al.ID == "" { // the addresses end in it
+		al.ID = path.Base(cmp.Or(al.URL, f.URL, "/"))
+	}
+	switch id := al.ID; {
+	case id == "/":
 		return errors.New("properties/id: missing, expected the identifier of the message")
 	case len(id) > maxID || hazard.CleanLine(id) != id:
 		return fmt.Errorf("properties/id: %.40q, expected at most %d plain characters on one line", id, maxID)
@@ -279,20 +205,18 @@ func (f *feature) check() error {
 // maxID bounds an identifier, in bytes. The service's have about 70.
 const maxID = 255
 
-func (p *parser) reject(raw []byte, where, why string) error {
-	if len(p.batch.Rejects) == maxRejects {
-		return source.Errorf("more than %d unreadable records, the last %s: %s", maxRejects, where, why)
+func (p *parser) reject(raw []byte, where, why func() string) {
+	p.batch.Read++
+	reject := source.Reject{}
+	if !p.rejects.Full() {
+		// A second, forgiving look for the id alone: a person who looks into the reject can then find the message.
+		id := frame.Word(frame.Member(frame.Member(raw, "properties"), "id"))
+		reject = source.Reject{
+			Record: cmp.Or(hazard.CleanLine(cut(id, maxID)), where()), Reason: why(), Raw: source.Keep(raw), Events: names(raw, p.now),
+		}
 	}
-	// A second, forgiving look for the id alone: a person who looks into the reject can then find the message.
-	id := frame.Word(frame.Member(frame.Member(raw, "properties"), "id"))
-	p.batch.Rejects = append(p.batch.Rejects, source.Reject{
-		Record: cmp.Or(hazard.CleanLine(cut(id, maxID)), where), Reason: why, Raw: source.Keep(raw), Events: names(raw, p.now),
-	})
-	return nil
+	p.rejects.Add(reject)
 }
-
-// vtecIdentity is what a VTEC string says of the identity of its event, whatever is wrong with the rest.
-var vtecIdentity = regexp.MustCompile(`^/[A-Z]\.[A-Z]{3}\.([A-Z0-9]{4})\.([A-Z0-9]{2})\.([A-Z])\.([0-9]{4})\.`)
 
 // names are the names of the events that a rejected message may speak of; nil if it does not tell. An
 // event with VTEC strings is known by these alone, so each of them must be readable.
@@ -312,12 +236,12 @@ func names(raw []byte, now hazard.Instant) (all []string) {
 	readable := true
 	err := c.Elements(func(_ int, raw []byte) {
 		text := strings.TrimSpace(frame.Word(raw))
-		m := vtecIdentity.FindStringSubmatch(text)
-		if m == nil {
+		v, ok := identityOf(text)
+		if !ok {
 			readable = readable && isHydrologic(text)
 			return
 		}
-		v := vtec{action: "CON", office: m[1], phenomenon: m[2], significance: m[3][0], number: m[4]}
+		v.action = "CON"
 		for _, at := range []hazard.Instant{now.Add(-turnOfYear), now, now.Add(turnOfYear)} {
 			key, earlier := v.keys(at)
 			all = append(append(all, key), earlier...)
@@ -362,10 +286,10 @@ func (s *seen) same(raw []byte) bool {
 
 func digest(raw []byte) [sha256.Size]byte { return sha256.Sum256(compact(raw)) }
 
-// compact is raw without white space, in memory of its own.
+// compact is raw without white space, in memory of its own; as it is, if it is no JSON.
 func compact(raw []byte) jsontext.Value {
 	v := jsontext.Value(raw).Clone()
-	_ = v.Compact() // it was read before, so it is JSON
+	_ = v.Compact()
 	return v
 }
 
@@ -406,108 +330,10 @@ func ceil(t hazard.Instant, d time.Duration) hazard.Instant {
 	return t + step - rest
 }
 
-// open begins to read a JSON object.
-func open(payload []byte) (*jsontext.Decoder, error) {
-	switch text := bytes.TrimSpace(payload); {
-	case len(text) == 0:
-		return nil, source.Errorf("empty payload, expected a JSON object")
-	case text[0] == '<':
-		return nil, source.Errorf("HTML or XML (begins with %.40q), expected a JSON object", text[:min(len(text), 40)])
-	case text[0] != '{':
-		return nil, source.Errorf("begins with %.40q, expected a JSON object", text[:min(len(text), 40)])
-	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(payload), lenient...)
-	if _, err := d.ReadToken(); err != nil {
-		return nil, broken(d, err)
-	}
-	return d, nil
-}
-
-// finish reads the end of the object that open began, and that nothing follows it.
-func finish(d *jsontext.Decoder) error {
-	if _, err := d.ReadToken(); err != nil {
-		return broken(d, err)
-	}
-	if _, err := d.ReadToken(); err != io.EOF {
-		return &source.PayloadError{Reason: "something follows the document, expected its end", Cut: true}
-	}
-	return nil
-}
-
-// broken is the error of a payload that cannot be read further: from here on nothing is known.
-func broken(d *jsontext.Decoder, err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return &source.PayloadError{Reason: fmt.Sprintf("ends early, at %s", position(d)), Cut: true}
-	}
-	return &source.PayloadError{Reason: fmt.Sprintf("not JSON at %s: %v", position(d), err), Cut: true}
-}
-
-// position says where a decoder stands, for people.
-func position(d *jsontext.Decoder) string {
-	pointer := strings.TrimPrefix(string(d.StackPointer()), "/")
-	if len(pointer) == 0 || len(pointer) > 100 {
-		return fmt.Sprintf("byte %d", d.InputOffset())
-	}
-	return fmt.Sprintf("byte %d (%q)", d.InputOffset(), pointer)
-}
-
-// stringValue reads a value; it is empty if it is no string.
-func stringValue(d *jsontext.Decoder) (string, error) {
-	v, err := d.ReadValue()
-	if err != nil {
-		return "", broken(d, err)
-	}
-	if v.Kind() != '"' {
-		return "", nil
-	}
-	text, _ := jsontext.AppendUnquote(nil, v) // its error is the invalid UTF-8 that was allowed
-	return string(text), nil
-}
-
 // notThis is the error of a JSON document of another kind: a problem document (RFC 9457) tells what is wrong.
 func notThis(typ, title, detail, want string) error {
 	if title != "" && detail != "" || strings.Contains(typ, "/problems/") {
 		return source.Errorf("problem document: %s", hazard.CleanLine(cut(joined(": ", title, detail), 300)))
 	}
 	return source.Errorf("type: %.40q, expected %s", typ, want)
-}
-
-// reason says which field of a record is of the wrong shape.
-func reason(err error) string {
-	if bad, ok := errors.AsType[*json.SemanticError](err); ok {
-		want := "another kind of value"
-		if bad.GoType != nil {
-			want = wants[bad.GoType.Kind()]
-		}
-		return fmt.Sprintf("%s: %s, expected %s", field(bad.JSONPointer), kindName(bad.JSONKind), want)
-	}
-	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fmt.Sprintf("%s: %v", field(bad.JSONPointer), bad.Err)
-	}
-	return err.Error()
-}
-
-// field is a JSON pointer for people.
-func field(p jsontext.Pointer) string {
-	return cmp.Or(strings.TrimPrefix(cut(string(p), 100), "/"), "record")
-}
-
-// wants are the JSON words for the Go kinds of the document's structs.
-var wants = map[reflect.Kind]string{
-	reflect.String: "a string", reflect.Slice: "an array", reflect.Struct: "an object", reflect.Pointer: "an object",
-}
-
-// kindName is the JSON word for a kind of value.
-func kindName(k jsontext.Kind) string {
-	switch k {
-	case 0:
-		return "missing"
-	case '{', '}':
-		return "object"
-	case '[', ']':
-		return "array"
-	case '0':
-		return "number"
-	}
-	return k.String()
 }

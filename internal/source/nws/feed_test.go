@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
@@ -22,21 +18,20 @@ func TestPayloadThatIsNoListIsAnError(t *testing.T) {
 		payload, want string
 		cut           bool
 	}{
-		"nothing":              {"", "empty payload", false},
-		"white space":          {" \n\t", "empty payload", false},
-		"HTML":                 {"<!DOCTYPE html><html><body>Access Denied</body></html>", "HTML or XML", false},
-		"CAP XML":              {"\n<?xml version=\"1.0\"?><alert/>", "HTML or XML", false},
-		"an array":             {"[]", `begins with "[]"`, false},
-		"words":                {"Too many requests", "begins with", false},
-		"a problem document":   {`{"title":"Invalid Parameter","type":"https://api.weather.gov/problems/InvalidParameter","status":400,"detail":"point is out of bounds"}`, "problem document: Invalid Parameter: point is out of bounds", false},
-		"another object":       {`{"type":"Topology","features":[]}`, `type: "Topology", expected "FeatureCollection" or "Feature"`, false},
-		"no features":          {`{"type":"FeatureCollection"}`, "type:", false},
-		"features no array":    {`{"type":"FeatureCollection","features":{}}`, "features: object, expected an array", false},
-		"features twice":       {`{"type":"FeatureCollection","features":[],"features":[]}`, "given twice", false},
-		"an object cut off":    {`{"type":"FeatureCollection",`, "ends early", true},
-		"a list cut off":       {`{"type":"FeatureCollection","features":[`, "ends early", true},
-		"no JSON in the midst": {`{"type":"FeatureCollection","features":[{"a":nope}]}`, "not JSON", true},
-		"more after the end":   {`{"type":"FeatureCollection","features":[]} {}`, "follows", true},
+		"nothing":            {"", "empty payload", false},
+		"white space":        {" \n\t", "empty payload", false},
+		"HTML":               {"<!DOCTYPE html><html><body>Access Denied</body></html>", "HTML or XML", false},
+		"CAP XML":            {"\n<?xml version=\"1.0\"?><alert/>", "HTML or XML", false},
+		"an array":           {"[]", "begins with []", false},
+		"words":              {"Too many requests", "begins with", false},
+		"a problem document": {`{"title":"Invalid Parameter","type":"https://api.weather.gov/problems/InvalidParameter","status":400,"detail":"point is out of bounds"}`, "problem document: Invalid Parameter: point is out of bounds", false},
+		"another object":     {`{"type":"Topology","features":[]}`, `type: "Topology", expected "FeatureCollection" or "Feature"`, false},
+		"no features":        {`{"type":"FeatureCollection"}`, "features: null or missing", false},
+		"features no array":  {`{"type":"FeatureCollection","features":{}}`, "features: {}, expected an array", false},
+		"features twice":     {`{"type":"FeatureCollection","features":[],"features":[]}`, "there twice", false},
+		"an object cut off":  {`{"type":"FeatureCollection",`, "ends early", true},
+		"a list cut off":     {`{"type":"FeatureCollection","features":[`, "ends early", true},
+		"more after the end": {`{"type":"FeatureCollection","features":[]} {}`, "expected the end", true},
 	} {
 		b, err := Parse([]byte(tt.payload), 0)
 		bad, ok := errors.AsType[*source.PayloadError](err)
@@ -91,23 +86,15 @@ func TestBadRecordIsRejectedAloneWithItsReason(t *testing.T) {
 		bad            []byte
 		record, reason string
 	}{
-		"null":                {[]byte("null"), "features/1", `type: "", expected "Feature"`},
-		"a number":            {[]byte("7"), "features/1", "number, expected an object"},
-		"no properties":       {[]byte(`{"type":"Feature"}`), "features/1", "properties: missing"},
-		"no id":               {text(with(tornado(), object{"id": nil})), "features/1", "properties/id: missing"},
-		"an id of two lines":  {text(with(tornado(), object{"id": "a\nb"})), "a b", "properties/id"},
-		"a number for a name": {text(with(tornado(), object{"event": 5})), "urn:oid:1.1", "properties/event: number, expected a string"},
-		"a string for a list": {text(with(tornado(), object{"affectedZones": "IAC153"})), "urn:oid:1.1", "properties/affectedZones: string, expected an array"},
-		"a member twice":      {twice, "urn:oid:1.1", `properties/event: duplicate object member name`},
-		"no sent":             {text(with(tornado(), object{"sent": nil})), "urn:oid:1.1", "properties/sent: missing, expected a time"},
-		"a bad sent":          {text(with(tornado(), object{"sent": "yesterday"})), "urn:oid:1.1", `properties/sent: "yesterday", expected a time`},
-		"a bad end":           {text(with(tornado(), object{"ends": "2026-02-30T00:00:00Z"})), "urn:oid:1.1", "properties/ends"},
-		"a status":            {text(with(tornado(), object{"status": "actual"})), "urn:oid:1.1", `properties/status: "actual", expected Actual`},
-		"no status":           {text(with(tornado(), object{"status": nil})), "urn:oid:1.1", "properties/status"},
-		"a message type":      {text(with(tornado(), object{"messageType": "Note"})), "urn:oid:1.1", `properties/messageType: "Note", expected Alert`},
-		"no event":            {text(with(tornado(), object{"event": " "})), "urn:oid:1.1", "properties/event"},
-		"a VTEC string":       {text(with(tornado(), object{"parameters": vtecs("/O.NEW.KDMX/")})), "urn:oid:1.1", `properties/parameters/VTEC/0: VTEC: "/O.NEW.KDMX/"`},
-		"a geometry":          {bytes.Replace(text(tornado()), []byte(`"geometry":{`), []byte(`"geometry":"x","x":{`), 1), "urn:oid:1.1", "geometry: string, expected an object or null"},
+		"null":                   {[]byte("null"), "features/1", "null, expected an object"},
+		"a number":               {[]byte("7"), "features/1", "7, expected an object"},
+		"no properties":          {[]byte(`{"type":"Feature"}`), "features/1", "properties: null or missing"},
+		"an id of two lines":     {text(with(tornado(), object{"id": "a\nb"})), "a b", "properties/id"},
+		"a member twice":         {twice, "urn:oid:1.1", `properties/event: the member is there twice`},
+		"no time at all":         {text(with(tornado(), object{"sent": "yesterday", "effective": nil, "onset": 7})), "urn:oid:1.1", `properties/sent: "yesterday", expected a time`},
+		"a status":               {text(with(tornado(), object{"status": "true"})), "urn:oid:1.1", `properties/status: "true", expected Actual`},
+		"no status":              {text(with(tornado(), object{"status": nil})), "urn:oid:1.1", "properties/status"},
+		"neither event nor VTEC": {text(with(tornado(), object{"event": " ", "parameters": nil})), "urn:oid:1.1", "properties/event"},
 	} {
 		payload := slices.Concat([]byte(`{"type":"FeatureCollection","features":[`), text(before), []byte(","), tt.bad, []byte(","), text(after), []byte("]}"))
 		b := parsed(t, payload, at(t, tornadoNow))
@@ -127,13 +114,13 @@ func TestARejectTellsOfWhichEventsItMayBe(t *testing.T) {
 		bad  []byte
 		want []string // among the names; nil: it does not tell
 	}{
-		"a bad time":                   {text(with(tornado(), object{"sent": "yesterday"})), []string{key}},
-		"a bad end in the VTEC":        {text(with(tornado(), object{"sent": 1, "parameters": vtecs("/O.NEW.KDMX.TO.W.0044.2607xx")})), []string{key}},
-		"two VTEC strings":             {text(with(tornado(), object{"sent": 1, "parameters": vtecs("/O.CON.KDMX.TO.W.0044.", "/O.NEW.KDMX.SV.W.0031.")})), []string{key, "KDMX.SV.W.0031.2026"}},
-		"one of two cannot be read":    {text(with(tornado(), object{"sent": 1, "parameters": vtecs("/O.CON.KDMX.TO.W.0044.", "/O.NEW.KDMX/")})), nil},
-		"a VTEC that cannot be read":   {text(with(tornado(), object{"parameters": vtecs("/O.NEW.KDMX/")})), nil},
-		"of a chain":                   {text(with(chained, object{"sent": "yesterday"})), []string{"urn:oid:1.1", "urn:oid:0.9"}},
-		"of a chain, without its name": {text(with(chained, object{"id": nil})), nil},
+		"a bad status":                 {text(with(tornado(), object{"status": "x"})), []string{key}},
+		"a bad end in the VTEC":        {text(with(tornado(), object{"status": 1, "parameters": vtecs("/O.NEW.KDMX.TO.W.0044.2607xx")})), []string{key}},
+		"two VTEC strings":             {text(with(tornado(), object{"status": 1, "parameters": vtecs("/O.CON.KDMX.TO.W.0044.", "/O.NEW.KDMX.SV.W.0031.")})), []string{key, "KDMX.SV.W.0031.2026"}},
+		"one of two cannot be read":    {text(with(tornado(), object{"status": 1, "parameters": vtecs("/O.CON.KDMX.TO.W.0044.", "/O.NEW.KDMX/")})), nil},
+		"a VTEC that cannot be read":   {text(with(tornado(), object{"status": 1, "parameters": vtecs("/O.NEW.KDMX/")})), nil},
+		"of a chain":                   {text(with(chained, object{"status": "x"})), []string{"urn:oid:1.1", "urn:oid:0.9"}},
+		"of a chain, without its name": {text(with(chained, object{"status": "x", "id": nil})), nil},
 		"nothing":                      {[]byte("null"), nil},
 	} {
 		b := parsed(t, slices.Concat([]byte(`{"type":"FeatureCollection","features":[`), tt.bad, []byte("]}")), at(t, tornadoNow))
@@ -153,9 +140,51 @@ func TestARejectTellsOfWhichEventsItMayBe(t *testing.T) {
 }
 
 func TestBadSingleMessageIsRejected(t *testing.T) {
-	b := parsed(t, text(with(tornado(), object{"sent": nil})), 0)
+	b := parsed(t, text(with(tornado(), object{"status": nil})), 0)
 	if len(b.Rejects) != 1 || b.Read != 1 {
 		t.Errorf("rejects %v of %d records, want one of one", b.Rejects, b.Read)
+	}
+}
+
+// D36: what cannot be read of a message becomes a note, and the warning is shown.
+func TestWarningIsShownWithANoteOnWhatCannotBeRead(t *testing.T) {
+	const key, good = "KDMX.TO.W.0044.2026", "/O.NEW.KDMX.TO.W.0044.260521T1900Z-260521T1945Z/"
+	parameters := func(members object) object { return object{"parameters": members} }
+	for name, tt := range map[string]struct {
+		change    object
+		key, note string
+	}{
+		"one VTEC of two":           {parameters(vtecs(good, "/O.NEW.KDMX/")), key, `properties/parameters/VTEC/1: VTEC: "/O.NEW.KDMX/"`},
+		"a VTEC without times":      {parameters(vtecs("/O.NEW.KDMX.TO.W.0044.soon/")), key, "properties/parameters/VTEC/0"},
+		"a VTEC that names nothing": {parameters(vtecs("/O.NEW.KDMX/")), "urn:oid:1.1", "properties/parameters/VTEC/0"},
+		"a VTEC that is a string":   {parameters(object{"VTEC": good}), key, ""},
+		"expires beside VTEC":       {object{"expires": "soon"}, key, `properties/expires: "soon"`},
+		"ends as a number":          {object{"ends": 1779392700000}, key, `properties/ends: "1779392700000"`},
+		"ends without zone":         {object{"ends": "2026-05-21T14:45:00"}, key, "properties/ends: \"2026-05-21T14:45:00\" has no zone, read as -05:00"},
+		"a day that is not":         {object{"ends": "2026-02-30T00:00:00Z"}, key, "properties/ends"},
+		"24 o'clock":                {object{"expires": "2026-05-21T24:00:00-05:00"}, key, ""},
+		"NWSheadline as a string":   {parameters(object{"VTEC": []string{good}, "NWSheadline": "TORNADO"}), key, ""},
+		"a zone that is a string":   {object{"affectedZones": "IAC153"}, key, ""},
+		"a name that is a number":   {object{"event": 5}, key, ""},
+		"no event beside VTEC":      {object{"event": nil}, key, ""},
+		"no id beside its address":  {object{"id": nil}, key, ""},
+		"a message type":            {object{"messageType": "Note"}, key, `properties/messageType: "Note", expected Alert`},
+		"words in small letters":    {object{"messageType": "update", "status": "actual", "scope": "PUBLIC"}, key, ""},
+		"no sent":                   {object{"sent": nil}, key, "properties/sent: missing"},
+		"a bad sent":                {object{"sent": "yesterday"}, key, `properties/sent: "yesterday"`},
+	} {
+		r := one(t, with(tornado(), tt.change))
+		if r.Key != tt.key || r.Severity != hazard.Warning || r.Type != hazard.Tornado || r.Suspect != "" || r.Part != "urn:oid:1.1" ||
+			*r.End != at(t, "2026-05-21T14:45:00-05:00") || r.Version != int64(at(t, "2026-05-21T14:00:00-05:00")) {
+			t.Errorf("%s: %s %s %v until %v, suspect %q, want the warning as it is", name, r.Key, r.Type, r.Severity, *r.End, r.Suspect)
+		}
+		if notes := strings.Join(r.Notes, " "); (notes == "") != (tt.note == "") || !strings.Contains(notes, tt.note) {
+			t.Errorf("%s: %q, want a note %q", name, notes, tt.note)
+		}
+	}
+	flat := bytes.Replace(text(tornado()), []byte(`"geometry":{`), []byte(`"geometry":"x","x":{`), 1)
+	if b := parsed(t, flat, at(t, tornadoNow)); len(b.Reports) != 1 || len(b.Reports[0].Places) != 2 || !strings.Contains(strings.Join(b.Reports[0].Notes, " "), "geometry: ") {
+		t.Errorf("a geometry that is a string: %v, rejects %v", b.Reports, b.Rejects)
 	}
 }
 
@@ -196,69 +225,6 @@ func TestContradictionsUnderOneIdAreHeld(t *testing.T) {
 	}
 }
 
-func TestPayloadCutAnywhereKeepsWhatWasRead(t *testing.T) {
-	rec := recordings(t, "iowa-20240521T1934Z.json")[0]
-	whole := parsed(t, rec.payload, rec.at)
-	parts := map[string]hazard.Report{}
-	for _, r := range whole.Reports {
-		parts[r.Part] = r
-	}
-	payload := bytes.TrimSpace(rec.payload)
-	last := 0
-	for n := 1024; n < len(payload); n += 1024 {
-		b, err := Parse(payload[:n], rec.at)
-		bad, ok := errors.AsType[*source.PayloadError](err)
-		if !ok || !bad.Cut || b.Whole || len(b.Rejects) != 0 {
-			t.Fatalf("cut at %d: %v, whole %v, %d rejects", n, err, b.Whole, len(b.Rejects))
-		}
-		if len(b.Reports) < last {
-			t.Fatalf("cut at %d: %d reports, fewer than before", n, len(b.Reports))
-		}
-		last = len(b.Reports)
-		for _, r := range b.Reports {
-			want := parts[r.Part]
-			want.End, r.End = nil, nil // only a list that was read to its end extends an end
-			if !reflect.DeepEqual(want, r) {
-				t.Fatalf("cut at %d: %s", n, cmp.Diff(want, r))
-			}
-		}
-	}
-	if last < 40 {
-		t.Errorf("%d reports before the last cut, want more than 40", last)
-	}
-}
-
-// Whatever is sent, reading it costs memory in proportion, and no more records are kept than a person could look at.
-func TestHugeGarbageIsBounded(t *testing.T) {
-	size := 100 << 20
-	if testing.Short() {
-		size = 4 << 20
-	}
-	noise := make([]byte, size)
-	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
-	head := `{"type":"FeatureCollection","features":[`
-	for name, payload := range map[string][]byte{
-		"noise":          noise,
-		"noise in JSON":  append([]byte(head), noise...),
-		"open arrays":    bytes.Repeat([]byte("["), size),
-		"nested objects": append([]byte(head), bytes.Repeat([]byte(`{"a":`), size/5)...),
-		"empty records":  append([]byte(head), bytes.Repeat([]byte("{},"), size/3)...),
-		"one string":     append([]byte(head+`{"type":"`), bytes.Repeat([]byte("x"), size)...),
-		"many members":   append([]byte("{"), bytes.Repeat([]byte(`"a":1,`), size/6)...),
-	} {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		b, err := Parse(payload, 0)
-		runtime.ReadMemStats(&after)
-		if err == nil || len(b.Reports) != 0 || len(b.Rejects) > maxRejects {
-			t.Errorf("%s: %v, %d reports, %d rejects", name, err, len(b.Reports), len(b.Rejects))
-		}
-		if used := after.TotalAlloc - before.TotalAlloc; used > uint64(size)+64<<20 {
-			t.Errorf("%s: %d MiB allocated for %d MiB", name, used>>20, len(payload)>>20)
-		}
-	}
-}
-
 // One message of many strings must not make as many copies of its text and its zones.
 func TestManyEventsOfOneMessageShareItsText(t *testing.T) {
 	var codes, zones []string
@@ -283,68 +249,4 @@ func TestFeedsArePolite(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	now := at(f, tornadoNow)
-	f.Add(text(tornado()), int64(now))
-	f.Add(collection(nationalTitle, tornado(), with(tornado(), object{"id": "urn:oid:1.2", "ends": nil})), int64(now))
-	f.Add(collection(nationalTitle, tornado(), with(tornado(), object{"status": "Exercise"})), int64(now))
-	f.Add(text(with(tornado(), object{"parameters": object{}, "references": []object{{"identifier": "a", "sent": "2026-05-21T14:00:00Z"}}})), int64(now))
-	f.Add([]byte(`{"title":"x","detail":"y","type":"https://api.weather.gov/problems/InvalidPoint"}`), int64(0))
-	f.Add([]byte(`{"type":"FeatureCollection","features":[null,{},7,"`), int64(-1))
-	f.Fuzz(func(t *testing.T, payload []byte, ms int64) {
-		now := hazard.Instant(max(int64(hazard.MinInstant), min(ms, int64(hazard.MaxInstant))))
-		b, err := Parse(payload, now)
-		if err != nil {
-			if _, ok := errors.AsType[*source.PayloadError](err); !ok || b.Whole {
-				t.Fatalf("%v (%T), whole %v", err, err, b.Whole)
-			}
-		}
-		if b.Whole && b.Read == 0 {
-			t.Fatal("whole without records")
-		}
-		if b.Ignored+len(b.Rejects) > b.Read {
-			t.Fatalf("%d ignored, %d rejected of %d", b.Ignored, len(b.Rejects), b.Read)
-		}
-		again, _ := Parse(payload, now)
-		if diff := cmp.Diff(b, again); diff != "" {
-			t.Fatal(diff)
-		}
-		for _, r := range b.Rejects {
-			if r.Record == "" || r.Reason == "" || len(r.Raw) > source.MaxKept {
-				t.Fatalf("%+v", r)
-			}
-		}
-		for _, r := range b.Reports {
-			checkReport(t, r, now)
-		}
-	})
-}
-
-// checkReport tells what holds for every report, whatever was sent.
-func checkReport(t *testing.T, r hazard.Report, now hazard.Instant) {
-	t.Helper()
-	if _, ok := r.Type.Info(); !ok || r.Severity < hazard.Information || r.Severity > hazard.Warning {
-		t.Fatalf("type %q, severity %v", r.Type, r.Severity)
-	}
-	if r.Source != Name || r.Key == "" || r.Part == "" || r.Name == "" || r.Creator == "" || r.Comment != Name+":"+r.Key {
-		t.Fatalf("%+v", r)
-	}
-	if (r.Category == hazard.Exercise) != strings.HasPrefix(r.Key, "exercise:") && !strings.HasPrefix(r.Part, "exercise:") {
-		t.Fatalf("category %s with key %s", r.Category, r.Key)
-	}
-	if r.End == nil || *r.End <= r.Start && *r.End <= now {
-		t.Fatalf("from %v to %v", r.Start, r.End)
-	}
-	if !strings.HasPrefix(r.URL, "https://") || r.Description != hazard.Clean(r.Description) || r.Name != hazard.CleanLine(r.Name) {
-		t.Fatalf("URL %q, description %q, name %q", r.URL, r.Description, r.Name)
-	}
-	if len(r.Areas) == 0 && len(r.Places) == 0 && r.Suspect == "" {
-		t.Fatal("shown without a place")
-	}
-	if !slices.IsSorted(r.Places) || slices.Contains(r.Places, "") {
-		t.Fatalf("places %q", r.Places)
-	}
-	hazard.Derive([]hazard.Report{r}, now)
 }

@@ -2,6 +2,7 @@ package nws
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -10,7 +11,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 const (
@@ -35,45 +39,44 @@ type report struct {
 	openEnded bool
 }
 
-// read makes the reports of a message: one, or one per VTEC string. Its error names field, value and what was expected.
-func read(f *feature, now hazard.Instant) (message, error) {
+// read makes the reports of a message: one, or one per VTEC string. The notes are what is known to be unreadable; what else is goes
+// with them to each report. Its error names field, value and what was expected.
+func read(f *feature, notes []string, now hazard.Instant) (message, error) {
 	al := f.Properties
-	t, err := readTimes(al)
+	r := reader{notes: slices.Clone(notes)}
+	t, err := r.times(al)
 	if err != nil {
 		return message{}, err
 	}
 	m := message{sent: t.sent}
 	category := hazard.Event
-	switch al.Status { // before anything else: a test must not pass for an event, whatever the rest says
-	case "Actual":
-	case "Exercise":
+	switch { // before anything else: a test must not pass for an event, whatever the rest says
+	case strings.EqualFold(al.Status, "Actual"):
+	case strings.EqualFold(al.Status, "Exercise"):
 		category = hazard.Exercise
-	case "System", "Test", "Draft":
+	case is(al.Status, "System", "Test", "Draft"):
 		return m, nil
 	default:
 		return m, fmt.Errorf("properties/status: %.40q, expected Actual, Exercise, System, Test or Draft", al.Status)
 	}
-	if al.Scope != "" && al.Scope != "Public" {
+	if al.Scope != "" && !is(al.Scope, "Public") {
 		return m, nil
 	}
-	switch al.MessageType {
-	case "Alert", "Update", "Cancel":
-	case "Ack", "Error": // between systems
+	switch {
+	case is(al.MessageType, "Alert", "Update", "Cancel"):
+	case is(al.MessageType, "Ack", "Error"): // between systems
 		return m, nil
-	default:
-		return m, fmt.Errorf("properties/messageType: %.40q, expected Alert, Update, Cancel, Ack or Error", al.MessageType)
+	default: // a warning must not be lost for it
+		r.note("properties/messageType: %.40q, expected Alert, Update, Cancel, Ack or Error", al.MessageType)
 	}
-	if strings.TrimSpace(al.Event) == "" {
+	speaks := r.speaks(al, t)
+	if len(speaks) == 0 && strings.TrimSpace(al.Event) == "" {
 		return m, fmt.Errorf("properties/event: %.40q, expected the name of an event", al.Event)
 	}
-	speaks, err := readSpeaks(al, t)
-	if err != nil || len(speaks) == 0 {
-		return m, err
+	if len(speaks) == 0 {
+		return m, nil
 	}
-	common, err := f.common(t)
-	if err != nil {
-		return m, err
-	}
+	common := r.common(f, t)
 	common.Category = category
 	if category == hazard.Event {
 		common.Suspect = testWords(al)
@@ -100,6 +103,18 @@ func read(f *feature, now hazard.Instant) (message, error) {
 	return m, nil
 }
 
+// reader reads one message, and notes what of it cannot be read.
+type reader struct{ notes []string }
+
+func (r *reader) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// is reports whether a word of CAP is one of words: some send them in other letters.
+func is(s string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(strings.TrimSpace(s), w) })
+}
+
 // nameSuccessors notes which event took the place of one that the message says was upgraded: the one that it begins or goes on with (NWSI
 // 10-1703: the strings of both are in one segment).
 func nameSuccessors(reports []report) {
@@ -120,8 +135,8 @@ type speak struct {
 	ended            hazard.EndReason
 }
 
-// readSpeaks finds of which events a message speaks: that of each VTEC string, else that of the chain of messages.
-func readSpeaks(al *alert, t times) ([]speak, error) {
+// speaks finds of which events a message speaks: that of each VTEC string, else that of the chain of messages.
+func (r *reader) speaks(al *alert, t times) []speak {
 	var codes []vtec
 	for i, text := range al.Parameters.VTEC {
 		text = strings.TrimSpace(text)
@@ -130,17 +145,21 @@ func readSpeaks(al *alert, t times) ([]speak, error) {
 		}
 		v, err := parseVTEC(text)
 		if err != nil {
-			return nil, fmt.Errorf("properties/parameters/VTEC/%d: %w", i, err)
+			r.note("properties/parameters/VTEC/%d: %v", i, err)
+			var ok bool
+			if v, ok = identityOf(text); !ok {
+				continue
+			}
 		}
 		codes = append(codes, v)
 	}
 	if len(codes) == 0 {
 		k := classify(al.Event, nil)
-		if k.typ == "" {
-			return nil, nil
+		if k.typ == "" || strings.TrimSpace(al.Event) == "" {
+			return nil
 		}
 		key, aliases := chain(al, t.sent)
-		return []speak{{kind: k, key: key, aliases: aliases, ended: cancelled(al)}}, nil
+		return []speak{{kind: k, key: key, aliases: aliases, ended: cancelled(al)}}
 	}
 	var speaks []speak
 	done := map[string]bool{} // the same string may be given twice, and a message has one chain
@@ -167,12 +186,12 @@ func readSpeaks(al *alert, t times) ([]speak, error) {
 		}
 		speaks = append(speaks, s)
 	}
-	return speaks, nil
+	return speaks
 }
 
 // cancelled is the end that the message type says, if it does. The lists of active alerts never hold one.
 func cancelled(al *alert) hazard.EndReason {
-	if al.MessageType == "Cancel" {
+	if is(al.MessageType, "Cancel") {
 		return hazard.EndCancelled
 	}
 	return ""
@@ -255,11 +274,11 @@ func each(list []string, f func(string) string) []string {
 }
 
 // common is the part of the report that is the same for each event of the message.
-func (f *feature) common(t times) (hazard.Report, error) {
+func (r *reader) common(f *feature, t times) hazard.Report {
 	al := f.Properties
-	name, area := hazard.CleanLine(al.Event), shortArea(al.Area)
+	name, area := cmp.Or(hazard.CleanLine(al.Event), hazard.CleanLine(cut(al.Headline, areaWidth)), "Weather alert"), shortArea(al.Area)
 	sender := hazard.CleanLine(al.SenderName)
-	r := hazard.Report{
+	p := hazard.Report{
 		Source:      Name,
 		Part:        al.ID,
 		Version:     int64(t.sent),
@@ -269,22 +288,24 @@ func (f *feature) common(t times) (hazard.Report, error) {
 		URL:         address(al),
 		Creator:     cmp.Or(sender, "NWS"),
 	}
-	switch kind := f.Geometry.Kind(); kind {
-	case 0, 'n':
-	case '{':
-		r.Areas = []hazard.Area{{Role: hazard.AlertArea, Geometry: string(compact(f.Geometry))}}
-	default:
-		return r, fmt.Errorf("geometry: %s, expected an object or null", kindName(kind))
+	if kind := f.Geometry.Kind(); kind != 0 && kind != 'n' {
+		shape := compact(f.Geometry)
+		if _, err := geo.ParseLoose(shape); err != nil {
+			r.note("geometry: %v", err)
+		} else {
+			p.Areas = []hazard.Area{{Role: hazard.AlertArea, Geometry: string(shape)}}
+		}
 	}
-	r.Products = []hazard.ReportProduct{
+	p.Products = []hazard.ReportProduct{
 		{Key: "nws", Title: "NWS", Type: hazard.FolderProduct, Time: t.sent},
 		{
 			Key: "text", Parent: "nws", Type: hazard.TextProduct, Time: t.sent, Comment: al.ID,
-			Title: cmp.Or(hazard.CleanLine(al.Headline), r.Name),
+			Title: cmp.Or(hazard.CleanLine(al.Headline), p.Name),
 			Data:  hazard.Clean(joined("\n\n", al.Headline, forecasterHeadline(al), al.Description, al.Instruction)),
 		},
 	}
-	return r, nil
+	source.Note(&p, r.notes...)
+	return p
 }
 
 // address is the API's own document of the message.
@@ -301,9 +322,12 @@ type times struct {
 	effective, onset, expires, ends *hazard.Instant
 }
 
-func readTimes(al *alert) (times, error) {
+// times reads the moments of a message. Without the time of issue it is ordered by the moment from which it holds; without
+// that nobody can tell which of two messages is the later.
+func (r *reader) times(al *alert) (times, error) {
 	var t times
 	var sent *hazard.Instant
+	zone := cmp.Or(frame.Zone(al.Sent), frame.Zone(al.Effective), frame.Zone(al.Expires))
 	for _, f := range []struct {
 		name, text string
 		into       **hazard.Instant
@@ -314,33 +338,30 @@ func readTimes(al *alert) (times, error) {
 		if f.text == "" {
 			continue
 		}
-		at, err := parseTime(f.text)
-		if err != nil {
-			return t, fmt.Errorf("properties/%s: %.40q, expected a time as in RFC 3339", f.name, f.text)
+		at, note, err := frame.Time(f.text, zone)
+		switch {
+		case err != nil:
+			r.note("properties/%s: %v", f.name, err)
+			continue
+		case note != "":
+			r.note("properties/%s: %s", f.name, note)
 		}
 		*f.into = &at
 	}
-	if sent == nil {
-		return t, fmt.Errorf("properties/sent: missing, expected a time as in RFC 3339")
+	if al.Sent == "" {
+		r.note("properties/sent: missing, expected a time as in RFC 3339")
+	}
+	if sent = cmp.Or(sent, t.effective, t.onset); sent == nil {
+		return t, errors.New(strings.Join(r.notes, "; "))
 	}
 	t.sent = *sent
 	return t, nil
 }
 
-// parseTime reads RFC 3339, and the offset without colon that the API has had at times.
+// parseTime reads the time of a reference.
 func parseTime(s string) (hazard.Instant, error) {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		t, err = time.Parse("2006-01-02T15:04:05Z0700", s)
-	}
-	if err != nil {
-		return 0, err
-	}
-	at := hazard.At(t)
-	if at < hazard.MinInstant || at > hazard.MaxInstant {
-		return 0, fmt.Errorf("%s is out of range", s)
-	}
-	return at, nil
+	at, _, err := frame.Time(s, nil)
+	return at, err
 }
 
 // span is from when until when an event lasts, and the fields that say so.

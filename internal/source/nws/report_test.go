@@ -195,7 +195,7 @@ func TestWhenAnEventBeginsAndEnds(t *testing.T) {
 
 func TestOpenEndedWarningStaysWhileTheNationalListHoldsIt(t *testing.T) {
 	flood := with(tornado(), object{"event": "Flood Warning", "ends": nil, "parameters": vtecs("/O.EXT.KDMX.FL.W.0008.000000T0000Z-000000T0000Z/")})
-	bad := with(tornado(), object{"sent": "yesterday"})
+	bad := with(tornado(), object{"status": "?"})
 	timed := tornado()
 	for name, tt := range map[string]struct {
 		payload  []byte

@@ -2,6 +2,7 @@ package nws
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -68,6 +69,26 @@ func parseVTEC(s string) (vtec, error) {
 		return bad("end " + s[35:47])
 	}
 	return v, nil
+}
+
+// vtecIdentity is what a VTEC string says of the identity of its event, whatever is wrong with the rest.
+var vtecIdentity = regexp.MustCompile(`^/([A-Z])\.([A-Z]{3})\.([A-Z0-9]{4})\.([A-Z0-9]{2})\.([A-Z])\.([0-9]{4})\.`)
+
+// identityOf reads a P-VTEC string as far as it names its event: without its times, and as one that goes on if what is done to it
+// cannot be read.
+func identityOf(s string) (vtec, bool) {
+	m := vtecIdentity.FindStringSubmatch(s)
+	if m == nil {
+		return vtec{}, false
+	}
+	v := vtec{class: m[1][0], action: m[2], office: m[3], phenomenon: m[4], significance: m[5][0], number: m[6]}
+	if !strings.ContainsRune("TEX", rune(v.class)) {
+		v.class = 'O'
+	}
+	if !knownActions[v.action] {
+		v.action = "CON"
+	}
+	return v, strings.ContainsRune("WAYSFON", rune(v.significance))
 }
 
 // isHydrologic tells an H-VTEC string, which tells of a flood's cause and crest beside the P-VTEC string that names the

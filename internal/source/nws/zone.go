@@ -1,15 +1,16 @@
 package nws
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 // A place code is
@@ -42,16 +43,8 @@ func ZoneURL(place string) string {
 // zone's name.
 func ParseZone(payload []byte) (place string, geometryGeoJSON []byte, name string, err error) {
 	fail := func(err error) (string, []byte, string, error) { return "", nil, "", err }
-	d, err := open(payload)
+	doc, err := frame.Collection{Want: "a zone"}.Read(payload, nil)
 	if err != nil {
-		return fail(err)
-	}
-	for d.PeekKind() != '}' { // only to tell a cut document from a wrong one
-		if err := d.SkipValue(); err != nil {
-			return fail(broken(d, err))
-		}
-	}
-	if err := finish(d); err != nil {
 		return fail(err)
 	}
 	var zone struct {
@@ -65,8 +58,8 @@ func ParseZone(payload []byte) (place string, geometryGeoJSON []byte, name strin
 			Name string `json:"name"`
 		} `json:"properties"`
 	}
-	if err := json.Unmarshal(payload, &zone, jsontext.AllowInvalidUTF8(true)); err != nil {
-		return fail(source.Errorf("%s", reason(err)))
+	if _, err := frame.Decode(doc.Object, &zone); err != nil {
+		return fail(source.Errorf("%s", frame.Fault(err, doc.Object)))
 	}
 	if zone.Type != "Feature" {
 		return fail(notThis(zone.Type, zone.Title, zone.Detail, `"Feature"`))
@@ -78,17 +71,9 @@ func ParseZone(payload []byte) (place string, geometryGeoJSON []byte, name strin
 	if ZoneURL(place) == "" {
 		return fail(source.Errorf("properties/id: %.40q of type %.40q, expected a code such as HIZ043", zone.Properties.ID, zone.Properties.Type))
 	}
-	if kind := zone.Geometry.Kind(); kind != '{' {
-		return fail(source.Errorf("geometry of %s: %s, expected a polygon", place, kindName(kind)))
-	}
-	var shape struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(zone.Geometry, &shape, lenient...); err != nil {
-		return fail(source.Errorf("geometry/%s", reason(err)))
-	}
-	if !slices.Contains([]string{"Polygon", "MultiPolygon", "GeometryCollection"}, shape.Type) {
-		return fail(source.Errorf("geometry of %s: type %.40q, expected Polygon, MultiPolygon or GeometryCollection", place, shape.Type))
+	if kind := frame.Word(frame.Member(zone.Geometry, "type")); !slices.Contains([]string{"Polygon", "MultiPolygon", "GeometryCollection"}, kind) {
+		return fail(source.Errorf("geometry of %s: %s, expected Polygon, MultiPolygon or GeometryCollection", place,
+			cmp.Or(frame.Excerpt(zone.Geometry), frame.Nothing)))
 	}
 	return place, compact(zone.Geometry), hazard.CleanLine(zone.Properties.Name), nil
 }

@@ -1,0 +1,128 @@
+package frame
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hazardd/internal/source"
+)
+
+// Collection is a document of JSON that is an object around a list of records, as most feeds are.
+type Collection struct {
+	Want  string   // what the document should be, for errors: "GeoJSON"
+	Lists []string // the members that hold the records, where they are arrays
+	Heads []string // the members that say what the document is
+}
+
+// Document is what Collection.Read read of a document beside its records.
+type Document struct {
+	Object []byte            // the document without what is around it
+	Head   map[string][]byte // the members of Heads that it has, and those of Lists that are no arrays
+	Listed string            // the list that was read, empty if there was none
+}
+
+// Word is the text of a member of the head, empty if it is no string.
+func (d *Document) Word(name string) string { return Word(d.Head[name]) }
+
+// Read calls record for each record of the list, with its place in the document ("features/12"). The record shares the
+// payload's memory, and may be anything: see Decode. The error is a *source.PayloadError; what was read before it is good
+// if it is Cut.
+func (k Collection) Read(payload []byte, record func(where func() string, raw []byte)) (Document, error) {
+	doc, err := JSON(payload)
+	d := Document{Head: map[string][]byte{}}
+	if err != nil {
+		return d, err
+	}
+	c := Cursor{Doc: doc}
+	if err := c.begin('{', "an object of "+k.Want); err != nil {
+		return d, err
+	}
+	err = c.Members(func(name string) error {
+		isList := slices.Contains(k.Lists, name)
+		if !isList && !slices.Contains(k.Heads, name) {
+			_, err := c.Value()
+			return err
+		}
+		if _, twice := d.Head[name]; twice || isList && name == d.Listed {
+			return source.Errorf("%s: the member is there twice", name)
+		}
+		if isList && c.Next() == '[' {
+			if d.Listed != "" {
+				return source.Errorf("%s beside %s, expected one of them", name, d.Listed)
+			}
+			d.Listed = name
+			return c.Elements(func(i int, raw []byte) { record(place(name, i), raw) })
+		}
+		raw, err := c.Value()
+		if err == nil {
+			d.Head[name] = raw
+		}
+		return err
+	})
+	if err != nil {
+		return d, err
+	}
+	d.Object = bytes.TrimSpace(doc[:c.At])
+	return d, c.finish()
+}
+
+// List calls record for each element of a document of JSON that is an array. See Collection.Read.
+func List(payload []byte, want string, record func(where func() string, raw []byte)) error {
+	doc, err := JSON(payload)
+	if err != nil {
+		return err
+	}
+	c := Cursor{Doc: doc}
+	if err := c.begin('[', "an array of "+want); err != nil {
+		return err
+	}
+	if err := c.Elements(func(i int, raw []byte) { record(place("records", i), raw) }); err != nil {
+		return err
+	}
+	return c.finish()
+}
+
+// place names a record when somebody wants its name: most have no use for it.
+func place(list string, i int) func() string {
+	return func() string { return list + "/" + strconv.Itoa(i) }
+}
+
+// begin goes to the beginning of the document, which must be the bracket.
+func (c *Cursor) begin(bracket byte, want string) error {
+	switch c.Next() {
+	case bracket:
+		return nil
+	case End:
+		return source.Errorf("an empty payload, expected %s", want)
+	case '<':
+		return source.Errorf("HTML or XML instead of %s: %s", want, Excerpt(c.Doc))
+	}
+	return source.Errorf("begins with %s, expected %s", Excerpt(c.Doc), want)
+}
+
+// finish refuses what follows the document: what came before is good.
+func (c *Cursor) finish() error {
+	if c.Next() == End {
+		return nil
+	}
+	bad, _ := c.Unexpected("the end of the document").(*source.PayloadError)
+	bad.Cut = true
+	return bad
+}
+
+// Complaints are the members in which documents speak of an error: those of RFC 9457, and what servers write instead.
+var Complaints = []string{"status", "title", "error", "message", "Message", "detail"}
+
+// Complaint is what a document that is no list says of an error in the Complaints among its head; empty if it says nothing.
+func (d *Document) Complaint() string {
+	var said []string
+	for _, name := range Complaints {
+		if raw, ok := d.Head[name]; ok {
+			said = append(said, cmp.Or(ExcerptText(Word(raw)), Excerpt(raw)))
+		}
+	}
+	return strings.Join(said, ", ")
+}

@@ -1,0 +1,636 @@
+// Package sourcetest holds every source to the same laws:
+//
+//   - A bad record never costs its neighbors, whatever is wrong with it. It is shown as far as it can be read, with a note on the
+//     rest, or rejected with its reason and kept. It is never dropped.
+//   - A member that is not of its type hides no hazard, unless nobody could name or place the hazard without it.
+//   - A payload that is cut gives what came before the cut, and proves no absence.
+//   - The order of the records, and their repetition, change nothing.
+//   - UTF-16, and a byte order mark, are read; so are, in XML, UTF-8 under another declaration, entities of HTML, bare & and <,
+//     and control characters.
+//   - Whatever is sent, the parser returns, in memory in proportion to the payload, and without a panic.
+//
+// A source calls Laws and Fuzz with a recorded payload.
+package sourcetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"path"
+	"reflect"
+	"regexp"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/recordings"
+	"hazardd/internal/source"
+)
+
+// Source is what is held to the laws.
+type Source struct {
+	Parse func(payload []byte, now hazard.Instant) (source.Batch, error)
+	// File is a recorded payload of many good records, below feeds/, and At when it was read.
+	File string
+	At   string
+	// List is the member of JSON that holds the records, "" if the document is an array; Element is the element of XML that is a
+	// record, instead.
+	List, Element string
+	// Needed are the members of a record of JSON without which it is rejected or ignored, as patterns of their places:
+	// "properties/id", "references/*/sent". A member below one of them is needed too.
+	Needed []string
+}
+
+// most bounds the records of a payload that the laws are tried on: each law reads them many times.
+const most = 12
+
+// Now is the moment of the recording.
+func (s Source) Now(t testing.TB) hazard.Instant {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339, s.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hazard.At(at)
+}
+
+// document is a payload in pieces.
+type document struct {
+	head, tail []byte
+	records    [][]byte
+	comma      []byte // between records
+}
+
+// with is the payload with other records.
+func (d *document) with(records ...[]byte) []byte {
+	return slices.Concat(d.head, bytes.Join(records, d.comma), d.tail)
+}
+
+// replaced is the payload with another i-th record.
+func (d *document) replaced(i int, record []byte) []byte {
+	records := slices.Clone(d.records)
+	records[i] = record
+	return d.with(records...)
+}
+
+// cut reads the recording and cuts it by means of its own, not by those that are tested.
+func (s Source) cut(t testing.TB) *document {
+	t.Helper()
+	payload := recordings.Read(t, "feeds/"+s.File)
+	d := &document{}
+	if s.Element != "" {
+		places := regexp.MustCompile(`(?s)<(?:\w+:)?`+s.Element+`[ >].*?</(?:\w+:)?`+s.Element+`>`).FindAllIndex(payload, -1)
+		if len(places) == 0 {
+			t.Fatalf("%s has no element %s", s.File, s.Element)
+		}
+		d.head, d.tail, d.comma = payload[:places[0][0]], payload[places[len(places)-1][1]:], []byte("\n")
+		for _, p := range places {
+			d.records = append(d.records, payload[p[0]:p[1]])
+		}
+	} else {
+		d.comma = []byte(",")
+		dec := json.NewDecoder(bytes.NewReader(payload))
+		for depth, name := 0, ""; ; {
+			token, err := dec.Token()
+			if err != nil {
+				t.Fatalf("%s: no list %q: %v", s.File, s.List, err)
+			}
+			if token == json.Delim('[') && (depth == 0 && s.List == "" || depth == 1 && name == s.List) {
+				break
+			}
+			switch token {
+			case json.Delim('{'), json.Delim('['):
+				depth++
+			case json.Delim('}'), json.Delim(']'):
+				depth--
+			}
+			name, _ = token.(string)
+		}
+		d.head = payload[:dec.InputOffset()]
+		for dec.More() {
+			var raw json.RawMessage
+			if err := dec.Decode(&raw); err != nil {
+				t.Fatal(err)
+			}
+			d.records = append(d.records, raw)
+		}
+		d.tail = payload[dec.InputOffset():]
+	}
+	return d
+}
+
+// sample is a part of the recording whose middle record, the target, makes a report that no other makes.
+func (s Source) sample(t testing.TB) (d *document, target int, rest, all source.Batch) {
+	t.Helper()
+	d = s.cut(t)
+	now := s.Now(t)
+	var good [][]byte
+	for _, r := range d.records { // those that make a report by themselves
+		if b, err := s.Parse(d.with(r), now); err == nil && len(b.Reports) > 0 && len(b.Rejects) == 0 {
+			if good = append(good, r); len(good) == most {
+				break
+			}
+		}
+	}
+	if len(good) < 3 {
+		t.Fatalf("%s: %d records that make reports, want 3 at least", s.File, len(good))
+	}
+	d.records = good
+	var err error
+	if all, err = s.Parse(d.with(good...), now); err != nil {
+		t.Fatal(err)
+	}
+	for i := range good {
+		target = (len(good)/2 + i) % len(good)
+		rest, err = s.Parse(d.with(slices.Delete(slices.Clone(good), target, target+1)...), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(names(rest)) < len(names(all)) {
+			return d, target, rest, all
+		}
+	}
+	t.Fatalf("%s: no record makes a report of its own", s.File)
+	return nil, 0, rest, all
+}
+
+// name is the place of a report: the event and the part of it.
+func name(r *hazard.Report) string { return r.Key + " " + r.Part }
+
+func names(b source.Batch) map[string]bool {
+	out := map[string]bool{}
+	for i := range b.Reports {
+		out[name(&b.Reports[i])] = true
+	}
+	return out
+}
+
+// missing are the reports of want that got has not, as they were.
+func missing(want, got source.Batch) (lost []string) {
+	for i := range want.Reports {
+		w := &want.Reports[i]
+		if !slices.ContainsFunc(got.Reports, func(r hazard.Report) bool { return reflect.DeepEqual(r, *w) }) {
+			lost = append(lost, name(w))
+		}
+	}
+	return lost
+}
+
+// own are the names of the reports that the target alone makes.
+func own(all, rest source.Batch) map[string]bool {
+	out := names(all)
+	for n := range names(rest) {
+		delete(out, n)
+	}
+	return out
+}
+
+// shown is the first report of got that has one of the names.
+func shown(got source.Batch, names map[string]bool) *hazard.Report {
+	for i := range got.Reports {
+		if names[name(&got.Reports[i])] {
+			return &got.Reports[i]
+		}
+	}
+	return nil
+}
+
+// Laws checks all laws. Without the recordings it is skipped.
+func Laws(t *testing.T, s Source) {
+	t.Run("bad neighbors", s.badNeighbors)
+	if s.Element == "" {
+		t.Run("members of other types", s.otherTypes)
+	}
+	t.Run("truncation", s.truncation)
+	t.Run("garbage", s.garbage)
+	t.Run("order", s.order)
+	t.Run("repetition", s.repetition)
+	t.Run("encodings", s.encodings)
+	t.Run("size", s.size)
+}
+
+// fault is something that is wrong with a record.
+type fault struct {
+	name   string
+	record []byte
+	shown  bool // what is meant is clear: the record is read
+}
+
+var firstString = regexp.MustCompile(`"\s*:\s*"[^"\\]`)
+
+// faults are what D1, D35 and D38 found in feeds, in a copy of a record.
+func (s Source) faults(record []byte) []fault {
+	swap := func(old, new string, n int) []byte { return bytes.Replace(record, []byte(old), []byte(new), n) }
+	if s.Element != "" {
+		end := "</" + s.Element + ">"
+		inText := func(what string) []byte { // into the first text
+			at := regexp.MustCompile(`<(?:\w+:)?(?:title|headline|description|event|areaDesc)>(?:<!\[CDATA\[)?`).FindIndex(record)
+			if at == nil {
+				return nil
+			}
+			return slices.Concat(record[:at[1]], []byte(what), record[at[1]:])
+		}
+		return []fault{
+			{"&nbsp;", inText("A&nbsp;B "), true},
+			{"a bare &", inText("Trinidad & Tobago "), true},
+			{"a bare <", inText("wind < 5 "), true},
+			{"a control character", inText("a\x0bb"), true},
+			{"an unknown entity", inText("a &what; b"), true},
+			{"a reference to a control character", inText("a&#11;b"), true},
+			{"a wrong end tag", inText("</wrong>"), false},
+			{"an element without end", inText("<b>"), false},
+			{"a cut tag", inText("<b "), false},
+			{"a CDATA section without end", inText("<![CDATA["), false},
+			{"a comment without end", inText("<!-- "), false},
+			{"nothing", []byte("<" + s.Element + "/>"), false},
+			{"no end", swap(end, "", 1), false},
+		}
+	}
+	at := firstString.FindIndex(record)
+	inString := func(what string) []byte { return slices.Concat(record[:at[1]-1], []byte(what), record[at[1]-1:]) }
+	member := func(text string) []byte {
+		return slices.Concat(record[:len(record)-1], []byte(`,"an unknown member":`+text), record[len(record)-1:])
+	}
+	return []fault{
+		{"NaN", member("NaN"), true},
+		{"01", member("01"), true},
+		{"a wrong escape", member(`"C:\qux"`), true},
+		{"a raw 0x01", member("\"a\x01b\""), true},
+		{"a raw 0x01 between members", member("\x01 1"), true},
+		{"half an escape", member(`"\u12"`), true},
+		{"a comma too many", slices.Concat(record[:len(record)-1], []byte(",}")), true},
+		{"a member twice", member(`1,"an unknown member":2`), false},
+		{"a lost quote", inString(`x","y":"`)[:], false},
+		{"a quote too many", inString(`"`), false},
+		{"a brace too many", append(slices.Clone(record), '}'), false},
+		{"no end", record[:len(record)-1], false},
+		{"null", []byte("null"), false},
+		{"a number", []byte("7"), false},
+		{"an array", []byte(`[{"a":1}]`), false},
+		{"an empty object", []byte("{}"), false},
+	}
+}
+
+func (s Source) badNeighbors(t *testing.T) {
+	d, target, rest, all := s.sample(t)
+	its := own(all, rest)
+	for _, f := range s.faults(d.records[target]) {
+		if f.record == nil {
+			continue
+		}
+		got, err := s.Parse(d.replaced(target, f.record), s.Now(t))
+		if err != nil {
+			t.Errorf("%s: %v", f.name, err)
+		}
+		if lost := missing(rest, got); len(lost) > 0 {
+			t.Errorf("%s: its neighbors %q are lost or changed (%d reports, rejects %.300v)", f.name, lost, len(got.Reports), got.Rejects)
+		}
+		r := shown(got, its)
+		if f.shown && r == nil {
+			t.Errorf("%s: the record is not shown: %.300v", f.name, got.Rejects)
+		}
+		if r == nil && len(got.Rejects)+len(got.Links) <= len(rest.Rejects)+len(rest.Links) {
+			t.Errorf("%s: the record is neither shown nor rejected (%d read, %d ignored)", f.name, got.Read, got.Ignored)
+		}
+		for _, bad := range got.Rejects {
+			if bad.Record == "" || bad.Reason == "" || len(bad.Raw) == 0 && len(f.record) > 0 || len(bad.Raw) > source.MaxKept {
+				t.Errorf("%s: %+v, want what is wrong with which record, and the record", f.name, bad)
+			}
+		}
+	}
+}
+
+// otherTypes gives each member of a record a value of another type.
+func (s Source) otherTypes(t *testing.T) {
+	d, target, rest, all := s.sample(t)
+	its := own(all, rest)
+	original := shown(all, its)
+	var record any
+	if err := json.Unmarshal(d.records[target], &record); err != nil {
+		t.Fatal(err)
+	}
+	walk(record, "", func(place string, now any, set func(any)) {
+		for _, other := range []any{map[string]any{"a": 1}, []any{[]any{}}, "many", -1e30, true} {
+			if reflect.TypeOf(other) == reflect.TypeOf(now) {
+				continue
+			}
+			set(other)
+			text, err := json.Marshal(record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Parse(d.replaced(target, text), s.Now(t))
+			if err != nil {
+				t.Errorf("%s is %v: %v", place, other, err)
+			}
+			if lost := missing(rest, got); len(lost) > 0 {
+				t.Errorf("%s is %v: the neighbors %q are lost or changed", place, other, lost)
+			}
+			r := shown(got, its)
+			_, isObject := other.(map[string]any)
+			switch {
+			case s.needed(place):
+				if r == nil && len(got.Rejects) <= len(rest.Rejects) && got.Ignored <= rest.Ignored && len(got.Reports) <= len(rest.Reports) {
+					t.Errorf("%s is %v: the record is neither shown nor rejected", place, other)
+				}
+			case r == nil:
+				t.Errorf("%s is %v: the hazard is not shown: %.300v", place, other, got.Rejects)
+			case r.Suspect != original.Suspect:
+				t.Errorf("%s is %v: the hazard is held: %s", place, other, r.Suspect)
+			case isObject && len(r.Notes) == len(original.Notes) && !reflect.DeepEqual(r, original):
+				t.Errorf("%s is %v: the hazard is another, without a note", place, other)
+			}
+		}
+		set(now)
+	})
+}
+
+func (s Source) needed(place string) bool {
+	for _, pattern := range s.Needed {
+		for p := place; p != "."; p = path.Dir(p) {
+			if ok, _ := path.Match(pattern, p); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// walk calls f for each member, and those of the first element of each array, with its place.
+func walk(v any, place string, f func(place string, now any, set func(any))) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, child := range v {
+			f(path.Join(place, name), child, func(other any) { v[name] = other })
+			walk(child, path.Join(place, name), f)
+		}
+	case []any:
+		if len(v) > 0 && !strings.Contains(place, "coordinates") {
+			first := v[0]
+			f(path.Join(place, "0"), first, func(other any) { v[0] = other })
+			walk(first, path.Join(place, "0"), f)
+		}
+	}
+}
+
+func (s Source) truncation(t *testing.T) {
+	d, _, _, all := s.sample(t)
+	payload := bytes.TrimSpace(d.with(d.records...))
+	last := 0
+	for i := range 200 {
+		n := i * len(payload) / 200
+		b, err := s.Parse(payload[:n], s.Now(t))
+		bad, ok := errors.AsType[*source.PayloadError](err)
+		if !ok || b.Whole || b.Lasting != nil {
+			t.Fatalf("cut at %d of %d: %v, whole %v, lasting %q; want an error, and no proof of absence", n, len(payload), err, b.Whole, b.Lasting)
+		}
+		if len(b.Reports) > 0 && !bad.Cut {
+			t.Errorf("cut at %d of %d: %v is not Cut, so its %d reports would be lost", n, len(payload), err, len(b.Reports))
+		}
+		if lost := len(names(b)); lost < last {
+			t.Errorf("cut at %d of %d: %d reports, fewer than before", n, len(payload), lost)
+		} else {
+			last = lost
+		}
+		for name := range names(b) {
+			if !names(all)[name] {
+				t.Errorf("cut at %d of %d: %s is an invention", n, len(payload), name)
+			}
+		}
+	}
+	if least := len(names(all)) / 2; last < least {
+		t.Errorf("%d reports before the last cut, want %d at least", last, least)
+	}
+}
+
+// garbage turns bytes of the payload into others.
+func (s Source) garbage(t *testing.T) {
+	d, _, _, _ := s.sample(t)
+	payload := d.with(d.records...)
+	random := rand.New(rand.NewPCG(1, 2))
+	rounds := 300
+	if testing.Short() {
+		rounds = 30
+	}
+	for range rounds {
+		spoiled := bytes.Clone(payload)
+		for range 1 + random.IntN(8) {
+			at := random.IntN(len(spoiled))
+			switch random.IntN(4) {
+			case 0:
+				spoiled[at] = byte(random.UintN(256))
+			case 1:
+				spoiled[at] = `"{}[],:<>&'\/`[random.IntN(13)]
+			case 2:
+				spoiled = slices.Delete(spoiled, at, min(len(spoiled), at+1+random.IntN(50)))
+			case 3:
+				from := random.IntN(len(spoiled))
+				spoiled = slices.Insert(spoiled, at, spoiled[from:min(len(spoiled), from+random.IntN(200))]...)
+			}
+		}
+		b, err := s.Parse(spoiled, s.Now(t))
+		check(t, b, err)
+	}
+}
+
+// check tells what holds of every batch.
+func check(t testing.TB, b source.Batch, err error) {
+	t.Helper()
+	if err != nil {
+		if _, ok := errors.AsType[*source.PayloadError](err); !ok {
+			t.Fatalf("%T: %v, want a *source.PayloadError", err, err)
+		}
+		if b.Whole {
+			t.Fatalf("whole beside the error %v", err)
+		}
+	}
+	if len(b.Rejects) > source.MaxRejects+1 {
+		t.Fatalf("%d rejects", len(b.Rejects))
+	}
+	for _, r := range b.Rejects {
+		if r.Record == "" || r.Reason == "" || len(r.Raw) > source.MaxKept {
+			t.Fatalf("%+v, want what is wrong with which record", r)
+		}
+	}
+	for i := range b.Reports {
+		r := &b.Reports[i]
+		_, known := r.Type.Info()
+		switch {
+		case !known, r.Severity < hazard.Information, r.Severity > hazard.Warning:
+			t.Fatalf("%s: type %q, severity %v", name(r), r.Type, r.Severity)
+		case r.Source == "", r.Key == "", r.Name == "" && r.Ended == "":
+			t.Fatalf("%+v has no source, key or name", r)
+		case r.Description != hazard.Clean(r.Description), r.Name != hazard.CleanLine(r.Name):
+			t.Fatalf("%s: a text that is not clean: %q, %q", name(r), r.Name, r.Description)
+		case r.Point != nil && !(r.Point.Lon >= -180 && r.Point.Lon <= 180 && r.Point.Lat >= -90 && r.Point.Lat <= 90):
+			t.Fatalf("%s: its point %v is not on Earth", name(r), *r.Point)
+		}
+	}
+}
+
+func (s Source) order(t *testing.T) {
+	d, _, _, all := s.sample(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 5 {
+		records := slices.Clone(d.records)
+		random.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+		got, err := s.Parse(d.with(records...), s.Now(t))
+		if lost := missing(all, got); err != nil || len(lost) > 0 || len(got.Reports) != len(all.Reports) {
+			t.Errorf("in another order: %v; %q are lost or changed, %d reports, want %d", err, lost, len(got.Reports), len(all.Reports))
+		}
+	}
+}
+
+func (s Source) repetition(t *testing.T) {
+	d, _, _, all := s.sample(t)
+	again, err := s.Parse(d.with(d.records...), s.Now(t))
+	if err != nil || !reflect.DeepEqual(again, all) {
+		t.Errorf("the same payload a second time: another batch, %v", err)
+	}
+	twice, err := s.Parse(d.with(append(slices.Clone(d.records), d.records...)...), s.Now(t))
+	if lost := missing(all, twice); err != nil || len(lost) > 0 || len(names(twice)) != len(names(all)) || len(twice.Rejects) > len(all.Rejects) {
+		t.Errorf("each record twice: %v; %q are lost or changed; %d names, want %d; %d rejects", err, lost, len(names(twice)), len(names(all)), len(twice.Rejects))
+	}
+}
+
+var declaredEncoding = regexp.MustCompile(`encoding=["'][^"']*["']`)
+
+func (s Source) encodings(t *testing.T) {
+	d, _, _, all := s.sample(t)
+	payload := d.with(d.records...)
+	forms := map[string][]byte{
+		"UTF-8 with a byte order mark":  append([]byte("\ufeff"), bytes.TrimPrefix(payload, []byte("\ufeff"))...),
+		"UTF-16, little end first":      sixteen(payload, func(u uint16) []byte { return []byte{byte(u), byte(u >> 8)} }),
+		"UTF-16, big end first":         sixteen(payload, func(u uint16) []byte { return []byte{byte(u >> 8), byte(u)} }),
+		"white space around it":         slices.Concat([]byte("\n\n "), payload, []byte("\n ")),
+		"UTF-8, declared as ISO-8859-1": nil,
+	}
+	if s.Element != "" {
+		forms["UTF-8, declared as ISO-8859-1"] = declaredEncoding.ReplaceAll(payload, []byte(`encoding="ISO-8859-1"`))
+	}
+	if !bytes.Equal(payload, bytes.ToValidUTF8(payload, nil)) {
+		return
+	}
+	for name, form := range forms {
+		if form == nil {
+			continue
+		}
+		got, err := s.Parse(form, s.Now(t))
+		if lost := missing(all, got); err != nil || len(lost) > 0 {
+			t.Errorf("%s: %v, %q are lost or changed", name, err, lost)
+		}
+	}
+}
+
+// sixteen is text of UTF-8 in UTF-16, with a byte order mark.
+func sixteen(text []byte, unit func(uint16) []byte) []byte {
+	var out []byte
+	for _, u := range utf16.Encode([]rune("\ufeff" + string(bytes.TrimPrefix(text, []byte("\ufeff"))))) {
+		out = append(out, unit(u)...)
+	}
+	return out
+}
+
+// size reads payloads of 100 MB, and asks for memory in proportion and for an end within a time that no poll waits longer than. Those of
+// millions of records, which cost time alone, have a tenth of it.
+func (s Source) size(t *testing.T) {
+	if testing.Short() {
+		t.Skip("payloads of 100 MB: not with -short")
+	}
+	d, _, _, _ := s.sample(t)
+	size := 100 << 20
+	noise := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	one := append(bytes.Join(d.records, d.comma), d.comma...)
+	in := func(begin, fill, end string, size int) func() []byte {
+		return func() []byte {
+			return slices.Concat(d.head, []byte(begin), bytes.Repeat([]byte(fill), size/len(fill)), []byte(end), d.tail)
+		}
+	}
+	payloads := map[string]func() []byte{
+		"noise":           func() []byte { return noise },
+		"noise in a list": func() []byte { return slices.Concat(d.head, noise, d.tail) },
+		"good records":    in("", string(one), string(d.records[0]), size/4),
+	}
+	few := size / 10
+	if s.Element == "" {
+		payloads["open arrays"] = in("", "[", "", size)
+		payloads["nested objects"] = in("", `{"a":`, "", size)
+		payloads["one string"] = in(`{"a":"`, "x", `"}`, size)
+		payloads["members"] = in("{", `"a":NaN,`, "}", size)
+		payloads["empty records"] = in("", "{},", "{}", few)
+		payloads["lost quotes"] = in("", `{"a":"b},`, "", few)
+	} else {
+		record, end := "<"+s.Element+">", "</"+s.Element+">"
+		payloads["open elements"] = in("", "<a>", "", size)
+		payloads["one text"] = in(record+"<title>", "x", "</title>"+end, size)
+		payloads["ampersands"] = in(record, "&", end, size)
+		payloads["elements of a record"] = in(record, "<a/>", end, size)
+		payloads["open comments"] = in("", "<!--", "", size)
+		payloads["open sections"] = in("", "<![CDATA[", "", size)
+		payloads["empty records"] = in("", "<"+s.Element+"/>", "", few)
+		payloads["open records"] = in("", record, "", few)
+	}
+	for name, payloadOf := range payloads {
+		payload := payloadOf()
+		runtime.GC()
+		before, done, peak := heap(), make(chan struct{}), uint64(0)
+		var sampler sync.WaitGroup
+		sampler.Go(func() {
+			for tick := time.NewTicker(20 * time.Millisecond); ; {
+				select {
+				case <-done:
+					tick.Stop()
+					return
+				case <-tick.C:
+					peak = max(peak, heap())
+				}
+			}
+		})
+		began := time.Now()
+		b, err := s.Parse(payload, s.Now(t))
+		took := time.Since(began)
+		close(done)
+		sampler.Wait()
+		peak = max(peak, heap())
+		check(t, b, err)
+		used := int64(peak) - int64(before)
+		t.Logf("%s: %v, %d MiB of memory, %d reports, %d rejects", name, took.Round(time.Millisecond), used>>20, len(b.Reports), len(b.Rejects))
+		if used > int64(6*len(payload)+64<<20) {
+			t.Errorf("%s: %d MiB of memory for %d MiB", name, used>>20, len(payload)>>20)
+		}
+		if took > 2*time.Minute {
+			t.Errorf("%s: took %v", name, took)
+		}
+	}
+}
+
+// heap is the memory that objects take, with those that nobody uses any more and that are not yet collected.
+func heap() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// Fuzz fuzzes the parser, from a small part of the recording where it is at hand.
+func Fuzz(f *testing.F, s Source, seeds ...string) {
+	now := s.Now(f)
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		b, err := s.Parse(payload, now)
+		check(t, b, err)
+		again, _ := s.Parse(payload, now)
+		if !reflect.DeepEqual(b, again) {
+			t.Fatal("the same payload a second time: another batch")
+		}
+	})
+}
