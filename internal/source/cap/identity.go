@@ -9,6 +9,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hazardd/internal/hazard"
@@ -30,14 +31,26 @@ func (r *reader) references() error {
 		if len(r.refs) == maxRefs {
 			break // the first of them are the oldest
 		}
-		sender, rest, ok := strings.Cut(triple, ",")
-		i := strings.LastIndexByte(rest, ',')
-		if !ok || i <= 0 || sender == "" {
+		sender, id, ok := strings.Cut(triple, ",")
+		if !ok { // an identifier alone
+			sender, id = r.m.Sender, triple
+		}
+		when := ""
+		if i := strings.LastIndexByte(id, ','); i >= 0 { // else there is no time, as in Finland
+			id, when = id[:i], id[i+1:]
+		}
+		// Without a time an update may name any message of its sender. What names no sender, or cancels, must be unique.
+		if strings.Trim(sender, ",") == "" || strings.Trim(id, ",") == "" ||
+			strings.Count(triple, ",") < 2 && (!ok || is(r.m.MsgType, "Cancel")) && !uniqueForm.MatchString(id) {
 			continue
 		}
-		f := ref{sender: hazard.CleanLine(sender), id: hazard.CleanLine(cut(rest[:i], maxID))}
-		if at, err := ParseTime(rest[i+1:]); err == nil {
+		f := ref{sender: hazard.CleanLine(sender), id: hazard.CleanLine(cut(id, maxID))}
+		if at, err := ParseTime(when); err == nil {
 			f.sent, f.timed = at, at != r.sent
+		}
+		if !f.timed && r.own(f) && f.id == hazard.CleanLine(r.m.Identifier) { // to itself: it names nothing (Macao)
+			r.toItself = true
+			continue
 		}
 		r.refs = append(r.refs, f)
 	}
@@ -46,6 +59,9 @@ func (r *reader) references() error {
 	}
 	return nil
 }
+
+// uniqueForm is an identifier that no other message in the world has: an OID, as WMO gives them to authorities, a UUID, a URN or an address.
+var uniqueForm = regexp.MustCompile(`(?i)^(urn:.+|https?://.+|[0-9]+(\.[0-9]+){4,}(\.[0-9a-z_-]+)*|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
 // own tells whether a reference names the message's own sender.
 func (r *reader) own(f ref) bool { return strings.EqualFold(f.sender, hazard.CleanLine(r.m.Sender)) }
@@ -61,7 +77,7 @@ func plain(sender, id string) string { return strings.ToLower(sender) + "," + id
 func exercise(key string) string { return "exercise:" + key }
 
 // begin sets what is common to all reports of the message, its identity first.
-func (r *reader) begin(category hazard.Category) {
+func (r *reader) begin(category hazard.Category, groups []*group) {
 	m := r.m
 	sender, id := hazard.CleanLine(m.Sender), hazard.CleanLine(m.Identifier)
 	cancel := is(m.MsgType, "Cancel")
@@ -105,10 +121,18 @@ func (r *reader) begin(category hazard.Category) {
 			c.Aliases = append(c.Aliases, plain(f.sender, base))
 		}
 	}
+	series, before := r.series(groups)
+	c.Aliases = append(c.Aliases, series...)
+	if len(own) == 0 && !is(m.MsgType, "Alert") {
+		c.Earlier = before
+	}
 	if category == hazard.Exercise {
 		c.Key, c.Refs = exercise(c.Key), nil
 		for i, a := range c.Aliases {
 			c.Aliases[i] = exercise(a)
+		}
+		for i, a := range c.Earlier {
+			c.Earlier[i] = exercise(a)
 		}
 	}
 	c.Aliases = slices.DeleteFunc(sorted(c.Aliases), func(a string) bool { return a == c.Key })
@@ -120,6 +144,40 @@ func (f ref) key() string {
 		return exact(f.sender, f.id, f.sent)
 	}
 	return plain(f.sender, f.id)
+}
+
+// counterForm is an identifier that ends in a counter. A longer number is a time, or that of all messages.
+var counterForm = regexp.MustCompile(`^(.*[^0-9])([0-9]{1,4})$`)
+
+// counted is how far back the counter of an identifier is followed.
+const counted = 12
+
+// series names the message among those of its sender that have the same event and areas, and identifiers that differ in their
+// counter alone; and those before it, for one that ends or changes something without saying what. By such a name only an
+// event is found that goes on: two alerts are never one for that.
+func (r *reader) series(groups []*group) (own, before []string) {
+	m := counterForm.FindStringSubmatch(hazard.CleanLine(r.m.Identifier))
+	if m == nil {
+		return nil, nil
+	}
+	n, _ := strconv.Atoi(m[2])
+	for _, g := range groups {
+		if len(g.places) == 0 {
+			continue
+		}
+		what := sha256.Sum256(fmt.Appendf(nil, "%q %q", normal(g.in.Event), g.places))
+		for _, a := range g.in.Area {
+			what = sha256.Sum256(fmt.Appendf(what[:], "%q %q", a.Polygon, a.Circle))
+		}
+		name := func(n int) string {
+			return fmt.Sprintf("%s%0*d/%x", plain(hazard.CleanLine(r.m.Sender), m[1]), len(m[2]), n, what[:6])
+		}
+		own = append(own, name(n))
+		for k := n - 1; k >= max(0, n-counted); k-- {
+			before = append(before, name(k))
+		}
+	}
+	return own, before
 }
 
 // mowasForm is an identifier of MoWaS, whose last group counts the versions of one warning.

@@ -26,9 +26,9 @@ var allClear, _ = compile([]nameRow{{words: []wordRow{
 	{"all clear*|cancellation*|cancelled|canceled|termination|no warning*|no alert*|no advisory|no advisories|*entwarnung*|warnung aufgehoben|aufhebung*|fin d alerte*|levée de*|cancelación*|cancelamento*|cessato allarme*|revoca|*解除*|*取消*|*해제*", profiles + "; tsunami.gov; BBK; " + eastAsia},
 }}})
 
-// over reports whether the words of an info block, or what it says of time and certainty, mean that the event is over. Past alone
+// Over reports whether the words of an info block, or what it says of time and certainty, mean that the event is over. Past alone
 // is no end: GDACS marks every earthquake so.
-func (in *Info) over(update bool) bool {
+func (in *Info) Over(update bool) bool {
 	text := " " + normal(in.Event) + " "
 	return slices.ContainsFunc(allClear, func(p pattern) bool { return strings.Contains(text, p.text) }) ||
 		update && is(in.Urgency, "Past") && is(in.Certainty, "Unlikely")
@@ -65,6 +65,11 @@ var australian = []struct {
 // severities are the words of CAP, and what they are by themselves (MoWaS). Urgency and certainty make some Severe ones greater.
 var severities = map[string]hazard.Severity{
 	"extreme": hazard.Warning, "severe": hazard.Watch, "moderate": hazard.Advisory, "minor": hazard.Information, "unknown": hazard.Information,
+}
+
+// SeverityOf returns our level for a severity of CAP by itself: INFORMATION for Unknown, and for what is none of CAP's.
+func SeverityOf(word string) hazard.Severity {
+	return max(severities[strings.ToLower(strings.TrimSpace(word))], hazard.Information)
 }
 
 // level is what an info block says how bad it is.
@@ -118,6 +123,9 @@ func plainLevel(m *Alert, in *Info, k kind) level {
 		if s, ok := civil[normal(in.Event)]; ok {
 			return level{s, hazard.CleanLine(in.Event)}
 		}
+		if k.typ == hazard.Cyclone {
+			return level{cycloneLevel(in.Event + " " + in.Headline), own}
+		}
 		if m, depth, ok := in.quake(); ok && k.typ == hazard.Earthquake {
 			return level{quakeLevel(m, depth), own}
 		}
@@ -126,6 +134,29 @@ func plainLevel(m *Alert, in *Info, k kind) level {
 		s = hazard.Warning
 	}
 	return level{s, own}
+}
+
+// cyclones are the words for a cyclone's class where it has no severity (Mexico), by its wind as for NHC: a hurricane has 64 kt, a
+// tropical storm 34.
+var cyclones = []struct {
+	words string
+	level hazard.Severity
+}{
+	{"huracán|hurricane|typhoon|furacão|ouragan|tayfun|тайфун", hazard.Warning},
+	{"tropical storm|tormenta tropical|tempestade tropical|tempête tropicale|cyclon|ciclón|ciclone", hazard.Watch},
+	{"tropical depression|depresión tropical|depressão tropical|dépression tropicale", hazard.Advisory},
+}
+
+func cycloneLevel(words string) hazard.Severity {
+	words = normal(words)
+	for _, c := range cyclones {
+		for word := range strings.SplitSeq(c.words, "|") {
+			if strings.Contains(words, word) {
+				return c.level
+			}
+		}
+	}
+	return hazard.Information
 }
 
 // quakeLevel is the level of an earthquake by magnitude alone, as for USGS before PAGER.

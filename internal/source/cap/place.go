@@ -78,7 +78,8 @@ func shortPlace(desc string) string {
 // Shapes are the polygons and circles of an area as GeoJSON, and what is wrong with those that cannot be read.
 func (a *Area) Shapes() (shapes []hazard.Area, faults []error) {
 	for i, text := range a.Polygon {
-		if strings.TrimSpace(text) == "" && len(a.Polygon) > 1 {
+		// Israel and the NWS leave it empty beside codes of places; alone it is what the area should have been.
+		if strings.TrimSpace(text) == "" && len(a.Polygon)+len(a.Circle)+len(a.Geocode) > 1 {
 			continue
 		}
 		g, err := polygon(text)

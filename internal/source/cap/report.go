@@ -138,14 +138,16 @@ func (p *parser) holdContradictions() {
 
 // reader makes the reports of one alert.
 type reader struct {
-	cfg    Config
-	now    hazard.Instant
-	m      *Alert
-	sent   hazard.Instant
-	refs   []ref
-	faults []error // of parts that are left out
-	doubts []string
-	common hazard.Report
+	cfg  Config
+	now  hazard.Instant
+	m    *Alert
+	sent hazard.Instant
+	refs []ref
+	// toItself: a reference names the message itself, and so none.
+	toItself bool
+	faults   []error // of parts that are left out
+	doubts   []string
+	common   hazard.Report
 }
 
 // read makes the reports of the alert: none if it is no hazard by the tables, or not for the public. Its error names field,
@@ -167,7 +169,7 @@ func (r *reader) read() ([]hazard.Report, error) {
 	if r.sent, err = ParseTime(m.Sent); err != nil {
 		return nil, fmt.Errorf("sent: %.40q, expected a time with its zone, as 2026-11-21T06:00:00-00:00", m.Sent)
 	}
-	if err := r.references(); err != nil && cancel {
+	if err := r.references(); err != nil && cancel && (!r.toItself || len(m.Information) == 0) {
 		return nil, err
 	}
 	if len(m.Information) == 0 && !cancel {
@@ -191,7 +193,13 @@ func (r *reader) read() ([]hazard.Report, error) {
 			r.doubts = append(r.doubts, w)
 		}
 	}
-	r.begin(category)
+	r.begin(category, groups)
+	if cancel && len(r.refs) == 0 { // it says what is over by event and place alone
+		for _, g := range groups {
+			g.ended = hazard.EndCancelled
+		}
+		return r.finish(r.states(groups)), nil
+	}
 	if cancel {
 		return r.finish([]hazard.Report{r.cancel(groups)}), nil
 	}
@@ -348,7 +356,7 @@ func (r *reader) complete(g *group) bool {
 	g.own()
 	r.times(g)
 	g.ended = cmp.Or(ending(g), g.ended)
-	if update := is(r.m.MsgType, "Update"); g.ended == "" && g.in.over(update) {
+	if update := is(r.m.MsgType, "Update"); g.ended == "" && g.in.Over(update) {
 		if update || len(r.refs) > 0 {
 			g.ended = hazard.EndAllClear
 		} else if !is(r.m.MsgType, "Cancel") {

@@ -16,6 +16,7 @@ import (
 func TestMessageBecomesAReport(t *testing.T) {
 	got := one(t, good)
 	sent := at(t, "2026-11-21T11:00:00Z")
+	got.Aliases = slices.DeleteFunc(got.Aliases, func(a string) bool { return strings.Contains(a, "/") }) // of its series
 	again := fingerprints(got)
 	want := hazard.Report{
 		Source: "cap-test", Key: "weather@example.org,A-1,2026-11-21T11:00:00Z", Aliases: []string{"weather@example.org,A-1"},
@@ -561,6 +562,28 @@ func TestCopiesAndContradictions(t *testing.T) {
 	}
 }
 
+// D17, D27: an empty polygon beside the code of a place is nothing that could not be read.
+func TestAnEmptyPolygonBesideACodeIsNoFault(t *testing.T) {
+	polygon := "<polygon>38,-120 38,-119 39,-119 38,-120</polygon>"
+	for _, empty := range []string{"<polygon></polygon>", "<polygon/>", "<polygon> </polygon><polygon/>"} {
+		if r := one(t, with(t, polygon, empty)); len(r.Areas) > 0 || !slices.Equal(r.Places, []string{"EMMA_ID:XX001"}) {
+			t.Errorf("%s: areas %v, places %v", empty, r.Areas, r.Places)
+		}
+	}
+}
+
+// D18: Mexico gives its tropical storms no severity.
+func TestACycloneWithoutSeverityIsRankedByItsClass(t *testing.T) {
+	for event, want := range map[string]hazard.Severity{
+		"Huracán": hazard.Warning, "Tormenta Tropical Lidia": hazard.Watch, "Ciclón tropical": hazard.Watch, "Depresión tropical": hazard.Advisory,
+	} {
+		r := one(t, with(t, "<event>Flood Warning", "<event>"+event, "<severity>Severe", "<severity>Unknown"))
+		if r.Type != hazard.Cyclone || r.Severity != want {
+			t.Errorf("%s: %s %s, want %s", event, r.Severity, r.Type, want)
+		}
+	}
+}
+
 func TestGeometry(t *testing.T) {
 	polygon := "<polygon>38,-120 38,-119 39,-119 38,-120</polygon>"
 	for shape, want := range map[string]struct {
@@ -580,7 +603,6 @@ func TestGeometry(t *testing.T) {
 		"<polygon>1,1 2,2 1,1</polygon>":                                                 {"", "", "3 positions"},
 		"<polygon>1,1 2,2 3,1 1,2</polygon>":                                             {"", "", "not closed"},
 		"<polygon>1,1 1,1 1,1 1,1</polygon>":                                             {"", "", "every position is 1,1"},
-		"<polygon></polygon>":                                                            {"", "", "empty"},
 		"<polygon>1,1 91,2 3,1 1,1</polygon>":                                            {"", "", "latitude 91"},
 		"<polygon>1,1 2,181 3,1 1,1</polygon>":                                           {"", "", "longitude 181"},
 		"<polygon>1,1 0x1,2 3,1 1,1</polygon>":                                           {"", "", `"0x1,2"`},

@@ -135,8 +135,9 @@ func read(a *cap.Alert, now hazard.Instant) (reports []hazard.Report, faults []e
 		m.quake.learn(in, sent)
 	}
 	cancelled := strings.EqualFold(strings.TrimSpace(a.MsgType), "Cancel")
+	update := strings.EqualFold(strings.TrimSpace(a.MsgType), "Update")
 	for _, in := range infos {
-		r, bad := m.report(in, cancelled)
+		r, bad := m.report(in, cancelled || in.Over(update))
 		reports = append(reports, r)
 		faults = append(faults, bad...)
 	}
@@ -222,7 +223,8 @@ func (m *message) report(in *cap.Info, cancelled bool) (hazard.Report, []error) 
 		return strings.Contains(word, l.word)
 	})
 	if i < 0 {
-		doubts = append(doubts, fmt.Sprintf("event: %.60q is not in the mapping table", event))
+		r.Notes = append(r.Notes, fmt.Sprintf("the event %.60q is in no list of ours, and its level is that of its CAP severity", event))
+		r.Severity, r.LifeMS = cap.SeverityOf(in.Severity), life.Milliseconds()
 	} else {
 		r.Severity, r.LifeMS = levels[i].level, levels[i].life.Milliseconds()
 	}

@@ -128,8 +128,8 @@ func TestLevelsByTheWordForTheEvent(t *testing.T) {
 		"Tsunami Information":  {hazard.Information, lifeOfInformation, "", false},
 		"Tsunami Cancellation": {hazard.Information, life, hazard.EndCancelled, false},
 		"Tsunami Threat":       {hazard.Watch, life, "", false},
-		"Something else":       {hazard.Information, lifeOfInformation, "", true},
-		"Tsunami Test":         {hazard.Information, lifeOfInformation, "", true},
+		"Something else":       {hazard.Information, life, "", false},
+		"Tsunami Test":         {hazard.Information, life, "", true},
 	} {
 		b := parsed(t, bulletin("PAAQ-1-rcz9ap", "2026-11-21T12:05:50-00:00", block(event, epicentre)), at(t, "2026-11-21T12:06:00Z"))
 		r := b.Reports[0]
