@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
 	"hazardd/internal/push"
 )
 
 // The rhythm of streams.
 const (
 	heartbeat = push.Heartbeat
-	// stalled is how long a reader may take nothing of what is sent. It is dropped then, and resumes.
-	stalled = 20 * time.Second
+	// stalled is how long a reader may take nothing of what is sent. It is dropped then, or up to stalledSlack sooner, and resumes.
+	stalled      = 20 * time.Second
+	stalledSlack = 5 * time.Second
 	// lastWord is how long the end of the service waits for a reader.
 	lastWord = time.Second
 	// reconnect is after which time a reader should come again; after an end of the service, at most reconnectAll later, so that
@@ -42,8 +42,8 @@ type stream struct {
 
 // streamWriter is where a stream is written to.
 type streamWriter interface {
-	// deadline is until when a write may take, that is under way or begins; the zero time: for ever.
-	deadline(t time.Time)
+	// deadline is until when a write may take, that is under way or begins, or up to slack before; the zero time: for ever.
+	deadline(t time.Time, slack time.Duration)
 	// write writes, and returns when the network has taken it.
 	write(texts [][]byte) error
 }
@@ -54,7 +54,7 @@ type answerWriter struct {
 	control *http.ResponseController
 }
 
-func (o *answerWriter) deadline(t time.Time) {
+func (o *answerWriter) deadline(t time.Time, _ time.Duration) {
 	_ = o.control.SetWriteDeadline(t) // one that has none is of a test
 	if t.IsZero() {
 		_ = o.control.SetReadDeadline(t) // the server's limits are for requests that end
@@ -71,15 +71,21 @@ func (o *answerWriter) write(texts [][]byte) error {
 }
 
 // connWriter writes a stream to a connection of its own: HTTP/1.1.
-type connWriter struct{ net.Conn }
-
-func (o connWriter) deadline(t time.Time) {
-	if !t.IsZero() { // it matters to writes alone, and each sets its own
-		_ = o.SetWriteDeadline(t) // the write tells
-	}
+type connWriter struct {
+	net.Conn
+	until time.Time // the deadline that is set
 }
 
-func (o connWriter) write(texts [][]byte) error {
+func (o *connWriter) deadline(t time.Time, slack time.Duration) {
+	early := t.Sub(o.until)
+	if t.IsZero() || early >= 0 && early <= slack { // it matters to writes alone, and to set one costs a fifth of a write
+		return
+	}
+	o.until = t
+	_ = o.SetWriteDeadline(t) // the write tells
+}
+
+func (o *connWriter) write(texts [][]byte) error {
 	buffers := net.Buffers(texts)
 	_, err := buffers.WriteTo(o.Conn)
 	return err
@@ -94,7 +100,7 @@ func (s *stream) takeOver(w http.ResponseWriter) net.Conn {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.out = connWriter{conn}
+	s.out = &connWriter{Conn: conn}
 	return conn
 }
 
@@ -140,14 +146,14 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 		return
 	}
 	s.marked = s.cursor.Number()
-	until := func(now hazard.Instant) time.Duration {
-		return min(heartbeat, who.Expires.Time().Sub(now.Time()))
+	sent := time.Now()
+	quiet := func() time.Duration { // how long nothing need be sent
+		return min(heartbeat-time.Since(sent), who.Expires.Time().Sub(a.now().Time()))
 	}
-	beat := time.NewTimer(until(a.now()))
+	beat := time.NewTimer(quiet())
 	defer beat.Stop()
 	for {
-		now := a.now()
-		fresh, err := a.Auth.Recheck(who, now)
+		fresh, err := a.Auth.Recheck(who, a.now())
 		if err != nil {
 			return
 		}
@@ -164,8 +170,7 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 				return
 			}
 			s.count.told.Add(float64(len(events)))
-			s.marked = s.cursor.Number()
-			beat.Reset(until(now))
+			s.marked, sent = s.cursor.Number(), time.Now()
 		}
 		if wake == nil { // there is more
 			wake = closed
@@ -176,11 +181,14 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 		case <-s.place.Ended():
 			_ = s.send(farewell()) // a reader who has gone
 			return
-		case <-beat.C:
-			if s.beat() != nil {
-				return
+		case <-beat.C: // it is not set anew with each event: that costs a tenth of a write
+			if time.Since(sent) >= heartbeat {
+				if s.beat() != nil {
+					return
+				}
+				sent = time.Now()
 			}
-			beat.Reset(until(a.now()))
+			beat.Reset(quiet())
 		case <-wake:
 		}
 	}
@@ -205,26 +213,26 @@ func farewell() []byte {
 
 // send writes, within the time that a reader has.
 func (s *stream) send(texts ...[]byte) error {
-	limit := stalled
+	limit, slack := stalled, stalledSlack
 	s.mu.Lock()
 	select { // under mu: hurry then finds the deadline set
 	case <-s.place.Ended():
-		limit = lastWord
+		limit, slack = lastWord, 0
 	default:
 	}
 	out, began := s.out, time.Now()
-	out.deadline(began.Add(limit))
+	out.deadline(began.Add(limit), slack)
 	s.mu.Unlock()
 	err := out.write(texts)
 	if err == nil {
 		s.place.Wrote(time.Now())
 	}
-	if err != nil && time.Since(began) >= stalled { // the errors of HTTP/2 do not say why
+	if err != nil && time.Since(began) >= stalled-stalledSlack { // the errors of HTTP/2 do not say why
 		s.count.stalled.Inc()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out.deadline(time.Time{}) // HTTP/2 would end the stream then though nothing is being written
+	out.deadline(time.Time{}, 0) // HTTP/2 would end the stream then though nothing is being written
 	return err
 }
 
@@ -232,5 +240,5 @@ func (s *stream) send(texts ...[]byte) error {
 func (s *stream) hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.out.deadline(time.Now().Add(lastWord))
+	s.out.deadline(time.Now().Add(lastWord), 0)
 }
