@@ -34,7 +34,8 @@ type event struct {
 	code, number, episode   string // "EQ", "1554511", "1721183"
 	name                    string // "LALA-26", "Mayon", "East Africa-2026"; empty for most types
 	country                 string
-	level, highest          string // of the episode, of the event
+	level, highest          string   // of the episode, of the event
+	titles                  []string // what else begins with the level: "Green flood alert in …"
 	from, to, modified      string
 	magnitude               string // of an earthquake, where a member of its own gives it
 	severity                string // in words: "Magnitude 5.8M, Depth:10km"
@@ -76,7 +77,7 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	if !isNumber(e.number) {
 		return r, fault("eventid", e.number, "a number")
 	}
-	level, severity := levelOf(cmp.Or(strings.TrimSpace(e.level), e.highest))
+	level, severity, notes := e.alert()
 	if level == "" {
 		return r, fault("episodealertlevel", cmp.Or(strings.TrimSpace(e.level), e.highest), "Green, Orange or Red")
 	}
@@ -97,6 +98,10 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 			return r, fault("datemodified", e.modified, "a date such as 2026-07-28T03:34:05")
 		}
 	}
+	if from > now.Add(clockSkew) { // the date of a forecast, or a slip: what GDACS lists has been seen
+		notes = append(notes, fmt.Sprintf("fromdate: %v is in the future", from))
+		from = min(modified, to, now)
+	}
 	countries := places(e.country)
 	magnitude, depth, hasDepth := e.quake()
 	r = hazard.Report{
@@ -113,6 +118,7 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 		Level:    level,
 		URL:      site + "report.aspx?eventtype=" + e.code + "&eventid=" + e.number,
 		Creator:  "GDACS",
+		Notes:    notes,
 	}
 	switch k.renew {
 	case byRevision:
@@ -158,6 +164,39 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	}
 	r.Comment = Name + ":" + r.Key
 	return r, ""
+}
+
+// alert is the present level of the event: that of the episode, else of the event, else what a title begins with, else what a
+// number in the place of the level stands for (gdacs.org/Knowledge: a score from 1 is Orange, from 2 Red). Notes say what was
+// no level.
+func (e *event) alert() (level string, severity hazard.Severity, notes []string) {
+	words := slices.DeleteFunc([]string{strings.TrimSpace(e.level), strings.TrimSpace(e.highest)}, func(w string) bool { return w == "" })
+	if len(words) == 0 {
+		return "", hazard.NoSeverity, nil
+	}
+	if level, severity = levelOf(words[0]); level != "" {
+		return level, severity, nil
+	}
+	notes = []string{fault("the alert level", words[0], "Green, Orange or Red")}
+	for _, title := range e.titles {
+		if m := headlineLevel.FindStringSubmatch(strings.TrimSpace(title)); m != nil {
+			words = append(words, m[1])
+		}
+	}
+	for _, word := range words[1:] {
+		if level, severity = levelOf(word); level != "" {
+			return level, severity, notes
+		}
+	}
+	switch score, ok := number(words[0]); {
+	case !ok:
+		return "", hazard.NoSeverity, nil
+	case score >= 2:
+		return "Red", hazard.Warning, notes
+	case score >= 1:
+		return "Orange", hazard.Watch, notes
+	}
+	return "Green", hazard.Information, notes
 }
 
 // lasts reports whether GDACS lists an earthquake as current that may need help from outside: it goes
@@ -364,7 +403,7 @@ func (e *event) suspicions(from, to, modified, now hazard.Instant) []string {
 		field string
 		at    hazard.Instant
 		ahead time.Duration
-	}{{"fromdate", from, clockSkew}, {"todate", to, farAhead}, {"datemodified", modified, clockSkew}} {
+	}{{"todate", to, farAhead}, {"datemodified", modified, clockSkew}} {
 		if d.at > now.Add(d.ahead) {
 			doubt("%s: %v is in the future", d.field, d.at)
 		}

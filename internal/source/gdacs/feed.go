@@ -42,6 +42,8 @@ type properties struct {
 	AlertLevel        text `json:"alertlevel"`        // the highest of the event
 	EpisodeAlertLevel text `json:"episodealertlevel"` // the present one
 	AlertLevelEpisode text `json:"alertlevelepisode"` // the same in gdacs.geojson
+	Description       text `json:"description"`       // begins with the level in places, as the next does
+	HTMLDescription   text `json:"htmldescription"`
 	IsTemporary       text `json:"istemporary"`
 	IsCurrent         text `json:"iscurrent"` // followed for earthquakes alone
 
@@ -421,7 +423,7 @@ func (p *properties) event(f form) *event {
 		form: f, code: strings.ToUpper(strings.TrimSpace(string(p.EventType))),
 		number: strings.TrimSpace(string(p.EventID)), episode: string(p.EpisodeID),
 		name: string(p.EventName), country: string(p.Country),
-		level: cmp.Or(string(p.EpisodeAlertLevel), string(p.AlertLevelEpisode)), highest: string(p.AlertLevel),
+		level: cmp.Or(string(p.EpisodeAlertLevel), string(p.AlertLevelEpisode)), highest: string(p.AlertLevel), titles: []string{string(p.HTMLDescription), string(p.Description)},
 		from: string(p.FromDate), to: string(p.ToDate), modified: string(p.DateModified),
 		magnitude: cmp.Or(string(p.SeverityData.Severity), string(p.Severity)), severity: string(p.SeverityData.SeverityText),
 		glide: string(p.Glide), sourceID: string(p.SourceID), agency: string(p.Source), temporary: string(p.IsTemporary),

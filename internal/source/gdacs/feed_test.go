@@ -87,7 +87,7 @@ func TestABadFeatureIsOneRejectAndItsNeighboursStay(t *testing.T) {
 		"unknown type":     {flood(`"FL"`, `"XX"`), "XX1104053", `eventtype: "XX", expected one of EQ, TC, FL, VO, DR, WF, TS`},
 		"no number":        {flood(`1104053,`, `"soon",`), "features/1", `eventid: "soon", expected a number`},
 		"no level":         {flood(`"episodealertlevel":"Orange"`, `"episodealertlevel":""`, `"alertlevel":"Orange"`, `"alertlevel":null`), "FL1104053", "episodealertlevel: missing, expected Green, Orange or Red"},
-		"an unknown level": {flood(`"episodealertlevel":"Orange"`, `"episodealertlevel":"Purple"`), "FL1104053", `episodealertlevel: "Purple", expected Green, Orange or Red`},
+		"an unknown level": {flood(`"episodealertlevel":"Orange"`, `"episodealertlevel":"Purple"`, `"alertlevel":"Orange"`, `"alertlevel":"Purple"`), "FL1104053", `episodealertlevel: "Purple", expected Green, Orange or Red`},
 		"no start":         {flood("2026-07-26T01:00:00", ""), "FL1104053", "fromdate: missing, expected a date such as 2026-07-28T03:34:05"},
 		"a wrong start":    {flood("2026-07-26T01:00:00", "26/07/2026"), "FL1104053", `fromdate: "26/07/2026", expected a date such as 2026-07-28T03:34:05`},
 		"a wrong end":      {flood("2026-07-27T01:00:00", "soon"), "FL1104053", `todate: "soon", expected a date such as 2026-07-28T03:34:05`},
@@ -249,7 +249,6 @@ func TestPositions(t *testing.T) {
 
 func TestWhatIsNotToBeBelievedIsHeld(t *testing.T) {
 	for name, tt := range map[string]struct{ feature, want string }{
-		"a start in the future":    {flood("2026-07-26T01:00:00", "2026-08-26T01:00:00"), "fromdate: 2026-08-26T01:00:00.000Z is in the future"},
 		"a revision in the future": {flood("2026-07-27T09:20:49", "2027-07-27T09:20:49"), "datemodified: 2027-07-27T09:20:49.000Z is in the future"},
 		"data far ahead":           {flood("2026-07-27T01:00:00", "2026-09-27T01:00:00"), "todate: 2026-09-27T01:00:00.000Z is in the future"},
 		"a wrong century":          {flood("2026-07-26T01:00:00", "1926-07-26T01:00:00"), "fromdate: 1926-07-26T01:00:00.000Z is ten years before the last data"},
@@ -261,6 +260,28 @@ func TestWhatIsNotToBeBelievedIsHeld(t *testing.T) {
 	} {
 		if r := only(t, collection(tt.feature)); r.Suspect != tt.want {
 			t.Errorf("%s: held %q, want %q", name, r.Suspect, tt.want)
+		}
+	}
+}
+
+// D17: 38 records whose alert level was "1.5" were rejected, and a flood whose start lay ahead was held for weeks.
+func TestWhatIsOddInOneFieldIsShownWithANote(t *testing.T) {
+	score := func(n, title string) string {
+		return string(rss(item("<gdacs:episodealertlevel>Green<", "<gdacs:episodealertlevel>"+n+"<", "<gdacs:alertlevel>Green<", "<gdacs:alertlevel>"+n+"<", "<title>Green ", "<title>"+title)))
+	}
+	for name, tt := range map[string]struct {
+		payload, note string
+		want          hazard.Severity
+	}{
+		"a score, and the title says Green": {score("1.5", "Green "), `the alert level: "1.5"`, hazard.Information},
+		"a score alone":                     {score("1.5", "A "), `the alert level: "1.5"`, hazard.Watch},
+		"a great score alone":               {score("2.1", "A "), `the alert level: "2.1"`, hazard.Warning},
+		"the level of the event":            {string(collection(flood(`"episodealertlevel":"Orange"`, `"episodealertlevel":"Purple"`))), `the alert level: "Purple"`, hazard.Watch},
+		"a start in the future":             {string(collection(flood("2026-07-26T01:00:00", "2026-08-26T01:00:00"))), "fromdate: 2026-08-26T01:00:00.000Z is in the future", hazard.Watch},
+	} {
+		r := only(t, []byte(tt.payload))
+		if r.Severity != tt.want || r.Suspect != "" || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], tt.note) || r.Start > now {
+			t.Errorf("%s: %s from %s, suspect %q, notes %q", name, r.Severity, r.Start, r.Suspect, r.Notes)
 		}
 	}
 }

@@ -250,7 +250,7 @@ func rssEvent(n *node) (e *event, reason string) {
 	get := func(name string) string { return n.get(gdacsSpace, name) }
 	e = &event{
 		form: rssForm, code: strings.ToUpper(get("eventtype")), number: get("eventid"), episode: get("episodeid"),
-		name: get("eventname"), country: get("country"), level: get("episodealertlevel"), highest: get("alertlevel"),
+		name: get("eventname"), country: get("country"), level: get("episodealertlevel"), highest: get("alertlevel"), titles: []string{n.get("", "title")},
 		from: get("fromdate"), to: get("todate"), modified: cmp.Or(get("datemodified"), n.get("", "pubDate")),
 		// The value is the maximum of a storm's life, the text its present.
 		magnitude: n.child(gdacsSpace, "severity").attribute("value"), severity: get("severity"),
@@ -349,7 +349,7 @@ func capEvent(alert *node) (e *event, reason string) {
 	}
 	headline := strings.Join(strings.Fields(info.get(capSpace, "headline")), " ")
 	e.name, e.country = parameters["eventname"], parameters["country"]
-	e.highest = parameters["alertlevel"]
+	e.highest, e.titles = parameters["alertlevel"], []string{headline}
 	e.from, e.to, e.modified = parameters["fromdate"], parameters["todate"], parameters["datemodified"]
 	e.severity, e.impact, e.glide = parameters["severity"], parameters["population"], parameters["glide"]
 	e.agency = parameters["sourceid"] // an agency's name here, no id
