@@ -54,6 +54,8 @@ type Info struct {
 type Value struct {
 	Name  string `xml:"valueName"`
 	Value string `xml:"value"`
+	// Text is how CAP 1.0 writes both: "FIPS6=006109".
+	Text string `xml:",chardata" json:"-"`
 }
 
 // Resource is a file that goes with an info block. What it holds itself (derefUri) is not read.
@@ -85,8 +87,11 @@ type Document struct {
 	Bad []source.Reject
 }
 
+const version10 = "http://www.incident.com/cap/1.0"
+
 // namespaces of the versions that are read.
 var namespaces = map[string]bool{
+	version10:                              true,
 	"urn:oasis:names:tc:emergency:cap:1.1": true,
 	"urn:oasis:names:tc:emergency:cap:1.2": true,
 }
@@ -200,12 +205,34 @@ func (s *scanner) alert(t xml.StartElement) error {
 	if err := s.dec.DecodeElement(&m.Alert, &t); err != nil {
 		return broken(err, s.guard.dec.InputOffset())
 	}
+	if t.Name.Space == version10 {
+		m.Alert.fromVersion10()
+	}
 	m.Raw = s.text[from:s.guard.dec.InputOffset()]
 	s.doc.Messages = append(s.doc.Messages, m)
 	if s.entry != nil {
 		s.entry.embedded = true
 	}
 	return nil
+}
+
+// fromVersion10 parts the values of CAP 1.0, which have their names before them. What it says else has the same form.
+func (m *Alert) fromVersion10() {
+	part := func(values []Value) {
+		for i := range values {
+			if name, value, ok := strings.Cut(strings.TrimSpace(values[i].Text), "="); ok && values[i].Name == "" {
+				values[i].Name, values[i].Value = strings.TrimSpace(name), strings.TrimSpace(value)
+			}
+		}
+	}
+	for i := range m.Information {
+		in := &m.Information[i]
+		part(in.EventCode)
+		part(in.Parameter)
+		for j := range in.Area {
+			part(in.Area[j].Geocode)
+		}
+	}
 }
 
 // element opens an element that is no alert.

@@ -103,7 +103,7 @@ func (r *reader) begin(category hazard.Category, groups []*group) {
 		Refs: []string{"cap:" + plain(sender, id)},
 	}
 	c.Aliases = []string{exact(sender, id, r.sent), plain(sender, id)}
-	if base, ok := mowas(id); ok {
+	if base, ok := stem(id); ok {
 		c.Aliases = append(c.Aliases, plain(sender, base))
 	}
 	if first, ok := oldest(own); ok {
@@ -117,7 +117,7 @@ func (r *reader) begin(category hazard.Category, groups []*group) {
 		if !cancel || !f.timed {
 			c.Aliases = append(c.Aliases, plain(f.sender, f.id))
 		}
-		if base, ok := mowas(f.id); ok && !cancel {
+		if base, ok := stem(f.id); ok && !cancel {
 			c.Aliases = append(c.Aliases, plain(f.sender, base))
 		}
 	}
@@ -183,8 +183,15 @@ func (r *reader) series(groups []*group) (own, before []string) {
 // mowasForm is an identifier of MoWaS, whose last group counts the versions of one warning.
 var mowasForm = regexp.MustCompile(`^(mow\..+)-[0-9]{3}$`)
 
-func mowas(id string) (base string, ok bool) {
+// languageForm is an identifier of DWD that ends in the language: the message is one, sent once in each.
+var languageForm = regexp.MustCompile(`^(2\.49\..*\.DWD\..+)\.(DEU|ENG|ESP|FRA|SPA|MUL)$`)
+
+// stem is what the identifiers of all versions, or of all languages, of one alert have in common, where it is known.
+func stem(id string) (base string, ok bool) {
 	m := mowasForm.FindStringSubmatch(id)
+	if m == nil {
+		m = languageForm.FindStringSubmatch(id)
+	}
 	if m == nil {
 		return "", false
 	}

@@ -247,7 +247,7 @@ func (m member) objects(name string) []member {
 func (m member) values(name string) []Value {
 	var out []Value
 	for _, o := range m.objects(name) {
-		out = append(out, Value{o.word("valueName"), o.word("value")})
+		out = append(out, Value{Name: o.word("valueName"), Value: o.word("value")})
 	}
 	return out
 }

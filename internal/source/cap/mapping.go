@@ -2,6 +2,7 @@ package cap
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +49,11 @@ var civil = map[string]hazard.Severity{
 // is nothing to warn of.
 var colours = map[string]hazard.Severity{
 	"red": hazard.Warning, "orange": hazard.Watch, "yellow": hazard.Advisory, "green": hazard.NoSeverity, "white": hazard.NoSeverity,
+	"rojo": hazard.Warning, "naranja": hazard.Watch, "amarillo": hazard.Advisory, "verde": hazard.NoSeverity, // AEMET
 }
+
+// greenForm are events that say of themselves that they warn of nothing.
+var greenForm = regexp.MustCompile(`(?i)\b(nivel|nivell|cod|aviso) verde?\b|\bgreen (warning|level|alert)\b`)
 
 // awarenessLevels are the numbers of MeteoAlarm's awareness_level.
 var awarenessLevels = map[int]string{0: "white", 1: "green", 2: "yellow", 3: "orange", 4: "red"}
@@ -101,6 +106,12 @@ func plainLevel(m *Alert, in *Info, k kind) level {
 		if s, ok := colours[colour]; ok {
 			return level{s, colour}
 		}
+	}
+	if s, ok := colours[strings.ToLower(in.Param("AEMET-Meteoalarm nivel"))]; ok {
+		return level{s, in.Param("AEMET-Meteoalarm nivel")}
+	}
+	if greenForm.MatchString(in.Event) && is(in.Severity, "Minor", "Unknown") {
+		return level{hazard.NoSeverity, hazard.CleanLine(in.Event)}
 	}
 	if v := strings.ToLower(in.parameterEnding(":Colour")); v != "" {
 		if s, ok := colours[v]; ok && s != hazard.NoSeverity {

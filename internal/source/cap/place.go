@@ -41,7 +41,8 @@ func (a *Area) places() (codes, within []string) {
 	for _, v := range a.Geocode {
 		best = min(best, rank(v))
 	}
-	for _, v := range a.Geocode {
+	listed := slices.DeleteFunc(slices.Clone(a.Geocode), Value.isHole)
+	for _, v := range listed {
 		r := rank(v)
 		// Some write several codes as one value, separated by blanks.
 		for code := range strings.FieldsSeq(v.Value) {
@@ -75,6 +76,50 @@ func shortPlace(desc string) string {
 	return cut(desc, maxPlace-17) + "~" + hex.EncodeToString(sum[:8])
 }
 
+// isHole reports whether a value among the codes of an area is the outline of a part that is not warned (DWD, CAP profile 2.1).
+func (v Value) isHole() bool { return strings.EqualFold(strings.TrimSpace(v.Name), "EXCLUDE_POLYGON") }
+
+// cutHoles takes the holes of an area out of its polygons: each of the one that it lies in.
+func (a *Area) cutHoles(shapes []hazard.Area) (faults []error) {
+	for i, v := range a.Geocode {
+		if !v.isHole() {
+			continue
+		}
+		hole, err := polygon(v.Value)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("geocode/%d: EXCLUDE_POLYGON: %w", i, err))
+			continue
+		}
+		ring := strings.TrimSuffix(strings.TrimPrefix(hole, polygonBegin), polygonEnd)
+		in := slices.IndexFunc(shapes, func(s hazard.Area) bool {
+			return strings.HasPrefix(s.Geometry, polygonBegin) && holds(s.Geometry, hole)
+		})
+		if in < 0 {
+			faults = append(faults, fmt.Errorf("geocode/%d: EXCLUDE_POLYGON: in none of the polygons", i))
+			continue
+		}
+		shapes[in].Geometry = strings.TrimSuffix(shapes[in].Geometry, polygonEnd) + "," + ring + polygonEnd
+	}
+	return faults
+}
+
+// holds reports whether the hole lies in the polygon, as far as a point in it tells.
+func holds(outer, hole string) bool {
+	o, errO := geo.ParseLoose([]byte(outer))
+	h, errH := geo.ParseLoose([]byte(hole))
+	if errO != nil || errH != nil {
+		return false
+	}
+	lon, lat := h.Point()
+	return geo.Intersects(o, geo.Place(lon, lat))
+}
+
+// What stands around the rings of a polygon in GeoJSON.
+const (
+	polygonBegin = `{"type":"Polygon","coordinates":[`
+	polygonEnd   = "]}"
+)
+
 // Shapes are the polygons and circles of an area as GeoJSON, and what is wrong with those that cannot be read.
 func (a *Area) Shapes() (shapes []hazard.Area, faults []error) {
 	for i, text := range a.Polygon {
@@ -89,6 +134,7 @@ func (a *Area) Shapes() (shapes []hazard.Area, faults []error) {
 		}
 		shapes = append(shapes, hazard.Area{Role: hazard.AlertArea, Geometry: g})
 	}
+	faults = append(faults, a.cutHoles(shapes)...)
 	for i, text := range a.Circle {
 		s, point, err := circle(text)
 		if err != nil {

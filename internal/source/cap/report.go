@@ -312,7 +312,8 @@ func (in *Info) signature() string {
 	add(in.Param("awareness_level"), in.Param("awareness_type"), in.Param("AlertLevel"), in.parameterEnding(":Alert_Location_Status"))
 	add(in.ResponseType...)
 	for _, c := range in.EventCode {
-		add(c.Name, c.Value)
+		code, _, _ := strings.Cut(c.Value, ";") // after it AEMET says the same in words
+		add(c.Name, code)
 	}
 	for _, a := range in.Area {
 		add("area")

@@ -99,7 +99,8 @@ func name(in *Info, headline bool) string {
 		kept = append(kept, w)
 	}
 	what = sentence(cmp.Or(strings.Join(kept, " "), what, hazard.CleanLine(Text(in.Headline)), "Alert"))
-	return joined(" - ", cut(what, maxTitle), shortArea(in.Area))
+	where := cmp.Or(shortArea(in.Area), hazard.CleanLine(cut(in.Param("country"), areaWidth))) // GDACS calls its areas "Polygon"
+	return joined(" - ", cut(what, maxTitle), where)
 }
 
 // withoutPlace drops what a headline says before a colon of the kind of message ("Entwarnung: …").
@@ -138,7 +139,7 @@ const areaWidth = 80
 func shortArea(areas []Area) string {
 	var names []string
 	for i := range areas {
-		if n := hazard.CleanLine(Text(cut(areas[i].Desc, 1000))); n != "" && !slices.Contains(names[:min(len(names), 50)], n) {
+		if n := hazard.CleanLine(Text(cut(areas[i].Desc, 1000))); n != "" && !is(n, "Polygon", "Circle", "Area", "Point") && !slices.Contains(names[:min(len(names), 50)], n) {
 			names = append(names, n)
 		}
 	}
