@@ -449,15 +449,16 @@ func (r *searching) body(ctx context.Context, id int64) (*hazard.Hazard, error) 
 // bodiesAtOnce is how many bodies are read by one question to the database.
 const bodiesAtOnce = 100
 
-// products lists the products that hazards have, or had at the moment that is asked about, by hazard.
+// products lists the products that hazards have, or had at the moment that is asked about, by hazard: their numbers and audiences alone.
 func (r *searching) products(ctx context.Context, hazards []*hazard.Hazard) (map[int64][]*hazard.Product, error) {
 	ids := make([]int64, len(hazards))
 	for i, h := range hazards {
 		ids[i] = h.ID
 	}
-	query, args := "SELECT hazard_id, n, body FROM products WHERE "+r.store.database.listed("hazard_id", 1)+" AND NOT deleted", []any{r.store.database.numbers(ids)}
+	query, args := `SELECT p.hazard_id, p.id, p.n, coalesce(c.audience, p.body) FROM products p JOIN changes c ON c.product_id = p.id AND c.n = p.n AND c.product_id > 0
+		WHERE NOT p.deleted AND `+r.store.database.listed("p.hazard_id", 1), []any{r.store.database.numbers(ids)}
 	if at := r.query.At; at != nil {
-		query, args = "SELECT c.hazard_id, c.n, c.body FROM changes c WHERE "+r.store.database.listed("c.hazard_id", 1)+` AND c.product_id > 0 AND c.at_ms <= $2
+		query, args = "SELECT c.hazard_id, c.product_id, c.n, coalesce(c.audience, c.body) FROM changes c WHERE "+r.store.database.listed("c.hazard_id", 1)+` AND c.product_id > 0 AND c.at_ms <= $2
 			AND c.n = (SELECT max(d.n) FROM changes d WHERE d.product_id = c.product_id AND d.product_id > 0 AND d.at_ms <= $2)`, append(args, int64(*at))
 	}
 	rows, err := r.Tx.QueryContext(ctx, query, args...)
@@ -467,16 +468,16 @@ func (r *searching) products(ctx context.Context, hazards []*hazard.Hazard) (map
 	defer rows.Close()
 	all := map[int64][]*hazard.Product{}
 	for rows.Next() {
-		var id, n int64
-		var body string
-		if err := rows.Scan(&id, &n, &body); err != nil {
+		var id, product, n int64
+		var audience string
+		if err := rows.Scan(&id, &product, &n, &audience); err != nil {
 			return nil, err
 		}
-		p, err := decodeProduct(n, body)
+		p, err := knownOf(n, audience)
 		if err != nil {
 			return nil, err
 		}
-		if !p.Deleted {
+		if p.ID = product; !p.Deleted {
 			all[id] = append(all[id], p)
 		}
 	}
