@@ -145,6 +145,9 @@ func (w *writer) join(g *group, own *hazard.Said) (why string, err error) {
 		return "", err
 	}
 	_, byRule := rules[self.Type]
+	if g.before != nil && !byRule { // of another type, it may have been joined by the rule of that
+		_, byRule = rules[g.before.Type]
+	}
 	elsewhere := slices.ContainsFunc(named, func(e store.Event) bool { return e.HazardID != self.HazardID })
 	if !elsewhere && len(g.made) == 0 && !(moved && (byRule || len(named) > 0)) {
 		return self.Joined, nil

@@ -73,22 +73,21 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 	if err := tx.DropMerge(m.Change); err != nil {
 		return err
 	}
-	staying, err := tx.Events(m.Into)
-	if err != nil {
-		return err
-	}
 	into, err := tx.Hazard(m.Into)
 	if err != nil {
 		return err
 	}
-	if len(events) > 0 { // apart, each may fit others
-		err = w.regroup(&events[0], from)
-	}
-	if err == nil && len(staying) > 0 {
-		err = w.regroup(&staying[0], into)
-	}
-	if err != nil {
-		return err
+	for _, h := range []*hazard.Hazard{from, into} { // apart, the events of each may fit others
+		events, err := tx.Events(h.ID)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			continue
+		}
+		if err := w.regroup(&events[0], h); err != nil {
+			return err
+		}
 	}
 	if err := w.resettle(m.From); err != nil {
 		return err

@@ -3,6 +3,7 @@ package model_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"hazardd/internal/hazard"
@@ -41,6 +42,9 @@ func (s step) String() string {
 		if r.Minor {
 			text += " minor"
 		}
+		if r.Suspect != "" {
+			text += " suspect"
+		}
 	}
 	if s.Key != "" {
 		text += fmt.Sprintf(" %s:%s", s.Source, s.Key)
@@ -55,7 +59,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo bool
+	parts, people, late, quakes, names, merges, undo, held, years bool
 }
 
 // generator makes histories from a seed.
@@ -74,6 +78,24 @@ type story struct {
 	next        int // the first that was not told
 }
 
+// again gives a story the name of another, but parts of its own.
+func (st *story) again(o *story) {
+	for i := range st.reports {
+		r := &st.reports[i]
+		if !st.quake() {
+			r.Part = st.key + r.Part
+			r.Replaces = slices.Clone(r.Replaces)
+			for j := range r.Replaces {
+				r.Replaces[j] = st.key + r.Replaces[j]
+			}
+		}
+		r.Source, r.Key = o.source, o.key
+	}
+	st.source, st.key = o.source, o.key
+}
+
+func (st *story) quake() bool { return st.reports[0].Type == hazard.Earthquake }
+
 func history(seed uint64, steps int, can abilities) []step {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), can: can, clock: noon}
 	var list []step
@@ -87,6 +109,9 @@ func history(seed uint64, steps int, can abilities) []step {
 func (g *generator) one(in int) bool { return g.IntN(in) == 0 }
 
 func (g *generator) pause() time.Duration {
+	if g.can.years && g.one(15) {
+		return time.Duration(g.IntN(120)) * 24 * time.Hour
+	}
 	switch g.IntN(10) {
 	case 0:
 		return 0
@@ -105,6 +130,9 @@ func (g *generator) step() step {
 	most := 22
 	if g.can.undo {
 		most += 3
+	}
+	if g.can.held {
+		most += 2
 	}
 	n := g.IntN(most)
 	switch {
@@ -130,6 +158,8 @@ func (g *generator) step() step {
 		s.Do = "merge"
 	case n == 16 && g.can.merges:
 		s.Do = "split"
+	case n >= 25:
+		s.Do = pick(g, "release", "release", "dismiss")
 	case n >= 22:
 		s.Do = "undo"
 	default:
@@ -166,7 +196,16 @@ func (g *generator) moment() instant {
 // payload is what a source sends at once: what is new, what was told before, in any order.
 func (g *generator) payload() []hazard.Report {
 	if len(g.told) == 0 || g.one(4) && len(g.told) < 12 {
-		g.told = append(g.told, g.story())
+		st := g.story()
+		if o := pick(g, append(g.told, st)...); g.can.years && g.one(2) && o.quake() == st.quake() { // numbers come round
+			st.again(o)
+		}
+		for i := range st.reports {
+			if g.can.held && g.one(6) {
+				st.reports[i].Suspect = "it looks wrong"
+			}
+		}
+		g.told = append(g.told, st)
 	}
 	source := pick(g, g.told...).source
 	var reports []hazard.Report

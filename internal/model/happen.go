@@ -1,7 +1,9 @@
 package model
 
 import (
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -16,26 +18,120 @@ const tooLate = 7 * 24 * time.Hour
 // Report is a payload of a source that comes now.
 func (w *World) Report(reports []hazard.Report, at instant) {
 	w.Pass(at)
+	w.take(reports, false)
+}
+
+// take takes in what a source says. released: a person found it good, however late it is.
+func (w *World) take(reports []hazard.Report, released bool) {
 	var names []Name // each event of the payload, in the order in which it is first named
-	for _, r := range reports {
-		if name := (Name{r.Source, r.Key}); !slices.Contains(names, name) {
+	said := map[Name][]*hazard.Report{}
+	for _, r := range w.epochs(reports) {
+		name := Name{r.Source, r.Key}
+		if said[name] == nil {
 			names = append(names, name)
 		}
+		said[name] = append(said[name], &r)
 	}
 	for _, name := range names {
+		believed := slices.DeleteFunc(said[name], func(r *hazard.Report) bool { return r.Suspect != "" && !w.believed(*r) })
 		e := w.event(name)
+		if e == nil && len(believed) == 0 {
+			continue
+		}
 		if e == nil {
 			e = &event{Name: name}
 			w.events = append(w.events, e)
 		}
-		for i := range reports {
-			if r := &reports[i]; r.Source == name.Source && r.Key == name.Key {
-				e.told = append(e.told, telling{at: w.now, report: r})
+		parts, known := e.parts(), e.names()
+		for _, r := range believed {
+			r.Suspect = ""
+			e.told = append(e.told, telling{at: w.now, report: r})
+		}
+		if e.hazard == nil || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(slices.Compact(slices.Sorted(slices.Values(e.names()))), slices.Compact(slices.Sorted(slices.Values(known)))) {
+			w.heard(e, released)
+		}
+	}
+	w.settle(w.now)
+}
+
+// keyLife is how long after the end of an event its key still means that event.
+const keyLife = 90 * 24 * time.Hour
+
+// epochs gives reports that begin long after, or long before, all events of their key a key of their own.
+func (w *World) epochs(reports []hazard.Report) []hazard.Report {
+	type life struct{ from, to instant }
+	lives := map[Name][]life{} // of the events under each key
+	reports = slices.Clone(reports)
+	for i := range reports {
+		r := &reports[i]
+		name := Name{r.Source, r.Key}
+		known, ok := lives[name]
+		for n := 0; !ok; n++ {
+			e := w.event(Name{r.Source, epoch(r.Key, n)})
+			if e == nil || e.hazard == nil {
+				break
+			}
+			known = append(known, life{e.heard.start, max(e.heard.start, e.heard.over())})
+		}
+		from, to, n := r.Start, overAt(r), -1
+		for j, l := range known {
+			if r.Ended != "" { // it ends the latest event that had begun by then
+				if n < 0 || l.from <= to && (known[n].from > to || l.from > known[n].from) {
+					n = j
+				}
+			} else if n < 0 && from <= l.to.Add(keyLife) && l.from <= to.Add(keyLife) {
+				n = j
 			}
 		}
-		w.heard(e)
+		if r.Ended == "" {
+			if n < 0 {
+				n, known = len(known), append(known, life{from, to})
+			}
+			known[n] = life{min(known[n].from, from), max(known[n].to, to)}
+		}
+		lives[name] = known
+		r.Key = epoch(r.Key, max(n, 0))
 	}
-	w.settle(at)
+	return reports
+}
+
+// epoch is the key of the nth event, from 0, under a key.
+func epoch(key string, n int) string {
+	if n == 0 {
+		return key
+	}
+	return fmt.Sprint(key, "@", n+1)
+}
+
+// Held is a report that looks wrong, and what a person decided about it.
+type Held struct {
+	Report   hazard.Report
+	Decision string // empty, "released" or "dismissed"
+}
+
+// believed reports whether a report that looks wrong counts: a person has released the very same one. Else it is held.
+func (w *World) believed(r hazard.Report) bool {
+	for _, h := range w.Held {
+		if o := &h.Report; o.Source == r.Source && o.Key == r.Key && o.Part == r.Part && o.Version == r.Version {
+			return h.Decision == "released"
+		}
+	}
+	r.Suspect = ""
+	w.Held = append(w.Held, &Held{Report: r})
+	return false
+}
+
+// Decide is that a person releases or dismisses a held report. It reports whether that may be.
+func (w *World) Decide(h *Held, decision string, at instant) bool {
+	w.Pass(at)
+	if h.Decision != "" {
+		return false
+	}
+	h.Decision = decision
+	if decision == "released" {
+		w.take([]hazard.Report{h.Report}, true)
+	}
+	return true
 }
 
 // event is what a source knows under key; nil if it told nothing of it.
@@ -49,12 +145,17 @@ func (w *World) event(name Name) *event {
 }
 
 // heard works out what follows from what came of an event.
-func (w *World) heard(e *event) {
+func (w *World) heard(e *event, released bool) {
+	if len(e.told) == 0 {
+		return
+	}
 	e.heard = e.word(w.now)
-	if e.hazard == nil && (e.heard.ended == hazard.EndWithdrawn || e.heard.over() < w.now.Add(-tooLate)) {
+	if e.hazard == nil && (e.heard.ended == hazard.EndWithdrawn || !released && e.heard.over() < w.now.Add(-tooLate)) {
 		// What says that it is over is remembered: the report that it ends may come after it.
 		for _, p := range e.parts() {
-			e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Part == p.Part && p.Ended == "" })
+			if p.Ended == "" && slices.ContainsFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Part == p.Part }) {
+				e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.report.Part == p.Part })
+			}
 		}
 		return
 	}
@@ -66,6 +167,9 @@ func (w *World) Withdraw(name Name, reason hazard.EndReason, at instant) {
 	w.Pass(at)
 	if e := w.event(name); e != nil && e.hazard != nil {
 		e.told = append(e.told, telling{at: at, withdrawn: reason})
+		if over := e.word(at); over.over() != e.heard.over() { // others are compared with it as it is over now
+			e.heard.open, e.heard.end, e.heard.ended, e.heard.endedAt = over.open, over.end, over.ended, over.endedAt
+		}
 	}
 	w.settle(at)
 }
@@ -239,6 +343,9 @@ func (w *World) Undo(end *End, at instant) bool {
 	if end.into == nil && (now.Status != end.after.Status || now.End != end.after.End || now.Severity != end.after.Severity || older && end.before.Status == hazard.Active) {
 		return false
 	}
+	if (h.source == "" || older) && end.before.End < now.Start { // an editor has moved the start behind it since
+		return false
+	}
 	if b := &end.before; b.Reason == hazard.EndMerged && w.hazard(b.Successor).Now().Status != hazard.Active { // only what is active absorbs
 		return false
 	}
@@ -247,6 +354,7 @@ func (w *World) Undo(end *End, at instant) bool {
 	}
 	h.Ends = h.Ends[:len(h.Ends)-1]
 	h.void(end.since)
+	h.goesOn = end.into == nil && end.before.Status == hazard.Active || end.into != nil && h.wasActive
 	if end.into == nil && older {
 		k, b := h.kept, &end.before
 		k.Status, k.Severity, k.End, k.AutoExpire, k.Reason, k.Successor, k.Note = b.Status, b.Severity, b.End, b.AutoExpire, b.Reason, b.Successor, b.Note

@@ -236,7 +236,7 @@ func (w *World) house(groups [][]*event, self *event) {
 // keep lets a hazard stay what it is.
 func (w *World) keep(h *Hazard) {
 	s := *h.Now()
-	h.kept, h.keptDecisions = &s, len(h.decided)
+	h.kept, h.keptDecisions, h.wasActive, h.absorbed = &s, len(h.decided), s.Status == hazard.Active, false
 }
 
 // worth orders hazards that become one: active ones of people first, ones that an editor ended last.
@@ -256,10 +256,11 @@ func (w *World) worth(h *Hazard) int {
 func (w *World) former(e *event) *Hazard {
 	for _, h := range w.Hazards {
 		if h.UUID == hazard.EventUUID(e.Source, e.Key) && len(w.partOf(h)) == 0 && !h.Now().EditedField("status") {
-			if h.kept != nil {
+			if h.kept != nil && h.absorbed {
 				h.void(h.keptDecisions)
-				h.kept = nil
+				h.goesOn = h.wasActive
 			}
+			h.kept = nil
 			return h
 		}
 	}
@@ -282,13 +283,14 @@ func (w *World) absorb(h, into *Hazard, byPerson bool) {
 	if into.Now().Status != hazard.Active {
 		reason = cmp.Or(into.Now().Reason, hazard.EndExpired)
 	}
+	before := *s
 	if s.Status == hazard.Active || reason == hazard.EndMerged && (!s.EditedField("status") || byPerson) {
 		if s.Status == hazard.Active {
 			s.End = max(w.now, s.Start)
 		}
-		s.Status, s.Reason, s.Successor = hazard.Expired, reason, into.UUID
+		s.Status, s.Reason, s.Successor, h.absorbed = hazard.Expired, reason, into.UUID, true
 		if reason == hazard.EndMerged {
-			h.Ends = append(h.Ends, &End{At: w.now, Reason: reason, hazard: h, since: len(h.decided), into: into, moves: w.moved[h]})
+			h.Ends = append(h.Ends, &End{At: w.now, Reason: reason, hazard: h, since: len(h.decided), before: before, into: into, moves: w.moved[h]})
 		}
 		if reason != hazard.EndExpired && !s.EditedField("severity_ID") {
 			s.Severity = hazard.Termination

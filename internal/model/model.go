@@ -8,6 +8,7 @@ package model
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -25,6 +26,7 @@ type Name struct{ Source, Key string }
 // World is everything that happened so far, and the hazards that follow from it.
 type World struct {
 	Hazards []*Hazard // in the order in which they were made
+	Held    []*Held   // reports that look wrong, in the order in which they came
 	events  []*event
 	one     map[[2]Name]bool // what a person found about two events: they are one, or they are not
 	now     instant
@@ -45,6 +47,9 @@ type Hazard struct {
 	kept    *State      // what it stays, since its events are part of another
 	// keptDecisions is how many decisions what it stays holds already.
 	keptDecisions int
+	wasActive     bool // when its events became part of another
+	absorbed      bool // and that ended it, or said so
+	goesOn        bool // it is taken up now as an active one, after its end was taken back
 	// Ends are the times that a person ended it or that it became part of another, in order.
 	Ends []*End
 }
@@ -136,7 +141,7 @@ func (w *World) settle(t instant) {
 	w.now = max(w.now, t)
 	for _, h := range w.Hazards {
 		s := w.state(h)
-		s.At = w.now
+		s.At, h.goesOn = w.now, false
 		if len(h.Past) > 0 {
 			last := h.Now()
 			s.LastUpdate = last.LastUpdate
@@ -182,7 +187,7 @@ func (w *World) state(h *Hazard) State {
 		if said.point != nil {
 			s.Point, s.Longitude, s.Latitude = said.point, said.point.Lon, said.point.Lat
 		}
-		if said.ended != "" && len(h.Past) > 0 && h.Now().Status == hazard.Active {
+		if said.ended != "" && (h.goesOn || len(h.Past) > 0 && h.Now().Status == hazard.Active) {
 			// A source that ends an active hazard by word, not by time, makes an editor's end_Date void.
 			for _, d := range h.decided {
 				delete(d.fields, "end_Date")
@@ -297,4 +302,12 @@ func (s *State) get(field string) any {
 	return map[string]any{"hazard_Name": s.Name, "description": s.Description, "type_ID": s.Type, "severity_ID": s.Severity,
 		"category_ID": s.Category, "autoexpire": s.AutoExpire, "start_Date": s.Start, "end_Date": s.End, "comment_Text": s.Comment,
 		"latitude": s.Latitude, "longitude": s.Longitude}[field]
+}
+
+// String lists the hazards with their events, for people.
+func (w *World) String() (text string) {
+	for _, h := range w.Hazards {
+		text += fmt.Sprintf("%s %q %v\n", h.UUID, h.Now().Name, w.Events(h))
+	}
+	return text
 }
