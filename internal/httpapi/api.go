@@ -137,6 +137,7 @@ func (a *API) routes() {
 	a.private("GET /hazards/severities", a.fixed("severities"))
 	a.private("GET /hazards/categories", a.fixed("categories"))
 	a.private("GET /hazards/active", a.active)
+	a.private("GET /hazards/active/areas", a.activeAreas)
 	a.private("GET /hazards/active/category/{category}", a.activeByCategory)
 	a.private("GET /hazards/active/severity/{severity}", a.activeBySeverity)
 	a.private("GET /hazards/{hazard}/products", a.products)

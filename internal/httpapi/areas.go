@@ -1,0 +1,161 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hazardd/internal/auth"
+	"hazardd/internal/geo"
+	"hazardd/internal/hazard"
+	"hazardd/internal/live"
+	"hazardd/internal/reply"
+	"hazardd/internal/search"
+)
+
+// maxAreaIDs is how many hazards a request for areas names at most: a window that somebody looks at holds fewer.
+const maxAreaIDs = 500
+
+// areaFeature is where a hazard is, or one of its areas, as GeoJSON (RFC 7946).
+type areaFeature struct {
+	Type       string         `json:"type"`
+	ID         int64          `json:"id"`
+	BBox       [4]float64     `json:"bbox"` // west, south, east, north; west is greater than east across the antimeridian
+	Geometry   jsontext.Value `json:"geometry"`
+	Properties areaProperties `json:"properties"`
+}
+
+type areaProperties struct {
+	UpdateDate string `json:"update_Date"`
+	Role       string `json:"role,omitzero"`
+}
+
+// activeAreas serves where the active hazards are: the boxes of all of them, or of those that ids names the geometries. Every hazard has a box, if
+// only around its point: a hazard that is missing is not active.
+func (a *API) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values, err := query(r, "ids")
+	if err != nil {
+		return err
+	}
+	now := a.now()
+	v := a.Live.View(now)
+	if values.Has("ids") {
+		ids, err := areaIDs(values)
+		if err != nil {
+			return err
+		}
+		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.areasOf(w, r, v, ids, now) })
+	}
+	// Where a hazard is does not depend on who asks.
+	body, err := a.lists.Form(v, "boxes", live.Filter{}, nil, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+		// Those who wait for the body must not lose it because the first of them has gone.
+		return a.writeBoxes(context.WithoutCancel(r.Context()), out, list)
+	})
+	if err != nil {
+		return err
+	}
+	w.Header()["Content-Type"] = []string{geoJSON}
+	return a.answerShared(w, r, who, v, body, now)
+}
+
+func areaIDs(values url.Values) ([]int64, error) {
+	var ids []int64
+	for text := range strings.SplitSeq(values.Get("ids"), ",") {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || id <= 0 {
+			return nil, badParameter("ids", "%.40q is not a hazard_ID; expected whole numbers from 1, separated by commas", text)
+		}
+		ids = append(ids, id)
+	}
+	if len(ids) > maxAreaIDs {
+		return nil, badParameter("ids", "names %d hazards, expected at most %d", len(ids), maxAreaIDs)
+	}
+	return ids, nil
+}
+
+const noFeatures = `{"type":"FeatureCollection","features":[`
+
+func (a *API) writeBoxes(ctx context.Context, out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	between := noFeatures
+	for h := range list {
+		shapes, err := a.Store.Shapes(ctx, h.Areas)
+		if err != nil {
+			return err
+		}
+		if err := writeFeature(out, &between, h, "", jsontext.Value("null"), search.Footprint(h, shapes)...); err != nil {
+			return err
+		}
+	}
+	return endFeatures(out, between)
+}
+
+// areasOf serves the areas of hazards, those that are not active left out. What makes the answer too large is on the next page.
+func (a *API) areasOf(w http.ResponseWriter, r *http.Request, v *live.View, ids []int64, now hazard.Instant) error {
+	var text strings.Builder
+	between := noFeatures
+	for i, id := range ids {
+		if text.Len() >= pageBytes {
+			a.linkNext(w, r, url.Values{"ids": {strings.Join(digits(ids[i:]), ",")}})
+			break
+		}
+		h, ok := v.Hazard(id)
+		if !ok {
+			continue
+		}
+		shapes, err := a.Store.Shapes(r.Context(), h.Areas)
+		if err != nil {
+			return err
+		}
+		if len(shapes) == 0 {
+			shapes = search.Footprint(h, nil)
+		}
+		for j, s := range shapes {
+			role := hazard.PointArea
+			if j < len(h.Areas) {
+				role = h.Areas[j].Role
+			}
+			if err := writeFeature(&text, &between, h, role, jsontext.Value(s.GeoJSON()), s); err != nil {
+				return err
+			}
+		}
+	}
+	if err := endFeatures(&text, between); err != nil {
+		return err
+	}
+	w.Header()["Content-Type"] = []string{geoJSON}
+	return a.answerList(w, r, v, reply.NewBody([]byte(text.String()), false), now)
+}
+
+func writeFeature(out io.Writer, between *string, h *hazard.Hazard, role hazard.AreaRole, geometry jsontext.Value, places ...geo.Shape) error {
+	if _, err := io.WriteString(out, *between); err != nil {
+		return err
+	}
+	*between = ","
+	b := geo.BoundsOf(places...)
+	return json.MarshalWrite(out, areaFeature{Type: "Feature", ID: h.ID, BBox: [4]float64{b.West, b.South, b.East, b.North}, Geometry: geometry,
+		Properties: areaProperties{UpdateDate: h.Updated.Digits(), Role: string(role)}})
+}
+
+func endFeatures(out io.Writer, between string) error {
+	end := "]}"
+	if between == noFeatures {
+		end = noFeatures + end
+	}
+	_, err := io.WriteString(out, end)
+	return err
+}
+
+func digits(ids []int64) []string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	return texts
+}
