@@ -3,7 +3,7 @@
 // It reads the whole list, then follows the stream of events from the change that the list was as of; what the stream cannot resume
 // ("reset") is read whole again. A server without the stream is asked for the list again and again, which costs it a look-up (304). While
 // the stream is open a HEAD every few seconds tells that the server is there and how fresh its sources are. Every failure is told at
-// once, and tried again until it heals: with pauses that grow to a few seconds.
+// once, and tried again until it heals: with pauses that grow to some seconds, and that are never the same on two pages.
 import { LoggedOutError, LostError, Problem, type Api } from "./api";
 import { EventParser } from "./events";
 import { freshness, type Freshness } from "./freshness";
@@ -34,7 +34,10 @@ const POLL_HIDDEN = 5_000; // nobody looks
 const BEAT = 5_000;
 const ANSWER = 4_000; // later than this the connection counts as lost
 const RELOAD = 300_000; // the whole list again, should an event have been missed
-const PAUSES = [300, 600, 1_200, 2_500];
+// An outage ends for all pages at once: they must not come back at once.
+const PAUSES = [500, 1_000, 2_000, 4_000, 8_000];
+/** What is left of a pause, or added to it, by chance. */
+const JITTER = 0.5;
 
 export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: Surroundings): Promise<void> {
   let tag: string | undefined;
@@ -109,15 +112,18 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
   while (!signal.aborted) {
     try {
       await list();
-      if (streams) streams = await stream();
-      else await around.pause(around.hidden() ? POLL_HIDDEN : POLL, signal);
+      if (streams) {
+        streams = await stream();
+        // A server that ends its streams ends all of them.
+        if (streams && !signal.aborted) await around.pause(PAUSES[0]! * around.random(), signal);
+      } else await around.pause(around.hidden() ? POLL_HIDDEN : POLL, signal);
       failures = 0;
     } catch (error) {
       if (signal.aborted || error instanceof LoggedOutError) return;
       if (!(error instanceof LostError || error instanceof Problem)) console.error(error);
       sink.lost(error instanceof Error ? error.message : String(error));
       const pause = (error instanceof Problem && error.retryAfter ? error.retryAfter * 1000 : undefined) ?? PAUSES[Math.min(failures++, PAUSES.length - 1)]!;
-      await around.pause(pause * (0.8 + 0.4 * around.random()), signal);
+      await around.pause(pause * (1 - JITTER + 2 * JITTER * around.random()), signal);
     }
   }
 }

@@ -82,6 +82,6 @@ describe("following the server", () => {
   test("tells at once that it is lost, tries again with longer pauses, and heals", async () => {
     const { told, pauses } = await run([list(7), none, dead, dead, dead, list(8, 2)]);
     expect(told.slice(1, 5)).toEqual(["lost: no route", "lost: no route", "lost: no route", "all 2 as of 8"]);
-    expect(pauses.slice(0, 3)).toEqual([300, 600, 1200]);
+    expect(pauses.slice(0, 3)).toEqual([500, 1_000, 2_000]);
   });
 });
