@@ -30,7 +30,7 @@ function App() {
 
 function LoggedIn() {
   // What a view shows is in the address: after a login that ended the page is as it was.
-  const page = useMemo(() => new Page(api, new Store(api, parse(location.hash)), new Areas(api)), []);
+  const page = useMemo(() => new Page(api, new Store(api, new Areas(api), parse(location.hash))), []);
   useEffect(() => {
     const { store } = page;
     const over = new AbortController();
@@ -48,6 +48,10 @@ function LoggedIn() {
     window.addEventListener("hashchange", read);
     if (store.past.peek()) page.timeOpen.value = true;
     const ends = [
+      effect(() => {
+        const past = store.past.value;
+        if (!past || past.state === "ready") store.areas.all(store.shown.value, past?.at);
+      }),
       effect(() => {
         const hash = store.hash.value;
         if (hash !== location.hash.slice(1)) history.replaceState(null, "", `#${hash}`);

@@ -2,8 +2,9 @@
 import { batch, computed, signal } from "@preact/signals";
 import { LostError, Problem, type Api } from "./api";
 import { merge, mergeOne, overAt, raised, type Diff, type Hazards } from "./diff";
-import { compare, isFiltering, matcher, noFilter, within, type Bounds, type Filter } from "./filter";
+import { compare, isFiltering, matcher, noFilter, type Bounds, type Filter } from "./filter";
 import type { Freshness } from "./freshness";
+import type { Areas } from "./map/areas";
 import { isDrill, severity, type Change, type Hazard, type Source } from "./model";
 import type { Sink } from "./live";
 import { text } from "./text";
@@ -76,11 +77,27 @@ export class Store implements Sink {
     return new Map([...this.shown.value].filter(([, h]) => match(h)));
   });
   readonly sorted = computed(() => [...this.matching.value.values()].sort(compare));
-  /** What the list shows: in the service's order. */
-  readonly listed = computed(() => {
-    const b = this.bounds.value;
-    return this.everywhere.value || !b ? this.sorted.value : this.sorted.value.filter((h) => within(b, h.longitude, h.latitude));
+  /** Those of them that contain the middle of the map's window, in the service's order. */
+  readonly here = computed<ReadonlySet<Hazard>>(() => {
+    const [longitude, latitude] = this.view.value?.center ?? [0, 0];
+    this.areas.news.value;
+    return new Set(this.view.value ? this.sorted.value.filter((h) => this.areas.contains(h, longitude, latitude)) : []);
   });
+  /** Those of which any part is in the map's window: first what contains its middle, then in the service's order. */
+  readonly inWindow = computed(() => {
+    const b = this.bounds.value;
+    if (!b) return this.sorted.value;
+    this.areas.news.value;
+    const here = this.here.value;
+    return [...here, ...this.sorted.value.filter((h) => !here.has(h) && this.areas.touches(h, b))];
+  });
+  /** Hazards whose areas are not known, or not as they are now: each may reach into the window. */
+  readonly unplaced = computed(() => {
+    this.areas.news.value;
+    return this.shown.value.size > 0 ? this.areas.unknown() : 0;
+  });
+  /** What the list shows. */
+  readonly listed = computed(() => (this.everywhere.value ? this.sorted.value : this.inWindow.value));
   readonly drills = computed(() => this.sorted.value.filter(isDrill).length);
   readonly selectedHazard = computed<Hazard | undefined>(() => {
     const id = this.selected.value;
@@ -102,6 +119,7 @@ export class Store implements Sink {
 
   constructor(
     readonly api: Api,
+    readonly areas: Areas,
     initial: PageState,
   ) {
     this.apply(initial);

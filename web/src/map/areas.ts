@@ -1,8 +1,16 @@
-// The areas and tracks of hazards: fetched when they come into view, a few at a time, the most severe first, and kept for as long as the hazard
-// stays as it is.
+// Where hazards are: the box of every hazard, and the geometries of those that are drawn.
+//
+// A hazard is in a window when any of its areas is, so the boxes of all active hazards are read at once, after the list. Geometries follow for what a
+// window may hold: one request for all of them, the most severe first. What was read is kept for as long as the hazard stays as it is.
+// There is one request at a time, and after a failure a pause that grows and is never the same on two pages.
+import { signal } from "@preact/signals";
 import type { Feature, FeatureCollection, Geometry } from "geojson";
-import { LostError, type Api } from "../api";
+import { LoggedOutError, type Api } from "../api";
+import { contains } from "../edit/geometry";
+import { within, type Bounds } from "../filter";
+import type { Hazards } from "../diff";
 import { isDrill, severity, type Hazard } from "../model";
+import { meets, touches, type Box } from "../place";
 
 export interface AreaProperties {
   readonly id: number; // hazard_ID
@@ -14,105 +22,232 @@ export interface AreaProperties {
 
 export type Area = Feature<Geometry, AreaProperties>;
 
-interface Kept {
-  readonly version: string;
-  readonly shapes: readonly { readonly role: AreaProperties["role"]; readonly geometry: Geometry }[];
+interface Shape {
+  readonly role: AreaProperties["role"];
+  readonly geometry: Geometry;
 }
 
-/** Requests at once: the rest of the page needs the connection too. */
-const AT_ONCE = 4;
-/** Shapes that are kept of hazards out of view. */
+/** What is known of a hazard as of its version. */
+interface Known {
+  readonly version: string;
+  readonly boxes: readonly Box[];
+  readonly shapes: readonly Shape[];
+  /** The version that the shapes are of; undefined: only the boxes have been read. */
+  readonly shapesOf: string | undefined;
+}
+
+type Answer = FeatureCollection<Geometry | null, { readonly update_Date?: string; readonly hazard_ID?: number; readonly role?: string; readonly area_role?: string }>;
+
+/** Hazards of one request; the service takes no more. */
+const AT_ONCE = 500;
+/** From so many on whose place is not known, the boxes of all are read. */
+const MANY = 100;
+/** Geometries that are kept of hazards that nobody wants now. */
 const KEPT = 1_000;
 /** A hazard has fewer parts than this; the rest of a feature's id is the hazard's number. */
 const PARTS = 64;
-/** Shapes that come within this time are drawn together, milliseconds: each drawing cuts all of them into tiles again. */
-const SOON = 150;
+
+// Milliseconds.
+/** What is wanted within this time is asked for together. */
+const SOON = 100;
+const FIRST_PAUSE = 1_000;
+const LONGEST_PAUSE = 10_000;
+
+/** What a pause is, and chance, for tests. */
+export interface Surroundings {
+  readonly pause: (milliseconds: number) => Promise<void>;
+  readonly random: () => number;
+}
+
+const browser: Surroundings = { pause: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)), random: Math.random };
 
 export class Areas {
-  #kept = new Map<number, Kept>();
+  #known = new Map<number, Known>();
+  #all: Hazards = new Map();
+  #at: number | undefined;
   #wanted: readonly Hazard[] = [];
-  #running = new Set<number>();
+  #running = false;
   #told = "";
-  #soon: ReturnType<typeof setTimeout> | undefined;
 
+  /** Counts what has come: who computes by touches looks at it. */
+  readonly news = signal(0);
+  /** Whether the last request failed, and the next is waited for. */
+  readonly failing = signal(false);
   /** Gets the areas that are known of those wanted. */
   shown: (areas: readonly Area[]) => void = () => {};
 
-  constructor(private readonly api: Api) {}
+  constructor(private readonly api: Api, private readonly around: Surroundings = browser) {}
+
+  /** Says which hazards there are, now or at an earlier moment, milliseconds: the boxes of all are read. */
+  all(hazards: Hazards, at: number | undefined): void {
+    if (at !== this.#at) this.#known.clear();
+    this.#at = at;
+    this.#all = hazards;
+    const wanted = this.#wantedIds();
+    for (const id of this.#known.keys()) if (!hazards.has(id) && !wanted.has(id)) this.#known.delete(id);
+    void this.#run();
+  }
 
   /** Says which hazards' areas to show, in the order in which they are fetched. */
   want(hazards: readonly Hazard[]): void {
     this.#wanted = hazards;
     this.#tell();
-    this.#next();
+    void this.#run();
   }
 
-  /** The bounds of a hazard's areas, if they are known: west, south, east, north. */
+  /** Whether a hazard is in the window, with its point or any of its areas. As long as its area is not known, its point alone is asked. */
+  touches(h: Hazard, window: Bounds): boolean {
+    if (within(window, h.longitude, h.latitude)) return true;
+    const known = this.#known.get(h.hazard_ID);
+    if (!known?.boxes.some((b) => meets(window, b))) return false;
+    return known.shapesOf !== known.version || known.shapes.some((s) => touches(window, s.geometry));
+  }
+
+  /** Whether one of a hazard's areas contains a place. */
+  contains(h: Hazard, longitude: number, latitude: number): boolean {
+    const known = this.#known.get(h.hazard_ID);
+    const x = ((((longitude + 180) % 360) + 360) % 360) - 180;
+    const here: Bounds = [x, latitude, x, latitude];
+    return known !== undefined && known.boxes.some((b) => meets(here, b)) && known.shapes.some((s) => contains(s.geometry, [x, latitude]));
+  }
+
+  /** Whether a hazard has an area, as far as is known. */
+  has(h: Hazard): boolean {
+    return this.#known.get(h.hazard_ID)?.boxes.some((b) => b[0] !== b[2] || b[1] !== b[3]) ?? false;
+  }
+
+  /** How many of the hazards are of unknown extent: their areas, or the latest of them, have not been read yet. */
+  unknown(): number {
+    return this.#stale().length;
+  }
+
+  /** The bounds of a hazard's areas, if they are known: west, south, east, north, beside the hazard's point. */
   bounds(h: Hazard): [number, number, number, number] | undefined {
-    const kept = this.#kept.get(h.hazard_ID);
-    if (!kept || kept.shapes.length === 0) return undefined;
-    const box: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
-    for (const s of kept.shapes)
-      eachPosition(s.geometry, (x, y) => {
-        // Beside the hazard's point, so that an area across the antimeridian is not as wide as the world.
-        const near = x + 360 * Math.round((h.longitude - x) / 360);
-        box[0] = Math.min(box[0], near);
-        box[1] = Math.min(box[1], y);
-        box[2] = Math.max(box[2], near);
-        box[3] = Math.max(box[3], y);
-      });
-    return box;
+    const boxes = this.#known.get(h.hazard_ID)?.boxes ?? [];
+    if (boxes.length === 0) return undefined;
+    const out: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity];
+    for (const [west, south, east, north] of boxes) {
+      const width = east - west + (west > east ? 360 : 0);
+      const near = west + 360 * Math.round((h.longitude - west - width / 2) / 360);
+      out[0] = Math.min(out[0], near);
+      out[1] = Math.min(out[1], south);
+      out[2] = Math.max(out[2], near + width);
+      out[3] = Math.max(out[3], north);
+    }
+    return out;
   }
 
-  async #fetch(h: Hazard): Promise<void> {
-    this.#running.add(h.hazard_ID);
+  /** Reads what is missing, until nothing is. */
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
     try {
-      const answer = await this.api.get<FeatureCollection<Geometry, { role: string }>>(`/hazards/${h.hazard_ID}/alert-geography`, { headers: { Accept: "application/geo+json" } });
-      const shapes = answer.features
-        .filter((f) => f.geometry && f.properties.role !== "point")
-        .slice(0, PARTS)
-        .map((f) => ({ role: f.properties.role as AreaProperties["role"], geometry: f.geometry }));
-      this.#keep(h, shapes);
-    } catch (error) {
-      // A hazard without an area is shown as its point. After a lost connection it is asked for again with the next wish.
-      if (!(error instanceof LostError)) this.#keep(h, []);
-    } finally {
-      this.#running.delete(h.hazard_ID);
-    }
-    this.#soon ??= setTimeout(() => this.#tell(), SOON);
-    this.#next();
-  }
-
-  #keep(h: Hazard, shapes: Kept["shapes"]): void {
-    this.#kept.delete(h.hazard_ID);
-    this.#kept.set(h.hazard_ID, { version: version(h), shapes });
-    if (this.#kept.size > KEPT + this.#wanted.length) {
-      const wanted = new Set(this.#wanted.map((w) => w.hazard_ID));
-      for (const id of this.#kept.keys()) {
-        if (this.#kept.size <= KEPT) break;
-        if (!wanted.has(id)) this.#kept.delete(id);
+      await this.around.pause(SOON);
+      for (let failures = 0, next = this.#next(); next; next = this.#next()) {
+        try {
+          await next();
+          failures = 0;
+          this.failing.value = false;
+        } catch (error) {
+          if (error instanceof LoggedOutError) return;
+          this.failing.value = true;
+          const pause = Math.min(FIRST_PAUSE * 2 ** failures++, LONGEST_PAUSE);
+          await this.around.pause(pause * (0.5 + this.around.random()));
+        }
+        this.news.value++;
+        this.#tell();
       }
+    } finally {
+      this.#running = false;
     }
   }
 
-  #next(): void {
-    for (const h of this.#wanted) {
-      if (this.#running.size >= AT_ONCE) return;
-      if (!this.#running.has(h.hazard_ID) && this.#kept.get(h.hazard_ID)?.version !== version(h)) void this.#fetch(h);
+  #stale(): Hazard[] {
+    return [...this.#all.values()].filter((h) => this.#known.get(h.hazard_ID)?.version !== h.update_Date);
+  }
+
+  #wantedIds(): ReadonlySet<number> {
+    return new Set(this.#wanted.map((h) => h.hazard_ID));
+  }
+
+  /** The request to make now. */
+  #next(): (() => Promise<void>) | undefined {
+    const stale = this.#stale();
+    if (this.#at !== undefined && stale.length > 0) return () => this.#past(this.#at!);
+    if (stale.length > MANY) return () => this.#read("/hazards/active/areas", stale);
+    const bare = this.#wanted.filter((h) => this.#known.get(h.hazard_ID)?.shapesOf !== h.update_Date);
+    const lone = bare.find((h) => !this.#all.has(h.hazard_ID));
+    if (lone) return () => this.#alone(lone);
+    const missing = [...new Set([...stale, ...bare])].slice(0, AT_ONCE);
+    return missing.length > 0 ? () => this.#read(`/hazards/active/areas?ids=${missing.map((h) => h.hazard_ID).join(",")}`, missing) : undefined;
+  }
+
+  /** Reads boxes or areas. What the answer has not of those asked for is not active any more; the list will say so too. */
+  async #read(path: string, asked: readonly Hazard[]): Promise<void> {
+    const answer = await this.api.request(path);
+    const found = this.#keep((await answer.json()) as Answer, asked, (f) => Number(f.id));
+    if (found.size > 0 && answer.headers.get("Link")?.includes('rel="next"')) return; // the others are asked for next
+    for (const h of asked) if (!found.has(h.hazard_ID)) this.#nothing(h);
+  }
+
+  /** Reads all areas of a moment in the past, which has no boxes of its own. */
+  async #past(at: number): Promise<void> {
+    const answer = await this.api.get<Answer>(`/hazards/active?f=geojson&at=${encodeURIComponent(new Date(at).toISOString())}`);
+    if (at !== this.#at) return;
+    const asked = [...this.#all.values()];
+    const found = this.#keep(answer, asked, (f) => f.properties.hazard_ID!);
+    for (const h of asked) if (!found.has(h.hazard_ID)) this.#nothing(h);
+  }
+
+  /** Reads the area of a hazard that is not among the others: one that is over. */
+  async #alone(h: Hazard): Promise<void> {
+    const feature = await this.api.get<Answer["features"][number]>(`/hazards/${h.hazard_ID}?f=geojson`);
+    this.#keep({ type: "FeatureCollection", features: [feature] }, [h], () => h.hazard_ID);
+  }
+
+  #nothing(h: Hazard): void {
+    this.#known.set(h.hazard_ID, { version: h.update_Date, boxes: [], shapes: [], shapesOf: h.update_Date });
+  }
+
+  /** Keeps what an answer says of the hazards that were asked for, as of the version that each had then: a later one is asked for again. */
+  #keep(answer: Answer, asked: readonly Hazard[], idOf: (f: Answer["features"][number]) => number): ReadonlySet<number> {
+    const found = new Map<number, { boxes: Box[]; shapes: Shape[] | undefined }>();
+    for (const f of answer.features) {
+      const id = idOf(f);
+      let of = found.get(id);
+      if (!of) found.set(id, (of = { boxes: [], shapes: f.geometry ? [] : undefined }));
+      if (f.bbox) of.boxes.push(f.bbox as [number, number, number, number]);
+      const role = f.properties.role ?? f.properties.area_role;
+      if (f.geometry && role !== "point" && of.shapes!.length < PARTS) of.shapes!.push({ role: role as AreaProperties["role"], geometry: f.geometry });
     }
+    for (const h of asked) {
+      const of = found.get(h.hazard_ID);
+      if (!of) continue;
+      const before = this.#known.get(h.hazard_ID);
+      const shapes = of.shapes ? { shapes: of.shapes, shapesOf: h.update_Date } : { shapes: before?.shapes ?? [], shapesOf: before?.shapesOf };
+      this.#known.delete(h.hazard_ID); // what was read last is forgotten last
+      this.#known.set(h.hazard_ID, { version: h.update_Date, boxes: of.boxes, ...shapes });
+    }
+    this.#forget();
+    return new Set(found.keys());
+  }
+
+  /** Keeps the boxes alone of what nobody wants. */
+  #forget(): void {
+    const wanted = this.#wantedIds();
+    const spare = [...this.#known].filter(([id, k]) => k.shapes.length > 0 && !wanted.has(id));
+    for (const [id, k] of spare.slice(0, Math.max(0, spare.length - KEPT))) this.#known.set(id, { ...k, shapes: [], shapesOf: undefined });
   }
 
   /** Shows what is known, if it is not what was shown. An area that is being read again stays as it was. */
   #tell(): void {
-    clearTimeout(this.#soon);
-    this.#soon = undefined;
     const areas: Area[] = [];
     let key = "";
     for (const h of this.#wanted) {
-      const kept = this.#kept.get(h.hazard_ID);
-      if (!kept || kept.shapes.length === 0) continue;
-      key += `${h.hazard_ID}:${kept.version}:${h.severity_ID}:${h.category_ID};`;
-      kept.shapes.forEach((s, i) => {
+      const known = this.#known.get(h.hazard_ID);
+      if (!known?.shapes.length) continue;
+      key += `${h.hazard_ID}:${known.shapesOf}:${h.severity_ID}:${h.category_ID};`;
+      known.shapes.forEach((s, i) => {
         areas.push({
           type: "Feature",
           id: h.hazard_ID * PARTS + i,
@@ -125,19 +260,4 @@ export class Areas {
     this.#told = key;
     this.shown(areas);
   }
-}
-
-const version = (h: Hazard): string => h.update_Date;
-
-function eachPosition(g: Geometry, f: (x: number, y: number) => void): void {
-  if (g.type === "GeometryCollection") {
-    for (const part of g.geometries) eachPosition(part, f);
-    return;
-  }
-  const walk = (c: unknown): void => {
-    if (!Array.isArray(c)) return;
-    if (typeof c[0] === "number") f(c[0], c[1] as number);
-    else for (const inner of c) walk(inner);
-  };
-  walk(g.coordinates);
 }

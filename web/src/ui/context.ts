@@ -4,7 +4,6 @@ import { useContext } from "preact/hooks";
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Api } from "../api";
 import { Editing } from "../edit/state";
-import type { Areas } from "../map/areas";
 import type { MapView, Place, Theme } from "../map/view";
 import type { Hazard } from "../model";
 import type { Store } from "../store";
@@ -18,6 +17,8 @@ export class Page {
   /** Hazards at one place, for the user to choose from. */
   readonly chooser = signal<{ readonly ids: readonly number[]; readonly place: Place } | undefined>(undefined);
   readonly tip = signal<{ readonly id: number; readonly place: Place } | undefined>(undefined);
+  /** Hazards in the window whose areas are not drawn at this scale. */
+  readonly undrawn = signal(0);
   readonly timeOpen = signal(false);
   readonly legendOpen = signal(false);
   /** On a phone: how much of the screen the list takes. */
@@ -35,7 +36,6 @@ export class Page {
   constructor(
     readonly api: Api,
     readonly store: Store,
-    readonly areas: Areas,
   ) {
     this.editing = new Editing(store);
     const dark = media("(prefers-color-scheme: dark)");
@@ -72,8 +72,8 @@ export class Page {
     this.focusPanel.value++;
     const map = this.map.peek();
     if (!map) return;
-    if (options.zoom) map.show(h, this.areas.bounds(h), true);
-    else if (!map.shows(h.longitude, h.latitude)) map.show(h, undefined, false);
+    if (options.zoom) map.show(h, this.store.areas.bounds(h), true);
+    else if (!map.shows(h.longitude, h.latitude) && !this.store.here.peek().has(h)) map.show(h, undefined, false);
   }
 
   /** Closes the panel and gives the focus back. */

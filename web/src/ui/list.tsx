@@ -43,6 +43,7 @@ export function List() {
   return (
     <>
       <ListHead />
+      <Unplaced />
       {rows.length === 0 ? (
         <Nothing />
       ) : (
@@ -54,6 +55,7 @@ export function List() {
               selected={h.uuid === selected}
               hovered={h.hazard_ID === hovered}
               fresh={fresh.get(h.hazard_ID)?.kind}
+              here={store.here.value.has(h)}
               tab={h === tab}
               onFocus={() => setCursor(h.hazard_ID)}
             />
@@ -91,6 +93,15 @@ function ListHead() {
   );
 }
 
+/** What the list cannot know yet, when that may be more than what it shows. */
+function Unplaced() {
+  const { store } = usePage();
+  const n = store.unplaced.value;
+  const failing = store.areas.failing.value;
+  if (store.everywhere.value || n === 0 || !(failing || store.listed.value.length === 0)) return null;
+  return <p class="list-note" role="status">{failing ? text.list.unplacedFailed(n) : text.list.unplaced(n)}</p>;
+}
+
 function Nothing() {
   const { store } = usePage();
   const stale = (store.connection.value.fresh.sources?.stale ?? 0) > 0 || store.connection.value.state === "lost";
@@ -102,7 +113,7 @@ function Nothing() {
     ? text.list.loading
     : store.shown.value.size === 0
       ? stale ? text.list.noneAtAllStale : text.list.noneAtAll
-      : store.matching.value.size === 0 ? text.list.noneMatch : text.list.noneHere;
+      : store.matching.value.size === 0 ? text.list.noneMatch : store.unplaced.value > 0 ? "" : text.list.noneHere;
   return (
     <div id="list" class="nothing" tabIndex={-1}>
       <p>{words}</p>
@@ -113,7 +124,7 @@ function Nothing() {
   );
 }
 
-function Row({ h, selected, hovered, fresh, tab, onFocus }: { h: Hazard; selected: boolean; hovered: boolean; fresh: "new" | "raised" | undefined; tab: boolean; onFocus: () => void }) {
+function Row({ h, selected, hovered, fresh, here, tab, onFocus }: { h: Hazard; selected: boolean; hovered: boolean; fresh: "new" | "raised" | undefined; here: boolean; tab: boolean; onFocus: () => void }) {
   const page = usePage();
   const s = severity(h.severity_ID);
   return (
@@ -141,6 +152,7 @@ function Row({ h, selected, hovered, fresh, tab, onFocus }: { h: Hazard; selecte
             <span class="row-age"><Ago at={Number(h.last_Update)} /></span>
           </span>
         </span>
+        {here && <span class="here" title={text.list.hereLong}>{text.list.here}</span>}
         {fresh && <span class="fresh">{text.list.fresh[fresh]}</span>}
       </button>
     </li>

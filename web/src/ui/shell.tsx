@@ -150,8 +150,7 @@ function Header({ account, logout }: { account: () => void; logout: () => void }
   );
 }
 
-/** Areas of at most this many hazards are shown at once; from this zoom on of all severities. */
-const AREAS = 150;
+/** From this zoom on the areas of all severities are drawn, before of the two most severe alone; the map says so. */
 const AREAS_ALL_ZOOM = 3.5;
 
 /** Resolves when the list is on the screen, or will not be soon. */
@@ -204,7 +203,7 @@ function MapPlace() {
           { theme: page.theme.value, view: store.view.value, reducedMotion: () => page.reducedMotion.value },
         );
         page.map.value = map;
-        page.areas.shown = (areas) => map.setAreas(areas);
+        store.areas.shown = (areas) => map.setAreas(areas);
         ends.push(
           effect(() => map.setTheme(page.theme.value)),
           effect(() => map.setHazards(store.matching.value)),
@@ -219,12 +218,13 @@ function MapPlace() {
           effect(() => {
             const zoom = store.view.value?.zoom ?? 0;
             const selected = store.selectedHazard.value;
-            const inWindow = store.everywhere.value ? [] : store.listed.value;
-            const wanted = inWindow.filter((h) => h !== selected && (zoom >= AREAS_ALL_ZOOM || severity(h.severity_ID).rank >= 3)).slice(0, AREAS);
-            page.areas.want(selected ? [selected, ...wanted] : wanted);
+            const rest = store.inWindow.value.filter((h) => h !== selected);
+            const wanted = rest.filter((h) => zoom >= AREAS_ALL_ZOOM || severity(h.severity_ID).rank >= 3);
+            page.undrawn.value = rest.length - wanted.length && rest.filter((h) => !wanted.includes(h) && store.areas.has(h)).length;
+            store.areas.want(selected ? [selected, ...wanted] : wanted);
           }),
           () => {
-            page.areas.shown = () => {};
+            store.areas.shown = () => {};
             page.map.value = undefined;
             map.remove();
           },
@@ -242,6 +242,7 @@ function MapPlace() {
   return (
     <>
       <div class="map" id="map" ref={place} />
+      {page.undrawn.value > 0 && <p class="map-note" role="status">{text.map.undrawn(page.undrawn.value)}</p>}
       {page.mapFailed.value && <p class="map-failed">{text.map.failed}</p>}
     </>
   );

@@ -1,0 +1,101 @@
+// What the map must never do: take "unknown" for "safe".
+import type { Page as BrowserPage } from "@playwright/test";
+import { expect, expectAccessible, isPhone, middle, open, panel, row, test } from "./test";
+
+const area = (...corners: readonly (readonly [longitude: number, latitude: number])[]) => ({ type: "Polygon", coordinates: [[...corners, corners[0]]] });
+const box = (west: number, south: number, east: number, north: number) => area([west, south], [east, south], [east, north], [west, north]);
+
+const names = (page: BrowserPage) => page.locator("#list .row-name");
+
+/** On a phone the list covers the map. */
+async function toMap(page: BrowserPage): Promise<void> {
+  if (isPhone(page)) for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click();
+}
+
+// M1. The window is Los Angeles at zoom 10, the hazards' points are far outside of it.
+test("what reaches into the window is listed and drawn; what contains its middle comes first", async ({ page, server }) => {
+  const heat = await server.hazard("Extreme Heat - Los Angeles", { type_ID: "EXTREMETEMPERATURE", severity_ID: "ADVISORY", latitude: 36.5, longitude: -117, area: box(-119.5, 33.2, -116.5, 37) });
+  const surf = await server.hazard("High Surf - Coast", { type_ID: "HIGHSURF", severity_ID: "WARNING", latitude: 32, longitude: -117, area: box(-118.5, 31.5, -116, 33.95) });
+  // Its box holds the window, its area goes around it.
+  const around = await server.hazard("Drought - Around", { type_ID: "DROUGHT", severity_ID: "WARNING", latitude: 30.5, longitude: -110, area: area([-125, 30], [-110, 30], [-110, 31], [-124, 31], [-124, 40], [-125, 40]) });
+  await open(page, "#map=10/34.05/-118.25");
+  await expect(names(page)).toHaveText([heat.hazard_Name, surf.hazard_Name]);
+  await expect(row(page, heat)).toContainText("Here");
+  await expect(row(page, surf)).not.toContainText("Here");
+  await expect(page.getByText("2 of 3 hazards in view")).toBeVisible();
+  await toMap(page);
+  const at = await middle(page);
+  await expect(async () => {
+    await page.mouse.click(at.x, at.y);
+    await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText(heat.hazard_Name, { timeout: 2_000 });
+  }).toPass();
+  await page.keyboard.press("Escape");
+
+  // A change of an area counts at once; so does the next window.
+  await server.patch(around, { area: box(-119, 33, -117, 35) });
+  await page.evaluate(() => (location.hash = "map=10/44.98/-93.27"));
+  await expect(page.getByText("No hazard known here reaches into the map's window.")).toBeAttached();
+  await page.evaluate(() => (location.hash = "map=10/34.05/-118.25"));
+  await expect(names(page)).toHaveText([around.hazard_Name, heat.hazard_Name, surf.hazard_Name]);
+});
+
+// M1: as long as nobody knows where hazards reach, the list does not say that there is none.
+test("a list whose areas cannot be read says so", async ({ page, server, watch }) => {
+  watch.expectFailures(/net::ERR_|503/);
+  await server.hazard("Extreme Heat - Los Angeles", { severity_ID: "WARNING", latitude: 36.5, longitude: -117, area: box(-119.5, 33.2, -116.5, 37) });
+  await page.route(/\/hazards\/(active\/areas|\d+\/alert-geography)/, (route) => route.fulfill({ status: 503, headers: { "Retry-After": "1" }, body: "" }));
+  await open(page, "#map=10/34.05/-118.25");
+  await expect(page.getByText("Where 1 hazard reaches could not be read: they may reach into this window too.")).toBeVisible();
+  await expect(page.getByText(/No hazard known here|None in the map/)).toHaveCount(0);
+  await expectAccessible(page, "areas not read");
+  await page.unroute(/\/hazards\/(active\/areas|\d+\/alert-geography)/);
+  await expect(names(page)).toHaveText(["Extreme Heat - Los Angeles"]);
+});
+
+// M6.
+test("the areas of all hazards in view are drawn, and where some are not, the map says so", async ({ page, server }) => {
+  const first = await server.hazard("The first of many", { severity_ID: "ADVISORY", latitude: 53.95, longitude: 10, area: box(9.9, 53.4, 10.1, 53.9) });
+  for (let n = 0; n < 16; n++) {
+    await Promise.all(Array.from({ length: 10 }, (_, i) => server.hazard(`Later ${n * 10 + i}`, { severity_ID: "ADVISORY", latitude: 53 + n * 0.02, longitude: 8.9 + i * 0.02, area: box(8.9 + i * 0.02, 53 + n * 0.02, 8.91 + i * 0.02, 53.01 + n * 0.02) })));
+  }
+  const asked: string[] = [];
+  page.on("request", (r) => /areas|alert-geography/.test(r.url()) && asked.push(r.url()));
+  await open(page, "#map=8/53.55/10");
+  await expect(page.getByText("161 hazards")).toBeVisible();
+  await toMap(page);
+  const at = await middle(page);
+  await expect(async () => {
+    await page.mouse.click(at.x, at.y);
+    await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText(first.hazard_Name, { timeout: 2_000 });
+  }).toPass();
+  expect(asked.length).toBeLessThanOrEqual(3);
+  await page.keyboard.press("Escape");
+  await page.evaluate(() => (location.hash = "map=3/53.55/10"));
+  await expect(page.getByText("Areas of 161 hazards below Watch are not drawn at this scale. Zoom in to see them.")).toBeVisible();
+  await expectAccessible(page, "areas not drawn");
+});
+
+// M4. The page asked for areas hundreds of times a second.
+test("in an outage a page asks a few times, with pauses; after a restart there is one request for the window", async ({ page, server, watch }) => {
+  watch.expectFailures(/net::ERR_/);
+  for (let n = 0; n < 6; n++) await server.hazard(`Flood ${n}`, { area: box(9.5 + n * 0.05, 53.5, 9.6 + n * 0.05, 53.6) });
+  for (let n = 0; n < 6; n++) await server.hazard(`Far flood ${n}`, { latitude: 31, longitude: 31, area: box(31 + n * 0.05, 31, 31.1 + n * 0.05, 31.2) });
+  await open(page, "#map=8/53.55/10");
+  await expect(names(page)).toHaveCount(6);
+  await expect.poll(() => page.evaluate(() => performance.getEntriesByType("resource").some((r) => /areas|alert-geography/.test(r.name)))).toBe(true);
+  await server.down();
+  await expect(page.getByText(/^No connection since/)).toBeVisible();
+  const asked: string[] = [];
+  page.on("request", (r) => asked.push(new URL(r.url()).pathname));
+  // What is not known is asked for: the areas of another window.
+  await page.evaluate(() => (location.hash = "map=8/31/31"));
+  await expect(names(page)).toHaveCount(6);
+  await page.waitForTimeout(8_000);
+  expect(asked.filter((p) => !p.startsWith("/basemap") && !p.startsWith("/assets")).length).toBeLessThan(12);
+  asked.length = 0;
+  await server.up();
+  await expect(page.getByRole("button", { name: /^Live/ })).toBeVisible();
+  await page.waitForTimeout(2_000);
+  // One request for this window, which has been waited for; none for each hazard.
+  expect(asked.filter((p) => /areas|alert-geography/.test(p)).length).toBeLessThanOrEqual(1);
+});
