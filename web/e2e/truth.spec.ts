@@ -99,3 +99,80 @@ test("in an outage a page asks a few times, with pauses; after a restart there i
   // One request for this window, which has been waited for; none for each hazard.
   expect(asked.filter((p) => /areas|alert-geography/.test(p)).length).toBeLessThanOrEqual(1);
 });
+
+/** Makes the service tell of its sources what it would if they were so. */
+async function sources(page: BrowserPage, said: string, list: readonly { name: string; state: string; last_success: string | null }[]): Promise<void> {
+  await page.route(/\/hazards\/active(\?|$)/, async (route) => {
+    const answer = await route.fetch().catch(() => undefined); // the page has gone
+    if (answer) await route.fulfill({ response: answer, headers: { ...answer.headers(), "hazardd-sources": said } });
+  });
+  const none = { title: "A source", last_poll: null, next_poll: null, lag: null, last_error: null, held: [] };
+  await page.route("**/sources", (route) => route.fulfill({ json: list.map((s) => ({ ...none, ...s })) }));
+}
+
+// M2.
+test("with no source read, an empty list says at once that this does not mean that all is well", async ({ page }) => {
+  await sources(page, 'ok=0; stale=0; failing=2; names="nws,usgs"', [{ name: "nws", state: "failing", last_success: null }, { name: "usgs", state: "failing", last_success: null }]);
+  await open(page);
+  await expect(page.locator("#list")).toContainText("No source has been read, or can be read now: this does not mean that all is well.");
+  await expect(page.getByRole("region", { name: "What to know of this view" })).toContainText("No source has been read, or can be read now.");
+  await expect(page.locator(".status .dot")).not.toHaveClass(/\bok\b/);
+  await expectAccessible(page, "no source read");
+});
+
+// M2.
+test("sources that fail are named, and those that say that there is nothing, with their age", async ({ page }) => {
+  const read = new Date(Date.now() - 125_000).toISOString();
+  await sources(page, 'ok=1; stale=0; failing=1; names="nws"', [{ name: "nws", state: "failing", last_success: null }, { name: "usgs", state: "ok", last_success: read }]);
+  await open(page);
+  await expect(page.locator("#list")).toContainText("Not all sources are up to date: this does not mean that all is well.");
+  await expect(page.locator("#list")).toContainText("So say usgs (2 min ago).");
+  await expect(page.getByRole("button", { name: /^Live/ })).toContainText("Not up to date: nws");
+});
+
+// M2.
+test("a service without sources says so", async ({ page }) => {
+  await open(page);
+  await expect(page.locator("#list")).toContainText("No source is read here: only what people enter is shown. This does not mean that all is well.");
+});
+
+// M3.
+test("of a time before the first record the page says that it knows nothing", async ({ page, server }) => {
+  const h = await server.hazard("Flood - Old Harbour");
+  await open(page, "#map=8/53.55/10");
+  await expect(row(page, h)).toBeVisible();
+  await page.evaluate(() => (location.hash = "map=8/53.55/10&at=2020-01-01T00:00:00Z"));
+  const unrecorded = "Nothing is recorded of that time: the first record is later. This does not mean that nothing was dangerous.";
+  await expect(page.locator("#list")).toContainText(unrecorded);
+  await expect(page.getByRole("region", { name: "What to know of this view" })).toContainText(unrecorded);
+  await expect(page.getByText("No active hazards.")).toHaveCount(0);
+  await expectAccessible(page, "before the first record");
+  await page.getByRole("button", { name: "Back to now" }).click();
+  await expect(row(page, h)).toBeVisible();
+});
+
+// M5.
+test("drills are counted, listed and drawn apart from what is real", async ({ page, server }) => {
+  const drill = await server.hazard("Practice flood", { category_ID: "EXERCISE", severity_ID: "WARNING", area: box(9.5, 53.3, 10.5, 53.8) });
+  await open(page, "#map=8/53.55/10");
+  await expect(row(page, drill)).toBeVisible();
+  // With drills alone, nothing real is active, and the page says that.
+  await expect(page.getByText("0 hazards", { exact: true })).toBeVisible();
+  await expect(page.locator(".nothing")).toContainText("No active hazards.");
+  const real = await server.hazard("Flood - Old Harbour", { severity_ID: "INFORMATION", latitude: 53.6 });
+  await expect(names(page)).toHaveText([real.hazard_Name, /Practice flood/]);
+  await expect(page.getByText("1 hazard", { exact: true })).toBeVisible();
+  await expect(page.locator("#list")).toContainText("1 drill, not real");
+  const severity = page.getByRole("group", { name: "Severity" });
+  await expect(severity.getByRole("button", { name: "Warning" })).toContainText("0");
+  await expect(severity.getByRole("button", { name: "Information" })).toContainText("1");
+  await expectAccessible(page, "a drill beside what is real");
+  // By keyboard they are one list.
+  await row(page, real).focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(row(page, drill)).toBeFocused();
+  await page.getByRole("button", { name: "All categories" }).click();
+  await page.getByRole("dialog", { name: "Category" }).getByLabel("Exercise").check();
+  await page.keyboard.press("Escape");
+  await expect(names(page)).toHaveText([/Practice flood/]);
+});

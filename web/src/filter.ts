@@ -1,5 +1,5 @@
 // Which hazards are shown, and in which order.
-import { severity, typeName, type Hazard } from "./model";
+import { isDrill, severity, typeName, type Hazard } from "./model";
 
 export interface Filter {
   /** Empty: all. */
@@ -42,12 +42,12 @@ export function matcher(f: Filter, without?: "types" | "severities" | "categorie
     (words.length === 0 || words.every((w) => haystack(h).includes(w)));
 }
 
-/** How many hazards each choice of a dimension gives, what is chosen in the other dimensions kept. */
+/** How many hazards each choice of a dimension gives, what is chosen in the other dimensions kept. Drills count as the category that they are, and nowhere else. */
 export function counts(hazards: Iterable<Hazard>, f: Filter, of: "types" | "severities" | "categories"): ReadonlyMap<string, number> {
   const match = matcher(f, of);
   const n = new Map<string, number>();
   for (const h of hazards) {
-    if (!match(h)) continue;
+    if (!match(h) || (of !== "categories" && isDrill(h))) continue;
     const id = of === "types" ? h.type_ID : of === "severities" ? h.severity_ID : h.category_ID;
     n.set(id, (n.get(id) ?? 0) + 1);
   }

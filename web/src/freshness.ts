@@ -1,15 +1,27 @@
 // How fresh an answer is, as its headers say.
 
+export interface Sources {
+  readonly ok: number;
+  /** Not read for so long that what they say now is not known. */
+  readonly stale: number;
+  /** The last attempt failed; what they said before, if anything, may still hold. */
+  readonly failing: number;
+  /** Not read yet. */
+  readonly starting: number;
+  /** Of those that are stale or failing. */
+  readonly names: readonly string[];
+}
+
 export interface Freshness {
   /** The change that the answer is as of. */
   readonly change: number | undefined;
   /** How many sources are as they should be, and which are not; undefined: the server does not say. */
-  readonly sources: { readonly ok: number; readonly stale: number; readonly names: readonly string[] } | undefined;
+  readonly sources: Sources | undefined;
   /** Seconds since the server last heard of its store; undefined: it is well. */
   readonly viewAge: number | undefined;
 }
 
-/** Reads Hazardd-Change, Hazardd-Sources (`ok=9; stale=1; names="gdacs"`) and Hazardd-View-Age. */
+/** Reads Hazardd-Change, Hazardd-Sources (`ok=9; stale=1; failing=1; names="gdacs,nhc"`) and Hazardd-View-Age. */
 export function freshness(headers: Headers): Freshness {
   const number = (s: string | null) => (s !== null && /^\d+$/.test(s.trim()) ? Number(s) : undefined);
   const said = headers.get("Hazardd-Sources");
@@ -17,7 +29,26 @@ export function freshness(headers: Headers): Freshness {
   if (said !== null) {
     const value = (name: string) => new RegExp(`(?:^|[;\\s])${name}\\s*=\\s*(?:"([^"]*)"|([^;"\\s]+))`).exec(said);
     const count = (name: string) => number(value(name)?.[2] ?? value(name)?.[1] ?? null) ?? 0;
-    sources = { ok: count("ok"), stale: count("stale"), names: (value("names")?.[1] ?? "").split(/[,\s]+/).filter(Boolean) };
+    sources = { ok: count("ok"), stale: count("stale"), failing: count("failing"), starting: count("starting"), names: (value("names")?.[1] ?? "").split(/[,\s]+/).filter(Boolean) };
   }
   return { change: number(headers.get("Hazardd-Change")), sources, viewAge: number(headers.get("Hazardd-View-Age")) };
+}
+
+/** What a view without hazards is worth, as its sources are. */
+export type Trust =
+  /** All sources are up to date. */
+  | "good"
+  /** Some source is not: something may be missing. */
+  | "partly"
+  /** There are sources, and none of them has been read, or can be. */
+  | "unread"
+  /** No source is read here: there is only what people enter. */
+  | "none"
+  /** The server does not say. */
+  | "unknown";
+
+export function trust(s: Sources | undefined): Trust {
+  if (!s) return "unknown";
+  const bad = s.stale + s.failing + s.starting;
+  return s.ok > 0 ? (bad > 0 ? "partly" : "good") : bad > 0 ? "unread" : "none";
 }

@@ -1,5 +1,5 @@
 // Starts the page: login first, then the map, until the login ends.
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { Api } from "./api";
@@ -35,7 +35,6 @@ function LoggedIn() {
     const { store } = page;
     const over = new AbortController();
     void follow(api, store, over.signal, browser);
-    void store.readSources();
     const second = setInterval(() => store.tick(), 1_000);
     const offline = () => store.lost(text.login.lost);
     window.addEventListener("offline", offline);
@@ -47,7 +46,12 @@ function LoggedIn() {
     };
     window.addEventListener("hashchange", read);
     if (store.past.peek()) page.timeOpen.value = true;
+    const sources = computed(() => JSON.stringify(store.connection.value.fresh.sources));
     const ends = [
+      effect(() => {
+        sources.value; // what became of a source stands in the list of them
+        void store.readSources();
+      }),
       effect(() => {
         const past = store.past.value;
         if (!past || past.state === "ready") store.areas.all(store.shown.value, past?.at);

@@ -3,7 +3,7 @@ import { batch, computed, signal } from "@preact/signals";
 import { LostError, Problem, type Api } from "./api";
 import { merge, mergeOne, overAt, raised, type Diff, type Hazards } from "./diff";
 import { compare, isFiltering, matcher, noFilter, type Bounds, type Filter } from "./filter";
-import type { Freshness } from "./freshness";
+import { freshness, type Freshness } from "./freshness";
 import type { Areas } from "./map/areas";
 import { isDrill, severity, type Change, type Hazard, type Source } from "./model";
 import type { Sink } from "./live";
@@ -30,6 +30,8 @@ export interface Past {
   readonly at: number;
   readonly state: "loading" | "ready" | "failed";
   readonly hazards: Hazards;
+  /** The moment is before the first record: nothing is known of it. */
+  readonly unrecorded: boolean;
   readonly note: string;
 }
 
@@ -69,6 +71,8 @@ export class Store implements Sink {
   readonly productChanges = signal<ReadonlyMap<number, number>>(new Map());
 
   readonly shown = computed<Hazards>(() => this.past.value?.hazards ?? this.live.value);
+  /** How many of them are real. */
+  readonly real = computed(() => [...this.shown.value.values()].filter((h) => !isDrill(h)).length);
   /** What passes the filter: what the map shows. */
   readonly matching = computed<Hazards>(() => {
     const f = this.filter.value;
@@ -76,29 +80,25 @@ export class Store implements Sink {
     const match = matcher(f);
     return new Map([...this.shown.value].filter(([, h]) => match(h)));
   });
-  readonly sorted = computed(() => [...this.matching.value.values()].sort(compare));
-  /** Those of them that contain the middle of the map's window, in the service's order. */
+  /** In the service's order; drills stand apart, in `exercises`: they are never counted among what is real. */
+  readonly sorted = computed(() => [...this.matching.value.values()].filter((h) => !isDrill(h)).sort(compare));
+  readonly exercises = computed(() => [...this.matching.value.values()].filter(isDrill).sort(compare));
+  /** Those that contain the middle of the map's window. */
   readonly here = computed<ReadonlySet<Hazard>>(() => {
     const [longitude, latitude] = this.view.value?.center ?? [0, 0];
     this.areas.news.value;
-    return new Set(this.view.value ? this.sorted.value.filter((h) => this.areas.contains(h, longitude, latitude)) : []);
+    return new Set(this.view.value ? [...this.matching.value.values()].filter((h) => this.areas.contains(h, longitude, latitude)) : []);
   });
-  /** Those of which any part is in the map's window: first what contains its middle, then in the service's order. */
-  readonly inWindow = computed(() => {
-    const b = this.bounds.value;
-    if (!b) return this.sorted.value;
-    this.areas.news.value;
-    const here = this.here.value;
-    return [...here, ...this.sorted.value.filter((h) => !here.has(h) && this.areas.touches(h, b))];
-  });
+  readonly inWindow = computed(() => this.#within(this.sorted.value));
+  readonly exercisesInWindow = computed(() => this.#within(this.exercises.value));
   /** Hazards whose areas are not known, or not as they are now: each may reach into the window. */
   readonly unplaced = computed(() => {
     this.areas.news.value;
     return this.shown.value.size > 0 ? this.areas.unknown() : 0;
   });
-  /** What the list shows. */
+  /** What the list shows, and below it. */
   readonly listed = computed(() => (this.everywhere.value ? this.sorted.value : this.inWindow.value));
-  readonly drills = computed(() => this.sorted.value.filter(isDrill).length);
+  readonly listedExercises = computed(() => (this.everywhere.value ? this.exercises.value : this.exercisesInWindow.value));
   readonly selectedHazard = computed<Hazard | undefined>(() => {
     const id = this.selected.value;
     if (!id) return undefined;
@@ -134,6 +134,15 @@ export class Store implements Sink {
       this.selected.value = s.selected;
     });
     if (s.at !== this.past.peek()?.at) void this.lookAt(s.at);
+  }
+
+  /** Those of which any part is in the map's window: first what contains its middle, then in the given order. */
+  #within(list: readonly Hazard[]): readonly Hazard[] {
+    const b = this.bounds.value;
+    if (!b) return list;
+    this.areas.news.value;
+    const here = this.here.value;
+    return [...list.filter((h) => here.has(h)), ...list.filter((h) => !here.has(h) && this.areas.touches(h, b))];
   }
 
   // ---- What the server says: see Sink.
@@ -280,17 +289,19 @@ export class Store implements Sink {
     }
     const { signal } = (this.#asking = new AbortController());
     const before = this.past.peek();
-    this.past.value = { at, state: "loading", hazards: before?.hazards ?? noHazards, note: "" };
+    this.past.value = { at, state: "loading", hazards: before?.hazards ?? noHazards, unrecorded: false, note: "" };
     try {
       // The pause lets a slider move without a request for each step.
       await new Promise((resolve) => setTimeout(resolve, 200));
       if (signal.aborted) return;
-      const list = await this.api.get<Hazard[]>(`/hazards/active?at=${encodeURIComponent(new Date(at).toISOString())}`, { signal });
-      this.past.value = { at, state: "ready", hazards: merge(before?.hazards ?? noHazards, list).hazards, note: "" };
+      const answer = await this.api.request(`/hazards/active?at=${encodeURIComponent(new Date(at).toISOString())}`, { signal });
+      const list = (await answer.json()) as Hazard[];
+      const unrecorded = freshness(answer.headers).change === 0;
+      this.past.value = { at, state: "ready", hazards: merge(before?.hazards ?? noHazards, list).hazards, unrecorded, note: unrecorded ? text.time.unrecorded : "" };
     } catch (error) {
       if (signal.aborted) return;
       const note = error instanceof LostError ? text.time.lost : error instanceof Problem && error.status === 400 ? text.time.refused(error.detail) : text.time.failed;
-      this.past.value = { at, state: "failed", hazards: noHazards, note };
+      this.past.value = { at, state: "failed", hazards: noHazards, unrecorded: false, note };
     }
   }
 

@@ -23,8 +23,9 @@ describe("a filter", () => {
 
   test("counts what a choice would give, the other dimensions kept", () => {
     const f = { ...noFilter, types: ["FLOOD"], severities: ["WATCH"] };
-    expect(Object.fromEntries(counts(all, f, "severities"))).toEqual({ WARNING: 2 });
+    expect(Object.fromEntries(counts(all, f, "severities"))).toEqual({ WARNING: 1 });
     expect(Object.fromEntries(counts(all, f, "types"))).toEqual({ VOLCANO: 1 });
+    expect(Object.fromEntries(counts(all, noFilter, "categories"))).toEqual({ EVENT: 1, RESPONSE: 1, EXERCISE: 1 }); // drills count here alone: M5
   });
 
   test("choices are taken in and out", () => {

@@ -1,6 +1,7 @@
 // The list beside the map: the same hazards, for those who read and for those who cannot see a map.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isFiltering } from "../filter";
+import { isFiltering, type Filter } from "../filter";
+import { trust } from "../freshness";
 import { severity, type Hazard } from "../model";
 import { text } from "../text";
 import { usePage } from "./context";
@@ -12,7 +13,8 @@ const PAGE = 60;
 export function List() {
   const page = usePage();
   const { store } = page;
-  const listed = store.listed.value;
+  const real = store.listed.value;
+  const drills = store.listedExercises.value;
   const selected = store.selected.value;
   const hovered = store.hovered.value;
   const fresh = store.fresh.value;
@@ -27,11 +29,14 @@ export function List() {
     const seen = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && setLimit((n) => n + PAGE), { rootMargin: "300px" });
     seen.observe(end.current);
     return () => seen.disconnect();
-  }, [limit, listed.length > limit]);
+  }, [limit, real.length + drills.length > limit]);
 
   // One row is in the order of the Tab key: the one that was last there, the selected one, or the first.
-  const rows = listed.slice(0, limit);
-  const tab = rows.find((h) => h.hazard_ID === cursor) ?? rows.find((h) => h.uuid === selected) ?? rows[0];
+  const rows = real.slice(0, limit);
+  const drillRows = drills.slice(0, Math.max(0, limit - real.length));
+  const all = [...rows, ...drillRows];
+  const rest = real.length + drills.length - all.length;
+  const tab = all.find((h) => h.hazard_ID === cursor) ?? all.find((h) => h.uuid === selected) ?? all[0];
   function move(e: KeyboardEvent) {
     const buttons = [...(root.current?.querySelectorAll<HTMLElement>(".row") ?? [])];
     const here = buttons.indexOf(document.activeElement as HTMLElement);
@@ -40,30 +45,36 @@ export function List() {
     e.preventDefault();
     buttons[to]!.focus();
   }
+  const line = (h: Hazard) => (
+    <Row
+      key={h.hazard_ID}
+      h={h}
+      selected={h.uuid === selected}
+      hovered={h.hazard_ID === hovered}
+      fresh={fresh.get(h.hazard_ID)?.kind}
+      here={store.here.value.has(h)}
+      tab={h === tab}
+      onFocus={() => setCursor(h.hazard_ID)}
+    />
+  );
   return (
     <>
       <ListHead />
       <Unplaced />
-      {rows.length === 0 ? (
-        <Nothing />
-      ) : (
+      {rows.length === 0 && !(onlyDrills(f) && drillRows.length > 0) && <Nothing alone={all.length === 0} />}
+      {all.length > 0 && (
         <ul id="list" class="list" ref={root} tabIndex={-1} aria-label={text.list.title} onKeyDown={move}>
-          {rows.map((h) => (
-            <Row
-              key={h.hazard_ID}
-              h={h}
-              selected={h.uuid === selected}
-              hovered={h.hazard_ID === hovered}
-              fresh={fresh.get(h.hazard_ID)?.kind}
-              here={store.here.value.has(h)}
-              tab={h === tab}
-              onFocus={() => setCursor(h.hazard_ID)}
-            />
-          ))}
-          {listed.length > limit && (
+          {rows.map(line)}
+          {drillRows.length > 0 && (
+            <li class="list-drills">
+              <p><strong class="drill-tag">{text.drill.word}</strong> {text.drill.listed(drills.length)}</p>
+            </li>
+          )}
+          {drillRows.map(line)}
+          {rest > 0 && (
             <li>
               <button type="button" class="more" ref={end} onClick={() => setLimit(limit + PAGE)}>
-                {text.list.more(listed.length - limit)}
+                {text.list.more(rest)}
               </button>
             </li>
           )}
@@ -73,16 +84,19 @@ export function List() {
   );
 }
 
+/** Whether nothing but drills is asked for: that nothing real is shown needs no word then. */
+const onlyDrills = (f: Filter): boolean => f.categories.length === 1 && f.categories[0] === "EXERCISE";
+
 function ListHead() {
   const { store } = usePage();
   const listed = store.listed.value.length;
-  const matching = store.matching.value.size;
-  const all = store.shown.value.size;
+  const matching = store.sorted.value.length;
+  const all = store.real.value;
   const known = store.past.value ? store.past.value.state !== "failed" : store.loaded.value;
   return (
     <div class="list-head">
       <p role="status">
-        <strong>{!known ? text.list.unknown : store.everywhere.value || !store.bounds.value ? text.list.total(matching) : text.list.inView(listed, matching)}</strong>
+        <strong>{!known || store.past.value?.unrecorded ? text.list.unknown : store.everywhere.value || !store.bounds.value ? text.list.total(matching) : text.list.inView(listed, matching)}</strong>
         {isFiltering(store.filter.value) && <span class="muted"> · {text.list.matching(matching, all)}</span>}
       </p>
       <label class="switch">
@@ -102,25 +116,49 @@ function Unplaced() {
   return <p class="list-note" role="status">{failing ? text.list.unplacedFailed(n) : text.list.unplaced(n)}</p>;
 }
 
-function Nothing() {
+/** In place of rows of what is real; alone: of all rows. */
+function Nothing({ alone }: { alone: boolean }) {
   const { store } = usePage();
-  const stale = (store.connection.value.fresh.sources?.stale ?? 0) > 0 || store.connection.value.state === "lost";
   const past = store.past.value;
   // What could not be read must not look like "there is none".
-  const words = past?.state === "failed"
+  const known = past ? past.state === "ready" : store.loaded.value;
+  const words = past?.state === "failed" || past?.unrecorded
     ? past.note
-    : (past ? past.state === "loading" : !store.loaded.value)
+    : !known
     ? text.list.loading
-    : store.shown.value.size === 0
-      ? stale ? text.list.noneAtAllStale : text.list.noneAtAll
-      : store.matching.value.size === 0 ? text.list.noneMatch : store.unplaced.value > 0 ? "" : text.list.noneHere;
+    : store.real.value === 0
+      ? past ? text.time.none : text.list.noneAtAll
+      : store.sorted.value.length === 0 ? text.list.noneMatch : store.unplaced.value > 0 ? "" : text.list.noneHere;
   return (
-    <div id="list" class="nothing" tabIndex={-1}>
+    <div id={alone ? "list" : undefined} class="nothing" tabIndex={-1}>
       <p>{words}</p>
-      {store.matching.value.size > 0 && !store.everywhere.value && (
+      {known && !past && <Worth />}
+      {store.sorted.value.length > 0 && !store.everywhere.value && (
         <button type="button" onClick={() => (store.everywhere.value = true)}>{text.list.showAll}</button>
       )}
     </div>
+  );
+}
+
+/** What a list without hazards is worth: why it may be wrong, or which sources say so, and when they did. */
+function Worth() {
+  const { store } = usePage();
+  const c = store.connection.value;
+  const worth = c.state === "lost" ? "lost" : trust(c.fresh.sources);
+  const said = store.sources.value.filter((s) => s.state === "ok" && s.last_success);
+  return (
+    <>
+      {text.list.none[worth] && <p class="caution"><strong>{text.list.none[worth]}</strong></p>}
+      {said.length > 0 && (
+        <p class="muted">
+          {text.list.said}{" "}
+          {said.map((s, i) => (
+            <span key={s.name} title={s.title}>{i > 0 && ", "}{s.name} (<Ago at={Date.parse(s.last_success!)} />)</span>
+          ))}
+          .
+        </p>
+      )}
+    </>
   );
 }
 

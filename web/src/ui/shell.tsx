@@ -218,7 +218,7 @@ function MapPlace() {
           effect(() => {
             const zoom = store.view.value?.zoom ?? 0;
             const selected = store.selectedHazard.value;
-            const rest = store.inWindow.value.filter((h) => h !== selected);
+            const rest = [...store.inWindow.value, ...store.exercisesInWindow.value].filter((h) => h !== selected);
             const wanted = rest.filter((h) => zoom >= AREAS_ALL_ZOOM || severity(h.severity_ID).rank >= 3);
             page.undrawn.value = rest.length - wanted.length && rest.filter((h) => !wanted.includes(h) && store.areas.has(h)).length;
             store.areas.want(selected ? [selected, ...wanted] : wanted);

@@ -1,6 +1,8 @@
 // Whether what is shown is true: the connection, the server's own store, the sources.
 import { useEffect } from "preact/hooks";
 import { Held } from "../edit/parts";
+import { trust, type Sources as SourcesState } from "../freshness";
+import { isDrill } from "../model";
 import { text } from "../text";
 import { clock, relative, span } from "../time";
 import { usePage } from "./context";
@@ -11,8 +13,8 @@ export function Status() {
   const { store } = usePage();
   const c = store.connection.value;
   const age = c.heard === undefined ? undefined : store.now.value - c.heard;
-  const stale = c.fresh.sources?.stale ?? 0;
-  const state = c.state === "lost" ? "lost" : c.state === "connecting" ? "wait" : stale > 0 || c.fresh.viewAge !== undefined ? "warn" : store.past.value ? "wait" : "ok";
+  const worth = trust(c.fresh.sources);
+  const state = c.state === "lost" ? "lost" : c.state === "connecting" ? "wait" : worth !== "good" && worth !== "unknown" || c.fresh.viewAge !== undefined ? "warn" : store.past.value ? "wait" : "ok";
   const words =
     c.state === "connecting" ? text.status.connecting : c.state === "lost" ? text.status.offline(age === undefined ? "" : span(age)) : store.past.value ? text.status.past : text.status.live;
   return (
@@ -24,13 +26,23 @@ export function Status() {
           <span class={`dot ${state}`} aria-hidden="true" />
           <span class="status-words">{words}</span>
           {c.state === "live" && age !== undefined && age >= 2_000 && <span class="status-age">{text.status.heard(span(age))}</span>}
-          {stale > 0 && c.state !== "lost" && <span class="status-stale">{text.status.stale(c.fresh.sources!.names, stale)}</span>}
+          {c.state === "live" && <span class="status-stale">{doubt(c.fresh.sources)}</span>}
         </>
       }
     >
       <Sources />
     </Menu>
   );
+}
+
+/** Why the view may not be the whole truth, in a few words; empty: nothing speaks for that. */
+function doubt(s: SourcesState | undefined): string {
+  switch (trust(s)) {
+    case "unread": return text.status.unread;
+    case "none": return text.status.noSources;
+    case "partly": return s!.stale + s!.failing > 0 ? text.status.stale(s!.names, s!.stale + s!.failing) : text.status.starting(s!.starting);
+    default: return "";
+  }
 }
 
 function Sources() {
@@ -45,8 +57,8 @@ function Sources() {
     <div class="sources">
       <h2>{text.status.title}</h2>
       {s && (
-        <p class={s.stale > 0 ? "warn-text" : "muted"}>
-          {s.stale > 0 ? `${text.status.stale(s.names, s.stale)}. ${text.status.staleLong}` : s.ok > 0 ? text.status.sourcesOk(s.ok) : text.status.noSources}
+        <p class={trust(s) === "good" ? "muted" : "warn-text"}>
+          {trust(s) === "unread" ? text.status.unreadLong : trust(s) === "partly" ? `${doubt(s)}. ${text.status.staleLong}` : s.ok > 0 ? text.status.sourcesOk(s.ok) : text.list.none.none}
         </p>
       )}
       {Math.abs(store.api.skew) > 30_000 && <p class="warn-text">{text.status.clock(span(Math.abs(store.api.skew)), store.api.skew > 0)}</p>}
@@ -82,7 +94,7 @@ export function Banners() {
   const { store } = usePage();
   const c = store.connection.value;
   const past = store.past.value;
-  const drills = store.drills.value;
+  const drills = store.exercises.value.length;
   return (
     <div class="banners" role="region" aria-label={text.status.banners}>
       {c.state === "lost" && (
@@ -92,10 +104,11 @@ export function Banners() {
         </p>
       )}
       {c.state === "live" && c.fresh.viewAge !== undefined && <p class="banner lost">{text.status.old(span(c.fresh.viewAge * 1000))}</p>}
+      {c.state === "live" && trust(c.fresh.sources) === "unread" && <p class="banner lost"><strong>{text.status.unreadLong}</strong></p>}
       {past && (
         <p class="banner past">
           <span>
-            {past.state === "loading" ? text.time.loading(at(past.at)) : past.state === "failed" ? past.note : text.time.banner(at(past.at), past.hazards.size)}
+            {past.state === "loading" ? text.time.loading(at(past.at)) : past.state === "failed" || past.unrecorded ? past.note : text.time.banner(at(past.at), [...past.hazards.values()].filter((h) => !isDrill(h)).length)}
           </span>
           <button type="button" class="small" onClick={() => void store.lookAt(undefined)}>{text.time.now}</button>
         </p>
