@@ -13,13 +13,14 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/service"
+	"hazardd/internal/source"
 	"hazardd/internal/source/cap"
 	"hazardd/internal/source/mirror"
 )
 
 // knownFlags name the sources that are not built in. All commands must be told the same as the server.
 type knownFlags struct {
-	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, every, highest, hosts, places, charset, exercises. Several are separated by ; or given each on its own."`
+	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, every, highest, rank, hosts, places, charset, exercises. Several are separated by ; or given each on its own."`
 	Mirror   []mirrorSetting `name:"mirror" sep:";" placeholder:"name=… url=… user=… password-file=…" help:"Another server of this interface, whose hazards are shown too: name, url, user, password-file; title, every."`
 	Response bool            `default:"true" negatable:"" help:"An activation of Copernicus EMS moves a hazard from EVENT to RESPONSE."`
 }
@@ -97,6 +98,7 @@ func (c *capSetting) UnmarshalText(text []byte) error {
 		"every":     intoTime(&c.Every),
 		"highest":   func(v string) (err error) { c.Caps, err = readHighest(v); return err },
 		"exercises": func(v string) (err error) { c.Exercises, err = strconv.ParseBool(v); return err },
+		"rank":      func(v string) (err error) { c.Rank, err = readRanks(v); return err },
 		"hosts":     func(v string) error { c.Hosts = strings.Split(v, ","); return nil },
 	})
 }
@@ -163,6 +165,23 @@ func readHighest(text string) (map[hazard.Type]hazard.Severity, error) {
 		highest[hazard.Type(typ)] = severity
 	}
 	return highest, nil
+}
+
+// readRanks reads the authority of a source, by type: "responsible", "EARTHQUAKE:model,responsible".
+func readRanks(text string) (source.Ranks, error) {
+	ranks := source.Ranks{}
+	for word := range strings.SplitSeq(text, ",") {
+		typ, name, found := strings.Cut(strings.TrimSpace(word), ":")
+		if !found {
+			typ, name = "", typ
+		}
+		rank, ok := source.ParseRank(name)
+		if !ok {
+			return nil, fmt.Errorf("%q is not a rank, expected one of %s, or such as EARTHQUAKE:model", name, strings.Join(source.RankNames(), ", "))
+		}
+		ranks[hazard.Type(typ)] = rank
+	}
+	return ranks, nil
 }
 
 // readPairs reads pairs of the form key=value, separated by blanks; a value with blanks is in double quotes, as in Go.

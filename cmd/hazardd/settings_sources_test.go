@@ -11,6 +11,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/service"
+	"hazardd/internal/source"
 	"hazardd/internal/source/cap"
 )
 
@@ -21,11 +22,12 @@ func TestSourcesOfAnOperatorBySettingOfEveryKind(t *testing.T) {
 	}
 	caps := []capSetting{
 		{Config: cap.Config{Name: "meteoalarm-de", Title: "MeteoAlarm Germany", URL: "https://feeds.example.org/a?x=1;2", Language: "de", Every: 2 * time.Minute,
-			Caps: map[hazard.Type]hazard.Severity{hazard.Storm: hazard.Advisory, "": hazard.Watch}, Hosts: []string{"a.example.org", "b.example.org"}}},
+			Caps: map[hazard.Type]hazard.Severity{hazard.Storm: hazard.Advisory, "": hazard.Watch}, Hosts: []string{"a.example.org", "b.example.org"},
+			Rank: source.Ranks{hazard.Flood: source.Responsible, "": source.Model}}},
 		{Config: cap.Config{Name: "cap", URL: "https://alerts.example.org/index.rss", Charset: "windows-1252", Exercises: true}},
 	}
 	mirrors := []mirrorSetting{{Name: "disaster-centre", URL: "https://api.example.org/msvc", Username: "replica", Password: "violet kayak"}}
-	first := `name=meteoalarm-de title="MeteoAlarm Germany" url=https://feeds.example.org/a?x=1\;2 language=de every=2m highest=STORM:ADVISORY,WATCH hosts=a.example.org,b.example.org`
+	first := `name=meteoalarm-de title="MeteoAlarm Germany" url=https://feeds.example.org/a?x=1\;2 language=de every=2m highest=STORM:ADVISORY,WATCH hosts=a.example.org,b.example.org rank=FLOOD:responsible,model`
 	second := "url=https://alerts.example.org/index.rss charset=windows-1252 exercises=true"
 	third := "name=disaster-centre url=https://api.example.org/msvc user=replica password-file=" + password
 	for name, tt := range map[string]struct {
@@ -44,6 +46,7 @@ func TestSourcesOfAnOperatorBySettingOfEveryKind(t *testing.T) {
   every: 2m
   highest: [STORM:ADVISORY, WATCH]
   hosts: [a.example.org, b.example.org]
+  rank: [FLOOD:responsible, model]
 - url: https://alerts.example.org/index.rss
   charset: windows-1252
   exercises: true
@@ -83,7 +86,7 @@ func TestFaultySourcesOfAnOperatorAreRefused(t *testing.T) {
 	const good = "url=https://a.example.org/ "
 	for setting, want := range map[string]string{
 		"--cap=https://a.example.org/":                       "is no key=value; the keys are charset, every,",
-		"--cap=" + good + "lang=de":                          `"lang" is no key; the keys are charset,`,
+		"--cap=" + good + "lang=de":                          `"lang" is no key`,
 		"--cap=" + good + "langage=de":                       `did you mean language?`,
 		"--cap=" + good + "name=a name=b":                    "name is there twice",
 		"--cap=" + good + "every=1s":                         "at least 10s",
@@ -91,6 +94,8 @@ func TestFaultySourcesOfAnOperatorAreRefused(t *testing.T) {
 		"--cap=" + good + "name=usgs":                        `name: "usgs" is another source's`,
 		"--cap=" + good + "highest=RED":                      `"RED" is no severity`,
 		"--cap=" + good + "highest=RAIN:WATCH":               `caps: "RAIN" is no type`,
+		"--cap=" + good + "rank=first":                       `"first" is not a rank, expected one of responsible, specialist, national, model,`,
+		"--cap=" + good + "rank=RAIN:model":                  `rank: "RAIN" is not a type that it reports`,
 		"--cap=" + good + "places=/nowhere":                  "places: open /nowhere",
 		"--cap=" + good + "places=" + places:                 `features/0/properties: code "AT001", type "", expected both`,
 		"--cap=url=ftp://a.example.org/":                     `url: "ftp://a.example.org/", expected an address of https or http`,

@@ -50,7 +50,7 @@ func newEditor(t testing.TB) (*edit.Editor, *store.Store) {
 			t.Error(err)
 		}
 	})
-	return edit.New(s, intake.New(s, nil), 1, func(id int64) bool { return id == 1 || id == 2 }), s
+	return edit.New(s, intake.New(s, intake.Known{}), 1, func(id int64) bool { return id == 1 || id == 2 }), s
 }
 
 func made(t testing.TB, e *edit.Editor, body string) *hazard.Hazard {

@@ -23,7 +23,7 @@ import (
 func TestNoWarningDisappearsByOthers(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		e, s := newEditor(t)
-		g := &game{t: rt, ctx: t, editor: e, store: s, intake: intake.New(s, nil), now: now}
+		g := &game{t: rt, ctx: t, editor: e, store: s, intake: intake.New(s, intake.Known{}), now: now}
 		rt.Repeat(map[string]func(*rapid.T){
 			"create": g.create, "patch": g.patch, "end": g.end, "retract": g.retract, "merge": g.merge, "split": g.split, "undo": g.undo,
 			"product": g.product, "report": g.report, "": func(*rapid.T) {},

@@ -5,31 +5,18 @@ import (
 	"slices"
 )
 
-// authority lists the sources whose word counts, the most authoritative first, by type of hazard; docs/sources.md gives the reasons.
-// Sources that are not named come after those that are, in the order of their names, so that the outcome never depends on the
-// order of arrival.
-var authority = map[Type][]string{
-	Earthquake: {"usgs", "emsc", "gdacs", "eonet"},
-	Tsunami:    {"tsunami", "nws", "gdacs"},
-	Cyclone:    {"nhc", "nws", "gdacs", "eonet"},
-	Volcano:    {"hans", "gvp", "gdacs", "eonet"},
-	Wildfire:   {"nifc", "nws", "gdacs", "copernicus", "eonet"},
-}
+// Authority lists the sources by type of hazard, the most authoritative first. The name "" stands for
+// all sources that are not there: what a source said that is no longer configured still counts. Among
+// those the order is that of their names, so that the outcome never depends on the order of arrival.
+type Authority map[Type][]string
 
-// anyType is the order for all other types: national services, then models, then those who tell of a response, who have no level, then curators.
-var anyType = []string{"nws", "gdacs", "copernicus", "eonet"}
-
-// Rank is how little a source's word counts on hazards of a type: the least rank is the most authoritative.
-func (t Type) Rank(source string) int {
-	order, ok := authority[t]
-	if !ok {
-		order = anyType
-	}
+// Rank is the place of a source in the order for a type: the least is the most authoritative.
+func (a Authority) Rank(t Type, source string) int {
+	order := a[t]
 	if i := slices.Index(order, source); i >= 0 {
 		return i
 	}
-	// A source configured by an operator (a national CAP feed) speaks with its own authority: before those who model and curate.
-	if i := slices.Index(order, "gdacs"); i >= 0 && !slices.Contains(anyType, source) {
+	if i := slices.Index(order, ""); i >= 0 {
 		return i
 	}
 	return len(order)
@@ -39,7 +26,7 @@ func (t Type) Rank(source string) int {
 // (at least one), in any order.
 //
 // The events of one source count like the parts of one event: the level is the highest in force.
-// Among sources, each field comes from the most authoritative one in force that has it, so that a
+// Among sources, each field comes from the most authoritative one (by order) in force that has it, so that a
 // downgrade by that source lowers the level and a lesser source never does. The hazard goes on
 // while any source says so, and when the last one is over it stays what it was just before. Its
 // category is RESPONSE once any source reports a response. Products stay with the event that gave
@@ -48,7 +35,7 @@ func (t Type) Rank(source string) int {
 // A relayed report does not count beside a source of its own, and is over as soon as one relaying
 // server says so: servers that mirror each other in a ring would otherwise keep alive what each
 // knows from the other alone.
-func Combine(all []Said, now Instant) Said {
+func Combine(all []Said, order Authority, now Instant) Said {
 	var sources []string
 	for _, s := range all {
 		sources = append(sources, s.Head.Source)
@@ -57,7 +44,7 @@ func Combine(all []Said, now Instant) Said {
 	all = counting(all)
 	slices.SortFunc(all, func(a, b Said) int {
 		return cmp.Or(
-			cmp.Compare(a.Head.Type.Rank(a.Head.Source), b.Head.Type.Rank(b.Head.Source)),
+			cmp.Compare(order.Rank(a.Head.Type, a.Head.Source), order.Rank(b.Head.Type, b.Head.Source)),
 			cmp.Compare(a.Head.Source, b.Head.Source), cmp.Compare(a.Head.Key, b.Head.Key))
 	})
 	next, last := MaxInstant, MinInstant

@@ -202,7 +202,7 @@ func TestDeriveAndCombineChangeOnlyAtNext(t *testing.T) {
 			for _, parts := range events {
 				all = append(all, hazard.Derive(parts, now))
 			}
-			return hazard.Combine(all, now)
+			return hazard.Combine(all, nil, now)
 		}
 		was := at(noon + 9)
 		for now := noon + 10; now <= noon+31; now++ {
@@ -244,7 +244,7 @@ func TestCombine(t *testing.T) {
 			for _, r := range tt.reports {
 				all = append(all, hazard.Derive([]hazard.Report{r}, noon))
 			}
-			got := hazard.Combine(all, noon)
+			got := hazard.Combine(all, hazard.Authority{hazard.Flood: {"nws", "", "gdacs"}}, noon)
 			if got.Head.Severity != tt.level || got.Head.Name != tt.head {
 				t.Errorf("%s from %q, want %s from %q", got.Head.Severity, got.Head.Name, tt.level, tt.head)
 			}

@@ -146,7 +146,7 @@ func (w *world) settle(n int64) {
 // report lets a source say something.
 func (w *world) report(reports ...hazard.Report) {
 	w.t.Helper()
-	res, err := intake.New(w.Store, nil).Apply(w.t.Context(), reports[0].Source, source.Batch{Reports: reports, Read: len(reports)}, hazard.At(time.Now()), intake.Options{})
+	res, err := intake.New(w.Store, intake.Known{}).Apply(w.t.Context(), reports[0].Source, source.Batch{Reports: reports, Read: len(reports)}, hazard.At(time.Now()), intake.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -480,9 +480,9 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 	p.Push = push.New(follower, s, base, push.Limits{PerUser: 4, All: 6})
 	c := httpapi.Config{
 		Push:  p.Push,
-		Store: s, Live: p.Live, Auth: p.Auth, Intake: intake.New(s, nil), Edit: edit.New(s, intake.New(s, nil), 1, func(id int64) bool { return id == org.ID }),
+		Store: s, Live: p.Live, Auth: p.Auth, Intake: intake.New(s, intake.Known{}), Edit: edit.New(s, intake.New(s, intake.Known{}), 1, func(id int64) bool { return id == org.ID }),
 		Sources: func(context.Context) ([]poll.Status, error) {
-			return []poll.Status{{Name: "usgs", Title: "USGS earthquakes", State: poll.OK, Circuit: "closed"}}, nil
+			return []poll.Status{{About: (&source.Source{}).About(), Name: "usgs", Title: "USGS earthquakes", State: poll.OK, Circuit: "closed"}}, nil
 		},
 		Freshness: func() []string { return []string{"ok=1"} },
 		PollNow:   func(context.Context, string) error { return nil },

@@ -68,7 +68,7 @@ func TestHeldReportsWaitForAnEditor(t *testing.T) {
 		t.Helper()
 		r := quake(key, 1)
 		r.Suspect = "the words say TEST"
-		res, err := intake.New(s.Store, nil).Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{})
+		res, err := intake.New(s.Store, intake.Known{}).Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{})
 		if err != nil || res.Held != 1 {
 			t.Fatalf("%+v %v", res, err)
 		}

@@ -99,7 +99,7 @@ func (a areas) place(list []hazard.Area, named []geo.Shape) (placed []placedArea
 // place is the area of what was said: one shape for each role, in the order of areaRoles; empty if nothing is known of it.
 func (w *writer) place(said *hazard.Said) []placedArea {
 	var named []geo.Shape
-	if places := w.in.places[said.PlacesOf]; places != nil {
+	if places := w.in.known.Places[said.PlacesOf]; places != nil {
 		missing := false
 		for _, code := range said.Places {
 			s, ok := places.Shape(w.ctx, code)

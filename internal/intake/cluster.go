@@ -118,7 +118,7 @@ func (c *cluster) called(e *store.Event) (all []store.Event, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.DeleteFunc(called, func(o store.Event) bool { return !namesMean(ref, e, &o) })...)
+		all = append(all, slices.DeleteFunc(called, func(o store.Event) bool { return !c.w.in.namesMean(ref, e, &o) })...)
 	}
 	return all, nil
 }
@@ -271,7 +271,7 @@ func (c *cluster) links(named []store.Event) (links []pair, err error) {
 		}
 		for n, i := range of {
 			for _, j := range of[:n] {
-				if i != j && namesMean(ref, c.events[i], c.events[j]) {
+				if i != j && c.w.in.namesMean(ref, c.events[i], c.events[j]) {
 					link(i, j, ref)
 				}
 			}

@@ -18,27 +18,28 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
 	"hazardd/internal/store"
 )
 
-// Places finds the shapes of the places that reports only name.
-type Places interface {
-	// Shape is the shape of the place with that code, and whether it is known.
-	Shape(ctx context.Context, code string) (geo.Shape, bool)
+// Known is what intake has to know of the sources. The zero value knows none.
+type Known struct {
+	Authority hazard.Authority
+	Schemes   source.Schemes
+	// Places find the shapes of the places that a source names, by the source's name.
+	Places map[string]source.Places
 }
 
 // Intake takes reports in. It is safe for concurrent use.
 type Intake struct {
-	store  *store.Store
-	places map[string]Places
-	areas  areas
+	store *store.Store
+	known Known
+	areas areas
 }
 
-// New makes an Intake that writes to s; places finds the places that a source names, by the source's name.
-func New(s *store.Store, places map[string]Places) *Intake { return &Intake{s, places, newAreas()} }
+// New makes an Intake that writes to s.
+func New(s *store.Store, known Known) *Intake { return &Intake{s, known, newAreas()} }
 
 // Options say how a batch came.
 type Options struct {
@@ -624,7 +625,7 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 			return nil, false, false, err
 		}
 	}
-	said := hazard.Combine(all, w.now)
+	said := hazard.Combine(all, w.in.known.Authority, w.now)
 	placed := w.place(&said)
 	if before == nil && said.Head.Point == nil && len(placed) == 0 {
 		return nil, false, false, errNoPlace

@@ -246,7 +246,7 @@ func (w *writer) namedWith(g *group, self *store.Event, refs []string) ([]store.
 			return nil, err
 		}
 		for _, e := range called {
-			if e.Name() != self.Name() && namesMean(ref, self, &e) && !slices.ContainsFunc(named, func(o store.Event) bool { return o.Name() == e.Name() }) {
+			if e.Name() != self.Name() && w.in.namesMean(ref, self, &e) && !slices.ContainsFunc(named, func(o store.Event) bool { return o.Name() == e.Name() }) {
 				named = append(named, e)
 			}
 		}
@@ -255,9 +255,10 @@ func (w *writer) namedWith(g *group, self *store.Event, refs []string) ([]store.
 }
 
 // namesMean reports whether two events that have the name ref in common are one. The number of a
-// volcano names the mountain, whose eruptions are one hazard each. A tsunami is a hazard of its own,
-// beside the earthquake that made it.
-func namesMean(ref string, a, b *store.Event) bool {
+// volcano, of a Lasting scheme, names the mountain, whose eruptions are one hazard each. A tsunami is
+// a hazard of its own, beside the earthquake that made it.
+func (in *Intake) namesMean(ref string, a, b *store.Event) bool {
+	scheme, _, _ := strings.Cut(ref, ":")
 	return (a.Type == hazard.Tsunami) == (b.Type == hazard.Tsunami) &&
-		(!strings.HasPrefix(ref, "gvp:") || overlap(a, b, sameEruption))
+		(!in.known.Schemes[scheme].Lasting || overlap(a, b, sameEruption))
 }

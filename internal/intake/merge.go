@@ -108,7 +108,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	if err != nil || len(rest) == 0 { // without the event, the others fit another hazard: this one has ended
 		return now.HazardID, err
 	}
-	said := hazard.Combine(rest, w.now)
+	said := hazard.Combine(rest, w.in.known.Authority, w.now)
 	h, err := w.state(before.UUID, before, &said, w.place(&said))
 	if err != nil {
 		return 0, err

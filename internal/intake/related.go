@@ -45,9 +45,6 @@ func (in *Intake) Related(ctx context.Context, id int64) ([]Related, error) {
 	return nil, nil
 }
 
-// quakeScheme is the scheme of references that name the earthquake of a tsunami: an id of the USGS, or "TIME@latitude,longitude".
-const quakeScheme = "quake:"
-
 func (in *Intake) quakesOf(ctx context.Context, tsunami *hazard.Hazard) ([]Related, error) {
 	events, err := in.store.EventReports(ctx, tsunami.ID)
 	if err != nil {
@@ -57,11 +54,12 @@ func (in *Intake) quakesOf(ctx context.Context, tsunami *hazard.Hazard) ([]Relat
 	for _, e := range events {
 		for _, p := range e.Parts {
 			for _, ref := range p.Refs {
-				name, ok := strings.CutPrefix(ref, quakeScheme)
-				if !ok {
+				scheme, name, _ := strings.Cut(ref, ":")
+				of := in.known.Schemes[scheme].CausedBy
+				if of == "" {
 					continue
 				}
-				if err := in.quakeNamed(ctx, name, why); err != nil {
+				if err := in.quakeNamed(ctx, of, name, why); err != nil {
 					return nil, err
 				}
 			}
@@ -70,11 +68,12 @@ func (in *Intake) quakesOf(ctx context.Context, tsunami *hazard.Hazard) ([]Relat
 	return in.relatedAs(ctx, CausedBy, why)
 }
 
-// quakeNamed notes the hazard of the earthquake that a message of a tsunami names, and why it is that one.
-func (in *Intake) quakeNamed(ctx context.Context, name string, why map[int64]string) error {
+// quakeNamed notes the hazard of the earthquake that a message of a tsunami names, by an id of the scheme of or as
+// "TIME@latitude,longitude", and why it is that one.
+func (in *Intake) quakeNamed(ctx context.Context, of, name string, why map[int64]string) error {
 	origin, found := readOrigin(name)
 	if !found {
-		named, err := in.store.Called(ctx, "usgs:"+name)
+		named, err := in.store.Called(ctx, of+":"+name)
 		for _, h := range named {
 			why[h.ID] = "named " + name
 		}

@@ -101,7 +101,7 @@ func described(head *hazard.Report) string {
 func (w *writer) position(h *hazard.Hazard, said *hazard.Said, placed []placedArea) error {
 	head := &said.Head
 	if len(placed) == 0 && !h.EditedField("area") {
-		awaited := w.in.places[said.PlacesOf] != nil && len(said.Places) > 0
+		awaited := w.in.known.Places[said.PlacesOf] != nil && len(said.Places) > 0
 		switch {
 		case awaited:
 			if len(h.Areas) == 1 && h.Areas[0].Role == hazard.PointArea {

@@ -197,7 +197,7 @@ func (w *writer) agree(h *hazard.Hazard) (*hazard.Hazard, error) {
 	if err != nil || len(all) == 0 {
 		return h, err
 	}
-	said := hazard.Combine(all, w.now)
+	said := hazard.Combine(all, w.in.known.Authority, w.now)
 	r, err := w.state(h.UUID, h, &said, w.place(&said))
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func (w *World) regroup(self *event) {
 			if w.one[pairOf(a, b)] {
 				found = append(found, pair{p.a, p.b, 0})
 			}
-			if shareName(a, b) {
+			if w.shareName(a, b) {
 				names = append(names, pair{p.a, p.b, 0})
 			}
 			if a.Source != b.Source && p.far <= 1 {
@@ -299,10 +299,16 @@ func (w *World) absorb(h, into *Hazard, byPerson bool) {
 }
 
 // shareName reports whether two events have a name in common: one names the other, or both a third.
-func shareName(a, b *event) bool {
+func (w *World) shareName(a, b *event) bool {
 	return (a.heard.head.Type == hazard.Tsunami) == (b.heard.head.Type == hazard.Tsunami) && slices.ContainsFunc(a.names(), func(name string) bool {
-		return slices.Contains(b.names(), name) && (!strings.HasPrefix(name, "gvp:") || overlap(&a.heard, &b.heard, 90*24*time.Hour))
+		return slices.Contains(b.names(), name) && (!w.lasting(name) || overlap(&a.heard, &b.heard, 90*24*time.Hour))
 	})
+}
+
+// lasting reports whether a name is of a lasting scheme.
+func (w *World) lasting(name string) bool {
+	scheme, _, _ := strings.Cut(name, ":")
+	return slices.Contains(w.sources.Lasting, scheme)
 }
 
 // names are all names that an event was ever known by.

@@ -31,10 +31,20 @@ type World struct {
 	one     map[[2]Name]bool // what a person found about two events: they are one, or they are not
 	now     instant
 	moved   map[*Hazard][]move // the events that left each hazard in the present step
+	sources Sources
+}
+
+// Sources are the facts about sources that the rules depend on.
+type Sources struct {
+	// Order lists the sources by type of hazard, from the most authoritative one; the type "" stands for
+	// all that are not there, and the source "" for the sources that are not named, in the order of their names.
+	Order map[hazard.Type][]string
+	// Lasting are the schemes of references whose ids name what has events again and again, such as volcanoes.
+	Lasting []string
 }
 
 // New returns a world in which nothing has happened.
-func New() *World { return &World{one: map[[2]Name]bool{}} }
+func New(sources Sources) *World { return &World{one: map[[2]Name]bool{}, sources: sources} }
 
 // Hazard is one hazard of the world.
 type Hazard struct {

@@ -209,20 +209,11 @@ func why(last []hazard.Report) (reason hazard.EndReason) {
 	return reason
 }
 
-// authority lists the sources from the most authoritative one, by type of hazard; "" stands for the
-// sources that are not named, in the order of their names.
-var authority = map[hazard.Type][]string{
-	hazard.Earthquake: {"usgs", "emsc", "", "gdacs", "eonet"},
-	hazard.Wildfire:   {"nifc", "nws", "", "gdacs", "copernicus", "eonet"},
-	hazard.Volcano:    {"hans", "gvp", "", "gdacs", "eonet"},
-	hazard.Cyclone:    {"nhc", "nws", "", "gdacs", "eonet"},
-	"":                {"nws", "", "gdacs", "copernicus", "eonet"},
-}
-
-func rank(t hazard.Type, source string) int {
-	order, ok := authority[t]
+// rank is the place of a source in the order for a type.
+func (w *World) rank(t hazard.Type, source string) int {
+	order, ok := w.sources.Order[t]
 	if !ok {
-		order = authority[""]
+		order = w.sources.Order[""]
 	}
 	if i := slices.Index(order, source); i >= 0 {
 		return i
@@ -243,7 +234,7 @@ func (w *World) said(h *Hazard) *word {
 	}
 	slices.SortFunc(words, func(a, b word) int {
 		x, y := &a.head, &b.head
-		return cmp.Or(cmp.Compare(rank(x.Type, x.Source), rank(y.Type, y.Source)), cmp.Compare(x.Source, y.Source), cmp.Compare(x.Key, y.Key))
+		return cmp.Or(cmp.Compare(w.rank(x.Type, x.Source), w.rank(y.Type, y.Source)), cmp.Compare(x.Source, y.Source), cmp.Compare(x.Key, y.Key))
 	})
 	last := hazard.MinInstant
 	for _, s := range words {

@@ -26,6 +26,7 @@ import (
 	"hazardd/internal/model"
 	"hazardd/internal/pgtest"
 	"hazardd/internal/search"
+	program "hazardd/internal/service"
 	"hazardd/internal/source"
 	"hazardd/internal/store"
 	"hazardd/internal/tail"
@@ -38,6 +39,20 @@ var (
 	length    = flag.Int("steps", 50, "how many steps each of them has")
 	first     = flag.Uint64("seed", 1, "the seed of the first of them")
 )
+
+// sources are the facts of the sources that the histories play, written once more.
+var sources = model.Sources{
+	Order: map[hazard.Type][]string{
+		hazard.Earthquake: {"usgs", "emsc", "", "gdacs", "eonet"},
+		hazard.Wildfire:   {"nifc", "nws", "", "gdacs", "copernicus", "eonet"},
+		hazard.Volcano:    {"hans", "gvp", "", "gdacs", "eonet"},
+		hazard.Cyclone:    {"nhc", "nws", "", "gdacs", "eonet"},
+		"":                {"nws", "", "gdacs", "copernicus", "eonet"},
+	},
+	Lasting: []string{"gvp"},
+}
+
+var known = program.BuiltIn()
 
 // service is the real thing: store, intake, edit, and the readers of the log.
 type service struct {
@@ -61,7 +76,8 @@ func newService(t testing.TB, dir, database string) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sv := &service{t: t, now: noon, store: s, intake: intake.New(s, nil), seen: map[uuid.UUID]*hazard.Hazard{}}
+	sv := &service{t: t, now: noon, store: s, intake: intake.New(s, intake.Known{Authority: known.Authority(), Schemes: known.Schemes()}),
+		seen: map[uuid.UUID]*hazard.Hazard{}}
 	sv.edit = edit.New(s, sv.intake, 1, func(int64) bool { return true })
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	now := func() instant { return sv.now }
@@ -391,7 +407,7 @@ func run(t testing.TB, dir, database string, steps []step) (n int, err error) {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
-	w := model.New()
+	w := model.New(sources)
 	for i, s := range steps {
 		n = i
 		if err := sv.do(w, s); err != nil {

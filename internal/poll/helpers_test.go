@@ -251,7 +251,7 @@ func (b *bed) pollerOn(s *store.Store, sources ...Source) *Poller {
 	b.t.Helper()
 	in := b.intake
 	if in == nil {
-		in = intake.New(s, map[string]intake.Places{"nws": places{s}})
+		in = intake.New(s, intake.Known{Places: map[string]source.Places{"nws": places{s}}})
 	}
 	p, err := New(Config{Store: s, Intake: in, Sources: sources, Version: "1.2", Contact: "ops@example.org", Transport: b.net.transport(),
 		Log: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})

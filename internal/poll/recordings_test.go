@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hazardd/internal/intake"
+	"hazardd/internal/source"
 	"hazardd/internal/source/nws"
 	"hazardd/internal/source/usgs"
 )
@@ -92,9 +93,9 @@ func TestTheWeatherServicesListIsPlacedAndEndsWhatItLists(t *testing.T) {
 		serve(full, `"full"`)
 		src := Source{Source: nws.Source()}
 		src.PlaceURL = nws.ZoneURL // also for counties, which are built in
-		b.intake = intake.New(b.store, map[string]intake.Places{nws.Name: nws.Places{Kept: func(ctx context.Context, code string) (string, error) {
+		b.intake = intake.New(b.store, intake.Known{Places: map[string]source.Places{nws.Name: nws.Places{Kept: func(ctx context.Context, code string) (string, error) {
 			return b.store.Place(ctx, nws.Name, code)
-		}}})
+		}}}})
 		stop := b.start(b.poller(src))
 		time.Sleep(5 * time.Second)
 		first := len(b.active(nws.Name)) // placed by polygons and counties

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,8 +69,10 @@ type MirrorSource struct {
 type Sources struct {
 	polled []source.Source
 	// filed are known by name for payloads from files alone.
-	filed   []source.Source
-	mirrors map[string]MirrorSource
+	filed     []source.Source
+	mirrors   map[string]MirrorSource
+	authority hazard.Authority
+	schemes   source.Schemes
 }
 
 // SourceSettings are what an operator can say of the sources.
@@ -83,28 +86,30 @@ type SourceSettings struct {
 // NewSources makes the sources of an installation. Its error names the setting at fault.
 func NewSources(set SourceSettings) (*Sources, error) {
 	s := &Sources{mirrors: map[string]MirrorSource{}}
+	var own []source.Source // built in
 	for _, describe := range builtIn {
 		src := describe()
-		if err := src.Check(); err != nil {
-			return nil, err
-		}
 		if set.NoResponse && src.Responds {
 			src.Parse = withoutResponse(src.Parse)
 		}
-		s.polled = append(s.polled, src)
+		own = append(own, src)
 	}
+	if err := check(own); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.schemes, err = source.SchemesOf(own); err != nil {
+		return nil, err
+	}
+	var named []source.Source // by the operator
 	add := func(setting string, src source.Source, errs ...error) error {
-		if slices.ContainsFunc(s.polled, func(p source.Source) bool { return p.Name == src.Name }) {
+		if slices.ContainsFunc(slices.Concat(own, named), func(p source.Source) bool { return p.Name == src.Name }) {
 			errs = append(errs, fmt.Errorf("name: %q is another source's", src.Name))
 		}
-		err := errors.Join(errs...)
-		if err == nil {
-			err = src.Check()
-		}
-		if err != nil {
+		if err := cmp.Or(errors.Join(errs...), src.Check()); err != nil {
 			return fmt.Errorf("%s source %q: %w", setting, src.Name, err)
 		}
-		s.polled = append(s.polled, src)
+		named = append(named, src)
 		return nil
 	}
 	for _, c := range set.CAP {
@@ -115,13 +120,15 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	}
 	for _, m := range set.Mirrors {
 		s.mirrors[m.Name] = m
-		if err := add("mirror", mirror.Source(m.Name, m.Title, m.URL, m.Every), m.check()); err != nil {
+		if err := add("mirror", mirror.Source(m.Name, m.Title, m.URL, m.Every, s.schemes), m.check()); err != nil {
 			return nil, err
 		}
 	}
+	s.polled = slices.Concat(own, named)
+	s.authority = source.AuthorityOf(slices.Concat(named, own)) // the operator's before those of the same rank
 	for _, src := range []source.Source{
 		cap.Config{Name: "cap", Title: "CAP alerts from files"}.Source(cap.Places{}),
-		mirror.Source(mirror.Name, "Lists of hazards from files", "", 0),
+		mirror.Source(mirror.Name, "Lists of hazards from files", "", 0, s.schemes),
 	} {
 		if !slices.ContainsFunc(s.polled, func(p source.Source) bool { return p.Name == src.Name }) {
 			s.filed = append(s.filed, src)
@@ -129,6 +136,30 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	}
 	return s, nil
 }
+
+// check says what the sources that are built in lack: each of them, and two of one rank for one type,
+// which only their order in the list would decide.
+func check(own []source.Source) error {
+	var errs []error
+	for i := range own {
+		errs = append(errs, own[i].Check())
+		for _, info := range hazard.Types() {
+			for j := range own[:i] {
+				a, ok := own[i].Rank.Of(info.ID)
+				b, also := own[j].Rank.Of(info.ID)
+				if ok && also && a == b && own[i].Reports(info.ID) && own[j].Reports(info.ID) {
+					errs = append(errs, fmt.Errorf("source %q: rank: %s for the type %s, as has the source %q", own[i].Name, a, info.ID, own[j].Name))
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Authority is the order of the sources by type of hazard, and Schemes are the schemes of their references. The caller
+// must not change them.
+func (s *Sources) Authority() hazard.Authority { return s.authority }
+func (s *Sources) Schemes() source.Schemes     { return s.schemes }
 
 // BuiltIn are the sources of an installation whose operator has named none.
 func BuiltIn() *Sources {
@@ -177,12 +208,12 @@ func (m MirrorSource) check() error {
 }
 
 // ask gives a source that is asked in its own way the means to be asked.
-func (m MirrorSource) ask(src *poll.Source, transport http.RoundTripper, agent string) error {
+func (m MirrorSource) ask(src *poll.Source, schemes source.Schemes, transport http.RoundTripper, agent string) error {
 	server, err := client.New(m.URL, client.Options{Username: m.Username, Password: m.Password, HTTPClient: &http.Client{Transport: transport}, UserAgent: agent})
 	if err != nil {
 		return err
 	}
-	replica := mirror.New(m.Name, server)
+	replica := mirror.New(m.Name, schemes, server)
 	src.Taken = replica.Taken
 	src.Read = func(ctx context.Context, now hazard.Instant) (source.Batch, error) {
 		batch, err := replica.Read(ctx, now)
@@ -274,28 +305,32 @@ func (s *Sources) statusesOf(kept map[string][]byte, names []string, now hazard.
 
 // Intake makes the intake of a store, for the server and for the command line beside it.
 func (s *Sources) Intake(st *store.Store) *intake.Intake {
-	places := map[string]intake.Places{}
+	places, shared := map[string]source.Places{}, map[string]source.Places{}
 	all := slices.Concat(s.polled, s.filed)
 	for _, src := range all {
 		if src.Places != nil {
 			places[src.Name] = src.Places(func(ctx context.Context, code string) (string, error) { return st.Place(ctx, src.Name, code) })
 		}
-	}
-	for _, src := range all {
-		if of := places[src.PlacesOf]; of != nil && places[src.Name] != nil {
-			places[src.Name] = either{places[src.Name], of}
-		} else if of != nil {
-			places[src.Name] = of
+		if src.PlaceCodes != "" && src.PlaceURL != nil {
+			shared[src.PlaceCodes] = places[src.Name]
 		}
 	}
-	return intake.New(st, places)
+	for _, src := range all {
+		if of := shared[src.PlaceCodes]; of != nil && src.PlaceURL == nil {
+			places[src.Name] = either{places[src.Name], of}
+		}
+	}
+	return intake.New(st, intake.Known{Authority: s.authority, Schemes: s.schemes, Places: places})
 }
 
-// either finds a place where the first of them knows it.
-type either []intake.Places
+// either finds a place where the first of them knows it; nil knows none.
+type either []source.Places
 
 func (e either) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 	for _, places := range e {
+		if places == nil {
+			continue
+		}
 		if s, ok := places.Shape(ctx, code); ok {
 			return s, true
 		}
@@ -318,7 +353,7 @@ func NewPoller(s *store.Store, in *intake.Intake, cfg Config) (*poll.Poller, err
 		transport.DisableCompression = false // the client bounds what comes out
 		for i := range pc.Sources {
 			if m, ok := cfg.Known.mirrors[pc.Sources[i].Name]; ok {
-				if err := m.ask(&pc.Sources[i], transport, pc.UserAgent()); err != nil {
+				if err := m.ask(&pc.Sources[i], cfg.Known.schemes, transport, pc.UserAgent()); err != nil {
 					return nil, err
 				}
 			}

@@ -73,8 +73,9 @@ type Source struct {
 	// Places finds the shapes of places by their codes, with the help of those that were fetched; nil:
 	// the source has none of its own.
 	Places func(kept Kept) Places
-	// PlacesOf names the source whose places these reports name too; empty: none.
-	PlacesOf string
+	// PlaceCodes is the vocabulary of the codes in Report.Places that sources share, such as "UGC": shapes
+	// that are not found in Places come from the source that has PlaceURL for that vocabulary. Empty: none.
+	PlaceCodes string
 }
 
 // Kept reads the GeoJSON geometry of a place that was fetched; an error if it never was.
@@ -96,6 +97,8 @@ type Scheme struct {
 	Lasting bool
 	// CausedBy: an ID names what caused the event, under this scheme of another source.
 	CausedBy string
+	// Bare, if not nil, is the form of an ID that servers of the base interface write without its scheme.
+	Bare *regexp.Regexp
 }
 
 // Absence is what it means that a whole list does not name an event.
@@ -152,6 +155,9 @@ func (r Rank) String() string {
 	}
 	return rankNames[r]
 }
+
+// RankNames lists the names of the ranks, the most authoritative first.
+func RankNames() []string { return slices.Clone(rankNames[1:]) }
 
 // ParseRank reads a rank by its name.
 func ParseRank(name string) (Rank, bool) {

@@ -6,7 +6,6 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
-	"hazardd/internal/source/nws"
 )
 
 // Source describes the feed. Without other word from its operator it speaks with the authority of a
@@ -22,11 +21,10 @@ func (c Config) Source(places Places) source.Source {
 		Parse:   func(payload []byte, now hazard.Instant) (source.Batch, error) { return Parse(c, payload, now) },
 		Covers:  "alerts in the Common Alerting Protocol",
 		License: "see the publisher's terms", Attribution: cmp.Or(c.Title, c.Name),
-		Rank:  rank,
-		Hosts: c.Hosts,
-		// Alerts name counties and zones of the United States by the codes of its weather service.
-		PlacesOf: nws.Name,
-		Places:   func(source.Kept) source.Places { return places },
+		Rank:       rank,
+		Hosts:      c.Hosts,
+		PlaceCodes: "UGC", // for counties and zones of the United States
+		Places:     func(source.Kept) source.Places { return places },
 	}
 	if c.URL != "" { // else for payloads from files alone
 		s.Feeds = []source.Feed{{URL: c.URL, Every: cmp.Or(c.Every, 5*time.Minute), MaxBytes: 64 << 20}}

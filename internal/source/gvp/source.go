@@ -1,6 +1,7 @@
 package gvp
 
 import (
+	"regexp"
 	"time"
 
 	"hazardd/internal/hazard"
@@ -21,7 +22,7 @@ func Source() source.Source {
 		License: "with attribution, see the terms of the Smithsonian", Attribution: "Smithsonian Institution, Global Volcanism Program",
 		Rank: source.Ranks{hazard.Volcano: source.Specialist},
 		// The number of a volcano names the mountain, whose eruptions are one hazard each.
-		Schemes: []source.Scheme{{Name: Name, Type: hazard.Volcano, Lasting: true}},
+		Schemes: []source.Scheme{{Name: Name, Type: hazard.Volcano, Lasting: true, Bare: regexp.MustCompile(`^\d{6}$`)}},
 		Lives:   []source.Life{{Of: "a weekly report", For: life}},
 	}
 }

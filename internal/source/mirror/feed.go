@@ -20,7 +20,7 @@ import (
 
 // Parse reads hazards in the field names of the base interface, section 2.6: the array that /hazards/active and its two variants answer,
 // or a single hazard, as those of the source with that name. Its batch is never Whole: whether a file holds all active hazards or those of a category, it does not say.
-func Parse(payload []byte, name string, now hazard.Instant) (source.Batch, error) {
+func Parse(payload []byte, name string, schemes source.Schemes, now hazard.Instant) (source.Batch, error) {
 	payload = bytes.TrimSpace(bytes.TrimPrefix(payload, []byte("\ufeff")))
 	if len(payload) > 0 && payload[0] == '{' && frame.Member(payload, "type_ID") != nil {
 		payload = slices.Concat([]byte{'['}, payload, []byte{']'})
@@ -29,7 +29,7 @@ func Parse(payload []byte, name string, now hazard.Instant) (source.Batch, error
 		return source.Batch{}, source.Errorf("%s; expected an array of hazards, or a hazard, in the field names of the base interface", what)
 	}
 	hazards, rejected, err := client.ReadList[wire.Hazard](bytes.NewReader(payload))
-	l := listOf(client.List[wire.Hazard]{Items: hazards, Rejected: rejected}, name, now)
+	l := listOf(client.List[wire.Hazard]{Items: hazards, Rejected: rejected}, name, schemes, now)
 	return l.batch(nil), payloadError(err, len(hazards) > 0)
 }
 
@@ -92,7 +92,7 @@ type record struct {
 }
 
 // listOf maps a list at now.
-func listOf(l client.List[wire.Hazard], name string, now hazard.Instant) *list {
+func listOf(l client.List[wire.Hazard], name string, schemes source.Schemes, now hazard.Instant) *list {
 	out := &list{read: len(l.Items) + len(l.Rejected)}
 	for _, r := range l.Rejected {
 		reject := source.Reject{Record: strconv.Itoa(r.Index), Reason: r.Err.Error(), Raw: source.Keep(r.Raw)}
@@ -111,7 +111,7 @@ func listOf(l client.List[wire.Hazard], name string, now hazard.Instant) *list {
 	at := map[uuid.UUID]int{}
 	for _, h := range l.Items {
 		r := record{Hazard: h}
-		r.report, r.reject = report(&h, name, now)
+		r.report, r.reject = report(&h, name, schemes, now)
 		r.id, _ = readUUID(h.UUID)
 		if r.reject != "" {
 			reject := source.Reject{Record: recordName(&h), Reason: r.reject, Raw: raw(&h)}

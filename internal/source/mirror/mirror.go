@@ -38,8 +38,9 @@ const (
 
 // Mirror reads one server. Make it with New; it belongs to one goroutine.
 type Mirror struct {
-	name   string
-	server Server
+	name    string
+	schemes source.Schemes
+	server  Server
 
 	etag string
 	list client.List[wire.Hazard] // the last one, for when the server says that it is unchanged
@@ -58,9 +59,9 @@ type hazardState struct {
 	turn        int64         // when its products were read
 }
 
-// New makes a mirror of a server, as the source with that name.
-func New(name string, server Server) *Mirror {
-	return &Mirror{name: name, server: server, known: map[uuid.UUID]hazardState{}}
+// New makes a mirror of a server, as the source with that name. schemes say which names of events are believed.
+func New(name string, schemes source.Schemes, server Server) *Mirror {
+	return &Mirror{name: name, schemes: schemes, server: server, known: map[uuid.UUID]hazardState{}}
 }
 
 // Name is the name of the source.
@@ -86,10 +87,10 @@ func (m *Mirror) Read(ctx context.Context, now hazard.Instant) (source.Batch, er
 		m.etag, m.list = fresh.ETag, fresh
 	case errors.Is(err, client.ErrNotModified) && m.etag != "":
 	default:
-		partial := listOf(fresh, m.name, now)
+		partial := listOf(fresh, m.name, m.schemes, now)
 		return partial.batch(m.lastReport), payloadError(err, len(fresh.Items) > 0)
 	}
-	l := listOf(m.list, m.name, now)
+	l := listOf(m.list, m.name, m.schemes, now)
 	batch := l.batch(m.lastReport)
 	batch.Whole = true
 
@@ -151,7 +152,7 @@ func (m *Mirror) askGone(ctx context.Context, batch *source.Batch, now hazard.In
 			continue
 		}
 		m.notSingle = 0
-		r, reject := report(&h.Item, m.name, now)
+		r, reject := report(&h.Item, m.name, m.schemes, now)
 		if reject != "" || r.UUID != id {
 			continue
 		}

@@ -58,7 +58,7 @@ type replica struct {
 
 func newReplica(t testing.TB, of *client.Client) *replica {
 	srv := hazardtest.Serve(t)
-	return &replica{srv, service.BuiltIn().Intake(srv.Store), as(t, srv, "reader"), mirror.New("mirror", of)}
+	return &replica{srv, service.BuiltIn().Intake(srv.Store), as(t, srv, "reader"), mirror.New("mirror", schemes, of)}
 }
 
 // sync reads the other server once and takes in what it said, and waits until readers see it.
@@ -83,6 +83,9 @@ func (r *replica) sync(t testing.TB) intake.Result {
 }
 
 // picture is what a reader sees of the active hazards, without what each server says its own way: by uuid.
+// schemes are those of the sources that are built in.
+var schemes = service.BuiltIn().Schemes()
+
 func picture(t testing.TB, c *client.Client) map[string]any {
 	t.Helper()
 	all := map[string]any{}
@@ -192,7 +195,7 @@ func TestOneServerMirrorsAnother(t *testing.T) {
 func TestTheMirrorGoesOnWhenItsTokenExpires(t *testing.T) {
 	origin := hazardtest.Serve(t, func(cfg *service.Config) { cfg.AccessLife = 2 * time.Second })
 	must(as(t, origin, "red").CreateHazard(t.Context(), newFlood("Flood - Boston")))(t)
-	m := mirror.New("mirror", as(t, origin, "reader"))
+	m := mirror.New("mirror", schemes, as(t, origin, "reader"))
 	for range 5 {
 		if batch, err := m.Read(t.Context(), origin.Now()); err != nil || len(batch.Reports) != 1 {
 			t.Fatalf("batch %+v, error %v", batch, err)
@@ -270,7 +273,7 @@ func mirrorOf(t testing.TB, s *scripted) *mirror.Mirror {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mirror.New("pdc", c)
+	return mirror.New("pdc", schemes, c)
 }
 
 // row is a hazard with a number.
@@ -547,7 +550,7 @@ func TestAnUnchangedListSaysTheSameAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &conditional{list: client.List[wire.Hazard]{State: client.State{ETag: `"1"`}, Items: items}, products: client.List[wire.Product]{State: client.State{ETag: `"p"`}}}
-	m := mirror.New("mirror", c)
+	m := mirror.New("mirror", schemes, c)
 	for i := range 3 {
 		b := must(m.Read(t.Context(), now))(t)
 		m.Taken()

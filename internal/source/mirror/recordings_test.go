@@ -66,7 +66,7 @@ func TestEveryRecording(t *testing.T) {
 			if !ok {
 				t.Fatal("is not in the table")
 			}
-			batch, err := mirror.Parse(hazardtest.ReadShared(t, filepath.Join("feeds/base-interface", file.Name())), mirror.Name, recordedAt)
+			batch, err := mirror.Parse(hazardtest.ReadShared(t, filepath.Join("feeds/base-interface", file.Name())), mirror.Name, schemes, recordedAt)
 			if want.refused != "" {
 				bad, ok := errors.AsType[*source.PayloadError](err)
 				if !ok || bad.Cut || !strings.HasPrefix(bad.Reason, want.refused+";") && !strings.HasPrefix(bad.Reason, want.refused+",") || len(batch.Reports)+batch.Read > 0 {

@@ -3,14 +3,17 @@ package mirror
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/source"
 	"hazardd/internal/source/frame"
 	"hazardd/wire"
 )
@@ -24,17 +27,6 @@ var otherTypes = map[string]hazard.Type{
 	"Severe Weather": hazard.Storm,
 }
 
-// registers are the names in comment_Text that lead to an event of a source, and the type that such an event has; empty: any.
-// Hazardd writes the source and the source's key there.
-var registers = map[string]hazard.Type{
-	"usgs": hazard.Earthquake, "emsc": hazard.Earthquake,
-	"gvp": hazard.Volcano, "hans": hazard.Volcano,
-	"nifc": hazard.Wildfire, "irwin": hazard.Wildfire,
-	"nhc": hazard.Cyclone, "atcf": hazard.Cyclone,
-	"tsunami": hazard.Tsunami,
-	"nws":     "", "gdacs": "", "eonet": "", "copernicus": "", "cems": "", "charter": "", "glide": "",
-}
-
 const (
 	// ahead is how far ahead a hazard may begin, and skew how far ahead the other server's clock may be.
 	ahead = 366 * 24 * time.Hour
@@ -44,7 +36,7 @@ const (
 )
 
 // report is what a record says, or why it says nothing that can be used.
-func report(h *wire.Hazard, name string, now hazard.Instant) (r hazard.Report, reject string) {
+func report(h *wire.Hazard, name string, schemes source.Schemes, now hazard.Instant) (r hazard.Report, reject string) {
 	id, ok := readUUID(h.UUID)
 	if !ok {
 		return r, fmt.Sprintf("uuid: %q, expected a UUID: it is the hazard's identity", frame.ExcerptText(h.UUID))
@@ -78,7 +70,7 @@ func report(h *wire.Hazard, name string, now hazard.Instant) (r hazard.Report, r
 	}
 	var doubts []string
 	r.Point, doubts = point(h)
-	r.Refs = refs(h, r.Type)
+	r.Refs = refs(h, r.Type, schemes)
 	r.Suspect = strings.Join(append(doubts, doubtsOf(&r, t, now)...), "; ")
 	return r, ""
 }
@@ -203,22 +195,23 @@ func drillWord(name string) string {
 
 // Names of events in other registers.
 var (
-	glideNumber   = regexp.MustCompile(`\b[A-Z]{2}-\d{4}-\d{6}-[A-Z]{3}\b`)
-	volcanoNumber = regexp.MustCompile(`^\d{6}$`)
-	registered    = regexp.MustCompile(`^([a-z]+):(\S{1,200})$`)
+	glideNumber = regexp.MustCompile(`\b[A-Z]{2}-\d{4}-\d{6}-[A-Z]{3}\b`)
+	registered  = regexp.MustCompile(`^([a-z]+):(\S{1,200})$`)
 )
 
-// refs are what others call the event.
-func refs(h *wire.Hazard, t hazard.Type) (refs []string) {
+// refs are what others call the event: in comment_Text, where hazardd writes the source and the source's key, and in glide_URI.
+func refs(h *wire.Hazard, t hazard.Type, schemes source.Schemes) (refs []string) {
 	comment := strings.TrimSpace(h.CommentText)
 	if m := registered.FindStringSubmatch(comment); m != nil {
-		if of, known := registers[m[1]]; known && (of == "" || of == t) {
+		if of, known := schemes[m[1]]; known && of.CausedBy == "" && (of.Type == "" || of.Type == t) {
 			refs = append(refs, comment)
 		}
 	}
 	// Spec, "comment_Text": the original server writes a machine's key there; of a volcano its Smithsonian number.
-	if t == hazard.Volcano && volcanoNumber.MatchString(comment) {
-		refs = append(refs, "gvp:"+comment)
+	for _, name := range slices.Sorted(maps.Keys(schemes)) {
+		if of := schemes[name]; of.Bare != nil && of.Type == t && of.Bare.MatchString(comment) {
+			refs = append(refs, name+":"+comment)
+		}
 	}
 	if n := glideNumber.FindString(h.GlideURI); n != "" {
 		refs = append(refs, "glide:"+n)

@@ -51,7 +51,7 @@ func payload(t testing.TB, hazards ...map[string]any) []byte {
 
 func parseOne(t testing.TB, alter map[string]any) (hazard.Report, *source.Reject) {
 	t.Helper()
-	batch, err := mirror.Parse(payload(t, members(alter)), mirror.Name, now)
+	batch, err := mirror.Parse(payload(t, members(alter)), mirror.Name, schemes, now)
 	if err != nil || batch.Read != 1 || len(batch.Reports)+len(batch.Rejects) != 1 {
 		t.Fatalf("batch %+v, error %v", batch, err)
 	}
@@ -173,7 +173,7 @@ func TestWithoutAutoexpireAHazardLastsWhileItIsListed(t *testing.T) {
 	old := map[string]any{"autoexpire": "N", "start_Date": "946684800000", "end_Date": "946688400000"}
 	var reports []hazard.Report
 	for _, at := range []hazard.Instant{now, now.Add(200 * 24 * time.Hour)} {
-		batch, err := mirror.Parse(payload(t, members(old)), mirror.Name, at)
+		batch, err := mirror.Parse(payload(t, members(old)), mirror.Name, schemes, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestWithoutAutoexpireAHazardLastsWhileItIsListed(t *testing.T) {
 func TestOfSeveralRowsOfOneUUIDTheLatestCounts(t *testing.T) {
 	rows := []map[string]any{members(map[string]any{"hazard_Name": "second", "last_Update": "1738900579422"}), members(map[string]any{"hazard_Name": "first"}),
 		members(map[string]any{"hazard_Name": "third", "last_Update": "1738900579423"})}
-	batch, err := mirror.Parse(payload(t, rows...), mirror.Name, now)
+	batch, err := mirror.Parse(payload(t, rows...), mirror.Name, schemes, now)
 	if err != nil || len(batch.Reports) != 1 || batch.Reports[0].Name != "third" || batch.Ignored != 2 || batch.Read != 3 {
 		t.Errorf("batch %+v, error %v", batch, err)
 	}
@@ -215,7 +215,7 @@ func TestPayloadsThatAreNoListOfHazards(t *testing.T) {
 		"cut single record": {`{"type_ID":"FLOOD","uuid":`, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			batch, err := mirror.Parse([]byte(tt.payload), mirror.Name, now)
+			batch, err := mirror.Parse([]byte(tt.payload), mirror.Name, schemes, now)
 			bad, ok := errors.AsType[*source.PayloadError](err)
 			if !ok || !strings.Contains(bad.Reason, tt.words) || tt.words != "" && bad.Cut != tt.cut || len(batch.Reports) > 0 {
 				t.Errorf("error %v, batch %+v", err, batch)
@@ -223,7 +223,7 @@ func TestPayloadsThatAreNoListOfHazards(t *testing.T) {
 		})
 	}
 	for name, good := range map[string]string{"an empty list": `[]`, "a byte order mark": "\ufeff[]"} {
-		if batch, err := mirror.Parse([]byte(good), mirror.Name, now); err != nil || batch.Read != 0 || batch.Whole {
+		if batch, err := mirror.Parse([]byte(good), mirror.Name, schemes, now); err != nil || batch.Read != 0 || batch.Whole {
 			t.Errorf("%s: batch %+v, error %v", name, batch, err)
 		}
 	}
@@ -235,12 +235,12 @@ func TestAListThatIsCutGivesWhatWasBefore(t *testing.T) {
 		rows = append(rows, members(map[string]any{"uuid": fmt.Sprintf("f2762e72-5169-487e-a3fa-%012d", i)}))
 	}
 	whole := payload(t, rows...)
-	full, err := mirror.Parse(whole, mirror.Name, now)
+	full, err := mirror.Parse(whole, mirror.Name, schemes, now)
 	if err != nil || len(full.Reports) != 40 {
 		t.Fatal(err)
 	}
 	for at := 1024; at < len(whole); at += 1024 {
-		batch, err := mirror.Parse(whole[:at], mirror.Name, now)
+		batch, err := mirror.Parse(whole[:at], mirror.Name, schemes, now)
 		bad, ok := errors.AsType[*source.PayloadError](err)
 		if !ok || !bad.Cut || batch.Whole {
 			t.Fatalf("cut at %d: error %v", at, err)
@@ -261,7 +261,7 @@ func TestTheOrderOfRecordsDoesNotMatter(t *testing.T) {
 			}))
 		}
 		parse := func(rows []map[string]any) ([]hazard.Report, int) {
-			batch, err := mirror.Parse(payload(t, rows...), mirror.Name, now)
+			batch, err := mirror.Parse(payload(t, rows...), mirror.Name, schemes, now)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -282,7 +282,7 @@ func TestGarbageIsBounded(t *testing.T) {
 		"brackets": strings.Repeat("[", 1<<20), "objects": strings.Repeat(`{"a":`, 1<<18), "a long name": `[{"uuid":"` + strings.Repeat("x", 1<<20) + `"}]`,
 		"numbers": "[" + strings.Repeat("1,", 1<<13) + "1]", "quotes": strings.Repeat(`"`, 1<<20), "many empty": "[" + strings.Repeat("{},", 1<<13) + "{}]",
 	} {
-		batch, err := mirror.Parse([]byte(garbage), mirror.Name, now)
+		batch, err := mirror.Parse([]byte(garbage), mirror.Name, schemes, now)
 		if len(batch.Reports) > 0 || err == nil && len(batch.Rejects) == 0 {
 			t.Errorf("%s: %d reports, error %v", name, len(batch.Reports), err)
 		}
@@ -306,7 +306,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		batch, err := mirror.Parse(text, mirror.Name, now)
+		batch, err := mirror.Parse(text, mirror.Name, schemes, now)
 		if err != nil && batch.Whole {
 			t.Error("whole, with an error")
 		}

@@ -18,11 +18,13 @@ const Name = "mirror"
 const Every = time.Minute
 
 // Source describes the server at a base address as the source with that name. An empty address is for
-// payloads from files alone; title and every may be zero.
-func Source(name, title, address string, every time.Duration) source.Source {
+// payloads from files alone; title and every may be zero. schemes say which names of events are believed.
+func Source(name, title, address string, every time.Duration, schemes source.Schemes) source.Source {
 	s := source.Source{
 		Name: name, Title: cmp.Or(title, "Hazards of another server"), Warns: true,
-		Parse:   func(payload []byte, now hazard.Instant) (source.Batch, error) { return Parse(payload, name, now) },
+		Parse: func(payload []byte, now hazard.Instant) (source.Batch, error) {
+			return Parse(payload, name, schemes, now)
+		},
 		Covers:  "active hazards of another server of the base interface, and their products",
 		License: "of each hazard's own source", Attribution: cmp.Or(title, name),
 		Rank: source.Ranks{"": source.Relay},

@@ -28,7 +28,7 @@ func Source() source.Source {
 			hazard.Earthquake: source.National, hazard.Volcano: source.National,
 		},
 		Absence:  source.AbsenceEnds, // the list is of all that is in force
-		PlaceURL: PlaceURL, ParsePlace: ParseZone,
+		PlaceURL: PlaceURL, ParsePlace: ParseZone, PlaceCodes: "UGC",
 		Places: func(kept source.Kept) source.Places { return Places{Kept: kept} },
 	}
 }

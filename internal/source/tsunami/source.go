@@ -5,7 +5,6 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
-	"hazardd/internal/source/nws"
 )
 
 // Name is the source's name in reports.
@@ -24,10 +23,9 @@ func Source() source.Source {
 		Types:  []hazard.Type{hazard.Tsunami}, Languages: []string{"en"},
 		Home:    "https://www.tsunami.gov/",
 		License: "public domain", Attribution: "NOAA / U.S. tsunami warning centers",
-		Rank:    source.Ranks{hazard.Tsunami: source.Responsible},
-		Schemes: []source.Scheme{{Name: "quake", Type: hazard.Earthquake, CausedBy: "usgs"}},
-		Lives:   []source.Life{{Of: "a message", For: life}, {Of: "a message of no threat", For: lifeOfInformation}},
-		// The centers name the coasts by the codes of the weather service.
-		PlacesOf: nws.Name,
+		Rank:       source.Ranks{hazard.Tsunami: source.Responsible},
+		Schemes:    []source.Scheme{{Name: "quake", Type: hazard.Earthquake, CausedBy: "usgs"}},
+		Lives:      []source.Life{{Of: "a message", For: life}, {Of: "a message of no threat", For: lifeOfInformation}},
+		PlaceCodes: "UGC", // the centers name the coasts by the codes of the weather service
 	}
 }

@@ -1,0 +1,43 @@
+package service_test
+
+import (
+	"testing"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/intake"
+	"hazardd/internal/service"
+	"hazardd/internal/source"
+	"hazardd/internal/source/cap"
+	"hazardd/internal/store"
+)
+
+// A national feed of CAP outranks a model, whatever it is called (D2): its WARNING is not the INFORMATION of GDACS.
+func TestANationalFeedOutranksModelsWhateverItsName(t *testing.T) {
+	for _, name := range []string{"alerts-de", "meteo-de", "zamg"} {
+		known, err := service.NewSources(service.SourceSettings{CAP: []service.CAPSource{{Config: cap.Config{Name: name, URL: "https://feeds.example.org/index"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := hazard.At(time.Now())
+		s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		in := known.Intake(s)
+		for _, r := range []hazard.Report{
+			{Source: "gdacs", Key: "FL1102983", Severity: hazard.Information},
+			{Source: name, Key: "flood", Severity: hazard.Warning, Refs: []string{"gdacs:FL1102983"}},
+		} {
+			r.Name, r.Type, r.Version, r.Start, r.Point = r.Source, hazard.Flood, int64(now), now.Add(-time.Hour), &hazard.Point{Lon: 10, Lat: 50}
+			if _, err := in.Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now, intake.Options{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		joined, err := s.Called(t.Context(), "gdacs:FL1102983")
+		if err != nil || len(joined) != 1 || joined[0].Severity != hazard.Warning || joined[0].Name != name {
+			t.Errorf("%s: %+v, %v", name, joined, err)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package source_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+func floods(name string, rank source.Rank) source.Source {
+	return source.Source{
+		Name: name, Title: "Floods", Covers: "floods", License: "CC0-1.0", Attribution: "The office",
+		Parse: func([]byte, hazard.Instant) (source.Batch, error) { return source.Batch{}, nil },
+		Feeds: []source.Feed{{URL: "https://a.example/feed", Every: time.Minute, MaxBytes: 1 << 20}},
+		Types: []hazard.Type{hazard.Flood, hazard.Storm},
+		Rank:  source.Ranks{hazard.Flood: rank, hazard.Storm: rank},
+	}
+}
+
+// A rank that is missing is an error that names the source and the type (D2, D9).
+func TestADescriptionThatLacksSomethingIsRefused(t *testing.T) {
+	good := floods("floods", source.Model)
+	if err := good.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for want, spoil := range map[string]func(*source.Source){
+		`source "floods": rank: none for the type STORM`:         func(s *source.Source) { delete(s.Rank, hazard.Storm) },
+		`source "floods": rank: none for the type FLOOD`:         func(s *source.Source) { s.Rank[hazard.Flood] = 0 },
+		`source "floods": rank: "VOLCANO" is not a type that it`: func(s *source.Source) { s.Rank[hazard.Volcano] = source.Model },
+		`source "floods": rank: none for the type ACCIDENT`:      func(s *source.Source) { s.Types = nil },
+		`source "floods": types: "RAIN" is not a type`:           func(s *source.Source) { s.Types = append(s.Types, "RAIN") },
+		`source "Floods": name: expected at most 40 lowercase`:   func(s *source.Source) { s.Name = "Floods" },
+		`source "floods": license: missing`:                      func(s *source.Source) { s.License = "" },
+		`source "floods": absence: 7 is not one of the meanings`: func(s *source.Source) { s.Absence = 7 },
+		`source "floods": Parse: missing`:                        func(s *source.Source) { s.Parse = nil },
+		`source "floods": PlaceURL and ParsePlace go together`:   func(s *source.Source) { s.PlaceURL = func(string) string { return "" } },
+	} {
+		s := floods("floods", source.Model)
+		spoil(&s)
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+func TestAuthorityFollowsRanks(t *testing.T) {
+	quakes := floods("quakes", source.Responsible)
+	quakes.Types, quakes.Rank = []hazard.Type{hazard.Earthquake}, source.Ranks{hazard.Earthquake: source.Responsible}
+	order := source.AuthorityOf([]source.Source{
+		floods("z", source.National), floods("a", source.National), floods("model", source.Model), quakes, floods("office", source.Responsible),
+	})
+	if diff := cmp.Diff([]string{"office", "z", "a", "", "model"}, order[hazard.Flood]); diff != "" {
+		t.Error(diff)
+	}
+	if order.Rank(hazard.Flood, "unknown") != order.Rank(hazard.Flood, "model")-1 || order.Rank(hazard.Earthquake, "quakes") != 0 {
+		t.Errorf("ranks of sources: %v", order)
+	}
+}
+
+func TestASchemeBelongsToOneSource(t *testing.T) {
+	a, b := floods("a", source.Model), floods("b", source.Curator)
+	a.Schemes = []source.Scheme{{Name: "register", Lasting: true}}
+	schemes, err := source.SchemesOf([]source.Source{a, b})
+	if err != nil || len(schemes) != 3 || !schemes["register"].Lasting || schemes["b"].Name != "b" {
+		t.Errorf("%v, %v", schemes, err)
+	}
+	b.Schemes = []source.Scheme{{Name: "register"}}
+	if _, err := source.SchemesOf([]source.Source{a, b}); err == nil || !strings.Contains(err.Error(), `source "b": scheme "register" is declared by the source "a"`) {
+		t.Errorf("error %v", err)
+	}
+}
