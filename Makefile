@@ -9,7 +9,7 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo 
 # What the map is made of; it is built again only when this has changed.
 MAP_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -path web/e2e -prune -o -path web/basemap/dist -prune -o -type f ! -name '*.go' -print)
 
-.PHONY: run demo build web test test-web soak bench lint generate help
+.PHONY: run demo build web test test-web soak bench lint generate tables help
 
 run: build ## Serve on http://127.0.0.1:8080 from ./data, polling all sources
 	bin/hazardd serve
@@ -62,6 +62,9 @@ lint: ## Find faults: gofmt, go vet, staticcheck
 generate: ## Make internal/store/db from the SQL, and the picture of all symbols, after a change of them
 	cd internal/store && go run $(SQLC) generate
 	go run ./internal/symbol/sheet docs/symbols.png
+
+tables: ## Write the tables in docs/sources.md, after a change of a source's description
+	go test ./internal/service -run TablesOfSources -update
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -25,6 +25,18 @@ type Source struct {
 	// Error is why the last poll failed; its text is for admins only.
 	Error *SourceError `json:"last_error"`
 	Held  []HeldReport `json:"held"`
+
+	Warns       bool     `json:"warns"`     // of what is to come or under way
+	Covers      string   `json:"covers"`    // in words
+	Types       []string `json:"types"`     // empty: any
+	Countries   []string `json:"countries"` // ISO 3166-1 alpha-2; empty: the world
+	Languages   []string `json:"languages"` // RFC 5646; empty: any
+	Home        string   `json:"home"`      // the page about the feed
+	License     string   `json:"license"`
+	Attribution string   `json:"attribution"`
+	Absence     string   `json:"absence"` // what it means that a list does not name an active event
+	// Rank is the source's authority by type of hazard; the type "" stands for all that are not there.
+	Rank map[string]string `json:"rank"`
 }
 
 // Feed is the state of one address of a source.

@@ -32,7 +32,7 @@ Every flag can also be set by an environment variable, and in the configuration 
 variable's name without HAZARDD_, in lower case, with - for _:
 
     listen: 0.0.0.0:8080
-    sources: [usgs, nws]
+    sources: all
 
 A flag outranks a variable, a variable the file, and the file the default.
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/source"
 )
 
 // The states of a source, as readers see them.
@@ -44,6 +45,7 @@ type Status struct {
 	Pending  int    `json:"pending"` // fuller reports and shapes of places still to be fetched
 	// Error is that of the feed that is worst off.
 	Error *StatusError `json:"last_error"`
+	source.About
 }
 
 // FeedStatus is the state of one address of a source.
@@ -103,7 +105,7 @@ func Statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []St
 }
 
 func status(src *Source, st *state, now hazard.Instant) Status {
-	s := Status{Name: src.Name, Title: src.Title, State: OK, Last: st.Last, Total: st.Total, Circuit: "closed", Pending: len(st.Jobs) + st.Places}
+	s := Status{About: src.About(), Name: src.Name, Title: src.Title, State: OK, Last: st.Last, Total: st.Total, Circuit: "closed", Pending: len(st.Jobs) + st.Places}
 	var shown *feedState
 	var worst int
 	for _, f := range src.Feeds {

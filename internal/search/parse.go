@@ -193,7 +193,7 @@ func (p *parser) sources(value string) {
 	for name := range strings.SplitSeq(value, ",") {
 		switch {
 		case !isName(name):
-			p.fault("source", "%.60q is not the name of a source, such as usgs or nws, nor %q for what editors wrote", name, Editors)
+			p.fault("source", "%.60q is not the name of a source, as GET /sources lists them, nor %q for what editors wrote", name, Editors)
 			return
 		case !slices.Contains(p.Sources, name):
 			p.Sources = append(p.Sources, name)
@@ -214,7 +214,7 @@ func isName(s string) bool {
 func (p *parser) ref(value string) {
 	scheme, id, ok := strings.Cut(value, ":")
 	if !ok || scheme == "" || id == "" || len(value) > 300 {
-		p.fault("ref", "%.60q is not SCHEME:ID, such as usgs:us6000pi9w, gdacs:EQ1559738, glide:EQ-2026-000123-CHN or atcf:CP012026", value)
+		p.fault("ref", "%.60q is not SCHEME:ID, such as glide:EQ-2026-000123-CHN or atcf:CP012026", value)
 		return
 	}
 	p.Ref = value

@@ -197,6 +197,11 @@ func (d *desk) take(src, file string, at hazard.Instant) (o outcome, res intake.
 	if err != nil {
 		return outcome{refused: true}, intake.Result{Rejects: []source.Reject{{Reason: err.Error()}}}
 	}
+	if described, err := service.BuiltIn().Find(src); err == nil {
+		for i := range batch.Reports {
+			checkDescription(d.t, &described.Source, &batch.Reports[i])
+		}
+	}
 	d.places(src, &batch, at)
 	res, err = d.intake.Apply(d.t.Context(), src, batch, at, intake.Options{History: true})
 	if err != nil {

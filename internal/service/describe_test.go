@@ -1,0 +1,224 @@
+package service_test
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	goparser "go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/service"
+	"hazardd/internal/source"
+)
+
+// builtIn are the sources that are built in.
+func builtIn(t *testing.T) (all []source.Source) {
+	t.Helper()
+	known := service.BuiltIn()
+	for _, name := range known.Names() {
+		src, err := known.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, src.Source)
+	}
+	return all
+}
+
+// No package but a source's own names it, in code or in what people read (D9): whatever depends on a source is in its
+// description. The list of sources is the one place. Tests and benchmarks play sources by their names.
+func TestNoOtherPackageNamesASource(t *testing.T) {
+	names := service.BuiltIn().Names()
+	var words []string
+	for _, name := range names {
+		if name == "tsunami" { // a word of its own, too
+			name = `tsunami:|source/tsunami`
+		}
+		words = append(words, name)
+	}
+	word := regexp.MustCompile(`\b(` + strings.Join(words, "|") + `)\b`)
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if rel == "bench" || rel == "web" || rel != "." && strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(rel, "internal/source/") && slices.Contains(names, d.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") || rel == "internal/service/sources.go" {
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := goparser.ParseFile(set, path, nil, goparser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			text, ok := n.(*ast.BasicLit)
+			if !ok || text.Kind != token.STRING {
+				return true
+			}
+			if s, err := strconv.Unquote(text.Value); err == nil && word.MatchString(s) {
+				t.Errorf("%s:%d: %s names the source %s", rel, set.Position(text.Pos()).Line, text.Value, word.FindString(s))
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// docs/sources.md says of each source what its description says. make tables writes them anew.
+func TestTheTablesOfSourcesAreThoseOfTheDescriptions(t *testing.T) {
+	const file = "../../docs/sources.md"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := builtIn(t)
+	doc := string(text)
+	for name, table := range map[string]string{"sources": sourcesTable(all), "ranks": ranksTable(all), "ends": endsTable(all), "terms": termsTable(all)} {
+		begin, end := "<!-- begin "+name+": make tables -->\n", "<!-- end "+name+" -->\n"
+		before, rest, ok := strings.Cut(doc, begin)
+		is, after, ok2 := strings.Cut(rest, end)
+		if !ok || !ok2 {
+			t.Fatalf("%s: no part from %q to %q", file, begin, end)
+		}
+		if is != table && !*update {
+			t.Errorf("%s: the table %s is not that of the descriptions; run make tables", file, name)
+		}
+		doc = before + begin + table + end + after
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(doc), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func sourcesTable(all []source.Source) string {
+	b := &strings.Builder{}
+	fmt.Fprintln(b, "| name | title | what it reports | countries | polled | warns |\n|---|---|---|---|---|---|")
+	for _, s := range all {
+		var every []string
+		for _, f := range s.Feeds {
+			if text := span(f.Every); !slices.Contains(every, text) {
+				every = append(every, text)
+			}
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", s.Name, s.Title, s.Covers, cmp.Or(strings.Join(s.Countries, ", "), "world"), strings.Join(every, ", "),
+			map[bool]string{true: "yes"}[s.Warns])
+	}
+	return b.String()
+}
+
+func ranksTable(all []source.Source) string {
+	means := map[source.Rank]string{
+		source.Responsible: "the office whose duty these hazards are: it measures or warns",
+		source.Specialist:  "another institute or service that observes them itself",
+		source.National:    "a national authority that passes on what its offices say",
+		source.Model:       "estimates the impact from the observations of others",
+		source.Responder:   "tells of a response, and has no level of its own",
+		source.Curator:     "collects what others report",
+		source.Relay:       "repeats what another server says",
+	}
+	more := map[source.Rank]string{source.National: "your CAP feeds, unless you state another `rank`", source.Relay: "another server"}
+	b := &strings.Builder{}
+	fmt.Fprintln(b, "| rank | what it means | sources |\n|---|---|---|")
+	for rank := source.Responsible; rank <= source.Relay; rank++ {
+		var who []string
+		for _, s := range all {
+			var types []string
+			for _, typ := range slices.Sorted(maps.Keys(s.Rank)) {
+				if s.Rank[typ] != rank {
+					continue
+				}
+				if typ == "" {
+					types = append(types, map[bool]string{true: "all types", false: "all other types"}[len(s.Rank) == 1])
+					continue
+				}
+				info, _ := typ.Info()
+				types = append(types, strings.ToLower(info.Name))
+			}
+			if types != nil {
+				who = append(who, fmt.Sprintf("`%s` (%s)", s.Name, strings.Join(types, ", ")))
+			}
+		}
+		if text := more[rank]; text != "" {
+			who = append(who, text)
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", rank, means[rank], strings.Join(who, "; "))
+	}
+	return b.String()
+}
+
+func endsTable(all []source.Source) string {
+	b := &strings.Builder{}
+	fmt.Fprintln(b, "| name | an event that a whole list does not name | lasts without an end of its own |\n|---|---|---|")
+	for _, s := range all {
+		var lives []string
+		for _, l := range s.Lives {
+			lives = append(lives, l.Of+" "+span(l.For))
+		}
+		absence := map[source.Absence]string{
+			source.AbsenceSaysNothing: "says nothing", source.AbsenceEndsAfterTwo: "has ended, after two lists", source.AbsenceEnds: "has ended",
+		}[s.Absence]
+		if s.Missing != nil {
+			absence = "is asked about"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", s.Name, absence, strings.Join(lives, "; "))
+	}
+	return b.String()
+}
+
+func termsTable(all []source.Source) string {
+	b := &strings.Builder{}
+	fmt.Fprintln(b, "| name | publisher | license | languages |\n|---|---|---|---|")
+	for _, s := range all {
+		fmt.Fprintf(b, "| `%s` | [%s](%s) | %s | %s |\n", s.Name, s.Attribution, s.Home, s.License, strings.Join(s.Languages, ", "))
+	}
+	return b.String()
+}
+
+// span writes a duration as people do.
+func span(d time.Duration) string {
+	switch {
+	case d%(24*time.Hour) == 0 && d > 72*time.Hour:
+		return fmt.Sprintf("%d d", d/(24*time.Hour))
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	}
+	return fmt.Sprintf("%d s", d/time.Second)
+}
+
+// A description is what the adapter does: every report of the recordings is of a type that the source is said to report,
+// and lasts as long as it is said to.
+func checkDescription(t testing.TB, src *source.Source, r *hazard.Report) {
+	t.Helper()
+	if !src.Reports(r.Type) {
+		t.Errorf("%s: %s is of the type %s, which is not among its types", src.Name, r.Key, r.Type)
+	}
+	if r.LifeMS != 0 && !slices.ContainsFunc(src.Lives, func(l source.Life) bool { return l.For.Milliseconds() == r.LifeMS }) {
+		t.Errorf("%s: %s lasts %d ms, which is not among its lives", src.Name, r.Key, r.LifeMS)
+	}
+}

@@ -1,0 +1,33 @@
+package source
+
+import "hazardd/internal/hazard"
+
+// About is what readers are told of a source beside its state, as JSON of GET /sources.
+type About struct {
+	Warns     bool          `json:"warns"`
+	Covers    string        `json:"covers"`
+	Types     []hazard.Type `json:"types"`     // [] stands for any
+	Countries []string      `json:"countries"` // ISO 3166-1 alpha-2; [] stands for the world
+	Languages []string      `json:"languages"` // RFC 5646; [] stands for any
+	Home      string        `json:"home"`      // the page about the feed; may be empty
+	License   string        `json:"license"`
+	// Attribution is how the publisher is to be named.
+	Attribution string `json:"attribution"`
+	// Absence is what it means that a list does not name an active event.
+	Absence string `json:"absence"`
+	// Rank is the authority of the source by type; the type "" stands for all that are not there.
+	Rank map[hazard.Type]string `json:"rank"`
+}
+
+// About returns what readers are told of the source.
+func (s *Source) About() About {
+	a := About{
+		Warns: s.Warns, Covers: s.Covers, Types: append([]hazard.Type{}, s.Types...), Countries: append([]string{}, s.Countries...),
+		Languages: append([]string{}, s.Languages...), Home: s.Home, License: s.License, Attribution: s.Attribution,
+		Absence: s.Absence.String(), Rank: map[hazard.Type]string{},
+	}
+	for t, rank := range s.Rank {
+		a.Rank[t] = rank.String()
+	}
+	return a
+}
