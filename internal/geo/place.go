@@ -157,3 +157,15 @@ func (b Box) Holds(o Box) bool {
 	}
 	return o.West >= b.West && o.East <= b.East
 }
+
+// Wrap is a longitude in degrees, of at most a turn beyond, as one from -180 to 180: what lies just beyond the antimeridian is on its other
+// side.
+func Wrap(lon float64) float64 {
+	switch {
+	case lon > 180:
+		return lon - 360
+	case lon < -180:
+		return lon + 360
+	}
+	return lon
+}

@@ -3,11 +3,11 @@ package cap
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 // Config is one feed of CAP, as an operator names it.
@@ -43,7 +43,7 @@ func (c Config) Check() error {
 	if httpAddress(c.URL) == nil {
 		errs = append(errs, fmt.Errorf("url: %.200q, expected an address of https or http", c.URL))
 	}
-	if c.Charset != "" && charsets[strings.ToLower(c.Charset)] == nil {
+	if c.Charset != "" && frame.Charset(c.Charset) == nil {
 		errs = append(errs, fmt.Errorf("charset: %.40q, expected one such as windows-1252", c.Charset))
 	}
 	for typ := range c.Caps {

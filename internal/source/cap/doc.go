@@ -1,4 +1,4 @@
-// Package cap reads alerts in the Common Alerting Protocol, versions 1.1 and 1.2 (OASIS), of any authority: a CAP document, an RSS
+// Package cap reads alerts in the Common Alerting Protocol, versions 1.0, 1.1 and 1.2 (OASIS), of any authority: a CAP document, an RSS
 // or Atom index that links to such documents or holds them, an EDXL envelope, and CAP as JSON as MeteoAlarm and NINA send it.
 // Which feeds there are is configuration: a Config names one of them.
 //
@@ -13,8 +13,8 @@
 // Codes for events go before words, and words before guesses: an event that neither knows is shown under a general type, with a note. No DTD, no
 // entity, no address of a document is ever followed here.
 //
-// config.go names a feed. charset.go finds the characters, xml.go bounds the markup, json.go reads the JSON forms, feed.go is the
-// document and the index. codes.go and words.go are the vocabularies, mapping.go the levels and what goes before what, identity.go says which messages
+// config.go names a feed. feed.go is the document and the index, which package frame cuts into alerts and entries; json.go reads
+// the JSON forms. codes.go and words.go are the vocabularies, mapping.go the levels and what goes before what, identity.go says which messages
 // speak of one event, time.go when it is, place.go where, testwords.go whether it is meant, text.go makes text for people, and
 // report.go makes the reports. All functions are pure, may be called concurrently, and need memory in proportion to the payload.
 package cap

@@ -2,13 +2,12 @@ package cap
 
 import (
 	"bytes"
-	"encoding/xml"
-	"errors"
-	"io"
+	"fmt"
 	"strings"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 // Alert is one message. The sentences are those of CAP 1.2 (OASIS, 1 July 2010), section 3.2, and what is odd in practice.
@@ -76,7 +75,8 @@ type Area struct {
 // Message is an alert of a payload.
 type Message struct {
 	Alert
-	Raw []byte // as received, in UTF-8
+	Raw   []byte   // as received, in UTF-8
+	Notes []string // what of it was no XML or JSON, and how it was read
 }
 
 // Document is what a payload holds.
@@ -99,121 +99,45 @@ var namespaces = map[string]bool{
 // roots are the elements that may hold alerts, or nothing while all is quiet.
 var roots = map[string]bool{"rss": true, "feed": true, "RDF": true, "EDXLDistribution": true, "alert": true}
 
-// Read reads the alerts and links of a payload. Beside an error it returns what came before the fault. Bytes that are not in the
-// encoding that the document declares are taken to be in charset; empty, only what is clear is read.
+// The elements that cost much more memory than bytes. The largest real messages have some ten thousand areas.
+const (
+	maxAlerts   = 20_000
+	maxInfos    = 20_000
+	maxAreas    = 200_000
+	maxElements = 5_000 // of an entry that leads to an alert
+)
+
+// Read reads the alerts and links of a payload, whatever envelope they are in. Beside an error it returns what came before the fault.
+// Bytes that are not in the encoding that the document declares are taken to be in charset; empty, only what is clear is read.
 func Read(payload []byte, charset string) (Document, error) {
-	text, err := decode(payload, charset)
+	text, err := frame.Text(payload, charset)
 	if err != nil {
 		return Document{}, err
 	}
-	switch begin := bytes.TrimSpace(text); {
-	case len(begin) == 0:
-		return Document{}, source.Errorf("empty payload, expected a CAP alert or an index of alerts")
-	case begin[0] == '{' || begin[0] == '[':
-		return readJSON(text)
+	if begin := bytes.TrimSpace(text); len(begin) > 0 && (begin[0] == '{' || begin[0] == '[') {
+		return readJSON(begin)
 	}
-	s := scanner{text: text, guard: newGuard(text)}
-	s.dec = xml.NewTokenDecoder(s.guard)
-	err = s.scan()
-	return s.doc, err
-}
-
-// scanner goes through a document once, whatever envelope the alerts are in.
-type scanner struct {
-	text  []byte
-	guard *guard
-	dec   *xml.Decoder
-	doc   Document
-
-	open  []xml.Name // elements that are open
-	entry *entry     // the entry of an index that is open
-	depth int        // of that entry
-	word  *string    // what text is for
-}
-
-// entry is an item of RSS or an entry of Atom.
-type entry struct {
-	cap, plain, guid    string // addresses, the best first
-	id, updated         string
-	embedded, permaLink bool
-}
-
-func (s *scanner) scan() error {
-	root := ""
-	for {
-		t, err := s.dec.Token()
-		if errors.Is(err, io.EOF) && root != "" && len(s.open) == 0 {
-			break
-		}
-		if err != nil {
-			return broken(err, s.guard.dec.InputOffset())
-		}
-		switch t := t.(type) {
-		case xml.StartElement:
-			if len(s.open) == 0 {
-				if err := s.root(t.Name, root); err != nil {
-					return err
-				}
-				root = t.Name.Local
-			}
-			if t.Name.Local == "alert" && namespaces[t.Name.Space] {
-				err = s.alert(t)
-			} else {
-				s.element(t)
-			}
-			if err != nil {
-				return err
-			}
-		case xml.EndElement:
-			if s.entry != nil && len(s.open) == s.depth {
-				s.finish()
-			}
-			s.open, s.word = s.open[:len(s.open)-1], nil
-		case xml.CharData:
-			if len(s.open) == 0 && len(bytes.TrimSpace(t)) > 0 {
-				return &source.PayloadError{Reason: "text outside of the root element, expected none: " + quoted(t), Cut: root != ""}
-			}
-			if s.word != nil && len(*s.word) < maxAddress {
-				*s.word += string(t)
-			}
-		}
+	r := reading{}
+	root, err := frame.XML{Want: "a CAP alert or an index of alerts", Records: []string{"alert", "item", "entry"}}.Read(text, r.element)
+	r.doc.Bad = r.bad.List()
+	if err == nil && !roots[root] && len(r.doc.Messages)+len(r.doc.Bad) == 0 {
+		err = source.Errorf("the root element is %.40q, expected alert, rss, feed or an envelope of alerts", root)
 	}
-	if !roots[root] && len(s.doc.Messages) == 0 {
-		return source.Errorf("the root element is %.40q, expected alert, rss, feed or an envelope of alerts", root)
+	if err == nil && r.more {
+		err = &source.PayloadError{Reason: fmt.Sprintf("more than %d alerts", maxAlerts), Cut: true}
 	}
-	return nil
+	return r.doc, err
 }
 
 // maxAddress bounds an address, in bytes: no browser takes more.
 const maxAddress = 2 << 10
 
-func (s *scanner) root(name xml.Name, before string) error {
-	switch {
-	case before != "":
-		return &source.PayloadError{Reason: "a second root element, expected one", Cut: true}
-	case strings.EqualFold(name.Local, "html"):
-		return source.Errorf("an HTML page, expected a CAP alert or an index of alerts")
-	case name.Local == "alert" && !namespaces[name.Space]:
-		return source.Errorf("alert: namespace %.60q, expected that of CAP 1.1 or 1.2", name.Space)
-	}
-	return nil
-}
-
-func (s *scanner) alert(t xml.StartElement) error {
-	from := s.guard.start
-	var m Message
-	if err := s.dec.DecodeElement(&m.Alert, &t); err != nil {
-		return broken(err, s.guard.dec.InputOffset())
-	}
-	if t.Name.Space == version10 {
-		m.Alert.fromVersion10()
-	}
-	m.Raw = s.text[from:s.guard.dec.InputOffset()]
-	s.doc.Messages = append(s.doc.Messages, m)
-	if s.entry != nil {
-		s.entry.embedded = true
-	}
-	return nil
+// reading is what was read of a document.
+type reading struct {
+	doc  Document
+	bad  source.Rejects
+	read int  // alerts, good and bad
+	more bool // than maxAlerts
 }
 
 // fromVersion10 parts the values of CAP 1.0, which have their names before them. What it says else has the same form.
@@ -235,75 +159,100 @@ func (m *Alert) fromVersion10() {
 	}
 }
 
-// element opens an element that is no alert.
-func (s *scanner) element(t xml.StartElement) {
-	s.open = append(s.open, t.Name)
-	s.word = nil
-	if s.entry == nil {
-		if len(s.open) > 1 && (t.Name.Local == "item" || t.Name.Local == "entry") {
-			s.entry, s.depth = &entry{permaLink: true}, len(s.open)
-		}
-		return
-	}
-	if len(s.open) != s.depth+1 {
-		return
-	}
-	attr := map[string]string{}
-	for _, a := range t.Attr {
-		attr[a.Name.Local] = strings.TrimSpace(a.Value)
-	}
-	e := s.entry
-	switch t.Name.Local {
-	case "link":
-		href, kind, rel := attr["href"], strings.ToLower(attr["type"]), attr["rel"]
-		switch {
-		case href == "": // RSS
-			s.word = &e.plain
-		case strings.Contains(kind, "cap+xml"):
-			e.cap = first(e.cap, href)
-		case (rel == "" || rel == "alternate" || rel == "self") && !strings.Contains(kind, "html"):
-			e.plain = first(e.plain, href)
-		}
-	case "enclosure":
-		if strings.Contains(strings.ToLower(attr["type"]), "cap+xml") {
-			e.cap = first(e.cap, attr["url"])
-		}
-	case "guid":
-		e.permaLink = attr["isPermaLink"] != "false"
-		s.word = &e.guid
-	case "identifier":
-		e.id, s.word = "", &e.id
-	case "id":
-		if e.id == "" {
-			s.word = &e.id
-		}
-	case "updated", "pubDate", "sent", "date":
-		if e.updated == "" {
-			s.word = &e.updated
-		}
+func (r *reading) element(e frame.Element) {
+	if e.Name == "alert" {
+		r.alert(e, true)
+	} else {
+		r.entry(e)
 	}
 }
 
-// finish closes an entry: one that holds its alert leads nowhere.
-func (s *scanner) finish() {
-	e := s.entry
-	s.entry = nil
-	if e.embedded {
+// reject keeps a record that is no alert, though it should be one.
+func (r *reading) reject(raw []byte, format string, args ...any) {
+	r.bad.Add(source.Reject{Record: fmt.Sprintf("alerts/%d", r.read-1), Reason: fmt.Sprintf(format, args...), Raw: source.Keep(raw)})
+}
+
+// alert reads an alert, and reports whether it could be read. One of another namespace is counted: it may be CAP that nobody here
+// knows yet. Inside of an entry it is one only if it looks like it.
+func (r *reading) alert(e frame.Element, must bool) bool {
+	if r.read >= maxAlerts {
+		r.more = true
+		return false
+	}
+	space := e.Space()
+	if !must && !namespaces[space] && !bytes.Contains(e.Raw, []byte("identifier>")) {
+		return false
+	}
+	r.read++
+	if !namespaces[space] {
+		r.reject(e.Raw, "alert: namespace %.60q, expected that of CAP 1.0, 1.1 or 1.2", space)
+		return false
+	}
+	m := Message{Raw: e.Raw}
+	var err error
+	if m.Notes, err = e.Decode(&m.Alert, frame.Limits{Each: map[string]int{"info": maxInfos, "area": maxAreas}}); err != nil {
+		r.reject(e.Raw, "%v", err)
+		return false
+	}
+	if space == version10 {
+		m.Alert.fromVersion10()
+	}
+	r.doc.Messages = append(r.doc.Messages, m)
+	return true
+}
+
+// entry reads an item of RSS or an entry of Atom: one that holds its alert leads nowhere.
+func (r *reading) entry(e frame.Element) {
+	embedded := false
+	e.Within(func(inner frame.Element) { embedded = r.alert(inner, false) || embedded }, "alert")
+	if embedded || !bytes.Contains(e.Raw, []byte("://")) {
 		return
 	}
-	address := first(e.cap, strings.TrimSpace(e.plain))
-	if address == "" && e.permaLink {
-		address = strings.TrimSpace(e.guid)
+	n, _, err := e.Tree(frame.Limits{Elements: maxElements})
+	address, best, id, guid, updated, permaLink := "", "", "", "", "", true
+	for _, k := range n.Kids {
+		text := strings.TrimSpace(k.Text)
+		switch kind := strings.ToLower(k.Attr("type")); k.Name {
+		case "link":
+			href, rel := k.Attr("href"), k.Attr("rel")
+			switch {
+			case href == "": // RSS
+				address = first(text, address)
+			case strings.Contains(kind, "cap+xml"):
+				best = first(best, href)
+			case (rel == "" || rel == "alternate" || rel == "self") && !strings.Contains(kind, "html"):
+				address = first(address, href)
+			}
+		case "enclosure":
+			if strings.Contains(kind, "cap+xml") {
+				best = first(best, k.Attr("url"))
+			}
+		case "guid":
+			guid, permaLink = text, k.Attr("isPermaLink") != "false"
+		case "identifier":
+			id = first(text, id)
+		case "id":
+			id = first(id, text)
+		case "updated", "pubDate", "sent", "date":
+			updated = first(updated, text)
+		}
+	}
+	if address = first(best, address); address == "" && permaLink {
+		address = guid
 	}
 	u := httpAddress(address) // where it may lead is for the poller to decide
 	if u == nil {
+		if err != nil {
+			r.read++
+			r.reject(e.Raw, "%s: %v", e.Name, err)
+		}
 		return
 	}
-	link := source.Link{URL: u.String(), ID: hazard.CleanLine(first(strings.TrimSpace(e.id), strings.TrimSpace(e.guid)))}
-	if t, err := parseFeedTime(strings.TrimSpace(e.updated)); err == nil {
+	link := source.Link{URL: u.String(), ID: hazard.CleanLine(first(id, guid))}
+	if t, err := parseFeedTime(updated); err == nil {
 		link.Updated = &t
 	}
-	s.doc.Links = append(s.doc.Links, link)
+	r.doc.Links = append(r.doc.Links, link)
 }
 
 // Links are the documents that an index leads to, in its order: an entry that holds its alert itself is left out, and so is

@@ -1,18 +1,13 @@
 package cap
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 // maxJSON bounds one alert in JSON, in bytes: what it costs in memory is a multiple of it.
@@ -21,179 +16,106 @@ const maxJSON = 4 << 20
 // ninaWarning is where the warnings are that NINA's dashboard lists (warnung.bund.de, api31).
 const ninaWarning = "https://warnung.bund.de/api31/warnings/"
 
-var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+var list = frame.Collection{
+	Want: "CAP alerts", Lists: []string{"warnings", "alerts"}, Heads: []string{"alert", "identifier", "msgType", "info", "info_list"},
+}
 
 // readJSON reads CAP as JSON: one alert; MeteoAlarm's {"warnings":[{"alert":{…}}]}; {"alerts":…}, an array or an object by
 // identifier; or the dashboard of NINA, which is a list of links. Members have the names of CAP's elements, or those with
 // "_list" after them.
 func readJSON(text []byte) (Document, error) {
-	r := jsonReader{text: text, dec: jsontext.NewDecoder(bytes.NewReader(text), lenient...)}
-	err := r.document()
+	r := jsonReader{}
+	err := r.document(text)
+	r.doc.Bad = r.bad.List()
+	if err == nil && r.more {
+		err = &source.PayloadError{Reason: fmt.Sprintf("more than %d alerts", maxAlerts), Cut: true}
+	}
 	return r.doc, err
 }
 
-type jsonReader struct {
-	text []byte
-	dec  *jsontext.Decoder
-	doc  Document
-}
+type jsonReader struct{ reading }
 
-func (r *jsonReader) document() error {
-	var err error
-	if r.dec.PeekKind() == '[' {
-		err = r.each(r.dashboard)
-		if err == nil && len(r.doc.Bad) > 0 && len(r.doc.Messages)+len(r.doc.Links) == 0 {
-			bad := r.doc.Bad[0]
-			r.doc.Bad = nil
-			return source.Errorf("a JSON array of something else (%s), expected CAP alerts or the dashboard of NINA", bad.Reason)
+func (r *jsonReader) document(text []byte) error {
+	if text[0] == '[' {
+		err := frame.List(text, "CAP alerts", func(_ func() string, raw []byte) { r.dashboard(raw) })
+		if bad := r.bad.List(); err == nil && len(bad) > 0 && len(r.doc.Messages)+len(r.doc.Links) == 0 {
+			r.bad = source.Rejects{}
+			return source.Errorf("a JSON array of something else (%s), expected CAP alerts or the dashboard of NINA", bad[0].Reason)
 		}
-	} else {
-		err = r.object()
-	}
-	if err != nil {
-		return r.broken(err)
-	}
-	if _, err := r.dec.ReadToken(); err != io.EOF {
-		return &source.PayloadError{Reason: "something follows the document, expected its end", Cut: true}
-	}
-	return nil
-}
-
-// object reads the object around the alerts, which may be an alert itself.
-func (r *jsonReader) object() error {
-	if _, err := r.dec.ReadToken(); err != nil {
 		return err
 	}
-	isList, isAlert := false, false
-	var names []string
-	for r.dec.PeekKind() != '}' {
-		name, err := r.dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		member := name.String()
-		switch {
-		case member == "warnings" || member == "alerts":
-			isList = true
-			err = r.each(r.record)
-		case member == "alert" && !isAlert:
-			isList = true
-			err = r.value(r.record)
+	doc, err := list.Read(text, func(_ func() string, raw []byte) { r.record(raw) })
+	if err != nil {
+		return err
+	}
+	listed := doc.Listed != ""
+	for _, name := range list.Lists { // an object by identifier
+		switch raw := doc.Head[name]; {
+		case raw == nil:
+		case raw[0] != '{':
+			return source.Errorf("%s: %s, expected an array", name, frame.Excerpt(raw))
 		default:
-			isAlert = isAlert || member == "identifier" || member == "msgType"
-			names = append(names, member)
-			err = r.dec.SkipValue()
-		}
-		if err != nil {
-			return err
-		}
-		if len(names) > 1000 {
-			return source.Errorf("an object of more than %d members, expected a CAP alert", len(names)-1)
-		}
-	}
-	if _, err := r.dec.ReadToken(); err != nil {
-		return err
-	}
-	switch {
-	case isAlert && !isList:
-		r.record(r.text)
-	case !isList:
-		return source.Errorf("a JSON object with the members %.100q, expected a CAP alert or a list of them", names)
-	}
-	return nil
-}
-
-// value reads the next value.
-func (r *jsonReader) value(f func([]byte)) error {
-	v, err := r.dec.ReadValue()
-	if err != nil {
-		return err
-	}
-	end := r.dec.InputOffset()
-	f(r.text[end-int64(len(v)) : end])
-	return nil
-}
-
-// each reads the values of an array, or of the members of an object.
-func (r *jsonReader) each(f func([]byte)) error {
-	kind := r.dec.PeekKind()
-	if kind != '[' && kind != '{' {
-		if err := r.dec.SkipValue(); err != nil {
-			return err
-		}
-		return source.Errorf("a list is %s, expected an array", kind)
-	}
-	if _, err := r.dec.ReadToken(); err != nil {
-		return err
-	}
-	for k := r.dec.PeekKind(); k != ']' && k != '}'; k = r.dec.PeekKind() {
-		if kind == '{' {
-			if _, err := r.dec.ReadToken(); err != nil {
+			listed = true
+			c := frame.Cursor{Doc: raw}
+			_ = c.Members(func(string) error {
+				value, err := c.Value()
+				if err == nil {
+					r.record(value)
+				}
 				return err
-			}
-		}
-		if err := r.value(f); err != nil {
-			return err
-		}
-		if len(r.doc.Messages)+len(r.doc.Bad) > maxAlerts {
-			return source.Errorf("more than %d alerts", maxAlerts)
+			})
 		}
 	}
-	_, err := r.dec.ReadToken()
-	return err
+	switch raw := doc.Head["alert"]; {
+	case raw != nil:
+		r.record(raw)
+	case listed:
+	case doc.Head["identifier"] != nil || doc.Head["msgType"] != nil:
+		r.record(doc.Object)
+	default:
+		return source.Errorf("a JSON object of something else (%s), expected a CAP alert or a list of them", frame.Excerpt(doc.Object))
+	}
+	return nil
 }
 
 // record reads one alert, or the object that holds it as its member "alert".
 func (r *jsonReader) record(raw []byte) {
-	where := fmt.Sprintf("alerts/%d", len(r.doc.Messages)+len(r.doc.Bad))
-	bad := func(format string, args ...any) {
-		r.doc.Bad = append(r.doc.Bad, source.Reject{Record: where, Reason: fmt.Sprintf(format, args...), Raw: source.Keep(raw)})
+	if r.read == maxAlerts {
+		r.more = true
+		return
 	}
+	r.read++
 	if len(raw) > maxJSON {
-		bad("%d bytes, expected at most %d", len(raw), maxJSON)
+		r.reject(raw, "%d bytes, expected at most %d", len(raw), maxJSON)
 		return
 	}
 	var o member
-	if err := json.Unmarshal(raw, &o, lenient...); err != nil {
-		bad("a value that is no object, expected an alert")
+	notes, err := frame.Decode(raw, &o)
+	if err != nil {
+		r.reject(raw, "%s", frame.Fault(err, raw))
 		return
 	}
 	if inner, ok := o["alert"].(map[string]any); ok {
 		o = inner
 	}
 	if o.get("identifier") == nil && o.get("msgType") == nil && o.get("info") == nil {
-		bad("an object without identifier, msgType and info, expected an alert")
+		r.reject(raw, "an object without identifier, msgType and info, expected an alert")
 		return
 	}
-	r.doc.Messages = append(r.doc.Messages, Message{Alert: o.alert(), Raw: raw})
+	r.doc.Messages = append(r.doc.Messages, Message{Alert: o.alert(), Raw: raw, Notes: notes})
 }
 
 // dashboard reads an entry of NINA's dashboard.
 func (r *jsonReader) dashboard(raw []byte) {
-	var e struct {
-		ID      string `json:"id"`
-		Sent    string `json:"sent"`
-		Payload any    `json:"payload"`
-	}
-	if len(raw) > maxJSON || json.Unmarshal(raw, &e, lenient...) != nil || e.ID == "" || e.Payload == nil {
-		r.record(raw)
+	if id, payload := frame.Word(frame.Member(raw, "id")), frame.Member(raw, "payload"); id != "" && payload != nil {
+		link := source.Link{URL: ninaWarning + url.PathEscape(id) + ".json", ID: hazard.CleanLine(id)}
+		if t, err := ParseTime(frame.Word(frame.Member(raw, "sent"))); err == nil {
+			link.Updated = &t
+		}
+		r.doc.Links = append(r.doc.Links, link)
 		return
 	}
-	link := source.Link{URL: ninaWarning + url.PathEscape(e.ID) + ".json", ID: hazard.CleanLine(e.ID)}
-	if t, err := ParseTime(e.Sent); err == nil {
-		link.Updated = &t
-	}
-	r.doc.Links = append(r.doc.Links, link)
-}
-
-func (r *jsonReader) broken(err error) error {
-	if bad, ok := errors.AsType[*source.PayloadError](err); ok {
-		return bad
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return &source.PayloadError{Reason: fmt.Sprintf("ends early, at byte %d", r.dec.InputOffset()), Cut: true}
-	}
-	return &source.PayloadError{Reason: fmt.Sprintf("not JSON at byte %d: %.200v", r.dec.InputOffset(), err), Cut: true}
+	r.record(raw)
 }
 
 // member is a JSON object, whose members may be of other kinds than expected: what CAP has once may be given as a list, and

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,9 @@ const maxCircle = 10_000
 var vocabularies = []struct{ name, prefix string }{
 	{"emma_id", "EMMA_ID:"}, {"ugc", ""}, {"clc", "CLC:"}, {"warncellid", "WARNCELLID:"}, {"same", "SAME:"}, {"fips6", "SAME:"},
 }
+
+// areaPrefix begins the place of an area that has no code.
+const areaPrefix = "area:"
 
 // maxPlace bounds a place code, in bytes.
 const maxPlace = 80
@@ -60,7 +64,7 @@ func (a *Area) places() (codes, within []string) {
 	}
 	if len(codes) == 0 {
 		if desc := hazard.CleanLine(a.Desc); desc != "" {
-			codes = []string{"area:" + shortPlace(desc)}
+			codes = []string{areaPrefix + shortPlace(desc)}
 		}
 	}
 	return codes, within
@@ -80,14 +84,14 @@ func shortPlace(desc string) string {
 func (v Value) isHole() bool { return strings.EqualFold(strings.TrimSpace(v.Name), "EXCLUDE_POLYGON") }
 
 // cutHoles takes the holes of an area out of its polygons: each of the one that it lies in.
-func (a *Area) cutHoles(shapes []hazard.Area) (faults []error) {
+func (a *Area) cutHoles(shapes []hazard.Area) (faults []string) {
 	for i, v := range a.Geocode {
 		if !v.isHole() {
 			continue
 		}
-		hole, err := polygon(v.Value)
+		hole, _, err := polygon(v.Value)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("geocode/%d: EXCLUDE_POLYGON: %w", i, err))
+			faults = append(faults, fmt.Sprintf("geocode/%d: EXCLUDE_POLYGON: %v", i, err))
 			continue
 		}
 		ring := strings.TrimSuffix(strings.TrimPrefix(hole, polygonBegin), polygonEnd)
@@ -95,7 +99,7 @@ func (a *Area) cutHoles(shapes []hazard.Area) (faults []error) {
 			return strings.HasPrefix(s.Geometry, polygonBegin) && holds(s.Geometry, hole)
 		})
 		if in < 0 {
-			faults = append(faults, fmt.Errorf("geocode/%d: EXCLUDE_POLYGON: in none of the polygons", i))
+			faults = append(faults, fmt.Sprintf("geocode/%d: EXCLUDE_POLYGON: in none of the polygons", i))
 			continue
 		}
 		shapes[in].Geometry = strings.TrimSuffix(shapes[in].Geometry, polygonEnd) + "," + ring + polygonEnd
@@ -120,25 +124,31 @@ const (
 	polygonEnd   = "]}"
 )
 
-// Shapes are the polygons and circles of an area as GeoJSON, and what is wrong with those that cannot be read.
-func (a *Area) Shapes() (shapes []hazard.Area, faults []error) {
+// Shapes are the polygons and circles of an area as GeoJSON, and what could not be read of them, or was mended.
+func (a *Area) Shapes() (shapes []hazard.Area, faults []string) {
 	for i, text := range a.Polygon {
 		// Israel and the NWS leave it empty beside codes of places; alone it is what the area should have been.
 		if strings.TrimSpace(text) == "" && len(a.Polygon)+len(a.Circle)+len(a.Geocode) > 1 {
 			continue
 		}
-		g, err := polygon(text)
+		g, note, err := polygon(text)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("polygon/%d: %w", i, err))
-			continue
+			note = err.Error()
+		} else {
+			shapes = append(shapes, hazard.Area{Role: hazard.AlertArea, Geometry: g})
 		}
-		shapes = append(shapes, hazard.Area{Role: hazard.AlertArea, Geometry: g})
+		if note != "" {
+			faults = append(faults, fmt.Sprintf("polygon/%d: %s", i, note))
+		}
 	}
 	faults = append(faults, a.cutHoles(shapes)...)
 	for i, text := range a.Circle {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
 		s, point, err := circle(text)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("circle/%d: %w", i, err))
+			faults = append(faults, fmt.Sprintf("circle/%d: %v", i, err))
 			continue
 		}
 		role := hazard.AlertArea
@@ -150,16 +160,35 @@ func (a *Area) Shapes() (shapes []hazard.Area, faults []error) {
 	return shapes, faults
 }
 
-// polygon is a GeoJSON polygon: the order of each pair is turned round.
-func polygon(text string) (string, error) {
+var aroundComma = regexp.MustCompile(`\s*,\s*`)
+
+// positions are the words of a list of positions, each "lat,lon": blanks around a comma belong to it, and a comma may be what separates
+// two positions.
+func positions(text string) []string {
+	var out []string
+	for word := range strings.FieldsSeq(aroundComma.ReplaceAllString(strings.TrimSpace(text), ",")) {
+		numbers := strings.Split(strings.Trim(word, ","), ",")
+		if len(numbers) < 4 || len(numbers)%2 != 0 {
+			out = append(out, word)
+			continue
+		}
+		for i := 0; i < len(numbers); i += 2 { // lat,lon,lat,lon
+			out = append(out, numbers[i]+","+numbers[i+1])
+		}
+	}
+	return out
+}
+
+// polygon is a GeoJSON polygon: the order of each pair is turned round. A ring that is not closed is closed.
+func polygon(text string) (geometry, note string, err error) {
 	var b strings.Builder
 	b.WriteString(`{"type":"Polygon","coordinates":[[`)
 	var first, last hazard.Point
 	n, extent := 0, false
-	for pair := range strings.FieldsSeq(text) {
+	for _, pair := range positions(text) {
 		p, err := Position(strings.TrimSuffix(pair, ","))
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		if n == 0 {
 			first = p
@@ -170,23 +199,26 @@ func polygon(text string) (string, error) {
 		n, last = n+1, p
 		b.WriteString(pairOf(p))
 	}
+	if n > 2 && first != last {
+		note = fmt.Sprintf("not closed: begins at %v,%v and ends at %v,%v, read as closed", first.Lat, first.Lon, last.Lat, last.Lon)
+		n++
+		b.WriteString("," + pairOf(first))
+	}
 	switch {
 	case n == 0:
-		return "", errors.New("empty, expected positions")
+		return "", "", errors.New("empty, expected positions")
 	case n < 4:
-		return "", fmt.Errorf("%d positions, expected at least 4, the last of them the first again", n)
-	case first != last:
-		return "", fmt.Errorf("not closed: begins at %v,%v and ends at %v,%v", first.Lat, first.Lon, last.Lat, last.Lon)
+		return "", "", fmt.Errorf("%d positions, expected at least 4, the last of them the first again", n)
 	case !extent:
-		return "", fmt.Errorf("every position is %v,%v, expected an area", first.Lat, first.Lon)
+		return "", "", fmt.Errorf("every position is %v,%v, expected an area", first.Lat, first.Lon)
 	}
 	b.WriteString("]]}")
-	return b.String(), nil
+	return b.String(), note, nil
 }
 
 // circle is a circle as a GeoJSON polygon, or the point that it is with a radius of 0.
 func circle(text string) (geometry string, point *hazard.Point, err error) {
-	words := strings.Fields(text)
+	words := strings.Fields(aroundComma.ReplaceAllString(strings.TrimSpace(text), ","))
 	if len(words) != 2 {
 		return "", nil, fmt.Errorf("%.60q, expected a position and a radius", text)
 	}
@@ -206,20 +238,23 @@ func circle(text string) (geometry string, point *hazard.Point, err error) {
 	return geo.Circle(p.Lon, p.Lat, radius*1000).GeoJSON(), nil, nil
 }
 
-// Position reads "lat,lon".
+// Position reads "lat,lon". A third ordinate is a height; a longitude beyond 180 degrees is that of the place it goes round to.
 func Position(text string) (hazard.Point, error) {
-	lat, lon, ok := strings.Cut(text, ",")
-	y, errY := number(lat)
-	x, errX := number(lon)
+	words := strings.Split(strings.TrimSuffix(text, ","), ",")
+	if len(words) < 2 || len(words) > 3 {
+		return hazard.Point{}, fmt.Errorf("%.40q, expected latitude,longitude", text)
+	}
+	y, errY := number(strings.TrimSpace(words[0]))
+	x, errX := number(strings.TrimSpace(words[1]))
 	switch {
-	case !ok || errY != nil || errX != nil:
+	case errY != nil || errX != nil:
 		return hazard.Point{}, fmt.Errorf("%.40q, expected latitude,longitude", text)
 	case y < -90 || y > 90:
 		return hazard.Point{}, fmt.Errorf("latitude %v, expected -90 to 90, before the longitude", y)
-	case x < -180 || x > 180:
+	case x < -360 || x > 360:
 		return hazard.Point{}, fmt.Errorf("longitude %v, expected -180 to 180", x)
 	}
-	return hazard.Point{Lon: x + 0, Lat: y + 0}, nil // no negative zero
+	return hazard.Point{Lon: geo.Wrap(x) + 0, Lat: y + 0}, nil // no negative zero
 }
 
 // number reads a decimal number: no NaN, no infinity, no hexadecimal.

@@ -3,6 +3,7 @@ package cap
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 const (
@@ -23,8 +25,6 @@ const (
 	goesOn = 30 * time.Minute
 	// again is how far two issues of one alert under different identifiers may part in time (wmo-raf/cap-aggregator issue 107).
 	again = time.Hour
-	// maxRejects is how many unreadable records a payload may hold: beyond it the payload, not the record, is at fault.
-	maxRejects = 1000
 	// maxID bounds an identifier, in bytes.
 	maxID = 255
 	// maxInfo and maxRefs bound the info blocks and references of one message. Real ones have up to 20, and up to 39.
@@ -39,8 +39,8 @@ const (
 // whole is not what such a feed sends.
 //
 // No batch is Whole: CAP does not say that what an index no longer lists is over. Copies of one message count as one record;
-// messages that share identifier, sender and time but not the content are all suspect. Polygons and circles that cannot be
-// read are rejected on their own, beside the report of the area.
+// messages that share identifier, sender and time but not the content are all suspect. What cannot be read of a message that is
+// shown, such as a polygon, is a note on it.
 func Parse(cfg Config, payload []byte, now hazard.Instant) (source.Batch, error) {
 	doc, err := Read(payload, cfg.Charset)
 	if err != nil && len(doc.Messages) == 0 {
@@ -52,15 +52,13 @@ func Parse(cfg Config, payload []byte, now hazard.Instant) (source.Batch, error)
 	p := parser{cfg: cfg, now: now, batch: source.Batch{Links: doc.Links}, seen: map[string]*seen{}}
 	for _, bad := range doc.Bad {
 		p.batch.Read++
-		p.reject(bad)
+		p.rejects.Add(bad)
 	}
 	for i := range doc.Messages {
 		p.record(&doc.Messages[i], i)
 	}
 	p.holdContradictions()
-	if err == nil && p.dropped > 0 {
-		err = source.Errorf("more than %d unreadable records", maxRejects)
-	}
+	p.batch.Rejects = p.rejects.List()
 	return p.batch, err
 }
 
@@ -69,7 +67,7 @@ type parser struct {
 	now     hazard.Instant
 	batch   source.Batch
 	seen    map[string]*seen
-	dropped int // rejects beyond what is kept
+	rejects source.Rejects
 }
 
 // seen is what was read under one triple of sender, identifier and time.
@@ -77,14 +75,6 @@ type seen struct {
 	sum     [sha256.Size]byte
 	reports []int
 	clash   bool
-}
-
-func (p *parser) reject(r source.Reject) {
-	if len(p.batch.Rejects) == maxRejects {
-		p.dropped++
-		return
-	}
-	p.batch.Rejects = append(p.batch.Rejects, r)
 }
 
 // record reads one alert.
@@ -105,14 +95,14 @@ func (p *parser) record(m *Message, i int) {
 		s.clash = true
 	}
 	p.batch.Read++
-	r := reader{cfg: p.cfg, now: p.now, m: &m.Alert}
+	r := reader{cfg: p.cfg, now: p.now, m: &m.Alert, zone: frame.Zone(m.Sent), faults: slices.Clone(m.Notes)}
 	reports, err := r.read()
 	if err != nil {
-		p.reject(source.Reject{Record: record, Reason: err.Error(), Raw: source.Keep(m.Raw)})
+		p.rejects.Add(source.Reject{Record: record, Reason: err.Error(), Raw: source.Keep(m.Raw)})
 		return
 	}
-	for _, f := range r.faults {
-		p.reject(source.Reject{Record: record, Reason: f.Error(), Raw: source.Keep(m.Raw)})
+	for _, f := range r.unplaced {
+		p.rejects.Add(source.Reject{Record: record, Reason: f, Raw: source.Keep(m.Raw)})
 	}
 	if len(reports) == 0 {
 		p.batch.Ignored++
@@ -142,10 +132,13 @@ type reader struct {
 	now  hazard.Instant
 	m    *Alert
 	sent hazard.Instant
+	zone *time.Location // of the times that do not say theirs; nil: UTC
 	refs []ref
 	// toItself: a reference names the message itself, and so none.
 	toItself bool
-	faults   []error // of parts that are left out
+	faults   []string // what could not be read of the message
+	// unplaced are the polygons and circles that could not be read where nothing but a name says where it is.
+	unplaced []string
 	doubts   []string
 	common   hazard.Report
 }
@@ -166,8 +159,14 @@ func (r *reader) read() ([]hazard.Report, error) {
 		category = hazard.Exercise
 	}
 	cancel := is(m.MsgType, "Cancel")
-	if r.sent, err = ParseTime(m.Sent); err != nil {
-		return nil, fmt.Errorf("sent: %.40q, expected a time with its zone, as 2026-11-21T06:00:00-00:00", m.Sent)
+	if err := r.readSent(); err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(m.Scope) == "" {
+		r.faults = append(r.faults, "scope: missing, read as Public")
+	}
+	if !is(m.MsgType, msgTypes...) {
+		r.faults = append(r.faults, fmt.Sprintf("msgType: %.40q, expected %s", m.MsgType, strings.Join(msgTypes, ", ")))
 	}
 	if err := r.references(); err != nil && cancel && (!r.toItself || len(m.Information) == 0) {
 		return nil, err
@@ -178,9 +177,10 @@ func (r *reader) read() ([]hazard.Report, error) {
 	if len(m.Information) > maxInfo {
 		return nil, fmt.Errorf("info: %d blocks, expected at most %d", len(m.Information), maxInfo)
 	}
-	groups, err := r.groups(cancel)
-	if err != nil {
-		return nil, err
+	before := len(r.faults)
+	groups := r.groups(cancel)
+	if len(groups) == 0 && len(r.faults) > before {
+		return nil, errors.New(r.faults[before])
 	}
 	if len(groups) == 0 && len(m.Information) > 0 {
 		return nil, nil
@@ -206,14 +206,44 @@ func (r *reader) read() ([]hazard.Report, error) {
 	return r.finish(r.states(groups)), nil
 }
 
+// readSent reads when the message was issued, or, where that cannot be read, from when it holds.
+func (r *reader) readSent() error {
+	at, note, err := frame.Time(r.m.Sent, nil)
+	if err != nil {
+		note = err.Error()
+	}
+	if note != "" {
+		r.faults = append(r.faults, "sent: "+note)
+	}
+	if err == nil && note != "" { // which of two messages is the later nobody can tell
+		return errors.New(r.faults[len(r.faults)-1])
+	}
+	for i := range r.m.Information {
+		if err == nil {
+			break
+		}
+		in := &r.m.Information[i]
+		if at, _, err = frame.Time(in.Effective, nil); err != nil {
+			at, _, err = frame.Time(in.Onset, nil)
+		}
+	}
+	if err != nil {
+		return errors.New(r.faults[len(r.faults)-1])
+	}
+	r.sent = at
+	return nil
+}
+
+// msgTypes are the types of messages of CAP. One of another type is taken for an Alert.
+var msgTypes = []string{"Alert", "Update", "Cancel", "Ack", "Error"}
+
 // Admit tells whether a message is for the public and says something of the world: neither a test nor a draft, nor between
 // systems. An exercise is admitted: that it is one, its status says. Its error names a field without which a message is no
 // alert, or that has no value of CAP's.
 func (m *Alert) Admit() (bool, error) {
 	for _, f := range []struct{ name, value, want string }{
 		{"identifier", m.Identifier, "the message's own"}, {"sender", m.Sender, "who sends it"}, {"sent", m.Sent, "a time with its zone"},
-		{"status", m.Status, "Actual, Exercise, System, Test or Draft"}, {"msgType", m.MsgType, "Alert, Update, Cancel, Ack or Error"},
-		{"scope", m.Scope, "Public, Restricted or Private"},
+		{"status", m.Status, "Actual, Exercise, System, Test or Draft"},
 	} {
 		if strings.TrimSpace(f.value) == "" {
 			return false, fmt.Errorf("%s: missing, expected %s", f.name, f.want)
@@ -228,8 +258,7 @@ func (m *Alert) Admit() (bool, error) {
 		yes, no     []string
 	}{
 		{"status", m.Status, []string{"Actual", "Exercise"}, []string{"System", "Test", "Draft"}},
-		{"scope", m.Scope, []string{"Public"}, []string{"Restricted", "Private"}},
-		{"msgType", m.MsgType, []string{"Alert", "Update", "Cancel"}, []string{"Ack", "Error"}},
+		{"scope", first(strings.TrimSpace(m.Scope), "Public"), []string{"Public"}, []string{"Restricted", "Private"}},
 	} {
 		switch {
 		case is(f.value, f.yes...):
@@ -239,7 +268,7 @@ func (m *Alert) Admit() (bool, error) {
 			return false, fmt.Errorf("%s: %.40q, expected %s", f.name, f.value, strings.Join(append(slices.Clone(f.yes), f.no...), ", "))
 		}
 	}
-	return true, nil
+	return !is(m.MsgType, "Ack", "Error"), nil
 }
 
 // group is one thing that the message says, in all its languages.
@@ -259,18 +288,20 @@ type group struct {
 	point         *hazard.Point
 	doubts        []string
 	notes         []string
+	faults        []string        // what could not be read
+	shapeless     []string        // of them, polygons and circles
 	onset, expiry *hazard.Instant // as the message says them
 }
 
-// groups puts the info blocks together that differ in language alone, and reads each group. Blocks that cannot be read are
-// left out with the reason; it fails when none is left for that.
-func (r *reader) groups(cancel bool) ([]*group, error) {
+// groups puts the info blocks together that differ in language alone, and reads each group. One whose severity
+// cannot be read is left out: nobody may take it for slight.
+func (r *reader) groups(cancel bool) []*group {
 	var groups []*group
 	bySignature := map[string][]*group{}
 	for i := range r.m.Information {
 		in := &r.m.Information[i]
 		if _, ok := severities[strings.ToLower(strings.TrimSpace(in.Severity))]; !ok && !cancel {
-			r.faults = append(r.faults, fmt.Errorf("info/%d/severity: %.40q, expected Extreme, Severe, Moderate, Minor or Unknown", i, in.Severity))
+			r.faults = append(r.faults, fmt.Sprintf("info/%d/severity: %.40q, expected Extreme, Severe, Moderate, Minor or Unknown", i, in.Severity))
 			continue
 		}
 		sig := in.signature()
@@ -288,16 +319,13 @@ func (r *reader) groups(cancel bool) ([]*group, error) {
 		}
 		g.infos = append(g.infos, in)
 	}
-	if len(groups) == 0 && len(r.faults) > 0 {
-		return nil, r.faults[0]
-	}
 	kept := groups[:0]
 	for _, g := range groups {
 		if r.complete(g) {
 			kept = append(kept, g)
 		}
 	}
-	return kept, nil
+	return kept
 }
 
 // signature is what the languages of one thing have in common.
@@ -345,7 +373,7 @@ func (r *reader) complete(g *group) bool {
 		shapes, faults := a.Shapes()
 		g.areas = append(g.areas, shapes...)
 		for _, f := range faults {
-			r.faults = append(r.faults, fmt.Errorf("area %.60q/%w", hazard.CleanLine(a.Desc), f))
+			g.shapeless = append(g.shapeless, fmt.Sprintf("area %.60q/%s", hazard.CleanLine(a.Desc), f))
 		}
 		if len(a.Circle) == 1 && len(g.in.Area) == 1 && len(a.Polygon) == 0 {
 			if _, p, err := circle(a.Circle[0]); err == nil {
@@ -354,6 +382,10 @@ func (r *reader) complete(g *group) bool {
 		}
 	}
 	g.places, g.within = sorted(g.places), sorted(g.within)
+	g.faults = append(g.faults, g.shapeless...)
+	if len(g.areas) == 0 && !slices.ContainsFunc(g.places, func(p string) bool { return !strings.HasPrefix(p, areaPrefix) }) {
+		r.unplaced = append(r.unplaced, g.shapeless...)
+	}
 	g.own()
 	r.times(g)
 	g.ended = cmp.Or(ending(g), g.ended)
@@ -552,7 +584,8 @@ func (r *reader) report(g *group, notes []string) hazard.Report {
 	p.Places, p.Within, p.Areas, p.Point = g.places, g.within, g.areas, g.point
 	p.Creator = cmp.Or(r.cfg.Title, agency)
 	p.URL, _ = WebAddress(in.Web)
-	p.Notes = g.notes
+	p.Notes = slices.Clone(g.notes)
+	source.Note(&p, append(slices.Clone(r.faults), g.faults...)...)
 	p.Suspect = joined("; ", append(slices.Clone(r.doubts), g.doubts...)...)
 	p.Products = r.products(g, p.Name)
 	return p

@@ -2,11 +2,13 @@ package cap
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/source/frame"
 )
 
 // times reads from when until when a group holds. An end that is not after the start is repaired by the life of the type, as
@@ -17,10 +19,13 @@ func (r *reader) times(g *group) {
 		if strings.TrimSpace(text) == "" {
 			return nil
 		}
-		at, err := ParseTime(text)
+		at, note, err := frame.Time(text, r.zone)
 		if err != nil {
-			g.doubts = append(g.doubts, fmt.Sprintf("%s: %.40q, expected a time with its zone", field, text))
+			g.faults = append(g.faults, fmt.Sprintf("%s: %v", field, err))
 			return nil
+		}
+		if note != "" {
+			g.faults = append(g.faults, field+": "+note)
 		}
 		return &at
 	}
@@ -54,26 +59,13 @@ func (r *reader) times(g *group) {
 	}
 }
 
-// ParseTime reads a time of CAP, which has its zone: RFC 3339, also with Z, which CAP forbids, with an offset without colon,
-// and with a leap second.
+// ParseTime reads a time of CAP with its zone. See frame.Time.
 func ParseTime(s string) (hazard.Instant, error) {
-	s = strings.TrimSpace(s)
-	leap := time.Duration(0)
-	if len(s) > 19 && s[16:19] == ":60" {
-		s, leap = s[:16]+":59"+s[19:], time.Second
+	at, note, err := frame.Time(s, nil)
+	if err == nil && note != "" {
+		err = errors.New(note)
 	}
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		t, err = time.Parse("2006-01-02T15:04:05Z0700", s)
-	}
-	if err != nil {
-		return 0, err
-	}
-	at := hazard.At(t.Add(leap))
-	if at < hazard.MinInstant || at > hazard.MaxInstant {
-		return 0, fmt.Errorf("%s is out of range", s)
-	}
-	return at, nil
+	return at, err
 }
 
 // parseFeedTime reads a time of RSS or Atom.

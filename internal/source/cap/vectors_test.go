@@ -87,6 +87,8 @@ func TestVectors(t *testing.T) {
 		"035-cancel-wrong-sent.cap":      nothing, "039-update-after-cancel.cap": flood, "042-same-id-other-content.cap": hold,
 		"032-alert-after-its-cancel.cap": flood,
 		"073-one-bad-of-two-areas.cap":   "WARNING Flood Warning - Test County; Bad",
+		// D36: a fault in a secondary field hides no warning. The vectors were made before.
+		"023-scope-missing.cap": flood, "060-geometry.cap": flood,
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Cases)) {
 		c := e.Cases[name]
@@ -105,7 +107,7 @@ func TestVectors(t *testing.T) {
 			if got := strings.Join(outcome(b, err, now), ", "); got != wanted {
 				t.Errorf("%s (%s): got %q, want %q\nrejects %v, error %v", c.Expect, c.Why, got, wanted, b.Rejects, err)
 			}
-			if c.Expect == "reject-geometry" && len(b.Rejects) != 1 {
+			if c.Expect == "reject-geometry" && wanted == hold && len(b.Rejects) != 1 {
 				t.Errorf("%d rejects, want the geometry's", len(b.Rejects))
 			}
 			for _, r := range b.Rejects {
@@ -236,9 +238,11 @@ func TestXMLVectors(t *testing.T) {
 	e := expectations(t, "xml")
 	// Where both would do: what we do.
 	either := map[string]bool{
-		"attribute-256k.xml": true, "attribute-duplicate.xml": false, "deep-1000.xml": false, "external-dtd.xml": false, "leading-blank.xml": true,
+		"attribute-256k.xml": true, "attribute-duplicate.xml": true, "deep-1000.xml": false, "external-dtd.xml": false, "leading-blank.xml": true,
 		"name-64k.xml": false, "prefix-undeclared.xml": true, "surrogate-reference.xml": true, "trailing-garbage.xml": false,
-		"utf16-declared-utf8.xml": true, "utf16le-bom.xml": false,
+		"utf16-declared-utf8.xml": true, "utf16le-bom.xml": true,
+		// D35, D38: these cost a reader nothing, and a feed that holds one must not be lost. The vectors were made before.
+		"control-reference.xml": true, "nul.xml": true, "attributes-10000.xml": true,
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Cases)) {
 		c := e.Cases[name]

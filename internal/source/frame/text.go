@@ -3,6 +3,7 @@ package frame
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -39,6 +40,8 @@ func unicodeText(payload []byte) ([]byte, error) {
 	return text, nil
 }
 
+var version = regexp.MustCompile(`^\s*<\?xml[^>]{0,100}?version\s*=\s*["']([^"']{0,40})["']`)
+
 var declaration = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
 // Charset is the character set of that name (WHATWG Encoding), nil if there is none.
@@ -58,14 +61,21 @@ func Text(payload []byte, configured string) ([]byte, error) {
 	if text, err := unicodeText(payload); err != nil || len(text) != len(payload) {
 		return text, err
 	}
+	if begin := bytes.TrimSpace(payload[:min(len(payload), 1024)]); len(begin) > 0 && bytes.IndexByte([]byte("<{["), begin[0]) < 0 {
+		return payload, nil // it is no document, whatever its encoding
+	}
 	var declared encoding.Encoding
 	name := "UTF-8"
-	if m := declaration.FindSubmatch(payload[:min(len(payload), 300)]); m != nil {
+	head := payload[:min(len(payload), 300)]
+	if m := version.FindSubmatch(head); m != nil && string(m[1]) != "1.0" {
+		return nil, source.Errorf("XML version %.10q, expected 1.0", m[1])
+	}
+	if m := declaration.FindSubmatch(head); m != nil {
 		name = strings.ToUpper(string(m[1]))
 	}
 	// The declaration was read as ASCII: it is no UTF-16.
-	if unicodeName := strings.HasPrefix(name, "UTF") || strings.HasSuffix(name, "ASCII"); !unicodeName {
-		if declared = Charset(name); declared == nil && !isASCII(payload) {
+	if !slices.Contains([]string{"UTF-8", "UTF8", "UTF-16", "UTF-16LE", "UTF-16BE", "US-ASCII", "ASCII"}, name) {
+		if declared = Charset(name); declared == nil {
 			return nil, source.Errorf("encoding: %.40q, expected UTF-8 or a character set of the web", name)
 		}
 	}
@@ -85,20 +95,12 @@ func Text(payload []byte, configured string) ([]byte, error) {
 	default:
 		return nil, source.Errorf("declared as %s, but %d bytes are not, and nothing tells in what charset they are", name, bad)
 	}
-	text, _, err := transform.Bytes(c.NewDecoder(), payload)
+	text := make([]byte, len(payload)+8*good+2*bad) // a byte becomes three at most
+	n, _, err := c.NewDecoder().Transform(text, payload, true)
 	if err != nil {
 		return nil, source.Errorf("not readable as %v: %v", c, err)
 	}
-	return text, nil
-}
-
-func isASCII(b []byte) bool {
-	for _, c := range b {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return text[:n], nil
 }
 
 // census counts the characters of more than one byte, the bytes that are no UTF-8, and those of them from 80 to 9F.

@@ -51,7 +51,11 @@ var levels = []struct {
 // No batch is Whole: an index names the latest message alone.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	doc, err := cap.Read(payload, "")
-	b := source.Batch{Rejects: doc.Bad, Read: len(doc.Bad)}
+	b := source.Batch{Read: len(doc.Bad)}
+	var rejects source.Rejects
+	for _, bad := range doc.Bad {
+		rejects.Add(bad)
+	}
 	for _, l := range doc.Links {
 		if u, err := url.Parse(l.URL); err == nil && u.Scheme == "https" && (u.Host == "www.tsunami.gov" || u.Host == "tsunami.gov") {
 			b.Links = append(b.Links, l)
@@ -60,25 +64,20 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	for i := range doc.Messages {
 		m := &doc.Messages[i]
 		b.Read++
-		reports, faults := read(&m.Alert, now)
-		for _, f := range faults {
-			b.Rejects = append(b.Rejects, source.Reject{
-				Record: cmp.Or(hazard.CleanLine(m.Identifier), fmt.Sprintf("alerts/%d", i)), Reason: f.Error(), Raw: source.Keep(m.Raw),
+		reports, err := read(m, now)
+		switch {
+		case err != nil:
+			rejects.Add(source.Reject{
+				Record: cmp.Or(hazard.CleanLine(m.Identifier), fmt.Sprintf("alerts/%d", i)), Reason: err.Error(), Raw: source.Keep(m.Raw),
 			})
-		}
-		if len(reports) == 0 && len(faults) == 0 {
+		case len(reports) == 0:
 			b.Ignored++
 		}
 		b.Reports = append(b.Reports, reports...)
-		if len(b.Rejects) > maxRejects {
-			return b, source.Errorf("more than %d unreadable records", maxRejects)
-		}
 	}
+	b.Rejects = rejects.List()
 	return b, err
 }
-
-// maxRejects is how many unreadable records a payload may hold: beyond it the payload, not the record, is at fault.
-const maxRejects = 1000
 
 // identifierForm is "PAAQ-13-r5qho6": centre, number of the message, code of the event.
 var identifierForm = regexp.MustCompile(`^([A-Z]{4})-([0-9]{1,4})-([A-Za-z0-9]{1,40})$`)
@@ -100,25 +99,26 @@ type quake struct {
 	depth     string
 }
 
-// read makes the reports of a message, none if it is not for the public. The faults are why it, or a part of it, is left out.
-func read(a *cap.Alert, now hazard.Instant) (reports []hazard.Report, faults []error) {
+// read makes the reports of a message, none if it is not for the public. What cannot be read of one that is shown is a note on it.
+func read(from *cap.Message, now hazard.Instant) (reports []hazard.Report, err error) {
+	a := &from.Alert
 	admitted, err := a.Admit()
 	if err != nil {
-		return nil, []error{err}
+		return nil, err
 	}
 	if !admitted || strings.EqualFold(strings.TrimSpace(a.Status), "Exercise") {
 		return nil, nil
 	}
 	id := identifierForm.FindStringSubmatch(strings.TrimSpace(a.Identifier))
 	if id == nil {
-		return nil, []error{fmt.Errorf("identifier: %.60q, expected one such as PAAQ-13-r5qho6", a.Identifier)}
+		return nil, fmt.Errorf("identifier: %.60q, expected one such as PAAQ-13-r5qho6", a.Identifier)
 	}
 	sent, err := cap.ParseTime(a.Sent)
 	if err != nil {
-		return nil, []error{fmt.Errorf("sent: %.40q, expected a time with its zone", a.Sent)}
+		return nil, fmt.Errorf("sent: %w", err)
 	}
 	if len(a.Information) > maxParts {
-		return nil, []error{fmt.Errorf("info: %d blocks, expected at most %d", len(a.Information), maxParts)}
+		return nil, fmt.Errorf("info: %d blocks, expected at most %d", len(a.Information), maxParts)
 	}
 	m := message{centre: id[1], number: id[2], incident: strings.ToLower(id[3]), sent: sent}
 	if i := hazard.CleanLine(a.Incidents); i != "" && len(i) <= 40 && !strings.ContainsAny(i, " ,:") {
@@ -137,9 +137,9 @@ func read(a *cap.Alert, now hazard.Instant) (reports []hazard.Report, faults []e
 	cancelled := strings.EqualFold(strings.TrimSpace(a.MsgType), "Cancel")
 	update := strings.EqualFold(strings.TrimSpace(a.MsgType), "Update")
 	for _, in := range infos {
-		r, bad := m.report(in, cancelled || in.Over(update))
+		r := m.report(in, cancelled || in.Over(update))
+		source.Note(&r, from.Notes...)
 		reports = append(reports, r)
-		faults = append(faults, bad...)
 	}
 	// The worst comes last, for hazard.Derive takes name and text from the last report in force.
 	slices.SortStableFunc(reports, func(a, b hazard.Report) int {
@@ -156,7 +156,7 @@ func read(a *cap.Alert, now hazard.Instant) (reports []hazard.Report, faults []e
 			reports[0].Replaces = append(reports[0].Replaces, part(m.centre, n))
 		}
 	}
-	return reports, faults
+	return reports, nil
 }
 
 func part(centre string, n int) string { return fmt.Sprintf("%s#%02d", centre, n) }
@@ -201,7 +201,7 @@ func (q *quake) learn(in *cap.Info, sent hazard.Instant) {
 }
 
 // report is what one info block says, without its part.
-func (m *message) report(in *cap.Info, cancelled bool) (hazard.Report, []error) {
+func (m *message) report(in *cap.Info, cancelled bool) hazard.Report {
 	event := hazard.CleanLine(cap.Text(in.Event))
 	q := &m.quake
 	agency := cmp.Or(hazard.CleanLine(cap.Text(in.SenderName)), "tsunami.gov")
@@ -231,12 +231,11 @@ func (m *message) report(in *cap.Info, cancelled bool) (hazard.Report, []error) 
 	if cancelled || i == 0 {
 		r.Ended = hazard.EndCancelled
 	}
-	var faults []error
 	var desc string
 	for _, area := range in.Area {
 		shapes, bad := area.Shapes()
 		r.Areas = append(r.Areas, shapes...)
-		faults = append(faults, bad...)
+		source.Note(&r, bad...)
 		for _, g := range area.Geocode {
 			if strings.EqualFold(strings.TrimSpace(g.Name), "UGC") {
 				r.Places = append(r.Places, ugcs(g.Value)...)
@@ -254,7 +253,7 @@ func (m *message) report(in *cap.Info, cancelled bool) (hazard.Report, []error) 
 	r.Suspect = joined("; ", doubts...)
 	r.Description = m.description(agency, event, in, desc)
 	r.Products = m.products(in, r.Name)
-	return r, faults
+	return r
 }
 
 var ugcForm = regexp.MustCompile(`^[A-Z]{2}[CZ][0-9]{3}$`)

@@ -249,12 +249,16 @@ func TestWhatIsNotForThePublicIsIgnored(t *testing.T) {
 	}
 	for _, tt := range [][3]string{
 		{"PAAQ-1-rcz9ap", "PAAQ", "identifier: \"PAAQ\""}, {"2026-11-21T12:00:00-00:00</sent>", "noon</sent>", "sent: \"noon\""},
-		{">Actual<", "><", "status: missing"}, {"51.885,-131.076 0.0<", "51.885,-131.076 -1<", "circle/0: radius"},
+		{">Actual<", "><", "status: missing"},
 	} {
 		b := parsed(t, []byte(strings.Replace(good, tt[0], tt[1], 1)), at(t, "2026-11-21T13:00:00Z"))
 		if len(b.Rejects) != 1 || !strings.HasPrefix(b.Rejects[0].Reason, tt[2]) {
 			t.Errorf("%v: %+v", tt, b.Rejects)
 		}
+	}
+	small := strings.Replace(good, "51.885,-131.076 0.0<", "51.885,-131.076 -1<", 1)
+	if b := parsed(t, []byte(small), at(t, "2026-11-21T13:00:00Z")); len(b.Reports) != 1 || !strings.Contains(strings.Join(b.Reports[0].Notes, " "), "circle/0: radius") {
+		t.Errorf("a circle that cannot be read: %+v", b)
 	}
 	held := strings.Replace(good, "Words   of the centre.", "THIS IS A TEST MESSAGE", 1)
 	if b := parsed(t, []byte(held), at(t, "2026-11-21T13:00:00Z")); b.Reports[0].Suspect == "" {
@@ -393,7 +397,7 @@ func TestCutAndWrongPayloads(t *testing.T) {
 		}
 	}
 	many := []byte(`<alerts xmlns="urn:oasis:names:tc:emergency:cap:1.2">` + strings.Repeat("<alert/>", 3000) + "</alerts>")
-	if b, err := Parse(many, 0); err == nil || len(b.Rejects) > maxRejects+1 {
+	if b, err := Parse(many, 0); err != nil || len(b.Rejects) != source.MaxRejects+1 || b.Read != 3000 && b.Read != source.MaxRejects+1 {
 		t.Errorf("%d rejects, %v", len(b.Rejects), err)
 	}
 	for _, payload := range []string{"", "<html/>", "TSUNAMI INFORMATION STATEMENT", "{}"} {

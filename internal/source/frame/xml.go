@@ -1,0 +1,411 @@
+package frame
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"hazardd/internal/source"
+)
+
+// XML is a document of XML around a list of records: RSS, Atom, an envelope of alerts, or one alert. It is cut into the records by tags
+// alone, so that one that is not well formed costs only itself. Readers of feeds in public libraries parse a document as a
+// whole, and keep neither a record as it was received nor the alerts inside of it.
+type XML struct {
+	Want    string   // what the document should be, for errors: "RSS"
+	Roots   []string // the local names that the root element may have; none: any
+	Records []string // the local names of the elements that are records, which never hold each other
+}
+
+// Element is a record that was cut out of a document.
+type Element struct {
+	Name string // its local name
+	Raw  []byte // as received, in UTF-8
+	// spaces are the declarations of namespaces around it, as attributes.
+	spaces string
+	open   bool // it has no end of its own
+}
+
+// maxDepth is how deep elements may lie in each other. Real documents have 12 levels.
+const maxDepth = 64
+
+// Read calls record for each record of a document of UTF-8, see Text, and returns the local name of the root element. The error is a
+// *source.PayloadError; what was read before it is good if it is Cut.
+func (k XML) Read(text []byte, record func(Element)) (root string, err error) {
+	c := cutter{lexer: lexer{doc: text}, kind: k, record: record}
+	return c.read()
+}
+
+// Within calls record for each of the elements with one of the names that e holds, or is.
+func (e Element) Within(record func(Element), names ...string) {
+	c := cutter{lexer: lexer{doc: e.Raw}, kind: XML{Records: names}, record: record, around: []tag{{spaces: e.spaces}}}
+	_, _ = c.read()
+	if c.inside {
+		record(Element{Name: c.from.local(), Raw: c.doc[c.from.at:], spaces: c.from.spaces, open: true})
+	}
+}
+
+// cutter goes through a document once.
+type cutter struct {
+	lexer
+	kind   XML
+	record func(Element)
+
+	root   string
+	closed bool  // the root element has ended
+	around []tag // the elements that are open, outside of records
+	inside bool  // of a record
+	from   tag   // of that record
+}
+
+// tag is the start tag of an element.
+type tag struct {
+	name   string // with its prefix
+	at     int
+	spaces string // the declarations of namespaces in force inside of it
+}
+
+func (t tag) local() string { return t.name[strings.IndexByte(t.name, ':')+1:] }
+
+func (c *cutter) read() (string, error) {
+	nested := len(c.around) > 0
+	for {
+		lex, ok := c.next()
+		if !ok {
+			break
+		}
+		switch lex.kind {
+		case lexText:
+			if len(c.around) == 0 && !c.inside && len(bytes.TrimSpace(c.doc[lex.from:lex.until])) > 0 {
+				if c.root == "" {
+					return "", source.Errorf("begins with %s, expected %s", Excerpt(c.doc[lex.from:]), c.kind.Want)
+				}
+				return c.root, &source.PayloadError{Reason: "text outside of the root element, expected none: " + Excerpt(c.doc[lex.from:lex.until]), Cut: true}
+			}
+		case lexDirective:
+			if !c.inside {
+				return c.root, source.Errorf("a document type (%s), expected none", Excerpt(c.doc[lex.from:lex.until]))
+			}
+		case lexStart:
+			if err := c.start(lex, nested); err != nil {
+				return c.root, err
+			}
+		case lexEnd:
+			c.end(lex)
+		}
+	}
+	switch {
+	case nested:
+		return "", nil
+	case c.root == "" && len(bytes.TrimSpace(c.doc)) == 0:
+		return "", source.Errorf("an empty payload, expected %s", c.kind.Want)
+	case c.root == "":
+		return "", source.Errorf("no root element, expected %s", c.kind.Want)
+	case !c.closed:
+		return c.root, &source.PayloadError{Reason: fmt.Sprintf("the payload ends early, after %d bytes", len(c.doc)), Cut: true}
+	}
+	return c.root, nil
+}
+
+func (c *cutter) start(lex lexeme, nested bool) error {
+	t := tag{name: lex.name, at: lex.from}
+	if !nested && len(c.around) == 0 && !c.inside {
+		switch local := t.local(); {
+		case c.root != "":
+			return &source.PayloadError{Reason: fmt.Sprintf("a second root element %q, expected one", ExcerptText(local)), Cut: true}
+		case strings.EqualFold(local, "html"):
+			return source.Errorf("an HTML page, expected %s", c.kind.Want)
+		case len(c.kind.Roots) > 0 && !slices.Contains(c.kind.Roots, local):
+			return source.Errorf("the root element is %q, expected %s", ExcerptText(local), c.kind.Want)
+		default:
+			c.root = local
+		}
+	}
+	isRecord := slices.Contains(c.kind.Records, t.local())
+	switch {
+	case c.inside && t.name == c.from.name: // the one before has no end
+		c.finish(lex.from, true)
+	case c.inside:
+		return nil
+	}
+	if n := len(c.around); n > 0 {
+		t.spaces = c.around[n-1].spaces
+	}
+	if isRecord {
+		c.inside, c.from = true, t
+		if lex.alone {
+			c.finish(lex.until, false)
+		}
+		return nil
+	}
+	if lex.alone {
+		c.closed = c.closed || len(c.around) == 0
+		return nil
+	}
+	if len(c.around) == maxDepth {
+		return &source.PayloadError{Reason: fmt.Sprintf("elements nested deeper than %d", maxDepth), Cut: true}
+	}
+	t.spaces = joinSpaces(c.doc[lex.from:lex.until], t.spaces)
+	c.around = append(c.around, t)
+	return nil
+}
+
+// end closes the record, or an element around it: a record that is still open then has no end.
+func (c *cutter) end(lex lexeme) {
+	if c.inside && lex.name == c.from.name {
+		c.finish(lex.until, false)
+		return
+	}
+	i := len(c.around) - 1
+	for i >= 0 && c.around[i].name != lex.name {
+		i--
+	}
+	if i < 0 {
+		return
+	}
+	if c.inside {
+		c.finish(lex.from, true)
+	}
+	c.around = c.around[:i]
+	c.closed = c.closed || i == 0
+}
+
+func (c *cutter) finish(until int, open bool) {
+	c.inside = false
+	c.closed = c.closed || len(c.around) == 0
+	c.record(Element{Name: c.from.local(), Raw: bytes.TrimSpace(c.doc[c.from.at:until:until]), spaces: c.from.spaces, open: open})
+}
+
+// joinSpaces adds the declarations of namespaces of a start tag to those around it.
+func joinSpaces(start []byte, around string) string {
+	if !bytes.Contains(start, []byte("xmlns")) {
+		return around
+	}
+	d := xml.NewDecoder(bytes.NewReader(start))
+	d.Strict = false
+	token, _ := d.RawToken()
+	element, ok := token.(xml.StartElement)
+	if !ok {
+		return around
+	}
+	var names []string
+	var own strings.Builder
+	for _, a := range element.Attr {
+		name := ""
+		switch {
+		case a.Name.Space == "xmlns":
+			name = "xmlns:" + a.Name.Local
+		case a.Name.Space == "" && a.Name.Local == "xmlns":
+			name = "xmlns"
+		default:
+			continue
+		}
+		names = append(names, name)
+		own.WriteString(" " + name + `="`)
+		_ = xml.EscapeText(&own, []byte(a.Value))
+		own.WriteString(`"`)
+	}
+	// Of two declarations of one prefix the inner one counts.
+	for a := range strings.FieldsSeq(around) {
+		if name, _, _ := strings.Cut(a, "="); !slices.Contains(names, name) && own.Len() < 4<<10 {
+			own.WriteString(" " + a)
+		}
+	}
+	return own.String()
+}
+
+// Limits are how much one record may hold of the elements that cost much more memory than bytes.
+type Limits struct {
+	Elements int            // in all
+	Each     map[string]int // by local name
+}
+
+// Decode reads the record into the struct to, by the local names of its elements. What is not well formed is mended, as far as
+// its meaning is clear: the notes say what was.
+func (e Element) Decode(to any, limits Limits) (notes []string, err error) {
+	d, start, notes, err := e.decoder(limits)
+	if err == nil {
+		err = d.DecodeElement(to, &start)
+	}
+	return notes, fault(err)
+}
+
+// Space is the namespace of the element.
+func (e Element) Space() string {
+	head := e
+	lex, ok := (&lexer{doc: e.Raw}).next()
+	if !ok {
+		return ""
+	}
+	head.Raw, head.open = e.Raw[:lex.until], !lex.alone
+	_, start, _, _ := head.decoder(Limits{Elements: 1})
+	return start.Name.Space
+}
+
+// Tree reads the record as a tree. See Decode.
+func (e Element) Tree(limits Limits) (n *Node, notes []string, err error) {
+	d, start, notes, err := e.decoder(limits)
+	n = &Node{}
+	if err == nil {
+		n.Space, n.Name, n.attr = start.Name.Space, start.Name.Local, start.Attr
+		err = n.read(d)
+	}
+	return n, notes, fault(err)
+}
+
+// decoder is a decoder behind the start tag of the record.
+func (e Element) decoder(limits Limits) (d *xml.Decoder, start xml.StartElement, notes []string, err error) {
+	text, notes := mendXML(e.Raw)
+	end := "</x>"
+	if e.open {
+		lex, _ := (&lexer{doc: e.Raw}).next()
+		notes = append(notes, fmt.Sprintf("<%s> has no end", ExcerptText(lex.name)))
+		end = "</" + lex.name + ">" + end
+	}
+	raw := xml.NewDecoder(io.MultiReader(strings.NewReader("<x"+e.spaces+">"), bytes.NewReader(text), strings.NewReader(end)))
+	raw.Strict, raw.Entity = false, xml.HTMLEntity
+	d = xml.NewTokenDecoder(&bounded{dec: raw, limits: limits, count: map[string]int{}})
+	for range 2 { // the element with the namespaces, and the record
+		token, err := d.Token()
+		if err != nil {
+			return d, start, notes, err
+		}
+		var ok bool
+		if start, ok = token.(xml.StartElement); !ok {
+			return d, start, notes, errors.New("no start tag")
+		}
+		start = start.Copy()
+	}
+	return d, start, notes, nil
+}
+
+// fault is an error as the reason of a reject.
+func fault(err error) error {
+	if bad, ok := errors.AsType[*xml.SyntaxError](err); ok {
+		return fmt.Errorf("not XML: %s", ExcerptText(bad.Msg))
+	}
+	return err
+}
+
+// What a tag may hold. Real ones have 5 attributes, and names of 40 bytes.
+const (
+	maxAttrs = 64
+	maxName  = 1 << 10 // bytes
+)
+
+// bounded is a stream of XML tokens within limits, without document type.
+type bounded struct {
+	dec      *xml.Decoder
+	limits   Limits
+	depth    int
+	elements int
+	count    map[string]int
+}
+
+// Token is the next raw token.
+func (b *bounded) Token() (xml.Token, error) {
+	t, err := b.dec.RawToken()
+	if err != nil {
+		return nil, err
+	}
+	switch t := t.(type) {
+	case xml.Directive:
+		return nil, fmt.Errorf("a document type (<!%.40s), expected none", t)
+	case xml.StartElement:
+		if err := b.element(t); err != nil {
+			return nil, err // a token beside it would hide it
+		}
+	case xml.EndElement:
+		b.depth--
+	}
+	return t, nil
+}
+
+func (b *bounded) element(t xml.StartElement) error {
+	b.elements++
+	switch b.depth++; {
+	case b.depth > maxDepth:
+		return fmt.Errorf("elements nested deeper than %d", maxDepth)
+	case b.limits.Elements > 0 && b.elements > b.limits.Elements+1:
+		return fmt.Errorf("more than %d elements", b.limits.Elements)
+	case len(t.Name.Local) > maxName:
+		return fmt.Errorf("the name of an element has %d bytes, expected at most %d", len(t.Name.Local), maxName)
+	case len(t.Attr) > maxAttrs:
+		return fmt.Errorf("%.40s: %d attributes, expected at most %d", t.Name.Local, len(t.Attr), maxAttrs)
+	}
+	if most, ok := b.limits.Each[t.Name.Local]; ok {
+		if b.count[t.Name.Local]++; b.count[t.Name.Local] > most {
+			return fmt.Errorf("more than %d elements %s", most, t.Name.Local)
+		}
+	}
+	return nil
+}
+
+// Node is an element of a tree.
+type Node struct {
+	Space, Name string
+	Text        string // of the element itself
+	Kids        []*Node
+	attr        []xml.Attr
+}
+
+// read reads the content of an element to its end.
+func (n *Node) read(d *xml.Decoder) error {
+	var text strings.Builder
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch t := token.(type) {
+		case xml.CharData:
+			text.Write(t)
+		case xml.EndElement:
+			n.Text = text.String()
+			return nil
+		case xml.StartElement:
+			kid := &Node{Space: t.Name.Space, Name: t.Name.Local, attr: slices.Clone(t.Attr)}
+			n.Kids = append(n.Kids, kid)
+			if err := kid.read(d); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Child is the first child of that name in that namespace, "*" for any; an empty node if there is none.
+func (n *Node) Child(space, name string) *Node {
+	for _, k := range n.Kids {
+		if k.Name == name && (k.Space == space || space == "*") {
+			return k
+		}
+	}
+	return &Node{}
+}
+
+// All are the children of that name in that namespace, "*" for any.
+func (n *Node) All(space, name string) (found []*Node) {
+	for _, k := range n.Kids {
+		if k.Name == name && (k.Space == space || space == "*") {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+// Get is the text of a child without the blanks around it.
+func (n *Node) Get(space, name string) string { return strings.TrimSpace(n.Child(space, name).Text) }
+
+// Attr is the value of an attribute, by its local name, without the blanks around it.
+func (n *Node) Attr(name string) string {
+	for _, a := range n.attr {
+		if a.Name.Local == name {
+			return strings.TrimSpace(a.Value)
+		}
+	}
+	return ""
+}
