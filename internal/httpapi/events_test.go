@@ -777,7 +777,7 @@ func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
 	if got := open.kinds(2); got[1] != "3 hazard.created" {
 		t.Fatal(got)
 	}
-	driver, name := "sqlite", "file:"+filepath.Join(dir, "hazardd.db")
+	driver, name := "sqlite", "file:"+filepath.Join(dir, "hazardd.db")+"?_pragma=busy_timeout(10000)"
 	if url := pgtest.Database(t, dir, ""); url != "" {
 		driver, name = "pgx", url
 	}
