@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -58,10 +60,18 @@ func (a *API) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Call
 		// Those who wait for the body must not lose it because the first of them has gone.
 		return a.writeBoxes(context.WithoutCancel(r.Context()), out, list)
 	})
+	w.Header()["Content-Type"] = []string{geoJSON}
+	if errors.Is(err, reply.ErrLarge) {
+		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error {
+			a.tellView(w, v, now)
+			return a.streamed(w, r, fmt.Sprintf(`"%d-%d-boxes"`, v.Number(), v.At()), false, func(out io.Writer) error {
+				return a.writeBoxes(r.Context(), out, v.Hazards(live.Filter{}, nil))
+			})
+		})
+	}
 	if err != nil {
 		return err
 	}
-	w.Header()["Content-Type"] = []string{geoJSON}
 	return a.answerShared(w, r, who, v, body, now)
 }
 
