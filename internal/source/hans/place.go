@@ -11,6 +11,7 @@ import (
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 // placePrefix begins the code of a place: "gvp:311120" is the volcano of that number.
@@ -60,33 +61,30 @@ func (p *Position) geometry() []byte {
 // read before it is good.
 func ParsePositions(payload []byte) ([]Position, error) {
 	var all []Position
-	err := list(payload, func(_ int, raw []byte) error {
-		v, err := unmarshal(raw)
-		if err != nil || v.number() == "" {
-			return nil
+	err := frame.List(payload, "volcanoes", func(_ func() string, raw []byte) {
+		var v volcano
+		if _, err := frame.Decode(raw, &v); err != nil || v.number() == "" {
+			return
 		}
 		if at, _ := v.point(); at != nil {
 			all = append(all, Position{Code: placePrefix + v.number(), Name: v.called(), Lon: at.Lon, Lat: at.Lat})
 		}
-		return nil
 	})
 	return all, err
 }
 
 // point is the volcano's position, or why it has none.
 func (v *volcano) point() (*hazard.Point, string) {
-	if !v.Latitude.known || !v.Longitude.known {
+	if !v.Latitude.Known || !v.Longitude.Known {
 		return nil, "latitude, longitude: missing, expected degrees"
 	}
-	lat, lon := v.Latitude.value, v.Longitude.value
+	lat, lon := v.Latitude.Value, v.Longitude.Value
 	if math.Abs(lat) > 90 && math.Abs(lon) <= 90 { // the wrong way round
 		lat, lon = lon, lat
 	}
-	if lon > 180 && lon <= 360 { // the Aleutians, east all around
-		lon -= 360
-	}
+	lon = geo.Wrap(lon) // the Aleutians, east all around
 	if math.Abs(lat) > 90 || math.Abs(lon) > 180 || lat == 0 && lon == 0 {
-		return nil, fmt.Sprintf("latitude, longitude: %v, %v, expected the volcano's position", v.Latitude.value, v.Longitude.value)
+		return nil, fmt.Sprintf("latitude, longitude: %v, %v, expected the volcano's position", v.Latitude.Value, v.Longitude.Value)
 	}
 	return &hazard.Point{Lon: lon, Lat: lat}, ""
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/source/frame"
 )
 
 // level is a row of the mapping table: what an alert level, or a colour where there is none, stands for.
@@ -97,7 +98,7 @@ var numberForm = regexp.MustCompile(`^[1-9][0-9]{5}$`)
 
 // number is the volcano's number in the Smithsonian's catalogue; empty if it is none.
 func (v *volcano) number() string {
-	if n := strings.TrimSpace(string(v.Number)); numberForm.MatchString(n) {
+	if n := strings.TrimSpace(v.Number); numberForm.MatchString(n) {
 		return n
 	}
 	return ""
@@ -115,7 +116,7 @@ const maxName = 200
 func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 	vn := v.number()
 	if vn == "" {
-		return hazard.Report{}, fmt.Errorf("vnum: %q, expected a volcano number of six digits", excerpt(string(v.Number)))
+		return hazard.Report{}, fmt.Errorf("vnum: %q, expected a volcano number of six digits", frame.ExcerptText(v.Number))
 	}
 	name := v.called()
 	if name == "" {
@@ -130,7 +131,7 @@ func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 		return hazard.Report{}, err
 	}
 	l, known := levelOf(alert, colour)
-	kind := hazard.CleanLine(clip(cmp.Or(v.NoticeType, v.NoticeTypeCAP), maxExcerpt))
+	kind := hazard.CleanLine(clip(cmp.Or(v.NoticeType, v.NoticeTypeCAP), frame.MaxExcerpt))
 	kind = cmp.Or(kinds[strings.ToUpper(kind)], kind, "notice")
 	notice := hazard.CleanLine(clip(v.Notice, maxName))
 
@@ -158,7 +159,7 @@ func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 	}
 	var doubts []string
 	doubt := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
-	if v.Latitude.known || v.Longitude.known {
+	if v.Latitude.Known || v.Longitude.Known {
 		var fault string
 		if r.Point, fault = v.point(); fault != "" {
 			doubt("%s", fault)
@@ -166,7 +167,7 @@ func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 		r.Part += "/cap" // it tells more of the notice than the other lists do
 	}
 	if !known {
-		doubt("alert_level, color_code: %q, %q are not in the mapping table", excerpt(alert), excerpt(colour))
+		doubt("alert_level, color_code: %q, %q are not in the mapping table", frame.ExcerptText(alert), frame.ExcerptText(colour))
 	}
 	switch {
 	case sent > now.Add(skew):
@@ -236,7 +237,7 @@ func products(r *hazard.Report, notice, synopsis string) []hazard.ReportProduct 
 
 // sent is when the notice was sent, and the field that says so.
 func (v *volcano) sent() (hazard.Instant, string, error) {
-	if ms := v.SentUnix.value * 1000; v.SentUnix.known && ms > 0 && ms <= float64(hazard.MaxInstant) {
+	if ms := v.SentUnix.Value * 1000; v.SentUnix.Known && ms > 0 && ms <= float64(hazard.MaxInstant) {
 		return hazard.Instant(math.Floor(ms)), "sent_unixtime", nil
 	}
 	for _, f := range []struct{ name, text string }{{"sent_utc", v.SentUTC}, {"sent_date_cap", v.SentCAP}} {
@@ -245,7 +246,7 @@ func (v *volcano) sent() (hazard.Instant, string, error) {
 		}
 		at, err := parseTime(f.text)
 		if err != nil {
-			return 0, "", fmt.Errorf("%s: %q, expected a time such as 2026-07-27 19:44:38", f.name, excerpt(f.text))
+			return 0, "", fmt.Errorf("%s: %q, expected a time such as 2026-07-27 19:44:38", f.name, frame.ExcerptText(f.text))
 		}
 		return at, f.name, nil
 	}
@@ -269,7 +270,7 @@ func parseTime(s string) (hazard.Instant, error) {
 }
 
 // word is a word of the system in capitals.
-func word(s string) string { return strings.ToUpper(hazard.CleanLine(clip(s, maxExcerpt))) }
+func word(s string) string { return strings.ToUpper(hazard.CleanLine(clip(s, frame.MaxExcerpt))) }
 
 // joined joins the words that are not empty.
 func joined(sep string, words ...string) string {

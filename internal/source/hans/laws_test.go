@@ -1,0 +1,19 @@
+package hans
+
+import (
+	"testing"
+
+	"hazardd/internal/source/sourcetest"
+)
+
+var laws = sourcetest.Source{
+	Parse: Parse, File: "hans/getElevatedVolcanoes-20260727.json", At: "2026-07-27T20:00:00Z",
+	// Without these nobody could tell which volcano it is, what is said of it, or in which notice. A time may be said by either member.
+	Needed: []string{"vnum", "volcano_name", "alert_level", "color_code", "notice_identifier", "sent_unixtime", "sent_utc"},
+}
+
+func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
+
+func FuzzParse(f *testing.F) {
+	sourcetest.Fuzz(f, laws, string(records(a(), "7", a("311120", "332010", "WATCH", "NORMAL"))), string(records(capped(), capped("52.0765", "95", "WATCH", "?"))))
+}
