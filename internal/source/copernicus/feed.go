@@ -1,12 +1,7 @@
 package copernicus
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
-	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -14,6 +9,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
+	"hazardd/internal/source/frame"
 )
 
 const (
@@ -107,7 +103,7 @@ func (t *text) from(v jsontext.Value) error {
 	case '0', 't', 'f':
 		*t = text(v)
 	default:
-		return fmt.Errorf("%s, expected a string", said(string(v)))
+		return &frame.Unexpected{Found: said(string(v)), Expected: "a string"}
 	}
 	return nil
 }
@@ -128,7 +124,7 @@ func (c *named) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			Short text `json:"short_name"` // of a country
 		}
 		if err := json.Unmarshal(v, &full, lenient); err != nil {
-			return errors.New(said(string(v)) + ", expected an object with a name")
+			return &frame.Unexpected{Found: said(string(v)), Expected: "an object with a name"}
 		}
 		t = cmp.Or(full.Short, full.Name, full.Slug)
 	} else if err := t.from(v); err != nil {
@@ -147,7 +143,7 @@ func (n *names) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		if err != nil || v.Kind() == 'n' {
 			return err
 		}
-		return errors.New(said(string(v)) + ", expected an array of countries")
+		return &frame.Unexpected{Found: said(string(v)), Expected: "an array of countries"}
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return err
@@ -171,157 +167,63 @@ const maxCountries = 50
 // lenient: bytes that are not UTF-8 cost no activation, they go when the text is cleaned.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// maxRejects bounds the rejects of one payload that are kept one by one.
-const maxRejects = 1000
-
 // Parse reads a page of either list, or a detail, which is a page of one; the same activation alone is read too.
 //
 // The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
 func (c Config) Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{config: c, now: now}
-	err := p.document(bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(payload), []byte("\ufeff"))))
-	if p.unkept > 0 {
-		p.batch.Rejects = append(p.batch.Rejects, source.Reject{
-			Record: "results", Reason: fmt.Sprintf("%d further records could not be read", p.unkept),
-		})
+	doc, err := list.Read(payload, p.record)
+	switch {
+	case err != nil || doc.Listed != "":
+	case doc.Head["results"] != nil:
+		err = source.Errorf("results: %s, expected one array", frame.Excerpt(doc.Head["results"]))
+	case doc.Head["code"] != nil:
+		p.record(func() string { return "results/0" }, doc.Object)
+	case doc.Complaint() != "":
+		err = source.Errorf("an error message instead of activations: %s", doc.Complaint())
+	default:
+		err = source.Errorf("results: missing, expected an array of activations")
 	}
+	p.batch.Rejects = p.rejects.List()
 	return p.batch, err
 }
 
+var list = frame.Collection{Want: "activations", Lists: []string{"results"}, Heads: append([]string{"code"}, frame.Complaints...)}
+
 type parser struct {
-	config Config
-	now    hazard.Instant
-	batch  source.Batch
-	unkept int // rejects beyond maxRejects
+	config  Config
+	now     hazard.Instant
+	batch   source.Batch
+	rejects source.Rejects
 }
 
-func (p *parser) document(payload []byte) error {
-	switch {
-	case len(payload) == 0:
-		return source.Errorf("an empty payload, expected a JSON object")
-	case payload[0] == '<':
-		return source.Errorf("HTML or XML (begins with %s), expected a JSON object", said(string(payload[:min(len(payload), maxSaid)])))
-	case payload[0] != '{':
-		return source.Errorf("begins with %s, expected a JSON object", said(string(payload[:min(len(payload), maxSaid)])))
-	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(payload), lenient)
-	if _, err := dec.ReadToken(); err != nil {
-		return broken(dec, err)
-	}
-	complaint, results := "", false
-	single := false
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return broken(dec, err)
-		}
-		member := name.String()
-		if member == "results" && dec.PeekKind() == '[' && !results {
-			results = true
-			if err := p.results(dec, payload); err != nil {
-				return err
-			}
-			continue
-		}
-		v, err := dec.ReadValue()
-		if err != nil {
-			return broken(dec, err)
-		}
-		switch member {
-		case "results":
-			return source.Errorf("results: %s, expected one array", said(string(v)))
-		case "code":
-			single = true
-		case "detail", "message", "error", "title":
-			var t text
-			if t.from(v) == nil && t != "" {
-				complaint = strings.TrimPrefix(complaint+", "+string(t), ", ")
-			}
-		}
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return broken(dec, err)
-	}
-	end := dec.InputOffset()
-	if _, err := dec.ReadToken(); err != io.EOF {
-		return source.Errorf("something follows the document, at byte %d, expected its end", end)
-	}
-	switch {
-	case results:
-		return nil
-	case single:
-		p.record(payload, 0)
-		return nil
-	case complaint != "":
-		return source.Errorf("an error message instead of activations: %s", said(complaint))
-	}
-	return source.Errorf("results: missing, expected an array of activations")
-}
-
-func (p *parser) results(dec *jsontext.Decoder, payload []byte) error {
-	if _, err := dec.ReadToken(); err != nil {
-		return broken(dec, err)
-	}
-	for i := 0; dec.PeekKind() != ']'; i++ {
-		v, err := dec.ReadValue()
-		if err != nil {
-			return broken(dec, err)
-		}
-		end := dec.InputOffset()
-		p.record(payload[end-int64(len(v)):end], i)
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return broken(dec, err)
-	}
-	return nil
-}
-
-// record reads the i-th activation.
-func (p *parser) record(raw []byte, i int) {
+// record reads one activation.
+func (p *parser) record(where func() string, raw []byte) {
 	p.batch.Read++
 	var a activation
-	if err := json.Unmarshal(raw, &a, lenient); err != nil {
-		p.reject("", i, func() string { return readable(err) }, raw)
+	notes, err := frame.Decode(raw, &a)
+	if err != nil {
+		p.reject("", where, func() string { return frame.Fault(err, raw) }, raw)
 		return
 	}
 	r, ignored, reason := p.config.report(&a, p.now)
 	switch {
 	case reason != "":
-		p.reject(string(a.Code), i, func() string { return reason }, raw)
+		p.reject(string(a.Code), where, func() string { return strings.Join(append(notes, reason), "; ") }, raw)
 	case ignored != "":
 		p.batch.Ignored++
 	default:
+		source.Note(&r, notes...)
 		p.batch.Reports = append(p.batch.Reports, r)
 	}
 }
 
 // reject notes a record that could not be read.
-func (p *parser) reject(code string, i int, reason func() string, raw []byte) {
-	if len(p.batch.Rejects) >= maxRejects {
-		p.unkept++
-		return
+func (p *parser) reject(code string, where, reason func() string, raw []byte) {
+	reject := source.Reject{}
+	if !p.rejects.Full() {
+		record := cmp.Or(clip(hazard.CleanLine(clip(code, 4*maxName)), maxName), where())
+		reject = source.Reject{Record: record, Reason: reason(), Raw: source.Keep(raw)}
 	}
-	record := cmp.Or(clip(hazard.CleanLine(clip(code, 4*maxName)), maxName), "results/"+strconv.Itoa(i))
-	p.batch.Rejects = append(p.batch.Rejects, source.Reject{Record: record, Reason: reason(), Raw: source.Keep(raw)})
-}
-
-// broken is the error of a payload that cannot be read further.
-func broken(dec *jsontext.Decoder, err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return &source.PayloadError{Reason: fmt.Sprintf("the payload ends early, at byte %d", dec.InputOffset()), Cut: true}
-	}
-	return &source.PayloadError{Reason: fmt.Sprintf("not JSON at byte %d: %s", dec.InputOffset(), said(err.Error())), Cut: true}
-}
-
-// readable is an error of the JSON reader as a sentence: the member, what it is, what was expected.
-func readable(err error) string {
-	e, ok := errors.AsType[*json.SemanticError](err)
-	if !ok {
-		return clip(hazard.CleanLine(err.Error()), 4*maxSaid)
-	}
-	member := cmp.Or(clip(hazard.CleanLine(strings.TrimPrefix(string(e.JSONPointer), "/")), maxSaid), "the record")
-	if e.Err != nil {
-		return member + ": " + clip(hazard.CleanLine(e.Err.Error()), 4*maxSaid)
-	}
-	return fmt.Sprintf("%s: a JSON %v, expected an object", member, e.JSONKind)
+	p.rejects.Add(reject)
 }
