@@ -3,6 +3,7 @@ package hazard
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Authority lists the sources by type of hazard, the most authoritative first. The name "" stands for
@@ -90,6 +91,9 @@ func Combine(all []Said, order Authority, now Instant) Said {
 			}
 		}
 	}
+	if head.Type == Cyclone {
+		head.Name = classed(head, all)
+	}
 	for _, s := range all {
 		if s.Head.Category == Response && head.Category != Exercise {
 			head.Category = Response
@@ -98,6 +102,30 @@ func Combine(all []Said, order Authority, now Instant) Said {
 	said.Next, said.Ending = next, slices.ContainsFunc(all, func(s Said) bool { return s.Ending })
 	said.Sources = slices.Compact(sources)
 	return said
+}
+
+// classes are the words for a cyclone by its wind, those that contain others first. "Tropical Cyclone" is none: it is any.
+var classes = []string{
+	"Super Typhoon", "Typhoon", "Major Hurricane", "Hurricane", "Severe Tropical Storm", "Tropical Storm", "Tropical Depression", "Severe Tropical Cyclone",
+	"Super Cyclonic Storm", "Extremely Severe Cyclonic Storm", "Very Severe Cyclonic Storm", "Severe Cyclonic Storm", "Cyclonic Storm",
+}
+
+// classed returns the name of a cyclone with its class, where the source that names it gives none and another one does
+// that calls it the same: "Super Typhoon Dolphin" does not become "Tropical Cyclone Dolphin" by a join.
+func classed(head *Report, all []Said) string {
+	const any = "Tropical Cyclone "
+	rest, ok := strings.CutPrefix(head.Name, any)
+	if !ok || head.Called == "" {
+		return head.Name
+	}
+	for _, s := range all {
+		for _, class := range classes {
+			if storm, ok := strings.CutPrefix(s.Head.Name, class+" "); ok && s.Ended == "" && len(storm) >= len(head.Called) && strings.EqualFold(storm[:len(head.Called)], head.Called) {
+				return class + " " + rest
+			}
+		}
+	}
+	return head.Name
 }
 
 // nameIsIdentity holds the types whose name says which event it is, not how bad it is at the moment.

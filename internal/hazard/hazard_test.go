@@ -290,3 +290,40 @@ func TestInvalidErrorNamesEveryFault(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// D25: the name and the level of an event are of one part, the highest in force, until that is over.
+func TestDeriveNamesByTheHighestInForce(t *testing.T) {
+	part := func(name string, version int64, s hazard.Severity, end hazard.Instant) hazard.Report {
+		return hazard.Report{Source: "tsunami", Key: "x", Part: name, Places: []string{name}, Version: version, Name: name, Level: name, Type: hazard.Tsunami, Severity: s, End: &end}
+	}
+	parts := []hazard.Report{part("Tsunami Warning", 1, hazard.Warning, 100), part("Tsunami Watch", 2, hazard.Watch, 200), part("Tsunami Information", 3, hazard.Information, 300)}
+	for now, want := range map[hazard.Instant]string{50: "Tsunami Warning", 150: "Tsunami Watch", 250: "Tsunami Information"} {
+		if head := hazard.Derive(parts, now).Head; head.Name != want || head.Level != want {
+			t.Errorf("at %d: %s %s, want %s", now, head.Severity, head.Name, want)
+		}
+	}
+	again := part("Tsunami Warning for Alaska", 4, hazard.Warning, 100)
+	if head := hazard.Derive(append(parts, again), 50).Head; head.Name != again.Name {
+		t.Errorf("of two of one level: %s, want the latest", head.Name)
+	}
+}
+
+// D29: a join does not take the class out of the name.
+func TestCombineKeepsTheClassOfACyclone(t *testing.T) {
+	said := func(source, name, called string) hazard.Said {
+		return hazard.Derive([]hazard.Report{{Source: source, Key: "k", Version: 1, Name: name, Called: called, Type: hazard.Cyclone, Severity: hazard.Watch, End: new(hazard.Instant(100))}}, 0)
+	}
+	gdacs := said("gdacs", "Tropical Cyclone Dolphin - Japan", "Dolphin")
+	for name, tt := range map[string]struct {
+		other hazard.Said
+		want  string
+	}{
+		"the same storm":  {said("eonet", "Super Typhoon Dolphin", "Dolphin"), "Super Typhoon Dolphin - Japan"},
+		"another storm":   {said("eonet", "Super Typhoon Lala", "Lala"), "Tropical Cyclone Dolphin - Japan"},
+		"without a class": {said("eonet", "Dolphin", "Dolphin"), "Tropical Cyclone Dolphin - Japan"},
+	} {
+		if got := hazard.Combine([]hazard.Said{gdacs, tt.other}, hazard.Authority{hazard.Cyclone: {"gdacs", "eonet"}}, 50).Head.Name; got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}

@@ -149,8 +149,8 @@ func named(words ...string) uuid.UUID {
 
 // Said is what a source says of an event now, all parts taken together.
 type Said struct {
-	// Head is the latest report among those in force, with Severity, Start, End, Areas and Products of all of them, and
-	// the Refs of all parts.
+	// Head is the latest report among those in force, with the words of the latest of the highest level, Start, End, Areas,
+	// Products and Notes of all of them, and the Refs of all parts.
 	Head Report
 	// End is when the event ends; it is over at EndedAt, for Ended, when Ended is not empty.
 	End     Instant
@@ -223,10 +223,16 @@ func Derive(parts []Report, now Instant) Said {
 	head := &said.Head
 	head.Start = firstStart(parts)
 	head.Areas, head.Products, head.Notes, head.Refs = nil, nil, nil, allRefs(parts)
+	loudest := counted[0] // the latest of the highest: the level and the words for it are of one part
+	for _, i := range counted {
+		if parts[i].Severity >= parts[loudest].Severity {
+			loudest = i
+		}
+	}
+	head.named(&parts[loudest])
 	said.End = parts[counted[0]].endAt()
 	for _, i := range counted {
 		p := parts[i]
-		head.Severity = max(head.Severity, p.Severity)
 		said.End = max(said.End, p.endAt())
 		said.Open = said.Open || p.Open && p.Ended == ""
 		head.Areas = append(head.Areas, p.Areas...)
@@ -360,6 +366,11 @@ func allRefs(parts []Report) (refs []string) {
 	}
 	slices.Sort(refs)
 	return slices.Compact(refs)
+}
+
+// named gives r the level of p, and the words and the type that go with it.
+func (r *Report) named(p *Report) {
+	r.Severity, r.Level, r.Type, r.Name, r.Description = p.Severity, p.Level, p.Type, p.Name, p.Description
 }
 
 // addNotes adds the notes that are not there yet.

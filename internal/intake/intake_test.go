@@ -3,6 +3,7 @@ package intake_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -365,5 +366,28 @@ func TestNotesOfAReportStandInTheDescription(t *testing.T) {
 	d.apply("usgs", noon, live, r)
 	if h := d.event("usgs", "us1"); h.Status != hazard.Active || h.Description != "Strong shaking.\n\nNote: the depth could not be read" {
 		t.Errorf("%s, %q", h.Status, h.Description)
+	}
+}
+
+// D28: "Fries, Washington" stood in the Atlantic, 7,337 km off its own perimeter.
+func TestTheFiresPointIsHeldAgainstItsPerimeter(t *testing.T) {
+	fire := func(lon, lat float64) hazard.Report {
+		return hazard.Report{Source: "nifc", Key: "f", Version: 1, Name: "Wildfire - Fries, Washington", Type: hazard.Wildfire, Severity: hazard.Information, Start: noon, Creator: "NIFC",
+			End: new(noon.Add(time.Hour)), Point: &hazard.Point{Lon: lon, Lat: lat},
+			Areas: []hazard.Area{{Role: hazard.ImpactArea, Geometry: `{"type":"Polygon","coordinates":[[[-120,48],[-119.9,48],[-119.9,48.1],[-120,48.1],[-120,48]]]}`}}}
+	}
+	for name, tt := range map[string]struct {
+		lon, lat float64
+		held     bool
+	}{"in the Atlantic": {-20, 48, false}, "beside it": {-120.05, 48.05, true}, "in it": {-119.95, 48.02, true}, "10 km off": {-120.15, 48.05, false}} {
+		d := newDesk(t)
+		d.apply("nifc", noon, live, fire(tt.lon, tt.lat))
+		h := d.event("nifc", "f")
+		if own := h.Longitude == tt.lon && h.Latitude == tt.lat; own != tt.held || strings.Contains(h.Description, "off the perimeter") == tt.held {
+			t.Errorf("%s: at %v %v, %q", name, h.Latitude, h.Longitude, h.Description)
+		}
+		if h.Longitude < -121 || h.Longitude > -119 {
+			t.Errorf("%s: at %v", name, h.Longitude)
+		}
 	}
 }

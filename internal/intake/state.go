@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
 )
 
@@ -36,6 +37,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 			f()
 		}
 	}
+	holdPoint(head, placed)
 	set("hazard_Name", func() { h.Name = hazard.CleanLine(head.Name) })
 	set("description", func() { h.Description = described(head) })
 	set("type_ID", func() { h.Type = head.Type })
@@ -83,6 +85,19 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 		h.Status, h.Reason = hazard.Active, ""
 	}
 	return h, nil
+}
+
+// farOff is how far from its perimeter the point of a wildfire is believed, in meters: where it began lies in it or nearby.
+const farOff = 5_000
+
+// holdPoint drops the point of a wildfire that lies far from its perimeter, which was drawn from the air.
+func holdPoint(head *hazard.Report, placed []placedArea) {
+	p := head.Point
+	if head.Type != hazard.Wildfire || p == nil || len(placed) == 0 || placed[0].shape.IsPoint() || geo.Intersects(geo.Circle(p.Lon, p.Lat, farOff), placed[0].shape) {
+		return
+	}
+	head.Notes = append(slices.Clone(head.Notes), fmt.Sprintf("the position %.4f, %.4f lies more than %d km off the perimeter, and is not used", p.Lat, p.Lon, farOff/1000))
+	head.Point = nil
 }
 
 // described returns the description for a reader, with a paragraph for each note on what was guessed

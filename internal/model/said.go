@@ -132,7 +132,13 @@ func (e *event) word(t instant) word {
 		}
 		inForce = slices.DeleteFunc(slices.Clone(speaking), func(p hazard.Report) bool { return overAt(&p) != last })
 	}
-	head := inForce[len(inForce)-1]
+	head, loud := inForce[len(inForce)-1], inForce[0]
+	for _, p := range inForce { // the words are those of the highest level
+		if p.Severity >= loud.Severity {
+			loud = p
+		}
+	}
+	head.Name, head.Type, head.Description = loud.Name, loud.Type, loud.Description
 	s := word{head: head, name: head.Name, category: cmp.Or(head.Category, hazard.Event), point: head.Point, url: head.URL, called: head.Called,
 		end: hazard.MinInstant, start: parts[len(parts)-1].Start}
 	if len(parts[len(parts)-1].Places) > 0 { // each message says from when it holds itself

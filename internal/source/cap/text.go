@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/source/nws"
 )
 
 // How much text is kept, in bytes. Real descriptions have some kilobytes.
@@ -85,6 +86,7 @@ func withoutTags(s string) string {
 // name is a hazard's name: what happens, without words of levels, and where.
 func name(in *Info, headline bool) string {
 	what := hazard.CleanLine(Text(in.Event))
+	what = cmp.Or(nws.Emergency(what, in.Param("flashFloodDamageThreat"), in.Param("tornadoDamageThreat"), in.Param("thunderstormDamageThreat")), what)
 	if headline {
 		what = cmp.Or(withoutPlace(hazard.CleanLine(Text(in.Headline))), what)
 	}

@@ -24,10 +24,13 @@ type level struct {
 	basis    string
 }
 
+// stormForce is the wind of a tropical storm, kt.
+const stormForce = 34
+
 // levels: the first row that fits the wind decides, for what is a tropical or subtropical cyclone, or may become one.
 var levels = []level{
 	{64, hazard.Warning, "hurricane force (nhc.noaa.gov/aboutsshws.php); judgement: as the sources of the other basins"},
-	{34, hazard.Watch, "tropical storm force"},
+	{stormForce, hazard.Watch, "tropical storm force"},
 	{0, hazard.Advisory, "tropical depression"},
 }
 
@@ -37,7 +40,7 @@ type class struct {
 	words string // in RSS and texts, and as people read it
 	// wind stands for the wind where only the class is said: the least of the class, kt.
 	wind float64
-	// spent: no tropical cyclone any more, or not yet one, whatever the wind: INFORMATION.
+	// spent: no tropical cyclone any more, or not yet one: INFORMATION below the wind of a tropical storm.
 	spent bool
 }
 
@@ -221,12 +224,13 @@ func (p *parser) add(f fix, from form) (reason string) {
 }
 
 func (f *fix) severity(invest bool) hazard.Severity {
-	if invest || f.class != nil && f.class.spent {
-		return hazard.Information
-	}
 	wind := f.wind.Value
-	if !f.wind.Known {
+	if !f.wind.Known && f.class != nil {
 		wind = f.class.wind
+	}
+	// While advisories go on, a storm that is not tropical any more is as dangerous as its wind (Oscar of 2018, 65 kt).
+	if spent := f.class != nil && f.class.spent; invest || spent && wind < stormForce {
+		return hazard.Information
 	}
 	for _, l := range levels {
 		if wind >= l.wind {

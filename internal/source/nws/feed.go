@@ -63,6 +63,10 @@ type alert struct {
 		Headline []string `json:"NWSheadline"`
 		// Expired lists earlier messages that References leaves out because they have expired: "sender,identifier,sent …".
 		Expired []string `json:"expiredReferences"`
+		// Threats of damage (NWSI 10-511, 10-922): CATASTROPHIC is an emergency, as the forecaster calls it in the text.
+		FlashFloodThreat   []string `json:"flashFloodDamageThreat"`
+		TornadoThreat      []string `json:"tornadoDamageThreat"`
+		ThunderstormThreat []string `json:"thunderstormDamageThreat"`
 	} `json:"parameters"`
 }
 

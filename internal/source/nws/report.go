@@ -276,7 +276,7 @@ func each(list []string, f func(string) string) []string {
 // common is the part of the report that is the same for each event of the message.
 func (r *reader) common(f *feature, t times) hazard.Report {
 	al := f.Properties
-	name, area := cmp.Or(hazard.CleanLine(al.Event), hazard.CleanLine(cut(al.Headline, areaWidth)), "Weather alert"), shortArea(al.Area)
+	name, area := cmp.Or(Emergency(al.Event, threat(al.Parameters.FlashFloodThreat), threat(al.Parameters.TornadoThreat), threat(al.Parameters.ThunderstormThreat)), hazard.CleanLine(al.Event), hazard.CleanLine(cut(al.Headline, areaWidth)), "Weather alert"), shortArea(al.Area)
 	sender := hazard.CleanLine(al.SenderName)
 	p := hazard.Report{
 		Source:      Name,
@@ -306,6 +306,33 @@ func (r *reader) common(f *feature, t times) hazard.Report {
 	}
 	source.Note(&p, r.notes...)
 	return p
+}
+
+// Emergency returns what a warning of the NWS is called when it threatens the worst damage, as the service itself calls it
+// (NWSI 10-511, 10-922); empty if it does not. The threats are the words of flashFloodDamageThreat, tornadoDamageThreat and
+// thunderstormDamageThreat.
+func Emergency(event, flashFlood, tornado, thunderstorm string) string {
+	event = hazard.CleanLine(event)
+	is := func(word, threat string) bool { return strings.EqualFold(strings.TrimSpace(word), threat) }
+	switch {
+	case is(tornado, "CATASTROPHIC"):
+		return "Tornado Emergency"
+	case is(flashFlood, "CATASTROPHIC"):
+		return "Flash Flood Emergency"
+	case is(tornado, "CONSIDERABLE") && event != "":
+		return event + " (particularly dangerous situation)"
+	case is(thunderstorm, "DESTRUCTIVE") && event != "":
+		return event + " (destructive)"
+	}
+	return ""
+}
+
+// threat is the first word of a parameter.
+func threat(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
 }
 
 // address is the API's own document of the message.

@@ -246,6 +246,22 @@ func TestAnUnknownEventIsShownWithANote(t *testing.T) {
 	}
 }
 
+// D13: an emergency is called one.
+func TestEmergenciesStandOutInTheName(t *testing.T) {
+	for want, o := range map[string]object{
+		"Tornado Emergency - Polk, IA; Story, IA":                                  with(tornado(), object{"parameters": object{"tornadoDamageThreat": []string{"CATASTROPHIC"}}}),
+		"Tornado Warning (particularly dangerous situation) - Polk, IA; Story, IA": with(tornado(), object{"parameters": object{"tornadoDamageThreat": []string{"CONSIDERABLE"}}}),
+		"Flash Flood Emergency - Polk, IA; Story, IA":                              with(tornado(), object{"event": "Flash Flood Warning", "parameters": object{"flashFloodDamageThreat": []string{"CATASTROPHIC"}}}),
+		"Flash Flood Warning - Polk, IA; Story, IA":                                with(tornado(), object{"event": "Flash Flood Warning", "parameters": object{"flashFloodDamageThreat": []string{"CONSIDERABLE"}}}),
+		"Severe Thunderstorm Warning (destructive) - Polk, IA; Story, IA":          with(tornado(), object{"event": "Severe Thunderstorm Warning", "parameters": object{"thunderstormDamageThreat": []string{"DESTRUCTIVE"}}}),
+		"Tornado Warning - Polk, IA; Story, IA":                                    with(tornado(), object{"parameters": object{}}),
+	} {
+		if r := one(t, o); r.Name != want || r.Suspect != "" {
+			t.Errorf("%q, suspect %q, want %q", r.Name, r.Suspect, want)
+		}
+	}
+}
+
 func TestPlacesAreTheZonesOfTheirKind(t *testing.T) {
 	for name, tt := range map[string]struct {
 		event   string
