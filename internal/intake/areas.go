@@ -3,6 +3,8 @@ package intake
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
+	"slices"
 
 	"hazardd/internal/geo"
 	"hazardd/internal/hazard"
@@ -96,11 +98,12 @@ func (a areas) place(list []hazard.Area, named []geo.Shape) (placed []placedArea
 	return placed
 }
 
-// place is the area of what was said: one shape for each role, in the order of areaRoles; empty if nothing is known of it.
+// place is the area of what was said: one shape for each role, in the order of areaRoles; empty if nothing is known of it. Where
+// wider places stand in for those whose shape is not known, it says so in the notes.
 func (w *writer) place(said *hazard.Said) []placedArea {
 	var named []geo.Shape
 	if places := w.in.known.Places[said.PlacesOf]; places != nil {
-		missing := false
+		missing, wider := false, false
 		for _, code := range said.Places {
 			s, ok := places.Shape(w.ctx, code)
 			missing = missing || !ok
@@ -112,8 +115,12 @@ func (w *writer) place(said *hazard.Said) []placedArea {
 			for _, code := range said.Within {
 				if s, ok := places.Shape(w.ctx, code); ok {
 					named = append(named, s)
+					wider = true
 				}
 			}
+		}
+		if wider {
+			said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area is that of wider places: no shape is known of all of %s", sample(said.Places)))
 		}
 	}
 	return w.in.areas.place(said.Head.Areas, named)

@@ -279,11 +279,17 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseHeld(t *testing.T) {
 	if county.Latitude < 39.3 || county.Latitude > 39.7 || county.Longitude < -86 || county.Longitude > -85.6 {
 		t.Errorf("placed at %v %v, want Shelby County", county.Longitude, county.Latitude)
 	}
+	if !strings.Contains(county.Description, "Note: the area is that of wider places: no shape is known of all of [INZ057]") {
+		t.Errorf("the county stands in unmarked: %q", county.Description)
+	}
 	if err := d.store.SavePlace(t.Context(), "nws", "INZ057", "Shelby", square, noon); err != nil {
 		t.Fatal(err)
 	}
 	if res := d.apply("nws", noon+1, intake.Options{Again: true}, land); res.Updated != 1 || slices.Equal(d.event("nws", "LAND").Areas, county.Areas) {
 		t.Errorf("once its zone is known: %+v", res)
+	}
+	if land := d.event("nws", "LAND"); strings.Contains(land.Description, "Note:") {
+		t.Errorf("once its zone is known: %q", land.Description)
 	}
 }
 

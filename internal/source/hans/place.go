@@ -3,6 +3,7 @@ package hans
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"math"
 	"strconv"
@@ -89,7 +90,31 @@ func (v *volcano) point() (*hazard.Point, string) {
 	return &hazard.Point{Lon: lon, Lat: lat}, ""
 }
 
-// Places knows where volcanoes are, from those that were fetched.
+// volcanoes are the positions of the volcanoes that USGS may write about, by number: latitude, longitude and name, from the
+// volcano locations of NOAA NCEI, which are those of the Smithsonian's Volcanoes of the World (doi.org/10.5479/si.GVP.VOTW5-2024.5.2).
+//
+//go:embed volcanoes.tsv
+var volcanoes string
+
+// builtIn finds the position of a volcano among those that are built in.
+func builtIn(code string) (geo.Shape, bool) {
+	n, ok := strings.CutPrefix(code, placePrefix)
+	if !ok || !numberForm.MatchString(n) {
+		return geo.Shape{}, false
+	}
+	for line := range strings.Lines(volcanoes) {
+		if !strings.HasPrefix(line, n) {
+			continue
+		}
+		words := strings.Split(line, "\t")
+		lat, errLat := strconv.ParseFloat(words[1], 64)
+		lon, errLon := strconv.ParseFloat(words[2], 64)
+		return geo.Place(lon, lat), errLat == nil && errLon == nil
+	}
+	return geo.Shape{}, false
+}
+
+// Places knows where volcanoes are: from those that were fetched, else from those that are built in.
 type Places struct {
 	// Kept reads the GeoJSON geometry of a place that was fetched; an error if it never was.
 	Kept func(ctx context.Context, code string) (string, error)
@@ -99,7 +124,7 @@ type Places struct {
 func (p Places) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 	text, err := p.Kept(ctx, code)
 	if err != nil {
-		return geo.Shape{}, false
+		return builtIn(code)
 	}
 	s, err := geo.ParseLoose([]byte(text))
 	return s, err == nil
