@@ -113,7 +113,7 @@ export const text = {
     matching: (n: number, all: number) => `${n.toLocaleString("en")} of ${many(all, "hazard", "hazards")} match`,
     loading: "Reading hazards …",
     unknown: "Not known",
-    noneAtAll: "No active hazards.",
+    noneAtAll: "No active hazards are known.",
     none: {
       good: "",
       partly: "Not all sources are up to date: this does not mean that all is well.",

@@ -292,9 +292,17 @@ export class MapView {
     const dashes: Record<string, number[] | undefined> = { TERMINATION: [1, 4], INFORMATION: [0.5, 2], ADVISORY: [2, 2], WATCH: [5, 2] };
     for (const s of severities) {
       add({
-        id: `areas-line-${s.id}`, type: "line", source: "areas", filter: ["all", polygon, ["==", ["get", "severity"], s.id]],
+        id: `areas-line-${s.id}`, type: "line", source: "areas", filter: ["all", polygon, ["==", ["get", "severity"], s.id], ["==", ["get", "drill"], 0]],
         layout: { "line-join": "round" },
         paint: { "line-color": s.colour, "line-width": s.id === "WARNING" ? 2.4 : 1.8, ...(dashes[s.id] ? { "line-dasharray": dashes[s.id]! } : {}) },
+      }, firstLabel);
+    }
+    // No real area has a line of black and white.
+    for (const [id, colour, dash] of [["areas-line-drill-back", "#ffffff", undefined], ["areas-line-drill", "#000000", [3, 3]]] as const) {
+      add({
+        id, type: "line", source: "areas", filter: ["all", polygon, ["==", ["get", "drill"], 1]],
+        layout: { "line-join": "round" },
+        paint: { "line-color": colour, "line-width": 2.4, ...(dash ? { "line-dasharray": [...dash] } : {}) },
       }, firstLabel);
     }
     add({ id: "areas-track-edge", type: "line", source: "areas", filter: line, layout: { "line-cap": "round", "line-join": "round" }, paint: { "line-color": edge, "line-width": 5, "line-opacity": 0.8 } }, firstLabel);
