@@ -11,6 +11,9 @@
 // Last-Modified) are kept only once everything has been done that follows from the answer they belong to; a process that died in
 // between reads anew. What came before a connection broke is taken in, and nothing is concluded from what is missing then.
 //
+// What an index announces is fetched until it arrives or the entry is over, with a backoff for each document, so that one that
+// fails holds nothing else back. A source that lacks what it announced, or whose links are not followed, is failing.
+//
 // Nothing ends because a source is silent. An event that a source lists no longer ends only by what the source's contract
 // says of its lists, read completely (see Source), and not in great numbers before a second list says the same.
 //

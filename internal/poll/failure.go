@@ -20,21 +20,23 @@ type Class string
 
 // The classes.
 const (
-	ClassUnreachable Class = "unreachable"  // no name, no connection, or an address that must not be reached
-	ClassCertificate Class = "certificate"  // TLS failed
-	ClassTimeout     Class = "timeout"      // no answer, or not the whole of it, in time
-	ClassTooSlow     Class = "too slow"     // the answer dripped
-	ClassTooLarge    Class = "too large"    // more bytes than the feed may have
-	ClassIncomplete  Class = "incomplete"   // the answer or the document ended early
-	ClassUnreadable  Class = "unreadable"   // not what the source publishes
-	ClassSuspicious  Class = "suspicious"   // readable, and not to be believed
-	ClassRedirected  Class = "redirected"   // to where the poller does not go
-	ClassRefused     Class = "refused"      // 4xx
-	ClassNotFound    Class = "not found"    // 404, 410
-	ClassBusy        Class = "busy"         // 429
-	ClassServer      Class = "server error" // 5xx
-	ClassStore       Class = "store"        // our own store could not be read or written
-	ClassInternal    Class = "internal"     // a fault of our own program
+	ClassUnreachable Class = "unreachable"       // no name, no connection, or an address that must not be reached
+	ClassCertificate Class = "certificate"       // TLS failed
+	ClassTimeout     Class = "timeout"           // no answer, or not the whole of it, in time
+	ClassTooSlow     Class = "too slow"          // the answer dripped
+	ClassTooLarge    Class = "too large"         // more bytes than the feed may have
+	ClassIncomplete  Class = "incomplete"        // the answer or the document ended early
+	ClassUnreadable  Class = "unreadable"        // not what the source publishes
+	ClassSuspicious  Class = "suspicious"        // readable, and not to be believed
+	ClassRedirected  Class = "redirected"        // to where the poller does not go
+	ClassRefused     Class = "refused"           // 4xx
+	ClassNotFound    Class = "not found"         // 404, 410
+	ClassBusy        Class = "busy"              // 429
+	ClassServer      Class = "server error"      // 5xx
+	ClassMissing     Class = "documents missing" // an index names documents that could not be read so far
+	ClassElsewhere   Class = "links refused"     // an index names documents at addresses that are not followed
+	ClassStore       Class = "store"             // our own store could not be read or written
+	ClassInternal    Class = "internal"          // a fault of our own program
 )
 
 // Failure is why a poll failed.

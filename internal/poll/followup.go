@@ -11,6 +11,7 @@ import (
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
+	"hazardd/internal/lease"
 	"hazardd/internal/source"
 )
 
@@ -21,7 +22,8 @@ const (
 	refillEvery   = time.Minute
 	jobPause      = time.Second
 	placePause    = 100 * time.Millisecond
-	maxTries      = 5              // for one fuller report
+	maxTries      = 5              // for one detail
+	mostInARow    = 3              // documents that could not be reached, before the source is left alone for a while
 	badPlaceFor   = 24 * time.Hour // a place that cannot be had is not asked for again
 	missingAgain  = time.Hour      // an event that still is there though a feed does not name it
 	maxPlaceBytes = 16 << 20       // the greatest zones have about 2 MB
@@ -34,6 +36,7 @@ type followUps struct {
 	notBefore              time.Time // the source is not well
 	ready                  time.Time // the last thing was asked long enough ago
 	failures               int
+	unreached              map[string]bool // documents that could not be reached, since one could
 	places                 []string        // codes of places to be fetched, the most urgent first
 	known                  map[string]bool // places that are kept
 	learnt                 bool            // places became known that have not been used yet
@@ -50,14 +53,6 @@ func (u *followUps) budget(j job) *int {
 		return &u.placeBudget
 	}
 	return &u.jobBudget
-}
-
-// next is when the next thing may be asked.
-func (u *followUps) next(now time.Time) time.Time {
-	if u.notBefore.After(now) {
-		return u.notBefore
-	}
-	return u.refilled.Add(refillEvery)
 }
 
 func (u *followUps) askedLately(event string, now hazard.Instant) bool {
@@ -78,37 +73,65 @@ func (w *worker) open(now hazard.Instant) bool {
 	return slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.kept.Failures > 1 || f.kept.NotBefore > now })
 }
 
-// followUp asks the next thing, if there is one that may be asked now, and returns how long to pause after it.
-func (w *worker) followUp(ctx context.Context) (pause time.Duration, more bool) {
+// pick returns the job that is to be done next: the first that was not tried yet, else the one that has been due for
+// longest. Documents that an index announced are read even while a feed fails. wait is when to look again if there is none.
+func (w *worker) pick(now hazard.Instant, open bool) (next job, found bool, wait time.Duration) {
+	wait = time.Hour
+	for _, j := range w.st.Jobs {
+		switch {
+		case open && j.Link == "" || *w.follow.budget(j) == 0:
+			wait = min(wait, refillEvery)
+		case !j.ready(now):
+			wait = min(wait, j.Next.Time().Sub(now.Time()))
+		case j.Tries == 0:
+			return j, true, 0
+		case !found || j.Next < next.Next:
+			next, found = j, true
+		}
+	}
+	return next, found, wait
+}
+
+// followUp does the next thing, if there is one that may be done now, and returns how long to pause after it; else more is
+// false, and wait is when to look again.
+func (w *worker) followUp(ctx context.Context) (wait time.Duration, more bool) {
 	u := &w.follow
 	now := time.Now()
 	if now.Sub(u.refilled) >= refillEvery {
 		u.refill(now)
 	}
-	if ctx.Err() != nil || !w.lease.Valid() || now.Before(u.notBefore) || w.open(w.p.now()) {
-		return 0, false
+	if ctx.Err() != nil || !w.lease.Valid() {
+		return lease.Try / 4, false
+	}
+	if now.Before(u.notBefore) {
+		return u.notBefore.Sub(now), false
 	}
 	if now.Before(u.ready) {
 		return u.ready.Sub(now), true
 	}
+	w.giveUp(ctx, w.p.now())
+	open := w.open(w.p.now())
+	j, found, wait := w.pick(w.p.now(), open)
+	var pause time.Duration
 	var err error
 	switch {
-	case len(w.st.Jobs) > 0 && *u.budget(w.st.Jobs[0]) > 0:
-		j := w.st.Jobs[0]
+	case found:
 		*u.budget(j)--
 		if pause = jobPause; j.Link != "" {
 			pause = placePause
 		}
 		err = w.do(ctx, j, w.p.now())
-		if len(w.st.Jobs) == 0 || *u.budget(j) == 0 {
+		if len(w.st.Jobs) == 0 || *u.budget(j) == 0 || err == nil && j.Tries > 0 {
 			w.save(ctx)
 		}
-	case len(u.places) > 0 && u.placeBudget > 0:
+	case len(u.places) > 0 && (open || u.placeBudget == 0):
+		return min(wait, refillEvery), false
+	case len(u.places) > 0:
 		u.placeBudget--
 		pause = placePause
 		err = w.fetchPlace(ctx, u.places[0], w.p.now())
 	default:
-		return 0, false
+		return wait, false
 	}
 	u.ready = time.Now().Add(pause)
 	if err == nil {
@@ -116,13 +139,21 @@ func (w *worker) followUp(ctx context.Context) (pause time.Duration, more bool) 
 		return pause, true
 	}
 	if errors.Is(err, errStopped) {
-		return 0, false
+		return lease.Try, false
 	}
 	fail := asFailure(err)
 	u.failures++
-	u.notBefore = now.Add(max(backoff(refillEvery, maxBackoff, u.failures, w.p.random()), fail.RetryAfter))
+	u.notBefore = now.Add(max(backoff(refillEvery, w.longest(), u.failures, w.p.random()), fail.RetryAfter))
 	w.log.Debug("the source does not answer what follows a poll", "class", fail.Class, "error", cut(fail.Text), "again", u.notBefore.UTC())
-	return 0, false
+	return time.Until(u.notBefore), false
+}
+
+// longest is the longest wait for something of the source that fails.
+func (w *worker) longest() time.Duration {
+	if w.src.Warns {
+		return maxWarnBackoff
+	}
+	return maxBackoff
 }
 
 // unwell tells whether a failure says something about the source as a whole, not of the one thing that was asked for.
@@ -136,28 +167,57 @@ func unwell(f *Failure) bool {
 	return true
 }
 
-// do reads one fuller report. Its error tells that the source, or the store, is not well.
+// do reads one detail or document. Each has a backoff of its own, so that one that fails holds no other back. Its error says
+// that the source as a whole does not answer, or that the store is not well.
 func (w *worker) do(ctx context.Context, j job, now hazard.Instant) error {
 	err := w.protect(ctx, func() error { return w.readJob(ctx, j, now) })
 	if errors.Is(err, errStopped) {
 		return err
 	}
-	rest := slices.DeleteFunc(w.st.Jobs, func(o job) bool { return o.URL == j.URL && o.Event == j.Event })
-	w.st.Jobs = rest
+	is := func(o job) bool { return o.URL == j.URL && o.Event == j.Event }
 	if err == nil {
-		w.linkRead(j, true, now)
+		w.st.Jobs = slices.DeleteFunc(w.st.Jobs, is)
+		w.follow.unreached = nil
+		w.done(j, now)
 		return nil
 	}
 	fail := asFailure(err)
-	if j.Tries++; j.Tries < maxTries || fail.Class == ClassStore {
-		w.st.Jobs = append(rest, j)
-	} else {
-		w.linkRead(j, false, now)
-		w.log.Warn("a fuller report is given up", "address", w.src.shown(j.URL), "class", fail.Class, "error", cut(fail.Text))
+	if fail.Class == ClassStore {
+		return fail
+	}
+	j.Tries, j.Class = j.Tries+1, fail.Class
+	first := refillEvery
+	if j.Link != "" {
+		first = firstAgain
+	}
+	j.Next = w.p.now().Add(max(backoff(first, w.longest(), j.Tries, w.p.random()), fail.RetryAfter))
+	if i := slices.IndexFunc(w.st.Jobs, is); i >= 0 {
+		w.st.Jobs[i] = j
+	}
+	w.log.Debug("a document cannot be read", "address", w.src.shown(j.URL), "class", fail.Class, "error", cut(fail.Text), "tries", j.Tries)
+	if j.Link == "" && j.Tries >= maxTries {
+		w.st.Jobs = slices.DeleteFunc(w.st.Jobs, is)
+		w.log.Warn("a detail is given up", "address", w.src.shown(j.URL), "class", fail.Class, "error", cut(fail.Text))
 		w.keepError(ctx, w.src.shown(j.URL), cut(fail.Text), fail.raw, now)
 	}
-	if unwell(fail) {
+	return w.wholeFails(j.URL, fail)
+}
+
+// wholeFails returns a failure that says something about the source as a whole: it wants fewer requests, or several documents
+// in a row could not be reached.
+func (w *worker) wholeFails(address string, fail *Failure) error {
+	switch fail.Class {
+	case ClassBusy:
 		return fail
+	case ClassUnreachable, ClassTimeout, ClassTooSlow, ClassCertificate:
+		if w.follow.unreached == nil {
+			w.follow.unreached = map[string]bool{}
+		}
+		if w.follow.unreached[address] = true; len(w.follow.unreached) >= mostInARow {
+			return fail
+		}
+	default:
+		w.follow.unreached = nil
 	}
 	return nil
 }

@@ -162,7 +162,8 @@ func (p *Poller) PollOnce(ctx context.Context, names ...string) ([]Polled, error
 			}
 			switch {
 			case st.Served == a.id:
-				all[a.at] = Polled{status(a.src, st, p.now()), st.failure()}
+				s := status(a.src, st, p.now())
+				all[a.at] = Polled{s, s.failure()}
 			case st.Disabled && !first: // this process could not poll, so another one does
 				all[a.at] = Polled{status(a.src, st, p.now()), fmt.Errorf("%w: the server that polls has it disabled (--sources)", hazard.ErrConflict)}
 			default:
@@ -322,14 +323,4 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-t.C:
 	}
-}
-
-// failure is why the last poll of a feed failed; nil if none did.
-func (st *state) failure() error {
-	for _, f := range st.Feeds {
-		if f.Error != nil {
-			return &Failure{Class: f.Error.Class, Text: f.Error.Text}
-		}
-	}
-	return nil
 }

@@ -47,6 +47,18 @@ func simulate(t *testing.T, b *bed, random, faulty *rand.Rand) {
 				_, _ = io.WriteString(w, "event "+key+" version=2\nend\n")
 				return
 			}
+			if key, ok := strings.CutPrefix(r.URL.Path, "/doc/"); ok {
+				b.net.mu.Lock()
+				fault := faults[names[faulty.IntN(len(names))]].serve
+				fails := !healthy && faulty.IntN(2) == 0
+				b.net.mu.Unlock()
+				if fails {
+					fault(w, r)
+					return
+				}
+				_, _ = io.WriteString(w, "event doc-"+key+"\nend\n")
+				return
+			}
 			b.net.mu.Lock()
 			if len(said[host]) < 60 {
 				e := fmt.Sprintf("%s-%d", host, len(said[host]))
@@ -64,6 +76,9 @@ func simulate(t *testing.T, b *bed, random, faulty *rand.Rand) {
 			case host == "two":
 				_, _ = io.WriteString(w, list(append([]string{"whole", "x", "y", "z"}, events...)...))
 			default:
+				for i := range events { // an index too, of documents that fail more often than not
+					_, _ = fmt.Fprintf(w, "link /doc/%d 1\n", i)
+				}
 				_, _ = io.WriteString(w, list(events...))
 			}
 		})
@@ -110,6 +125,13 @@ func simulate(t *testing.T, b *bed, random, faulty *rand.Rand) {
 		for _, e := range said[src.Name] {
 			if key, _, _ := strings.Cut(e, " "); !active[key] {
 				t.Errorf("%s: %s was lost", src.Name, key)
+			}
+		}
+		if src.Name == one.Name {
+			for i := range said[src.Name] {
+				if !active[fmt.Sprint("doc-", i)] {
+					t.Errorf("%s: document %d was lost", src.Name, i)
+				}
 			}
 		}
 		read := map[string]bool{}

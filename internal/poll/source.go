@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/intake"
@@ -83,11 +84,23 @@ func (s *Source) follows(address string) bool {
 		if err != nil || own.Scheme == "https" && u.Scheme != "https" {
 			continue
 		}
-		if u.Host == own.Host || slices.Contains(s.Hosts, u.Host) {
+		at := authority(u)
+		if at == authority(own) || slices.ContainsFunc(s.Hosts, func(host string) bool { return at == authority(&url.URL{Scheme: u.Scheme, Host: host}) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// authority is the host and port of an address, as two spellings of one address have it.
+func authority(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = u.Scheme
+	} else if port == "443" && u.Scheme == "https" || port == "80" && u.Scheme == "http" {
+		port = u.Scheme
+	}
+	return strings.ToLower(u.Hostname()) + ":" + port
 }
 
 // shown is an address as it may be shown: without user, password and query, which may hold a key.

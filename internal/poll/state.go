@@ -43,9 +43,14 @@ type feedState struct {
 	NextPoll     hazard.Instant `json:"next_poll"`
 	NotBefore    hazard.Instant `json:"not_before,omitzero"` // the source's Retry-After
 	// Links are the entries of the index whose documents were read, and until when they need not be read again.
-	Links    map[string]hazard.Instant `json:"links,omitzero"`
-	Failures int                       `json:"failures,omitzero"` // consecutive ones of scheduled polls
-	Error    *lastError                `json:"error,omitzero"`    // of the last poll
+	Links map[string]hazard.Instant `json:"links,omitzero"`
+	// Refused counts the documents that the index names at addresses that are not followed, on these hosts; Left, those that
+	// could not be noted, because there are too many.
+	Refused  int        `json:"refused,omitzero"`
+	Hosts    []string   `json:"hosts,omitzero"`
+	Left     int        `json:"left,omitzero"`
+	Failures int        `json:"failures,omitzero"` // consecutive ones of scheduled polls
+	Error    *lastError `json:"error,omitzero"`    // of the last poll
 }
 
 type lastError struct {
@@ -61,9 +66,18 @@ type job struct {
 	Link  string `json:"link,omitzero"`
 	Feed  string `json:"feed,omitzero"`
 	Dated bool   `json:"dated,omitzero"`
+	// Had: the document was read before. Since is when the index announced it, Expires when what is there expires by the
+	// index's account (0: it does not say), Unlisted since when the index lists it no longer.
+	Had      bool           `json:"had,omitzero"`
+	Since    hazard.Instant `json:"since,omitzero"`
+	Expires  hazard.Instant `json:"expires,omitzero"`
+	Unlisted hazard.Instant `json:"unlisted,omitzero"`
 	// Event, if not empty, is an event that a feed does not name any more: it is over if there is nothing at the address.
 	Event string `json:"event,omitzero"`
-	Tries int    `json:"tries,omitzero"`
+	// Tries counts failures, of which the last one was of Class; it is not tried again before Next.
+	Tries int            `json:"tries,omitzero"`
+	Class Class          `json:"class,omitzero"`
+	Next  hazard.Instant `json:"next,omitzero"`
 }
 
 // Counts says what became of what was read.
@@ -126,17 +140,39 @@ func (st *state) feed(address string) *feedState {
 	return f
 }
 
-// enqueue puts jobs before those that wait, newest first. Beyond maxJobs the oldest go; n is how many.
+// enqueue puts jobs before those that wait, newest first. One that waits already keeps what is known of its failures; if
+// another version is announced it is tried at once. Beyond maxJobs the last ones go; n is how many.
 func (st *state) enqueue(jobs []job) (dropped int) {
-	known := map[string]bool{}
+	type key struct{ url, event string }
+	before := map[key]*job{}
+	for i := range st.Jobs {
+		before[key{st.Jobs[i].URL, st.Jobs[i].Event}] = &st.Jobs[i]
+	}
+	known := map[key]bool{}
 	var all []job
 	for _, j := range slices.Concat(jobs, st.Jobs) {
-		if !known[j.URL+" "+j.Event] {
-			known[j.URL+" "+j.Event] = true
-			all = append(all, j)
+		k := key{j.URL, j.Event}
+		if known[k] {
+			continue
 		}
+		known[k] = true
+		if old := before[k]; old != nil {
+			j.Tries, j.Class = old.Tries, old.Class
+			if j.Link == old.Link {
+				j.Next = old.Next
+			}
+			if old.Since != 0 {
+				j.Since = old.Since
+			}
+		}
+		all = append(all, j)
 	}
 	dropped = max(0, len(all)-maxJobs)
 	st.Jobs = all[:len(all)-dropped]
 	return dropped
+}
+
+// waitsFor reports whether a document waits that the index at that address announced.
+func (st *state) waitsFor(index string) bool {
+	return slices.ContainsFunc(st.Jobs, func(j job) bool { return j.Link != "" && j.Feed == index })
 }

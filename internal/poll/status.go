@@ -15,7 +15,7 @@ import (
 const (
 	OK       = "ok"       // read within its rhythm
 	Stale    = "stale"    // not read for more than two rhythms and a grace: what it says now is not known
-	Failing  = "failing"  // the last poll failed, what it said before is still fresh
+	Failing  = "failing"  // the last poll failed, what it said before is still fresh; or documents are missing that it announced
 	Starting = "starting" // not read yet
 	Disabled = "disabled" // not polled
 )
@@ -42,7 +42,9 @@ type Status struct {
 	// that, else "closed".
 	Failures int    `json:"consecutive_failures"`
 	Circuit  string `json:"circuit"`
-	Pending  int    `json:"pending"` // fuller reports and shapes of places still to be fetched
+	Pending  int    `json:"pending"` // details, documents and shapes of places still to be fetched
+	// Documents counts those that the feeds announce, if they are indexes.
+	Documents Documents `json:"documents"`
 	// Error is that of the feed that is worst off.
 	Error *StatusError `json:"last_error"`
 	source.About
@@ -66,7 +68,8 @@ type FeedStatus struct {
 type StatusError struct {
 	Class Class     `json:"class"`
 	Time  time.Time `json:"time"`
-	// Text says what happened in full. It is for admins: it may tell of names and addresses inside the operator's network.
+	// Text says what happened in full. It is for admins: it may tell of names and addresses inside the operator's network. What
+	// an index lacks is for everybody.
 	Text string `json:"text,omitempty"`
 }
 
@@ -81,8 +84,8 @@ func (s Status) Public() Status {
 }
 
 func (e *StatusError) public() *StatusError {
-	if e == nil {
-		return nil
+	if e == nil || e.Class == ClassMissing || e.Class == ClassElsewhere {
+		return e
 	}
 	return &StatusError{Class: e.Class, Time: e.Time}
 }
@@ -105,7 +108,7 @@ func Statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []St
 }
 
 func status(src *Source, st *state, now hazard.Instant) Status {
-	s := Status{About: src.About(), Name: src.Name, Title: src.Title, State: OK, Last: st.Last, Total: st.Total, Circuit: "closed", Pending: len(st.Jobs) + st.Places}
+	s := Status{About: src.About(), Name: src.Name, Title: src.Title, State: OK, Last: st.Last, Total: st.Total, Circuit: "closed", Pending: len(st.Jobs) + st.Places, Documents: st.documents(now)}
 	var shown *feedState
 	var worst int
 	for _, f := range src.Feeds {
@@ -113,11 +116,17 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 		if fs == nil {
 			fs = &feedState{}
 		}
-		word := feedWord(fs, f.Every, now)
+		word, fault := feedWord(fs, f.Every, now), fs.Error
+		if lack := src.lacks(f, fs, st.Jobs, now); fault == nil && lack != nil {
+			fault = lack
+			if word == OK {
+				word = Failing
+			}
+		}
 		s.Feeds = append(s.Feeds, FeedStatus{URL: src.shown(f.URL), Every: int64(f.Every / time.Second), State: word, LastPoll: moment(fs.LastPoll),
-			LastSuccess: moment(fs.LastSuccess), LastChanged: moment(fs.LastChanged), NextPoll: moment(fs.NextPoll), Failures: fs.Failures, Error: fs.Error.status()})
+			LastSuccess: moment(fs.LastSuccess), LastChanged: moment(fs.LastChanged), NextPoll: moment(fs.NextPoll), Failures: fs.Failures, Error: fault.status()})
 		if shown == nil || rank[word] > worst || rank[word] == worst && fs.LastSuccess > shown.LastSuccess {
-			shown, worst, s.State = fs, rank[word], word
+			shown, worst, s.State, s.Error = fs, rank[word], word, fault.status()
 		}
 		if fs.Failures > 1 || fs.NotBefore > now {
 			s.Circuit = "open"
@@ -126,7 +135,6 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 	}
 	if shown != nil {
 		s.LastPoll, s.LastSuccess, s.LastChanged, s.NextPoll = moment(shown.LastPoll), moment(shown.LastSuccess), moment(shown.LastChanged), moment(shown.NextPoll)
-		s.Error = shown.Error.status()
 		if shown.LastSuccess != 0 {
 			s.Lag = new(max(0, int64(now-shown.LastSuccess)/1000))
 		}
@@ -139,6 +147,16 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 		}
 	}
 	return s
+}
+
+// failure is what is wrong with the first feed that is not well; nil if all are.
+func (s *Status) failure() error {
+	for _, f := range s.Feeds {
+		if f.Error != nil {
+			return &Failure{Class: f.Error.Class, Text: f.Error.Text}
+		}
+	}
+	return nil
 }
 
 func (e *lastError) status() *StatusError {

@@ -3,7 +3,6 @@ package poll
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -206,10 +205,6 @@ func (w *worker) step(ctx context.Context) time.Duration {
 	wait, more := w.followUp(ctx)
 	if !more {
 		w.settle(ctx)
-		wait = time.Hour
-		if len(w.st.Jobs)+len(w.follow.places) > 0 {
-			wait = time.Until(w.follow.next(now))
-		}
 	}
 	return max(0, min(wait, time.Until(next.due)))
 }
@@ -264,7 +259,7 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 			w.anew = false
 			w.st.Unfinished = w.follow.learnt
 		}
-		w.succeeded()
+		w.succeeded(now)
 		if next := began.Add(delay(f.Every, w.src.Warns, 0, w.p.random())); !asked || !f.due.After(began) || f.due.After(next) {
 			f.due = next
 		}
@@ -293,8 +288,19 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 	w.save(ctx)
 }
 
-// succeeded notes in the log when nothing is wrong any more.
-func (w *worker) succeeded() {
+// succeeded notes in the log when nothing is wrong any more, or that documents are missing.
+func (w *worker) succeeded(now hazard.Instant) {
+	for _, f := range w.feeds {
+		lack := w.src.lacks(f.Feed, f.kept, w.st.Jobs, now)
+		if lack == nil {
+			continue
+		}
+		if !w.warned[lack.Class] {
+			w.warned[lack.Class] = true
+			w.log.Warn("the source lacks documents that it names", "feed", w.src.shown(f.URL), "class", lack.Class, "error", lack.Text)
+		}
+		return
+	}
 	if len(w.warned) > 0 && !slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.kept.Error != nil }) {
 		w.log.Info("the source can be read again")
 		clear(w.warned)
@@ -380,7 +386,7 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	if !usable {
 		return err
 	}
-	res, applyErr := w.take(ctx, f, batch, now)
+	res, noted, applyErr := w.take(ctx, f, batch, err == nil, now)
 	if applyErr != nil {
 		return applyErr
 	}
@@ -400,7 +406,7 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	}
 	f.kept.LastFull = now
 	f.kept.ETag, f.kept.LastModified = "", ""
-	if certain {
+	if certain && noted {
 		f.kept.ETag, f.kept.LastModified = a.etag, a.lastModified
 	}
 	return nil
@@ -418,7 +424,7 @@ func (w *worker) converse(ctx context.Context, f *feed, now hazard.Instant) erro
 		return failf(ClassUnreadable, "%v", bad)
 	}
 	batch.Whole = batch.Whole && err == nil
-	res, applyErr := w.take(ctx, f, batch, now)
+	res, _, applyErr := w.take(ctx, f, batch, err == nil, now)
 	if applyErr != nil {
 		return applyErr
 	}
@@ -445,10 +451,11 @@ func (w *worker) parse(ctx context.Context, a *answer, now hazard.Instant) (batc
 	return batch, usable, err
 }
 
-// take takes in what a feed says.
-func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now hazard.Instant) (intake.Result, error) {
+// take takes in what a feed says; whole reports whether it was read to its end. noted is false if not all documents that it
+// names could be noted, so that it must be read again.
+func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bool, now hazard.Instant) (res intake.Result, noted bool, err error) {
 	if ctx.Err() != nil || !w.lease.Valid() {
-		return intake.Result{}, errStopped
+		return intake.Result{}, false, errStopped
 	}
 	hasMore := len(batch.Links) > 0
 	for i := range batch.Reports {
@@ -459,7 +466,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now haza
 		w.save(ctx)
 	}
 	anew := w.anew && f.unread
-	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Again: anew || w.follow.learnt})
+	res, err = w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Again: anew || w.follow.learnt})
 	w.st.Last.add(&res)
 	w.st.Total.add(&res)
 	if len(res.Coarse) > 0 {
@@ -467,16 +474,16 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now haza
 	}
 	if err != nil { // a part may have been taken in
 		w.anew, f.unread = true, true
-		return res, err
+		return res, false, err
 	}
 	details := res.Details
 	if anew {
 		if details, err = w.detailsOfActive(ctx, &batch); err != nil {
-			return res, err
+			return res, false, err
 		}
 	}
 	w.enqueue(details)
-	w.enqueueLinks(f, batch.Links, now)
+	noted = w.announce(f, batch.Links, whole, now)
 	f.batch = nil
 	w.follow.learnt = w.follow.learnt && w.kept()
 	if w.lookForPlaces(ctx, &batch, res.Events, w.p.now()) {
@@ -484,7 +491,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, now haza
 		f.batch = &batch
 	}
 	w.st.Unfinished = w.follow.learnt || w.anew
-	return res, nil
+	return res, noted, nil
 }
 
 // kept tells whether a feed waits for places.
@@ -528,62 +535,6 @@ func (w *worker) enqueue(addresses []string) {
 	}
 	if n := w.st.enqueue(jobs); n > 0 {
 		w.log.Warn("too many fuller reports wait, the oldest are given up", "dropped", n)
-	}
-}
-
-// linkAgain is when a document is read again whose index does not say when it changed, or that could not be had.
-const linkAgain = time.Hour
-
-// enqueueLinks notes the documents of an index that are to be read, and forgets those that it lists no longer.
-func (w *worker) enqueueLinks(f *feed, links []source.Link, now hazard.Instant) {
-	if len(links) == 0 && len(f.kept.Links) == 0 {
-		return
-	}
-	read := map[string]hazard.Instant{}
-	var jobs []job
-	for _, l := range links {
-		if !w.src.follows(l.URL) {
-			w.log.Debug("a document is at an address that is not the source's", "address", w.src.shown(l.URL))
-			continue
-		}
-		name := linkName(l)
-		if until, ok := f.kept.Links[name]; ok && now < until {
-			read[name] = until
-			continue
-		}
-		jobs = append(jobs, job{URL: l.URL, Feed: f.URL, Link: name, Dated: l.Updated != nil})
-	}
-	f.kept.Links = read
-	if n := w.st.enqueue(jobs); n > 0 {
-		w.log.Warn("too many documents wait, the oldest are given up until the next read of the index", "dropped", n)
-	}
-}
-
-// linkName is what is kept of an entry that was read: another one of the same document has another name.
-func linkName(l source.Link) string {
-	updated := ""
-	if l.Updated != nil {
-		updated = l.Updated.Digits()
-	}
-	sum := sha256.Sum256([]byte(l.URL + "\n" + l.ID + "\n" + updated))
-	return base64.RawURLEncoding.EncodeToString(sum[:12])
-}
-
-// linkRead notes that the document of a job was read, or cannot be had for now.
-func (w *worker) linkRead(j job, had bool, now hazard.Instant) {
-	f := w.st.Feeds[j.Feed]
-	if j.Link == "" || f == nil {
-		return
-	}
-	until := now.Add(linkAgain)
-	if had && j.Dated {
-		until = hazard.MaxInstant
-	}
-	if f.Links == nil {
-		f.Links = map[string]hazard.Instant{}
-	}
-	if len(f.Links) < maxLinks {
-		f.Links[j.Link] = until
 	}
 }
 

@@ -50,13 +50,14 @@ var (
 	sourceState    = desc("source_state", "1 for the state that the source is in, else 0.", "source", "state")
 	sourceAge      = desc("source_age_seconds", "Since the source was last read; of several feeds, the one that is worst off. Not there before the first time.", "source")
 	sourceFailures = desc("source_consecutive_failures", "Polls of the source that have failed in a row.", "source")
+	sourceDocs     = desc("source_documents", "Documents that the indexes of the source announce: read, waiting, missing (waiting for too long, or could not be read so far), refused (at addresses that are not followed).", "source", "state")
 	sourceRecords  = desc("source_records_total", "What became of the records of the source, by whichever node read them.", "source", "result")
 )
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, sourceState,
-		sourceAge, sourceFailures, sourceRecords} {
+		sourceAge, sourceFailures, sourceDocs, sourceRecords} {
 		to <- d
 	}
 }
@@ -100,6 +101,10 @@ func (s present) sourcesTo(to chan<- prometheus.Metric, gauge func(*prometheus.D
 			gauge(sourceAge, max(0, now.Time().Sub(*source.LastSuccess).Seconds()), source.Name)
 		}
 		gauge(sourceFailures, float64(source.Failures), source.Name)
+		docs := source.Documents
+		for state, n := range map[string]int{"read": docs.Read, "waiting": docs.Waiting, "missing": docs.Missing, "refused": docs.Refused} {
+			gauge(sourceDocs, float64(n), source.Name, state)
+		}
 		for result, n := range map[string]int64{"read": source.Total.Read, "new": source.Total.New, "updated": source.Total.Updated, "unchanged": source.Total.Unchanged,
 			"ignored": source.Total.Ignored, "held": source.Total.Held, "rejected": source.Total.Rejected, "ended": source.Total.Ended} {
 			to <- prometheus.MustNewConstMetric(sourceRecords, prometheus.CounterValue, float64(n), source.Name, result)

@@ -37,10 +37,10 @@ type Batch struct {
 
 // Link is an entry of an index that leads to a document.
 type Link struct {
-	URL string // https or http
+	URL string // https or http; or a reference that is relative to the address of the feed
 	ID  string // the entry's own name for what is there, mostly the identifier of an alert; empty if it has none
-	// Updated is when the entry was written by its own account, nil if it does not say.
-	Updated *hazard.Instant
+	// Updated is when the entry was written by its own account, and Expires when what is there expires; nil if it does not say.
+	Updated, Expires *hazard.Instant
 }
 
 // Reject is a record that could not be read, or is not to be believed. It is counted and kept, never dropped silently.

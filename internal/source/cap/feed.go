@@ -3,6 +3,7 @@ package cap
 import (
 	"bytes"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"hazardd/internal/hazard"
@@ -205,19 +206,23 @@ func (r *reading) alert(e frame.Element, must bool) bool {
 func (r *reading) entry(e frame.Element) {
 	embedded := false
 	e.Within(func(inner frame.Element) { embedded = r.alert(inner, false) || embedded }, "alert")
-	if embedded || !bytes.Contains(e.Raw, []byte("://")) {
+	if embedded || !bytes.Contains(e.Raw, []byte("://")) && !bytes.Contains(e.Raw, []byte("link")) && !bytes.Contains(e.Raw, []byte("enclosure")) {
 		return
 	}
 	n, _, err := e.Tree(frame.Limits{Elements: maxElements})
-	address, best, id, guid, updated, permaLink := "", "", "", "", "", true
+	base := ""
+	for _, b := range append(e.Bases(), n.Attr("base")) {
+		base = first(resolve(base, b), base)
+	}
+	address, best, id, guid, updated, expires, permaLink := "", "", "", "", "", "", true
 	for _, k := range n.Kids {
 		text := strings.TrimSpace(k.Text)
 		switch kind := strings.ToLower(k.Attr("type")); k.Name {
 		case "link":
-			href, rel := k.Attr("href"), k.Attr("rel")
+			href, rel := resolve(first(resolve(base, k.Attr("base")), base), k.Attr("href")), k.Attr("rel")
 			switch {
 			case href == "": // RSS
-				address = first(text, address)
+				address = first(resolve(base, text), address)
 			case strings.Contains(kind, "cap+xml"):
 				best = first(best, href)
 			case (rel == "" || rel == "alternate" || rel == "self") && !strings.Contains(kind, "html"):
@@ -225,7 +230,7 @@ func (r *reading) entry(e frame.Element) {
 			}
 		case "enclosure":
 			if strings.Contains(kind, "cap+xml") {
-				best = first(best, k.Attr("url"))
+				best = first(best, resolve(base, k.Attr("url")))
 			}
 		case "guid":
 			guid, permaLink = text, k.Attr("isPermaLink") != "false"
@@ -235,28 +240,63 @@ func (r *reading) entry(e frame.Element) {
 			id = first(id, text)
 		case "updated", "pubDate", "sent", "date":
 			updated = first(updated, text)
+		case "expires":
+			expires = first(expires, text)
 		}
 	}
-	if address = first(best, address); address == "" && permaLink {
-		address = guid
+	address = first(best, address)
+	if u := httpAddress(guid); address == "" && permaLink && u != nil { // many a guid says that it is an address, and is none
+		address = u.String()
 	}
-	u := httpAddress(address) // where it may lead is for the poller to decide
-	if u == nil {
+	if !leads(address) { // where it may lead is for the poller to decide
 		if err != nil {
 			r.read++
 			r.reject(e.Raw, "%s: %v", e.Name, err)
 		}
 		return
 	}
-	link := source.Link{URL: u.String(), ID: hazard.CleanLine(first(id, guid))}
+	link := source.Link{URL: address, ID: hazard.CleanLine(first(id, guid))}
 	if t, err := parseFeedTime(updated); err == nil {
 		link.Updated = &t
+	}
+	if t, err := parseFeedTime(expires); err == nil {
+		link.Expires = &t
 	}
 	r.doc.Links = append(r.doc.Links, link)
 }
 
+// resolve returns an address that stands in an element with that xml:base (W3C XML Base; RFC 4287 section 2): absolute, or relative to the address of the feed if
+// the base is empty or relative too. It is empty if it cannot be read.
+func resolve(base, address string) string {
+	if address == "" || len(address) > maxAddress {
+		return ""
+	}
+	u, err := url.Parse(address)
+	b, errBase := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	if errBase != nil || base == "" || u.IsAbs() {
+		return u.String()
+	}
+	whole := b.ResolveReference(u).String()
+	if !b.IsAbs() && b.Host == "" && u.Host == "" && !strings.HasPrefix(b.Path, "/") && !strings.HasPrefix(u.Path, "/") {
+		whole = strings.TrimPrefix(whole, "/") // still relative to the feed
+	}
+	return whole
+}
+
+// leads reports whether an address is one of a document: http, or relative to one that is.
+func leads(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || address == "" || strings.HasPrefix(address, "#") {
+		return false
+	}
+	return u.Scheme == "" && u.User == nil || httpAddress(address) != nil
+}
+
 // Links are the documents that an index leads to, in its order: an entry that holds its alert itself is left out, and so is
-// one whose address is not http, or is that of a page. A payload that is no index has none.
+// one whose address is of another scheme than http, or is that of a page. Relative addresses without an xml:base stay relative. A payload that is no index has none.
 func Links(payload []byte) ([]source.Link, error) {
 	doc, err := Read(payload, "windows-1252") // an address is ASCII
 	return doc.Links, err

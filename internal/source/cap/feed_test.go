@@ -343,3 +343,33 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// D34: relative links are legal, and were dropped.
+func TestRelativeLinksAreResolved(t *testing.T) {
+	for name, tt := range map[string]struct{ feed, want string }{
+		"an absolute base":           {`<feed xml:base="https://example.org/cap/index.atom"><entry><link href="a.xml"/></entry></feed>`, "https://example.org/cap/a.xml"},
+		"a base of the entry":        {`<feed xml:base="https://example.org/"><entry xml:base="cap/"><link href="a.xml"/></entry></feed>`, "https://example.org/cap/a.xml"},
+		"a base of the link":         {`<feed><entry><link xml:base="https://example.org/x/" href="../a.xml"/></entry></feed>`, "https://example.org/a.xml"},
+		"a base that ended":          {`<feed xml:base="https://example.org/"><author xml:base="https://other.example/"/><entry><link href="/a.xml"/></entry></feed>`, "https://example.org/a.xml"},
+		"an absolute link":           {`<feed xml:base="https://example.org/"><entry><link href="https://other.example/a"/></entry></feed>`, "https://other.example/a"},
+		"no base":                    {`<feed><entry><link href="/cap/a.xml?x=1"/></entry></feed>`, "/cap/a.xml?x=1"},
+		"no base, the same folder":   {`<feed><entry><link href="a.xml"/></entry></feed>`, "a.xml"},
+		"no scheme":                  {`<feed><entry><link href="//example.org/a.xml"/></entry></feed>`, "//example.org/a.xml"},
+		"a relative base":            {`<feed xml:base="cap/"><entry><link href="a.xml"/></entry></feed>`, "cap/a.xml"},
+		"a relative base of a root":  {`<feed xml:base="/cap/"><entry><link href="a.xml"/></entry></feed>`, "/cap/a.xml"},
+		"RSS":                        {`<rss xml:base="https://example.org/x/"><channel><item><link> a.xml </link></item></channel></rss>`, "https://example.org/x/a.xml"},
+		"an enclosure":               {`<rss><channel><item><enclosure type="application/cap+xml" url="a.xml"/></item></channel></rss>`, "a.xml"},
+		"a guid that is no address":  {`<rss><channel><item><guid>12345</guid></item></channel></rss>`, ""},
+		"a place in the page itself": {`<feed><entry><link href="#a"/></entry></feed>`, ""},
+		"an address that is no web":  {`<feed xml:base="https://example.org/"><entry><link href="mailto:a@example.org"/></entry></feed>`, ""},
+	} {
+		links, err := Links([]byte(tt.feed))
+		if got := fmt.Sprint(links); err != nil || tt.want == "" && len(links) > 0 || tt.want != "" && (len(links) != 1 || links[0].URL != tt.want) {
+			t.Errorf("%s: %s, %v, want %s", name, got, err, tt.want)
+		}
+	}
+	links, _ := Links([]byte(`<feed xmlns:cap="urn:oasis:names:tc:emergency:cap:1.2"><entry><link href="a"/><cap:expires>2026-11-22T12:00:00-05:00</cap:expires></entry></feed>`))
+	if len(links) != 1 || links[0].Expires == nil || *links[0].Expires != at(t, "2026-11-22T17:00:00Z") {
+		t.Errorf("expiry: %+v", links)
+	}
+}

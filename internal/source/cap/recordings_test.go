@@ -249,7 +249,7 @@ func TestMeteoAlarmOfCroatia(t *testing.T) {
 func TestLinksOfRecordedIndexes(t *testing.T) {
 	for file, want := range map[string]source.Link{
 		"meteoalarm/atom-spain-20260823-excerpt.xml": {URL: "https://feeds.meteoalarm.org/api/v1/warnings/feeds-spain/9d62e839-995b-4831-854e-3c006c69eefb",
-			ID: "2.49.0.0.724.0.ES.260823153609.754802TOTO231899369", Updated: new(at(t, "2026-08-23T15:36:09Z"))},
+			ID: "2.49.0.0.724.0.ES.260823153609.754802TOTO231899369", Updated: new(at(t, "2026-08-23T15:36:09Z")), Expires: new(at(t, "2026-08-23T17:59:59Z"))},
 		"cap/ncm-sa-index-20260927.rss": {URL: "https://www.ncm.gov.sa/cap/en/alerts/07c93b6f-853f-4032-8d54-afd95d859e07.xml", ID: "{07c93b6f-853f-4032-8d54-afd95d859e07}",
 			Updated: new(at(t, "2026-09-27T18:42:57Z"))},
 		"cap/earthquake_index.atom": {URL: "http://earthquake.usgs.gov/earthquakes/catalogs/cap/us2010apcd", ID: "urn:earthquake-usgs-gov:us:2010apcd", Updated: new(at(t, "2010-08-30T23:25:40Z"))},

@@ -27,8 +27,12 @@ type Element struct {
 	Raw  []byte // as received, in UTF-8
 	// spaces are the declarations of namespaces around it, as attributes.
 	spaces string
+	bases  []string
 	open   bool // it has no end of its own
 }
+
+// Bases returns the values of xml:base of the elements around e, the outermost first.
+func (e Element) Bases() []string { return slices.Clip(e.bases) }
 
 // maxDepth is how deep elements may lie in each other. Real documents have 12 levels.
 const maxDepth = 64
@@ -67,6 +71,7 @@ type tag struct {
 	name   string // with its prefix
 	at     int
 	spaces string // the declarations of namespaces in force inside of it
+	bases  []string
 }
 
 func (t tag) local() string { return t.name[strings.IndexByte(t.name, ':')+1:] }
@@ -133,7 +138,7 @@ func (c *cutter) start(lex lexeme, nested bool) error {
 		return nil
 	}
 	if n := len(c.around); n > 0 {
-		t.spaces = c.around[n-1].spaces
+		t.spaces, t.bases = c.around[n-1].spaces, c.around[n-1].bases
 	}
 	if isRecord {
 		c.inside, c.from = true, t
@@ -150,6 +155,9 @@ func (c *cutter) start(lex lexeme, nested bool) error {
 		return &source.PayloadError{Reason: fmt.Sprintf("elements nested deeper than %d", maxDepth), Cut: true}
 	}
 	t.spaces = joinSpaces(c.doc[lex.from:lex.until], t.spaces)
+	if base := baseOf(c.doc[lex.from:lex.until]); base != "" {
+		t.bases = append(slices.Clip(t.bases), base)
+	}
 	c.around = append(c.around, t)
 	return nil
 }
@@ -177,7 +185,24 @@ func (c *cutter) end(lex lexeme) {
 func (c *cutter) finish(until int, open bool) {
 	c.inside = false
 	c.closed = c.closed || len(c.around) == 0
-	c.record(Element{Name: c.from.local(), Raw: bytes.TrimSpace(c.doc[c.from.at:until:until]), spaces: c.from.spaces, open: open})
+	c.record(Element{Name: c.from.local(), Raw: bytes.TrimSpace(c.doc[c.from.at:until:until]), spaces: c.from.spaces, bases: c.from.bases, open: open})
+}
+
+// baseOf returns the xml:base of a start tag, without the blanks around it.
+func baseOf(start []byte) string {
+	if !bytes.Contains(start, []byte("xml:base")) {
+		return ""
+	}
+	d := xml.NewDecoder(bytes.NewReader(start))
+	d.Strict = false
+	token, _ := d.RawToken()
+	element, _ := token.(xml.StartElement)
+	for _, a := range element.Attr {
+		if a.Name.Space == "xml" && a.Name.Local == "base" {
+			return strings.TrimSpace(a.Value)
+		}
+	}
+	return ""
 }
 
 // joinSpaces adds the declarations of namespaces of a start tag to those around it.

@@ -19,6 +19,7 @@ func Source() source.Source {
 	}
 	return source.Source{
 		Name: Name, Title: "US tsunami warning centres", Parse: Parse, Feeds: feeds, Warns: true,
+		Hosts:  []string{"tsunami.gov"},
 		Covers: "bulletins of the tsunami warning centers at Palmer and Honolulu, for the coasts of the Pacific, the Atlantic and the Caribbean",
 		Types:  []hazard.Type{hazard.Tsunami}, Languages: []string{"en"},
 		Home:    "https://www.tsunami.gov/",

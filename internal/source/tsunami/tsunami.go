@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,21 +44,16 @@ var levels = []struct {
 	{"statement", hazard.Information, lifeOfInformation},
 }
 
-// Parse reads a payload of the source: a CAP document, or an index, which only leads to documents on the source's own host. It
+// Parse reads a payload of the source: a CAP document, or an index, which only leads to documents. It
 // returns a *source.PayloadError, beside what it could read, when the payload as a whole is not what the source publishes.
 //
 // No batch is Whole: an index names the latest message alone.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	doc, err := cap.Read(payload, "")
-	b := source.Batch{Read: len(doc.Bad)}
+	b := source.Batch{Read: len(doc.Bad), Links: doc.Links}
 	var rejects source.Rejects
 	for _, bad := range doc.Bad {
 		rejects.Add(bad)
-	}
-	for _, l := range doc.Links {
-		if u, err := url.Parse(l.URL); err == nil && u.Scheme == "https" && (u.Host == "www.tsunami.gov" || u.Host == "tsunami.gov") {
-			b.Links = append(b.Links, l)
-		}
 	}
 	for i := range doc.Messages {
 		m := &doc.Messages[i]

@@ -1,0 +1,254 @@
+package poll
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// The documents that an index announces.
+const (
+	// firstAgain is the wait after the first failure of a document; the next ones are twice as long each, up to the longest
+	// that a failing feed of the source is left alone.
+	firstAgain = 5 * time.Second
+	// linkAgain is when a document is read again whose index does not say when it changed.
+	linkAgain = time.Hour
+	// unlistedFor is how long a document is still tried that the index lists no longer: some indexes hold only the latest alerts.
+	unlistedFor = time.Hour
+	// missingAfter is how long a document may wait for its turn before its source lacks it.
+	missingAfter = time.Minute
+	// maxHosts bounds the hosts that are kept of links that are not followed.
+	maxHosts = 5
+)
+
+// Documents counts the documents that the indexes of a source announce. The missing ones wait too.
+type Documents struct {
+	Read    int `json:"read"`    // read, of those that the indexes name
+	Waiting int `json:"waiting"` // still to be read, or to be read again
+	Missing int `json:"missing"` // could not be read so far, or have waited for more than a minute
+	Refused int `json:"refused"` // at addresses that are not followed
+}
+
+// announce notes which documents of an index are to be read, and forgets those that it lists no longer. whole reports
+// whether the index was read to its end. It reports whether all of them were noted.
+func (w *worker) announce(f *feed, links []source.Link, whole bool, now hazard.Instant) bool {
+	if len(links) == 0 && len(f.kept.Links) == 0 && f.kept.Refused == 0 && f.kept.Left == 0 && !w.st.waitsFor(f.URL) {
+		return true
+	}
+	read := map[string]hazard.Instant{}
+	if !whole {
+		maps.Copy(read, f.kept.Links)
+	}
+	entries, refused, hosts := w.src.entries(f.URL, links)
+	listed := map[string]bool{}
+	var jobs []job
+	for _, e := range entries[:min(len(entries), maxLinks)] {
+		listed[e.address] = true
+		name := e.name()
+		until, had := f.kept.Links[name]
+		if had {
+			read[name] = until
+		}
+		if had && now < until {
+			continue
+		}
+		jobs = append(jobs, job{URL: e.address, Feed: f.URL, Link: name, Dated: e.dated, Had: had, Since: now, Expires: e.expires})
+	}
+	left := max(0, len(entries)-maxLinks)
+	for i := range w.st.Jobs {
+		if j := &w.st.Jobs[i]; whole && j.Link != "" && j.Feed == f.URL && !listed[j.URL] && j.Unlisted == 0 {
+			j.Unlisted = now
+		}
+	}
+	left += w.st.enqueue(jobs)
+	f.kept.Links, f.kept.Refused, f.kept.Hosts, f.kept.Left = read, refused, hosts, left
+	return left == 0
+}
+
+// entry is what an index says of one document. Several of its entries may lead there, such as one for each area of an alert.
+type entry struct {
+	address string
+	version string         // what tells it from another version of the document
+	dated   bool           // it says when the document changed
+	expires hazard.Instant // 0: it does not say
+}
+
+// entries returns the documents to which the links of a feed lead, in their order, how many are not followed, and the first
+// hosts of those.
+func (s *Source) entries(feed string, links []source.Link) (all []*entry, refused int, hosts []string) {
+	of := map[string]*entry{}
+	for _, l := range links {
+		address, ok := s.leadsTo(feed, l.URL)
+		if !ok {
+			refused++
+			if host := hostOf(address); len(hosts) < maxHosts && !slices.Contains(hosts, host) {
+				hosts = append(hosts, host)
+			}
+			continue
+		}
+		updated, expires := "", hazard.Instant(0)
+		if l.Updated != nil {
+			updated = l.Updated.Digits()
+		}
+		if l.Expires != nil {
+			expires = *l.Expires
+		}
+		e := of[address]
+		if e == nil {
+			e = &entry{address: address, dated: true, expires: expires}
+			of[address] = e
+			all = append(all, e)
+		}
+		e.version += "\n" + l.ID + "\n" + updated
+		e.dated = e.dated && updated != ""
+		if e.expires != 0 && expires != 0 {
+			e.expires = max(e.expires, expires)
+		} else {
+			e.expires = 0
+		}
+	}
+	return all, refused, hosts
+}
+
+// name returns what is kept of an entry that was read: another version of the document has another name.
+func (e *entry) name() string {
+	sum := sha256.Sum256([]byte(e.address + e.version))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// done notes that the document of a job was read, or is over.
+func (w *worker) done(j job, now hazard.Instant) {
+	f := w.st.Feeds[j.Feed]
+	if j.Link == "" || f == nil || j.Unlisted != 0 {
+		return
+	}
+	until := now.Add(linkAgain)
+	if j.Dated {
+		until = hazard.MaxInstant
+	}
+	if f.Links == nil {
+		f.Links = map[string]hazard.Instant{}
+	}
+	f.Links[j.Link] = until
+}
+
+// giveUp forgets documents that could not be read before they expired, or for too long after the index dropped them.
+func (w *worker) giveUp(ctx context.Context, now hazard.Instant) {
+	var over []job
+	w.st.Jobs = slices.DeleteFunc(w.st.Jobs, func(j job) bool {
+		if !j.over(now) {
+			return false
+		}
+		over = append(over, j)
+		return true
+	})
+	for _, j := range over {
+		w.done(j, now) // as long as the index lists it
+		reason := fmt.Sprintf("the index named it at %s, and it could not be read: %s", j.Since, j.Class)
+		w.log.Warn("an announced document is given up", "address", w.src.shown(j.URL), "class", j.Class, "announced", j.Since, "tries", j.Tries)
+		w.keepError(ctx, w.src.shown(j.URL), reason, nil, now)
+	}
+	if len(over) > 0 {
+		w.save(ctx)
+	}
+}
+
+// over reports whether a document of an index has failed so far, and is no longer worth a try.
+func (j *job) over(now hazard.Instant) bool {
+	return j.Link != "" && j.Tries > 0 && (j.Expires != 0 && now >= j.Expires || j.Unlisted != 0 && now >= j.Unlisted.Add(unlistedFor))
+}
+
+// missing reports whether a source lacks what a job stands for: an index announced it, and it has not been read although
+// there was time.
+func (j *job) missing(now hazard.Instant) bool {
+	return j.Link != "" && !j.Had && (j.Tries > 0 || now >= j.Since.Add(missingAfter))
+}
+
+// ready reports whether a job may be tried. What lies further ahead than any wait was written by a clock that was wrong.
+func (j *job) ready(now hazard.Instant) bool {
+	return j.Next <= now || j.Next > now.Add(maxRetryAfter)
+}
+
+// lacks returns why a feed that was read is not well all the same, nil if it is.
+func (s *Source) lacks(f source.Feed, kept *feedState, jobs []job, now hazard.Instant) *lastError {
+	missing := kept.Left
+	example := ""
+	for i := range jobs {
+		if j := &jobs[i]; j.Feed == f.URL && j.missing(now) {
+			missing++
+			if j.Class != "" && example == "" {
+				example = fmt.Sprintf("; %s: %s", s.shown(j.URL), j.Class)
+			}
+		}
+	}
+	switch {
+	case kept.Refused > 0:
+		text := fmt.Sprintf("%d documents that the feed names are not read: they are on another host", kept.Refused)
+		if !s.Private {
+			text += fmt.Sprintf(" (%s); if that is as it should be, add it to the setting hosts of the source", strings.Join(kept.Hosts, ", "))
+		}
+		return &lastError{Class: ClassElsewhere, Text: text, At: kept.LastPoll}
+	case missing > 0:
+		return &lastError{Class: ClassMissing, Text: fmt.Sprintf("%d documents that the feed names could not be read so far%s", missing, example), At: kept.LastPoll}
+	}
+	return nil
+}
+
+// documents counts the documents of a source.
+func (st *state) documents(now hazard.Instant) Documents {
+	var d Documents
+	for _, f := range st.Feeds {
+		d.Read += len(f.Links)
+		d.Refused += f.Refused
+		d.Waiting += f.Left
+		d.Missing += f.Left
+	}
+	for i := range st.Jobs {
+		if j := &st.Jobs[i]; j.Link != "" {
+			d.Waiting++
+			if j.missing(now) {
+				d.Missing++
+			}
+		}
+	}
+	return d
+}
+
+// leadsTo returns the address of a document that a feed names, and whether it may be followed. A link to http on a host that
+// is followed by https alone is followed by https.
+func (s *Source) leadsTo(feed, link string) (address string, ok bool) {
+	base, err := url.Parse(feed)
+	if err != nil {
+		return link, false
+	}
+	u, err := base.Parse(link)
+	if err != nil {
+		return link, false
+	}
+	u.Fragment = ""
+	if address = u.String(); s.follows(address) {
+		return address, true
+	}
+	if u.Scheme == "http" && u.Port() == "" {
+		u.Scheme = "https"
+	}
+	return u.String(), s.follows(u.String())
+}
+
+// hostOf returns the host of an address.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "(no host)"
+	}
+	return hazard.CleanLine(u.Host)
+}
