@@ -243,6 +243,9 @@ func Derive(parts []Report, now Instant) Said {
 		}
 		head.Products = mergeProducts(head.Products, p.Products, owned[i][0])
 	}
+	if head.Products == nil && slices.ContainsFunc(parts, func(p Report) bool { return p.Products != nil }) {
+		head.Products = []ReportProduct{} // those that gave some have left, and these go with them
+	}
 	slices.Sort(said.Within)
 	said.Within = slices.Compact(said.Within)
 	return said

@@ -209,7 +209,7 @@ func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard
 				return err
 			}
 		}
-		return in.writer(ctx, tx, src).resettle(id)
+		return in.writer(ctx, tx, src).renew(id)
 	})
 }
 
@@ -670,7 +670,7 @@ func (w *writer) unlawful(h *hazard.Hazard, law *hazard.LawError) error {
 // set it, for its sources go on then, or a source has given a reason for it.
 func (w *writer) wake(h *hazard.Hazard, isNew bool, said *hazard.Said) error {
 	next := said.Next
-	ofEditor := h.EditedField("end_Date") || h.EditedField("status") || h.EditedField("autoexpire")
+	ofEditor := h.Source == "" || h.EditedField("end_Date") || h.EditedField("status") || h.EditedField("autoexpire")
 	if h.AutoExpire && next >= h.End && !said.Ending && !ofEditor {
 		next = hazard.MaxInstant
 	}

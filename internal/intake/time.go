@@ -39,7 +39,7 @@ func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
 					return err
 				}
 				w := in.writer(ctx, tx, "")
-				if err := w.wakeUp(id); err != nil {
+				if err := w.renew(id); err != nil {
 					return err
 				}
 			}
@@ -66,9 +66,9 @@ func (in *Intake) PassUntil(ctx context.Context, now hazard.Instant) error {
 	}
 }
 
-// wakeUp makes a hazard and its products what its events say and give now: the products of a part
+// renew makes a hazard and its products what its events say and give now: the products of a part
 // that has run out go with it.
-func (w *writer) wakeUp(id int64) error {
+func (w *writer) renew(id int64) error {
 	events, all, err := w.derived(id)
 	if err != nil {
 		return err

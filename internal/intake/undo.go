@@ -56,6 +56,11 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 	if err := w.bringBack(m, back); err != nil {
 		return err
 	}
+	for i := range events { // what it gave since
+		if err := w.moveProducts(m.Into, m.From, &events[i]); err != nil {
+			return err
+		}
+	}
 	from, err := tx.Hazard(m.From)
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ type step struct {
 	Reports []hazard.Report
 	Source  string
 	Key     string
+	Who     int // of editors
 	N, M    int // which hazard, among those that there are then, and which other one or which of its events
 	Fields  map[string]any
 }
@@ -34,6 +35,9 @@ func (s step) String() string {
 		}
 		if r.Ended != "" {
 			text += " ended " + string(r.Ended)
+		}
+		for _, p := range r.Products {
+			text += fmt.Sprintf(" [%s in %q %q]", p.Key, p.Parent, p.Title)
 		}
 		text += fmt.Sprint(" at ", r.Point.Lon, r.Places, r.Replaces, r.Refs, r.Aliases)
 		if r.Open {
@@ -50,7 +54,7 @@ func (s step) String() string {
 		text += fmt.Sprintf(" %s:%s", s.Source, s.Key)
 	}
 	if s.Fields != nil || s.N != 0 {
-		text += fmt.Sprintf(" #%d #%d %v", s.N, s.M, s.Fields)
+		text += fmt.Sprintf(" by %d #%d #%d %v", s.Who, s.N, s.M, s.Fields)
 	}
 	return text
 }
@@ -59,7 +63,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years bool
+	parts, people, late, quakes, names, merges, undo, held, years, products bool
 }
 
 // generator makes histories from a seed.
@@ -134,6 +138,13 @@ func (g *generator) step() step {
 	if g.can.held {
 		most += 2
 	}
+	if g.can.products {
+		s.Who = g.IntN(3)
+		if g.one(4) {
+			s.Do, s.Fields = pick(g, "add", "add", "retitle", "remove"), map[string]any{"title": g.name(), "folder": g.one(3), "inside": g.one(2), "restricted": g.one(3)}
+			return s
+		}
+	}
 	n := g.IntN(most)
 	switch {
 	case n < 10 || len(g.told) == 0 || !g.can.people && n > 11:
@@ -201,6 +212,9 @@ func (g *generator) payload() []hazard.Report {
 			st.again(o)
 		}
 		for i := range st.reports {
+			if g.can.products && g.one(2) {
+				st.reports[i].Products = g.products()
+			}
 			if g.can.held && g.one(6) {
 				st.reports[i].Suspect = "it looks wrong"
 			}
@@ -281,6 +295,16 @@ func (g *generator) refs() []string {
 	}
 	other := pick(g, g.told...)
 	return []string{pick(g, other.source+":"+other.key, "glide:1")}
+}
+
+// products are what a report gives: some of a folder with a text, and a text at the root.
+func (g *generator) products() []hazard.ReportProduct {
+	var list []hazard.ReportProduct
+	if g.one(2) {
+		list = append(list, hazard.ReportProduct{Key: "f", Title: g.name(), Type: hazard.FolderProduct},
+			hazard.ReportProduct{Key: "c", Parent: "f", Title: g.name(), Type: hazard.TextProduct, Data: "c"})
+	}
+	return append(list, hazard.ReportProduct{Key: "r", Title: g.name(), Type: hazard.TextProduct, Data: "r"})
 }
 
 // quake makes what a source tells of an earthquake, near others in time and place. Its origin is revised.

@@ -175,9 +175,9 @@ func (w *World) Withdraw(name Name, reason hazard.EndReason, at instant) {
 }
 
 // Create is that an editor makes a hazard. It reports whether that may be.
-func (w *World) Create(id uuid.UUID, user string, fields map[string]any, at instant) bool {
+func (w *World) Create(id uuid.UUID, fields map[string]any, at instant) bool {
 	w.Pass(at)
-	h := &Hazard{UUID: id, made: at, creator: user, decided: []*decision{{fields: maps.Clone(fields)}}}
+	h := &Hazard{UUID: id, made: at, org: w.By.org(), creator: w.By.Name, decided: []*decision{{fields: maps.Clone(fields)}}}
 	s := w.state(h)
 	if s.End < s.Start || s.Status == hazard.Expired {
 		return false
@@ -200,7 +200,7 @@ func (w *World) Patch(h *Hazard, fields map[string]any, at instant) bool {
 	}
 	over := was.Status == hazard.Expired
 	switch {
-	case draft.End < draft.Start,
+	case !w.By.owns(h.org), draft.End < draft.Start,
 		draft.Category != was.Category && !(was.Category == hazard.Event && draft.Category == hazard.Response),
 		over && draft.End != was.End && draft.End > at, // what is over is not extended
 		over && was.AutoExpire && !draft.AutoExpire:    // nor made to last
@@ -232,6 +232,8 @@ func (w *World) End(h *Hazard, reason hazard.EndReason, note string, at instant)
 	w.Pass(at)
 	s := h.Now()
 	switch {
+	case !w.By.owns(h.org):
+		return false
 	case reason == hazard.EndAllClear && s.Status == hazard.Expired, s.Reason == hazard.EndRetracted:
 		return true // nothing to do
 	}
@@ -246,7 +248,7 @@ func (w *World) End(h *Hazard, reason hazard.EndReason, note string, at instant)
 // Merge is that a person finds hazard from to be the same as hazard into. It reports whether that may be.
 func (w *World) Merge(from, into *Hazard, at instant) bool {
 	w.Pass(at)
-	if from == into || from.Now().Reason == hazard.EndMerged || from.drill() != into.drill() || into.Now().Status != hazard.Active {
+	if !w.By.owns(from.org) || !w.By.owns(into.org) || from == into || from.Now().Reason == hazard.EndMerged || from.drill() != into.drill() || into.Now().Status != hazard.Active {
 		return false
 	}
 	var parted [][2]Name // what a person had found to be two
@@ -263,10 +265,12 @@ func (w *World) Merge(from, into *Hazard, at instant) bool {
 	}
 	was, since := from.kept, from.keptDecisions
 	w.keep(from)
+	taken := w.carry(from, into)
 	w.regroup(nil)
 	w.absorb(from, into, true)
 	end := from.Ends[len(from.Ends)-1]
-	end.parted, end.kept, end.keptDecisions = parted, was, since
+	end.parted, end.kept, end.keptDecisions, end.carried = parted, was, since, taken
+	from.carried = taken
 	w.settle(at)
 	return true
 }
@@ -275,7 +279,7 @@ func (w *World) Merge(from, into *Hazard, at instant) bool {
 func (w *World) Split(h *Hazard, name Name, at instant) bool {
 	w.Pass(at)
 	e := w.event(name)
-	if e == nil || e.hazard != h || len(w.partOf(h)) == 1 {
+	if !w.By.owns(h.org) || e == nil || e.hazard != h || len(w.partOf(h)) == 1 {
 		return false
 	}
 	for _, o := range w.partOf(h) {
@@ -313,6 +317,7 @@ type End struct {
 	into          *Hazard // of a merge: what it became part of, nil for an end by a person
 	moves         []move
 	parted        [][2]Name // of a merge by a person: the events that had been found to be two
+	carried       []carried // the products of people that went with it
 	kept          *State    // and what the hazard was kept as before, nil if it was not
 	keptDecisions int
 }
@@ -336,7 +341,7 @@ func (w *World) move(e *event, to *Hazard) {
 func (w *World) Undo(end *End, at instant) bool {
 	w.Pass(at)
 	h, now := end.hazard, end.hazard.Now()
-	if h.Ends[len(h.Ends)-1] != end || now.Reason != end.Reason {
+	if !w.By.owns(h.org) || end.into != nil && !w.By.owns(end.into.org) || h.Ends[len(h.Ends)-1] != end || now.Reason != end.Reason {
 		return false
 	}
 	older := h.kept != nil && end.since < h.keptDecisions // than that the events left
@@ -385,9 +390,11 @@ func (w *World) hazard(id uuid.UUID) *Hazard {
 
 // takeBack gives a hazard the events back that a merge took from it, and parts them from the others.
 func (w *World) takeBack(merge *End) bool {
-	if merge.into.Now().Reason == hazard.EndMerged || slices.ContainsFunc(merge.moves, func(m move) bool { return m.event.hazard != m.to }) {
+	if merge.into.Now().Reason == hazard.EndMerged || slices.ContainsFunc(merge.moves, func(m move) bool { return m.event.hazard != m.to }) ||
+		slices.ContainsFunc(merge.carried, func(c carried) bool { return slices.Contains(w.products, c.product) && c.product.hazard != c.to }) {
 		return false
 	}
+	w.bringBack(merge.hazard, merge.carried)
 	for _, m := range merge.moves {
 		m.event.hazard, m.event.why = merge.hazard, m.why
 	}

@@ -258,6 +258,7 @@ func (w *World) former(e *event) *Hazard {
 		if h.UUID == hazard.EventUUID(e.Source, e.Key) && len(w.partOf(h)) == 0 && !h.Now().EditedField("status") {
 			if h.kept != nil && h.absorbed {
 				h.void(h.keptDecisions)
+				w.bringBack(h, h.carried)
 				h.goesOn = h.wasActive
 			}
 			h.kept = nil
@@ -268,7 +269,7 @@ func (w *World) former(e *event) *Hazard {
 }
 
 func (w *World) newHazard(e *event) *Hazard {
-	h := &Hazard{UUID: hazard.EventUUID(e.Source, e.Key), source: e.Source, made: w.now, creator: e.heard.head.Creator}
+	h := &Hazard{UUID: hazard.EventUUID(e.Source, e.Key), source: e.Source, org: hazard.NoOrg, made: w.now, creator: e.heard.head.Creator}
 	for n := 2; slices.ContainsFunc(w.Hazards, func(o *Hazard) bool { return o.UUID == h.UUID }); n++ {
 		h.UUID = hazard.EventUUID(e.Source, fmt.Sprint(e.Key, "#", n))
 	}
@@ -289,8 +290,9 @@ func (w *World) absorb(h, into *Hazard, byPerson bool) {
 			s.End = max(w.now, s.Start)
 		}
 		s.Status, s.Reason, s.Successor, h.absorbed = hazard.Expired, reason, into.UUID, true
+		h.carried = w.carry(h, into)
 		if reason == hazard.EndMerged {
-			h.Ends = append(h.Ends, &End{At: w.now, Reason: reason, hazard: h, since: len(h.decided), before: before, into: into, moves: w.moved[h]})
+			h.Ends = append(h.Ends, &End{carried: h.carried, At: w.now, Reason: reason, hazard: h, since: len(h.decided), before: before, into: into, moves: w.moved[h]})
 		}
 		if reason != hazard.EndExpired && !s.EditedField("severity_ID") {
 			s.Severity = hazard.Termination

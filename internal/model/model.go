@@ -25,13 +25,17 @@ type Name struct{ Source, Key string }
 
 // World is everything that happened so far, and the hazards that follow from it.
 type World struct {
-	Hazards []*Hazard // in the order in which they were made
-	Held    []*Held   // reports that look wrong, in the order in which they came
-	events  []*event
-	one     map[[2]Name]bool // what a person found about two events: they are one, or they are not
-	now     instant
-	moved   map[*Hazard][]move // the events that left each hazard in the present step
-	sources Sources
+	Hazards  []*Hazard // in the order in which they were made
+	By       Person    // who decides
+	Held     []*Held   // reports that look wrong, in the order in which they came
+	events   []*event
+	one      map[[2]Name]bool // what a person found about two events: they are one, or they are not
+	now      instant
+	products []*Product            // of people
+	retitled map[uuid.UUID]string  // products of sources that people gave a title
+	changed  map[*event][]*Product // and of which events they are
+	moved    map[*Hazard][]move    // the events that left each hazard in the present step
+	sources  Sources
 }
 
 // Sources are the facts about sources that the rules depend on.
@@ -44,7 +48,9 @@ type Sources struct {
 }
 
 // New returns a world in which nothing has happened.
-func New(sources Sources) *World { return &World{one: map[[2]Name]bool{}, sources: sources} }
+func New(sources Sources) *World {
+	return &World{sources: sources, one: map[[2]Name]bool{}, retitled: map[uuid.UUID]string{}, changed: map[*event][]*Product{}}
+}
 
 // Hazard is one hazard of the world.
 type Hazard struct {
@@ -52,6 +58,7 @@ type Hazard struct {
 	Past    []State // a new one at each moment at which it changed
 	source  string  // of the event that made it; empty: an editor made it
 	made    instant
+	org     int64
 	creator string
 	decided []*decision // what people decided about it, in order
 	kept    *State      // what it stays, since its events are part of another
@@ -59,6 +66,7 @@ type Hazard struct {
 	keptDecisions int
 	wasActive     bool // when its events became part of another
 	absorbed      bool // and that ended it, or said so
+	carried       []carried
 	goesOn        bool // it is taken up now as an active one, after its end was taken back
 	// Ends are the times that a person ended it or that it became part of another, in order.
 	Ends []*End
@@ -176,7 +184,7 @@ func (w *World) state(h *Hazard) State {
 	if h.kept != nil {
 		return w.edited(*h.kept, h)
 	}
-	s := State{Hazard: hazard.Hazard{UUID: h.UUID, Category: hazard.Event, Status: hazard.Active, OrgID: hazard.NoOrg,
+	s := State{Hazard: hazard.Hazard{UUID: h.UUID, Category: hazard.Event, Status: hazard.Active, OrgID: h.org,
 		Created: h.made, Creator: h.creator, Source: h.source}}
 	said := w.said(h)
 	for _, e := range w.partOf(h) {

@@ -48,8 +48,19 @@ func (e *event) parts() []hazard.Report {
 			continue
 		}
 		r := *told.report
-		if was, ok := words[r.Part]; ok && was.Version > r.Version {
+		was, ok := words[r.Part]
+		if ok && was.Version > r.Version {
+			if was.Products == nil { // what the newer ones leave out is kept of the newest that told
+				was.Products, was.Kept.Products = r.Products, r.Version
+				words[r.Part] = was
+			} else if was.Kept.Products != 0 && r.Products != nil && r.Version > was.Kept.Products {
+				was.Products, was.Kept.Products = r.Products, r.Version
+				words[r.Part] = was
+			}
 			continue
+		}
+		if r.Products == nil {
+			r.Products, r.Kept.Products = was.Products, cmp.Or(was.Kept.Products, was.Version)
 		}
 		words[r.Part] = r
 	}
@@ -122,16 +133,8 @@ func (s *word) over() instant {
 // word is what the source says of the event at t.
 func (e *event) word(t instant) word {
 	parts := e.parts()
-	speaking := speakers(parts)
-	inForce := slices.DeleteFunc(slices.Clone(speaking), func(p hazard.Report) bool { return overAt(&p) <= t })
-	over := len(inForce) == 0
-	if over { // it stays what it was just before the last part left
-		last := hazard.MinInstant
-		for _, p := range speaking {
-			last = max(last, overAt(&p))
-		}
-		inForce = slices.DeleteFunc(slices.Clone(speaking), func(p hazard.Report) bool { return overAt(&p) != last })
-	}
+	inForce, _ := e.inForce(t)
+	over := overAt(&inForce[0]) <= t
 	head, loud := inForce[len(inForce)-1], inForce[0]
 	for _, p := range inForce { // the words are those of the highest level
 		if p.Severity >= loud.Severity {
@@ -158,9 +161,31 @@ func (e *event) word(t instant) word {
 	return s
 }
 
+// inForce is the parts that count at t, from the oldest, and the first of the places that each of
+// them speaks for. When the last has left, the event stays what it was just before.
+func (e *event) inForce(t instant) (parts []hazard.Report, places []string) {
+	speaking := speakers(e.parts())
+	last := hazard.MinInstant
+	for _, s := range speaking {
+		last = max(last, overAt(&s.Report))
+	}
+	for _, s := range speaking {
+		if over := overAt(&s.Report); over > t || last <= t && over == last {
+			parts, places = append(parts, s.Report), append(places, s.place)
+		}
+	}
+	return parts, places
+}
+
+// speaker is a part, and the first of the places that it speaks for; "" is the whole event.
+type speaker struct {
+	hazard.Report
+	place string
+}
+
 // speakers are the parts that speak for some place, or for the whole event, from the oldest. At each
 // place the latest part that names it speaks, and nobody if another part has replaced that one.
-func speakers(parts []hazard.Report) (list []hazard.Report) {
+func speakers(parts []hazard.Report) (list []speaker) {
 	replacer := func(p hazard.Report) int { // the latest part that replaces p, -1 if none does
 		by := -1
 		for i, q := range parts {
@@ -187,12 +212,12 @@ func speakers(parts []hazard.Report) (list []hazard.Report) {
 		if len(places) == 0 {
 			places = []string{""}
 		}
-		if replacer(p) < 0 && slices.ContainsFunc(places, speaks) {
-			list = append(list, p)
+		if n := slices.IndexFunc(slices.Sorted(slices.Values(places)), speaks); replacer(p) < 0 && n >= 0 {
+			list = append(list, speaker{p, slices.Sorted(slices.Values(places))[n]})
 		}
 	}
 	if len(list) == 0 { // they replace each other in a circle
-		return parts[len(parts)-1:]
+		return []speaker{{parts[len(parts)-1], ""}}
 	}
 	return list
 }

@@ -66,9 +66,19 @@ type service struct {
 	read   int64                        // the change up to which a reader of the log has come
 	last   instant                      // when it was made
 	seen   map[uuid.UUID]*hazard.Hazard // what the reader knows of each hazard
+	uuids  map[int64]uuid.UUID          // of hazards, by their numbers
+	// products is what readers of the log know of products: of no organization, of the first and of the second.
+	products [3]map[uuid.UUID]*hazard.Product
 }
 
-var editor = edit.Author{Caller: auth.Caller{Name: "editor", Role: auth.Editor}}
+var (
+	readers = [3][]int64{nil, {1}, {2}}
+	editors = [3]edit.Author{author("editor", nil), author("ann", readers[1]), author("bob", readers[2])}
+)
+
+func author(name string, orgs []int64) edit.Author {
+	return edit.Author{Caller: auth.Caller{Name: name, Role: auth.Editor, Orgs: orgs}}
+}
 
 func newService(t testing.TB, dir, database string) *service {
 	t.Helper()
@@ -77,7 +87,10 @@ func newService(t testing.TB, dir, database string) *service {
 		t.Fatal(err)
 	}
 	sv := &service{t: t, now: noon, store: s, intake: intake.New(s, intake.Known{Authority: known.Authority(), Schemes: known.Schemes()}),
-		seen: map[uuid.UUID]*hazard.Hazard{}}
+		seen: map[uuid.UUID]*hazard.Hazard{}, uuids: map[int64]uuid.UUID{}}
+	for i := range sv.products {
+		sv.products[i] = map[uuid.UUID]*hazard.Product{}
+	}
 	sv.edit = edit.New(s, sv.intake, 1, func(int64) bool { return true })
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	now := func() instant { return sv.now }
@@ -115,6 +128,8 @@ func (sv *service) do(w *model.World, s step) error {
 		h = w.Hazards[s.N%len(w.Hazards)]
 		ref = edit.Ref{UUID: h.UUID}
 	}
+	editor := editors[s.Who]
+	w.By = model.Person{Name: editor.Name, Orgs: editor.Orgs}
 	var err error
 	allowed := true
 	switch s.Do {
@@ -150,12 +165,47 @@ func (sv *service) do(w *model.World, s step) error {
 			info, _ := fields["type_ID"].(hazard.Type).Info()
 			fields["end_Date"] = s.At.Add(info.Life)
 		}
-		allowed = w.Create(id, editor.Name, fields, s.At)
+		allowed = w.Create(id, fields, s.At)
+	case "retitle", "remove":
+		p := sv.product(w, s.N, editor.Orgs)
+		if p == nil {
+			return nil
+		}
+		if have := sv.products[s.Who][p.UUID]; have.Source != "" && (s.Do == "remove" || p.Folder || have.ParentID != 0) { // not in the model
+			return nil
+		}
+		of := edit.Ref{UUID: p.UUID}
+		if s.Do == "remove" {
+			_, err = sv.edit.DeleteProduct(ctx, editor, of, nil, s.At)
+			allowed = w.Remove(p, s.At)
+			break
+		}
+		title := s.Fields["title"].(string)
+		_, err = sv.edit.PatchProduct(ctx, editor, of, nil, text(map[string]any{"title": title}), s.At)
+		allowed = w.Retitle(p, title, s.At)
 	default:
 		if h == nil {
 			return nil
 		}
 		switch s.Do {
+		case "add":
+			id := uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, s.At, s.N, s.M, s.Fields))
+			given := map[string]any{"uuid": id.String(), "title": s.Fields["title"], "product_Type": "TEXT_PRODUCT", "data": "a text"}
+			if s.Fields["folder"] == true {
+				given["product_Type"] = "FOLDER_PRODUCT"
+				delete(given, "data")
+			}
+			if s.Fields["restricted"] == true {
+				given["security_Flag"] = "R"
+			}
+			parent := sv.product(w, s.M, editor.Orgs)
+			if parent != nil && s.Fields["inside"] == true && sv.products[s.Who][parent.UUID].Source == "" {
+				given["parent_ID"] = sv.products[s.Who][parent.UUID].ID
+			} else {
+				parent = nil
+			}
+			_, err = sv.edit.CreateProduct(ctx, editor, ref, nil, text(given), nil, s.At)
+			allowed = w.Add(h, id, s.Fields["title"].(string), s.Fields["folder"] == true, parent, s.Fields["restricted"] == true, s.At)
 		case "patch":
 			_, err = sv.edit.PatchHazard(ctx, editor, ref, nil, text(body(s.Fields)), s.At)
 			allowed = w.Patch(h, s.Fields, s.At)
@@ -269,7 +319,18 @@ func (sv *service) compare(w *model.World) error {
 			}
 			sv.last = e.At
 			if e.Hazard != nil {
-				sv.seen[e.Hazard.UUID] = e.Hazard
+				sv.seen[e.Hazard.UUID], sv.uuids[e.HazardID] = e.Hazard, e.Hazard.UUID
+				continue
+			}
+			for i, orgs := range readers {
+				c := e.SeenBy(orgs)
+				switch {
+				case c == nil:
+				case c.Product.Deleted:
+					delete(sv.products[i], c.Product.UUID)
+				default:
+					sv.products[i][c.Product.UUID] = c.Product
+				}
 			}
 		}
 		if upTo == sv.read {
@@ -280,6 +341,9 @@ func (sv *service) compare(w *model.World) error {
 	if err := sv.comparePage(w, slices.Collect(maps.Values(sv.seen)), sv.now); err != nil {
 		return fmt.Errorf("by the changes: %w", err)
 	}
+	if err := sv.compareProducts(w); err != nil {
+		return err
+	}
 	var active []uuid.UUID
 	for h := range sv.live.View(sv.now).Hazards(live.Filter{}, nil) {
 		active = append(active, h.UUID)
@@ -288,6 +352,46 @@ func (sv *service) compare(w *model.World) error {
 		return fmt.Errorf("active are %v, by the model %v", active, want)
 	}
 	return nil
+}
+
+// compareProducts holds the products that readers know of, by the changes and by the list of active hazards, against the model.
+func (sv *service) compareProducts(w *model.World) error {
+	view := sv.live.View(sv.now)
+	for i, orgs := range readers {
+		left := maps.Clone(sv.products[i])
+		for _, want := range w.Products(orgs) {
+			have := left[want.UUID]
+			if delete(left, want.UUID); have == nil {
+				return fmt.Errorf("members of %v lack product %s %s", orgs, want.UUID, want)
+			}
+			parent := uuid.Nil
+			for _, p := range sv.products[i] {
+				if p.ID == have.ParentID {
+					parent = p.UUID
+				}
+			}
+			if is := fmt.Sprintf("%q of %s in %s", have.Title, sv.uuids[have.HazardID], parent); is != want.String() {
+				return fmt.Errorf("for members of %v product %s is %s, by the model %s", orgs, want.UUID, is, want)
+			}
+			if list, active := view.Products(have.HazardID, orgs); active && !slices.ContainsFunc(list, func(p *hazard.Product) bool { return p.UUID == want.UUID }) {
+				return fmt.Errorf("the active hazard lacks product %s %s for members of %v", want.UUID, want, orgs)
+			}
+		}
+		for _, p := range left {
+			return fmt.Errorf("members of %v know product %+v, by the model there is none", orgs, *p)
+		}
+	}
+	return nil
+}
+
+// product is some product that members of organizations may know of, nil if there is none.
+func (sv *service) product(w *model.World, n int, orgs []int64) *model.Product {
+	list := w.Products(orgs)
+	if len(list) == 0 {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b *model.Product) int { return strings.Compare(a.UUID.String(), b.UUID.String()) })
+	return list[n%len(list)]
 }
 
 // compareList holds the list of all hazards against the model.
@@ -483,6 +587,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"all":             {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true}, []uint64{129, 138, 162, 539}},
 		"undo":            {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true}, []uint64{8, 39, 58, 191, 238, 379}},
 		"held and epochs": {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: true, years: true}, []uint64{48, 87, 227, 257, 355, 543, 569}},
+		"products":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, products: true}, []uint64{5, 143, 203}},
 		"merges":          {abilities{parts: true, people: true, late: true, merges: true}, []uint64{2, 56, 1389}},
 	} {
 		t.Run(name, func(t *testing.T) {

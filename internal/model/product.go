@@ -1,0 +1,215 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"hazardd/internal/hazard"
+)
+
+// Person is who decides, and the organizations that the person is a member of.
+type Person struct {
+	Name string
+	Orgs []int64
+}
+
+// org is the organization of what a person makes.
+func (p Person) org() int64 {
+	if len(p.Orgs) == 0 {
+		return hazard.NoOrg
+	}
+	return p.Orgs[0]
+}
+
+// owns reports whether a person may write what belongs to an organization.
+func (p Person) owns(org int64) bool { return org == hazard.NoOrg || slices.Contains(p.Orgs, org) }
+
+// Product is a product of a hazard.
+type Product struct {
+	UUID   uuid.UUID
+	Title  string
+	Folder bool
+	hazard *Hazard
+	parent *Product // nil: the root
+	org    int64    // of who made it
+	orgs   []int64  // who may know of it; empty: everybody
+	key    string   // of a source's: its name within the event
+}
+
+func (p *Product) visible(orgs []int64) bool {
+	return len(p.orgs) == 0 || slices.ContainsFunc(p.orgs, func(org int64) bool { return slices.Contains(orgs, org) })
+}
+
+// String says what is compared of a product.
+func (p *Product) String() string {
+	parent := uuid.Nil
+	if p.parent != nil {
+		parent = p.parent.UUID
+	}
+	return fmt.Sprintf("%q of %s in %s", p.Title, p.hazard.UUID, parent)
+}
+
+// Products lists the products that members of organizations may know of.
+func (w *World) Products(orgs []int64) (list []*Product) {
+	all := slices.Clone(w.products)
+	for _, e := range w.events {
+		if e.hazard != nil {
+			all = append(all, w.given(e)...)
+		}
+	}
+	return slices.DeleteFunc(all, func(p *Product) bool { return !p.visible(orgs) })
+}
+
+// given lists the products that an event gives its hazard: those of its parts in force, as long as
+// it goes on, and those that a person has changed.
+func (w *World) given(e *event) (list []*Product) {
+	of := func(key string) *Product {
+		i := slices.IndexFunc(list, func(p *Product) bool { return p.key == key })
+		if i < 0 {
+			return nil
+		}
+		return list[i]
+	}
+	add := func(rp hazard.ReportProduct, key string) {
+		if of(key) != nil || rp.Parent != "" && of(rp.Parent) == nil {
+			return
+		}
+		p := &Product{UUID: hazard.ProductUUID(e.Source, e.Key, key), Title: rp.Title, Folder: rp.Type == hazard.FolderProduct,
+			hazard: e.hazard, parent: of(rp.Parent), org: hazard.NoOrg, key: key}
+		if title, ok := w.retitled[p.UUID]; ok {
+			p.Title = title
+		}
+		list = append(list, p)
+	}
+	inForce, places := e.inForce(w.now)
+	for i, part := range inForce {
+		for _, rp := range part.Products {
+			key := rp.Key
+			if rp.Type != hazard.FolderProduct && places[i] != "" {
+				key += "/" + places[i] // folders are common to all parts
+			}
+			add(rp, key)
+		}
+	}
+	for _, p := range w.changed[e] {
+		if of(p.key) == nil {
+			list = append(list, &Product{UUID: p.UUID, Title: w.retitled[p.UUID], hazard: e.hazard, org: hazard.NoOrg, key: p.key})
+		}
+	}
+	return list
+}
+
+// Add is that a person adds a product to a hazard. It reports whether that may be.
+func (w *World) Add(h *Hazard, id uuid.UUID, title string, folder bool, parent *Product, restricted bool, at instant) bool {
+	w.Pass(at)
+	p := &Product{UUID: id, Title: title, Folder: folder, hazard: h, parent: parent, org: w.By.org()}
+	if !w.By.owns(h.org) || parent != nil && (parent.hazard != h || !parent.Folder || !parent.visible(w.By.Orgs)) || restricted && p.org == hazard.NoOrg {
+		return false
+	}
+	if restricted {
+		p.orgs = []int64{p.org}
+	}
+	if parent != nil && len(parent.orgs) > 0 { // never more may know of it than of its folder
+		if !restricted {
+			p.orgs = parent.orgs
+		}
+		if slices.ContainsFunc(p.orgs, func(org int64) bool { return !slices.Contains(parent.orgs, org) }) {
+			return false
+		}
+	}
+	w.products = append(w.products, p)
+	return true
+}
+
+func (w *World) mayWrite(p *Product) bool {
+	if p.org == hazard.NoOrg {
+		return w.By.owns(p.hazard.org)
+	}
+	return w.By.owns(p.org)
+}
+
+// Retitle is that a person gives a product another title: a source's is the person's from then on.
+func (w *World) Retitle(p *Product, title string, at instant) bool {
+	w.Pass(at)
+	if !p.visible(w.By.Orgs) || !w.mayWrite(p) {
+		return false
+	}
+	if p.key == "" {
+		p.Title = title
+		return true
+	}
+	if _, again := w.retitled[p.UUID]; title == p.Title && !again {
+		return true
+	}
+	w.retitled[p.UUID] = title
+	for _, e := range w.events {
+		if hazard.ProductUUID(e.Source, e.Key, p.key) == p.UUID && !slices.ContainsFunc(w.changed[e], func(o *Product) bool { return o.UUID == p.UUID }) {
+			w.changed[e] = append(w.changed[e], p)
+		}
+	}
+	return true
+}
+
+// Remove is that a person deletes a product of people. What is in a folder, and the person may not know of, stays.
+func (w *World) Remove(p *Product, at instant) bool {
+	w.Pass(at)
+	if !p.visible(w.By.Orgs) || !(w.mayWrite(p) || p.hazard.org != hazard.NoOrg && w.By.owns(p.hazard.org)) {
+		return false
+	}
+	for _, q := range w.products {
+		if q.parent == p && q.visible(w.By.Orgs) {
+			return false
+		}
+	}
+	for _, q := range w.products {
+		if q.parent == p {
+			q.parent = p.parent
+		}
+	}
+	w.products = slices.DeleteFunc(w.products, func(q *Product) bool { return q == p })
+	return true
+}
+
+// carried is a product that a merge took along, and its folder before.
+type carried struct {
+	product *Product
+	to      *Hazard
+	parent  *Product
+}
+
+// carry takes the products of people from a hazard to the one that it becomes part of.
+func (w *World) carry(from, to *Hazard) (list []carried) {
+	for _, p := range w.products {
+		if p.hazard == from {
+			list = append(list, carried{p, to, p.parent})
+			p.hazard = to
+		}
+	}
+	return list
+}
+
+// bringBack gives a hazard back what a merge carried away, with what was put into its folders since.
+func (w *World) bringBack(h *Hazard, list []carried) {
+	back := map[*Product]*Product{}
+	for _, c := range list {
+		if slices.Contains(w.products, c.product) && c.product.hazard == c.to {
+			back[c.product] = c.parent
+		}
+	}
+	for range w.products {
+		for _, p := range w.products {
+			_, goes := back[p]
+			if _, folderGoes := back[p.parent]; p.parent != nil && folderGoes && !goes {
+				back[p] = p.parent
+			}
+		}
+	}
+	for p, parent := range back {
+		if _, ok := back[parent]; !ok {
+			parent = nil
+		}
+		p.hazard, p.parent = h, parent
+	}
+}
