@@ -6,13 +6,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hazardd/internal/hazard"
@@ -64,7 +62,7 @@ const (
 type incident struct {
 	properties map[string]jsontext.Value
 	perimeter  bool
-	fault      error // the first member that is not of its type
+	faults     []string // the members that are not of their types
 }
 
 func incidentOf(f *feature) *incident {
@@ -146,16 +144,11 @@ func (in *incident) instant(names ...string) (*hazard.Instant, string) {
 }
 
 func (in *incident) expected(name string, raw jsontext.Value, what string) {
-	if in.fault == nil {
-		in.fault = fmt.Errorf("%s: %s, expected %s", in.field(name), excerpt(string(raw)), what)
+	fault := fmt.Sprintf("%s: %s, expected %s", in.field(name), excerpt(string(raw)), what)
+	if !slices.Contains(in.faults, fault) {
+		in.faults = append(in.faults, fault)
 	}
 }
-
-// maxRejects is how many unreadable records a payload may hold: beyond it the payload, not the record, is at fault.
-const maxRejects = 1000
-
-// lenient is how the document around the features is read: what is wrong inside one of them is that one's own affair.
-var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // Parse reads a FeatureCollection of either service. Features are read one after the other: one that is not of the expected
 // types makes a Reject, and its neighbours stay. Several polygons of one incident make one report; of several locations
@@ -164,16 +157,38 @@ var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.Al
 // The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := newParser(now)
-	err := p.document(payload)
+	doc, err := list.Read(payload, p.record)
+	kind := doc.Word("type")
+	if complaint := doc.Head["error"]; complaint != nil && err == nil { // ArcGIS says so with status 200
+		return source.Batch{}, source.Errorf("an error message instead of fires: %s", frame.Excerpt(complaint))
+	}
+	switch {
+	case kind != "FeatureCollection" && (kind != "" || err == nil): // whatever it is, it is no list of fires
+		p = newParser(now)
+		if err == nil {
+			err = source.Errorf("type: %q, expected FeatureCollection", frame.ExcerptText(kind))
+		}
+	case err == nil && doc.Listed == "":
+		err = source.Errorf("features: %s, expected an array", cmp.Or(frame.Excerpt(doc.Head["features"]), frame.Nothing))
+	}
 	p.conclude()
-	p.batch.Whole = err == nil && !p.more && p.batch.Read > 0
+	p.batch.Rejects = p.rejects.List()
+	more := says(doc.Head["exceededTransferLimit"]) || says(frame.Member(doc.Head["properties"], "exceededTransferLimit"))
+	p.batch.Whole = err == nil && !more && p.batch.Read > 0
 	return p.batch, err
 }
+
+var list = frame.Collection{
+	Want: "GeoJSON", Lists: []string{"features"}, Heads: []string{"type", "error", "properties", "exceededTransferLimit"},
+}
+
+// says reports whether a member that says yes or no is there, and does not say no.
+func says(raw []byte) bool { return len(raw) > 0 && raw[0] != 'f' && raw[0] != 'n' }
 
 type parser struct {
 	now     hazard.Instant
 	batch   source.Batch
-	more    bool           // ArcGIS has more records than it gave
+	rejects source.Rejects
 	ignored map[string]int // how many records, by the reason
 	// found are the records of each incident and part, order the incidents in the order of the document.
 	found map[string][]found
@@ -190,176 +205,44 @@ type found struct {
 	sum    [sha256.Size]byte // of the record, to tell copies and to order the rest
 }
 
-func (p *parser) document(payload []byte) error {
-	begin := bytes.TrimSpace(bytes.TrimPrefix(payload, []byte("\ufeff")))
-	switch {
-	case len(begin) == 0:
-		return source.Errorf("an empty payload, expected GeoJSON")
-	case begin[0] == '<':
-		return source.Errorf("HTML or XML (%q), expected GeoJSON", excerpt(string(begin)))
-	case begin[0] != '{':
-		return source.Errorf("begins with %q, expected GeoJSON", excerpt(string(begin)))
-	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(begin), lenient...)
-	if _, err := d.ReadToken(); err != nil {
-		return broken(d, err)
-	}
-	var kind, complaint string
-	var listed bool
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return broken(d, err)
-		}
-		switch name := name.String(); name {
-		case "features":
-			if listed {
-				return source.Errorf("features: the member is there twice")
-			}
-			if listed = true; d.PeekKind() != '[' {
-				raw, err := d.ReadValue()
-				if err != nil {
-					return broken(d, err)
-				}
-				return source.Errorf("features: %s, expected an array", excerpt(string(raw)))
-			}
-			if err := p.features(d); err != nil {
-				return err
-			}
-		case "type", "error", "properties", "exceededTransferLimit":
-			raw, err := d.ReadValue()
-			if err != nil {
-				return broken(d, err)
-			}
-			switch name {
-			case "type":
-				kind = word(raw)
-			case "error": // ArcGIS says so with status 200
-				complaint = excerpt(string(raw))
-			case "exceededTransferLimit":
-				p.more = p.more || raw.Kind() != 'f' && raw.Kind() != 'n'
-			case "properties":
-				var about struct {
-					More jsontext.Value `json:"exceededTransferLimit"`
-				}
-				err := json.Unmarshal(raw, &about, lenient...)
-				p.more = p.more || err == nil && len(about.More) > 0 && about.More.Kind() != 'f' && about.More.Kind() != 'n'
-			}
-		default:
-			if err := d.SkipValue(); err != nil {
-				return broken(d, err)
-			}
-		}
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return broken(d, err)
-	}
-	switch {
-	case complaint != "":
-		p.forget()
-		return source.Errorf("an error message instead of fires: %s", complaint)
-	case kind != "FeatureCollection":
-		p.forget()
-		return source.Errorf("type: %q, expected FeatureCollection", excerpt(kind))
-	case !listed:
-		return source.Errorf("features: missing, expected an array")
-	}
-	if _, err := d.ReadToken(); err != io.EOF {
-		return source.Errorf("something follows the document at byte %d", d.InputOffset())
-	}
-	return nil
-}
-
-// forget drops what was read: whatever it was, it was no list of fires.
-func (p *parser) forget() {
-	*p = newParser(p.now)
-}
-
-func (p *parser) features(d *jsontext.Decoder) error {
-	if _, err := d.ReadToken(); err != nil {
-		return broken(d, err)
-	}
-	for i := 0; d.PeekKind() != ']'; i++ {
-		raw, err := d.ReadValue()
-		if err != nil {
-			return broken(d, err)
-		}
-		if err := p.record(i, raw); err != nil {
-			return err
-		}
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return broken(d, err)
-	}
-	return nil
-}
-
-// broken is the error of a payload that cannot be read further.
-func broken(d *jsontext.Decoder, err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return &source.PayloadError{Reason: fmt.Sprintf("the payload ends early, at byte %d", d.InputOffset()), Cut: true}
-	}
-	return source.Errorf("not JSON at byte %d: %s", d.InputOffset(), excerpt(err.Error()))
-}
-
-// record reads the i-th feature. It fails only when there are too many bad ones.
-func (p *parser) record(i int, raw jsontext.Value) error {
+// record reads one feature.
+func (p *parser) record(where func() string, raw []byte) {
 	p.batch.Read++
 	var f feature
-	if err := unmarshal(raw, &f); err != nil {
-		return p.reject(fmt.Sprintf("features/%d", i), err.Error(), raw)
+	notes, err := frame.Decode(raw, &f)
+	switch {
+	case err != nil:
+		err = errors.New(frame.Fault(err, raw))
+	case f.Properties == nil:
+		err = errors.New("properties: missing, expected an object")
+	}
+	if err != nil {
+		p.reject(where, func() string { return err.Error() }, raw)
+		return
 	}
 	in := incidentOf(&f)
 	key := in.key()
 	if key == "" {
-		return p.reject(fmt.Sprintf("features/%d", i), fmt.Sprintf("%s: %q, expected an id such as {BA2C4EC7-36BF-4B79-B6D1-8706200326BF}",
-			in.field("IrwinID"), excerpt(in.text("IrwinID"))), raw)
+		p.reject(where, func() string {
+			return fmt.Sprintf("%s: %q, expected an id such as {BA2C4EC7-36BF-4B79-B6D1-8706200326BF}", in.field("IrwinID"), excerpt(in.text("IrwinID")))
+		}, raw)
+		return
 	}
 	r, reason, err := in.report(f.Geometry, key, p.now)
 	switch {
 	case err != nil:
-		return p.reject(key, err.Error(), raw)
+		p.reject(func() string { return key }, func() string { return strings.Join(append(notes, err.Error()), "; ") }, raw)
+		return
 	case reason != "":
 		p.ignore(reason)
-		return nil
+		return
 	}
+	source.Note(&r, append(notes, in.faults...)...)
 	id := key + " " + r.Part
 	if p.found[id] == nil {
 		p.order = append(p.order, id)
 	}
 	p.found[id] = append(p.found[id], found{r, sha256.Sum256(compact(raw))})
-	return nil
-}
-
-// unmarshal reads a feature. Its error names the member, the value and what was expected.
-func unmarshal(raw jsontext.Value, f *feature) error {
-	if raw.Kind() != '{' {
-		return fmt.Errorf("%s, expected an object", excerpt(string(raw)))
-	}
-	err := json.Unmarshal(raw, f, jsontext.AllowInvalidUTF8(true))
-	if bad, ok := errors.AsType[*json.SemanticError](err); ok {
-		want := "an object"
-		if strings.HasSuffix(string(bad.JSONPointer), "/type") {
-			want = "a string"
-		}
-		return fmt.Errorf("%s: %s, expected %s", member(bad.JSONPointer), bad.JSONKind, want)
-	}
-	if bad, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fmt.Errorf("%s: %v", member(bad.JSONPointer), bad.Err)
-	}
-	switch {
-	case err != nil:
-		return err
-	case f.Type != "Feature":
-		return fmt.Errorf("type: %q, expected Feature", excerpt(f.Type))
-	case f.Properties == nil:
-		return errors.New("properties: missing, expected an object")
-	}
-	return nil
-}
-
-func member(p jsontext.Pointer) string {
-	return cmp.Or(excerpt(strings.TrimPrefix(string(p), "/")), "the record")
 }
 
 // ignore counts a record that makes no hazard, for a reason.
@@ -368,14 +251,12 @@ func (p *parser) ignore(reason string) {
 	p.ignored[reason]++
 }
 
-func (p *parser) reject(where, reason string, raw []byte) error {
-	if len(p.batch.Rejects) >= maxRejects {
-		return source.Errorf("more than %d unreadable records, the last %s: %s", maxRejects, where, hazard.CleanLine(reason))
+func (p *parser) reject(where, reason func() string, raw []byte) {
+	reject := source.Reject{}
+	if !p.rejects.Full() {
+		reject = source.Reject{Record: where(), Reason: hazard.CleanLine(reason()), Raw: source.Keep(raw), Events: names(raw)}
 	}
-	p.batch.Rejects = append(p.batch.Rejects, source.Reject{
-		Record: where, Reason: hazard.CleanLine(reason), Raw: source.Keep(raw), Events: names(raw),
-	})
-	return nil
+	p.rejects.Add(reject)
 }
 
 // names are the names of the fire that a record is about which could not be read as a whole; nil if it
@@ -429,10 +310,10 @@ func (p *parser) conclude() {
 	}
 }
 
-// compact is raw without white space, in memory of its own.
+// compact is raw without white space, in memory of its own; as it is, if it is no JSON.
 func compact(raw jsontext.Value) jsontext.Value {
 	v := raw.Clone()
-	_ = v.Compact() // it was read before, so it is JSON
+	_ = v.Compact()
 	return v
 }
 

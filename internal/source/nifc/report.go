@@ -2,6 +2,7 @@ package nifc
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/source/frame"
 )
 
 const (
@@ -89,15 +91,17 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 	contained, hasContained := in.number("PercentContained")
 	point, pointFault := in.point(geometry)
 	area, err := in.area(geometry)
+	if err != nil {
+		in.faults = append(in.faults, err.Error())
+	}
+	missing := func(name string) error {
+		return errors.New(strings.Join(append(in.faults, in.field(name)+": missing, expected milliseconds since 1970"), "; "))
+	}
 	switch {
-	case err != nil:
-		return r, "", err
-	case in.fault != nil:
-		return r, "", in.fault
 	case modified == nil:
-		return r, "", fmt.Errorf("%s: missing, expected milliseconds since 1970", in.field("ModifiedOnDateTime_dt"))
+		return r, "", missing("ModifiedOnDateTime_dt")
 	case start == nil:
-		return r, "", fmt.Errorf("%s: missing, expected milliseconds since 1970", in.field("FireDiscoveryDateTime"))
+		return r, "", missing("FireDiscoveryDateTime")
 	}
 
 	r = hazard.Report{
@@ -280,7 +284,7 @@ func (in *incident) point(geometry jsontext.Value) (*hazard.Point, string) {
 			Coordinates jsontext.Value `json:"coordinates"`
 		}
 		var at []float64
-		if json.Unmarshal(geometry, &g, lenient...) == nil && g.Type == "Point" && json.Unmarshal(g.Coordinates, &at) == nil && len(at) >= 2 {
+		if json.Unmarshal(geometry, &g, frame.Options) == nil && g.Type == "Point" && json.Unmarshal(g.Coordinates, &at) == nil && len(at) >= 2 {
 			if p := believable(at[0], at[1]); p != nil {
 				return p, ""
 			}
@@ -323,7 +327,7 @@ func (in *incident) area(geometry jsontext.Value) (string, error) {
 		Type        string         `json:"type"`
 		Coordinates jsontext.Value `json:"coordinates"`
 	}
-	if err := json.Unmarshal(geometry, &g, lenient...); err != nil || g.Type != "Polygon" && g.Type != "MultiPolygon" || g.Coordinates.Kind() != '[' {
+	if err := json.Unmarshal(geometry, &g, frame.Options); err != nil || g.Type != "Polygon" && g.Type != "MultiPolygon" || g.Coordinates.Kind() != '[' {
 		return "", fmt.Errorf("geometry: %s, expected a Polygon or MultiPolygon", excerpt(string(compact(geometry))))
 	}
 	if text := compact(g.Coordinates); string(text) != "[]" {
