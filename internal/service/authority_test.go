@@ -41,3 +41,15 @@ func TestANationalFeedOutranksModelsWhateverItsName(t *testing.T) {
 		}
 	}
 }
+
+// GeoNet gives no time of update: the same answer, read again later, changes nothing.
+func TestAnAnswerOfGeoNetReadAgainLaterChangesNothing(t *testing.T) {
+	d := newDesk(t)
+	at := hazard.At(time.Date(2019, 7, 23, 13, 0, 0, 0, time.UTC))
+	if first, _ := d.take("geonet", "geonet/quake-mmi0.json", at); first.made != 2 {
+		t.Errorf("first: %s", first)
+	}
+	if again, _ := d.take("geonet", "geonet/quake-mmi0.json", at.Add(time.Minute)); again.made+again.updated != 0 {
+		t.Errorf("a minute later: %s", again)
+	}
+}

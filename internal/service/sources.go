@@ -23,6 +23,7 @@ import (
 	"hazardd/internal/source/emsc"
 	"hazardd/internal/source/eonet"
 	"hazardd/internal/source/gdacs"
+	"hazardd/internal/source/geonet"
 	"hazardd/internal/source/gvp"
 	"hazardd/internal/source/hans"
 	"hazardd/internal/source/mirror"
@@ -39,6 +40,7 @@ var builtIn = []func() source.Source{
 	nws.Source,
 	usgs.Source,
 	emsc.Source,
+	geonet.Source,
 	tsunami.Source,
 	gdacs.Source,
 	nhc.Source,
@@ -137,8 +139,8 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	return s, nil
 }
 
-// check says what the sources that are built in lack: each of them, and two of one rank for one type,
-// which only their order in the list would decide.
+// check says what the sources that are built in lack: each of them, and two of one rank for one type in
+// one country, which only their order in the list would decide.
 func check(own []source.Source) error {
 	var errs []error
 	for i := range own {
@@ -147,13 +149,18 @@ func check(own []source.Source) error {
 			for j := range own[:i] {
 				a, ok := own[i].Rank.Of(info.ID)
 				b, also := own[j].Rank.Of(info.ID)
-				if ok && also && a == b && own[i].Reports(info.ID) && own[j].Reports(info.ID) {
+				if ok && also && a == b && own[i].Reports(info.ID) && own[j].Reports(info.ID) && !apart(&own[i], &own[j]) {
 					errs = append(errs, fmt.Errorf("source %q: rank: %s for the type %s, as has the source %q", own[i].Name, a, info.ID, own[j].Name))
 				}
 			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// apart reports whether two sources cover countries of which none is the same.
+func apart(a, b *source.Source) bool {
+	return a.Countries != nil && b.Countries != nil && !slices.ContainsFunc(a.Countries, func(c string) bool { return slices.Contains(b.Countries, c) })
 }
 
 // Authority is the order of the sources by type of hazard, and Schemes are the schemes of their references. The caller

@@ -1,0 +1,26 @@
+package geonet
+
+import (
+	"time"
+
+	"hazardd/internal/hazard"
+	"hazardd/internal/source"
+)
+
+// Name is the source's name in reports.
+const Name = "geonet"
+
+// Source describes the source: earthquakes that may have been felt with an intensity of MMI 3 and more, the latest hundred. GeoNet
+// renews them by the minute.
+func Source() source.Source {
+	return source.Source{
+		Name: Name, Title: "GeoNet earthquakes", Parse: Parse,
+		Feeds:  []source.Feed{{URL: "https://api.geonet.org.nz/quake?MMI=3", Every: time.Minute, MaxBytes: 4 << 20}},
+		Covers: "earthquakes in New Zealand, of an intensity of MMI 3 and more",
+		Types:  []hazard.Type{hazard.Earthquake}, Countries: []string{"NZ"}, Languages: []string{"en"},
+		Home:    "https://api.geonet.org.nz/",
+		License: "CC-BY-3.0-NZ", Attribution: "GeoNet, New Zealand",
+		Rank:  source.Ranks{hazard.Earthquake: source.National},
+		Lives: []source.Life{{Of: "an earthquake", For: usualLife}, {Of: "an earthquake of level WARNING", For: greatLife}},
+	}
+}
