@@ -70,6 +70,10 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
+			// The reader of CAP may share the words of a service that sends it.
+			if _, isImport := n.(*ast.ImportSpec); isImport && strings.HasPrefix(rel, "internal/source/") {
+				return false
+			}
 			text, ok := n.(*ast.BasicLit)
 			if !ok || text.Kind != token.STRING {
 				return true
