@@ -205,11 +205,6 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// quoted is the beginning of what was found, for a reason.
-func quoted(b []byte) string {
-	return fmt.Sprintf("%.60q", strings.TrimSpace(string(b[:min(len(b), 200)])))
-}
-
 // httpAddress reads an address of http or https without a user; nil if it is none.
 func httpAddress(s string) *url.URL {
 	s = strings.TrimSpace(s)

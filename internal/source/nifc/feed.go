@@ -316,9 +316,3 @@ func compact(raw jsontext.Value) jsontext.Value {
 	_ = v.Compact()
 	return v
 }
-
-// word is the text of a JSON string; empty if raw is none.
-func word(raw []byte) string {
-	text, _ := jsontext.AppendUnquote(nil, raw)
-	return string(text)
-}
