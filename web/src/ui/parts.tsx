@@ -128,8 +128,11 @@ export function IconButton({ icon, label, onClick, pressed, class: name = "" }: 
   );
 }
 
-/** A button that opens something beneath it: closed by Escape, by a click elsewhere, or by leaving it. */
-export function Menu({ label, button, children, class: name = "", title }: { label: string; button: ComponentChildren; children: ComponentChildren | ((close: () => void) => ComponentChildren); class?: string; title?: string }) {
+/**
+ * A button that opens something beneath it: closed by Escape, by a click elsewhere, or by leaving it. One that holds text
+ * alone is `text`: the keyboard scrolls it.
+ */
+export function Menu({ label, button, children, class: name = "", title, text = false }: { label: string; button: ComponentChildren; children: ComponentChildren | ((close: () => void) => ComponentChildren); class?: string; title?: string; text?: boolean }) {
   const [open, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLButtonElement>(null);
@@ -164,7 +167,7 @@ export function Menu({ label, button, children, class: name = "", title }: { lab
         {button}
       </button>
       {open && (
-        <div class="menu-body" role="dialog" aria-label={label}>
+        <div class="menu-body" role="dialog" aria-label={label} tabIndex={text ? 0 : undefined}>
           {typeof children === "function" ? children(close) : children}
         </div>
       )}

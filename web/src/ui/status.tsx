@@ -19,6 +19,7 @@ export function Status() {
     c.state === "connecting" ? text.status.connecting : c.state === "lost" ? text.status.offline(age === undefined ? "" : span(age)) : store.past.value ? text.status.past : text.status.live;
   return (
     <Menu
+      text
       class="status"
       label={text.status.title}
       button={
