@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hazardd/internal/hazard"
+	"hazardd/internal/source"
 )
 
 // site is where GDACS publishes.
@@ -50,6 +51,7 @@ type event struct {
 	exercise, cancelled     bool
 	seconds                 string // a date whose seconds are those of from, whatever its hour
 	doubts                  []string
+	mended                  []string // what was not well formed
 }
 
 func (e *event) key() string { return e.code + e.number }
@@ -120,6 +122,7 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 		Creator:  "GDACS",
 		Notes:    notes,
 	}
+	source.Note(&r, e.mended...)
 	switch k.renew {
 	case byRevision:
 		if modified <= to.Add(lateRevision) {

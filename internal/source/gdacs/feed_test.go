@@ -36,12 +36,11 @@ func TestAPayloadThatIsNoDocumentOfGDACSIsRefusedWithOneSentence(t *testing.T) {
 		"a byte order mark":   {"\ufeff \r\n", "an empty payload, expected GeoJSON, RSS or CAP", false},
 		"words":               {"Service Unavailable", `begins with "Service Unavailable", expected GeoJSON, RSS or CAP`, false},
 		"an array":            {"[]", `begins with "[]", expected GeoJSON, RSS or CAP`, false},
-		"HTML":                {"<!DOCTYPE html><html><body>503</body></html>", "HTML, expected GeoJSON, RSS or CAP", false},
-		"HTML without type":   {"<html><body>503</body></html>", `the root element "html", expected rss or alert`, false},
-		"Atom":                {`<feed xmlns="http://www.w3.org/2005/Atom"/>`, `the root element "feed", expected rss or alert`, false},
-		"an alert of others":  {`<alert><identifier>x</identifier></alert>`, `the root element "alert", expected rss or alert`, false},
-		"entities":            {`<!DOCTYPE x [<!ENTITY a "b">]><rss/>`, `a declaration "DOCTYPE x [<!ENTITY a \"b\">]", expected none`, false},
-		"two roots":           {`<rss/><rss/>`, `a second root element "rss", expected one`, false},
+		"HTML":                {"<!DOCTYPE html><html><body>503</body></html>", "a document type (<!DOCTYPE html>), expected none", false},
+		"HTML without type":   {"<html><body>503</body></html>", "an HTML page, expected RSS or a CAP alert", false},
+		"Atom":                {`<feed xmlns="http://www.w3.org/2005/Atom"/>`, `the root element is "feed", expected RSS or a CAP alert`, false},
+		"entities":            {`<!DOCTYPE x [<!ENTITY a "b">]><rss/>`, "a document type (<!DOCTYPE x [<), expected none", false},
+		"two roots":           {`<rss/><rss/>`, `a second root element "rss", expected one`, true},
 		"an error":            {`{"Message":"An error has occurred."}`, `an error message instead of events: "An error has occurred."`, false},
 		"nothing in it":       {`{}`, "type: missing, expected FeatureCollection with features, or Feature", false},
 		"other GeoJSON":       {`{"type":"Point","coordinates":[1,2]}`, `type: "Point", expected FeatureCollection with features, or Feature`, false},
@@ -52,8 +51,8 @@ func TestAPayloadThatIsNoDocumentOfGDACSIsRefusedWithOneSentence(t *testing.T) {
 		"no events":           {`{"type":"FeatureCollection","features":[{"type":"Feature","geometry":null,"properties":{"title":"x"}}]}`, "properties/eventtype: missing in all of 1 features, expected events", false},
 		"two documents":       {`{"type":"FeatureCollection","features":[]}{}`, "something follows the document, at byte 43, expected its end", false},
 		"cut":                 {`{"type":"FeatureCollection","features":[`, "the payload ends early, at byte 40", true},
-		"cut XML":             {`<rss><channel>`, "the payload ends early, at byte 14", true},
-		"cut declaration":     {`<?xml version="1.0"`, "the payload ends early, at byte 19", true},
+		"cut XML":             {`<rss><channel>`, "the payload ends early, after 14 bytes", true},
+		"cut declaration":     {`<?xml version="1.0"`, `begins with <?xml version="1.0", expected RSS or a CAP alert`, false},
 		"not JSON":            {`{"type":NaN}`, `not JSON at byte 7: "jsontext: invalid character 'N' at start of value after offset 8"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,15 +104,41 @@ func TestABadFeatureIsOneRejectAndItsNeighboursStay(t *testing.T) {
 
 func TestABadItemIsOneRejectAndItsNeighboursStay(t *testing.T) {
 	for name, tt := range map[string]struct{ bad, record, reason string }{
+		"other alert":   {`<item><alert xmlns="urn:other"><identifier>x</identifier></alert></item>`, "item/1", `alert: "urn:other", expected the namespace of CAP`},
 		"no members":    {"<item><title>Green flood alert in Italy</title></item>", "item/1", "gdacs:eventtype: missing, expected one of EQ, TC, FL, VO, DR, WF, TS"},
 		"a wrong date":  {item("Thu, 24 Nov 2022 01:00:00 GMT", "Thu, 44 Nov 2022 01:00:00 GMT"), "FL1101755", `fromdate: "Thu, 44 Nov 2022 01:00:00 GMT", expected a date such as 2026-07-28T03:34:05`},
 		"local time":    {item("Thu, 24 Nov 2022 01:00:00 GMT", "Thu, 24 Nov 2022 01:00:00 CEST"), "FL1101755", `fromdate: "Thu, 24 Nov 2022 01:00:00 CEST", expected a date such as 2026-07-28T03:34:05`},
-		"many elements": {"<item>" + strings.Repeat("<a/>", maxElements+1) + "</item>", "item/1", "more than 5000 elements, or more than 32 within each other"},
-		"much nested":   {"<item>" + strings.Repeat("<a>", 100) + strings.Repeat("</a>", 100) + "</item>", "item/1", "more than 5000 elements, or more than 32 within each other"},
+		"many elements": {"<item>" + strings.Repeat("<a/>", maxElements+1) + "</item>", "item/1", "more than 5000 elements"},
+		"much nested":   {"<item>" + strings.Repeat("<a>", 100) + strings.Repeat("</a>", 100) + "</item>", "item/1", "elements nested deeper than 64"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantReject(t, parsed(t, rss(item(), tt.bad, item("1101755</gdacs", "1101756</gdacs")), now), 2, tt.record, tt.reason)
 		})
+	}
+}
+
+// D35: what is not well formed in one item costs at most that item, and is a note if its meaning is clear.
+func TestAnItemThatIsNotWellFormedIsReadAsFarAsItCan(t *testing.T) {
+	for name, bad := range map[string]string{
+		"an entity of HTML":     item("<title>", "<title>Green&nbsp;"),
+		"a lone ampersand":      item("<title>", "<title>Trinidad & Tobago "),
+		"a lone less-than sign": item("<title>", "<title>wind < 5 "),
+		"a control character":   item("<title>", "<title>\x0b"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			batch := parsed(t, rss(item(), strings.ReplaceAll(bad, "1101755</gdacs", "1101757</gdacs"), item("1101755</gdacs", "1101756</gdacs")), now)
+			if len(batch.Reports) != 3 || len(batch.Rejects) != 0 {
+				t.Errorf("%d reports, rejects %+v, want 3 reports", len(batch.Reports), batch.Rejects)
+			}
+		})
+	}
+}
+
+// D22: a longitude just beyond 180° lies on the other side of the antimeridian.
+func TestPolygonsOfCAPAreWrapped(t *testing.T) {
+	want := `{"type":"Polygon","coordinates":[[[179.5,-17],[-179.8,-17],[-179.8,-16],[179.5,-17]]]}`
+	if got := string(capPolygon("-17,179.5 -17,180.2 -16,-179.8 -17,179.5")); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -156,7 +156,7 @@ func capPolygon(text string) jsontext.Value {
 		if n++; n > 1 {
 			b.WriteByte(',')
 		}
-		b.WriteString("[" + strconv.FormatFloat(lon, 'f', -1, 64) + "," + strconv.FormatFloat(lat, 'f', -1, 64) + "]")
+		b.WriteString("[" + strconv.FormatFloat(geo.Wrap(lon), 'f', -1, 64) + "," + strconv.FormatFloat(lat, 'f', -1, 64) + "]")
 	}
 	if n < 4 {
 		return nil
