@@ -138,7 +138,7 @@ func TestEveryRecordingIsReadOrIgnoredForAReason(t *testing.T) {
 		Whole                                   bool
 		Err                                     string
 	}
-	const hazards, jtwc = "<hazards>, expected <rss>", "a message of the Joint Typhoon Warning Center (PGTW), expected one of the National Hurricane Center"
+	const hazards, jtwc = `the root element is "hazards", expected RSS`, "a message of the Joint Typhoon Warning Center (PGTW), expected one of the National Hurricane Center"
 	text, public := counts{Read: 1, Storms: 1, Tracks: 1}, counts{Read: 1, Ignored: 1}
 	want := map[string]counts{
 		"nhc/CurrentStorms-20260822.json":                              {Read: 2, Storms: 2, Whole: true},
@@ -496,15 +496,13 @@ func TestAPayloadOfAnotherKindIsRefusedWithOneSentence(t *testing.T) {
 		cut           bool
 	}{
 		"empty":                 {" \n", "an empty payload, expected a list of storms", false},
-		"HTML":                  {"<html><body>", "HTML instead of RSS: <html><body>", false},
-		"HTML with its type":    {"<!DOCTYPE html><html>", "a document type (DOCTYPE html), expected RSS without one", false},
-		"entities":              {"<!DOCTYPE r [<!ENTITY a \"b\">]><rss>&a;</rss>", `a document type (DOCTYPE r [<!ENTITY a "b">]), expected RSS without one`, false},
-		"an error page in RSS":  {"<rss><html>", "HTML instead of RSS: <rss><html>", false},
-		"another root":          {"<feed/>", "<feed>, expected <rss>", false},
-		"only a declaration":    {`<?xml version="1.0"?>`, "XML without an element, expected <rss>", false},
-		"two roots":             {`<rss></rss><rss/>`, "<rss> after the end of the document, at byte 17", false},
-		"crossed elements":      {`<rss><channel></rss>`, "</rss> at byte 20, expected the end of another element", true},
-		"too deep":              {strings.Repeat("<item>", 40), "elements within each other more than 32 deep, expected RSS", false},
+		"HTML":                  {"<html><body>", "an HTML page, expected RSS", false},
+		"HTML with its type":    {"<!DOCTYPE html><html>", "a document type (<!DOCTYPE html>), expected none", false},
+		"entities":              {"<!DOCTYPE r [<!ENTITY a \"b\">]><rss>&a;</rss>", "a document type (<!DOCTYPE r [<), expected none", false},
+		"an error page in RSS":  {"<rss><html>", "the payload ends early, after 11 bytes", true},
+		"another root":          {"<feed/>", `the root element is "feed", expected RSS`, false},
+		"only a declaration":    {`<?xml version="1.0"?>`, "no root element, expected RSS", false},
+		"two roots":             {`<rss></rss><rss/>`, `a second root element "rss", expected one`, true},
 		"cut in the RSS":        {string(rss())[:900], "", true},
 		"cut in a tag":          {`<rss><chan`, "the payload ends early, after 10 bytes", true},
 		"a word":                {"Service Unavailable", "Service Unavailable, expected a list of storms, RSS or the text of an advisory", false},
@@ -520,7 +518,7 @@ func TestAPayloadOfAnotherKindIsRefusedWithOneSentence(t *testing.T) {
 		"features of others": {`{"type":"FeatureCollection","features":[{"geometry":{"type":"Point","coordinates":[28,40]},"properties":{"mag":5.1}}]}`,
 			"properties: none of a layer of the centre in all of 1 features, expected stormnum, advisnum, basin, radii, tcww or idp_source", false},
 		"two documents":          {`{"activeStorms":[]}{}`, "{} after the end of the document, at byte 19", false},
-		"more items than can be": {"<rss>" + strings.Repeat("<item></item>", maxItems+1), "more than 1000 items, expected a basin's RSS", false},
+		"more items than can be": {"<rss>" + strings.Repeat("<item></item>", maxItems+1) + "</rss>", "more than 1000 items, expected a basin's RSS", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			batch, err := Parse([]byte(tt.payload), now)
@@ -529,6 +527,31 @@ func TestAPayloadOfAnotherKindIsRefusedWithOneSentence(t *testing.T) {
 				t.Errorf("error %v, want %q, cut %v", err, tt.want, tt.cut)
 			}
 		})
+	}
+}
+
+// D35: what is not well formed in one item costs at most that item, and ends no storm.
+func TestAnItemThatIsNotWellFormedCostsNoOther(t *testing.T) {
+	whole := string(rss())
+	begin, end := strings.Index(whole, "<item>"), strings.LastIndex(whole, "</item>")
+	if begin < 0 || end < 0 {
+		t.Fatal("no item")
+	}
+	for name, bad := range map[string]string{
+		"entities":          "<item><title>Trinidad & Tobago&nbsp;wind < 5\x0b</title></item>",
+		"a tag without end": "<item><title>Outlook</item>",
+		"an item in pieces": "<item><nhc:Cyclone><nhc:atcf>AL02</item>",
+	} {
+		batch, err := Parse([]byte(whole[:begin]+bad+whole[begin:end]+"</item>"+bad+whole[end+len("</item>"):]), now)
+		want, _ := Parse([]byte(whole), now)
+		if err != nil || len(batch.Reports) != len(want.Reports) {
+			t.Errorf("%s: error %v, %d reports, rejects %+v, want %d reports", name, err, len(batch.Reports), batch.Rejects, len(want.Reports))
+		}
+		for _, r := range batch.Rejects {
+			if batch.Whole && r.Events != nil {
+				t.Errorf("%s: the reject keeps only %v from ending", name, r.Events)
+			}
+		}
 	}
 }
 

@@ -1,20 +1,13 @@
 package nhc
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"html"
-	"io"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"golang.org/x/text/encoding/charmap"
 
 	"hazardd/internal/hazard"
 	"hazardd/internal/source"
@@ -46,116 +39,59 @@ type cyclone struct {
 	Headline string // "...TROPICAL STORM CONDITIONS HAVE BEGUN ON BERMUDA..."
 }
 
-// field is where the text of an element goes.
-func (it *item) field(path []string) *string {
-	if len(path) == 0 {
-		return nil
+// itemOf reads an item: of several elements of one name the first counts.
+func itemOf(n *frame.Node) *item {
+	get := func(n *frame.Node, name string) string { return frame.Clip(n.Child("*", name).Text, maxText) }
+	it := &item{Title: get(n, "title"), GUID: get(n, "guid"), Link: get(n, "link"), PubDate: get(n, "pubDate"), Description: get(n, "description")}
+	if c := n.Child("*", "Cyclone"); c.Name != "" {
+		it.Cyclone = &cyclone{Center: get(c, "center"), Type: get(c, "type"), Name: get(c, "name"), ATCF: get(c, "atcf"), Movement: get(c, "movement"),
+			Pressure: get(c, "pressure"), Wind: get(c, "wind"), Headline: get(c, "headline")}
 	}
-	name := path[len(path)-1]
-	if it.Cyclone != nil && len(path) == 2 && path[0] == "Cyclone" {
-		c := it.Cyclone
-		return map[string]*string{"center": &c.Center, "type": &c.Type, "name": &c.Name, "atcf": &c.ATCF, "movement": &c.Movement,
-			"pressure": &c.Pressure, "wind": &c.Wind, "headline": &c.Headline}[name]
-	}
-	if len(path) == 1 {
-		return map[string]*string{"title": &it.Title, "guid": &it.GUID, "link": &it.Link, "pubDate": &it.PubDate, "description": &it.Description}[name]
-	}
-	return nil
+	return it
 }
 
+// The bounds of a document. The longest recorded has seven items; a season's busiest day about forty.
 const (
-	// maxDepth bounds how deep elements may lie in each other. RSS has five.
-	maxDepth = 32
-	// maxItems bounds the items of a document. The longest recorded has seven; a season's busiest day about forty.
-	maxItems = 1000
+	maxItems    = 1000
+	maxElements = 200 // of an item
 )
 
 // xml reads an RSS, or a single item of one.
 func (p *parser) xml(doc []byte) error {
-	root := ""
-	dec := xml.NewDecoder(bytes.NewReader(readableXML(doc)))
-	dec.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // the bytes are UTF-8 by now
-	var path []string                                                                      // of the elements that are open
-	var it *item
-	var text []byte // of the element that is open
-	depth := 0      // of the item
-	quiet, cyclones, items := false, 0, 0
-	for {
-		token, err := dec.RawToken() // checks no nesting, and so keeps nothing: that is done here
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return p.brokenXML(dec, err, len(path))
-		}
-		switch t := token.(type) {
-		case xml.Directive:
-			return source.Errorf("a document type (%s), expected RSS without one", frame.Excerpt(t))
-		case xml.StartElement:
-			name := t.Name.Local
-			if len(path) == maxDepth {
-				return source.Errorf("elements within each other more than %d deep, expected RSS", maxDepth)
-			}
-			if len(path) == 0 && root != "" {
-				return source.Errorf("<%s> after the end of the document, at byte %d", frame.ExcerptText(name), dec.InputOffset())
-			}
-			if len(path) == 0 {
-				root = name
-				switch name {
-				case "rss", "item":
-				case "kml":
-					p.batch.Read++
-					p.ignore("outlook")
-					return nil
-				case "html":
-					return source.Errorf("HTML instead of RSS: %s", frame.Excerpt(doc))
-				default:
-					return source.Errorf("<%s>, expected <rss>", frame.ExcerptText(name))
-				}
-			}
-			if strings.EqualFold(name, "html") {
-				return source.Errorf("HTML instead of RSS: %s", frame.Excerpt(doc))
-			}
-			path, text = append(path, name), text[:0]
-			switch {
-			case it == nil && name == "item":
-				if items++; items > maxItems {
-					return source.Errorf("more than %d items, expected a basin's RSS", maxItems)
-				}
-				it, depth = &item{}, len(path)
-			case it != nil && it.Cyclone == nil && len(path) == depth+1 && name == "Cyclone":
-				it.Cyclone = &cyclone{}
-			}
-		case xml.EndElement:
-			if len(path) == 0 || path[len(path)-1] != t.Name.Local {
-				return &source.PayloadError{Reason: fmt.Sprintf("</%s> at byte %d, expected the end of another element", frame.ExcerptText(t.Name.Local), dec.InputOffset()), Cut: true}
-			}
-			if it != nil && len(path) > depth {
-				if to := it.field(path[depth:]); to != nil {
-					*to = string(text)
-				}
-			}
-			text = text[:0]
-			if it != nil && len(path) == depth {
-				if it.Cyclone != nil {
-					cyclones++
-				}
-				quiet = quiet || strings.HasPrefix(it.Title, noStorms)
-				p.item(it, items-1)
-				it = nil
-			}
-			path = path[:len(path)-1]
-		case xml.CharData:
-			if it != nil {
-				text = append(text, t[:min(len(t), maxText-len(text))]...)
-			}
-		}
+	text, err := frame.Text(doc, "windows-1252")
+	if err != nil {
+		return err
 	}
+	quiet, cyclones, items := false, 0, 0
+	root, err := frame.XML{Want: "RSS", Roots: []string{"rss", "item", "kml"}, Records: []string{"item"}}.Read(text, func(e frame.Element) {
+		if items++; items > maxItems {
+			return
+		}
+		n, notes, err := e.Tree(frame.Limits{Elements: maxElements})
+		if err != nil {
+			p.batch.Read++
+			p.reject("item/"+strconv.Itoa(items-1), err.Error(), e.Raw)
+			return
+		}
+		it := itemOf(n)
+		if it.Cyclone != nil {
+			cyclones++
+		}
+		quiet = quiet || strings.HasPrefix(it.Title, noStorms)
+		made := len(p.batch.Reports)
+		p.item(it, items-1)
+		for i := made; i < len(p.batch.Reports); i++ {
+			source.Note(&p.batch.Reports[i], notes...)
+		}
+	})
 	switch {
-	case root == "":
-		return source.Errorf("XML without an element, expected <rss>")
-	case len(path) > 0:
-		return &source.PayloadError{Reason: fmt.Sprintf("the payload ends early, after %d bytes, in <%s>", len(doc), frame.ExcerptText(path[len(path)-1])), Cut: true}
+	case err != nil:
+		return err
+	case items > maxItems:
+		return source.Errorf("more than %d items, expected a basin's RSS", maxItems)
+	case root == "kml":
+		p.batch.Read++
+		p.ignore("outlook")
 	}
 	// A basin's RSS names its storms, or says that there are none.
 	p.whole = root == "rss" && (cyclones > 0 || quiet)
@@ -164,25 +100,6 @@ func (p *parser) xml(doc []byte) error {
 
 // noStorms begins the title of the item that says that a basin has no storm.
 const noStorms = "There are no tropical cyclones"
-
-// readableXML is the document in UTF-8, whatever it declares: what is not UTF-8 is Windows-1252, as all of Latin-1 that is text.
-func readableXML(doc []byte) []byte {
-	if utf8.Valid(doc) {
-		return doc
-	}
-	out, err := charmap.Windows1252.NewDecoder().Bytes(doc)
-	if err != nil {
-		return bytes.ToValidUTF8(doc, []byte(" "))
-	}
-	return out
-}
-
-func (p *parser) brokenXML(dec *xml.Decoder, err error, open int) error {
-	if open > 0 && (errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "unexpected EOF")) {
-		return &source.PayloadError{Reason: fmt.Sprintf("the payload ends early, after %d bytes", dec.InputOffset()), Cut: true}
-	}
-	return &source.PayloadError{Reason: fmt.Sprintf("not XML at byte %d: %s", dec.InputOffset(), frame.ExcerptText(err.Error())), Cut: true}
-}
 
 // item reads an item, the i-th.
 func (p *parser) item(it *item, i int) {
