@@ -13,7 +13,7 @@ import (
 
 // The states of a source, as readers see them.
 const (
-	OK       = "ok"       // read within its rhythm
+	OK       = "ok"       // read within its interval
 	Stale    = "stale"    // not read for more than two rhythms and a grace: what it says now is not known
 	Failing  = "failing"  // the last poll failed, what it said before is still fresh; or documents are missing that it announced
 	Starting = "starting" // not read yet

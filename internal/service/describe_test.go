@@ -140,7 +140,7 @@ func ranksTable(all []source.Source) string {
 		source.Specialist:  "another institute or service that observes them itself",
 		source.National:    "a national authority that passes on what its offices say",
 		source.Model:       "estimates the impact from the observations of others",
-		source.Responder:   "tells of a response, and has no level of its own",
+		source.Responder:   "reports a response, and has no level of its own",
 		source.Curator:     "collects what others report",
 		source.Relay:       "repeats what another server says",
 	}

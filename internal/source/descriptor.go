@@ -138,7 +138,7 @@ const (
 	National
 	// Model estimates the impact from the observations of others.
 	Model
-	// Responder tells of a response to a hazard, and has no level of its own.
+	// Responder reports a response to a hazard, and has no level of its own.
 	Responder
 	// Curator collects what others report.
 	Curator
