@@ -152,36 +152,41 @@ func intoTime(d *time.Duration) func(string) error {
 
 // readHighest reads the highest levels of a source, by type: "WATCH", "STORM:ADVISORY,WATCH".
 func readHighest(text string) (map[hazard.Type]hazard.Severity, error) {
-	highest := map[hazard.Type]hazard.Severity{}
-	for word := range strings.SplitSeq(text, ",") {
-		typ, level, found := strings.Cut(strings.TrimSpace(word), ":")
-		if !found {
-			typ, level = "", typ
-		}
+	return readByType(text, func(level string) (hazard.Severity, error) {
 		severity, ok := hazard.ParseSeverity(level)
 		if !ok {
-			return nil, fmt.Errorf("%q is no severity, expected such as WATCH, or STORM:ADVISORY", level)
+			return severity, fmt.Errorf("%q is no severity, expected such as WATCH, or STORM:ADVISORY", level)
 		}
-		highest[hazard.Type(typ)] = severity
-	}
-	return highest, nil
+		return severity, nil
+	})
 }
 
 // readRanks reads the authority of a source, by type: "responsible", "EARTHQUAKE:model,responsible".
 func readRanks(text string) (source.Ranks, error) {
-	ranks := source.Ranks{}
-	for word := range strings.SplitSeq(text, ",") {
-		typ, name, found := strings.Cut(strings.TrimSpace(word), ":")
-		if !found {
-			typ, name = "", typ
-		}
+	return readByType(text, func(name string) (source.Rank, error) {
 		rank, ok := source.ParseRank(name)
 		if !ok {
-			return nil, fmt.Errorf("%q is not a rank, expected one of %s, or such as EARTHQUAKE:model", name, strings.Join(source.RankNames(), ", "))
+			return rank, fmt.Errorf("%q is not a rank, expected one of %s, or such as EARTHQUAKE:model", name, strings.Join(source.RankNames(), ", "))
 		}
-		ranks[hazard.Type(typ)] = rank
+		return rank, nil
+	})
+}
+
+// readByType reads values separated by commas, each of a type of hazard before a colon, or of all others.
+func readByType[T any](text string, read func(string) (T, error)) (map[hazard.Type]T, error) {
+	values := map[hazard.Type]T{}
+	for word := range strings.SplitSeq(text, ",") {
+		typ, value, found := strings.Cut(strings.TrimSpace(word), ":")
+		if !found {
+			typ, value = "", typ
+		}
+		v, err := read(value)
+		if err != nil {
+			return nil, err
+		}
+		values[hazard.Type(typ)] = v
 	}
-	return ranks, nil
+	return values, nil
 }
 
 // readPairs reads pairs of the form key=value, separated by blanks; a value with blanks is in double quotes, as in Go.

@@ -57,7 +57,7 @@ func (a *API) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Call
 	}
 	// Where a hazard is does not depend on who asks.
 	body, err := a.lists.Form(v, "boxes", live.Filter{}, nil, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
-		// Those who wait for the body must not lose it because the first of them has gone.
+		// The first request may end; the others still wait for the body.
 		return a.writeBoxes(context.WithoutCancel(r.Context()), out, list)
 	})
 	w.Header()["Content-Type"] = []string{geoJSON}

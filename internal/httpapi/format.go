@@ -58,7 +58,7 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Active hazards", v.At()
 	body, err := a.lists.Form(v, f.String(), filter, who.Orgs, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
-		// Those who wait for the body must not lose it because the first of them has gone.
+		// The first request may end; the others still wait for the body.
 		return a.encode(context.WithoutCancel(r.Context()), out, a.Store, f, o, list)
 	})
 	if errors.Is(err, reply.ErrLarge) {

@@ -42,7 +42,7 @@ type stream struct {
 
 // streamWriter is where a stream is written to.
 type streamWriter interface {
-	// deadline is until when a write may take, that is under way or begins, or up to slack before; the zero time: for ever.
+	// deadline sets when a write, under way or later, is given up: at t, or up to slack before. The zero time sets no deadline.
 	deadline(t time.Time, slack time.Duration)
 	// write writes, and returns when the network has taken it.
 	write(texts [][]byte) error
@@ -181,7 +181,7 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 		case <-s.place.Ended():
 			_ = s.send(farewell()) // a reader who has gone
 			return
-		case <-beat.C: // it is not set anew with each event: that costs a tenth of a write
+		case <-beat.C: // not reset with each event: that costs a tenth of a write
 			if time.Since(sent) >= heartbeat {
 				if s.beat() != nil {
 					return

@@ -99,7 +99,7 @@ func (a areas) place(list []hazard.Area, named []geo.Shape) (placed []placedArea
 }
 
 // place is the area of what was said: one shape for each role, in the order of areaRoles; empty if nothing is known of it. Where
-// wider places stand in for those whose shape is not known, it says so in the notes.
+// the shape of a place is not known and a wider place is used instead, the notes of said get a line.
 func (w *writer) place(said *hazard.Said) []placedArea {
 	var named []geo.Shape
 	if places := w.in.known.Places[said.PlacesOf]; places != nil {

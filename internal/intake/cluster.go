@@ -101,8 +101,8 @@ func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64,
 	return c, c.partition(named, made)
 }
 
-// regroup puts the events around one of hazard h together anew, because a person has decided about
-// them. h itself is left for the caller to settle.
+// regroup groups the events around e, one of hazard h, again after a person's decision about them.
+// The caller settles h itself.
 func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
 	c, err := w.clusterOf(e, nil, nil, h.Drill())
 	if err != nil {

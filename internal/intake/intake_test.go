@@ -364,7 +364,7 @@ func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
 	})
 }
 
-// What was guessed or could not be read is told to the reader, and does not hide the hazard.
+// What was guessed or could not be read is in the notes of the report, and does not hide the hazard.
 func TestNotesOfAReportStandInTheDescription(t *testing.T) {
 	d := newDesk(t)
 	r := quake("us1", 5)
