@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-const module = "hazardd"
+const module = "github.com/hazardd/hazardd"
 
 // floors reads the table of packages from ARCHITECTURE.md: package → floor. Those without a floor are for tests and measuring.
 func floors(t *testing.T) map[string]int {

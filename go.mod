@@ -1,4 +1,4 @@
-module hazardd
+module github.com/hazardd/hazardd
 
 go 1.26.0
 

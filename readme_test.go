@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
 // The tour works when pasted: each of its commands, and each answer is one.

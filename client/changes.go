@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // Change is one numbered change of a hazard or product, as hazardd tells it.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/client"
-	"hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
 // streams is a server of streams in memory: each connection is told the next script, the last again and again.

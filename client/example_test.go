@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"hazardd/client"
+	"github.com/hazardd/hazardd/client"
 )
 
 // example is a server with one flood.

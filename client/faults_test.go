@@ -20,7 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/client"
+	"github.com/hazardd/hazardd/client"
 )
 
 func TestReadsWhatOtherServersWrite(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // File is the file of a file product. Close it.

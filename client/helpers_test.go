@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/client"
+	"github.com/hazardd/hazardd/client"
 )
 
 const password = "violet kayak thermos orbit"

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // State says which state of the server an answer shows.

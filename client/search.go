@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // Search says which hazards are wanted: those for which all holds that is given. The zero Search wants all, active or not. Identifiers are those

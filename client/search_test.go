@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/client"
-	"hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
 // found are the names of what a search gives.

@@ -15,10 +15,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"hazardd/client"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/service"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // as is a client of the real server, and the requests that it made.

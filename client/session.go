@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // The rhythm of tokens.

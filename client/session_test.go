@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hazardd/client"
+	"github.com/hazardd/hazardd/client"
 )
 
 func TestLogsInWhenItFirstNeedsTo(t *testing.T) {

@@ -14,10 +14,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/client"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/recordings"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 func TestMessagesAreBelievedAsTheVectorsSay(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // NewHazard is a hazard to be made. HazardName, TypeID, SeverityID and the position are needed; what else is zero is left to the server.

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/pgtest"
 )
 
 // program is the path of hazardd, built once.
@@ -29,7 +29,7 @@ func run(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	program = filepath.Join(dir, "hazardd")
-	build := exec.Command("go", "build", "-trimpath", "-o", program, "hazardd/cmd/hazardd")
+	build := exec.Command("go", "build", "-trimpath", "-o", program, "github.com/hazardd/hazardd/cmd/hazardd")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make builds it: static
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"hazardd/internal/nginxtest"
-	"hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/nginxtest"
+	"github.com/hazardd/hazardd/internal/pgtest"
 )
 
 var ours = []string{"docs/scaling.md", "docs/runbook.md", "docs/operations.md"}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"hazardd/client"
+	"github.com/hazardd/hazardd/client"
 )
 
 // The image holds nothing but the program, certificates and an empty folder: no shell, no /tmp, no list of users. That is enough for it.

@@ -21,9 +21,9 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/client"
-	"hazardd/internal/nginxtest"
-	"hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/nginxtest"
+	"github.com/hazardd/hazardd/internal/pgtest"
 )
 
 const password = "violet kayak thermos orbit"

@@ -19,7 +19,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"hazardd/internal/nginxtest"
+	"github.com/hazardd/hazardd/internal/nginxtest"
 )
 
 // read is the text of a file of the repository.

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // TokenPair answers the authorize operation (section 2.1).

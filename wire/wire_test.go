@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/wire"
 )
 
 const base = "https://hazardd.example"

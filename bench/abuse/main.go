@@ -38,7 +38,7 @@ import (
 	"syscall"
 	"time"
 
-	"hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/bench/internal/measure"
 )
 
 // What was promised, for everybody but the abuser.
@@ -146,7 +146,7 @@ func build(ctx context.Context, o *options, dir string) error {
 		return nil
 	}
 	o.server = filepath.Join(dir, "hazardd")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", o.server, "hazardd/cmd/hazardd")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", o.server, "github.com/hazardd/hazardd/cmd/hazardd")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("go build: %w", err)

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/bench/internal/measure"
 )
 
 // A server is a process that answers.

@@ -16,12 +16,12 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/bench/internal/sample"
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	"hazardd/internal/httpapi"
-	"hazardd/internal/service"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // ready is what a server's process prints, in one line, when it serves.

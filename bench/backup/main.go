@@ -22,11 +22,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/bench/internal/measure"
-	"hazardd/bench/internal/sample"
-	"hazardd/internal/archive"
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // The content of the store beside its hazards.

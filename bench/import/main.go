@@ -27,11 +27,11 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
-	"hazardd/bench/internal/measure"
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/service"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // recording is a payload, and when it was received.

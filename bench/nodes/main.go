@@ -32,12 +32,12 @@ import (
 	"syscall"
 	"time"
 
-	"hazardd/bench/internal/measure"
-	"hazardd/bench/internal/sample"
-	"hazardd/internal/hazard"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/rig/program"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/rig/program"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 const (

@@ -32,7 +32,7 @@ import (
 	"syscall"
 	"time"
 
-	"hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/bench/internal/measure"
 )
 
 // changes is how many are made in a second.

@@ -17,12 +17,12 @@ import (
 	"sync"
 	"time"
 
-	"hazardd/bench/internal/sample"
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	"hazardd/internal/service"
-	"hazardd/internal/store"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // asServer is the variable that tells this program to be a server.

@@ -31,11 +31,11 @@ import (
 	"syscall"
 	"time"
 
-	"hazardd/bench/internal/measure"
-	"hazardd/bench/internal/sample"
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 const (

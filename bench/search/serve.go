@@ -8,10 +8,10 @@ import (
 	"os"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	"hazardd/internal/httpapi"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // asServer is the variable that tells this program to be a server.

@@ -32,12 +32,12 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
-	"hazardd/bench/internal/measure"
-	"hazardd/bench/internal/sample"
-	"hazardd/internal/hazard"
-	"hazardd/internal/live"
-	"hazardd/internal/store"
-	"hazardd/internal/tail"
+	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tail"
 )
 
 // sizes are the numbers of active hazards.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/client"
+	"github.com/hazardd/hazardd/client"
 )
 
 type accountCmd struct {

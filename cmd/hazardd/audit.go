@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"hazardd/client"
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	"hazardd/internal/search"
-	"hazardd/internal/service"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 type auditCmd struct {

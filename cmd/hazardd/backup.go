@@ -15,8 +15,8 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"hazardd/internal/archive"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 type backupCmd struct {

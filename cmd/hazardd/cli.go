@@ -10,7 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/format"
 )
 
 // commandLine is everything that can be said on the command line.

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/term"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // console is where a command reads and prints.

@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"hazardd/client"
-	"hazardd/internal/auth"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 type demoCmd struct {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // explain adds to an error what to do about it, where that does not follow from its own words.

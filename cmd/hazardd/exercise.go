@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/client"
-	"hazardd/exercises"
-	"hazardd/internal/exercise"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/exercises"
+	"github.com/hazardd/hazardd/internal/exercise"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 type exerciseCmd struct {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"hazardd/internal/format"
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 type exportCmd struct {

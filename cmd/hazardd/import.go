@@ -18,11 +18,11 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/poll"
-	"hazardd/internal/service"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // maxPayload bounds one payload after decompression, in bytes: it is parsed in memory. It is four times what any built-in source may

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // unrenewed is an alert of the weather service that has no end, and whose renewal is overdue since 12:30.

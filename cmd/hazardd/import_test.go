@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/poll"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 func TestAPayloadIsBoundedAfterDecompression(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"hazardd/internal/service"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 type keysCmd struct {

@@ -15,7 +15,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 func main() {

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/files"
-	"hazardd/internal/service"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // withStore opens the store for as long as use takes. The store need not be there yet.

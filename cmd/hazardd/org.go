@@ -6,8 +6,8 @@ import (
 	"io"
 	"strconv"
 
-	"hazardd/internal/service"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 type orgCmd struct {

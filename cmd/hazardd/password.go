@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/term"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // passwordFlags say where a password comes from. Never from the command line itself: other users of the machine can read that.

@@ -19,12 +19,12 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/poll"
-	"hazardd/internal/recordings"
-	"hazardd/internal/service"
-	"hazardd/internal/source/nws"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source/nws"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // answer is what a server gives from a moment on.

@@ -19,7 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/pgtest"
 )
 
 // The scripts in testdata run the program as users do. Beside it they have these:

@@ -8,9 +8,9 @@ import (
 	"net/netip"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/httpapi"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 type serveCmd struct {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/client"
+	"github.com/hazardd/hazardd/client"
 )
 
 // serverFlags say which server a command talks to, and as whom.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // addressFlags say where the service is.

@@ -11,11 +11,11 @@ import (
 	"time"
 	"unicode"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/service"
-	"hazardd/internal/source"
-	"hazardd/internal/source/cap"
-	"hazardd/internal/source/mirror"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/cap"
+	"github.com/hazardd/hazardd/internal/source/mirror"
 )
 
 // knownFlags name the sources that are not built in. All commands must be told the same as the server.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/service"
-	"hazardd/internal/source"
-	"hazardd/internal/source/cap"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
 func TestSourcesOfAnOperatorBySettingOfEveryKind(t *testing.T) {

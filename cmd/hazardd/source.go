@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"hazardd/internal/poll"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 type sourceCmd struct {

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/edit"
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 type sourceErrorsCmd struct {

@@ -7,9 +7,9 @@ import (
 	"io"
 	"time"
 
-	"hazardd/internal/poll"
-	"hazardd/internal/service"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 type sourcePollCmd struct {

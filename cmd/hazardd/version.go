@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // version is set when the program is built with make (-ldflags -X).

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/term"
 
-	"hazardd/client"
-	"hazardd/internal/hazard"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/wire"
 )
 
 type watchCmd struct {

@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hazardd/client"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/wire"
 )
 
 func TestTheScreenShowsWhatIsWorstAndFits(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"hazardd/client"
+	"github.com/hazardd/hazardd/client"
 )
 
 type webhookCmd struct {

@@ -22,7 +22,7 @@ import (
 	"strconv"
 	"time"
 
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Format is the version of the form of an archive.

@@ -25,14 +25,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
-	"hazardd/internal/archive"
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/intake"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/service"
-	"hazardd/internal/source/usgs"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source/usgs"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 var made = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

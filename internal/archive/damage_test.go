@@ -14,8 +14,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"hazardd/internal/archive"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // refused restores a damaged archive, which must be refused with the entry that is damaged, and leave nothing that can be opened.

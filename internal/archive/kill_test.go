@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"hazardd/internal/archive"
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // victim is the variable that makes this test binary a process that restores or migrates, and kills itself on the way: what to do, in which folders

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/archive"
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // A backup that is made while others write is of one moment: all changes up to one, and nothing of those after it.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Migrate fills an empty store with what another holds. It is the same history in another database: epoch and numbers stay, so that clients go on

@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/archive"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // rewrite makes another archive of one, of the same entries but as alter has them, with fitting sums. An entry that becomes nil is left out.

@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/klauspost/compress/zstd"
 
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // DamagedError says that an archive is not as it was written.

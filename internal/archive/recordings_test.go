@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/archive"
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/recordings"
-	"hazardd/internal/service"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // What sources have really said goes to PostgreSQL and back without the loss of a byte.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"hazardd/internal/files"
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Into names the store that is filled, as store.Open has it: it must be empty, or be what an earlier run has left.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // What users do with their own accounts.

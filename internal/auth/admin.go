@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // The actions of this package in the audit trail.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/auth/authtest"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/authtest"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 func TestAUserThatIsAddedCanLogIn(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/auth/authtest"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/authtest"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 const (

@@ -3,7 +3,7 @@ package auth_test
 import (
 	"testing"
 
-	"hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth"
 )
 
 func BenchmarkVerifyRemembered(b *testing.B) {

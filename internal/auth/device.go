@@ -3,7 +3,7 @@ package auth
 import (
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // A device token shows that a device has logged in as a user before. It travels in a cookie and authorizes nothing: a login that carries

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // The ways to be turned away. The words are for logs; what a stranger is told must not depend on more than the kind.

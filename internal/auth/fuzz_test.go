@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth"
 )
 
 // FuzzVerify looks for a text that makes Verify panic, or that is accepted though it was not signed here.

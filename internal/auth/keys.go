@@ -11,7 +11,7 @@ import (
 	"io"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // publishAhead is how long a new key is known before it signs, so that every node, and whoever fetched the public keys,

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/auth/authtest"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/authtest"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // try is nil for a success, ErrDenied, or the *LimitedError as it came.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // A page token is what a browser shows to read pages: it travels in a cookie, by itself, and so must be good for reading pages and for

@@ -11,8 +11,8 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 func TestPasswordsThatAreGuessedFirstAreRefused(t *testing.T) {

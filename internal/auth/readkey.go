@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // ReadKey lets a client read that can neither log in nor send a header: it stands in the address. It reads what everybody may know, for

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 func TestAReadKeyReadsUntilItIsRevoked(t *testing.T) {

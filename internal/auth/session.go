@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // retryWindow is how long the refresh token that was used last may be sent again, as long as the one that it gave is

@@ -11,9 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/auth/authtest"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/authtest"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 func refresh(t testing.TB, s *auth.Service, token string, now hazard.Instant) auth.Pair {

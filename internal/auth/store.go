@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Store is what the package needs of a store. All nodes of an installation share one.

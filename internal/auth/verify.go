@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Caller is whom a verified access token or read key speaks for, with the rights that he has now. Callers are shared: nobody may

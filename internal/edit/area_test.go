@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/edit"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // crossedCombs is an area of two combs whose teeth cross, of 19,600 positions (finding L2).

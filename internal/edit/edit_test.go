@@ -10,13 +10,13 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/edit"
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/store"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/wire"
 )
 
 const org = 1

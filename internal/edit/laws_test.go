@@ -10,12 +10,12 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/edit"
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/source"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Users of two organizations and of none, and an admin, write at random, and sources report. No active real hazard leaves the active list

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Undo takes back a merge, or an end or a retraction that a person made: body is {"change": number}. Everything is as it was before then, but

@@ -19,8 +19,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"go.yaml.in/yaml/v4"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // The bounds of a scenario: no drill of people needs more.

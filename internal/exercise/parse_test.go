@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/exercises"
-	"hazardd/internal/exercise"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/exercises"
+	"github.com/hazardd/hazardd/internal/exercise"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // folder is where the scenarios of these tests stand.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/client"
-	"hazardd/internal/hazard"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // Server is the part of a service's client that a drill needs. What it answers is durable.

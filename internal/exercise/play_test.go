@@ -12,11 +12,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hazardd/client"
-	"hazardd/exercises"
-	"hazardd/internal/exercise"
-	"hazardd/internal/hazardtest"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/exercises"
+	"github.com/hazardd/hazardd/internal/exercise"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // The real service, and everything of both scenarios that ship.

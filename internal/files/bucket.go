@@ -22,7 +22,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/s3utils"
 	"golang.org/x/sync/singleflight"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // The limits of a bucket's patience.

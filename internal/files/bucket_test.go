@@ -15,9 +15,9 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"hazardd/internal/files"
-	"hazardd/internal/hazard"
-	"hazardd/internal/s3test"
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/s3test"
 )
 
 // all does everything that a place can do, and says what came of it.

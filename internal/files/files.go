@@ -23,7 +23,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Place is where contents are. Its errors are hazard.ErrNotFound, ErrFull and ErrUnavailable (trying again later may succeed), or of no kind.

@@ -22,9 +22,9 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"hazardd/internal/files"
-	"hazardd/internal/hazard"
-	"hazardd/internal/s3test"
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/s3test"
 )
 
 func TestMain(m *testing.M) { os.Exit(s3test.Main(m.Run)) }

@@ -5,8 +5,8 @@ import (
 	"encoding/xml"
 	"net/url"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // atomEncoder writes an Atom feed (RFC 4287) with GeoRSS Simple (OGC 17-002r1): latitude before longitude. An entry has one

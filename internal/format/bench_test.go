@@ -4,7 +4,7 @@ import (
 	"io"
 	"testing"
 
-	"hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/format"
 )
 
 // What it costs to write the recorded hazards, areas and all, in each format.

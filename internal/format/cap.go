@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Version is one state of a hazard that was, or is, a CAP message of its own.

@@ -20,7 +20,7 @@ import (
 	"slices"
 	"strings"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Format is a form of a document. The zero Format is JSON, the default.

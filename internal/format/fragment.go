@@ -6,9 +6,9 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lru"
 )
 
 // Fragment is what a document of a format says of one hazard, encoded, without what joins it to the others.

@@ -5,8 +5,8 @@ import (
 	"context"
 	"testing"
 
-	"hazardd/internal/format"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // countingStore counts what is read of it.

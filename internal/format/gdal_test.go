@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/format"
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // feature is what GDAL, or we, say of one hazard as GeoJSON.

@@ -3,8 +3,8 @@ package format
 import (
 	"bufio"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // geoJSONEncoder writes GeoJSON (RFC 7946). Geometries are cut at the antimeridian (section 3.1.9), outer rings run

@@ -19,14 +19,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/format"
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/recordings"
-	"hazardd/internal/service"
-	"hazardd/internal/source/cap"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source/cap"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 const base = "https://alerts.example.org"

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // kmlEncoder writes KML (OGC 07-147r2). Hazards of one severity that follow each other share a folder, so in the order of lists there

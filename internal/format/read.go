@@ -3,7 +3,7 @@ package format
 import (
 	"context"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Store is what Read needs of a store.

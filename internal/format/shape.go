@@ -1,8 +1,8 @@
 package format
 
 import (
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // roles are those of areas, what is shown before what is not.

@@ -3,8 +3,8 @@ package format_test
 import (
 	"context"
 
-	"hazardd/internal/source"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 type batch = source.Batch

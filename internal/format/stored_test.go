@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"hazardd/internal/format"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // What is stored was mended when it was written. These two areas overlap, as areas do that were too costly to be joined: a reader

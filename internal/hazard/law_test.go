@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Each rule of Lawful, with what it allows beside what it refuses.

@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/openapi"
-	"hazardd/internal/openapitest"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/recordings"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/openapi"
+	"github.com/hazardd/hazardd/internal/openapitest"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // Password is the password of every user that Serve makes.

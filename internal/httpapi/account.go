@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	"hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
 )
 
 // own refuses a read key: it reads what everybody may know, and what belongs to its user is not that.

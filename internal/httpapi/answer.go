@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	"hazardd/internal/live"
-	"hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/reply"
 )
 
 // Header values that every answer shares, ready to be put into a header without an allocation.

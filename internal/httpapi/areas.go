@@ -14,12 +14,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/live"
-	"hazardd/internal/reply"
-	"hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/search"
 )
 
 // maxAreaIDs is how many hazards a request for areas names at most: a window that somebody looks at holds fewer.

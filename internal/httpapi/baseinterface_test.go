@@ -15,9 +15,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // document is the base interface as it is written: the tables of each section, by the section's number.

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"hazardd/internal/listen"
+	"github.com/hazardd/hazardd/internal/listen"
 )
 
 // How fast a request's body must come: bodyWindow bytes in each bodyTime, 2 kB/s. A file of 32 MiB

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"testing"
 
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/s3test"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/s3test"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 func TestFilesInABucketAreUploadedAndServedAndTheRestGoesOnWhileItIsAway(t *testing.T) {

@@ -3,10 +3,10 @@ package httpapi
 import (
 	"net/http"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/format"
-	"hazardd/internal/reply"
-	"hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/search"
 )
 
 // What an answer may hold while it is made, in bytes: its text, and what the text is made of.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/httpapi"
-	"hazardd/internal/reply"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // put writes hazards with so large descriptions, and of the first so many text products of 1 MB.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // One address without an account opens many logins and finishes none. It gets a few connections;

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"sync"
 
-	"hazardd/internal/openapi"
-	pages "hazardd/internal/page"
-	"hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/openapi"
+	pages "github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/reply"
 )
 
 // description is what the service says of its interface. It is made when it is first asked for.

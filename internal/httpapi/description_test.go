@@ -15,12 +15,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/httpapi"
-	"hazardd/internal/openapitest"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/s3test"
-	"hazardd/web"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/openapitest"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/s3test"
+	"github.com/hazardd/hazardd/web"
 )
 
 // Every answer of this suite is held against the OpenAPI document (hazardtest.Check). When all of it has run, each operation must have

@@ -5,8 +5,8 @@ import (
 	"io"
 	"iter"
 
-	"hazardd/internal/format"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // maxForms bounds what is kept of hazards in other formats than JSON, in bytes: those of 5,000 plain hazards in two formats.

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/push"
-	"hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/push"
+	"github.com/hazardd/hazardd/internal/search"
 )
 
 // events serves the change log as a stream of server-sent events (HTML standard, section 9.2): what follows a number, as it is committed.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // maxFileName bounds a file's name, in bytes: the most that common file systems take.

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/httpapi"
 )
 
 // run matches media types that a browser makes a document or a script of.

@@ -13,12 +13,12 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/format"
-	"hazardd/internal/hazard"
-	"hazardd/internal/live"
-	"hazardd/internal/reply"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // formatOf is the format that a request asks for, by the parameter f or by Accept.

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/format"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/source/cap"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
 // shown counts the hazards of a document, and checks that it can be read.

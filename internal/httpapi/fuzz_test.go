@@ -10,9 +10,9 @@ import (
 	"testing"
 	"unicode"
 
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/httpapi"
-	"hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/reply"
 )
 
 func FuzzLoginBody(f *testing.F) {

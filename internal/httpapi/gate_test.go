@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // get is a hazard or a product as a user reads it, and its tag.

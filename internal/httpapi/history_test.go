@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
 // told is a change as it is told, without what differs from run to run.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/httpapi"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/httpapi"
 )
 
 // Finding L5: a flood of logins wrote 13,000 lines in 14 s.

@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/reply"
 )
 
 // measures are what the API counts. No label has more values than the program's text has: a route is its pattern, never a path.

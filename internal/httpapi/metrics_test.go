@@ -13,10 +13,10 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/httpapi"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // series reads metrics with the library's own parser: by name and labels, as "name{a=b,c=d}". Of histograms it is the count.

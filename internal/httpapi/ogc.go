@@ -13,13 +13,13 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/format"
-	"hazardd/internal/hazard"
-	"hazardd/internal/ogc"
-	pages "hazardd/internal/page"
-	"hazardd/internal/reply"
-	"hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ogc"
+	pages "github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/search"
 )
 
 // ogcForm is the form that a request for a document asks for: ogc.JSON or ogc.HTML. JSON is what who does not say gets.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
 type ogcLink struct{ Href, Rel, Type, Title string }

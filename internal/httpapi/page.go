@@ -11,12 +11,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	pages "hazardd/internal/page"
-	"hazardd/internal/reply"
-	"hazardd/internal/symbol"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	pages "github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // pagePolicy lets a page load styles, images and nothing else, from its own server, and send its forms there. No script runs.

@@ -14,11 +14,11 @@ import (
 
 	"golang.org/x/net/html"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/httpapi"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // formType is the content type of a form.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	pages "hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	pages "github.com/hazardd/hazardd/internal/page"
 )
 
 // Pages are read by people, whose browser shows a cookie by itself: it serves reading pages and nothing else, since any site can make a

@@ -14,9 +14,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	"hazardd/internal/push"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/push"
 )
 
 // statusGone is what the log of nginx calls the status of a request whose client did not wait for the answer.

@@ -15,13 +15,13 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/edit"
-	"hazardd/internal/format"
-	"hazardd/internal/hazard"
-	"hazardd/internal/live"
-	"hazardd/internal/reply"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // staticBodies are the reference lists: the same for everybody, for as long as the program runs.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 type madeKey struct{ ID, Title, User, Key, Prefix string }

@@ -8,11 +8,11 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"hazardd/internal/archive"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/s3test"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/s3test"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // What an admin redacts on one node is gone on the others, which had it in memory, from the bucket, and from backups made later (finding G6).

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // TestWhatIsRedactedIsGone is finding G6: an admin removes texts and a file for good, from every state, on every way to read it, and from

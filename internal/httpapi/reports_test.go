@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Who says what of a hazard, what they call it, and what it has to do with others.

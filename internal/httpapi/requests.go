@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // RequestLimits bound what users ask for. What is zero is not bounded. Event streams, and requests that

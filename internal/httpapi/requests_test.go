@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/httpapi"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 func limits(b httpapi.RequestLimits) func(*httpapi.Config) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
 // rightsCallers are the columns of testdata/rights.txt: nobody, a read key of red's editor, and each role in the organization red, which

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
 // Who asks, in the matrices below: nobody, readers, the editors of two organizations, and an admin, who is no member of any.

@@ -16,13 +16,13 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/format"
-	"hazardd/internal/hazard"
-	"hazardd/internal/live"
-	"hazardd/internal/reply"
-	"hazardd/internal/search"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // found is what a search found: hazards as they read at the moment that was asked about, with the number of products that the caller may know

@@ -11,11 +11,11 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	"hazardd/internal/poll"
-	"hazardd/internal/reply"
-	"hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 // jsonBody encodes a value.

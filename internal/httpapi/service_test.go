@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/httpapi"
-	"hazardd/internal/intake"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 func TestReadinessSaysWhy(t *testing.T) {

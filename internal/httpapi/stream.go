@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/push"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/push"
 )
 
 // The rhythm of streams.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"net/http"
 
-	"hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/reply"
 )
 
 // streamed writes an answer that is too large to be held in memory while it is made: it has no length, comes in no coding, and is known by

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/reply"
-	"hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 // symbolSize is the edge of a PNG that was asked for without a size, in pixels.

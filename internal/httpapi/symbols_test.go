@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 func TestEverySymbolIsServedInBothFormsWithoutAToken(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/reply"
-	"hazardd/internal/store"
-	"hazardd/internal/webhook"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/webhook"
 )
 
 func (a *API) hookAuthor(r *http.Request, who *auth.Caller) webhook.Author {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // hook is the part of a webhook that tests look at.

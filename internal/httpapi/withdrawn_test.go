@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // withdrawal is a hazard with products that were open to everybody at a moment, and were withdrawn since.

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/edit"
-	"hazardd/internal/hazard"
-	"hazardd/internal/reply"
-	"hazardd/internal/store"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/wire"
 )
 
 func (a *API) author(r *http.Request, who *auth.Caller) edit.Author {

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
 // writeCase is what an editor writes, and either what it makes or which members are at fault.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lru"
 )
 
 // maxMended bounds the shapes that are remembered of reports, in bytes. A source repeats most of them in every poll.

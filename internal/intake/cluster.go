@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // maxCluster bounds how many events are compared with each other: the swarm after a great earthquake

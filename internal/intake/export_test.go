@@ -3,8 +3,8 @@ package intake
 import (
 	"testing"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // CountComparisons counts, until the test ends, how often events of a type are held against each other.

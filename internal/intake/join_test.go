@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // said is a report of an event at a time and place.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
 )
 
 // fires are many fires of a source, some 30 km apart, of the last days.

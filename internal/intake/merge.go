@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Join makes hazard from part of hazard into, because a person found them to be one: into goes on with all events and products,

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
 )
 
 // Summaries and details of one event, some of which say nothing of areas, of products or of renewal, and some that it is over: whichever comes

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // products makes the hazard's product tree that of the report, and tells whether anything differed. Products of editors, and those

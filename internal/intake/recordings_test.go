@@ -13,15 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/intake"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/service"
-	"hazardd/internal/source"
-	"hazardd/internal/source/nws"
-	"hazardd/internal/source/usgs"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/nws"
+	"github.com/hazardd/hazardd/internal/source/usgs"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // desk is an empty store and its intake.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Relation says what another hazard is to one.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/intake"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // recording is a recorded payload of a source.

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/edit"
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
 )
 
 const minute hazard.Instant = 60_000

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Unjoin takes a merge back: its events and products are those of the hazard that ended again, which is what it was before, as far as time and its

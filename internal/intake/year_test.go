@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
 )
 
 // The number of a warning comes round each year, and a continuation does not say which year it is of.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // The rhythm. A holder that the store does not answer for a moment has two more tries.

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"hazardd/internal/clock"
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/clock"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Log is the part of the store that a view reads, beside the changes that it is given.

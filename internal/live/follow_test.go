@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/tail"
 )
 
 // follow keeps the view up to date until the test ends.

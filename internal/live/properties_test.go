@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // orgs are numbers whose bytes and digits are easily mistaken for one another's.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 type instant = hazard.Instant

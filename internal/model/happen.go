@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // tooLate is how long ago an event may have ended that still makes a hazard.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // drill reports whether a hazard is a drill.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Person is who decides, and the organizations that the person is a member of.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // event is what one source told under one key, in the order in which it came.

@@ -1,6 +1,6 @@
 package ogc
 
-import "hazardd/internal/hazard"
+import "github.com/hazardd/hazardd/internal/hazard"
 
 // object is a JSON object.
 type object map[string]any

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strings"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // The media types of the documents.

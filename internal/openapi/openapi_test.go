@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	spec "github.com/sv-tools/openapi"
 
-	"hazardd/internal/openapi"
+	"github.com/hazardd/hazardd/internal/openapi"
 )
 
 const base = "https://hazards.example.org"

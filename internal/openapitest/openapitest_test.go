@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/openapi"
-	"hazardd/internal/openapitest"
+	"github.com/hazardd/hazardd/internal/openapi"
+	"github.com/hazardd/hazardd/internal/openapitest"
 )
 
 func contract(t *testing.T) *openapitest.Contract {

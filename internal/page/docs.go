@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"hazardd/internal/openapi"
+	"github.com/hazardd/hazardd/internal/openapi"
 )
 
 // Docs is the description of the interface, for people.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/openapi"
+	"github.com/hazardd/hazardd/internal/openapi"
 )
 
 func TestCommandsOfTheDescription(t *testing.T) {

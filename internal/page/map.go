@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 // Map is the small map of a hazard: its areas, tracks and position on a graticule.

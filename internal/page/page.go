@@ -15,7 +15,7 @@ import (
 	"html/template"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Frame is what every page has around its content.

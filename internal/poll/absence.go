@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // fewEnds is how many hazards of a source absence may end at once whatever share of them that is; of more, it is a fifth. More

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Limits of one request. Sources answer within seconds; what takes longer is broken, and holds up nobody but itself.
@@ -58,7 +58,7 @@ func newClient(cfg *Config) (*client, error) {
 
 // UserAgent names this program, and its operator, to the sources.
 func (c *Config) UserAgent() string {
-	agent := "hazardd/" + cmp.Or(c.Version, "dev")
+	agent := "github.com/hazardd/hazardd/" + cmp.Or(c.Version, "dev")
 	if c.Contact != "" {
 		agent += " (+" + hazard.CleanLine(c.Contact) + ")"
 	}

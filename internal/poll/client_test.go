@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source/nws"
-	"hazardd/internal/source/usgs"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/nws"
+	"github.com/hazardd/hazardd/internal/source/usgs"
 )
 
 // shared reads a file of the test vectors.

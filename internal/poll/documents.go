@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // The documents that an index announces.

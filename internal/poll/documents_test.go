@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // index serves an index of documents at a host, and the documents. A document is an event of its own name unless a fault is

@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Class is the kind of a failure, as every reader may know it. What cannot be connected to has one class, whatever the reason:

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // raw takes the connection over and writes to it by hand.

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/lease"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // What may follow a poll. A poll that is due goes first; and a source that is polled rarely is asked as much each minute.

@@ -17,11 +17,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/source"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // The tests' feed is a list of lines: "event KEY [version=N] [detail=URL] [place=CODE] [minor]", "whole", "gone KEY", "link URL [UPDATED]", "reject [KEY]",

@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/lease"
-	"hazardd/internal/source"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 func TestOfTwoProcessesOnePolls(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lease"
 )
 
 // unwell serves a source that fails until the time returned is set.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"runtime/debug"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // parse reads a payload of a source, received at now; cut is why its end is missing, nil if it is not.

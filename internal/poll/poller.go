@@ -15,9 +15,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/lease"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // leaseName is the lease of who polls.

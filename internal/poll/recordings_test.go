@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/intake"
-	"hazardd/internal/source"
-	"hazardd/internal/source/nws"
-	"hazardd/internal/source/usgs"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/nws"
+	"github.com/hazardd/hazardd/internal/source/usgs"
 )
 
 // recorded reads a recording of a source.

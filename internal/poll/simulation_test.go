@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // TestWhateverHappensNothingIsLost plays two sources with random faults, and two processes that come and go, and looks at what

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // Intake is where what was read goes.

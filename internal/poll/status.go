@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // The states of a source, as readers see them.

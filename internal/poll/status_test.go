@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 func TestStateWords(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/internal/tail"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // variant is what the text of an event depends on, beside the change: how many products of the hazard the reader may know of, times

@@ -16,9 +16,9 @@ import (
 	"sync"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
-	"hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tail"
 )
 
 // Log is the part of the store that tells where a stream can be resumed.

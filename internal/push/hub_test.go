@@ -17,10 +17,10 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
-	"hazardd/internal/tail"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/wire"
 )
 
 const base = "https://hazards.example"

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Limits bound a Budget.

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 var few = Limits{All: 100, User: 40, Wait: 5 * time.Second}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/live"
 )
 
 // key names a list of a view.

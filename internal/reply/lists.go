@@ -9,9 +9,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/live"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // Lists encodes what a view holds, each list once for each filter, form and audience for as long as the view is the present one.

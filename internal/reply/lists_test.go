@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/live"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 const base = "https://hazardd.example"

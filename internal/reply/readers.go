@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // The bounds of what the shared bodies that one user reads hold in memory, in bytes.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/files"
 )
 
 // flip turns one bit of a file.

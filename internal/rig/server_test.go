@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/rig/program"
+	"github.com/hazardd/hazardd/internal/rig/program"
 )
 
 // binary is the path of the program under test, built once.

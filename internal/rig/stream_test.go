@@ -24,7 +24,7 @@ import (
 	"testing"
 	"time"
 
-	gohazardd "hazardd/client"
+	gohazardd "github.com/hazardd/hazardd/client"
 )
 
 // front is a name under which clients find whichever server runs.

@@ -23,7 +23,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/files"
 )
 
 // gateway is what is built. It is pinned, as every dependency; it is run, not linked.
@@ -69,7 +69,7 @@ func (b Bucket) Limited(t testing.TB, policy string) files.Settings {
 }
 
 // Prefix is where in the bucket the program's objects are.
-const Prefix = "hazardd/files/"
+const Prefix = "github.com/hazardd/hazardd/files/"
 
 // common is the server of this test binary.
 var common struct {

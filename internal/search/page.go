@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Query is a search: what is wanted, in which order, how much of it at once, and of which moment.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Fault is one thing wrong with the parameters.

@@ -12,8 +12,8 @@ import (
 	"cmp"
 	"slices"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Editors is the name under which the parameter source finds what no source reported.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 const noon hazard.Instant = 1_795_262_400_000 // 2026-11-21T12:00:00Z

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/service"
-	"hazardd/internal/source"
-	"hazardd/internal/source/cap"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/cap"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // A national feed of CAP outranks a model, whatever it is called (D2): its WARNING is not the INFORMATION of GDACS.

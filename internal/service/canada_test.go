@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/recordings"
-	"hazardd/internal/source/cap"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
 // TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn takes in a recorded tornado warning of Canada, the

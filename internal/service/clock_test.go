@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/clock"
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/clock"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // setClock is this machine's clock, off by what a test sets.

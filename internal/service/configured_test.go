@@ -15,14 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/intake"
-	"hazardd/internal/recordings"
-	"hazardd/internal/service"
-	"hazardd/internal/source"
-	"hazardd/internal/source/cap"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/cap"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // eventually waits until what get says is want, and fails with what it said last.

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // KeepFirstPassword writes FirstPassword to a file of the data folder that its owner alone can read,

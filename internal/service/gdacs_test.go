@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/poll"
-	"hazardd/internal/recordings"
-	"hazardd/internal/service"
-	"hazardd/internal/source/gdacs"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source/gdacs"
 )
 
 // gdacsList is the recorded list of earthquakes, in which each member of EQ1554511 (M 5.8, Orange, of

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/pgtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }

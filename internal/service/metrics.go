@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/poll"
 )
 
 // metrics makes what GET /metrics gives: what the parts count, and what they look like at the moment of asking.

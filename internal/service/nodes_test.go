@@ -12,10 +12,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // nodes are services on one PostgreSQL.

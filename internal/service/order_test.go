@@ -13,10 +13,10 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/recordings"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // told is all that a reader sees of a hazard, but for numbers and for when it was written.

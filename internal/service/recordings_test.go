@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/recordings"
-	"hazardd/internal/service"
-	"hazardd/internal/source"
-	"hazardd/internal/source/cap"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/cap"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 var update = flag.Bool("update", false, "write what the recordings come to into testdata/recordings.txt")

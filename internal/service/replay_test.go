@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/intake"
-	"hazardd/internal/live"
-	"hazardd/internal/recordings"
-	"hazardd/internal/reply"
-	"hazardd/internal/source/nws"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/source/nws"
 )
 
 // replay plays recordings as if live: each is read and taken in at the moment when it was recorded, and between them hazards end.

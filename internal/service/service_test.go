@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 func config(t *testing.T, dir string) service.Config {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/lease"
 )
 
 // The rhythm of the sweep.

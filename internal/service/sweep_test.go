@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // heard tells of each line of a log.

@@ -1,6 +1,6 @@
 package source
 
-import "hazardd/internal/hazard"
+import "github.com/hazardd/hazardd/internal/hazard"
 
 // About is what readers are told of a source beside its state, as JSON of GET /sources.
 type About struct {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // AuthorityOf orders sources by their ranks, for every type. Sources of the same rank keep their order

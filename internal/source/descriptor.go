@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Source describes one source: everything that the rest of the program knows about it. Each adapter

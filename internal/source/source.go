@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Batch is what one payload says.

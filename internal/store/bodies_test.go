@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // A state stood in the table of hazards and in the log, which made a store of a million hazards a third larger (R11).

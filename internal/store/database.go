@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store/db"
-	"hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/find"
 )
 
 // database is what differs between the databases that a store may be in.

@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hazardd/internal/files"
-	"hazardd/internal/hazard"
-	"hazardd/internal/search"
-	"hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/store/db"
 )
 
 // Ways is how many ways there are to force on a search: the store's own choice, along the order, and more than any filter opens.

@@ -16,11 +16,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/files"
-	"hazardd/internal/hazard"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/s3test"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/s3test"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // everywhere runs a test with product files in each kind of place. reopen opens the store again, as another node does.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
 )
 
 // Fork is where the history was replaced by another that had not got all of it.

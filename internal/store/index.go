@@ -5,11 +5,11 @@ import (
 	"database/sql"
 	"fmt"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/search"
-	"hazardd/internal/store/db"
-	"hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/find"
 )
 
 // This file keeps the tables of package find in step with the log.

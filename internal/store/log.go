@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
 )
 
 // LogPage says which piece of the change log is read.

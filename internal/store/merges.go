@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
 )
 
 // Merge is what became of two hazards when they became one: what it takes to take that back.

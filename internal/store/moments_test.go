@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/search"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // entered is a context that tells when somebody first looks at it.

@@ -18,10 +18,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store/db"
-	"hazardd/internal/store/find"
-	"hazardd/internal/store/pipeline"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/store/pipeline"
 )
 
 // Everything that holds for PostgreSQL alone is in this file.

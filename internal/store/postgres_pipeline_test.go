@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 func openAt(t testing.TB, database string) *store.Store {

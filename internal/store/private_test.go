@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // openFolder is a folder of mode that every user of the machine can reach, unlike t.TempDir.

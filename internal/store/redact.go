@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hazardd/internal/files"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // RewriteHazard lets alter change every state of a hazard that the log holds, and writes those that it reports to have changed. It is

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // A store without room is known to be full until there is room, though small writes may succeed (R10).

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/search"
-	"hazardd/internal/store/db"
-	"hazardd/internal/store/find"
-	"hazardd/internal/store/reach"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/store/reach"
 )
 
 // searchTime bounds one search: what takes longer asks for too much at once.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/lru"
-	"hazardd/internal/search"
-	"hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/store/db"
 )
 
 // maxShapes bounds the shapes that are kept in memory, in bytes: enough for all that is active on a day of disasters.

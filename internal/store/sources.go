@@ -8,9 +8,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
 )
 
 // Event finds the event that a source knows under key: the key that it was first known by, and its hazard. ErrNotFound if

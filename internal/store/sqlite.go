@@ -16,9 +16,9 @@ import (
 	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store/db"
-	"hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/find"
 )
 
 // Everything that holds for SQLite alone is in this file.

@@ -29,11 +29,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/files"
-	"hazardd/internal/hazard"
-	"hazardd/internal/store/db"
-	"hazardd/internal/store/find"
-	"hazardd/internal/store/reach"
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/store/reach"
 )
 
 //go:embed migrations

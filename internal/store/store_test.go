@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/auth/authtest"
-	"hazardd/internal/hazard"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/s3test"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/authtest"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/s3test"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 func TestMain(m *testing.M) { os.Exit(s3test.Main(func() int { return pgtest.Main(m) })) }

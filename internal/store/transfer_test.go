@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"hazardd/internal/pgtest"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Whoever adds a table says whether backups hold it. A store that loses one by a restore would not be noticed otherwise.

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // On a disk that took 3 s for a sync, writers waited for 24 s and more (R9).

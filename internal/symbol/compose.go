@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Symbol is what stands for a hazard on a map (base interface, section 1.5): the icon of its type at the centre, on a white

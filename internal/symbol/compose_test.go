@@ -19,8 +19,8 @@ import (
 	"github.com/srwiley/oksvg"
 	"github.com/srwiley/rasterx"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 func TestThereIsASymbolForEachTypeCategoryAndSeverity(t *testing.T) {

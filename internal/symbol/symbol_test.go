@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 // typeIcons are the values of type_icon in the base interface, without their extension.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Entry is a change, with what is known of the log around it. What nobody asks for is not read, and what is asked of one change is read for

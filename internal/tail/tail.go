@@ -17,8 +17,8 @@ import (
 	"sync"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Log is the part of the store that a Tail reads.

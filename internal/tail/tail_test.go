@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/live"
-	"hazardd/internal/store"
-	"hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tail"
 )
 
 var discard = slog.New(slog.DiscardHandler)

@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/lease"
-	"hazardd/internal/store"
-	"hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tail"
 )
 
 // The rhythm of deliveries.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 func TestAChangeIsToldAtOnceAndSigned(t *testing.T) {
@@ -39,7 +39,7 @@ func TestAChangeIsToldAtOnceAndSigned(t *testing.T) {
 			if p.at != began {
 				t.Errorf("message %d came after %v", i, p.at.Sub(began))
 			}
-			if p.header.Get("Content-Type") != "application/json" || !strings.HasPrefix(p.header.Get("User-Agent"), "hazardd/") {
+			if p.header.Get("Content-Type") != "application/json" || !strings.HasPrefix(p.header.Get("User-Agent"), "github.com/hazardd/hazardd/") {
 				t.Errorf("%v", p.header)
 			}
 		}

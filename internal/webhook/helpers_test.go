@@ -21,11 +21,11 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
-	"hazardd/internal/tail"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/wire"
 )
 
 const base = "https://hazards.example"

@@ -14,9 +14,9 @@ import (
 	"github.com/google/uuid"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // lateAfter is how old a change is that is told late: its receiver must not take it for news (reliability-security.md section 0.8).

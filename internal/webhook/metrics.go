@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // measures are what a process counts of the deliveries that it makes.

@@ -20,8 +20,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"golang.org/x/net/dns/dnsmessage"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/recordings"
 )
 
 // reach is whether an attempt would get as far as a connection: by the address as it is written, and by what a written address is.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 func TestWhatIsWrongWithAWebhookIsNamedAtOnce(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Fill puts n active hazards into the store, in the proportions of a busy day: many advisories, few warnings, each with a name and a

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Store is an auth.Store in memory, with the guarantees of that interface but that nothing outlives the process. It may be

@@ -3,8 +3,8 @@ package authtest_test
 import (
 	"testing"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/auth/authtest"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/authtest"
 )
 
 func TestStoreInMemory(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/auth"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // TestStore checks that a store keeps what auth.Store promises. open gives a new, empty one each time.

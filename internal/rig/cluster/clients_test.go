@@ -22,7 +22,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/internal/nginxtest"
+	"github.com/hazardd/hazardd/internal/nginxtest"
 )
 
 // client is a client of a node, or of the front.

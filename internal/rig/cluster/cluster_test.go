@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/nginxtest"
-	"hazardd/internal/pgtest"
-	"hazardd/internal/rig/program"
+	"github.com/hazardd/hazardd/internal/nginxtest"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/rig/program"
 )
 
 // common is the folder of what is made once, binary in it the program under test.

@@ -17,7 +17,7 @@ import (
 // Build builds the program into dir.
 func Build(dir string) (path string, err error) {
 	path = filepath.Join(dir, "hazardd")
-	if out, err := exec.Command("go", "build", "-o", path, "hazardd/cmd/hazardd").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", path, "github.com/hazardd/hazardd/cmd/hazardd").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
 	return path, nil

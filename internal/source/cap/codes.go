@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // What the citations of the code lists stand for.

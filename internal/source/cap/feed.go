@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"strings"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // Alert is one message. The sentences are those of CAP 1.2 (OASIS, 1 July 2010), section 3.2, and what is odd in practice.

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // ref names an earlier message.

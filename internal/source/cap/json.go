@@ -5,9 +5,9 @@ import (
 	"net/url"
 	"strings"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // maxJSON bounds one alert in JSON, in bytes: what it costs in memory is a multiple of it.

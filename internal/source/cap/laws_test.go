@@ -3,9 +3,9 @@ package cap
 import (
 	"testing"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/internal/source/sourcetest"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
 func parseFeed(payload []byte, now hazard.Instant) (source.Batch, error) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // kind is what the tables make of the words for an event.

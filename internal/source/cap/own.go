@@ -3,7 +3,7 @@ package cap
 import (
 	"slices"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // What hazardd writes beside the words of CAP (package format), so that a hazard that goes from one server to another is the same at

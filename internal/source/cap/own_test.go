@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // What another hazardd says beside CAP's words is understood where it does not contradict them.

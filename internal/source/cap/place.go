@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // maxCircle is the greatest radius of a circle, in kilometres: a quarter of the way round the Earth.

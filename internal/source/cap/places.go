@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo"
 )
 
 // Places are the shapes of places that alerts only name by codes. The zero value knows none. They are immutable.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/recordings"
 )
 
 // collection makes the form that is read of a code for each shape.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // D17: CAP 1.0 writes the name of a value before it.

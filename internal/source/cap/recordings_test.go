@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/recordings"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // comesTo is what each recording comes to: read, reports, ignored, rejects; of the reports those that end something, are

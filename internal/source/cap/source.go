@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // Source describes the feed. Without other word from its operator it speaks with the authority of a

@@ -11,8 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source/nws"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/nws"
 )
 
 // How much text is kept, in bytes. Real descriptions have some kilobytes.

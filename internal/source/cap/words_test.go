@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // worldEvents are names of events as national services write them (D11).

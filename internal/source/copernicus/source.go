@@ -3,7 +3,7 @@ package copernicus
 import (
 	"time"
 
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // Name is the source's name.

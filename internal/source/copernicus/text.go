@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // level is a row of the table of levels: the conditions that an earthquake meets, and what it is then. A condition that is

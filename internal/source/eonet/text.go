@@ -4,8 +4,8 @@ import (
 	"html"
 	"regexp"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // tags are the tags and comments of HTML, with what is inside a script or a style.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // Collection is a document of JSON that is an object around a list of records, as most feeds are.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // JSON is a document of JSON as UTF-8: without byte order mark, and out of UTF-16. RFC 8259 allows UTF-8 alone. Bytes that are not

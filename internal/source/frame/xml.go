@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // XML is a document of XML around a list of records: RSS, Atom, an envelope of alerts, or one alert. It is cut into the records by tags

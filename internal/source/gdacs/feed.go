@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // maxBytes bounds a payload. The greatest recorded list has 1.6 MB (RSS, 14 kB for an event), the greatest file with geometry 2.2 MB.

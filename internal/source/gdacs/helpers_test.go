@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // recordings is the folder of what the source has sent. HAZARDD_SHARED names the folder that holds those of all sources.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // kind is a row of the table of event types.

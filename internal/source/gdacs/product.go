@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // link is an image, page or document that GDACS names.

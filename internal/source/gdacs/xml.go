@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // maxElements bounds the elements of one record. The greatest recorded one has 400.

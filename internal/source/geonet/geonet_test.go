@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source/sourcetest"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
 var laws = sourcetest.Source{

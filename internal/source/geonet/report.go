@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 const (

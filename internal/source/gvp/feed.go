@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // item is what the feed says of one volcano in one week (RSS 2.0, GeoRSS Simple).

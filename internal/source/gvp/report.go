@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // row is a row of the mapping table: a word of the report for what a volcano does.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // link is an address that a text refers to.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // api is where USGS publishes the lists and the volcanoes.

@@ -3,7 +3,7 @@ package hans
 import (
 	"testing"
 
-	"hazardd/internal/source/sourcetest"
+	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
 var laws = sourcetest.Source{

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // D26: 1,352 of 1,352 notices were held where the positions of volcanoes could not be fetched.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/client"
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/internal/source/frame"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // Parse reads hazards in the field names of the base interface, section 2.6: the array that /hazards/active and its two variants answer,

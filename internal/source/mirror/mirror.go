@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/client"
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // Server is what a Mirror asks of the other server; a *client.Client is one.

@@ -16,14 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
-	"hazardd/client"
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/intake"
-	"hazardd/internal/service"
-	"hazardd/internal/source"
-	"hazardd/internal/source/mirror"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/mirror"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // as is a client of a real server.

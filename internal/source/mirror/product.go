@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"hazardd/client"
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/internal/source/frame"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // forest is the products of a hazard on their way to a tree.

@@ -12,9 +12,9 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
-	"hazardd/client"
-	"hazardd/internal/hazard"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/wire"
 )
 
 func uuidOf(n int64) uuid.UUID {

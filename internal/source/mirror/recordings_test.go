@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/hazardtest"
-	"hazardd/internal/source"
-	"hazardd/internal/source/mirror"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/mirror"
 )
 
 // recordedAt is when the last of the recordings was made.

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/internal/source/frame"
-	"hazardd/wire"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // otherTypes are the types that servers use beside those of the base interface, section 2.3, which keep their names. "Spec" in this

@@ -13,9 +13,9 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/internal/source/mirror"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/mirror"
 )
 
 const (

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/client"
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // Name is the name of the source where none is configured.

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
-	"hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // item is an item of the RSS of a basin (nhc.noaa.gov/aboutrss.shtml). Those about one storm's present state hold nhc:Cyclone; of the

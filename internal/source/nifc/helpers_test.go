@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // shared reads a recording. They are not part of this repository: HAZARDD_SHARED names the folder that has them.

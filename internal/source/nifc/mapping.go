@@ -1,6 +1,6 @@
 package nifc
 
-import "hazardd/internal/hazard"
+import "github.com/hazardd/hazardd/internal/hazard"
 
 // category is a row of the table of incident types: what becomes of IncidentTypeCategory.
 type category struct {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // maxWords bounds a text of the incident data, in bytes. The longest recorded has under 100.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // recording is a payload as the service sent it, and when.

@@ -3,7 +3,7 @@ package nws
 import (
 	"strings"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // row is a type of ours and what of the service's becomes it.

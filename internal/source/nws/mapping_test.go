@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 func TestEveryPublishedEventNameHasItsRow(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/source/nws/counties"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/source/nws/counties"
 )
 
 // Places knows the shapes of the places that alerts only name: those that were fetched, and without network the counties of

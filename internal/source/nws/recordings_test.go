@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // august are the fifteen snapshots of one August day, as one poller would see them: the latest report of each part, by key.

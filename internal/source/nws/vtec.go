@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // vtec is a P-VTEC string, the Valid Time Event Code of NWS Instruction 10-1703:

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 func TestZoneURLAndParseZoneAgree(t *testing.T) {

@@ -30,9 +30,9 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/recordings"
-	"hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // Source is what is held to the laws.

@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // maxBytes bounds a payload. A week of all magnitudes has 1.5 MB, the greatest answer of the FDSN query (20,000 events)

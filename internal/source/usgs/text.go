@@ -4,8 +4,8 @@ import (
 	"html"
 	"strings"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // maxText bounds a text product, in bytes. The longest recorded has 4,000.

@@ -10,9 +10,9 @@ import (
 	"maps"
 	"slices"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
 )
 
 // Tables are the tables of one kind of database: SQLite or Postgres.

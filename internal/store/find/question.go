@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
 )
 
 // condition is a part of a WHERE clause and its arguments, in the order of its question marks.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"hazardd/internal/geo"
-	"hazardd/internal/hazard"
-	"hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
 )
 
 // What searches need of SQLite alone is in this file: how the tables that hazards are found by are written, and the statements that

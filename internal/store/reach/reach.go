@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // ErrAway refuses what needs a database that does not answer.

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/image/font/basicfont"
 	"golang.org/x/image/math/fixed"
 
-	"hazardd/internal/hazard"
-	"hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 // The layout in pixels.

@@ -24,7 +24,7 @@ import (
 	"strings"
 	"sync"
 
-	"hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo"
 )
 
 //go:generate npm ci --prefix gen

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo"
 )
 
 func TestEveryCountyHasAnArea(t *testing.T) {

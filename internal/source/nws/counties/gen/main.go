@@ -17,7 +17,7 @@ import (
 	"os"
 	"slices"
 
-	"hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo"
 )
 
 func main() {
