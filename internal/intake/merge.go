@@ -55,7 +55,15 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 	if err := w.resettle(into.ID); err != nil {
 		return err
 	}
-	return w.endAs(from, into)
+	together, err := tx.Hazard(into.ID)
+	if err != nil {
+		return err
+	}
+	if !together.ActiveAt(w.now) {
+		return fmt.Errorf("%w: hazard %d would end with this merge: by what their sources said last, the two together are over since %s; end hazard %d instead",
+			hazard.ErrConflict, into.ID, together.End, from.ID)
+	}
+	return w.endAs(from, together)
 }
 
 // Part splits an event from the others of a hazard, because a person found it to be another; neither

@@ -251,6 +251,13 @@ func (w *World) Merge(from, into *Hazard, at instant) bool {
 	if !w.By.owns(from.org) || !w.By.owns(into.org) || from == into || from.Now().Reason == hazard.EndMerged || from.drill() != into.drill() || into.Now().Status != hazard.Active {
 		return false
 	}
+	return w.try(func() bool {
+		w.merge(from, into)
+		return from.Now().Reason == hazard.EndMerged // else both together are over already
+	})
+}
+
+func (w *World) merge(from, into *Hazard) {
 	var parted [][2]Name // what a person had found to be two
 	staying := w.partOf(into)
 	for _, e := range w.partOf(from) {
@@ -267,12 +274,53 @@ func (w *World) Merge(from, into *Hazard, at instant) bool {
 	w.keep(from)
 	taken := w.carry(from, into)
 	w.regroup(nil)
+	if into.Now().Status != hazard.Active {
+		return
+	}
 	w.absorb(from, into, true)
 	end := from.Ends[len(from.Ends)-1]
 	end.parted, end.kept, end.keptDecisions, end.carried = parted, was, since, taken
 	from.carried = taken
-	w.settle(at)
-	return true
+	w.settle(w.now)
+}
+
+// try lets something happen as a whole, or not at all if it returns false.
+func (w *World) try(happen func() bool) bool {
+	before := *w
+	before.one, before.retitled, before.changed = maps.Clone(w.one), maps.Clone(w.retitled), maps.Clone(w.changed)
+	before.Hazards, before.events, before.products = slices.Clone(w.Hazards), slices.Clone(w.events), slices.Clone(w.products)
+	var back []func()
+	for _, h := range w.Hazards {
+		past := slices.Clone(h.Past)
+		back = append(back, saved(h), saved(h.kept), func() { h.Past = past })
+		for _, d := range h.decided {
+			fields := maps.Clone(d.fields)
+			back = append(back, saved(d), func() { d.fields = fields })
+		}
+	}
+	for _, e := range w.events {
+		back = append(back, saved(e))
+	}
+	for _, p := range w.products {
+		back = append(back, saved(p))
+	}
+	if happen() {
+		return true
+	}
+	*w = before
+	for _, restore := range back {
+		restore()
+	}
+	return false
+}
+
+// saved returns what makes a value what it is now.
+func saved[T any](p *T) (restore func()) {
+	if p == nil {
+		return func() {}
+	}
+	v := *p
+	return func() { *p = v }
 }
 
 // Split is that a person finds an event of a hazard to be another than the rest. It reports whether that may be.
