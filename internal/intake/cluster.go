@@ -161,7 +161,7 @@ func (c *cluster) addHazard(id int64, drill bool) error {
 	return nil
 }
 
-// near lists the events that the rule of its type may make one with e.
+// near lists the events that the rule of its type may make one with e: those of other sources.
 func (w *writer) near(e *store.Event) (near []store.Event, err error) {
 	rule, ok := rules[e.Type]
 	from, to := e.Start.Add(-rule.window), e.Start.Add(rule.window)
@@ -170,9 +170,9 @@ func (w *writer) near(e *store.Event) (near []store.Event, err error) {
 	case rule.within == 0:
 		near, err = w.tx.EventsStarting(e.Type, from, to)
 	case e.Point != nil: // without one, no distance is known
-		near, err = w.tx.EventsNear(e.Type, from, to, geo.Around(e.Point.Lon, e.Point.Lat, rule.within*1000))
+		near, err = w.tx.EventsNear(e.Type, from, to, geo.Around(e.Point.Lon, e.Point.Lat, rule.within*1000), e.Source)
 	}
-	return slices.DeleteFunc(near, func(o store.Event) bool { return rule.far(e, &o) > 1 }), err
+	return slices.DeleteFunc(near, func(o store.Event) bool { return o.Source == e.Source || rule.far(e, &o) > 1 }), err
 }
 
 func (c *cluster) partition(named []store.Event, made []int64) error {

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -103,15 +106,30 @@ func eventsStarting(ctx context.Context, q *db.Queries, typ hazard.Type, from, t
 	return decodeEvents(rows, err)
 }
 
-// EventsNear lists the events of a type that began in a span of time, its ends included, and lie in a box.
-func (t *Tx) EventsNear(typ hazard.Type, from, to hazard.Instant, within geo.Box) ([]Event, error) {
-	p := db.EventsNearParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to), South: within.South, North: within.North,
-		West: within.West, East: within.East, West2: within.West, East2: within.East}
+// EventsNear lists the events of a type that began in a span of time, its ends included, and lie in a small box, in the order of
+// their beginnings, without those of one source.
+func (t *Tx) EventsNear(typ hazard.Type, from, to hazard.Instant, within geo.Box, without string) ([]Event, error) {
+	parts := []geo.Box{within}
 	if within.West > within.East { // it crosses the antimeridian
-		p.East, p.West2 = 180, -180
+		parts = []geo.Box{{West: within.West, South: within.South, East: 180, North: within.North},
+			{West: -180, South: within.South, East: within.East, North: within.North}}
 	}
-	rows, err := t.q.EventsNear(t.ctx, p)
-	return decodeEvents(rows, err)
+	var all []db.Event
+	// Rows are named four at a time, whichever way the database rounds.
+	for row := math.Floor(within.South * 10); row <= math.Ceil(within.North*10); row += 4 {
+		for _, b := range parts {
+			rows, err := t.q.EventsNear(t.ctx, db.EventsNearParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to),
+				Row1: row, Row2: row + 1, Row3: row + 2, Row4: row + 3, South: b.South, North: b.North, West: b.West, East: b.East, Without: without})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, rows...)
+		}
+	}
+	slices.SortFunc(all, func(a, b db.Event) int {
+		return cmp.Or(cmp.Compare(a.StartMs, b.StartMs), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Event, b.Event))
+	})
+	return decodeEvents(all, nil)
 }
 
 func decodeEvents(rows []db.Event, err error) ([]Event, error) {

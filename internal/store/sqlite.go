@@ -65,8 +65,8 @@ func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, er
 		return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: more.Encode()}).String()
 	}
 	// What a write sets aside to undo a statement is small, and is kept in memory: an image need not have a folder for
-	// temporary files.
-	if write, err = sql.Open("sqlite", dsn(url.Values{"_txlock": {"immediate"}, "_pragma": {"temp_store(2)"}})); err != nil {
+	// temporary files. It keeps 32 MB of pages: a large import touches those of all indexes again and again.
+	if write, err = sql.Open("sqlite", dsn(url.Values{"_txlock": {"immediate"}, "_pragma": {"temp_store(2)", "cache_size(-32000)"}})); err != nil {
 		return nil, nil, err
 	}
 	write.SetMaxOpenConns(1)

@@ -296,36 +296,42 @@ func (q *Queries) EventsCalled(ctx context.Context, arg EventsCalledParams) ([]E
 
 const eventsNear = `-- name: EventsNear :many
 SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
-WHERE type_id = $1 AND lat BETWEEN $2 AND $3
-    AND (lon BETWEEN $4 AND $5 OR lon BETWEEN $6 AND $7)
-    AND start_ms + 0 BETWEEN $8 AND $9 AND placed
-ORDER BY start_ms, source, event
+WHERE type_id = $1 AND ROUND(lat * 10) IN ($2, $3, $4, $5)
+    AND lon BETWEEN $6 AND $7 AND lat BETWEEN $8 AND $9
+    AND start_ms + 0 BETWEEN $10 AND $11 AND placed AND source <> $12
 `
 
 type EventsNearParams struct {
-	TypeID string
-	South  float64
-	North  float64
-	West   float64
-	East   float64
-	West2  float64
-	East2  float64
-	FromMs int64
-	ToMs   int64
+	TypeID  string
+	Row1    float64
+	Row2    float64
+	Row3    float64
+	Row4    float64
+	West    float64
+	East    float64
+	South   float64
+	North   float64
+	FromMs  int64
+	ToMs    int64
+	Without string
 }
 
-// Adding 0 keeps the databases from using the index by time, which finds all of a season.
+// The rows of the index events_by_place that the box touches are named, so that it finds the box and not a belt around the
+// earth. Adding 0 keeps the databases from using the index by time, which finds all of a season.
 func (q *Queries) EventsNear(ctx context.Context, arg EventsNearParams) ([]Event, error) {
 	rows, err := q.query(ctx, q.eventsNearStmt, eventsNear,
 		arg.TypeID,
-		arg.South,
-		arg.North,
+		arg.Row1,
+		arg.Row2,
+		arg.Row3,
+		arg.Row4,
 		arg.West,
 		arg.East,
-		arg.West2,
-		arg.East2,
+		arg.South,
+		arg.North,
 		arg.FromMs,
 		arg.ToMs,
+		arg.Without,
 	)
 	if err != nil {
 		return nil, err

@@ -28,12 +28,12 @@ SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, ca
 WHERE type_id = sqlc.arg(type_id) AND start_ms BETWEEN sqlc.arg(from_ms) AND sqlc.arg(to_ms) ORDER BY start_ms, source, event;
 
 -- name: EventsNear :many
--- Adding 0 keeps the databases from using the index by time, which finds all of a season.
+-- The rows of the index events_by_place that the box touches are named, so that it finds the box and not a belt around the
+-- earth. Adding 0 keeps the databases from using the index by time, which finds all of a season.
 SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
-WHERE type_id = sqlc.arg(type_id) AND lat BETWEEN sqlc.arg(south) AND sqlc.arg(north)
-    AND (lon BETWEEN sqlc.arg(west) AND sqlc.arg(east) OR lon BETWEEN sqlc.arg(west2) AND sqlc.arg(east2))
-    AND start_ms + 0 BETWEEN sqlc.arg(from_ms) AND sqlc.arg(to_ms) AND placed
-ORDER BY start_ms, source, event;
+WHERE type_id = sqlc.arg(type_id) AND ROUND(lat * 10) IN (sqlc.arg(row1), sqlc.arg(row2), sqlc.arg(row3), sqlc.arg(row4))
+    AND lon BETWEEN sqlc.arg(west) AND sqlc.arg(east) AND lat BETWEEN sqlc.arg(south) AND sqlc.arg(north)
+    AND start_ms + 0 BETWEEN sqlc.arg(from_ms) AND sqlc.arg(to_ms) AND placed AND source <> sqlc.arg(without);
 
 -- name: AddRef :exec
 INSERT INTO event_refs (ref, source, event) VALUES ($1, $2, $3) ON CONFLICT (ref, source, event) DO NOTHING;
