@@ -37,6 +37,29 @@ type Source struct {
 	Absence     string   `json:"absence"` // what it means that a list does not name an active event
 	// Rank is the source's authority by type of hazard; the type "" stands for all that are not there.
 	Rank map[string]string `json:"rank"`
+	// Coverage says for which places the source speaks.
+	Coverage []SourceCoverage `json:"coverage"`
+}
+
+// SourceCoverage is a statement of what a source covers: there, its silence means that it knows of nothing.
+// The places are those of World, Countries and Areas together.
+type SourceCoverage struct {
+	Role        string       `json:"role"`         // responsible, watches, unknown
+	Types       []string     `json:"types"`        // that it would report there
+	TypesStated bool         `json:"types_stated"` // false: it is not known which
+	World       bool         `json:"world"`
+	Countries   []string     `json:"countries"` // ISO 3166-1 alpha-2
+	SeaKm       float64      `json:"sea_km"`    // off their coasts
+	Within      []SourceArea `json:"within"`    // if not empty, only what of the countries lies in these
+	Areas       []SourceArea `json:"areas"`
+	From        string       `json:"from"` // the least event that it reports, in words
+	Cite        string       `json:"cite"`
+}
+
+// SourceArea is a part of the world; BBox is west, south, east, north.
+type SourceArea struct {
+	Name string     `json:"name"`
+	BBox [4]float64 `json:"bbox"`
 }
 
 // Feed is the state of one address of a source.

@@ -20,7 +20,7 @@ import (
 
 // knownFlags name the sources that are not built in. All commands must be told the same as the server.
 type knownFlags struct {
-	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, every, highest, rank, hosts, places, charset, exercises. Several are separated by ; or given each on its own."`
+	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, country, every, highest, rank, hosts, places, charset, exercises. Several are separated by ; or given each on its own."`
 	Mirror   []mirrorSetting `name:"mirror" sep:";" placeholder:"name=… url=… user=… password-file=…" help:"Another server of this interface, whose hazards are shown too: name, url, user, password-file; title, every."`
 	Response bool            `default:"true" negatable:"" help:"An activation of Copernicus EMS moves a hazard from EVENT to RESPONSE."`
 }
@@ -99,6 +99,7 @@ func (c *capSetting) UnmarshalText(text []byte) error {
 		"highest":   func(v string) (err error) { c.Caps, err = readHighest(v); return err },
 		"exercises": func(v string) (err error) { c.Exercises, err = strconv.ParseBool(v); return err },
 		"rank":      func(v string) (err error) { c.Rank, err = readRanks(v); return err },
+		"country":   func(v string) error { c.Countries = strings.Split(strings.ToUpper(v), ","); return nil },
 		"hosts":     func(v string) error { c.Hosts = strings.Split(v, ","); return nil },
 	})
 }

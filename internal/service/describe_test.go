@@ -99,7 +99,7 @@ func TestTheTablesOfSourcesAreThoseOfTheDescriptions(t *testing.T) {
 	}
 	all := builtIn(t)
 	doc := string(text)
-	for name, table := range map[string]string{"sources": sourcesTable(all), "ranks": ranksTable(all), "ends": endsTable(all), "terms": termsTable(all)} {
+	for name, table := range map[string]string{"sources": sourcesTable(all), "ranks": ranksTable(all), "ends": endsTable(all), "terms": termsTable(all), "coverage": coverageTable(all)} {
 		begin, end := "<!-- begin "+name+": make tables -->\n", "<!-- end "+name+" -->\n"
 		before, rest, ok := strings.Cut(doc, begin)
 		is, after, ok2 := strings.Cut(rest, end)
@@ -198,6 +198,36 @@ func termsTable(all []source.Source) string {
 	fmt.Fprintln(b, "| name | publisher | license | languages |\n|---|---|---|---|")
 	for _, s := range all {
 		fmt.Fprintf(b, "| `%s` | [%s](%s) | %s | %s |\n", s.Name, s.Attribution, s.Home, s.License, strings.Join(s.Languages, ", "))
+	}
+	return b.String()
+}
+
+func coverageTable(all []source.Source) string {
+	b := &strings.Builder{}
+	fmt.Fprintln(b, "| name | role | types | places | from | says |\n|---|---|---|---|---|---|")
+	for _, s := range all {
+		for _, c := range s.Covered() {
+			var types, places []string
+			for _, typ := range s.TypesOf(&c) {
+				info, _ := typ.Info()
+				types = append(types, strings.ToLower(info.Name))
+			}
+			if c.World {
+				places = append(places, "world")
+			}
+			places = append(places, c.Countries...)
+			for _, a := range c.Areas {
+				places = append(places, a.Name)
+			}
+			where := strings.Join(places, ", ")
+			for i, a := range c.Within {
+				where += map[bool]string{true: ", only in ", false: " or "}[i == 0] + a.Name
+			}
+			if c.Sea > 0 {
+				where += fmt.Sprintf(", to %.0f km off the coast", c.Sea)
+			}
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", s.Name, c.Role, cmp.Or(strings.Join(types, ", "), "not stated"), cmp.Or(where, "not known"), c.From, c.Cite)
+		}
 	}
 	return b.String()
 }

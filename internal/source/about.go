@@ -17,6 +17,8 @@ type About struct {
 	Absence string `json:"absence"`
 	// Rank is the authority of the source by type; the type "" stands for all that are not there.
 	Rank map[hazard.Type]string `json:"rank"`
+	// Coverage says for which places the source speaks.
+	Coverage []AboutCoverage `json:"coverage"`
 }
 
 // About returns what readers are told of the source.
@@ -24,7 +26,7 @@ func (s *Source) About() About {
 	a := About{
 		Warns: s.Warns, Covers: s.Covers, Types: append([]hazard.Type{}, s.Types...), Countries: append([]string{}, s.Countries...),
 		Languages: append([]string{}, s.Languages...), Home: s.Home, License: s.License, Attribution: s.Attribution,
-		Absence: s.Absence.String(), Rank: map[hazard.Type]string{},
+		Absence: s.Absence.String(), Rank: map[hazard.Type]string{}, Coverage: s.aboutCoverage(),
 	}
 	for t, rank := range s.Rank {
 		a.Rank[t] = rank.String()

@@ -37,6 +37,9 @@ type Source struct {
 	Types []hazard.Type
 	// Countries are those that it covers, as ISO 3166-1 alpha-2 codes; nil: the world.
 	Countries []string
+	// Coverage says for which places the silence of the source means that it knows of nothing; nil: for
+	// Countries, as Covered says.
+	Coverage []Coverage
 	// Languages are those of its texts, as RFC 5646 tags; nil: not known before a message is read.
 	Languages []string
 	// Home is the page for people about the feed.
@@ -218,6 +221,7 @@ func (s *Source) Check() error {
 	if s.Absence < AbsenceSaysNothing || s.Absence > AbsenceEnds {
 		fault("absence: %d is not one of the meanings", int(s.Absence))
 	}
+	s.checkCoverage(fault)
 	if (s.PlaceURL == nil) != (s.ParsePlace == nil) {
 		fault("PlaceURL and ParsePlace go together")
 	}

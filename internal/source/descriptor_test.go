@@ -18,6 +18,8 @@ func floods(name string, rank source.Rank) source.Source {
 		Feeds: []source.Feed{{URL: "https://a.example/feed", Every: time.Minute, MaxBytes: 1 << 20}},
 		Types: []hazard.Type{hazard.Flood, hazard.Storm},
 		Rank:  source.Ranks{hazard.Flood: rank, hazard.Storm: rank},
+
+		Countries: []string{"AT"},
 	}
 }
 
@@ -37,7 +39,27 @@ func TestADescriptionThatLacksSomethingIsRefused(t *testing.T) {
 		`source "floods": license: missing`:                      func(s *source.Source) { s.License = "" },
 		`source "floods": absence: 7 is not one of the meanings`: func(s *source.Source) { s.Absence = 7 },
 		`source "floods": Parse: missing`:                        func(s *source.Source) { s.Parse = nil },
-		`source "floods": PlaceURL and ParsePlace go together`:   func(s *source.Source) { s.PlaceURL = func(string) string { return "" } },
+		`source "floods": coverage: missing`:                     func(s *source.Source) { s.Countries = nil },
+		`coverage 1: countries: "at" is not two capital letters`: func(s *source.Source) { s.Countries = []string{"at"} },
+		`coverage 1: no places; expected countries`:              func(s *source.Source) { s.Coverage = []source.Coverage{{Role: source.RoleWatches, Cite: "x"}} },
+		`coverage 1: cite: missing`:                              func(s *source.Source) { s.Coverage = []source.Coverage{{Role: source.RoleWatches, World: true}} },
+		`coverage 1: role: 0 is none of responsible`:             func(s *source.Source) { s.Coverage = []source.Coverage{{World: true, Cite: "x"}} },
+		`coverage 1: the role is unknown, and yet there are`: func(s *source.Source) {
+			s.Coverage = []source.Coverage{{Role: source.RoleUnknown, World: true, Cite: "x"}}
+		},
+		`coverage 1: types: "TSUNAMI" is not a type that the`: func(s *source.Source) {
+			s.Coverage = []source.Coverage{{Role: source.RoleWatches, World: true, Types: []hazard.Type{hazard.Tsunami}, Cite: "x"}}
+		},
+		`coverage 1: areas: "a" is no area`: func(s *source.Source) {
+			s.Coverage = []source.Coverage{{Role: source.RoleWatches, Areas: []source.Area{source.Box("a", 10, 20, 11, 10)}, Cite: "x"}}
+		},
+		`coverage 1: sea: 1000 km, expected 0 to 500`: func(s *source.Source) {
+			s.Coverage = []source.Coverage{{Role: source.RoleWatches, Countries: []string{"AT"}, Sea: 1000, Cite: "x"}}
+		},
+		`coverage 1: feed: "b" is none of the source's`: func(s *source.Source) {
+			s.Coverage = []source.Coverage{{Role: source.RoleWatches, World: true, Feed: "b", Cite: "x"}}
+		},
+		`source "floods": PlaceURL and ParsePlace go together`: func(s *source.Source) { s.PlaceURL = func(string) string { return "" } },
 	} {
 		s := floods("floods", source.Model)
 		spoil(&s)
@@ -71,5 +93,22 @@ func TestASchemeBelongsToOneSource(t *testing.T) {
 	b.Schemes = []source.Scheme{{Name: "register"}}
 	if _, err := source.SchemesOf([]source.Source{a, b}); err == nil || !strings.Contains(err.Error(), `source "b": scheme "register" is declared by the source "a"`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What a source that names countries and nothing else is to them follows from its ranks.
+func TestCountriesAloneAreCoveredByRank(t *testing.T) {
+	office := floods("office", source.National)
+	office.Rank[hazard.Storm] = source.Model
+	all := office.Covered()
+	if len(all) != 2 || all[0].Role != source.RoleResponsible || all[0].Types[0] != hazard.Flood || all[1].Role != source.RoleWatches || all[1].Types[0] != hazard.Storm {
+		t.Errorf("%+v", all)
+	}
+	// A national authority that does not say of what it warns is responsible, for what is not stated.
+	alerts := floods("alerts", 0)
+	alerts.Types, alerts.Rank = nil, source.Ranks{"": source.National}
+	about := alerts.About().Coverage
+	if len(about) != 1 || about[0].Role != "responsible" || about[0].TypesStated || len(about[0].Types) != 0 {
+		t.Errorf("%+v", about)
 	}
 }

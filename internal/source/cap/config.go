@@ -30,6 +30,9 @@ type Config struct {
 	Charset string
 	// Rank is the authority of the feed by type; nil: National. The type "" stands for all that are not there.
 	Rank source.Ranks
+	// Countries are those whose authority gives the alerts, as ISO 3166-1 alpha-2 codes; nil: it is not known for
+	// which places the feed speaks.
+	Countries []string
 	// Hosts are further hosts that the index may lead to, beside its own.
 	Hosts []string
 }

@@ -22,12 +22,16 @@ func (c Config) Source(places Places) source.Source {
 		Covers:  "alerts in the Common Alerting Protocol",
 		License: "see the publisher's terms", Attribution: cmp.Or(c.Title, c.Name),
 		Rank:       rank,
+		Countries:  c.Countries,
 		Hosts:      c.Hosts,
 		PlaceCodes: "UGC", // for counties and zones of the United States
 		Places:     func(source.Kept) source.Places { return places },
 	}
 	if c.URL != "" { // else for payloads from files alone
 		s.Feeds = []source.Feed{{URL: c.URL, Every: cmp.Or(c.Every, 5*time.Minute), MaxBytes: 64 << 20}}
+	}
+	if c.Countries == nil {
+		s.Coverage = []source.Coverage{{Role: source.RoleUnknown, Cite: "the setting of the feed names no country"}}
 	}
 	if c.Language != "" {
 		s.Languages = []string{c.Language}

@@ -24,7 +24,9 @@ func Source() source.Source {
 		Types:  []hazard.Type{hazard.Earthquake}, Languages: []string{"en"},
 		Home:    "https://www.seismicportal.eu/fdsn-wsevent.html",
 		License: "with attribution, see the terms of EMSC", Attribution: "European-Mediterranean Seismological Centre (EMSC)",
-		Rank:  source.Ranks{hazard.Earthquake: source.Specialist},
+		Rank: source.Ranks{hazard.Earthquake: source.Specialist},
+		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "M 4.5",
+			Cite: "https://www.seismicportal.eu/fdsn-wsevent.html: minmag=4 is what is polled; M 4.5 makes a hazard"}},
 		Lives: []source.Life{{Of: "an earthquake", For: usualLife}, {Of: "an earthquake of level WARNING", For: greatLife}},
 	}
 }

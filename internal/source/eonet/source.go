@@ -21,6 +21,8 @@ func Source() source.Source {
 		Home:      "https://eonet.gsfc.nasa.gov/docs/v3",
 		License:   "public domain", Attribution: "NASA Earth Observatory Natural Event Tracker (EONET)",
 		Rank: source.Ranks{"": source.Curator},
+		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "what its curators choose",
+			Cite: "https://eonet.gsfc.nasa.gov/what-is-eonet: a curated list, for pictures of events"}},
 	}
 	for _, r := range rows {
 		if r.typ != "" {

@@ -26,7 +26,9 @@ func Source() source.Source {
 		Languages: []string{"en"},
 		Home:      "https://www.gdacs.org/feed_reference.aspx",
 		License:   "CC-BY-4.0", Attribution: "Global Disaster Alert and Coordination System (GDACS)",
-		Rank:    source.Ranks{"": source.Model},
+		Rank: source.Ranks{"": source.Model},
+		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "what may need international help, and more that it lists as Green",
+			Cite: "https://www.gdacs.org/Knowledge/overview.aspx: the models of each type of disaster"}},
 		Schemes: []source.Scheme{{Name: "glide"}},
 		Lasts:   lasts,
 	}

@@ -20,7 +20,9 @@ func Source() source.Source {
 		Types:  []hazard.Type{hazard.Earthquake}, Countries: []string{"NZ"}, Languages: []string{"en"},
 		Home:    "https://api.geonet.org.nz/",
 		License: "CC-BY-3.0-NZ", Attribution: "GeoNet, New Zealand",
-		Rank:  source.Ranks{hazard.Earthquake: source.National},
+		Rank: source.Ranks{hazard.Earthquake: source.National},
+		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"NZ"}, Sea: 370, From: "MMI 3",
+			Cite: "https://api.geonet.org.nz/: quakes in the New Zealand region that may have caused shaking of that intensity"}},
 		Lives: []source.Life{{Of: "an earthquake", For: usualLife}, {Of: "an earthquake of level WARNING", For: greatLife}},
 	}
 }

@@ -21,6 +21,8 @@ func Source() source.Source {
 		Home:    "https://volcano.si.edu/reports_weekly.cfm",
 		License: "with attribution, see the terms of the Smithsonian", Attribution: "Smithsonian Institution, Global Volcanism Program",
 		Rank: source.Ranks{hazard.Volcano: source.Specialist},
+		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "new activity, or notable changes, within a week",
+			Cite: "https://volcano.si.edu/reports_weekly.cfm: criteria and disclaimers; it is not a comprehensive list"}},
 		// The number of a volcano names the mountain, whose eruptions are one hazard each.
 		Schemes: []source.Scheme{{Name: Name, Type: hazard.Volcano, Lasting: true, Bare: regexp.MustCompile(`^\d{6}$`)}},
 		Lives:   []source.Life{{Of: "a weekly report", For: life}},

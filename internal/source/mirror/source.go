@@ -27,7 +27,8 @@ func Source(name, title, address string, every time.Duration, schemes source.Sch
 		},
 		Covers:  "active hazards of another server of the base interface, and their products",
 		License: "of each hazard's own source", Attribution: cmp.Or(title, name),
-		Rank: source.Ranks{"": source.Relay},
+		Rank:     source.Ranks{"": source.Relay},
+		Coverage: []source.Coverage{{Role: source.RoleUnknown, Cite: "the other server does not say what it covers"}},
 		// The list is complete by the interface, and says of each hazard that is missing how it ended where it can be asked.
 		Absence: source.AbsenceEnds,
 	}

@@ -20,7 +20,14 @@ func Source() source.Source {
 		Types:  []hazard.Type{hazard.Cyclone}, Languages: []string{"en"},
 		Home:    "https://www.nhc.noaa.gov/aboutrss.shtml",
 		License: "public domain", Attribution: "NOAA / U.S. National Hurricane Center",
-		Rank:    source.Ranks{hazard.Cyclone: source.Responsible},
+		Rank: source.Ranks{hazard.Cyclone: source.Responsible},
+		// What follows leaves out Africa and Europe, where no cyclone of these basins is the centers' to warn of,
+		// and ends where they hand what is no more tropical to others.
+		Coverage: []source.Coverage{
+			{Role: source.RoleResponsible, Areas: []source.Area{
+				source.Box("North Atlantic and eastern North Pacific", -140, 0, -10, 60), source.Box("central North Pacific", -180, 0, -140, 60),
+			}, Cite: "WMO Hurricane Operational Plan (WMO-No. 1163): RSMC Miami to 140° W, RSMC Honolulu from 140° W to 180°, north of the equator"},
+		},
 		Schemes: []source.Scheme{{Name: "atcf", Type: hazard.Cyclone}},
 		Absence: source.AbsenceEnds, // the lists are of all storms
 		Lives:   []source.Life{{Of: "an advisory", For: life}},

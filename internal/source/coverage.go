@@ -1,0 +1,233 @@
+package source
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// Role is what a source is to the places that it covers.
+type Role int
+
+// The roles. The zero Role is none: a source has to state one.
+const (
+	// RoleResponsible: the source gives the official warnings or notices for the place.
+	RoleResponsible Role = iota + 1
+	// RoleWatches: the source observes or models the place, and warns nobody there officially.
+	RoleWatches
+	// RoleUnknown: nobody says which places the source covers. It makes no place covered.
+	RoleUnknown
+)
+
+var roleNames = []string{"", "responsible", "watches", "unknown"}
+
+func (r Role) String() string {
+	if r < 0 || int(r) >= len(roleNames) {
+		return fmt.Sprintf("role %d", int(r))
+	}
+	return roleNames[r]
+}
+
+// Coverage is one statement of what a source covers: there, silence of the source means that it knows of
+// nothing. The places are those of World, Countries and Areas together.
+type Coverage struct {
+	Role Role
+	// Types are the types of hazards that it would report there; nil: those of the source, and if the
+	// source states none either, it is not known which.
+	Types []hazard.Type
+	// World: all places.
+	World bool
+	// Countries are whole countries, as ISO 3166-1 alpha-2 codes, with their territorial sea.
+	Countries []string
+	// Sea is how far off the coasts of Countries it reaches, in kilometres; 0: as far as the territorial
+	// sea (TerritorialSea).
+	Sea float64
+	// Within, if not empty, limits Countries to their parts in one of these areas.
+	Within []Area
+	// Areas are parts of the world that are no countries, such as an ocean basin.
+	Areas []Area
+	// From is the least event that it reports, for people: "M 4.5"; empty: whatever it warns of.
+	From string
+	// Feed is the address of the one feed by which these places are read; empty: all feeds of the source.
+	Feed string
+	// Cite names what says so: the publisher's documentation, or the treaty.
+	Cite string
+}
+
+// TerritorialSea is how far the sovereignty of a state reaches off its coast, in kilometres: 12 nautical
+// miles (United Nations Convention on the Law of the Sea, articles 2 and 3).
+const TerritorialSea = 22.224
+
+// Area is a part of the world with a name.
+type Area struct {
+	Name  string
+	Shape geo.Shape
+}
+
+// maxSea bounds Coverage.Sea, in kilometres: an exclusive economic zone reaches 370.
+const maxSea = 500
+
+var countryForm = regexp.MustCompile(`^[A-Z]{2}$`)
+
+// Box is an area between two meridians and two parallels, in degrees. West greater than east crosses the
+// antimeridian.
+func Box(name string, west, south, east, north float64) Area {
+	return Area{Name: name, Shape: geo.Box{West: west, South: south, East: east, North: north}.Shape()}
+}
+
+// Covered returns what the source covers. A source that states countries and nothing else covers these, as
+// its rank says: what is the office's duty, or what a national authority passes on, is official.
+func (s *Source) Covered() []Coverage {
+	if s.Coverage != nil {
+		return s.Coverage
+	}
+	if s.Countries == nil {
+		return nil
+	}
+	c := Coverage{Countries: s.Countries, Cite: "the country of the publisher"}
+	by := map[Role][]hazard.Type{}
+	for _, info := range hazard.Types() {
+		if rank, ok := s.Rank.Of(info.ID); ok && s.Reports(info.ID) {
+			by[roleOf(rank)] = append(by[roleOf(rank)], info.ID)
+		}
+	}
+	if s.Types == nil { // which of all these it warns of, nobody says
+		rank, _ := s.Rank.Of("")
+		c.Role = roleOf(rank)
+		return []Coverage{c}
+	}
+	var all []Coverage
+	for _, role := range []Role{RoleResponsible, RoleWatches} {
+		if c.Role, c.Types = role, by[role]; c.Types != nil {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// roleOf is the role of a source of that rank in its own country.
+func roleOf(r Rank) Role {
+	if r == Responsible || r == National {
+		return RoleResponsible
+	}
+	return RoleWatches
+}
+
+// TypesOf returns the types of a statement of the source; nil: it is not known which.
+func (s *Source) TypesOf(c *Coverage) []hazard.Type {
+	if c.Types != nil {
+		return c.Types
+	}
+	return s.Types
+}
+
+// checkCoverage calls fault for each thing that a statement lacks, or that cannot be.
+func (s *Source) checkCoverage(fault func(format string, args ...any)) {
+	all := s.Covered()
+	if len(all) == 0 {
+		fault("coverage: missing; expected countries, areas or the world, or the role unknown with its reason")
+	}
+	for i := range all {
+		c := &all[i]
+		fault := func(format string, args ...any) {
+			fault("coverage %d: "+format, append([]any{i + 1}, args...)...)
+		}
+		if c.Role < RoleResponsible || c.Role > RoleUnknown {
+			fault("role: %d is none of responsible, watches, unknown", int(c.Role))
+		}
+		if c.Cite == "" {
+			fault("cite: missing; expected the document that says what the source covers")
+		}
+		somewhere := c.World || len(c.Countries) > 0 || len(c.Areas) > 0
+		switch {
+		case c.Role == RoleUnknown && somewhere:
+			fault("the role is unknown, and yet there are places")
+		case c.Role != RoleUnknown && !somewhere:
+			fault("no places; expected countries, areas or the world")
+		}
+		for _, t := range c.Types {
+			if _, ok := t.Info(); !ok || !s.Reports(t) {
+				fault("types: %q is not a type that the source reports", string(t))
+			}
+		}
+		for j, code := range c.Countries {
+			if !countryForm.MatchString(code) {
+				fault("countries: %.20q is not two capital letters (ISO 3166-1 alpha-2)", code)
+			}
+			if slices.Contains(c.Countries[:j], code) {
+				fault("countries: %q is there twice", code)
+			}
+		}
+		if !(c.Sea >= 0 && c.Sea <= maxSea) || c.Sea > 0 && len(c.Countries) == 0 {
+			fault("sea: %v km, expected 0 to %d, with countries", c.Sea, maxSea)
+		}
+		if len(c.Within) > 0 && len(c.Countries) == 0 {
+			fault("within: there are no countries to be limited")
+		}
+		for _, a := range slices.Concat(c.Areas, c.Within) {
+			if a.Name == "" {
+				fault("areas: one has no name")
+			}
+			if len(a.Shape.Polygons()) == 0 {
+				fault("areas: %q is no area", a.Name)
+			}
+		}
+		if c.Feed != "" && !slices.ContainsFunc(s.Feeds, func(f Feed) bool { return f.URL == c.Feed }) {
+			fault("feed: %.200q is none of the source's", c.Feed)
+		}
+	}
+}
+
+// AboutCoverage is a Coverage as JSON of GET /sources.
+type AboutCoverage struct {
+	Role        string        `json:"role"`
+	Types       []hazard.Type `json:"types"`        // [] if they are not stated
+	TypesStated bool          `json:"types_stated"` // false: it is not known which types it reports
+	World       bool          `json:"world"`
+	Countries   []string      `json:"countries"` // ISO 3166-1 alpha-2
+	SeaKm       float64       `json:"sea_km"`    // off the coasts of countries
+	Within      []AboutArea   `json:"within"`    // if not empty, only what of the countries lies in these
+	Areas       []AboutArea   `json:"areas"`
+	From        string        `json:"from"` // the least event that it reports, for people; may be empty
+	Cite        string        `json:"cite"`
+}
+
+// AboutArea is an Area as JSON of GET /sources: its box, west, south, east, north.
+type AboutArea struct {
+	Name string     `json:"name"`
+	BBox [4]float64 `json:"bbox"`
+}
+
+func (s *Source) aboutCoverage() []AboutCoverage {
+	all := []AboutCoverage{}
+	for _, c := range s.Covered() {
+		types := s.TypesOf(&c)
+		a := AboutCoverage{Role: c.Role.String(), Types: append([]hazard.Type{}, types...), TypesStated: types != nil && c.Role != RoleUnknown, World: c.World,
+			Countries: append([]string{}, c.Countries...), Within: aboutAreas(c.Within), Areas: aboutAreas(c.Areas), From: c.From, Cite: c.Cite}
+		if len(c.Countries) > 0 {
+			a.SeaKm = c.Reach()
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+func aboutAreas(areas []Area) []AboutArea {
+	all := []AboutArea{}
+	for _, area := range areas {
+		b := geo.BoundsOf(area.Shape)
+		all = append(all, AboutArea{area.Name, [4]float64{b.West, b.South, b.East, b.North}})
+	}
+	return all
+}
+
+// Reach is how far off the coasts of its countries a statement reaches, in kilometres.
+func (c *Coverage) Reach() float64 {
+	if c.Sea > 0 {
+		return c.Sea
+	}
+	return TerritorialSea
+}
