@@ -27,28 +27,41 @@ export function merge(before: Hazards, list: readonly Hazard[]): { readonly haza
   const changed: { from: Hazard; to: Hazard }[] = [];
   for (const h of list) {
     const old = before.get(h.hazard_ID);
+    const kept = old !== undefined && same(old, h);
     if (!old) added.push(h);
-    else if (!same(old, h)) changed.push({ from: old, to: h });
-    hazards.set(h.hazard_ID, old && same(old, h) ? old : h);
+    else if (!kept) changed.push({ from: old, to: h });
+    hazards.set(h.hazard_ID, kept ? old : h);
   }
   const removed = [...before.values()].filter((h) => !hazards.has(h.hazard_ID));
   const diff = { added, changed, removed };
   return { hazards: isEmpty(diff) ? before : hazards, diff };
 }
 
-/** Takes one record over the old state: one that is no longer active leaves it. */
-export function mergeOne(before: Hazards, h: Hazard): { readonly hazards: Hazards; readonly diff: Diff } {
-  const old = before.get(h.hazard_ID);
-  const none: Diff = { added: [], changed: [], removed: [] };
-  if (h.status !== "A") {
-    if (!old) return { hazards: before, diff: none };
-    const hazards = new Map(before);
-    hazards.delete(h.hazard_ID);
-    return { hazards, diff: { ...none, removed: [old] } };
+/** Takes records over the old state, in the order in which they came: one that is no longer active leaves it. */
+export function mergeSome(before: Hazards, list: readonly Hazard[]): { readonly hazards: Hazards; readonly diff: Diff } {
+  const hazards = new Map(before);
+  const touched = new Set<number>();
+  for (const h of list) {
+    const old = hazards.get(h.hazard_ID);
+    if (h.status !== "A") {
+      if (!old) continue;
+      hazards.delete(h.hazard_ID);
+    } else {
+      if (old && same(old, h)) continue;
+      hazards.set(h.hazard_ID, h);
+    }
+    touched.add(h.hazard_ID);
   }
-  if (old && same(old, h)) return { hazards: before, diff: none };
-  const hazards = new Map(before).set(h.hazard_ID, h);
-  return { hazards, diff: old ? { ...none, changed: [{ from: old, to: h }] } : { ...none, added: [h] } };
+  const diff = { added: [] as Hazard[], changed: [] as { from: Hazard; to: Hazard }[], removed: [] as Hazard[] };
+  for (const id of touched) {
+    const [from, to] = [before.get(id), hazards.get(id)];
+    if (from && to) {
+      if (same(from, to)) hazards.set(id, from);
+      else diff.changed.push({ from, to });
+    } else if (to) diff.added.push(to);
+    else if (from) diff.removed.push(from);
+  }
+  return { hazards: isEmpty(diff) ? before : hazards, diff };
 }
 
 /** Differences between two states, each a set of the same objects. */
@@ -65,6 +78,3 @@ export function between(before: Hazards, after: Hazards): Diff {
 
 /** Whether the change made the hazard more severe. */
 export const raised = (from: Hazard, to: Hazard): boolean => severity(to.severity_ID).rank > severity(from.severity_ID).rank;
-
-/** Whether the hazard is over by itself at now, milliseconds: its end is the first moment at which it is no longer shown. */
-export const overAt = (h: Hazard, now: number): boolean => h.autoexpire === "Y" && Number(h.end_Date) <= now;

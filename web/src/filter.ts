@@ -1,5 +1,5 @@
 // Which hazards are shown, and in which order.
-import { isDrill, severity, typeName, type Hazard } from "./model";
+import { isDrill, typeName, type Hazard } from "./model";
 
 export interface Filter {
   /** Empty: all. */
@@ -52,11 +52,6 @@ export function counts(hazards: Iterable<Hazard>, f: Filter, of: "types" | "seve
     n.set(id, (n.get(id) ?? 0) + 1);
   }
   return n;
-}
-
-/** The service's order of lists: most severe first, then last updated first, then by number. */
-export function compare(a: Hazard, b: Hazard): number {
-  return severity(b.severity_ID).rank - severity(a.severity_ID).rank || Number(b.last_Update) - Number(a.last_Update) || a.hazard_ID - b.hazard_ID;
 }
 
 /** West, south, east, north in degrees. West may be below -180 or east above 180 when the map shows the other side of the antimeridian. */

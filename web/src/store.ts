@@ -1,12 +1,13 @@
 // The state of the page, as signals, and what changes it. Nothing here knows how it is drawn.
 import { batch, computed, signal } from "@preact/signals";
 import { LostError, Problem, type Api } from "./api";
-import { merge, mergeOne, overAt, raised, type Diff, type Hazards } from "./diff";
-import { compare, isFiltering, matcher, noFilter, type Bounds, type Filter } from "./filter";
+import { merge, mergeSome, raised, type Diff, type Hazards } from "./diff";
+import { isFiltering, matcher, noFilter, type Bounds, type Filter } from "./filter";
 import { freshness, type Freshness } from "./freshness";
 import type { Areas } from "./map/areas";
 import { isDrill, severity, type Change, type Hazard, type Source } from "./model";
 import type { Sink } from "./live";
+import { byLevel, overAt, Ordered } from "./order";
 import { text } from "./text";
 import { format, type PageState, type View } from "./url";
 
@@ -38,7 +39,25 @@ export interface Past {
 const FRESH = 5 * 60_000; // how long a hazard is marked as new, milliseconds
 const NOTICE = 12_000; // how long it is announced on the map
 const NOTICES = 4; // at most at once
+/** After a change as long as this times its cost belongs to the reader. */
+const SHARE = 4;
+/** Hazards that are read again at once because their products changed. */
+const REREAD = 20;
 const noHazards: Hazards = new Map();
+
+/** In the next frame, or after a pause; where no frames are drawn, as in a tab that nobody sees, soon after. */
+function nextFrame(then: () => void, pause: number): void {
+  setTimeout(() => {
+    const late = setTimeout(() => {
+      cancelAnimationFrame(frame);
+      then();
+    }, 200);
+    const frame = requestAnimationFrame(() => {
+      clearTimeout(late);
+      then();
+    });
+  }, pause);
+}
 
 export class Store implements Sink {
   /** The active hazards now. */
@@ -72,7 +91,11 @@ export class Store implements Sink {
 
   readonly shown = computed<Hazards>(() => this.past.value?.hazards ?? this.live.value);
   /** How many of them are real. */
-  readonly real = computed(() => [...this.shown.value.values()].filter((h) => !isDrill(h)).length);
+  readonly real = computed(() => {
+    let n = 0;
+    for (const h of this.shown.value.values()) if (!isDrill(h)) n++;
+    return n;
+  });
   /** What passes the filter: what the map shows. */
   readonly matching = computed<Hazards>(() => {
     const f = this.filter.value;
@@ -81,8 +104,8 @@ export class Store implements Sink {
     return new Map([...this.shown.value].filter(([, h]) => match(h)));
   });
   /** In the service's order; drills stand apart, in `exercises`: they are never counted among what is real. */
-  readonly sorted = computed(() => [...this.matching.value.values()].filter((h) => !isDrill(h)).sort(compare));
-  readonly exercises = computed(() => [...this.matching.value.values()].filter(isDrill).sort(compare));
+  readonly sorted = computed(() => this.#real.follow(this.matching.value, byLevel));
+  readonly exercises = computed(() => this.#drills.follow(this.matching.value, byLevel));
   /** Those that contain the middle of the map's window. */
   readonly here = computed<ReadonlySet<Hazard>>(() => {
     const [longitude, latitude] = this.view.value?.center ?? [0, 0];
@@ -114,6 +137,12 @@ export class Store implements Sink {
   }));
   readonly hash = computed(() => format(this.pageState.value));
 
+  readonly #real = new Ordered(false);
+  readonly #drills = new Ordered(true);
+  /** Changes that have come and are not taken over yet; what the last of them cost; and whether a moment for it is set. */
+  #queue: Change[] = [];
+  #cost = 0;
+  #due = false;
   #noticed = 0;
   #asking = new AbortController();
 
@@ -121,6 +150,8 @@ export class Store implements Sink {
     readonly api: Api,
     readonly areas: Areas,
     initial: PageState,
+    /** Calls back when a change may be taken over: in the next frame, or after a pause in milliseconds. */
+    private readonly soon: (then: () => void, pause: number) => void = nextFrame,
   ) {
     this.apply(initial);
   }
@@ -148,6 +179,7 @@ export class Store implements Sink {
   // ---- What the server says: see Sink.
 
   all(list: readonly Hazard[], fresh: Freshness): void {
+    this.#flush();
     const { hazards, diff } = merge(this.live.peek(), list.filter((h) => !overAt(h, this.api.now())));
     const first = !this.loaded.peek();
     batch(() => {
@@ -159,16 +191,33 @@ export class Store implements Sink {
   }
 
   change(change: Change): void {
-    const h = change.hazard;
-    if (h) {
-      const { hazards, diff } = mergeOne(this.live.peek(), h);
-      batch(() => {
-        this.live.value = hazards;
-        // What is over stays in the panel; what was found of it before is not what it is now.
-        if (h.uuid === this.selected.peek() || h.uuid === this.elsewhere.peek()?.uuid) this.elsewhere.value = h.status === "A" ? undefined : { uuid: h.uuid, hazard: h, note: "" };
-        this.#notice(diff);
-      });
-    } else if (change.product) void this.#reread(change.product.hazard_ID);
+    this.#queue.push(change);
+    if (this.#due) return;
+    this.#due = true;
+    // Most of the time is the reader's, however many changes come.
+    this.soon(() => {
+      this.#due = false;
+      const begin = performance.now();
+      this.#flush();
+      this.#cost = performance.now() - begin;
+    }, this.#cost * SHARE);
+  }
+
+  /** Takes over all changes that have come, as one. */
+  #flush(): void {
+    const changes = this.#queue;
+    if (changes.length === 0) return;
+    this.#queue = [];
+    const records = changes.flatMap((c) => c.hazard ?? []);
+    const { hazards, diff } = mergeSome(this.live.peek(), records);
+    const open = records.filter((h) => h.uuid === this.selected.peek() || h.uuid === this.elsewhere.peek()?.uuid).at(-1);
+    batch(() => {
+      this.live.value = hazards;
+      // What is over stays in the panel; what was found of it before is not what it is now.
+      if (open) this.elsewhere.value = open.status === "A" ? undefined : { uuid: open.uuid, hazard: open, note: "" };
+      this.#notice(diff);
+    });
+    void this.#reread(new Set(changes.flatMap((c) => (c.hazard ? [] : (c.product?.hazard_ID ?? [])))));
   }
 
   heard(fresh?: Freshness): void {
@@ -184,14 +233,15 @@ export class Store implements Sink {
   }
 
   /** The number of products is part of a hazard, and is not in a product's change. */
-  async #reread(id: number): Promise<void> {
-    this.productChanges.value = new Map(this.productChanges.peek()).set(id, (this.productChanges.peek().get(id) ?? 0) + 1);
-    try {
-      const h = await this.api.get<Hazard>(`/hazards/${id}`);
-      if (this.live.peek().has(id)) this.live.value = mergeOne(this.live.peek(), h).hazards;
-    } catch {
-      // The next list has it.
-    }
+  async #reread(ids: ReadonlySet<number>): Promise<void> {
+    if (ids.size === 0) return;
+    const counts = new Map(this.productChanges.peek());
+    for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
+    this.productChanges.value = counts;
+    if (ids.size > REREAD) return; // the next list has them
+    const read = await Promise.allSettled([...ids].map((id) => this.api.get<Hazard>(`/hazards/${id}`)));
+    const live = this.live.peek();
+    this.live.value = mergeSome(live, read.flatMap((r) => (r.status === "fulfilled" && live.has(r.value.hazard_ID) ? r.value : []))).hazards;
   }
 
   #notice(diff: Diff): void {
@@ -205,7 +255,7 @@ export class Store implements Sink {
     for (const n of came) fresh.set(n.hazard.hazard_ID, { at: now, kind: n.kind });
     this.fresh.value = fresh;
     const match = matcher(this.filter.peek());
-    const told = came.filter((n) => match(n.hazard)).sort((a, b) => compare(a.hazard, b.hazard));
+    const told = came.filter((n) => match(n.hazard)).sort((a, b) => byLevel(a.hazard, b.hazard));
     if (told.length === 0) return;
     const again = new Set(told.map((n) => n.hazard.hazard_ID));
     this.notices.value = [...told, ...this.notices.peek().filter((n) => !again.has(n.hazard.hazard_ID))].slice(0, NOTICES);

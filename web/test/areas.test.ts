@@ -45,7 +45,7 @@ test("the boxes of all hazards are one request, the areas of a window another, a
   expect(s.areas.unknown()).toBe(0);
   expect(s.list.every((h) => s.areas.touches(h, [0.2, 0.2, 0.3, 0.3]))).toBe(true);
   let drawn = 0;
-  s.areas.shown = (list) => (drawn = list.length);
+  s.areas.shown = (came, went) => (drawn += came.length - went.length);
   s.areas.want(s.list);
   await settled();
   expect(drawn).toBe(400);
@@ -53,6 +53,10 @@ test("the boxes of all hazards are one request, the areas of a window another, a
   s.areas.want([...s.list]);
   await settled();
   expect(s.asked.length).toBe(2);
+  // What is told is what differs.
+  expect(drawn).toBe(400);
+  s.areas.want(s.list.slice(100));
+  expect(drawn).toBe(300);
 });
 
 test("a hazard that changed is asked for alone, and keeps its place until the answer is here", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { between, isEmpty, merge, mergeOne, overAt, raised } from "../src/diff";
+import { between, isEmpty, merge, mergeSome, raised } from "../src/diff";
+import { overAt } from "../src/order";
 import { hazard } from "./hazard";
 
 const a = hazard({ hazard_ID: 1 });
@@ -32,15 +33,21 @@ describe("a new list over the old state", () => {
   });
 });
 
-describe("one record over the old state", () => {
+describe("records over the old state", () => {
   test("that is over leaves it", () => {
-    const { hazards, diff } = mergeOne(state, { ...a, status: "E" });
+    const { hazards, diff } = mergeSome(state, [{ ...a, status: "E" }]);
     expect([...hazards.keys()]).toEqual([2]);
     expect(diff.removed).toEqual([a]);
   });
-  test("that is over and was never there changes nothing", () => expect(mergeOne(state, hazard({ hazard_ID: 9, status: "E" })).hazards).toBe(state));
-  test("that says the same changes nothing", () => expect(mergeOne(state, { ...a }).hazards).toBe(state));
-  test("that is new comes in", () => expect(mergeOne(state, hazard({ hazard_ID: 9 })).diff.added).toHaveLength(1));
+  test("that is over and was never there changes nothing", () => expect(mergeSome(state, [hazard({ hazard_ID: 9, status: "E" })]).hazards).toBe(state));
+  test("that says the same changes nothing", () => expect(mergeSome(state, [{ ...a }]).hazards).toBe(state));
+  test("that come in a row are one difference, from what was to what is", () => {
+    const { hazards, diff } = mergeSome(state, [{ ...a, hazard_Name: "x" }, hazard({ hazard_ID: 9 }), { ...a, hazard_Name: "y" }, hazard({ hazard_ID: 9, status: "E" }), { ...b, hazard_Name: "z" }, { ...b }]);
+    expect(diff).toEqual({ added: [], changed: [{ from: a, to: { ...a, hazard_Name: "y" } }], removed: [] });
+    expect([...hazards.keys()]).toEqual([1, 2]);
+    expect(hazards.get(2)).toBe(b);
+  });
+  test("that is new comes in", () => expect(mergeSome(state, [hazard({ hazard_ID: 9 })]).diff.added).toHaveLength(1));
 });
 
 test("differences between states look at objects alone", () => {

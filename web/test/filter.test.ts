@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { compare, counts, matcher, noFilter, toggled, within } from "../src/filter";
+import { counts, matcher, noFilter, toggled, within } from "../src/filter";
+import { byLevel } from "../src/order";
 import { hazard } from "./hazard";
 
 describe("a filter", () => {
@@ -41,7 +42,7 @@ test("lists are in the service's order: most severe, last updated, lowest number
     hazard({ hazard_ID: 3, severity_ID: "WARNING", last_Update: "1000" }),
     hazard({ hazard_ID: 2, severity_ID: "WARNING", last_Update: "100" }),
   ];
-  expect(list.sort(compare).map((h) => h.hazard_ID)).toEqual([3, 2, 4, 5]);
+  expect(list.sort(byLevel).map((h) => h.hazard_ID)).toEqual([3, 2, 4, 5]);
 });
 
 test.each([

@@ -1,7 +1,7 @@
 // What is asked before something is done to a hazard that a form is too much for.
 import { useEffect, useState } from "preact/hooks";
 import { LoggedOutError, Problem } from "../api";
-import { compare } from "../filter";
+import { byLevel } from "../order";
 import { isDrill, type Hazard } from "../model";
 import { text } from "../text";
 import { local } from "../time";
@@ -146,7 +146,7 @@ function Merge({ h }: { h: Hazard }) {
   // A drill is never merged with what is real.
   const found = [...store.live.value.values()]
     .filter((x) => x.uuid !== h.uuid && isDrill(x) === isDrill(h) && (wanted === "" || `${x.hazard_Name} ${x.hazard_ID}`.toLowerCase().includes(wanted)))
-    .sort((a, b) => Number(b.type_ID === h.type_ID) - Number(a.type_ID === h.type_ID) || away(a) - away(b) || compare(a, b))
+    .sort((a, b) => Number(b.type_ID === h.type_ID) - Number(a.type_ID === h.type_ID) || away(a) - away(b) || byLevel(a, b))
     .slice(0, CANDIDATES);
   async function go() {
     if (into === undefined || !found.some((x) => x.hazard_ID === into)) return setNote(`${words.mergePick}: ${words.mergeMissing}`);

@@ -67,14 +67,21 @@ export class Areas {
   #at: number | undefined;
   #wanted: readonly Hazard[] = [];
   #running = false;
-  #told = "";
+  /** What has been told of each hazard. */
+  #told = new Map<number, { readonly shapes: readonly Shape[]; readonly severity: string; readonly drill: 0 | 1 }>();
 
   /** Counts what has come: who computes by touches looks at it. */
   readonly news = signal(0);
   /** Whether the last request failed, and the next is waited for. */
   readonly failing = signal(false);
-  /** Gets the areas that are known of those wanted. */
-  shown: (areas: readonly Area[]) => void = () => {};
+  /** Gets what differs of the areas that are known of those wanted: those that came or changed, and the ids of those that went. */
+  #shown: (came: readonly Area[], went: readonly number[]) => void = () => {};
+
+  set shown(to: (came: readonly Area[], went: readonly number[]) => void) {
+    this.#shown = to;
+    this.#told.clear();
+    this.#tell();
+  }
 
   constructor(private readonly api: Api, private readonly around: Surroundings = browser) {}
 
@@ -239,25 +246,33 @@ export class Areas {
     for (const [id, k] of spare.slice(0, Math.max(0, spare.length - KEPT))) this.#known.set(id, { ...k, shapes: [], shapesOf: undefined });
   }
 
-  /** Shows what is known, if it is not what was shown. An area that is being read again stays as it was. */
+  /** Tells what is known, as far as it is not what was told. An area that is being read again stays as it was. */
   #tell(): void {
-    const areas: Area[] = [];
-    let key = "";
+    const came: Area[] = [];
+    const went: number[] = [];
+    const told = new Map<number, { shapes: readonly Shape[]; severity: string; drill: 0 | 1 }>();
     for (const h of this.#wanted) {
-      const known = this.#known.get(h.hazard_ID);
-      if (!known?.shapes.length) continue;
-      key += `${h.hazard_ID}:${known.shapesOf}:${h.severity_ID}:${h.category_ID};`;
-      known.shapes.forEach((s, i) => {
-        areas.push({
+      const shapes = this.#known.get(h.hazard_ID)?.shapes;
+      if (!shapes?.length) continue;
+      const before = this.#told.get(h.hazard_ID);
+      const drill = isDrill(h) ? 1 : 0;
+      if (before?.shapes === shapes && before.severity === h.severity_ID && before.drill === drill) {
+        told.set(h.hazard_ID, before);
+        continue;
+      }
+      told.set(h.hazard_ID, { shapes, severity: h.severity_ID, drill });
+      for (let i = shapes.length; i < (before?.shapes.length ?? 0); i++) went.push(h.hazard_ID * PARTS + i);
+      shapes.forEach((s, i) => {
+        came.push({
           type: "Feature",
           id: h.hazard_ID * PARTS + i,
           geometry: s.geometry,
-          properties: { id: h.hazard_ID, role: s.role, severity: h.severity_ID, rank: severity(h.severity_ID).rank, drill: isDrill(h) ? 1 : 0 },
+          properties: { id: h.hazard_ID, role: s.role, severity: h.severity_ID, rank: severity(h.severity_ID).rank, drill },
         });
       });
     }
-    if (key === this.#told) return;
-    this.#told = key;
-    this.shown(areas);
+    for (const [id, { shapes }] of this.#told) if (!told.has(id)) shapes.forEach((_, i) => went.push(id * PARTS + i));
+    this.#told = told;
+    if (came.length + went.length > 0) this.#shown(came, went);
   }
 }

@@ -173,6 +173,18 @@ export function cluster(count: number, s: Severity, drill: boolean): Picture {
   });
 }
 
+/** The ring around what has just come or become worse. */
+function ring(): Picture {
+  const edge = SYMBOL + 2 * MARGIN + 5;
+  return draw(edge, edge, (c) => {
+    c.beginPath();
+    c.arc(edge / 2, edge / 2, edge / 2 - 2, 0, 2 * Math.PI);
+    c.lineWidth = 2.5;
+    c.strokeStyle = "#d946ef";
+    c.stroke();
+  });
+}
+
 /** The fill of an area: each severity has stripes of its own direction and density, so that colour is not alone. */
 export function pattern(s: Severity, drill: boolean): Picture {
   const size = 16;
@@ -234,6 +246,8 @@ export class Images {
     switch (kind) {
       case "cluster": // cluster|rank of the worst|count|drill
         return cluster(Number(b), severities[Number(a)] ?? severities[0]!, c === "1");
+      case "ring":
+        return ring();
       case "pattern":
         return pattern(severity(a ?? ""), b === "1");
       case "symbol": {

@@ -68,7 +68,7 @@ export class MapView {
   #gaps = false;
   #theme: Theme;
   #hazards: Hazards = new Map();
-  #areas: readonly Area[] = [];
+  readonly #areas = new Map<number, Area>();
   #focus: readonly Feature[] = [];
   #fresh: readonly Feature[] = [];
   #draft: FeatureCollection = empty;
@@ -145,9 +145,11 @@ export class MapView {
     }
   }
 
-  setAreas(areas: readonly Area[]): void {
-    this.#areas = areas;
-    if (this.#ready) this.#source("areas").setData({ type: "FeatureCollection", features: [...areas] });
+  /** Draws areas that came or changed, and removes those that went, by id. */
+  changeAreas(came: readonly Area[], went: readonly number[]): void {
+    for (const id of went) this.#areas.delete(id);
+    for (const a of came) this.#areas.set(a.id as number, a);
+    if (this.#ready) this.#source("areas").updateData({ add: [...came], remove: [...went] });
   }
 
   /** Rings the selected hazard and the one that is pointed at. */
@@ -268,7 +270,7 @@ export class MapView {
         maxzoom: CLUSTER_MAX_ZOOM + 2,
       });
     }
-    map.addSource("areas", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#areas] }, tolerance: 0.5 });
+    map.addSource("areas", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#areas.values()] }, tolerance: 0.5 });
     map.addSource("focus", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#focus] } });
     map.addSource("fresh", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#fresh] } });
     map.addSource("draft", { type: "geojson", data: this.#draft });
@@ -315,7 +317,8 @@ export class MapView {
     add({ id: "draft-line", type: "line", source: "draft", paint: { "line-color": "#a21caf", "line-width": 2.5, "line-dasharray": [2, 1.5] } });
 
     const mark = dark ? "#ffffff" : "#0b2f57";
-    add({ id: "fresh", type: "circle", source: "fresh", paint: { "circle-radius": SYMBOL / 2 + 7, "circle-color": "transparent", "circle-stroke-width": 2.5, "circle-stroke-color": "#d946ef" } });
+    // A picture, as the symbols are: what draws it is ready when the first comes.
+    add({ id: "fresh", type: "symbol", source: "fresh", layout: { "icon-image": "ring|fresh", "icon-allow-overlap": true, "icon-ignore-placement": true } });
     add({
       id: "focus-ring", type: "circle", source: "focus",
       paint: {

@@ -3,7 +3,8 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Form, New } from "../edit/parts";
 import { Questions } from "../edit/questions";
-import { severity, type Hazard } from "../model";
+import type { Hazard } from "../model";
+import { moments } from "../order";
 import { text } from "../text";
 import { Account } from "./account";
 import { usePage, type Page, type ThemeChoice } from "./context";
@@ -203,7 +204,7 @@ function MapPlace() {
           { theme: page.theme.value, view: store.view.value, reducedMotion: () => page.reducedMotion.value },
         );
         page.map.value = map;
-        store.areas.shown = (areas) => map.setAreas(areas);
+        store.areas.shown = (came, went) => map.changeAreas(came, went);
         ends.push(
           effect(() => map.setTheme(page.theme.value)),
           effect(() => map.setHazards(store.matching.value)),
@@ -218,10 +219,17 @@ function MapPlace() {
           effect(() => {
             const zoom = store.view.value?.zoom ?? 0;
             const selected = store.selectedHazard.value;
-            const rest = [...store.inWindow.value, ...store.exercisesInWindow.value].filter((h) => h !== selected);
-            const wanted = rest.filter((h) => zoom >= AREAS_ALL_ZOOM || severity(h.severity_ID).rank >= 3);
-            page.undrawn.value = rest.length - wanted.length && rest.filter((h) => !wanted.includes(h) && store.areas.has(h)).length;
-            store.areas.want(selected ? [selected, ...wanted] : wanted);
+            const wanted = selected ? [selected] : [];
+            let undrawn = 0;
+            for (const list of [store.inWindow.value, store.exercisesInWindow.value]) {
+              for (const h of list) {
+                if (h === selected) continue;
+                if (zoom >= AREAS_ALL_ZOOM || moments(h).rank >= 3) wanted.push(h);
+                else if (store.areas.has(h)) undrawn++;
+              }
+            }
+            page.undrawn.value = undrawn;
+            store.areas.want(wanted);
           }),
           () => {
             store.areas.shown = () => {};
