@@ -1,31 +1,25 @@
 package emsc
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
 // now is the time of the tests; the events that they make are some hours older.
 var now = instant("2025-04-23T15:00:00Z")
 
 func instant(s string) hazard.Instant {
-	at, ok := parseTime(s)
-	if !ok {
-		panic(s)
+	at, _, err := frame.Time(s, nil)
+	if err != nil {
+		panic(err)
 	}
 	return at
 }
@@ -60,19 +54,6 @@ func one(t testing.TB, payload []byte) hazard.Report {
 	return batch.Reports[0]
 }
 
-func recording(t testing.TB, name string) []byte {
-	t.Helper()
-	shared := os.Getenv("HAZARDD_SHARED")
-	if shared == "" {
-		t.Skip("HAZARDD_SHARED is not set: no recordings to read")
-	}
-	payload, err := os.ReadFile(filepath.Join(shared, "feeds", Name, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return payload
-}
-
 func TestEveryRecordingIsRead(t *testing.T) {
 	type counts struct{ Read, Ignored, Rejected, Held, Minor, Information, Advisory, Watch int }
 	for name, tt := range map[string]struct {
@@ -83,7 +64,7 @@ func TestEveryRecordingIsRead(t *testing.T) {
 		"seismicportal-20210419.geojson": {"2021-04-19T14:06:00Z", counts{Read: 10, Minor: 8, Information: 1, Advisory: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			batch, err := Parse(recording(t, name), instant(tt.at))
+			batch, err := Parse(recordings.Read(t, "feeds/emsc/"+name), instant(tt.at))
 			if err != nil || batch.Whole {
 				t.Fatalf("error %v, whole %v", err, batch.Whole)
 			}
@@ -119,7 +100,7 @@ func TestEveryRecordingIsRead(t *testing.T) {
 
 // The same quake under two unids: which of them is the one is not for this source to say.
 func TestDuplicatesOfOneQuakeStayReportsOfTheirOwn(t *testing.T) {
-	batch, err := Parse(recording(t, "fdsn-turkey-202504.json"), instant("2025-04-26T14:00:00Z"))
+	batch, err := Parse(recordings.Read(t, "feeds/emsc/"+"fdsn-turkey-202504.json"), instant("2025-04-26T14:00:00Z"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,26 +173,21 @@ func TestSeverity(t *testing.T) {
 			}
 		})
 	}
-	for _, l := range levels {
-		if l.basis == "" {
-			t.Errorf("the row of M %v has no basis", l.mag)
-		}
-	}
 }
 
 func TestWhatIsNoEarthquakeIsWithdrawn(t *testing.T) {
-	for code, want := range map[string]struct{ withdrawn, held bool }{
+	for code, want := range map[string]struct{ withdrawn, noted bool }{
 		"ke": {}, "se": {}, "KE": {}, "fe": {}, "de": {},
 		"km": {withdrawn: true}, "sm": {withdrawn: true}, "kh": {withdrawn: true}, "kx": {withdrawn: true}, "sn": {withdrawn: true},
 		"kr": {withdrawn: true}, "si": {withdrawn: true}, "ls": {withdrawn: true},
-		"uk": {held: true}, "": {held: true}, "e": {held: true}, "earthquake": {held: true},
+		"uk": {noted: true}, "": {noted: true}, "e": {noted: true}, "earthquake": {noted: true},
 	} {
 		r := one(t, collection(quakeText(`"ke"`, `"`+code+`"`)))
 		if got := r.Ended == hazard.EndWithdrawn && r.Minor; got != want.withdrawn {
 			t.Errorf("%s: ended %q, minor %v", code, r.Ended, r.Minor)
 		}
-		if got := strings.Contains(r.Suspect, "properties/evtype"); got != want.held {
-			t.Errorf("%s: suspect %q", code, r.Suspect)
+		if got := len(r.Notes) == 1 && strings.Contains(r.Notes[0], "properties/evtype"); got != want.noted || r.Suspect != "" {
+			t.Errorf("%s: notes %q, suspect %q", code, r.Notes, r.Suspect)
 		}
 	}
 	if r := one(t, collection(quakeText(`"ke"`, `"km"`, `28.23`, `null`, `40.88`, `null`))); r.Ended != hazard.EndWithdrawn || r.Point != nil {
@@ -237,7 +213,7 @@ func TestThePlace(t *testing.T) {
 		"beyond the antimeridian":               {[]string{`28.23`, `180.5`}, point(-179.5, 40.88), "", ""},
 		"on both sides of the antimeridian":     {[]string{`[28.23,`, `[179.99,`, `"lon":28.23`, `"lon":-179.99`}, point(179.99, 40.88), "", ""},
 		"two places":                            {[]string{`[28.23,`, `[128.23,`}, point(128.23, 40.88), "geometry/coordinates", ""},
-		"0, 0 without a region":                 {[]string{`28.23`, `0`, `40.88`, `0`, `"WESTERN TURKEY"`, `null`}, point(0, 0), "geometry/coordinates are 0, 0", ""},
+		"0, 0 without a region":                 {[]string{`28.23`, `0`, `40.88`, `0`, `"WESTERN TURKEY"`, `null`}, point(0, 0), "the position is 0, 0", ""},
 		"0, 0 in a region":                      {[]string{`28.23`, `0`, `40.88`, `0`, `WESTERN TURKEY`, `OFF COAST OF CENTRAL AFRICA`}, point(0, 0), "", ""},
 		"another network's solution":            {[]string{`"auth":"EMSC"`, `"auth":"AFAD"`}, point(28.23, 40.88), "", "Reported by EMSC with the solution of AFAD as 2025"},
 		"only suspected":                        {[]string{`"ke"`, `"se"`}, point(28.23, 40.88), "", "Suspected, not confirmed"},
@@ -298,175 +274,41 @@ func TestAnotherNetworksIdIsAReference(t *testing.T) {
 	}
 }
 
-func TestABadRecordIsOneRejectAndItsNeighboursStay(t *testing.T) {
+func TestARecordWithoutIdentityTimeOrPlaceIsRejected(t *testing.T) {
 	for name, tt := range map[string]struct{ bad, record, reason string }{
-		"a number":            {"7", "features/1", "7, expected an object"},
-		"null":                {"null", "features/1", "null, expected an object"},
-		"empty":               {"{}", "features/1", "properties/unid: null or missing, expected an id of at most 64 letters and digits"},
-		"no unid, no id":      {quakeText(`20250423_0000124`, `../x`), "features/1", "properties/unid: ../x, expected an id of at most 64 letters and digits"},
-		"two ids":             {quakeText(`"unid":"20250423_0000124"`, `"unid":"b"`), "b", "properties/unid: b, expected the id of the record, 20250423_0000124"},
-		"magnitude in words":  {quakeText(`5.2`, `"five"`), "20250423_0000124", `properties/mag: "five", expected a number`},
-		"a bare NaN":          {quakeText(`5.2`, `NaN`), "20250423_0000124", "properties/mag: not JSON at byte 346: invalid character 'N' at start of value"},
-		"no time":             {quakeText(`"2025-04-23T09:49:10.9Z"`, `null`), "20250423_0000124", "properties/time: null or missing, expected a time of ISO 8601"},
-		"time in another way": {quakeText(`"2025-04-23T09:49:10.9Z"`, `"23/04/2025"`), "20250423_0000124", "properties/time: 23/04/2025, expected a time of ISO 8601"},
-		"no update":           {quakeText(`"2025-04-23T10:12:01.302931Z"`, `""`), "20250423_0000124", "properties/lastupdate: null or missing, expected a time of ISO 8601"},
+		"empty":               {"{}", "features/0", "properties/unid: null or missing, expected an id of at most 64 letters and digits"},
+		"two ids":             {quakeText(`"unid":"20250423_0000124"`, `"unid":"20250423_0000125"`), "20250423_0000125", "properties/unid: 20250423_0000125, expected the id of the record, 20250423_0000124"},
+		"time in another way": {quakeText(`"2025-04-23T09:49:10.9Z"`, `"23/04/2025"`), "20250423_0000124", `properties/time: "23/04/2025", expected a time as in RFC 3339`},
 		"no place":            {quakeText(`28.23`, `null`, `40.88`, `"nan"`), "20250423_0000124", "geometry: Point with 3 coordinates, expected a Point with longitude and latitude"},
 		"a line":              {quakeText(`"Point"`, `"LineString"`, `"lat":40.88,`, ``), "20250423_0000124", "geometry: LineString with 3 coordinates, expected a Point with longitude and latitude"},
 		"not on Earth":        {quakeText(`40.88`, `91`), "20250423_0000124", "geometry/coordinates: 28.23, 91, expected a longitude and a latitude"},
 		"a member twice":      {quakeText(`"mag":5.2`, `"mag":5.2,"mag":7.2`), "20250423_0000124", "properties/mag: the member is there twice"},
-		"coordinates of none": {quakeText(`[28.23,40.88,-12.7]`, `{"x":1}`), "20250423_0000124", "geometry/coordinates: {, expected an array"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			left, right := quakeText(`0000124`, `7`), quakeText(`0000124`, `8`)
-			batch, err := Parse(collection(left, tt.bad, right), now)
-			if err != nil || batch.Read != 3 || len(batch.Reports) != 2 || len(batch.Rejects) != 1 {
-				t.Fatalf("error %v, read %d, reports %d, rejects %v", err, batch.Read, len(batch.Reports), batch.Rejects)
-			}
-			got := batch.Rejects[0]
-			if got.Record != tt.record || got.Reason != tt.reason {
-				t.Errorf("%s: %s\nwant %s: %s", got.Record, got.Reason, tt.record, tt.reason)
-			}
-			if !bytes.Equal(got.Raw, []byte(tt.bad)) {
-				t.Errorf("raw %q, want the record", got.Raw)
-			}
-		})
+		batch, err := Parse(collection(tt.bad), now)
+		if err != nil || len(batch.Reports) != 0 || len(batch.Rejects) != 1 || batch.Rejects[0].Record != tt.record || batch.Rejects[0].Reason != tt.reason {
+			t.Errorf("%s: error %v, %+v", name, err, batch)
+		}
 	}
 }
 
-func TestAPayloadThatIsNoListIsRefusedWithOneSentence(t *testing.T) {
-	for name, tt := range map[string]struct {
-		payload, want string
-		cut           bool
-	}{
-		"empty (no earthquake fits a query)": {"", "an empty payload, expected GeoJSON", false},
-		"HTML":                               {"\n<!DOCTYPE html><html>", "HTML or XML instead of GeoJSON: <!DOCTYPE html><html>", false},
-		"a word":                             {"Error 400: Bad request", "Error 400: Bad request, expected a GeoJSON object", false},
-		"nothing in it":                      {"{}", "type: missing, expected FeatureCollection or Feature", false},
-		"no features":                        {`{"type":"FeatureCollection","features":null}`, "features: null, expected an array", false},
-		"features of another document":       {`{"features":[` + quakeText() + `],"type":"Topology"}`, `type: "Topology", expected FeatureCollection or Feature`, false},
-		"an unknown action":                  {`{"action":"delete","data":{}}`, `action: "delete", expected create or update`, false},
-		"a complaint":                        {`{"detail":"Not Found"}`, `an error message instead of earthquakes: "Not Found"`, false},
-		"two documents":                      {`{"type":"FeatureCollection","features":[]}{}`, "{} after the end of the document, at byte 42", false},
-		"cut in a feature":                   {`{"type":"FeatureCollection","features":[{"id":"20`, "the payload ends early, after 49 bytes, in element 0 of an array", true},
+func TestADoubtfulFieldIsANote(t *testing.T) {
+	for _, tt := range []struct{ record, note string }{
+		{quakeText(`5.2`, `"five"`), `properties/mag: "five", expected a number`},
+		{quakeText(`"2025-04-23T10:12:01.302931Z"`, `""`), `properties/lastupdate: "", expected a time as in RFC 3339`},
+		{quakeText(`"ke"`, `"??"`), "properties/evtype: ??, expected the code of a kind of event such as ke"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := Parse([]byte(tt.payload), now)
-			bad, ok := errors.AsType[*source.PayloadError](err)
-			if !ok || bad.Reason != tt.want || bad.Cut != tt.cut {
-				t.Errorf("error %v, want %q, cut %v", err, tt.want, tt.cut)
-			}
-		})
-	}
-	if batch, err := Parse(collection(), now); err != nil || batch.Read != 0 || batch.Whole {
-		t.Errorf("an empty list: error %v, %+v", err, batch)
-	}
-}
-
-// A payload that was cut off says what it held before: every whole feature of it, and no other.
-func TestAListCutOffAnywhereKeepsWhatCameBefore(t *testing.T) {
-	payload := recording(t, "fdsn-turkey-202504.json")
-	whole, _ := Parse(payload, now)
-	var ends []int
-	dec := json.NewDecoder(bytes.NewReader(payload))
-	for token, err := dec.Token(); token != "features"; token, err = dec.Token() {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, err := dec.Token(); err == nil && dec.More(); {
-		var skip json.RawMessage
-		if err = dec.Decode(&skip); err == nil {
-			ends = append(ends, int(dec.InputOffset()))
-		}
-	}
-	step := 1 << 10
-	if testing.Short() {
-		step = 16 << 10
-	}
-	for n := step; n < len(payload)-2; n += step {
-		batch, err := Parse(payload[:n], now)
-		if bad, ok := errors.AsType[*source.PayloadError](err); !ok || !bad.Cut {
-			t.Fatalf("cut at %d: error %v, want a PayloadError that says so", n, err)
-		}
-		if i, _ := slices.BinarySearch(ends, n+1); batch.Read != i || len(batch.Rejects) != 0 {
-			t.Fatalf("cut at %d: read %d and rejected %d, want %d and none", n, batch.Read, len(batch.Rejects), i)
-		}
-		if n%(64<<10) == 0 {
-			if diff := cmp.Diff(whole.Reports[:len(batch.Reports)], batch.Reports); diff != "" {
-				t.Fatalf("cut at %d (-whole +cut):\n%s", n, diff)
-			}
+		if r := one(t, collection(tt.record)); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], tt.note) || r.Suspect != "" {
+			t.Errorf("notes %q, suspect %q; want the note %q", r.Notes, r.Suspect, tt.note)
 		}
 	}
 }
 
-// However large the garbage, what is kept of it is bounded.
-func TestGarbageIsBounded(t *testing.T) {
-	size := 32 << 20
-	if testing.Short() {
-		size = 1 << 20
-	}
-	fill := func(before, unit, after string, size int) []byte {
-		return slices.Concat([]byte(before), bytes.Repeat([]byte(unit), size/len(unit)), []byte(after))
-	}
-	const list = `{"type":"FeatureCollection","features":[`
-	for name, payload := range map[string]func() []byte{
-		"brackets":        func() []byte { return fill("", "[", "", size) },
-		"nested features": func() []byte { return fill(list, "[", "", size) },
-		"an open string":  func() []byte { return fill(list+`"`, `\\`, "", size) },
-		"bytes":           func() []byte { return fill("{", "\xff\x00", "", size) },
-		"empty records":   func() []byte { return fill(list, "{},", "{}]}", size/8) },
-		"a region":        func() []byte { return []byte(quakeText("WESTERN", string(fill("", "X ", "", size/2)))) },
-		"coordinates":     func() []byte { return []byte(quakeText(`-12.7`, string(fill("-12.7", ",1", "", size/8)))) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			doc := payload()
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			batch, _ := Parse(doc, now)
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > 2<<20 {
-				t.Errorf("%d MB kept of %d MB", kept>>20, len(doc)>>20)
-			}
-			if len(batch.Rejects) > maxRejects+1 {
-				t.Errorf("%d rejects", len(batch.Rejects))
-			}
-			runtime.KeepAlive(batch)
-			runtime.KeepAlive(doc)
-		})
-	}
-}
-
-func TestTheOrderOfRecordsDoesNotMatter(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		features := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
-			return quakeText(
-				`20250423_0000124`, fmt.Sprintf("20250423_%d", rapid.IntRange(1, 9).Draw(t, "id")),
-				`"mag":5.2`, rapid.SampledFrom([]string{`"mag":3`, `"mag":5.2`, `"mag":7.7`, `"mag":"x"`}).Draw(t, "mag"),
-				`"ke"`, rapid.SampledFrom([]string{`"ke"`, `"km"`, `"uk"`, `7`}).Draw(t, "type"),
-			)
-		}), 0, 8).Draw(t, "features")
-		summary := func(features []string) []string {
-			batch, err := Parse(collection(features...), now)
-			if err != nil || batch.Read != len(features) || batch.Read != len(batch.Reports)+len(batch.Rejects) {
-				t.Fatalf("error %v, batch %+v", err, batch)
-			}
-			var all []string
-			for i := range batch.Reports {
-				text, err := json.Marshal(batch.Reports[i])
-				all = append(all, fmt.Sprint(string(text), err, batch.Reports[i].Suspect))
-			}
-			for _, r := range batch.Rejects {
-				all = append(all, r.Record+": "+r.Reason)
-			}
-			slices.Sort(all)
-			return all
+func TestAMessageOfAnotherActionIsAnError(t *testing.T) {
+	for _, payload := range []string{`{"action":"delete","data":{}}`, `{"action":7}`, `{"status":404,"title":"Not Found"}`} {
+		if batch, err := Parse([]byte(payload), now); err == nil || batch.Read != 0 {
+			t.Errorf("%s: error %v, %d read", payload, err, batch.Read)
 		}
-		if diff := cmp.Diff(summary(features), summary(rapid.Permutation(features).Draw(t, "order"))); diff != "" {
-			t.Fatalf("another order (-first +second):\n%s", diff)
-		}
-	})
+	}
 }
 
 func TestFeedsAreOfTheSourcesOwnHost(t *testing.T) {
@@ -477,32 +319,16 @@ func TestFeedsAreOfTheSourcesOwnHost(t *testing.T) {
 	}
 }
 
+var laws = sourcetest.Source{
+	Parse: Parse, File: "emsc/fdsn-turkey-202504.json", At: "2025-04-26T14:00:00Z", List: "features",
+	Needed: []string{"properties/time"},
+}
+
+func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
+
 func FuzzParse(f *testing.F) {
-	f.Add(collection(quakeText(), "7", quakeText(`5.2`, `NaN`)))
-	f.Add(collection(quakeText())[:300])
-	f.Add([]byte(quakeText()))
-	f.Add([]byte(`{"action":"update","data":` + quakeText(`"ke"`, `"sm"`) + `}`))
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		given := bytes.Clone(payload)
-		batch, err := Parse(payload, now)
-		if !bytes.Equal(given, payload) {
-			t.Error("the payload was changed")
-		}
-		if _, ok := errors.AsType[*source.PayloadError](err); err != nil && !ok || batch.Whole {
-			t.Errorf("error %v, whole %v", err, batch.Whole)
-		}
-		for i := range batch.Reports {
-			checkReport(t, &batch.Reports[i])
-		}
-		for _, r := range batch.Rejects {
-			if r.Record == "" || r.Reason == "" || r.Record != hazard.CleanLine(r.Record) || r.Reason != hazard.CleanLine(r.Reason) {
-				t.Errorf("reject %+v", r)
-			}
-			if len(r.Raw) > source.MaxKept || len(r.Reason) > 1000 {
-				t.Errorf("reject of %d bytes, reason of %d", len(r.Raw), len(r.Reason))
-			}
-		}
-	})
+	sourcetest.Fuzz(f, laws, string(collection(quakeText(), "7", quakeText(`5.2`, `NaN`))), string(collection(quakeText())[:300]), quakeText(),
+		`{"action":"update","data":`+quakeText(`"ke"`, `"sm"`)+`}`)
 }
 
 // checkReport checks what holds for every report.

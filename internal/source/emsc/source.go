@@ -5,6 +5,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
 // Name is the source's name.
@@ -27,6 +28,6 @@ func Source() source.Source {
 		Rank: source.Ranks{hazard.Earthquake: source.Specialist},
 		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "M 4.5",
 			Cite: "https://www.seismicportal.eu/fdsn-wsevent.html: minmag=4 is what is polled; M 4.5 makes a hazard"}},
-		Lives: []source.Life{{Of: "an earthquake", For: usualLife}, {Of: "an earthquake of level WARNING", For: greatLife}},
+		Lives: seismic.Lives,
 	}
 }

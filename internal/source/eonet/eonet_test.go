@@ -1,23 +1,19 @@
 package eonet
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
 // now is the time of the tests; the events that they make are some hours older.
@@ -70,7 +66,7 @@ func replaced(doc string, replace []string) string {
 	return doc
 }
 
-func list(events ...string) []byte {
+func eventList(events ...string) []byte {
 	return []byte(`{"title":"EONET Events","link":"https://eonet.gsfc.nasa.gov/api/v3/events","events":[` + strings.Join(events, ",\n") + `]}`)
 }
 
@@ -89,19 +85,6 @@ func one(t testing.TB, payload []byte) hazard.Report {
 	return batch.Reports[0]
 }
 
-func recording(t testing.TB, name string) []byte {
-	t.Helper()
-	shared := os.Getenv("HAZARDD_SHARED")
-	if shared == "" {
-		t.Skip("HAZARDD_SHARED is not set: no recordings to read")
-	}
-	payload, err := os.ReadFile(filepath.Join(shared, "feeds", Name, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return payload
-}
-
 func TestEveryRecordingIsRead(t *testing.T) {
 	type counts struct{ Read, Reports, Ignored, Rejected, Held, Cyclones, Volcanoes, Fires, Watch int }
 	for name, tt := range map[string]struct {
@@ -116,7 +99,7 @@ func TestEveryRecordingIsRead(t *testing.T) {
 		"categories.json":              {"2026-09-28T09:00:00Z", "a list of categories, expected events", counts{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			batch, err := Parse(recording(t, name), instant(tt.at))
+			batch, err := Parse(recordings.Read(t, "feeds/eonet/"+name), instant(tt.at))
 			if fmt.Sprint(err) != tt.err && (err != nil || tt.err != "") || batch.Whole {
 				t.Fatalf("error %v, whole %v", err, batch.Whole)
 			}
@@ -165,7 +148,7 @@ func TestRecordedEventsHaveTheirNamesAndReferences(t *testing.T) {
 	}
 	got := map[string]named{}
 	for _, file := range []string{"events-20260928-excerpt.json", "events-20210419.geojson"} {
-		batch, err := Parse(recording(t, file), now)
+		batch, err := Parse(recordings.Read(t, "feeds/eonet/"+file), now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +184,7 @@ func TestJSONAndGeoJSONComeToTheSameReport(t *testing.T) {
 	}
 	f := stormFeatures()
 	for name, payload := range map[string][]byte{
-		"a list":              list(storm()),
+		"a list":              eventList(storm()),
 		"one event":           []byte(storm()),
 		"features":            collection(f...),
 		"features, reordered": collection(f[1], f[0]),
@@ -225,9 +208,9 @@ func TestALineOfFeaturesIsATrackWithItsDates(t *testing.T) {
 	if diff := cmp.Diff(one(t, collection(with...)), one(t, collection(append(with, line)...))); diff != "" {
 		t.Errorf("beside points it says nothing new (-without +with):\n%s", diff)
 	}
-	batch, err := Parse(collection(strings.Replace(line, `,"2025-09-23 06:00:00"`, ``, 1)), now)
-	if err != nil || len(batch.Reports) != 1 || len(batch.Rejects) != 2 || batch.Rejects[1].Reason != "properties/geometryDates: 1 dates, expected one for each of 2 positions" {
-		t.Errorf("error %v, %d reports, rejects %+v", err, len(batch.Reports), batch.Rejects)
+	short := one(t, collection(strings.Replace(line, `,"2025-09-23 06:00:00"`, ``, 1)))
+	if len(short.Notes) != 2 || !strings.Contains(short.Notes[1], "properties/geometryDates: 1 dates, expected one for each of 2 positions") {
+		t.Errorf("notes %q", short.Notes)
 	}
 }
 
@@ -237,7 +220,7 @@ func TestCategories(t *testing.T) {
 		"landslides": hazard.Landslide, "manmade": hazard.ManMade, "seaLakeIce": "", "severeStorms": hazard.Storm, "snow": hazard.WinterStorm,
 		"tempExtremes": hazard.ExtremeTemperature, "volcanoes": hazard.Volcano, "waterColor": "", "wildfires": hazard.Wildfire,
 	} {
-		batch, err := Parse(list(storm(`"severeStorms"`, `"`+category+`"`, `JTWC`, `EO`, `https://www.metoc.navy.mil/jtwc/products/ep1425.tcw`, `http://a.b/`)), now)
+		batch, err := Parse(eventList(storm(`"severeStorms"`, `"`+category+`"`, `JTWC`, `EO`, `https://www.metoc.navy.mil/jtwc/products/ep1425.tcw`, `http://a.b/`)), now)
 		if err != nil || len(batch.Rejects) != 0 || batch.Ignored+len(batch.Reports) != 1 {
 			t.Fatalf("%s: error %v, %+v", category, err, batch)
 		}
@@ -291,7 +274,7 @@ func TestLevelsAndEnds(t *testing.T) {
 		"a longitude beyond the antimeridian": {fire(`-107.6275`, `252.3725`), hazard.Wildfire, hazard.Advisory, 168, "", "2025-09-22T11:43:00Z"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := one(t, list(tt.event))
+			r := one(t, eventList(tt.event))
 			if r.Type != tt.typ || r.Severity != tt.severity || r.LifeMS != tt.hours*3600*1000 || r.Ended != tt.ended || r.Version != int64(instant(tt.version)) || r.Suspect != "" {
 				t.Errorf("%s %v, life %d h, ended %q, version %v, suspect %q", r.Type, r.Severity, r.LifeMS/3600/1000, r.Ended, hazard.Instant(r.Version), r.Suspect)
 			}
@@ -313,7 +296,7 @@ func TestPrescribedFiresAreNoHazard(t *testing.T) {
 		"Wildfire in Attica, Greece":                       0,
 		"Wildfires - Pinal County (Margo Fire), Arizona, ": 0,
 	} {
-		batch, err := Parse(list(fire("Wildfire Davis Coulee, Big Horn, Montana", title)), now)
+		batch, err := Parse(eventList(fire("Wildfire Davis Coulee, Big Horn, Montana", title)), now)
 		if err != nil || batch.Ignored != ignored || len(batch.Rejects) != 0 {
 			t.Errorf("%s: error %v, ignored %d, want %d", title, err, batch.Ignored, ignored)
 		}
@@ -340,7 +323,7 @@ func TestNames(t *testing.T) {
 		"wildfires|Wildfires - Gran Canaria (Valleseco Fire), ES": {"Wildfire - Gran Canaria (Valleseco Fire), ES", "Valleseco", ""},
 	} {
 		category, title, _ := strings.Cut(title, "|")
-		r := one(t, list(fire("wildfires", category, "Wildfire Davis Coulee, Big Horn, Montana", title)))
+		r := one(t, eventList(fire("wildfires", category, "Wildfire Davis Coulee, Big Horn, Montana", title)))
 		if got := [3]string{r.Name, r.Called, r.Level}; got != want {
 			t.Errorf("%s: %q, want %q", title, got, want)
 		}
@@ -395,11 +378,11 @@ func TestTracksAndAreas(t *testing.T) {
 		"a fire does not move":  {strings.ReplaceAll(storm(), "severeStorms", "wildfires"), nil},
 		"an area beside a path": {storm(`"type":"Point","coordinates":[-99.4,14.4]`, `"type":"Polygon","coordinates":[[[1,1],[2,1],[2,2],[1,1]]]`), []hazard.Area{{Role: hazard.ImpactArea, Geometry: `{"type":"Polygon","coordinates":[[[1,1],[2,1],[2,2],[1,1]]]}`}}},
 	} {
-		if diff := cmp.Diff(tt.want, one(t, list(tt.event)).Areas); diff != "" {
+		if diff := cmp.Diff(tt.want, one(t, eventList(tt.event)).Areas); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	r := one(t, list(fire(`"type":"Point","coordinates":[-107.6275,45.5398]`, `"type":"Polygon","coordinates":[[[1,1],[2,1],[2,2],[1,1]]]`)))
+	r := one(t, eventList(fire(`"type":"Point","coordinates":[-107.6275,45.5398]`, `"type":"Polygon","coordinates":[[[1,1],[2,1],[2,2],[1,1]]]`)))
 	if r.Point != nil || len(r.Areas) != 1 || !strings.Contains(r.Description, "Last area at") {
 		t.Errorf("only an area: %+v", r)
 	}
@@ -414,62 +397,57 @@ func TestWhatIsNotToBeBelievedIsHeld(t *testing.T) {
 		"a test by its title":   {fire(`Davis Coulee`, `TEST event`), "title says TEST: Wildfire TEST event, Big Horn, Montana"},
 		"a day ahead is a zone": {fire(`2025-09-22T11:43:00Z`, `2025-09-24T00:00:00Z`), ""},
 	} {
-		if got := one(t, list(tt.event)).Suspect; got != tt.want {
+		if got := one(t, eventList(tt.event)).Suspect; got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }
 
-func TestABadRecordIsOneRejectAndItsNeighboursStay(t *testing.T) {
+func TestARecordWithoutIdentityOrPlaceIsRejected(t *testing.T) {
 	for name, tt := range map[string]struct{ bad, record, reason string }{
-		"a number":            {"7", "events/1", "7, expected an object"},
-		"empty":               {"{}", "events/1", "id: null or missing, expected an id such as EONET_15547"},
-		"another id":          {fire(`EONET_24487`, `24487`), "events/1", "id: 24487, expected an id such as EONET_15547"},
-		"an id of a number":   {fire(`"EONET_24487"`, `24487`), "events/1", "id: number, expected a string"},
-		"no category":         {fire(`[{"id":"wildfires","title":"Wildfires"}]`, `[]`), "EONET_24487", "categories: null or missing, expected a category of EONET version 3"},
-		"an unknown category": {fire(`"wildfires"`, `"comets"`), "EONET_24487", "categories: comets, expected a category of EONET version 3"},
-		"a numeric category":  {fire(`"wildfires"`, `8`), "EONET_24487", "categories: 8, expected a category of EONET version 3"},
-		"no geometry":         {fire(`"geometry"`, `"g"`), "EONET_24487", "geometry: no position that can be read, expected one at least"},
-		"closed in words":     {fire(`"closed":null`, `"closed":"yes"`), "EONET_24487", "closed: yes, expected a time of ISO 8601, or null"},
-		"closed a flag":       {fire(`"closed":null`, `"closed":true`), "EONET_24487", "closed: true, expected a string"},
-		"geometry of none":    {fire(`"geometry":[`, `"geometry":{"x":[`, `}]}`, `}]}}`), "EONET_24487", "geometry: {, expected an array"},
-		"a bare NaN":          {fire(`9999`, `NaN`), "EONET_24487", "geometry/0/magnitudeValue: not JSON at byte 322: invalid character 'N' at start of value"},
+		"empty":            {"{}", "events/0", "id: null or missing, expected an id such as EONET_15547"},
+		"another id":       {fire(`EONET_24487`, `24487`), "events/0", "id: 24487, expected an id such as EONET_15547"},
+		"no geometry":      {fire(`"geometry"`, `"g"`), "EONET_24487", "geometry: no position that can be read, expected one at least"},
+		"geometry of none": {fire(`"geometry":[`, `"geometry":{"x":[`, `}]}`, `}]}}`), "EONET_24487", "geometry/0/coordinates: null or missing, expected longitude and latitude; geometry/0/type: null or missing, expected Point or Polygon; geometry: no position that can be read, expected one at least"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			batch, err := Parse(list(storm(), tt.bad, fire(`24487`, `9`)), now)
-			if err != nil || batch.Read != 3 || len(batch.Reports) != 2 || len(batch.Rejects) != 1 {
-				t.Fatalf("error %v, read %d, reports %d, rejects %v", err, batch.Read, len(batch.Reports), batch.Rejects)
-			}
-			got := batch.Rejects[0]
-			if got.Record != tt.record || got.Reason != tt.reason || !bytes.Equal(got.Raw, []byte(tt.bad)) {
-				t.Errorf("%s: %s\nwant %s: %s", got.Record, got.Reason, tt.record, tt.reason)
-			}
-		})
+		batch, err := Parse(eventList(tt.bad), now)
+		if err != nil || len(batch.Reports) != 0 || len(batch.Rejects) != 1 || batch.Rejects[0].Record != tt.record || batch.Rejects[0].Reason != tt.reason {
+			t.Errorf("%s: error %v, %+v", name, err, batch)
+		}
+	}
+}
+
+func TestADoubtfulFieldIsANote(t *testing.T) {
+	for _, tt := range []struct{ event, note string }{
+		{fire(`[{"id":"wildfires","title":"Wildfires"}]`, `[]`), "categories: null or missing, expected a category of EONET version 3"},
+		{fire(`"wildfires"`, `"comets"`), "categories: comets, expected a category of EONET version 3"},
+		{fire(`"closed":null`, `"closed":"yes"`), "closed: yes, expected a time of ISO 8601, or null"},
+		{fire(`9999`, `NaN`), "magnitudeValue: NaN is not JSON, read as null"},
+		{fire(`"date":"2025-09-22T11:43:00Z"`, `"date":7`), "geometry/0/date: 7, expected a time of ISO 8601"},
+		{fire(`"type":"Point"`, `"type":"Circle"`), "geometry/0/type: Circle, expected Point or Polygon"},
+	} {
+		if r := one(t, eventList(tt.event)); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], tt.note) || r.Suspect != "" || r.Ended != "" {
+			t.Errorf("notes %q, suspect %q; want the note %q", r.Notes, r.Suspect, tt.note)
+		}
 	}
 }
 
 func TestABadPositionDoesNotCostTheOthers(t *testing.T) {
-	for name, tt := range map[string]struct{ from, to, reason string }{
-		"no date":       {`"date":"2025-09-23T06:00:00Z"`, `"date":null`, "geometry/1/date: null or missing, expected a time of ISO 8601"},
-		"no place":      {`[-105.6,15.7]`, `[null,15.7]`, "geometry/1/coordinates: [null,15.7], expected a longitude from -180 to 180 and a latitude from -90 to 90"},
-		"not on Earth":  {`[-105.6,15.7]`, `[-105.6,115.7]`, "geometry/1/coordinates: [-105.6,115.7], expected a longitude from -180 to 180 and a latitude from -90 to 90"},
-		"one number":    {`[-105.6,15.7]`, `[-105.6]`, "geometry/1/coordinates: [-105.6], expected longitude and latitude"},
-		"nothing":       {`[-105.6,15.7]`, `null`, "geometry/1/coordinates: null, expected longitude and latitude"},
-		"another shape": {`"type":"Point","coordinates":[-105.6,15.7]`, `"type":"Circle","coordinates":[-105.6,15.7]`, "geometry/1/type: Circle, expected Point or Polygon"},
-		"a bad ring":    {`"type":"Point","coordinates":[-105.6,15.7]`, `"type":"Polygon","coordinates":[-105.6,15.7]`, ""},
+	for name, tt := range map[string]struct{ from, to, note string }{
+		"no date":      {`"date":"2025-09-23T06:00:00Z"`, `"date":null`, "geometry/1/date: null or missing, expected a time of ISO 8601"},
+		"no place":     {`[-105.6,15.7]`, `[null,15.7]`, "geometry/1/coordinates: [null,15.7], expected a longitude from -180 to 180 and a latitude from -90 to 90"},
+		"not on Earth": {`[-105.6,15.7]`, `[-105.6,115.7]`, "geometry/1/coordinates: [-105.6,115.7], expected a longitude from -180 to 180 and a latitude from -90 to 90"},
+		"one number":   {`[-105.6,15.7]`, `[-105.6]`, "geometry/1/coordinates: [-105.6], expected longitude and latitude"},
+		"nothing":      {`[-105.6,15.7]`, `null`, "geometry/1/coordinates: null, expected longitude and latitude"},
+		"a bad ring":   {`"type":"Point","coordinates":[-105.6,15.7]`, `"type":"Polygon","coordinates":[-105.6,15.7]`, "geometry/1/coordinates"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			batch, err := Parse(list(storm(tt.from, tt.to)), now)
-			if err != nil || len(batch.Reports) != 1 || len(batch.Rejects) != 1 || batch.Rejects[0].Record != "EONET_15547" {
-				t.Fatalf("error %v, %d reports, rejects %+v", err, len(batch.Reports), batch.Rejects)
-			}
-			if got := batch.Rejects[0].Reason; got != tt.reason && tt.reason != "" {
-				t.Errorf("%s\nwant %s", got, tt.reason)
-			}
-			if got := *batch.Reports[0].Point; got != (hazard.Point{Lon: -99.4, Lat: 14.4}) {
-				t.Errorf("point %v, want the position before", got)
-			}
-		})
+		r := one(t, eventList(storm(tt.from, tt.to)))
+		if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], tt.note) {
+			t.Errorf("%s: notes %q, want %q", name, r.Notes, tt.note)
+		}
+		if *r.Point != (hazard.Point{Lon: -99.4, Lat: 14.4}) {
+			t.Errorf("%s: point %v, want the position before", name, *r.Point)
+		}
 	}
 }
 
@@ -480,18 +458,15 @@ func TestAPayloadThatIsNoListIsRefusedWithOneSentence(t *testing.T) {
 		payload, want string
 		cut           bool
 	}{
-		"empty":               {"", "an empty payload, expected events", false},
-		"HTML":                {"<!DOCTYPE html><html>", "HTML or XML instead of events: <!DOCTYPE html><html>", false},
-		"a word":              {"Service Unavailable", "Service Unavailable, expected an object with events", false},
 		"nothing in it":       {"{}", "events: missing, expected an array", false},
 		"events null":         {`{"events":null}`, "events: null, expected an array", false},
 		"two lists":           {`{"type":"FeatureCollection","events":[],"features":[]}`, "features beside events, expected one of them", false},
 		"another topology":    {`{"features":[],"type":"Topology"}`, "events: missing, expected an array", false},
-		"a complaint":         {`{"error":"Rate limit"}`, `an error message instead of events: "Rate limit"`, false},
-		"version 2.1":         {string(list(old21)), old, false},
+		"a complaint":         {`{"error":"Rate limit"}`, "an error message instead of events: Rate limit", false},
+		"version 2.1":         {string(eventList(old21)), old, false},
 		"version 2.1, one":    {old21, old, false},
-		"version 2.1, cut":    {string(list(old21, old21))[:700], old, false},
-		"two documents":       {string(list()) + "{}", "{} after the end of the document, at byte 87", false},
+		"version 2.1, cut":    {string(eventList(old21, old21))[:700], old, false},
+		"two documents":       {string(eventList()) + "{}", "{} at byte 87, expected the end of the document", true},
 		"cut in an event":     {`{"events":[{"id":"EO`, "the payload ends early, after 20 bytes, in element 0 of an array", true},
 		"cut between events":  {`{"events":[` + fire() + `,`, "", true},
 		"cut in the features": {`{"features":[` + stormFeatures()[0] + `,{`, "", true},
@@ -507,111 +482,9 @@ func TestAPayloadThatIsNoListIsRefusedWithOneSentence(t *testing.T) {
 			}
 		})
 	}
-	if batch, err := Parse(list(), now); err != nil || batch.Read != 0 || batch.Whole {
+	if batch, err := Parse(eventList(), now); err != nil || batch.Read != 0 || batch.Whole {
 		t.Errorf("an empty list: error %v, %+v", err, batch)
 	}
-}
-
-// A payload that was cut off says what it held before: every whole feature of it, and no other.
-func TestAListCutOffAnywhereKeepsWhatCameBefore(t *testing.T) {
-	step := 1 << 10
-	if testing.Short() {
-		step = 16 << 10
-	}
-	for _, name := range []string{"events-20210419.geojson", "events-2025.json"} {
-		payload := bytes.TrimSpace(recording(t, name))
-		read := 0
-		for n := step; n < len(payload)-2; n += step {
-			batch, err := Parse(payload[:n], now)
-			if bad, ok := errors.AsType[*source.PayloadError](err); !ok || !bad.Cut {
-				t.Fatalf("%s cut at %d: error %v, want a PayloadError that says so", name, n, err)
-			}
-			if batch.Read < read || len(batch.Rejects) != 0 {
-				t.Fatalf("%s cut at %d: read %d after %d, rejected %v", name, n, batch.Read, read, batch.Rejects)
-			}
-			read = batch.Read
-		}
-	}
-}
-
-// However large the garbage, what is kept of it is bounded.
-func TestGarbageIsBounded(t *testing.T) {
-	size := 32 << 20
-	if testing.Short() {
-		size = 1 << 20
-	}
-	fill := func(before, unit, after string, size int) []byte {
-		return slices.Concat([]byte(before), bytes.Repeat([]byte(unit), size/len(unit)), []byte(after))
-	}
-	for name, payload := range map[string]func() []byte{
-		"brackets":       func() []byte { return fill("", "[", "", size) },
-		"nested events":  func() []byte { return fill(`{"events":[`, "[", "", size) },
-		"an open string": func() []byte { return fill(`{"events":["`, `\\`, "", size) },
-		"bytes":          func() []byte { return fill("{", "\xff\x00", "", size) },
-		"empty records":  func() []byte { return fill(`{"events":[`, "{},", "{}]}", size/8) },
-		"a description":  func() []byte { return []byte(fire("9 Miles", string(fill("", "<script ", "", size/4)))) },
-		"a title":        func() []byte { return []byte(fire("Davis", string(fill("", "X ", "", size/2)))) },
-		"bad positions": func() []byte {
-			return []byte(fire(`"geometry":[`, `"geometry":[`+string(fill("", `{"type":"x"},`, "", size/16))))
-		},
-		"sources": func() []byte {
-			return []byte(fire(`"sources":[`, `"sources":[`+string(fill("", `{"id":"X","url":"http://a.b/"},`, "", size/16))))
-		},
-		"one position, often": func() []byte {
-			return []byte(storm(`"geometry":[`, `"geometry":[`+string(fill("", `{"date":"2025-09-22","type":"Point","coordinates":[1,2]},`, "", size/16))))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			doc := payload()
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			batch, _ := Parse(doc, now)
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			kept := int64(after.HeapAlloc) - int64(before.HeapAlloc)
-			if most := int64(2<<20) + int64(len(batch.Rejects)*source.MaxKept); kept > most {
-				t.Errorf("%d MB kept of %d MB", kept>>20, len(doc)>>20)
-			}
-			if len(batch.Rejects) > maxRejects+1 {
-				t.Errorf("%d rejects", len(batch.Rejects))
-			}
-			runtime.KeepAlive(batch)
-			runtime.KeepAlive(doc)
-		})
-	}
-}
-
-func TestTheOrderOfRecordsDoesNotMatter(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		records := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
-			return replaced(stormFeatures()[rapid.IntRange(0, 1).Draw(t, "which")], []string{
-				`EONET_15547`, fmt.Sprintf("EONET_%d", rapid.IntRange(1, 3).Draw(t, "id")),
-				`:00Z`, fmt.Sprintf(":0%dZ", rapid.IntRange(0, 3).Draw(t, "second")),
-				`Narda`, rapid.SampledFrom([]string{"Narda", "Nolo"}).Draw(t, "title"),
-				`.00,"magnitudeUnit"`, rapid.SampledFrom([]string{`,"magnitudeUnit"`, `5,"magnitudeUnit"`, `x,"magnitudeUnit"`}).Draw(t, "kts"),
-			})
-		}), 0, 8).Draw(t, "features")
-		summary := func(records []string) []string {
-			batch, err := Parse(collection(records...), now)
-			if err != nil || batch.Read != len(records) {
-				t.Fatalf("error %v, batch %+v", err, batch)
-			}
-			all := []string{fmt.Sprint("ignored ", batch.Ignored)}
-			for i := range batch.Reports {
-				text, err := json.Marshal(batch.Reports[i])
-				all = append(all, fmt.Sprint(string(text), err, batch.Reports[i].Suspect))
-			}
-			for _, r := range batch.Rejects {
-				all = append(all, r.Record+": "+r.Reason)
-			}
-			slices.Sort(all)
-			return all
-		}
-		if diff := cmp.Diff(summary(records), summary(rapid.Permutation(records).Draw(t, "order"))); diff != "" {
-			t.Fatalf("another order (-first +second):\n%s", diff)
-		}
-	})
 }
 
 func TestFeedsAreOfTheSourcesOwnHost(t *testing.T) {
@@ -622,33 +495,23 @@ func TestFeedsAreOfTheSourcesOwnHost(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
-	f.Add(list(storm(), "7", fire(`9999`, `NaN`)))
-	f.Add(list(storm())[:400])
-	f.Add([]byte(fire(`"closed":null`, `"closed":"2025-09-23"`)))
-	f.Add(collection(stormFeatures()...))
-	f.Add(list(fire(`"type":"Point","coordinates":[-107.6275,45.5398]`, `"type":"Polygon","coordinates":[[[1,1],[2,1],[2,2],[1,1]]]`)))
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		given := bytes.Clone(payload)
-		batch, err := Parse(payload, now)
-		if !bytes.Equal(given, payload) {
-			t.Error("the payload was changed")
-		}
-		if _, ok := errors.AsType[*source.PayloadError](err); err != nil && !ok || batch.Whole {
-			t.Errorf("error %v, whole %v", err, batch.Whole)
-		}
-		for i := range batch.Reports {
-			checkReport(t, &batch.Reports[i])
-		}
-		for _, r := range batch.Rejects {
-			if r.Record == "" || r.Reason == "" || r.Record != hazard.CleanLine(r.Record) || r.Reason != hazard.CleanLine(r.Reason) {
-				t.Errorf("reject %+v", r)
-			}
-			if len(r.Raw) > source.MaxKept || len(r.Reason) > 1000 {
-				t.Errorf("reject of %d bytes, reason of %d", len(r.Raw), len(r.Reason))
-			}
-		}
+var laws = sourcetest.Source{
+	Parse: Parse, File: "eonet/events-2025.json", At: "2025-09-23T06:00:00Z", List: "events",
+	Needed: []string{"id", "geometry/*/coordinates"},
+}
+
+func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
+
+func TestLawsOfGeoJSON(t *testing.T) {
+	sourcetest.Laws(t, sourcetest.Source{
+		Parse: Parse, File: "eonet/events-20210419.geojson", At: "2021-04-19T23:59:00Z", List: "features",
+		Needed: []string{"properties/id", "geometry/coordinates"},
 	})
+}
+
+func FuzzParse(f *testing.F) {
+	sourcetest.Fuzz(f, laws, string(eventList(storm(), "7", fire(`9999`, `NaN`))), string(eventList(storm())[:400]), fire(`"closed":null`, `"closed":"2025-09-23"`),
+		string(collection(stormFeatures()...)), string(eventList(fire(`"type":"Point","coordinates":[-107.6275,45.5398]`, `"type":"Polygon","coordinates":[[[1,1],[2,1],[2,2],[1,1]]]`))))
 }
 
 // checkReport checks what holds for every report.

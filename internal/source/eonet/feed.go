@@ -1,12 +1,10 @@
 package eonet
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,7 +46,7 @@ type Magnitude struct {
 }
 
 type category struct {
-	ID    label  `json:"id"` // "severeStorms"; in version 2.1 a number
+	ID    string `json:"id"` // "severeStorms"; in version 2.1 a number
 	Title string `json:"title"`
 }
 
@@ -82,56 +80,25 @@ type feature struct {
 	} `json:"geometry"`
 }
 
-// label is a text that may be written as a number.
-type label string
-
-func (l *label) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	*l = ""
-	raw, err := dec.ReadValue()
-	if err != nil {
-		return err
-	}
-	switch raw.Kind() {
-	case 'n':
-	case '"':
-		*l = label(frame.Word(raw))
-	case '0':
-		*l = label(raw)
-	default:
-		return &frame.Unexpected{Found: frame.Excerpt(raw), Expected: "a string"}
-	}
-	return nil
-}
-
-// maxRejects bounds the rejects of one payload that are kept one by one: a list whose every record is unreadable says no more
-// by its ten-thousandth.
-const maxRejects = 1000
-
-// Parse reads a list of events ({"events":…}), one event, or a FeatureCollection of either, told apart by their members. Records are
-// read one after the other: one that is no JSON, or not of the expected types, makes a Reject, and its neighbours stay; so does a
-// position. Read counts events of JSON, features of GeoJSON.
+// Parse reads a list of events ({"events":…}), one event, or a FeatureCollection of either, told apart by their members. A position that
+// cannot be read costs no other. Read counts events of JSON, features of GeoJSON.
 //
 // The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
-	p := parser{now: now, byID: map[string]*gathered{}}
-	err := p.document(bytes.TrimPrefix(payload, []byte("\ufeff")))
+	p := parser{now: now, byID: map[string]*gathered{}, Batch: frame.Batch{ID: func(raw []byte) string {
+		return cmp.Or(eventID(frame.Word(frame.Member(raw, "id"))), eventID(frame.Word(frame.Member(frame.Member(raw, "properties"), "id"))))
+	}}}
+	err := p.document(payload)
 	if errors.Is(err, errOld) {
 		return source.Batch{}, err
 	}
 	p.finish()
-	if p.unkept > 0 {
-		p.batch.Rejects = append(p.batch.Rejects, source.Reject{
-			Record: "events",
-			Reason: fmt.Sprintf("%d further records could not be read", p.unkept),
-		})
-	}
-	return p.batch, err
+	return p.Done(), err
 }
 
 type parser struct {
-	now    hazard.Instant
-	batch  source.Batch
-	unkept int // rejects beyond maxRejects
+	frame.Batch
+	now hazard.Instant
 	// What was read of each event, in the order in which they came.
 	events []*gathered
 	byID   map[string]*gathered
@@ -143,142 +110,90 @@ type gathered struct {
 	facts
 	records   int
 	positions []position
-	raw       []byte // the first record, to be kept if the event makes no report
+	undated   []position
+	notes     []string // on what could not be read
+	raw       []byte   // the first record, to be kept if the event makes no report
 }
 
 // errOld refuses version 2.1, whose categories are numbers and whose events have no magnitude: half of what it says would be lost
 // silently.
 var errOld = source.Errorf("EONET version 2.1 (geometries), expected version 3 (geometry)")
 
-// document reads the outermost object.
-func (p *parser) document(doc []byte) error {
-	c := frame.Cursor{Doc: doc}
-	switch c.Next() {
-	case '{':
-	case frame.End:
-		return source.Errorf("an empty payload, expected events")
-	case '<':
-		return source.Errorf("HTML or XML instead of events: %s", frame.Excerpt(doc))
-	default:
-		return source.Errorf("%s, expected an object with events", frame.Excerpt(doc))
-	}
-	head := map[string][]byte{} // the members that say what the document is
-	listed := ""                // the list that was read
-	err := c.Members(func(name string) error {
-		switch name {
-		case "type", "events", "features", "categories", "geometry", "geometries", "id", "error", "message", "status", "detail":
-		default:
-			_, err := c.Value()
-			return err
-		}
-		if _, twice := head[name]; twice {
-			return source.Errorf("%s: the member is there twice", name)
-		}
-		head[name] = nil
-		if (name == "events" || name == "features") && c.Next() == '[' {
-			if listed != "" {
-				return source.Errorf("%s beside %s, expected one of them", name, listed)
-			}
-			listed = name
-			read := p.event
-			if name == "features" {
-				read = p.feature
-			}
-			return c.Elements(func(i int, raw []byte) { read(raw, name+"/"+strconv.Itoa(i)) })
-		}
-		raw, err := c.Value()
-		head[name] = raw
-		return err
-	})
-	kind := frame.Word(head["type"])
-	if listed == "features" && kind != "FeatureCollection" && (kind != "" || err == nil) {
-		*p = parser{now: p.now, byID: map[string]*gathered{}} // features of something else
-		listed = ""
-	}
-	switch {
-	case p.old || head["geometries"] != nil:
-		return errOld
-	case err != nil:
-		return err
-	case listed != "":
-	case head["id"] != nil && head["geometry"] != nil && kind == "":
-		p.event(bytes.TrimSpace(doc[:c.At]), "event")
-		if p.old {
-			return errOld
-		}
-	case head["events"] != nil || head["features"] != nil:
-		return source.Errorf("events: %s, expected an array", frame.Excerpt(slices.Concat(head["events"], head["features"])))
-	case head["categories"] != nil:
-		return source.Errorf("a list of categories, expected events")
-	default:
-		if said := complaint(head); said != "" {
-			return source.Errorf("an error message instead of events: %s", said)
-		}
-		return source.Errorf("events: missing, expected an array")
-	}
-	if c.Next() != frame.End {
-		return source.Errorf("%s after the end of the document, at byte %d", frame.Excerpt(doc[c.At:]), c.At)
-	}
-	return nil
+var list = frame.Collection{
+	Want: "events", Lists: []string{"events", "features"}, Heads: append([]string{"type", "categories", "geometry", "geometries", "id"}, frame.Complaints...),
 }
 
-// complaint is what a document says of an error.
-func complaint(head map[string][]byte) string {
-	var said []string
-	for _, name := range []string{"status", "error", "message", "detail"} {
-		if raw, ok := head[name]; ok {
-			said = append(said, frame.Excerpt(raw))
+// document reads the outermost object.
+func (p *parser) document(payload []byte) error {
+	doc, err := list.Read(payload, func(where func() string, raw []byte) {
+		if strings.HasPrefix(where(), "features/") {
+			p.feature(where, raw)
+		} else {
+			p.event(where, raw)
 		}
+	})
+	kind := doc.Word("type")
+	if doc.Listed == "features" && kind != "FeatureCollection" && (kind != "" || err == nil) {
+		p.Clear() // features of something else
+		p.events, doc.Listed = nil, ""
 	}
-	return strings.Join(said, ", ")
+	if doc.Head["id"] != nil && doc.Head["geometry"] != nil && kind == "" && doc.Object != nil {
+		p.event(func() string { return "event" }, doc.Object)
+		doc.Listed = "event"
+	}
+	switch {
+	case p.old || doc.Head["geometries"] != nil:
+		return errOld
+	case err != nil || doc.Listed != "":
+		return err
+	case doc.Head["events"] != nil || doc.Head["features"] != nil:
+		return source.Errorf("events: %s, expected an array", frame.Excerpt(slices.Concat(doc.Head["events"], doc.Head["features"])))
+	case doc.Head["categories"] != nil:
+		return source.Errorf("a list of categories, expected events")
+	}
+	if said := doc.Complaint(); said != "" {
+		return source.Errorf("an error message instead of events: %s", said)
+	}
+	return source.Errorf("events: missing, expected an array")
 }
 
 // event reads an event of the JSON form.
-func (p *parser) event(raw []byte, where string) {
-	p.batch.Read++
-	var e event
-	if err := frame.UnmarshalObject(raw, &e); err != nil {
-		p.unreadable(cmp.Or(eventID(frame.Word(frame.Member(raw, "id"))), where), err, raw)
+func (p *parser) event(where func() string, raw []byte) {
+	e, notes := frame.Read[event](&p.Batch, where, raw)
+	if e == nil {
 		return
 	}
 	if e.Geometries != nil {
 		p.old = true
 		return
 	}
-	g := p.gather(&e.facts, raw, where)
+	g := p.gather(&e.facts, where, raw, notes)
 	if g == nil || g.none() {
 		return
 	}
 	for i := range e.Geometry {
 		at := &e.Geometry[i]
-		if err := g.add(at.Type, at.Coordinates, at.Date, at.Magnitude); err != nil {
-			p.reject(eventID(e.ID), fmt.Sprintf("geometry/%d/%v", i, err), raw)
-		}
+		g.add(fmt.Sprintf("geometry/%d/", i), at.Type, at.Coordinates, at.Date, at.Magnitude)
 	}
 }
 
 // feature reads a feature of the GeoJSON form.
-func (p *parser) feature(raw []byte, where string) {
-	p.batch.Read++
-	var f feature
-	if err := frame.UnmarshalObject(raw, &f); err != nil {
-		p.unreadable(cmp.Or(eventID(frame.Word(frame.Member(frame.Member(raw, "properties"), "id"))), where), err, raw)
+func (p *parser) feature(where func() string, raw []byte) {
+	f, notes := frame.Read[feature](&p.Batch, where, raw)
+	if f == nil {
 		return
 	}
-	g := p.gather(&f.Properties, raw, where)
+	g := p.gather(&f.Properties, where, raw, notes)
 	if g == nil || g.none() {
 		return
 	}
-	id := eventID(f.Properties.ID)
 	if f.Geometry.Type != "LineString" {
-		if err := g.add(f.Geometry.Type, f.Geometry.Coordinates, f.Properties.Date, f.Properties.Magnitude); err != nil {
-			p.reject(id, fmt.Sprintf("geometry/%v", err), raw)
-		}
+		g.add("geometry/", f.Geometry.Type, f.Geometry.Coordinates, f.Properties.Date, f.Properties.Magnitude)
 		return
 	}
 	c := frame.Cursor{Doc: f.Geometry.Coordinates} // is JSON: a part of what was read as such
 	if c.Next() != '[' {
-		p.reject(id, "geometry/coordinates: "+cmp.Or(frame.Excerpt(f.Geometry.Coordinates), frame.Nothing)+", expected an array", raw)
+		g.note("geometry/coordinates: " + cmp.Or(frame.Excerpt(f.Geometry.Coordinates), frame.Nothing) + ", expected an array")
 		return
 	}
 	n := 0
@@ -287,21 +202,19 @@ func (p *parser) feature(raw []byte, where string) {
 		if i < len(f.Properties.Dates) {
 			date = f.Properties.Dates[i]
 		}
-		if err := g.add("Point", at, date, Magnitude{}); err != nil {
-			p.reject(id, fmt.Sprintf("geometry/coordinates/%d: %v", i, err), raw)
-		}
+		g.add(fmt.Sprintf("geometry/coordinates/%d/", i), "Point", at, date, Magnitude{})
 		n++
 	})
 	if n != len(f.Properties.Dates) {
-		p.reject(id, fmt.Sprintf("properties/geometryDates: %d dates, expected one for each of %d positions", len(f.Properties.Dates), n), raw)
+		g.note(fmt.Sprintf("properties/geometryDates: %d dates, expected one for each of %d positions", len(f.Properties.Dates), n))
 	}
 }
 
 // gather finds what was read of the event before, and adds what is new; nil if the record names no event.
-func (p *parser) gather(f *facts, raw []byte, where string) *gathered {
+func (p *parser) gather(f *facts, where func() string, raw []byte, notes []string) *gathered {
 	id := eventID(f.ID)
 	if id == "" {
-		p.reject(where, fmt.Sprintf("id: %s, expected an id such as EONET_15547", cmp.Or(frame.ExcerptText(f.ID), frame.Nothing)), raw)
+		p.Reject(where, raw, append(notes, fmt.Sprintf("id: %s, expected an id such as EONET_15547", cmp.Or(frame.ExcerptText(f.ID), frame.Nothing)))...)
 		return nil
 	}
 	g := p.byID[id]
@@ -312,6 +225,12 @@ func (p *parser) gather(f *facts, raw []byte, where string) *gathered {
 		p.events = append(p.events, g)
 	}
 	g.records++
+	g.note(notes...)
+	for i, s := range f.Sources {
+		if s.ID == "" && s.URL == "" {
+			g.note(fmt.Sprintf("sources/%d: neither id nor url, expected one of them", i))
+		}
+	}
 	// The features of an event repeat what it is, but for those of lines, which say less; and whatever their order, it comes to the same.
 	g.Title = max(g.Title, f.Title)
 	g.Description = max(g.Description, f.Description)
@@ -325,38 +244,29 @@ func (p *parser) gather(f *facts, raw []byte, where string) *gathered {
 	return g
 }
 
+// maxNotes bounds the notes of an event: beyond it, they say no more.
+const maxNotes = 100
+
+func (g *gathered) note(faults ...string) {
+	if len(g.notes) < maxNotes {
+		g.notes = append(g.notes, faults...)
+	}
+}
+
 // finish makes the reports of what was gathered.
 func (p *parser) finish() {
 	for _, g := range p.events {
 		r, reason := g.report(p.now)
+		slices.Sort(g.notes)
+		g.notes = slices.Compact(g.notes)
 		switch {
 		case reason != "":
-			p.reject(g.ID, reason, g.raw)
+			p.Reject(func() string { return g.ID }, g.raw, append(g.notes, reason)...)
 		case r == nil:
-			p.batch.Ignored += g.records
+			p.Ignored += g.records
 		default:
-			p.batch.Reports = append(p.batch.Reports, *r)
+			source.Note(r, g.notes...)
+			p.Reports = append(p.Reports, *r)
 		}
 	}
-}
-
-// unreadable notes a record that is not JSON, or not of the expected types.
-func (p *parser) unreadable(record string, err error, raw []byte) {
-	if p.full() {
-		p.unkept++
-		return
-	}
-	p.reject(record, frame.Fault(err, raw), raw)
-}
-
-// full tells whether no more rejects are kept: then nobody need say why either.
-func (p *parser) full() bool { return len(p.batch.Rejects) >= maxRejects }
-
-// reject notes a record that could not be read, or is not to be believed.
-func (p *parser) reject(record, reason string, raw []byte) {
-	if p.full() {
-		p.unkept++
-		return
-	}
-	p.batch.Rejects = append(p.batch.Rejects, source.Reject{Record: record, Reason: reason, Raw: source.Keep(raw)})
 }

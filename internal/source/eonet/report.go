@@ -2,7 +2,6 @@ package eonet
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -19,6 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
 // row is a row of the mapping table: what a category is in our terms.
@@ -69,11 +69,14 @@ var rows = []row{
 		basis: "follows incident reports; prescribed fires are none (isPrescribed)"},
 }
 
-// rowOf is the row of the first category that has one.
+// other is for a category that the table has not: what has a place is shown.
+var other = row{typ: hazard.Occurrence, word: "Event", severity: hazard.Information, life: day, basis: "judgement: nobody knows what it is"}
+
+// row is the row of the first category that has one.
 func (f *facts) row() *row {
 	for _, c := range f.Categories {
 		for i := range rows {
-			if strings.EqualFold(rows[i].category, strings.TrimSpace(string(c.ID))) {
+			if strings.EqualFold(rows[i].category, strings.TrimSpace(c.ID)) {
 				return &rows[i]
 			}
 		}
@@ -113,33 +116,40 @@ type position struct {
 	mag   Magnitude
 }
 
-// add reads a position. Its error begins with the member.
-func (g *gathered) add(kind string, coordinates jsontext.Value, date string, mag Magnitude) error {
-	at, ok := parseTime(date)
-	if !ok {
-		return errors.New("date: " + cmp.Or(frame.ExcerptText(date), frame.Nothing) + ", expected a time of ISO 8601")
+// add reads a position, whose members are at where. What is wrong with it is a note.
+func (g *gathered) add(where, kind string, coordinates jsontext.Value, date string, mag Magnitude) {
+	bad := func(member, found, expected string) {
+		g.note(where + member + ": " + cmp.Or(found, frame.Nothing) + ", expected " + expected)
 	}
-	p := position{at: at, mag: Magnitude{mag.Value, frame.Clip(hazard.CleanLine(frame.Clip(mag.Unit, maxTitle)), 20)}}
-	switch kind {
-	case "Point":
-		var lonLat []frame.Number
-		if err := json.Unmarshal(coordinates, &lonLat, frame.Options); err != nil || len(lonLat) < 2 {
-			return errors.New("coordinates: " + cmp.Or(frame.Excerpt(coordinates), frame.Nothing) + ", expected longitude and latitude")
-		}
-		if p.point = onEarth(lonLat[0], lonLat[1]); p.point == nil {
-			return errors.New("coordinates: " + frame.Excerpt(coordinates) + ", expected a longitude from -180 to 180 and a latitude from -90 to 90")
-		}
-	case "Polygon", "MultiPolygon":
+	p := position{mag: Magnitude{mag.Value, frame.Clip(hazard.CleanLine(frame.Clip(mag.Unit, maxTitle)), 20)}}
+	if kind == "Polygon" || kind == "MultiPolygon" {
 		shape, err := geo.ParseLoose(slices.Concat([]byte(`{"type":"`+kind+`","coordinates":`), orNull(coordinates), []byte("}")))
 		if err != nil {
-			return fmt.Errorf("coordinates: %s", frame.ExcerptText(err.Error()))
+			bad("coordinates", frame.ExcerptText(err.Error()), "a "+kind)
+			return
 		}
 		p.area = shape.GeoJSON()
-	default:
-		return errors.New("type: " + cmp.Or(frame.ExcerptText(kind), frame.Nothing) + ", expected Point or Polygon")
+	} else {
+		if kind != "Point" {
+			bad("type", frame.ExcerptText(kind), "Point or Polygon")
+		}
+		var lonLat []frame.Number
+		if err := json.Unmarshal(orNull(coordinates), &lonLat, frame.Options); err != nil || len(lonLat) < 2 {
+			bad("coordinates", frame.Excerpt(coordinates), "longitude and latitude")
+			return
+		}
+		if p.point = onEarth(lonLat[0], lonLat[1]); p.point == nil {
+			bad("coordinates", frame.Excerpt(coordinates), "a longitude from -180 to 180 and a latitude from -90 to 90")
+			return
+		}
+	}
+	var ok bool
+	if p.at, ok = parseTime(date); !ok {
+		bad("date", frame.ExcerptText(date), "a time of ISO 8601")
+		g.undated = append(g.undated, p)
+		return
 	}
 	g.positions = append(g.positions, p)
-	return nil
 }
 
 // onEarth is the point of a longitude and a latitude; nil if there is none. Longitudes may run on beyond the antimeridian. Where only the
@@ -152,12 +162,7 @@ func onEarth(lon, lat frame.Number) *hazard.Point {
 	if math.Abs(y) > 90 && math.Abs(x) <= 90 {
 		x, y = y, x
 	}
-	switch {
-	case x > 180:
-		x -= 360
-	case x < -180:
-		x += 360
-	}
+	x = geo.Wrap(x)
 	if math.Abs(y) > 90 || math.Abs(x) > 180 {
 		return nil
 	}
@@ -197,16 +202,23 @@ var earliest = hazard.At(time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC))
 
 // report maps an event; nil if it is no hazard. It says why, if it cannot.
 func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) {
+	if g.none() {
+		return nil, ""
+	}
 	row := g.row()
 	if row == nil {
 		var ids []string
 		for _, c := range g.Categories {
-			ids = append(ids, string(c.ID))
+			ids = append(ids, c.ID)
 		}
-		return nil, "categories: " + cmp.Or(frame.ExcerptText(strings.Join(ids, ", ")), frame.Nothing) + ", expected a category of EONET version 3"
+		g.note("categories: " + cmp.Or(frame.ExcerptText(strings.Join(ids, ", ")), frame.Nothing) + ", expected a category of EONET version 3")
+		row = &other
 	}
-	if g.none() {
-		return nil, ""
+	if len(g.positions) == 0 { // then as of now
+		for _, p := range g.undated {
+			p.at = now
+			g.positions = append(g.positions, p)
+		}
 	}
 	positions := g.sorted()
 	if len(positions) == 0 {
@@ -248,14 +260,16 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 	var why []string
 	if g.Closed != "" {
 		closed, ok := parseTime(g.Closed)
-		if !ok {
-			return nil, "closed: " + frame.ExcerptText(g.Closed) + ", expected a time of ISO 8601, or null"
+		switch {
+		case !ok:
+			g.note("closed: " + frame.ExcerptText(g.Closed) + ", expected a time of ISO 8601, or null")
+		default:
+			if closed > now.Add(skew) {
+				why = append(why, fmt.Sprintf("closed: %v is in the future", closed))
+			}
+			// It was over at its last position at the latest; and a closed event says more than the open one with the same position.
+			r.Ended, r.Version = hazard.EndAllClear, int64(max(closed, last.at))+1
 		}
-		if closed > now.Add(skew) {
-			why = append(why, fmt.Sprintf("closed: %v is in the future", closed))
-		}
-		// It was over at its last position at the latest; and a closed event says more than the open one with the same position.
-		r.Ended, r.Version = hazard.EndAllClear, int64(max(closed, last.at))+1
 	}
 	if last.at > now.Add(skew) {
 		why = append(why, fmt.Sprintf("geometry: the date %v is in the future", last.at))
@@ -266,7 +280,7 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 	if last.point != nil && *last.point == (hazard.Point{}) {
 		why = append(why, "no place: geometry/coordinates are 0, 0")
 	}
-	if w := notReal(g.Title); w != "" {
+	if w := seismic.NotReal(frame.Clip(g.Title, maxTitle)); w != "" {
 		why = append(why, fmt.Sprintf("title says %s: %s", w, frame.ExcerptText(g.Title)))
 	}
 	r.Suspect = strings.Join(why, "; ")
@@ -398,18 +412,6 @@ func fireNames(title string) (name, called string) {
 	return "Wildfire - " + where, strings.TrimSpace(called)
 }
 
-// notReal is the word by which text says that it does not speak of a real event.
-func notReal(text string) string {
-	for w := range strings.FieldsFuncSeq(frame.Clip(text, maxTitle), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		for _, sign := range []string{"TEST", "EXERCISE", "DRILL"} {
-			if strings.EqualFold(w, sign) {
-				return sign
-			}
-		}
-	}
-	return ""
-}
-
 // description tells people what is known, a line for each thing.
 func (g *gathered) description(positions []position, mag Magnitude) string {
 	var b strings.Builder
@@ -528,16 +530,13 @@ func eventID(s string) string {
 
 var likeID = regexp.MustCompile(`(?i)^EONET_\d{1,12}$`)
 
-// parseTime reads an instant of ISO 8601, with a blank instead of the T too. Without a zone it is UTC; a date is its first moment.
+// parseTime reads an instant of ISO 8601. Without a zone it is UTC; a date is its first moment.
 func parseTime(s string) (hazard.Instant, bool) {
-	s = strings.TrimSpace(s)
-	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02T15:04:05", time.DateOnly} {
-		if t, err := time.Parse(layout, s); err == nil {
-			at := hazard.At(t)
-			return at, at >= hazard.MinInstant && at <= hazard.MaxInstant
-		}
+	if _, err := time.Parse(time.DateOnly, strings.TrimSpace(s)); err == nil {
+		s = strings.TrimSpace(s) + "T00:00:00Z"
 	}
-	return 0, false
+	at, _, err := frame.Time(s, nil)
+	return at, err == nil
 }
 
 // orNull is raw, or null where there is nothing.

@@ -28,31 +28,9 @@ type quake struct {
 
 // Parse reads the answer of a query as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
-	b := source.Batch{Current: true}
-	var rejects source.Rejects
-	doc, err := frame.Collection{Want: "GeoJSON", Lists: []string{"features"}, Heads: append([]string{"type"}, frame.Complaints...)}.Read(payload,
-		func(where func() string, raw []byte) {
-			b.Read++
-			var f feature
-			notes, err := frame.Decode(raw, &f)
-			reason := ""
-			if err != nil {
-				reason = frame.Fault(err, raw)
-			}
-			var r hazard.Report
-			if reason == "" {
-				r, reason = f.report(now)
-			}
-			if reason != "" {
-				rejects.Add(source.Reject{Record: where(), Reason: reason, Raw: source.Keep(raw)})
-				return
-			}
-			r.Notes = append(notes, r.Notes...)
-			b.Reports = append(b.Reports, r)
-		})
-	b.Rejects = rejects.List()
-	if err == nil && (doc.Listed == "" || doc.Word("type") != "FeatureCollection") {
-		err = source.Errorf("no FeatureCollection with features: %s", doc.Complaint())
-	}
-	return b, err
+	b := frame.Batch{Batch: source.Batch{Current: true}}
+	_, err := frame.Collection{}.Features(payload, "earthquakes", &b, func(where func() string, raw []byte) {
+		frame.Record(&b, where, raw, func(f *feature) (*hazard.Report, string) { return f.report(now) })
+	})
+	return b.Done(), err
 }

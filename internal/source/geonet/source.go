@@ -5,6 +5,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
 // Name is the source's name in reports.
@@ -23,6 +24,6 @@ func Source() source.Source {
 		Rank: source.Ranks{hazard.Earthquake: source.National},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"NZ"}, Sea: 370, From: "MMI 3",
 			Cite: "https://api.geonet.org.nz/: quakes in the New Zealand region that may have caused shaking of that intensity"}},
-		Lives: []source.Life{{Of: "an earthquake", For: usualLife}, {Of: "an earthquake of level WARNING", For: greatLife}},
+		Lives: seismic.Lives,
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
 // productRow is a row of the table of products: what becomes of the preferred product of a kind.
@@ -80,15 +81,16 @@ type products struct {
 	now       hazard.Instant
 }
 
-// products reads the products of an event. What it cannot read it rejects, product by product.
-func (p *parser) products(key string, raw jsontext.Value) products {
-	all := products{preferred: map[string]*product{}, now: p.now}
+// readProducts reads the products of an event. What it cannot read it rejects, product by product.
+func readProducts(b *frame.Batch, key string, raw jsontext.Value, now hazard.Instant) products {
+	all := products{preferred: map[string]*product{}, now: now}
+	reject := func(raw []byte, reason string) { b.Reject(func() string { return key }, raw, reason) }
 	switch raw.Kind() {
 	case '{':
 	case 0, 'n', '[': // PHP writes an empty object as an empty array
 		return all
 	default:
-		p.reject(key, fmt.Sprintf("properties/products: %s, expected an object", frame.Excerpt(raw)), raw)
+		reject(raw, fmt.Sprintf("properties/products: %s, expected an object", frame.Excerpt(raw)))
 		return all
 	}
 	kept := 0
@@ -96,17 +98,13 @@ func (p *parser) products(key string, raw jsontext.Value) products {
 	_ = c.Members(func(kind string) error {
 		if c.Next() != '[' {
 			raw, err := c.Value()
-			p.reject(key, fmt.Sprintf("properties/products/%s: %s, expected an array", frame.ExcerptText(kind), frame.Excerpt(raw)), raw)
+			reject(raw, fmt.Sprintf("properties/products/%s: %s, expected an array", frame.ExcerptText(kind), frame.Excerpt(raw)))
 			return err
 		}
 		return c.Elements(func(i int, raw []byte) {
 			var one product
-			switch err := unmarshalObject(raw, &one); {
-			case err != nil && p.full():
-				p.unkept++
-				return
-			case err != nil:
-				p.reject(key, fmt.Sprintf("properties/products/%s/%d: %s", frame.ExcerptText(kind), i, fault(err, raw)), raw)
+			if err := frame.UnmarshalObject(raw, &one); err != nil {
+				reject(raw, fmt.Sprintf("properties/products/%s/%d: %s", frame.ExcerptText(kind), i, frame.Fault(err, raw)))
 				return
 			}
 			if one.deleted() {
@@ -132,8 +130,8 @@ func (p *parser) products(key string, raw jsontext.Value) products {
 
 // at is when the product was made, and whether that is to be believed.
 func (all *products) at(one *product) (hazard.Instant, bool) {
-	at, ok := one.UpdateTime.instant()
-	return at, ok && at <= all.now.Add(skew)
+	at, ok := instant(one.UpdateTime)
+	return at, ok && at <= all.now.Add(seismic.Skew)
 }
 
 // folder is the key of the folder that holds all products of the source.
@@ -192,17 +190,17 @@ func (p *product) text(name string) string {
 
 // decimal is a property of the product as a number with one decimal; empty if it is none.
 func (p *product) decimal(name string) string {
-	var n ornament
-	if raw := frame.Member(p.Properties, name); raw == nil || json.Unmarshal(raw, &n) != nil || !n.known {
+	var n frame.Number
+	if raw := frame.Member(p.Properties, name); raw == nil || json.Unmarshal(raw, &n) != nil || !n.Known {
 		return ""
 	}
-	return decimal(n.value)
+	return seismic.Decimal(n.Value)
 }
 
 // content is what the product has at path.
 func (p *product) content(path string) (found content) {
 	if raw := frame.Member(p.Contents, path); raw != nil {
-		if json.Unmarshal(raw, &found, options) != nil {
+		if json.Unmarshal(raw, &found, frame.Options) != nil {
 			return content{}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,27 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/source"
 )
-
-// recordings is the folder of what the source has sent. HAZARDD_SHARED names the folder that holds those of all sources.
-func recordings(t testing.TB) string {
-	t.Helper()
-	shared := os.Getenv("HAZARDD_SHARED")
-	if shared == "" {
-		t.Skip("HAZARDD_SHARED is not set: no recordings to read")
-	}
-	return filepath.Join(shared, "feeds", "usgs")
-}
-
-func recording(t testing.TB, name string) []byte {
-	t.Helper()
-	payload, err := os.ReadFile(filepath.Join(recordings(t), name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return payload
-}
 
 // recordedAt is when a payload was made: what it says of itself, else the last update of its event.
 func recordedAt(t testing.TB, payload []byte) hazard.Instant {
@@ -53,7 +34,7 @@ func recordedAt(t testing.TB, payload []byte) hazard.Instant {
 // parseRecording reads a recording at the moment it was made; nothing in it may be wrong.
 func parseRecording(t testing.TB, name string) source.Batch {
 	t.Helper()
-	payload := recording(t, name)
+	payload := recordings.Read(t, "feeds/usgs/"+name)
 	batch, err := Parse(payload, recordedAt(t, payload))
 	if err != nil {
 		t.Fatalf("Parse(%s): %v", name, err)
@@ -89,7 +70,7 @@ func TestEveryRecordedFeedIsReadWithoutRejects(t *testing.T) {
 		"detail-sample-nan.json":             {Read: 1, Watch: 1},
 		"detail-ci37528064-edited-urls.json": {Read: 1, Information: 1},
 	}
-	files, err := filepath.Glob(filepath.Join(recordings(t), "*"))
+	files, err := filepath.Glob(filepath.Join(recordings.Path(t, "feeds/usgs"), "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,12 +121,12 @@ func TestEveryRecordedFeedIsReadWithoutRejects(t *testing.T) {
 }
 
 func TestDocumentsOfProductsMakeNoReports(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(recordings(t), "product-*"))
+	files, err := filepath.Glob(filepath.Join(recordings.Path(t, "feeds/usgs"), "product-*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recordings of products: %v", err)
 	}
 	for _, file := range files {
-		batch, err := Parse(recording(t, filepath.Base(file)), hazard.At(time.Now()))
+		batch, err := Parse(recordings.Read(t, "feeds/usgs/"+filepath.Base(file)), hazard.At(time.Now()))
 		if len(batch.Reports) != 0 {
 			t.Errorf("%s: %d reports", file, len(batch.Reports))
 		}
@@ -370,62 +351,8 @@ func TestASummaryAndADetailSayTheSame(t *testing.T) {
 	t.Error("the event is not in the summary")
 }
 
-// A payload that was cut off says what it held before: every whole feature of it, and no other.
-func TestAWeekCutOffAnywhereKeepsWhatCameBefore(t *testing.T) {
-	payload := recording(t, "all_week-1.geojson")
-	now := recordedAt(t, payload)
-	whole, err := Parse(payload, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ends []int // of the features, found by another reader of JSON
-	dec := json.NewDecoder(bytes.NewReader(payload))
-	for token, err := dec.Token(); token != "features"; token, err = dec.Token() {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, err = dec.Token(); err == nil && dec.More(); {
-		var skip json.RawMessage
-		if err = dec.Decode(&skip); err == nil {
-			ends = append(ends, int(dec.InputOffset()))
-		}
-	}
-	if err != nil || len(ends) != whole.Read {
-		t.Fatalf("%d features, want %d: %v", len(ends), whole.Read, err)
-	}
-	step := 1 << 10
-	if testing.Short() {
-		step = 64 << 10
-	}
-	check := func(t *testing.T, n int) {
-		batch, err := Parse(payload[:n], now)
-		bad, ok := errors.AsType[*source.PayloadError](err)
-		if !ok || !bad.Cut {
-			t.Fatalf("cut at %d: error %v, want a PayloadError that says so", n, err)
-		}
-		if i, _ := slices.BinarySearch(ends, n+1); batch.Read != i || len(batch.Rejects) != 0 {
-			t.Fatalf("cut at %d: read %d and rejected %d, want %d and none", n, batch.Read, len(batch.Rejects), i)
-		}
-		if n%(64<<10) != 0 {
-			return
-		}
-		if diff := cmp.Diff(whole.Reports[:len(batch.Reports)], batch.Reports); diff != "" {
-			t.Fatalf("cut at %d (-whole +cut):\n%s", n, diff)
-		}
-	}
-	for part := range 4 {
-		t.Run(fmt.Sprint(part), func(t *testing.T) {
-			t.Parallel()
-			for n := step * (1 + part); n < len(payload); n += 4 * step {
-				check(t, n)
-			}
-		})
-	}
-}
-
 func TestADetailCutOffSaysNothing(t *testing.T) {
-	payload := recording(t, "detail-us6000pi9w.geojson")
+	payload := recordings.Read(t, "feeds/usgs/detail-us6000pi9w.geojson")
 	for n := 1; n < len(bytes.TrimSpace(payload)); n += 997 {
 		batch, err := Parse(payload[:n], recordedAt(t, payload))
 		if bad, ok := errors.AsType[*source.PayloadError](err); !ok || !bad.Cut || batch.Read != 0 {
@@ -435,7 +362,7 @@ func TestADetailCutOffSaysNothing(t *testing.T) {
 }
 
 func BenchmarkWeek(b *testing.B) {
-	payload := recording(b, "all_week-1.geojson")
+	payload := recordings.Read(b, "feeds/usgs/all_week-1.geojson")
 	now := recordedAt(b, payload)
 	b.SetBytes(int64(len(payload)))
 	b.ReportAllocs()

@@ -3,67 +3,59 @@ package usgs
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
 // maxBytes bounds a payload. A week of all magnitudes has 1.5 MB, the greatest answer of the FDSN query (20,000 events)
 // about 15 MB.
 const maxBytes = 32 << 20
 
-// level is a row of the mapping table: the conditions that an earthquake meets, and what it is then. A condition that is
-// zero is none.
+// level is a row of the mapping table: the conditions that an earthquake meets, and what it is then.
 type level struct {
-	pager    string  // colour; "-" while PAGER has not spoken
-	mag      float64 // at least
-	depth    float64 // km, less than; an unknown depth counts as shallow
-	mmi      float64 // at least
-	severity hazard.Severity
-	life     time.Duration
-	minor    bool
-	basis    string
+	pager string // colour; "-" while PAGER has not spoken
+	seismic.Level
 }
 
 const (
-	usualLife = 24 * time.Hour // base interface: no end is said; judgement, PDC and GDACS keep earthquakes for days
-	greatLife = 72 * time.Hour // judgement: search and rescue counts in three days
+	usualLife = seismic.UsualLife
+	greatLife = seismic.GreatLife
 )
 
 // levels is the mapping table: the first row that fits decides. Magnitude decides until PAGER has spoken (20 to 30 minutes
 // after the origin); then PAGER does in both directions, with floors so that a great earthquake never looks trivial.
-var levels = []level{
-	{pager: "red", severity: hazard.Warning, life: greatLife,
-		basis: "PAGER scale: 1,000 deaths or $1 B and more, international response"},
-	{pager: "orange", severity: hazard.Watch, life: usualLife,
-		basis: "PAGER scale: 100 deaths or $100 M and more, national response"},
-	{pager: "yellow", mag: 7.0, severity: hazard.Watch, life: usualLife,
-		basis: "floor, judgement: 3 of 3 recorded events of M 7 and more are green"},
-	{pager: "green", mag: 7.0, severity: hazard.Watch, life: usualLife,
-		basis: "floor, as above"},
-	{pager: "yellow", severity: hazard.Advisory, life: usualLife,
-		basis: "PAGER scale: 1 death or $1 M and more, local or regional response"},
-	{pager: "green", mag: 6.0, severity: hazard.Advisory, life: usualLife,
-		basis: "floor, judgement: 10 of 11 recorded events of M 6.0 to 6.9 are green"},
-	{pager: "-", mag: 7.0, depth: 100, severity: hazard.Warning, life: greatLife,
-		basis: "judgement: a great and shallow earthquake nobody has assessed yet"},
-	{pager: "-", mag: 6.0, severity: hazard.Watch, life: usualLife,
-		basis: "judgement; deep earthquakes of M 7 and more are here too"},
-	{pager: "-", mag: 5.0, severity: hazard.Advisory, life: usualLife,
-		basis: "judgement: 52 of 54 recorded events of M 5.0 to 5.9 with a colour are green"},
-	{mag: 4.5, severity: hazard.Information, life: usualLife,
-		basis: "threshold: M 4.5, from which USGS lists earthquakes worldwide"},
-	{mmi: 4.0, severity: hazard.Information, life: usualLife,
-		basis: "threshold: intensity IV, felt indoors by many (Modified Mercalli)"},
-	{severity: hazard.Information, life: usualLife, minor: true,
-		basis: "below the thresholds: no hazard, but an update of one that was above them"},
+var levels = append([]level{
+	{"red", seismic.Level{Severity: hazard.Warning, Life: greatLife,
+		Basis: "PAGER scale: 1,000 deaths or $1 B and more, international response"}},
+	{"orange", seismic.Level{Severity: hazard.Watch, Life: usualLife,
+		Basis: "PAGER scale: 100 deaths or $100 M and more, national response"}},
+	{"yellow", seismic.Level{Mag: 7.0, Severity: hazard.Watch, Life: usualLife,
+		Basis: "floor, judgement: 3 of 3 recorded events of M 7 and more are green"}},
+	{"green", seismic.Level{Mag: 7.0, Severity: hazard.Watch, Life: usualLife, Basis: "floor, as above"}},
+	{"yellow", seismic.Level{Severity: hazard.Advisory, Life: usualLife,
+		Basis: "PAGER scale: 1 death or $1 M and more, local or regional response"}},
+	{"green", seismic.Level{Mag: 6.0, Severity: hazard.Advisory, Life: usualLife,
+		Basis: "floor, judgement: 10 of 11 recorded events of M 6.0 to 6.9 are green"}},
+}, unassessed()...)
+
+// unassessed are the rows for an earthquake that PAGER has not assessed. Those that only tell whether it is a hazard fit with a colour too.
+func unassessed() (rows []level) {
+	for _, l := range seismic.Levels {
+		row := level{"-", l}
+		if l.Severity == hazard.Information {
+			row.pager = ""
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // pagerWords are the colours of PAGER and what they mean (earthquake.usgs.gov/data/pager).
@@ -76,18 +68,19 @@ var pagerWords = map[string]string{
 
 // quake is an earthquake as the mapping sees it: its properties, some of them made fit for use.
 type quake struct {
+	seismic.Quake
 	*properties
-	place string // on one line, empty if nothing is said of it
 	pager string // colour of PAGER; empty while it has said none that is known ("pending")
-	depth number
 }
 
 func quakeOf(f *feature) *quake {
-	q := &quake{
-		properties: &f.Properties,
-		place:      frame.Clip(strings.Trim(hazard.CleanLine(frame.Clip(f.Properties.Place, 4*maxPlace)), " ,;-"), maxPlace),
-		depth:      f.Geometry.Coordinates.depth,
-	}
+	p := &f.Properties
+	q := &quake{properties: p, Quake: seismic.Quake{
+		Magnitude: p.Mag, Kind: p.MagType, MMI: p.MMI,
+		Place: frame.Clip(strings.Trim(hazard.CleanLine(frame.Clip(p.Place, 4*maxPlace)), " ,;-"), maxPlace),
+	}}
+	c := append(f.Geometry.Coordinates, frame.Number{}, frame.Number{}, frame.Number{})
+	q.At, q.Depth = seismic.Position(c[0], c[1]), c[2]
 	if colour := strings.ToLower(strings.TrimSpace(q.Alert)); pagerWords[colour] != "" {
 		q.pager = colour
 	}
@@ -100,10 +93,7 @@ const maxPlace = 200
 func (q *quake) level() *level {
 	for i := range levels {
 		l := &levels[i]
-		if (l.pager == "" || l.pager == cmp.Or(q.pager, "-")) &&
-			(l.mag == 0 || q.Mag.known && q.Mag.value >= l.mag) &&
-			(l.depth == 0 || !q.depth.known || q.depth.value < l.depth) &&
-			(l.mmi == 0 || q.MMI.known && q.MMI.value >= l.mmi) {
+		if (l.pager == "" || l.pager == cmp.Or(q.pager, "-")) && l.Fits(&q.Quake) {
 			return l
 		}
 	}
@@ -113,67 +103,66 @@ func (q *quake) level() *level {
 // renewable is how long after an earthquake its products renew it. Later ones, some by years, are for the record.
 const renewable = 30 * 24 * time.Hour
 
-// skew is by how much USGS and we may tell the time differently.
-const skew = 10 * time.Minute
-
-// report maps a feature. It says why, if it cannot.
-func (p *parser) report(f *feature, isDetail bool) (reason string) {
+// report maps a feature. It says why, if it cannot. Products that cannot be read are rejects of b.
+func report(b *frame.Batch, f *feature, isDetail bool, now hazard.Instant) (*hazard.Report, string) {
 	q := quakeOf(f)
 	deleted := strings.EqualFold(strings.TrimSpace(q.Status), "deleted")
 	kind := strings.TrimSpace(q.Type)
+	var notes []string
 	if kind == "" && !deleted {
-		return "properties/type: " + nothing + ", expected a kind of event such as earthquake"
+		notes = append(notes, "properties/type: "+frame.Nothing+", taken as an earthquake")
 	}
 	// What turns out to be a blast is no earthquake any more, and never was one.
 	other := kind != "" && !strings.EqualFold(kind, "earthquake")
 	deleted = deleted || other
 	key := eventID(f.ID)
 	if key == "" {
-		return fmt.Sprintf("id: %s, expected an id of at most %d letters and digits", cmp.Or(frame.ExcerptText(f.ID), nothing), maxID)
+		return nil, fmt.Sprintf("id: %s, expected an id of at most %d letters and digits", cmp.Or(frame.ExcerptText(f.ID), frame.Nothing), maxID)
 	}
-	updated, ok := q.Updated.instant()
+	updated, ok := instant(q.Updated)
 	if !ok {
-		return "properties/updated: " + q.Updated.said() + ", expected milliseconds since 1970"
+		notes = append(notes, "properties/updated: "+q.Updated.Said()+", expected milliseconds since 1970")
+		updated = now
 	}
 	var all products
 	if isDetail {
-		all = p.products(key, q.Products)
+		all = readProducts(b, key, q.Products, now)
 		deleted = deleted || all.deleted
 	}
-	start, ok := q.Time.instant()
-	point, fault := f.point()
+	start, ok := instant(q.Time)
 	switch {
 	case deleted: // may have neither time nor place any more
 		if !ok {
 			start = updated
 		}
 	case !ok:
-		return "properties/time: " + q.Time.said() + ", expected milliseconds since 1970"
-	case point == nil:
-		return fault
+		return nil, "properties/time: " + q.Time.Said() + ", expected milliseconds since 1970"
+	case q.At == nil:
+		c := append(f.Geometry.Coordinates, frame.Number{}, frame.Number{})
+		return nil, fmt.Sprintf("geometry/coordinates: %s, %s, expected a longitude from -180 to 180 and a latitude from -90 to 90", c[0].Said(), c[1].Said())
 	}
 	l := q.level()
 	others := aliases(q.IDs, key)
-	p.batch.Reports = append(p.batch.Reports, hazard.Report{
+	r := &hazard.Report{
 		Source:      Name,
 		Key:         key,
 		Aliases:     others,
 		Version:     int64(updated),
-		Name:        q.name(point),
+		Name:        q.Name(),
 		Description: q.description(start, append([]string{key}, others...)),
 		Type:        hazard.Earthquake,
-		Severity:    l.severity,
+		Severity:    l.Severity,
 		Category:    hazard.Event,
 		Start:       start,
-		LifeMS:      l.life.Milliseconds(),
-		Minor:       l.minor || other,
-		Point:       point,
+		LifeMS:      l.Life.Milliseconds(),
+		Minor:       l.Minor || other,
+		Point:       q.At,
 		URL:         webAddress(q.URL),
 		Comment:     Name + ":" + key,
 		Creator:     "USGS",
-		Suspect:     q.suspect(start, updated, p.now, !deleted && *point == (hazard.Point{}) && q.place == ""),
-	})
-	r := &p.batch.Reports[len(p.batch.Reports)-1]
+		Suspect:     q.suspect(start, updated, now),
+	}
+	source.Note(r, notes...)
 	switch {
 	case deleted:
 		r.Ended = hazard.EndWithdrawn
@@ -182,21 +171,10 @@ func (p *parser) report(f *feature, isDetail bool) (reason string) {
 		if all.renewed != nil && *all.renewed < start.Add(renewable) {
 			r.Renewed = all.renewed
 		}
-	case !l.minor && hasDetail(q.Types):
+	case !l.Minor && hasDetail(q.Types):
 		r.Detail = detailAddress(q.Detail)
 	}
-	return ""
-}
-
-// nothing is what a reason says of a member that says nothing.
-const nothing = "null or missing"
-
-// said is the number as a reason quotes it.
-func (n number) said() string {
-	if !n.known {
-		return nothing
-	}
-	return strconv.FormatFloat(n.value, 'g', -1, 64)
+	return r, ""
 }
 
 // maxID bounds an id. The longest recorded has 20 characters.
@@ -234,91 +212,17 @@ func aliases(ids, key string) []string {
 	return all
 }
 
-// point is the feature's position, or why it has none.
-func (f *feature) point() (at *hazard.Point, fault string) {
-	if f.Geometry.Type != "Point" {
-		return nil, fmt.Sprintf("geometry/type: %s, expected Point", cmp.Or(frame.ExcerptText(f.Geometry.Type), nothing))
-	}
-	g := &f.Geometry.Coordinates
-	if !g.lon.known || math.Abs(g.lon.value) > 180 {
-		return nil, "geometry/coordinates/0: " + g.lon.said() + ", expected a longitude from -180 to 180"
-	}
-	if !g.lat.known || math.Abs(g.lat.value) > 90 {
-		return nil, "geometry/coordinates/1: " + g.lat.said() + ", expected a latitude from -90 to 90"
-	}
-	return &hazard.Point{Lon: g.lon.value, Lat: g.lat.value}, ""
-}
-
-// suspect says why a report that can be read is not to be shown before somebody has looked at it. An old event that was
-// given a wrong year looks like a new one: a catalogue once moved an earthquake of 1925 to 2025, and it was announced.
-func (q *quake) suspect(start, updated, now hazard.Instant, noPlace bool) string {
-	var why []string
-	if start > now.Add(skew) {
-		why = append(why, fmt.Sprintf("properties/time: %v is in the future", start))
-	}
-	if updated > now.Add(skew) {
-		why = append(why, fmt.Sprintf("properties/updated: %v is in the future", updated))
-	}
-	if updated < start.Add(-skew) {
-		why = append(why, fmt.Sprintf("properties/updated: %v is before the event at %v", updated, start))
-	}
-	if noPlace {
-		why = append(why, "no place: geometry/coordinates are 0, 0, and properties/place is empty")
-	}
-	text, where := frame.Clip(q.Title, 4*maxPlace), frame.Clip(q.Place, 4*maxPlace)
+// suspect says why a report that can be read is not to be shown before somebody has looked at it.
+func (q *quake) suspect(start, updated, now hazard.Instant) string {
+	why := q.Doubts("properties/time", start, "properties/updated", updated, now)
+	text, where := frame.Clip(q.Title, 4*maxPlace), frame.Clip(q.properties.Place, 4*maxPlace)
 	if !strings.Contains(text, where) {
 		text += " / " + where
 	}
-	if w := notReal(text); w != "" {
+	if w := seismic.NotReal(text); w != "" {
 		why = append(why, fmt.Sprintf("the text says %s: %s", w, frame.ExcerptText(text)))
 	}
 	return strings.Join(why, "; ")
-}
-
-// notReal is the word by which text says that it does not speak of a real event.
-func notReal(text string) string {
-	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		for _, sign := range []string{"TEST", "EXERCISE", "DRILL"} {
-			if strings.EqualFold(w, sign) {
-				return sign
-			}
-		}
-	}
-	return ""
-}
-
-// name is what the event is called: "M 7.1 Earthquake - 12 km NE of X, Country", or the name that it was given.
-func (q *quake) name(at *hazard.Point) string {
-	where := q.place
-	if where == "" && at != nil {
-		where = fmt.Sprintf("%.2f %s, %.2f %s", math.Abs(at.Lat), side(at.Lat, "N", "S"), math.Abs(at.Lon), side(at.Lon, "E", "W"))
-	}
-	called := "Earthquake"
-	if strings.Contains(strings.ToLower(where), "earthquake") {
-		called = ""
-	}
-	if q.Mag.known {
-		called = strings.TrimSpace("M " + decimal(q.Mag.value) + " " + called)
-	}
-	if called == "" || where == "" {
-		return called + where
-	}
-	return called + " - " + where
-}
-
-func side(degrees float64, positive, negative string) string {
-	if degrees < 0 {
-		return negative
-	}
-	return positive
-}
-
-// decimal writes a number with one decimal, as magnitudes and intensities are; never as -0.0.
-func decimal(v float64) string {
-	if v = math.Round(v*10) / 10; v == 0 {
-		v = 0
-	}
-	return strconv.FormatFloat(v, 'f', 1, 64)
 }
 
 // description tells people what is known, a line for each thing.
@@ -330,27 +234,7 @@ func (q *quake) description(start hazard.Instant, ids []string) string {
 			b.WriteString(w)
 		}
 	}
-	if q.Mag.known {
-		say("Magnitude ", decimal(q.Mag.value))
-		if isCode(q.MagType) {
-			say(" (", q.MagType, ")")
-		}
-	} else {
-		say("Magnitude not known yet")
-	}
-	if q.place != "" {
-		say(", ", q.place)
-	}
-	say(".\n")
-	if q.depth.known {
-		km := strconv.FormatFloat(math.Round(math.Abs(q.depth.value)*10)/10, 'f', -1, 64)
-		say("Depth: ", km, " km")
-		if q.depth.value < 0 && km != "0" {
-			say(" above sea level")
-		}
-		say(".\n")
-	}
-	say("Time: ", start.Time().Format("2006-01-02 15:04:05"), " UTC.\n")
+	q.Describe(&b, start)
 	switch status := strings.ToLower(strings.TrimSpace(q.Status)); status {
 	case "":
 	case "automatic":
@@ -363,17 +247,17 @@ func (q *quake) description(start hazard.Instant, ids []string) string {
 	if q.pager != "" {
 		say("PAGER alert level: ", q.pager, " (", pagerWords[q.pager], ").\n")
 	}
-	if q.MMI.known {
-		say("Estimated shaking: intensity up to ", decimal(q.MMI.value), " (MMI).\n")
+	if q.properties.MMI.Known {
+		say("Estimated shaking: intensity up to ", seismic.Decimal(q.properties.MMI.Value), " (MMI).\n")
 	}
-	if q.Felt.known && q.Felt.value >= 1 {
-		say("Felt reports: ", strconv.FormatFloat(q.Felt.value, 'f', 0, 64))
-		if q.CDI.known {
-			say(", intensity up to ", decimal(q.CDI.value))
+	if q.Felt.Known && q.Felt.Value >= 1 {
+		say("Felt reports: ", strconv.FormatFloat(q.Felt.Value, 'f', 0, 64))
+		if q.CDI.Known {
+			say(", intensity up to ", seismic.Decimal(q.CDI.Value))
 		}
 		say(".\n")
 	}
-	if q.Tsunami.known && q.Tsunami.value >= 1 {
+	if q.Tsunami.Known && q.Tsunami.Value >= 1 {
 		say("Tsunami: USGS refers to tsunami.gov, which alone says whether there is a threat.\n")
 	}
 	say("Ids of the networks: ")

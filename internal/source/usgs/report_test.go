@@ -82,11 +82,11 @@ func TestSeverity(t *testing.T) {
 
 func TestEveryRowOfTheMappingTableSaysWhy(t *testing.T) {
 	for _, l := range levels {
-		if l.basis == "" || l.severity == 0 || l.life == 0 {
+		if l.Basis == "" || l.Severity == 0 || l.Life == 0 {
 			t.Errorf("%+v", l)
 		}
 	}
-	if last := levels[len(levels)-1]; last.pager != "" || last.mag != 0 || last.depth != 0 || last.mmi != 0 || !last.minor {
+	if last := levels[len(levels)-1]; last.pager != "" || last.Mag != 0 || last.Depth != 0 || last.MMI != 0 || !last.Minor {
 		t.Errorf("the last row %+v does not fit everything", last)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
 // Name is the source's name.
@@ -33,7 +34,7 @@ func Source() source.Source {
 				Cite: "USGS FAQ: the National Earthquake Information Center locates M 4.5 and above worldwide"},
 		},
 		Missing: missing,
-		Lives:   []source.Life{{Of: "an earthquake", For: usualLife}, {Of: "an earthquake of level WARNING", For: greatLife}},
+		Lives:   seismic.Lives,
 	}
 }
 

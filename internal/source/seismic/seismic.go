@@ -1,0 +1,184 @@
+// Package seismic holds what the sources of earthquakes have in common: the levels of an earthquake that nobody has assessed, its name,
+// and what its description begins with.
+package seismic
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+)
+
+const (
+	UsualLife = 24 * time.Hour // judgement: no service says an end; GDACS keeps earthquakes for days
+	GreatLife = 72 * time.Hour // judgement: search and rescue counts in three days
+)
+
+// Lives are the lives of earthquakes, for the description of a source.
+var Lives = []source.Life{{Of: "an earthquake", For: UsualLife}, {Of: "an earthquake of level WARNING", For: GreatLife}}
+
+// Skew is by how much a source and we may tell the time differently.
+const Skew = 10 * time.Minute
+
+// Quake is an earthquake.
+type Quake struct {
+	Magnitude frame.Number
+	Kind      string       // of the magnitude: mww, ml …
+	Depth     frame.Number // km below sea level
+	MMI       frame.Number // Modified Mercalli intensity, the greatest; a scale much alike, where a source has another
+	Place     string       // in words, on one line; empty if nothing is said of it
+	At        *hazard.Point
+}
+
+// Level is a row of the table of levels. A condition that is zero is none.
+type Level struct {
+	Mag      float64 // at least
+	Depth    float64 // km, less than; an unknown depth counts as shallow
+	MMI      float64 // at least
+	Severity hazard.Severity
+	Life     time.Duration
+	Minor    bool
+	Basis    string
+}
+
+// Levels is for an earthquake of which nobody has said yet how bad it was: the first row that fits decides. Once USGS PAGER has spoken, it
+// ranks higher (internal/intake).
+var Levels = []Level{
+	{Mag: 7.0, Depth: 100, Severity: hazard.Warning, Life: GreatLife,
+		Basis: "judgement: a great and shallow earthquake nobody has assessed yet"},
+	{Mag: 6.0, Severity: hazard.Watch, Life: UsualLife,
+		Basis: "judgement; deep earthquakes of M 7 and more are here too"},
+	{Mag: 5.0, Severity: hazard.Advisory, Life: UsualLife,
+		Basis: "judgement: 52 of 54 recorded events of M 5.0 to 5.9 that PAGER has rated are green"},
+	{Mag: 4.5, Severity: hazard.Information, Life: UsualLife,
+		Basis: "threshold: M 4.5, from which networks list earthquakes worldwide"},
+	{MMI: 4.0, Severity: hazard.Information, Life: UsualLife,
+		Basis: "threshold: intensity IV, felt indoors by many (Modified Mercalli)"},
+	{Severity: hazard.Information, Life: UsualLife, Minor: true,
+		Basis: "below the thresholds: no hazard, but an update of one that was above them"},
+}
+
+// Fits reports whether the conditions of the row hold.
+func (l *Level) Fits(q *Quake) bool {
+	return (l.Mag == 0 || q.Magnitude.Known && q.Magnitude.Value >= l.Mag) && (l.MMI == 0 || q.MMI.Known && q.MMI.Value >= l.MMI) &&
+		(l.Depth == 0 || !q.Depth.Known || q.Depth.Value < l.Depth)
+}
+
+// Level is the row of Levels that fits.
+func (q *Quake) Level() *Level {
+	for i := range Levels {
+		if Levels[i].Fits(q) {
+			return &Levels[i]
+		}
+	}
+	panic("the last level has no condition")
+}
+
+// Name is "M 7.1 Earthquake - 12 km NE of X, Country", or the name that the earthquake was given.
+func (q *Quake) Name() string {
+	where := q.Place
+	if where == "" && q.At != nil {
+		where = fmt.Sprintf("%.2f %s, %.2f %s", math.Abs(q.At.Lat), side(q.At.Lat, "N", "S"), math.Abs(q.At.Lon), side(q.At.Lon, "E", "W"))
+	}
+	called := "Earthquake"
+	if strings.Contains(strings.ToLower(where), "earthquake") {
+		called = ""
+	}
+	if q.Magnitude.Known {
+		called = strings.TrimSpace("M " + Decimal(q.Magnitude.Value) + " " + called)
+	}
+	if called == "" || where == "" {
+		return called + where
+	}
+	return called + " - " + where
+}
+
+func side(degrees float64, positive, negative string) string {
+	if degrees < 0 {
+		return negative
+	}
+	return positive
+}
+
+// Decimal writes a number with one decimal, as magnitudes and intensities are; never as -0.0.
+func Decimal(v float64) string {
+	if v = math.Round(v*10) / 10; v == 0 {
+		v = 0
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64)
+}
+
+var kindForm = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,20}$`)
+
+// Describe says how strong, how deep and when the earthquake was, a line for each.
+func (q *Quake) Describe(b *strings.Builder, start hazard.Instant) {
+	b.WriteString("Magnitude ")
+	if q.Magnitude.Known {
+		b.WriteString(Decimal(q.Magnitude.Value))
+		if kind := strings.TrimSpace(q.Kind); kindForm.MatchString(kind) && !strings.EqualFold(kind, "m") {
+			b.WriteString(" (" + kind + ")")
+		}
+	} else {
+		b.WriteString("not known yet")
+	}
+	if q.Place != "" {
+		b.WriteString(", " + q.Place)
+	}
+	b.WriteString(".\n")
+	if q.Depth.Known {
+		km := strconv.FormatFloat(math.Round(math.Abs(q.Depth.Value)*10)/10, 'f', -1, 64)
+		b.WriteString("Depth: " + km + " km")
+		if q.Depth.Value < 0 && km != "0" {
+			b.WriteString(" above sea level")
+		}
+		b.WriteString(".\n")
+	}
+	b.WriteString("Time: " + start.Time().Format("2006-01-02 15:04:05") + " UTC.\n")
+}
+
+// Position is a point on Earth; nil if there is none. Longitudes may run on to 360 degrees, as where a region lies across the antimeridian.
+func Position(lon, lat frame.Number) *hazard.Point {
+	if !lon.Known || !lat.Known || math.Abs(lat.Value) > 90 || math.Abs(lon.Value) > 360 {
+		return nil
+	}
+	return &hazard.Point{Lon: geo.Wrap(lon.Value), Lat: lat.Value}
+}
+
+// NotReal is the word by which a text says that it does not speak of a real event; empty if it has none.
+func NotReal(text string) string {
+	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for _, sign := range []string{"TEST", "EXERCISE", "DRILL"} {
+			if strings.EqualFold(w, sign) {
+				return sign
+			}
+		}
+	}
+	return ""
+}
+
+// Doubts say why a report that can be read is not to be shown before somebody has looked at it. The members are those of the record that hold
+// the times; updatedMember is empty if there is none. An old event that was given a wrong year looks like a new one: a catalogue once moved an earthquake of 1925 to 2025, and it
+// was announced.
+func (q *Quake) Doubts(timeMember string, start hazard.Instant, updatedMember string, updated, now hazard.Instant) (why []string) {
+	if start > now.Add(Skew) {
+		why = append(why, fmt.Sprintf("%s: %v is in the future", timeMember, start))
+	}
+	if updatedMember != "" && updated > now.Add(Skew) {
+		why = append(why, fmt.Sprintf("%s: %v is in the future", updatedMember, updated))
+	}
+	if updated < start.Add(-Skew) {
+		why = append(why, fmt.Sprintf("%s: %v is before the event at %v", updatedMember, updated, start))
+	}
+	if q.At != nil && *q.At == (hazard.Point{}) && q.Place == "" {
+		why = append(why, "no place: the position is 0, 0, and no place is named")
+	}
+	return why
+}

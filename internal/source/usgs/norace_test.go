@@ -1,5 +1,0 @@
-//go:build !race
-
-package usgs
-
-const raced = false
