@@ -38,7 +38,8 @@ type Product struct {
 	key    string   // of a source's: its name within the event
 }
 
-func (p *Product) visible(orgs []int64) bool {
+// Visible reports whether members of organizations may know of the product.
+func (p *Product) Visible(orgs []int64) bool {
 	return len(p.orgs) == 0 || slices.ContainsFunc(p.orgs, func(org int64) bool { return slices.Contains(orgs, org) })
 }
 
@@ -51,15 +52,15 @@ func (p *Product) String() string {
 	return fmt.Sprintf("%q of %s in %s", p.Title, p.hazard.UUID, parent)
 }
 
-// Products lists the products that members of organizations may know of.
-func (w *World) Products(orgs []int64) (list []*Product) {
+// Products lists all products.
+func (w *World) Products() []*Product {
 	all := slices.Clone(w.products)
 	for _, e := range w.events {
 		if e.hazard != nil {
 			all = append(all, w.given(e)...)
 		}
 	}
-	return slices.DeleteFunc(all, func(p *Product) bool { return !p.visible(orgs) })
+	return all
 }
 
 // given lists the products that an event gives its hazard: those of its parts in force, as long as
@@ -105,7 +106,7 @@ func (w *World) given(e *event) (list []*Product) {
 func (w *World) Add(h *Hazard, id uuid.UUID, title string, folder bool, parent *Product, restricted bool, at instant) bool {
 	w.Pass(at)
 	p := &Product{UUID: id, Title: title, Folder: folder, hazard: h, parent: parent, org: w.By.org()}
-	if !w.By.owns(h.org) || parent != nil && (parent.hazard != h || !parent.Folder || !parent.visible(w.By.Orgs)) || restricted && p.org == hazard.NoOrg {
+	if !w.By.owns(h.org) || parent != nil && (parent.hazard != h || !parent.Folder || !parent.Visible(w.By.Orgs)) || restricted && p.org == hazard.NoOrg {
 		return false
 	}
 	if restricted {
@@ -133,7 +134,7 @@ func (w *World) mayWrite(p *Product) bool {
 // Retitle is that a person gives a product another title: a source's is the person's from then on.
 func (w *World) Retitle(p *Product, title string, at instant) bool {
 	w.Pass(at)
-	if !p.visible(w.By.Orgs) || !w.mayWrite(p) {
+	if !p.Visible(w.By.Orgs) || !w.mayWrite(p) {
 		return false
 	}
 	if p.key == "" {
@@ -155,11 +156,11 @@ func (w *World) Retitle(p *Product, title string, at instant) bool {
 // Remove is that a person deletes a product of people. What is in a folder, and the person may not know of, stays.
 func (w *World) Remove(p *Product, at instant) bool {
 	w.Pass(at)
-	if !p.visible(w.By.Orgs) || !(w.mayWrite(p) || p.hazard.org != hazard.NoOrg && w.By.owns(p.hazard.org)) {
+	if !p.Visible(w.By.Orgs) || !(w.mayWrite(p) || p.hazard.org != hazard.NoOrg && w.By.owns(p.hazard.org)) {
 		return false
 	}
 	for _, q := range w.products {
-		if q.parent == p && q.visible(w.By.Orgs) {
+		if q.parent == p && q.Visible(w.By.Orgs) {
 			return false
 		}
 	}

@@ -357,9 +357,13 @@ func (sv *service) compare(w *model.World) error {
 // compareProducts holds the products that readers know of, by the changes and by the list of active hazards, against the model.
 func (sv *service) compareProducts(w *model.World) error {
 	view := sv.live.View(sv.now)
+	all := w.Products()
 	for i, orgs := range readers {
 		left := maps.Clone(sv.products[i])
-		for _, want := range w.Products(orgs) {
+		for _, want := range all {
+			if !want.Visible(orgs) {
+				continue
+			}
 			have := left[want.UUID]
 			if delete(left, want.UUID); have == nil {
 				return fmt.Errorf("members of %v lack product %s %s", orgs, want.UUID, want)
@@ -386,7 +390,7 @@ func (sv *service) compareProducts(w *model.World) error {
 
 // product is some product that members of organizations may know of, nil if there is none.
 func (sv *service) product(w *model.World, n int, orgs []int64) *model.Product {
-	list := w.Products(orgs)
+	list := slices.DeleteFunc(w.Products(), func(p *model.Product) bool { return !p.Visible(orgs) })
 	if len(list) == 0 {
 		return nil
 	}

@@ -46,8 +46,6 @@ type database interface {
 	onlyText() bool
 	// now is the moment by the clock that all processes on the store go by, which is at by this one's.
 	now(ctx context.Context, q db.DBTX, at hazard.Instant) (hazard.Instant, error)
-	// queries makes the statements ready to be run on d.
-	queries(ctx context.Context, d *sql.DB) (*db.Queries, error)
 	// listed is the condition that column is one of those that the numbered parameter holds, and names and numbers are what goes over for it.
 	listed(column string, parameter int) string
 	names(list []string) any

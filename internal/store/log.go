@@ -50,11 +50,12 @@ func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error)
 		where = append(where, "(product_id = 0 OR "+mayKnow("", p.Orgs)+")")
 	}
 	// The sizes are in the headers of rows: what is beyond the page is not read. There is one row at least, for what is true of the log.
+	// A limit that is a bare parameter would have SQLite plan the statement anew whenever it is bound.
 	rows, err := s.reads.QueryContext(ctx, `SELECT k.last, k.void, r.n, r.at_ms, r.kind, r.hazard_id, r.product_id, r.actor, r.source, r.body
 		FROM (SELECT (SELECT value FROM counters WHERE name = 'change') AS last, (SELECT count(*) FROM forks WHERE fork_n < $1 AND start_n > $1) AS void) k
 		LEFT JOIN (SELECT c.n, c.at_ms, c.kind, c.hazard_id, c.product_id, c.actor, c.source, CASE WHEN x.before < $3 THEN c.body ELSE '' END AS body
 			FROM (SELECT y.n, sum(y.size) OVER (ORDER BY y.n) - y.size AS before
-				FROM (SELECT n, octet_length(body) AS size FROM changes WHERE `+strings.Join(where, " AND ")+` ORDER BY n LIMIT $2) y) x
+				FROM (SELECT n, octet_length(body) AS size FROM changes WHERE `+strings.Join(where, " AND ")+` ORDER BY n LIMIT $2 + 0) y) x
 			JOIN changes c ON c.n = x.n) r ON true ORDER BY r.n`, args...)
 	if err != nil {
 		return LogPiece{}, storeError(err)

@@ -277,8 +277,6 @@ func (*postgres) now(ctx context.Context, q db.DBTX, _ hazard.Instant) (now haza
 }
 
 // queries: the driver prepares each statement itself, on each connection that runs it.
-func (*postgres) queries(_ context.Context, d *sql.DB) (*db.Queries, error) { return db.New(d), nil }
-
 func (*postgres) listed(column string, parameter int) string {
 	return fmt.Sprintf("%s = ANY($%d)", column, parameter)
 }

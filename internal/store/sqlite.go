@@ -19,6 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/db"
 	"github.com/hazardd/hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/store/prepared"
 )
 
 // Everything that holds for SQLite alone is in this file.
@@ -66,7 +67,14 @@ func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, er
 	}
 	// What a write sets aside to undo a statement is small, and is kept in memory: an image need not have a folder for
 	// temporary files. It keeps 32 MB of pages: a large import touches those of all indexes again and again.
-	if write, err = sql.Open("sqlite", dsn(url.Values{"_txlock": {"immediate"}, "_pragma": {"temp_store(2)", "cache_size(-32000)"}})); err != nil {
+	open := func(more url.Values) (*sql.DB, error) {
+		c, err := driver.NewConnector(dsn(more))
+		if err != nil {
+			return nil, fmt.Errorf("open %s: %w", path, err)
+		}
+		return sql.OpenDB(prepared.Connector{Connector: c}), nil
+	}
+	if write, err = open(url.Values{"_txlock": {"immediate"}, "_pragma": {"temp_store(2)", "cache_size(-32000)"}}); err != nil {
 		return nil, nil, err
 	}
 	write.SetMaxOpenConns(1)
@@ -75,7 +83,7 @@ func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, er
 		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), write.Close())
 	}
 	// Each reader keeps 12 MB of pages: a search goes twice through the same nodes of trees, to count and to read.
-	if read, err = sql.Open("sqlite", dsn(url.Values{"_pragma": {"query_only(1)", "cache_size(-12000)"}})); err != nil {
+	if read, err = open(url.Values{"_pragma": {"query_only(1)", "cache_size(-12000)"}}); err != nil {
 		return nil, nil, errors.Join(err, write.Close())
 	}
 	read.SetMaxOpenConns(4 * runtime.GOMAXPROCS(0))
@@ -150,8 +158,6 @@ func (sqlite) purge(ctx context.Context, d *sql.DB) error {
 func (sqlite) now(_ context.Context, _ db.DBTX, at hazard.Instant) (hazard.Instant, error) {
 	return at, nil
 }
-
-func (sqlite) queries(ctx context.Context, d *sql.DB) (*db.Queries, error) { return db.Prepare(ctx, d) }
 
 // listed takes the names as one JSON array: a list of parameters would have to be prepared anew for each length.
 func (sqlite) listed(column string, parameter int) string {

@@ -135,15 +135,8 @@ func redactURL(s string) string {
 
 // prepare makes a store of the newest schema ready for use.
 func (s *Store) prepare(ctx context.Context) (err error) {
-	if s.writeQ, err = s.database.queries(ctx, s.write); err != nil {
-		return fmt.Errorf("prepare statements: %w", err)
-	}
 	s.reads = reach.Guarded{DB: s.read, Reach: s.reach}
-	if s.database.remote() {
-		s.readQ = db.New(s.reads)
-	} else if s.readQ, err = s.database.queries(ctx, s.read); err != nil {
-		return fmt.Errorf("prepare statements: %w", err)
-	}
+	s.writeQ, s.readQ, s.ix = db.New(s.write), db.New(s.reads), s.database.tables().Index()
 	if err := s.settle(ctx); err != nil {
 		return err
 	}
@@ -158,9 +151,6 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("read where states are: %w", err)
 	}
 	s.bodiesInLog = bodies == "changes"
-	if s.ix, err = s.database.tables().Index(ctx, s.write); err != nil {
-		return fmt.Errorf("prepare statements: %w", storeError(err))
-	}
 	return s.catchUp(ctx)
 }
 
@@ -171,14 +161,6 @@ func (s *Store) Close() error {
 		s.unlisten()
 	}
 	s.listening.Wait()
-	for _, q := range []*db.Queries{s.writeQ, s.readQ} {
-		if q != nil {
-			errs = append(errs, q.Close())
-		}
-	}
-	if s.ix != nil {
-		errs = append(errs, s.ix.Close())
-	}
 	s.reach.Close()
 	errs = append(errs, s.read.Close(), s.write.Close(), s.ask.Close())
 	if s.files != nil {

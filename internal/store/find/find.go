@@ -17,8 +17,8 @@ import (
 
 // Tables are the tables of one kind of database: SQLite or Postgres.
 type Tables interface {
-	// Index makes what writes them, on d.
-	Index(ctx context.Context, d *sql.DB) (Index, error)
+	// Index writes them.
+	Index() Index
 	// Finder asks them.
 	Finder(q *Question) Finder
 }
@@ -32,8 +32,6 @@ type Index interface {
 	whole(w *Writing, h, before *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error
 	// text notes the words of a hazard.
 	text(w *Writing, id int64, name, description []string) error
-	// Close gives back what the index holds of the database.
-	Close() error
 }
 
 // Finder asks the tables that hazards are found by, in one reading transaction.

@@ -23,9 +23,7 @@ type postgresIndexer struct{}
 type Postgres struct{}
 
 // Index is that of Tables.
-func (Postgres) Index(context.Context, *sql.DB) (Index, error) { return postgresIndexer{}, nil }
-
-func (postgresIndexer) Close() error { return nil }
+func (Postgres) Index() Index { return postgresIndexer{} }
 
 // touch needs no answer: it can write as of an earlier moment too, since the hazard is active; and no program without these tables knows PostgreSQL.
 func (postgresIndexer) touch(w *Writing, h *hazard.Hazard, at hazard.Instant) (bool, error) {

@@ -3,7 +3,6 @@ package find
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"iter"
@@ -20,50 +19,33 @@ import (
 // What searches need of SQLite alone is in this file: how the tables that hazards are found by are written, and the statements that
 // ask them. migrations/sqlite makes the tables. They hold nothing that is not in the table of hazards and in the log.
 
-type sqliteIndexer struct{ again, save, box, noBox, writes, words *sql.Stmt }
+type sqliteIndexer struct{}
 
-// SQLite are the tables in SQLite.
-type SQLite struct{}
-
-// Index is that of Tables.
-func (SQLite) Index(ctx context.Context, d *sql.DB) (Index, error) {
-	ix := &sqliteIndexer{}
-	for text, stmt := range map[string]**sql.Stmt{
-		`UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3 WHERE id = $4 AND made_ms <= $2`: &ix.again,
-		`INSERT INTO searchable (id, n, made_ms, changed_ms, active, autoexpire, type_id, severity, category_id, source, start_ms, end_ms, last_update_ms, areas,
+// The statements that write the tables.
+const (
+	sqliteAgain = `UPDATE searchable SET n = $1, changed_ms = $2, last_update_ms = $3 WHERE id = $4 AND made_ms <= $2`
+	sqliteSave  = `INSERT INTO searchable (id, n, made_ms, changed_ms, active, autoexpire, type_id, severity, category_id, source, start_ms, end_ms, last_update_ms, areas,
 			west, south, east, north) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
 		ON CONFLICT (id) DO UPDATE SET n = excluded.n, made_ms = min(made_ms, excluded.made_ms), changed_ms = excluded.changed_ms, active = excluded.active,
 			autoexpire = excluded.autoexpire, type_id = excluded.type_id, severity = excluded.severity, category_id = excluded.category_id,
 			source = excluded.source, start_ms = excluded.start_ms, end_ms = excluded.end_ms, last_update_ms = excluded.last_update_ms,
 			areas = excluded.areas, west = excluded.west, south = excluded.south, east = excluded.east, north = excluded.north
-		RETURNING made_ms`: &ix.save,
-		`INSERT OR REPLACE INTO hazard_boxes (rid, west, east, south, north, since, until, kind, kind_too)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`: &ix.box,
-		`INSERT OR REPLACE INTO hazard_writes (id, made, changed) VALUES ($1, $2, $3)`:       &ix.writes,
-		`DELETE FROM hazard_boxes WHERE rid = $1`:                                            &ix.noBox,
-		`INSERT OR REPLACE INTO hazard_words (rowid, name, description) VALUES ($1, $2, $3)`: &ix.words,
-	} {
-		var err error
-		if *stmt, err = d.PrepareContext(ctx, text); err != nil {
-			return nil, errors.Join(fmt.Errorf("prepare statements: %w", err), ix.Close())
-		}
-	}
-	return ix, nil
-}
+		RETURNING made_ms`
+	sqliteBox = `INSERT OR REPLACE INTO hazard_boxes (rid, west, east, south, north, since, until, kind, kind_too)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`
+	sqliteNoBox  = `DELETE FROM hazard_boxes WHERE rid = $1`
+	sqliteWrites = `INSERT OR REPLACE INTO hazard_writes (id, made, changed) VALUES ($1, $2, $3)`
+	sqliteWords  = `INSERT OR REPLACE INTO hazard_words (rowid, name, description) VALUES ($1, $2, $3)`
+)
 
-// Close gives the statements back.
-func (ix *sqliteIndexer) Close() error {
-	var errs []error
-	for _, stmt := range []*sql.Stmt{ix.again, ix.save, ix.box, ix.noBox, ix.writes, ix.words} {
-		if stmt != nil {
-			errs = append(errs, stmt.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
+// SQLite are the tables in SQLite.
+type SQLite struct{}
 
-func (ix *sqliteIndexer) touch(w *Writing, h *hazard.Hazard, at hazard.Instant) (bool, error) {
-	done, err := w.tx.StmtContext(w.ctx, ix.again).ExecContext(w.ctx, h.Version, int64(at), int64(h.LastUpdate), h.ID)
+// Index is that of Tables.
+func (SQLite) Index() Index { return sqliteIndexer{} }
+
+func (ix sqliteIndexer) touch(w *Writing, h *hazard.Hazard, at hazard.Instant) (bool, error) {
+	done, err := w.tx.ExecContext(w.ctx, sqliteAgain, h.Version, int64(at), int64(h.LastUpdate), h.ID)
 	if err != nil {
 		return false, err
 	}
@@ -71,10 +53,10 @@ func (ix *sqliteIndexer) touch(w *Writing, h *hazard.Hazard, at hazard.Instant) 
 	return n == 1, err
 }
 
-func (ix *sqliteIndexer) whole(w *Writing, h, before *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
+func (ix sqliteIndexer) whole(w *Writing, h, before *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
 	active := h.Status == hazard.Active
 	var first int64
-	err := w.tx.StmtContext(w.ctx, ix.save).QueryRowContext(w.ctx, h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity),
+	err := w.tx.QueryRowContext(w.ctx, sqliteSave, h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity),
 		string(h.Category), sourceText(h), int64(h.Start), int64(h.End), int64(h.LastUpdate), len(h.Areas) > 0, box.West, box.South, box.East, box.North).Scan(&first)
 	if err != nil {
 		return err
@@ -85,26 +67,26 @@ func (ix *sqliteIndexer) whole(w *Writing, h, before *hazard.Hazard, box geo.Box
 	return nil
 }
 
-func (ix *sqliteIndexer) text(w *Writing, id int64, name, description []string) error {
-	_, err := w.tx.StmtContext(w.ctx, ix.words).ExecContext(w.ctx, id, strings.Join(name, " "), strings.Join(description, " "))
+func (ix sqliteIndexer) text(w *Writing, id int64, name, description []string) error {
+	_, err := w.tx.ExecContext(w.ctx, sqliteWords, id, strings.Join(name, " "), strings.Join(description, " "))
 	return err
 }
 
-func (ix *sqliteIndexer) place(w *Writing, h *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
+func (ix sqliteIndexer) place(w *Writing, h *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
 	until := max(h.Start, h.End)
 	if h.Status == hazard.Active {
 		until, changed = hazard.MaxInstant, hazard.MaxInstant
 	}
-	if _, err := w.tx.StmtContext(w.ctx, ix.writes).ExecContext(w.ctx, h.ID, days(made), days(max(made, changed))); err != nil {
+	if _, err := w.tx.ExecContext(w.ctx, sqliteWrites, h.ID, days(made), days(max(made, changed))); err != nil {
 		return err
 	}
 	parts := halves(box)
 	for i := range int64(2) {
 		var err error
 		if i < int64(len(parts)) {
-			_, err = w.tx.StmtContext(w.ctx, ix.box).ExecContext(w.ctx, 2*h.ID+i, parts[i].West, parts[i].East, box.South, box.North, fives(h.Start), fives(until), kindOf(h.Type))
+			_, err = w.tx.ExecContext(w.ctx, sqliteBox, 2*h.ID+i, parts[i].West, parts[i].East, box.South, box.North, fives(h.Start), fives(until), kindOf(h.Type))
 		} else {
-			_, err = w.tx.StmtContext(w.ctx, ix.noBox).ExecContext(w.ctx, 2*h.ID+i)
+			_, err = w.tx.ExecContext(w.ctx, sqliteNoBox, 2*h.ID+i)
 		}
 		if err != nil {
 			return err
