@@ -35,6 +35,11 @@ type commandLine struct {
 	Ready    readyCmd    `cmd:"" help:"Ask a server whether it is ready: status 0 if it is."`
 	Token    tokenCmd    `cmd:"" help:"Print an access token for a user."`
 	Version  versionCmd  `cmd:"" help:"Print the version of this program."`
+	Help     helpCmd     `cmd:"" help:"Print the help of the program, or of a command."`
+
+	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in a shell: bash, zsh or fish."`
+
+	ShowVersion kong.VersionFlag `name:"version" short:"V" help:"Print the version of this program."`
 }
 
 // defaultData is the data folder if none is named.
@@ -53,18 +58,12 @@ type globals struct {
 func parse(cli *commandLine, args []string) (*kong.Context, error) {
 	forgetEmptyVariables()
 	file := &configFile{}
-	parser, err := kong.New(cli,
-		kong.Name("hazardd"),
-		kong.Description("A hazard data service."),
-		kong.Vars{"data": defaultData, "formats": strings.Join(format.Names(), ", ")},
-		kong.PostBuild(nameVariables),
-		kong.WithBeforeResolve(file.load),
-		kong.Help(help),
-		kong.ValueFormatter(describe),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-	)
+	parser, err := grammar(cli, kong.WithBeforeResolve(file.load))
 	if err != nil {
 		return nil, err // a fault in our own grammar: any test finds it
+	}
+	if err := misspelled(os.Environ(), parser.Model); err != nil {
+		return nil, err
 	}
 	parsed, err := parser.Parse(args)
 	if err == nil {
@@ -79,6 +78,19 @@ func parse(cli *commandLine, args []string) (*kong.Context, error) {
 		command = node.FullPath()
 	}
 	return nil, fmt.Errorf("%w; see %s --help", file.blame(err), command)
+}
+
+// grammar is what can be said, filled into cli.
+func grammar(cli *commandLine, more ...kong.Option) (*kong.Kong, error) {
+	return kong.New(cli, append(more,
+		kong.Name("hazardd"),
+		kong.Description("A hazard data service."),
+		kong.Vars{"data": defaultData, "formats": strings.Join(format.Names(), ", "), "version": about().String()},
+		kong.PostBuild(nameVariables),
+		kong.Help(help),
+		kong.ValueFormatter(describe),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)...)
 }
 
 const variablePrefix = "HAZARDD_"
@@ -101,7 +113,7 @@ func nameVariables(k *kong.Kong) error {
 			return next(nil)
 		}
 		for _, f := range node.Flags {
-			if f.Name == "help" {
+			if f.Name == "help" || f.Name == "version" {
 				continue
 			}
 			name := f.Name

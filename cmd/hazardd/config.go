@@ -230,17 +230,23 @@ func onlyComments(text string) bool {
 
 // suggest names the known key that was probably meant.
 func suggest(key string, known map[string]bool) string {
-	bare := func(s string) string { return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)) }
-	best, least := "", 3 // more letters apart is another word
-	for _, k := range slices.Sorted(maps.Keys(known)) {
-		if d := distance(bare(key), bare(k)); d < least {
-			best, least = k, d
-		}
-	}
+	best, _ := closest(key, known)
 	if best == "" {
 		return ""
 	}
 	return fmt.Sprintf(", did you mean %s?", best)
+}
+
+// closest is the known key that differs from one by the fewest letters, and by how many; empty if all are other words.
+func closest(key string, known map[string]bool) (best string, apart int) {
+	bare := func(s string) string { return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)) }
+	apart = 3 // more letters apart is another word
+	for _, k := range slices.Sorted(maps.Keys(known)) {
+		if d := distance(bare(key), bare(k)); d < apart {
+			best, apart = k, d
+		}
+	}
+	return best, apart
 }
 
 // distance is how many letters must be put in, left out or replaced to make b of a (Levenshtein).

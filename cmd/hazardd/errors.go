@@ -25,11 +25,13 @@ func explain(ctx context.Context, err error, g *globals) error {
 }
 
 func advise(err error, g *globals) string {
-	_, network := errors.AsType[*net.OpError](err)
+	socket, network := errors.AsType[*net.OpError](err)
 	path, file := errors.AsType[*fs.PathError](err)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return "stop the program that listens there, or choose another address with --listen"
+	case network && socket.Op == "dial":
+		return "see that the server at that address runs and can be reached from here"
 	case network && errors.Is(err, fs.ErrPermission):
 		return "ports below 1024 need a privilege; choose another one with --listen"
 	case network:

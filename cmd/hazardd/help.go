@@ -7,6 +7,17 @@ import (
 	"github.com/alecthomas/kong"
 )
 
+// helpCmd is --help for those who type it as a command.
+type helpCmd struct {
+	Command []string `arg:"" optional:"" help:"The command; none: the program."`
+}
+
+// Run prints the help, and ends the program.
+func (h *helpCmd) Run() error {
+	_, err := parse(&commandLine{}, append(h.Command, "--help"))
+	return err
+}
+
 // describe is what help says of a flag: what it is for, where else it can be set, and its default.
 func describe(v *kong.Value) string {
 	var notes []string

@@ -24,6 +24,13 @@ func main() {
 
 // run runs the command that args name, and returns the status to exit with.
 func run(args []string, c *console) int {
+	if len(args) > 0 && args[0] == askCompletion {
+		if err := completeMain(args[1:], c); err != nil {
+			c.fail(err)
+			return exitFailed
+		}
+		return 0
+	}
 	cli := &commandLine{}
 	parsed, err := parse(cli, args)
 	c.json = cli.JSON || wantsJSON(args)

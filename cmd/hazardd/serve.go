@@ -20,7 +20,7 @@ type serveCmd struct {
 	pollFlags
 	AppID          int64     `name:"app-id" default:"1" placeholder:"N" help:"Number of this installation, in what its users write."`
 	MaxFile        byteSize  `default:"32MiB" placeholder:"BYTES" help:"Largest file that is taken as a product."`
-	OrgUploads     byteSize  `default:"10GiB" placeholder:"BYTES" help:"Bytes of files that an organization may upload in a day (UTC), on all nodes together."`
+	OrgUploads     byteLimit `default:"10GiB" placeholder:"BYTES" help:"Bytes of files that an organization may upload in a day (UTC), on all nodes together; 0: any number."`
 	AllowedOrigins []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may read answers; * for all."`
 	TrustedProxies []network `placeholder:"RANGE" help:"Addresses whose X-Forwarded-For is believed."`
 	UserStreams    int       `default:"32" placeholder:"N" help:"Event streams that a user may have open."`
@@ -45,7 +45,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return err
 	}
 	cfg := service.Config{
-		DataDir: g.Data, Database: g.Database, Files: place, AppID: s.AppID, MaxFile: int64(s.MaxFile), OrgUploads: int64(s.OrgUploads),
+		DataDir: g.Data, Database: g.Database, Files: place, AppID: s.AppID, MaxFile: int64(s.MaxFile), OrgUploads: int64(bound(s.OrgUploads)),
 		UserStreams: s.UserStreams, AllStreams: s.AllStreams, Connections: s.Connections, AddressConnections: s.AddressConns,
 		Requests: httpapi.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
 			WebhookTests: bound(s.WebhookTests)},
@@ -81,7 +81,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 }
 
 // bound is a limit as service.Config has it, where 0 is the default.
-func bound(n int) int {
+func bound[N int | byteLimit](n N) N {
 	if n == 0 {
 		return -1
 	}

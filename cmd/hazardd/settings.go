@@ -76,6 +76,7 @@ type (
 	proxyURL  string
 	life      time.Duration
 	byteSize  int64
+	byteLimit byteSize // 0: none
 	network   netip.Prefix
 	origin    string
 )
@@ -156,6 +157,15 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 		break
 	}
 	return fmt.Errorf("%q is not a number of bytes above 0, such as 32MiB", text)
+}
+
+// UnmarshalText reads a size, or 0.
+func (b *byteLimit) UnmarshalText(text []byte) error {
+	if strings.TrimSpace(string(text)) == "0" {
+		*b = 0
+		return nil
+	}
+	return (*byteSize)(b).UnmarshalText(text)
 }
 
 // UnmarshalText reads a range of addresses, or one address.

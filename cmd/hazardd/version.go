@@ -19,7 +19,7 @@ type versionCmd struct{}
 func (*versionCmd) Run(c *console) error {
 	v := about()
 	return c.print(v, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "hazardd %s (%s, schema %d, %s)\n", v.Version, cmp.Or(v.Commit, "commit unknown"), v.Schema, v.Go)
+		_, err := fmt.Fprintln(w, v)
 		return err
 	})
 }
@@ -29,6 +29,10 @@ type versionInfo struct {
 	Commit  string `json:"commit,omitzero"`
 	Schema  int    `json:"schema"` // the newest that this program knows
 	Go      string `json:"go"`
+}
+
+func (v versionInfo) String() string {
+	return fmt.Sprintf("hazardd %s (%s, schema %d, %s)", v.Version, cmp.Or(v.Commit, "commit unknown"), v.Schema, v.Go)
 }
 
 // about is what is known of this program: what make set, else what the Go toolchain noted when it built the program.

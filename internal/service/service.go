@@ -301,6 +301,32 @@ func (s *Service) ready() error {
 
 // Run serves until ctx ends or a part fails. It returns when every goroutine that it started has ended, and the store is closed.
 func (s *Service) Run(ctx context.Context) error {
+	s.logStart()
+	stopping := context.AfterFunc(ctx, func() { s.cfg.Logger.Info("hazardd is stopping", "grace", s.cfg.Grace) })
+	err := s.run(ctx)
+	stopping()
+	if err != nil {
+		s.cfg.Logger.Error("hazardd stopped", "error", err)
+	} else {
+		s.cfg.Logger.Info("hazardd stopped")
+	}
+	return err
+}
+
+// logStart logs what an operator looks for first: which program this is, on which store, at which address, with which sources.
+func (s *Service) logStart() {
+	place := s.cfg.DataDir
+	if s.cfg.Database != "" {
+		place = store.RedactURL(s.cfg.Database)
+	}
+	if before, now := s.Store.SchemaBefore(), store.Schema(); before > 0 && before < now {
+		s.cfg.Logger.Info("the schema of the store was upgraded", "store", place, "from", before, "to", now)
+	}
+	s.cfg.Logger.Info("hazardd started", "version", s.cfg.Version, "store", place, "schema", store.Schema(), "installation", s.cfg.AppID,
+		"address", s.listener.Addr().String(), "url", s.cfg.PublicURL, "sources", len(s.cfg.Sources))
+}
+
+func (s *Service) run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	// Whoever is still served at the end sees the present, too. What one node of many does is left to the others at once.
 	serving, served := context.WithCancel(context.WithoutCancel(ctx))

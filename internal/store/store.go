@@ -58,6 +58,7 @@ type Store struct {
 	searchTime    time.Duration // see the constant
 	epoch         string
 	installation  string
+	schemaBefore  int // as Open found it
 	// bodiesInLog: states stand in the log alone, not in the table of hazards, too. See migration 0010.
 	bodiesInLog bool
 
@@ -119,13 +120,13 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	case "postgres", "postgresql":
 		s.database, s.write, s.read, s.ask, err = openPostgres(ctx, name)
 	default:
-		err = fmt.Errorf("database: %q is neither sqlite:PATH nor postgres://HOST/NAME", redactURL(name))
+		err = fmt.Errorf("database: %q is neither sqlite:PATH nor postgres://HOST/NAME", RedactURL(name))
 	}
 	return s, err
 }
 
-// redactURL hides a password in a database URL.
-func redactURL(s string) string {
+// RedactURL hides a password in a database URL.
+func RedactURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
 		return "(not a URL)"
@@ -411,7 +412,7 @@ func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error)
 	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM schema_version`).Scan(&have); err != nil {
 		return fmt.Errorf("read the schema's version: %w", storeError(err))
 	}
-	known = len(names)
+	known, s.schemaBefore = len(names), have
 	if have > known {
 		if err := bearable(ctx, tx, have, known); err != nil {
 			return err
@@ -452,6 +453,9 @@ func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error)
 	}
 	return nil
 }
+
+// SchemaBefore is the schema that Open found, before it brought it up to date; 0: the store is new.
+func (s *Store) SchemaBefore() int { return s.schemaBefore }
 
 // Schema is how many migrations this program knows.
 func Schema() int { return len(migrationNames()) }
