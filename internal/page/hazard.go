@@ -105,6 +105,7 @@ type product struct {
 	Title, Kind, Comment  string
 	Folder, File          bool
 	Text                  []block
+	Again                 bool // all of the text is in the description
 	Link, LinkText        string
 	FileURL, Name, Detail string
 	RestrictedTo          []string
@@ -115,13 +116,13 @@ type product struct {
 }
 
 type report struct {
-	Source, Event, Joined, Name, Level, Severity, Type string
-	SeverityClass                                      string
-	Link                                               string
-	Said, Start, End                                   moment
-	EndLabel                                           string
-	Reason                                             string
-	Text                                               []block
+	Source, Joined, Name, Level, Severity, Type string
+	SeverityClass                               string
+	Link                                        string
+	Said, Start, End                            moment
+	EndLabel                                    string
+	Reason                                      string
+	Text                                        []block
 }
 
 type source struct {
@@ -140,7 +141,7 @@ func (c *Hazard) view() *view {
 		Exercise: h.Category == hazard.Exercise, Over: !h.ActiveAt(c.Now), SeverityClass: severityClass(h.Severity), Severity: severityName(h.Severity),
 		Category: string(h.Category), Type: typeName(h.Type), Made: at(c.Now, c.Now), Start: at(h.Start, c.Now), End: at(h.End, c.Now), Updated: at(h.LastUpdate, c.Now),
 		Position: words(h.Latitude, h.Longitude), Degrees: fmt.Sprintf("%s, %s", number(h.Latitude, 5), number(h.Longitude, 5)),
-		Description: blocks(h.Description), Note: blocks(h.Note), Comment: blocks(h.Comment), SourceLink: safeLink(h.URL, "https", "http"), Earlier: c.Earlier}
+		Description: blocks(h.Description), Note: blocks(h.Note), Comment: blocks(forPeople(h.Comment)), SourceLink: safeLink(h.URL, "https", "http"), Earlier: c.Earlier}
 	if info, ok := h.Category.Info(); ok {
 		v.Category = info.Name
 	}
@@ -270,7 +271,7 @@ func (c *Hazard) products() (roots []*product, count int) {
 }
 
 func (c *Hazard) product(p *hazard.Product) *product {
-	out := &product{Title: p.Title, Comment: p.Comment, At: at(p.Updated, c.Now), By: cmp.Or(p.UpdateUser, p.UserID), Place: cut(p.Geometry, 120)}
+	out := &product{Title: p.Title, Comment: forPeople(p.Comment), At: at(p.Updated, c.Now), By: cmp.Or(p.UpdateUser, p.UserID), Place: cut(p.Geometry, 120)}
 	if p.Source != "" && !p.Edited {
 		out.By = c.sourceTitle(p.Source)
 	}
@@ -281,7 +282,7 @@ func (c *Hazard) product(p *hazard.Product) *product {
 	case hazard.FolderProduct:
 		out.Kind, out.Folder = "Folder", true
 	case hazard.TextProduct:
-		out.Kind, out.Text = "Text", blocks(p.Data)
+		out.Kind, out.Text, out.Again = "Text", blocks(p.Data), saysAgain(p.Data, c.Hazard.Description)
 	case hazard.URLProduct:
 		out.Kind, out.Link, out.LinkText = "Link", safeLink(p.Data, "https", "http"), p.Data
 	case hazard.FileProduct:
@@ -294,7 +295,7 @@ func (c *Hazard) product(p *hazard.Product) *product {
 
 func (c *Hazard) report(r *Report) report {
 	head := &r.Said.Head
-	out := report{Source: c.sourceTitle(r.Source), Event: r.Event, Joined: r.Joined, Name: head.Name, Level: head.Level, Severity: severityName(head.Severity),
+	out := report{Source: c.sourceTitle(r.Source), Joined: r.Joined, Name: head.Name, Level: head.Level, Severity: severityName(head.Severity),
 		SeverityClass: severityClass(head.Severity), Type: typeName(head.Type), Link: safeLink(head.URL, "https", "http"), Start: at(head.Start, c.Now),
 		End: at(r.Said.Over(), c.Now), EndLabel: "Ends", Reason: reasons[r.Said.Ended].short}
 	if r.Said.Over() <= c.Now {
@@ -304,7 +305,7 @@ func (c *Hazard) report(r *Report) report {
 	if said := hazard.Instant(head.Version); said > 1e12 && said < c.Now.Add(maxRelative) {
 		out.Said = at(said, c.Now)
 	}
-	if head.Description != c.Hazard.Description {
+	if !saysAgain(head.Description, c.Hazard.Description) {
 		out.Text = blocks(head.Description)
 	}
 	return out

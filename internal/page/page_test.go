@@ -191,6 +191,22 @@ func TestWhatReadersMustNotOverlookIsSaid(t *testing.T) {
 	}
 }
 
+// M11: the page of a warning had the text of the NWS twice, and identifiers as comments.
+func TestWordsOfPeopleStandOnce(t *testing.T) {
+	for comment, want := range map[string]string{"nws:KSEW.FF.W.0001.2026": "", "urn:oid:2.49.0.1.840.0.1f": "", "Ask for Ada.": "Ask for Ada.", "https://example.org/1": "https://example.org/1", "JTWC": "JTWC"} {
+		if got := forPeople(comment); got != want {
+			t.Errorf("%q: %q, want %q", comment, got, want)
+		}
+	}
+	description := "Flash Flood Warning until 6 PM.\n\nWater covers the road\nat Marsh Creek.\n\nTurn around."
+	for text, want := range map[string]bool{"FLASH FLOOD WARNING UNTIL 6 PM\n\nWATER COVERS THE\nROAD AT MARSH CREEK.": true, "Water covers the road at Marsh Creek.\n\nAt 3 PM a gauge read 4 m.": false} {
+		c := Hazard{Hazard: &hazard.Hazard{Description: description}, Products: []*hazard.Product{{ID: 1, Type: hazard.TextProduct, Data: text}}}
+		if list, _ := c.products(); list[0].Again != want {
+			t.Errorf("%q: again %v, want %v", text, list[0].Again, want)
+		}
+	}
+}
+
 func TestTheTreeOfProducts(t *testing.T) {
 	add := func(id, parent int64, title string, kind hazard.ProductType, hidden bool) *hazard.Product {
 		return &hazard.Product{ID: id, ParentID: parent, Title: title, Type: kind, Hidden: hidden, Data: "data of " + title}

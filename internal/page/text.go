@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -120,4 +121,34 @@ func safeLink(text string, schemes ...string) string {
 		}
 	}
 	return ""
+}
+
+// forPeople returns a comment without what only programs read: sources note their own identifier there ("nws:KSEW.FF.W.0001.2026").
+func forPeople(comment string) string {
+	word := strings.TrimSpace(comment)
+	if len(strings.Fields(word)) == 1 && strings.ContainsAny(word, ":.") && strings.ContainsAny(word, "0123456789") && safeLink(word, "https", "http") == "" {
+		return ""
+	}
+	return comment
+}
+
+// saysAgain reports whether every paragraph of a text is in another, by their letters and digits: sources wrap the same words at
+// different columns.
+func saysAgain(text, other string) bool {
+	other = letters(other)
+	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
+		if !strings.Contains(other, letters(paragraph)) {
+			return false
+		}
+	}
+	return true
+}
+
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
 }

@@ -1,5 +1,5 @@
 // The orders of the list, and a list that stays in order while hazards come, change and go.
-import { distance } from "./edit/geometry";
+import { distance } from "./geometry";
 import { isDrill, severity, type Hazard } from "./model";
 import type { Hazards } from "./diff";
 

@@ -1,6 +1,6 @@
 // Whether a window of the map holds something: by boxes, and exactly by geometry. All in degrees of WGS84, longitude first.
 import type { Geometry, Position } from "geojson";
-import { contains } from "./edit/geometry";
+import { contains } from "./geometry";
 import type { Bounds } from "./filter";
 
 /** West, south, east, north as RFC 7946 has them: a west greater than the east crosses the antimeridian. */

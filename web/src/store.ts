@@ -7,9 +7,9 @@ import { freshness, type Freshness } from "./freshness";
 import type { Areas } from "./map/areas";
 import { isDrill, severity, type Change, type Hazard, type Source } from "./model";
 import type { Sink } from "./live";
-import { byLevel, overAt, Ordered } from "./order";
+import { away, byDistance, byLevel, byTime, overAt, Ordered, type Compare } from "./order";
 import { text } from "./text";
-import { format, type PageState, type View } from "./url";
+import { format, type Order, type PageState, type View } from "./url";
 
 export interface Connection {
   readonly state: "connecting" | "live" | "lost";
@@ -89,6 +89,15 @@ export class Store implements Sink {
   /** Counts changes of a hazard's products, by number of the hazard: what shows products reads them again. */
   readonly productChanges = signal<ReadonlyMap<number, number>>(new Map());
 
+  /** Where the reader is, if they have said so; it never leaves this page. Else distances are from the middle of the map. */
+  readonly me = signal<readonly [longitude: number, latitude: number] | undefined>(undefined);
+  readonly from = computed(() => this.me.value ?? this.view.value?.center);
+  readonly order = signal<Order>("level");
+  readonly #by = computed<Compare>(() => {
+    const from = this.from.value;
+    return this.order.value === "time" ? byTime : this.order.value === "distance" && from ? byDistance((h) => (this.areas.contains(h, ...from) ? 0 : away(h, from))) : byLevel;
+  });
+
   readonly shown = computed<Hazards>(() => this.past.value?.hazards ?? this.live.value);
   /** How many of them are real. */
   readonly real = computed(() => {
@@ -104,8 +113,8 @@ export class Store implements Sink {
     return new Map([...this.shown.value].filter(([, h]) => match(h)));
   });
   /** In the service's order; drills stand apart, in `exercises`: they are never counted among what is real. */
-  readonly sorted = computed(() => this.#real.follow(this.matching.value, byLevel));
-  readonly exercises = computed(() => this.#drills.follow(this.matching.value, byLevel));
+  readonly sorted = computed(() => this.#real.follow(this.matching.value, this.#by.value));
+  readonly exercises = computed(() => this.#drills.follow(this.matching.value, this.#by.value));
   /** Those that contain the middle of the map's window. */
   readonly here = computed<ReadonlySet<Hazard>>(() => {
     const [longitude, latitude] = this.view.value?.center ?? [0, 0];
@@ -134,6 +143,7 @@ export class Store implements Sink {
     selected: this.selected.value,
     at: this.past.value?.at,
     everywhere: this.everywhere.value,
+    order: this.order.value,
   }));
   readonly hash = computed(() => format(this.pageState.value));
 
@@ -161,18 +171,20 @@ export class Store implements Sink {
     batch(() => {
       this.filter.value = s.filter;
       this.everywhere.value = s.everywhere;
+      this.order.value = s.order;
       this.view.value = s.view;
       this.selected.value = s.selected;
     });
     if (s.at !== this.past.peek()?.at) void this.lookAt(s.at);
   }
 
-  /** Those of which any part is in the map's window: first what contains its middle, then in the given order. */
+  /** Those of which any part is in the map's window, in the given order; by level, what contains its middle comes first. */
   #within(list: readonly Hazard[]): readonly Hazard[] {
     const b = this.bounds.value;
     if (!b) return list;
     this.areas.news.value;
     const here = this.here.value;
+    if (this.order.value !== "level") return list.filter((h) => here.has(h) || this.areas.touches(h, b));
     return [...list.filter((h) => here.has(h)), ...list.filter((h) => !here.has(h) && this.areas.touches(h, b))];
   }
 

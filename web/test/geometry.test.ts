@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { circle, comparison, contains, distance, extent, formatCorner, parseCorners, polygon, squareKilometres, wrap } from "../src/edit/geometry";
+import { circle, comparison, contains, distance, extent, formatCorner, parseCorners, polygon, squareKilometres, wrap } from "../src/geometry";
 
 describe("the size of an area", () => {
   test("of a degree at the equator is that of the sphere", () => {

@@ -8,6 +8,7 @@ const full: PageState = {
   selected: "0190a0b0-0000-7000-8000-000000000007",
   at: Date.UTC(2026, 10, 20, 12),
   everywhere: true,
+  order: "time",
 };
 
 describe("the state in the address", () => {
@@ -18,7 +19,7 @@ describe("the state in the address", () => {
   });
   test("is readable", () =>
     expect(format({ ...full, filter: { ...full.filter, text: "high water" } })).toBe(
-      "map=4.25/39.8333/-98.5833&type=FLOOD,STORM&severity=WARNING&category=EVENT&q=high+water&list=all&at=2026-11-20T12:00:00Z&h=0190a0b0-0000-7000-8000-000000000007",
+      "map=4.25/39.8333/-98.5833&type=FLOOD,STORM&severity=WARNING&category=EVENT&q=high+water&list=all&sort=time&at=2026-11-20T12:00:00Z&h=0190a0b0-0000-7000-8000-000000000007",
     ));
   test.each([
     ["a place that is none", "#map=4/91/0"],

@@ -2,7 +2,7 @@
 import type { Geometry } from "geojson";
 import { usePage } from "../ui/context";
 import { alertSize, geometryOf, type Faults, type HazardDraft } from "./draft";
-import { comparison, extent, rings, rounded, squareKilometres } from "./geometry";
+import { comparison, extent, rings, rounded, squareKilometres } from "../geometry";
 import { Fault, Field } from "./inputs";
 import type { Shape } from "./remote";
 import { words } from "./words";

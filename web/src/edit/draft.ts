@@ -1,7 +1,7 @@
 // What an editor is writing, before it is sent: as the inputs hold it, what of it is to be sent, and what others changed meanwhile.
 import type { Geometry } from "geojson";
 import { isDrill, type Hazard, type Product } from "../model";
-import { circle, parseCorners, polygon, squareKilometres } from "./geometry";
+import { circle, parseCorners, polygon, squareKilometres } from "../geometry";
 
 /** The area of a hazard that is being edited: left as it is, none, corners as text, or a circle around the hazard's position with a radius in kilometres. */
 export type AreaDraft = { readonly kind: "keep" } | { readonly kind: "none" } | { readonly kind: "polygon"; readonly corners: string } | { readonly kind: "circle"; readonly radius: string };

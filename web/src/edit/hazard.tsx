@@ -8,7 +8,7 @@ import { Badge, IconButton, Symbol } from "../ui/parts";
 import { text } from "../text";
 import { AreaFields, AreaPicture, PlaceButton } from "./area";
 import { categoriesFor, clashes, decimal, emptyHazard, faultsOf, geometryOf, hazardDraft, hazardFields, hazardNames, patch, rebase, warns, type Clash, type Faults, type Fields, type HazardDraft } from "./draft";
-import { distance, extent, formatCorner, parseCorners } from "./geometry";
+import { distance, extent, formatCorner, parseCorners } from "../geometry";
 import { Clashes, Dialog, explain, Fault, Field, Required } from "./inputs";
 import { readHazard, record, take, type HazardState } from "./remote";
 import type { Task } from "./state";

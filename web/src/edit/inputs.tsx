@@ -6,7 +6,7 @@ import { categoryName, severity, typeName } from "../model";
 import { local } from "../time";
 import type { Geometry } from "geojson";
 import type { Clash, Faults } from "./draft";
-import { rounded, squareKilometres } from "./geometry";
+import { rounded, squareKilometres } from "../geometry";
 import { words } from "./words";
 
 export interface Attributes {

@@ -8,7 +8,7 @@ import { local } from "../time";
 import { usePage } from "../ui/context";
 import { Badge, DrillTag, kindOf, Symbol } from "../ui/parts";
 import { clashes, faultsOf, hazardNames, productNames, type Clash, type Faults } from "./draft";
-import { distance, rounded } from "./geometry";
+import { distance, rounded } from "../geometry";
 import { Changes, Dialog, explain, Field } from "./inputs";
 import { readHazard, readProduct, record, take } from "./remote";
 import type { Question } from "./state";

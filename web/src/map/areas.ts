@@ -6,7 +6,7 @@
 import { signal } from "@preact/signals";
 import type { Feature, FeatureCollection, Geometry } from "geojson";
 import { LoggedOutError, type Api } from "../api";
-import { contains } from "../edit/geometry";
+import { contains, squareKilometres } from "../geometry";
 import { within, type Bounds } from "../filter";
 import type { Hazards } from "../diff";
 import { isDrill, severity, type Hazard } from "../model";
@@ -60,6 +60,8 @@ export interface Surroundings {
 }
 
 const browser: Surroundings = { pause: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)), random: Math.random };
+
+const sizes = new WeakMap<readonly Shape[], number>();
 
 export class Areas {
   #known = new Map<number, Known>();
@@ -121,6 +123,18 @@ export class Areas {
   /** Whether a hazard has an area, as far as is known. */
   has(h: Hazard): boolean {
     return this.#known.get(h.hazard_ID)?.boxes.some((b) => b[0] !== b[2] || b[1] !== b[3]) ?? false;
+  }
+
+  /** The size of a hazard's areas in square kilometres, as far as they have been read; undefined: not known, or it has none. */
+  size(h: Hazard): number | undefined {
+    const known = this.#known.get(h.hazard_ID);
+    if (!known?.shapes.length) return undefined;
+    let size = sizes.get(known.shapes);
+    if (size === undefined) {
+      const of = (role: string) => known.shapes.filter((s) => s.role === role).reduce((sum, s) => sum + squareKilometres(s.geometry), 0);
+      sizes.set(known.shapes, (size = of("alert") || of("impact")));
+    }
+    return size || undefined;
   }
 
   /** How many of the hazards are of unknown extent: their areas, or the latest of them, have not been read yet. */

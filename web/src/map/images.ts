@@ -135,25 +135,67 @@ function symbol(category: string, s: Severity, picture: CanvasImageSource | unde
   });
 }
 
-/** A cluster: how many, the worst by the ring's colour and by its letters. Real ones are squares with round corners, drills are striped. */
-export function cluster(count: number, s: Severity, drill: boolean): Picture {
-  const label = count < 1000 ? String(count) : `${(count / 1000).toFixed(count < 10_000 ? 1 : 0)}k`;
+/** The levels of a cluster as parts of its ring, from its top clockwise, the most severe first: where each begins and ends, in turns. */
+export function parts(counts: readonly number[]): { readonly rank: number; readonly from: number; readonly to: number }[] {
+  const total = counts.reduce((a, b) => a + b, 0);
+  // What is worst is seen, even if it is one of hundreds.
+  const LEAST = 1 / 12;
+  const shares = counts.map((n) => (n === 0 ? 0 : Math.max(n / total, LEAST)));
+  const sum = shares.reduce((a, b) => a + b, 0);
+  let from = 0;
+  return shares
+    .map((share, rank) => ({ rank, share: share / sum }))
+    .reverse()
+    .filter(({ share }) => share > 0)
+    .map(({ rank, share }) => ({ rank, from, to: (from += share) }));
+}
+
+/**
+ * A cluster: how many in all, the levels as parts of its ring, and how many of the worst in letters. Real ones are squares with round corners,
+ * drills are striped. The counts are by rank, the least severe first.
+ */
+export function cluster(counts: readonly number[], drill: boolean): Picture {
+  const count = counts.reduce((a, b) => a + b, 0);
+  const rank = counts.reduce((worst, n, i) => (n > 0 ? i : worst), 0);
+  const s = severities[rank] ?? severities[0]!;
+  const label = short(count);
   const edge = count < 10 ? 34 : count < 100 ? 38 : 46;
   const room = 10;
-  const word = drill ? `EXERCISE` : s.code;
-  const width = Math.max(edge + 4, drill ? 68 : 0);
+  const word = drill ? text.drill.word : counts[rank] === count ? s.code : `${short(counts[rank] ?? 0)} ${s.code}`;
+  const width = Math.max(edge + 4, drill ? 68 : 56);
   return draw(width, edge + 2 * room, (c) => {
     const x = (width - edge) / 2 + 1;
     const y = room + 1;
     const e = edge - 2;
+    c.save();
     c.beginPath();
     c.roundRect(x, y, e, e, e * 0.32);
-    c.fillStyle = drill ? stripes(c) : s.colour;
-    c.fill();
+    if (drill) {
+      c.fillStyle = stripes(c);
+      c.fill();
+    } else {
+      c.clip();
+      for (const p of parts(counts)) {
+        c.beginPath();
+        c.moveTo(x + e / 2, y + e / 2);
+        c.arc(x + e / 2, y + e / 2, e, (p.from - 0.25) * 2 * Math.PI, (p.to - 0.25) * 2 * Math.PI);
+        c.closePath();
+        c.fillStyle = severities[p.rank]?.colour ?? "#666666";
+        c.fill();
+        if (p.to - p.from < 1) {
+          c.lineWidth = 1;
+          c.strokeStyle = "#10181f";
+          c.stroke();
+        }
+      }
+    }
+    c.restore();
+    c.beginPath();
+    c.roundRect(x, y, e, e, e * 0.32);
     c.lineWidth = 1.5;
     c.strokeStyle = "#10181f";
     c.stroke();
-    const ring = drill ? 6 : 3 + s.rank * 0.4;
+    const ring = drill ? 6 : 5;
     c.beginPath();
     c.roundRect(x + ring, y + ring, e - 2 * ring, e - 2 * ring, (e - 2 * ring) * 0.28);
     c.fillStyle = "#16202a";
@@ -172,6 +214,8 @@ export function cluster(count: number, s: Severity, drill: boolean): Picture {
     else tag(c, word, width / 2, y + e, s.colour, s.ink, 9);
   });
 }
+
+const short = (n: number): string => (n < 1000 ? String(n) : `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)}k`);
 
 /** The ring around what has just come or become worse. */
 function ring(): Picture {
@@ -244,8 +288,8 @@ export class Images {
   make(id: string, better: (picture: Picture) => void): Picture | undefined {
     const [kind, a, b, c] = id.split("|");
     switch (kind) {
-      case "cluster": // cluster|rank of the worst|count|drill
-        return cluster(Number(b), severities[Number(a)] ?? severities[0]!, c === "1");
+      case "cluster": // cluster|how many of each level, the least severe first|drill
+        return cluster((a ?? "").split(",").map(Number), b === "1");
       case "ring":
         return ring();
       case "pattern":

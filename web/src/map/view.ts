@@ -3,11 +3,12 @@ import maplibregl, { type ExpressionSpecification, type FilterSpecification, typ
 import workerAddress from "maplibre-gl/dist/maplibre-gl-csp-worker.js?url";
 import type { Feature, FeatureCollection, Geometry, Point } from "geojson";
 import { basemapStyle, registerBasemap } from "../basemap";
-import { contains } from "../edit/geometry";
+import { contains } from "../geometry";
 import { between, isEmpty, type Hazards } from "../diff";
 import type { Bounds } from "../filter";
 import { isDrill, severities, severity, type Hazard } from "../model";
 import { text } from "../text";
+import type { Town } from "../towns";
 import type { View } from "../url";
 import type { Area } from "./areas";
 import { Images, SYMBOL } from "./images";
@@ -31,6 +32,8 @@ export interface Place {
 export interface Listener {
   /** The window has moved and stands still. */
   moved(view: View, bounds: Bounds): void;
+  /** All of the window is drawn. */
+  settled(): void;
   /** Hazards under a click, by number; several lie on top of each other. None: the click hit nothing. */
   picked(ids: readonly number[], place: Place): void;
   hovered(id: number | undefined, place: Place): void;
@@ -44,6 +47,8 @@ type HazardFeature = Feature<Point, HazardProperties>;
 const MAX_ZOOM = 15;
 /** From here on hazards stand alone. */
 const CLUSTER_MAX_ZOOM = 10;
+/** Pictures of clusters that are kept. */
+const CLUSTER_PICTURES = 1_500;
 /** What is nearer to the edge, in CSS pixels, does not count as in view. */
 const MARGIN = 50;
 const empty: FeatureCollection = { type: "FeatureCollection", features: [] };
@@ -64,6 +69,7 @@ function feature(h: Hazard): HazardFeature {
 export class MapView {
   readonly map: maplibregl.Map;
   readonly #images = new Images();
+  readonly #clusters: string[] = [];
   #ready = false;
   #gaps = false;
   #theme: Theme;
@@ -103,6 +109,7 @@ export class MapView {
     map.on("style.load", () => this.#install());
     map.on("styleimagemissing", ({ id }) => this.#image(id));
     map.on("moveend", () => this.#moved());
+    map.on("idle", () => this.listener.settled());
     map.on("error", (e) => {
       // A part of the map that did not come leaves a gap, which is filled when the connection is back; the page tells of that.
       if ("sourceId" in e) this.#gaps = true;
@@ -175,6 +182,19 @@ export class MapView {
   setDraft(draft: FeatureCollection | undefined): void {
     this.#draft = draft ?? empty;
     if (this.#ready) this.#source("draft").setData(this.#draft);
+  }
+
+  /** The towns that the basemap shows at this scale, each once. */
+  allTowns(): Town[] {
+    if (!this.map.getSource("base")) return [];
+    const found = new Map<string, Town>();
+    for (const f of this.map.querySourceFeatures("base", { sourceLayer: "city" })) {
+      if (f.geometry.type !== "Point" || Number(f.properties["from"] ?? 0) > this.map.getZoom()) continue;
+      const [longitude, latitude] = f.geometry.coordinates as [number, number];
+      const name = String(f.properties["name"]);
+      found.set(`${name} ${longitude.toFixed(1)} ${latitude.toFixed(1)}`, { name, longitude, latitude });
+    }
+    return [...found.values()];
   }
 
   /** The towns in an area, the largest first, as far as the basemap has them in what it shows. */
@@ -251,14 +271,26 @@ export class MapView {
     const picture = this.#images.make(id, (better) => {
       if (this.map.hasImage(id)) this.map.updateImage(id, better.data);
     });
-    if (picture && !this.map.hasImage(id)) this.map.addImage(id, picture.data, { pixelRatio: picture.pixelRatio });
+    if (!picture || this.map.hasImage(id)) return;
+    this.map.addImage(id, picture.data, { pixelRatio: picture.pixelRatio });
+    // Each cluster is a picture of its own. What is drawn has a copy: the oldest is made again when it is needed again.
+    if (!id.startsWith("cluster|")) return;
+    this.#clusters.push(id);
+    if (this.#clusters.length > CLUSTER_PICTURES) {
+      const old = this.#clusters.shift()!;
+      if (this.map.hasImage(old)) this.map.removeImage(old);
+    }
   }
 
   /** Puts our sources and layers on the basemap; again after each change of it. */
   #install(): void {
     const map = this.map;
     const firstLabel = map.getStyle().layers.find((l) => l.type === "symbol")?.id;
-    const worst = ["max", ["get", "rank"]] as unknown as ExpressionSpecification;
+    // How many of each level are in a cluster: "1,0,4,2,1" from the least severe on.
+    const levels = Object.fromEntries(severities.map((s) => [`n${s.rank}`, ["+", ["case", ["==", ["get", "rank"], s.rank], 1, 0]]])) as unknown as Record<string, ExpressionSpecification>;
+    const parts = severities.flatMap((s, i) => [...(i > 0 ? [","] : []), ["to-string", ["get", `n${s.rank}`]]]);
+    // The cluster with the most of the worst lies above the others.
+    const weight = ["+", ...severities.map((s) => ["*", ["get", `n${s.rank}`], 10 ** s.rank])] as unknown as ExpressionSpecification;
     for (const source of HAZARD_SOURCES) {
       map.addSource(source, {
         type: "geojson",
@@ -266,7 +298,7 @@ export class MapView {
         cluster: true,
         clusterRadius: source === "drills" ? 70 : 44, // pixels; drills are larger, with their ring and word
         clusterMaxZoom: CLUSTER_MAX_ZOOM,
-        clusterProperties: { worst },
+        clusterProperties: levels,
         maxzoom: CLUSTER_MAX_ZOOM + 2,
       });
     }
@@ -338,7 +370,7 @@ export class MapView {
       });
       add({
         id: `${source}-clusters`, type: "symbol", source, filter: ["has", "point_count"],
-        layout: { ...shared, "icon-image": ["concat", "cluster|", ["to-string", ["get", "worst"]], "|", ["to-string", ["get", "point_count"]], "|", drill], "symbol-sort-key": ["get", "worst"] },
+        layout: { ...shared, "icon-image": ["concat", "cluster|", ...parts, "|", drill] as unknown as ExpressionSpecification, "symbol-sort-key": weight },
       });
     }
     for (const id of ["draft-point"]) add({ id, type: "circle", source: "draft", filter: ["==", ["geometry-type"], "Point"], paint: { "circle-radius": 7, "circle-color": "#a21caf", "circle-stroke-color": "#ffffff", "circle-stroke-width": 2 } });

@@ -7,6 +7,7 @@ import { Editing } from "../edit/state";
 import type { MapView, Place, Theme } from "../map/view";
 import type { Hazard } from "../model";
 import type { Store } from "../store";
+import type { Town } from "../towns";
 
 export type ThemeChoice = "auto" | Theme;
 
@@ -19,6 +20,8 @@ export class Page {
   readonly tip = signal<{ readonly id: number; readonly place: Place } | undefined>(undefined);
   /** Hazards in the window whose areas are not drawn at this scale. */
   readonly undrawn = signal(0);
+  /** The towns that the map shows, for where things are in words. */
+  readonly towns = signal<readonly Town[]>([]);
   readonly timeOpen = signal(false);
   readonly legendOpen = signal(false);
   /** On a phone: how much of the screen the list takes. */

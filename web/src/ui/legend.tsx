@@ -34,7 +34,7 @@ export function Legend() {
       </ul>
       <h3>{text.legend.cluster}</h3>
       <p class="cluster-sample" aria-hidden="true">
-        <span class="sev-WARNING"><b>24</b><i>WRN</i></span>
+        <span class="sev-WARNING mixed"><b>24</b><i>2 WRN</i></span>
         <span class="sev-WATCH"><b>8</b><i>WCH</i></span>
       </p>
     </section>

@@ -1,9 +1,14 @@
 // The list beside the map: the same hazards, for those who read and for those who cannot see a map.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isFiltering, type Filter } from "../filter";
+import { rounded } from "../geometry";
+import { fold, isFiltering, type Filter } from "../filter";
 import { trust } from "../freshness";
 import { severity, type Hazard } from "../model";
+import { away, moments } from "../order";
 import { text } from "../text";
+import { relative } from "../time";
+import { nearest } from "../towns";
+import { orders, type Order } from "../url";
 import { usePage } from "./context";
 import { Ago, Badge, DrillTag, kindOf, Symbol } from "./parts";
 
@@ -99,6 +104,12 @@ function ListHead() {
         <strong>{!known || store.past.value?.unrecorded ? text.list.unknown : store.everywhere.value || !store.bounds.value ? text.list.total(matching) : text.list.inView(listed, matching)}</strong>
         {isFiltering(store.filter.value) && <span class="muted"> · {text.list.matching(matching, all)}</span>}
       </p>
+      <label class="sort">
+        <span class="sr">{text.list.sort}</span>
+        <select value={store.order.value} title={text.list.sort} onChange={(e) => (store.order.value = e.currentTarget.value as Order)}>
+          {orders.map((o) => <option key={o} value={o}>{text.list.sorts[o]}</option>)}
+        </select>
+      </label>
       <label class="switch">
         <input type="checkbox" checked={!store.everywhere.value} onChange={(e) => (store.everywhere.value = !e.currentTarget.checked)} />
         <span>{text.filter.window}</span>
@@ -162,6 +173,26 @@ function Worth() {
   );
 }
 
+/** What tells a hazard from another of the same name: where it is, how large, until when, and how far away. */
+function Facts({ h }: { h: Hazard }) {
+  const page = usePage();
+  const { store } = page;
+  const m = moments(h);
+  store.areas.news.value;
+  const near = nearest(page.towns.value, [h.longitude, h.latitude]);
+  const size = store.areas.size(h);
+  const from = store.me.value ?? (store.order.value === "distance" ? store.from.value : undefined);
+  const facts = [
+    near && !fold(h.hazard_Name).includes(fold(near.town.name)) ? (near.metres < 5_000 ? text.list.at(near.town.name) : text.list.near(kilometres(near.metres), near.direction, near.town.name)) : "",
+    size === undefined ? "" : text.list.size(rounded(size)),
+    m.end > m.start ? (m.over < Infinity ? text.list.ends : text.list.expected)(relative(m.end, store.around.value)) : "",
+    from ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away(kilometres(away(h, from)))) : "",
+  ].filter(Boolean);
+  return facts.length > 0 ? <span class="row-facts">{facts.join(" · ")}</span> : null;
+}
+
+const kilometres = (metres: number): string => `${rounded(metres < 10_000 ? Math.round(metres / 100) / 10 : Math.round(metres / 1000))} km`;
+
 function Row({ h, selected, hovered, fresh, here, tab, onFocus }: { h: Hazard; selected: boolean; hovered: boolean; fresh: "new" | "raised" | undefined; here: boolean; tab: boolean; onFocus: () => void }) {
   const page = usePage();
   const s = severity(h.severity_ID);
@@ -187,8 +218,9 @@ function Row({ h, selected, hovered, fresh, here, tab, onFocus }: { h: Hazard; s
           <span class="row-meta">
             <Badge id={h.severity_ID} />
             <span class="row-kind">{kindOf(h)}</span>
-            <span class="row-age"><Ago at={Number(h.last_Update)} /></span>
+            <span class="row-age"><Ago at={moments(h).updated} /></span>
           </span>
+          <Facts h={h} />
         </span>
         {here && <span class="here" title={text.list.hereLong}>{text.list.here}</span>}
         {fresh && <span class="fresh">{text.list.fresh[fresh]}</span>}

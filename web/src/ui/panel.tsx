@@ -224,10 +224,7 @@ function Reports({ h, list }: { h: Hazard; list: readonly Report[] }) {
               <strong>{r.source}</strong> <Badge id={r.severity_ID} /> {r.level && <span class="muted">“{r.level}”</span>}
             </p>
             <p>{link ? <a href={link} target="_blank" rel="noopener noreferrer">{r.name}</a> : r.name}</p>
-            <p class="muted break">
-              {r.event}
-              {r.joined && <> · {text.panel.joined(r.joined)}</>}
-            </p>
+            {r.joined && <p class="muted break">{text.panel.joined(r.joined)}</p>}
             <SplitButton h={h} r={r} of={list.length} />
           </li>
         );

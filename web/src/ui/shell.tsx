@@ -185,6 +185,10 @@ function MapPlace() {
               store.view.value = view;
               store.bounds.value = bounds;
             },
+            settled: () => {
+              const towns = page.map.value?.allTowns() ?? [];
+              if (towns.length > 0) page.towns.value = towns;
+            },
             picked: (ids, at) => {
               const hazards = ids.map((id) => store.shown.value.get(id)).filter((h): h is Hazard => h !== undefined);
               page.chooser.value = hazards.length > 1 ? { ids, place: at } : undefined;

@@ -1,0 +1,74 @@
+// Many hazards at once: what the map and the list tell them apart by.
+import type { Page as BrowserPage } from "@playwright/test";
+import { expect, expectAccessible, isPhone, middle, open, panel, row, select, test } from "./test";
+
+const names = (page: BrowserPage) => page.locator("#list .row-name");
+
+// M10. One warning made all that was near it red.
+test("a cluster shows the levels of what it holds", async ({ page, server }) => {
+  for (let n = 0; n < 6; n++) await server.hazard(`Tremor ${n}`, { type_ID: "EARTHQUAKE", severity_ID: n === 0 ? "WARNING" : "INFORMATION", latitude: 53.55 + n * 0.001 });
+  await open(page, "#map=4/53.55/10");
+  if (isPhone(page)) for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click();
+  const at = await middle(page);
+  const pixels = async () => {
+    const shot = await page.screenshot({ clip: { x: at.x - 30, y: at.y - 30, width: 60, height: 60 } });
+    return page.evaluate(async (png) => {
+      const image = new Image();
+      image.src = `data:image/png;base64,${png}`;
+      await image.decode();
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [image.width, image.height];
+      const c = canvas.getContext("2d")!;
+      c.drawImage(image, 0, 0);
+      const { data } = c.getImageData(0, 0, image.width, image.height);
+      const n = { red: 0, blue: 0 };
+      for (let i = 0; i < data.length; i += 4) {
+        const [r, g, b] = [data[i]!, data[i + 1]!, data[i + 2]!];
+        if (r > 240 && g < 20 && b < 20) n.red++;
+        if (Math.abs(r - 0x31) < 12 && Math.abs(g - 0x99) < 12 && Math.abs(b - 0xf0) < 12) n.blue++;
+      }
+      return n;
+    }, shot.toString("base64"));
+  };
+  await expect.poll(async () => (await pixels()).blue).toBeGreaterThan(120);
+  const { red, blue } = await pixels();
+  expect(red).toBeGreaterThan(30);
+  expect(blue).toBeGreaterThan(red / 2);
+});
+
+// M11. 30 rows were "Wildfire - Australia", with nothing to tell them apart.
+test("rows tell where, how large and until when, and are sorted by level, time or distance", async ({ page, server }) => {
+  const end = String(Date.now() + 5.5 * 3_600_000);
+  const box = (west: number, south: number) => ({ type: "Polygon", coordinates: [[[west, south], [west + 0.2, south], [west + 0.2, south + 0.2], [west, south + 0.2], [west, south]]] });
+  await server.hazard("Wildfire - Germany", { type_ID: "WILDFIRE", severity_ID: "WARNING", latitude: 52.6, longitude: 9.8, end_Date: end, autoexpire: "Y", area: box(9.7, 52.5) });
+  await server.hazard("Wildfire - Germany", { type_ID: "WILDFIRE", severity_ID: "WATCH", latitude: 53.75, longitude: 10, end_Date: end, autoexpire: "Y", area: box(9.9, 53.65) });
+  await server.hazard("Storm - Baltic Sea", { type_ID: "STORM", severity_ID: "ADVISORY", latitude: 54.6, longitude: 10.4, description: "Gusts." });
+  await open(page, "#map=7/53.5/10");
+  await expect(names(page)).toHaveText(["Wildfire - Germany", "Wildfire - Germany", "Storm - Baltic Sea"]);
+  const facts = page.locator("#list .row-facts");
+  await expect(facts.nth(0)).toContainText(/km (N|NE|E|SE|S|SW|W|NW) of \S+ · 300 km² · ends in 5 hr/);
+  await expect(facts.nth(1)).toContainText(/km N of Hamburg|km NE of/);
+  await page.getByLabel("Sort by").selectOption("Time");
+  await expect(names(page).first()).toHaveText("Storm - Baltic Sea");
+  await expect(page).toHaveURL(/sort=time/);
+  await page.getByLabel("Sort by").selectOption("Distance");
+  await expect(row(page, { hazard_Name: "Wildfire - Germany" }).first()).toContainText("Watch");
+  await expect(facts.nth(1)).toContainText(/10\d km away/);
+  await expectAccessible(page, "rows with facts");
+});
+
+test("people read no identifiers of sources, and no text twice", async ({ page, server }) => {
+  const words = "Flash Flood Warning until 6 PM.\n\nWater covers the road at Marsh Creek.";
+  const h = await server.hazard("Flood - Marsh Creek", { description: words, comment_Text: "nws:KSEW.FF.W.0001.2026" });
+  await server.product(h, { title: "Text of the warning", product_Type: "TEXT_PRODUCT", data: "FLASH FLOOD WARNING UNTIL 6 PM.\n\nWATER COVERS THE ROAD\nAT MARSH CREEK." });
+  await open(page, "#map=7/53.5/10");
+  await select(page, h);
+  await expect(panel(page)).not.toContainText("KSEW");
+  const [sheet] = await Promise.all([page.waitForEvent("popup"), panel(page).getByRole("link", { name: "Page to print" }).click()]);
+  await expect(sheet.getByText("Water covers the road at Marsh Creek.")).toBeVisible();
+  await expect(sheet.locator("main")).not.toContainText("Commentnws");
+  await expect(sheet.locator(".known")).not.toContainText("KSEW");
+  await expect(sheet.getByText("The same words as above")).toBeVisible();
+  await expect(sheet.getByText(/WATER COVERS/)).toBeHidden();
+  await expectAccessible(sheet, "page with a text that says the same");
+});
