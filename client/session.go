@@ -97,12 +97,16 @@ func (s *session) token(ctx context.Context) (string, error) {
 	default:
 		return token, nil // somebody is at it
 	}
-	defer func() { <-s.turn }()
 	if token, a := s.look(); a == fresh {
+		<-s.turn
 		return token, nil
 	}
-	if renewed, err := s.renew(ctx, false); err == nil {
+	renewed, err := s.renew(ctx, false)
+	if err == nil {
 		return renewed, nil
+	}
+	if ctx.Err() != nil {
+		return token, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,22 +141,43 @@ func (s *session) obtain(ctx context.Context, bad string, login bool) (string, e
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	defer func() { <-s.turn }()
 	if token, a := s.look(); a != gone && token != bad {
+		<-s.turn
 		return token, nil
 	}
 	s.mu.Lock()
 	failed, err := s.failures != failures, s.failure
 	s.mu.Unlock()
 	if failed {
+		<-s.turn
 		return "", err
 	}
 	return s.renew(ctx, login)
 }
 
-// renew gets new tokens: by the refresh token, else by a login. With login it logs in first if it can, since the tokens are not trusted.
-// The caller holds turn.
+// renew gets new tokens. The caller holds turn, and gives it away. A refresh token is spent by its first use, so the request outlives a
+// call that ends early, within the client's timeout: the tokens that come are there for the next call.
 func (s *session) renew(ctx context.Context, login bool) (string, error) {
+	type answer struct {
+		token string
+		err   error
+	}
+	renewed := make(chan answer, 1)
+	go func() {
+		defer func() { <-s.turn }()
+		token, err := s.renewNow(context.WithoutCancel(ctx), login)
+		renewed <- answer{token, err}
+	}()
+	select {
+	case a := <-renewed:
+		return a.token, a.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// renewNow gets new tokens: by the refresh token, else by a login. With login it logs in first if it can, since the tokens are not trusted.
+func (s *session) renewNow(ctx context.Context, login bool) (string, error) {
 	s.mu.Lock()
 	wait, failure := time.Until(s.notBefore), s.failure
 	s.mu.Unlock()
@@ -166,12 +191,10 @@ func (s *session) renew(ctx context.Context, login bool) (string, error) {
 		s.failure = nil
 		return token, nil
 	}
-	if ctx.Err() == nil { // else it is this caller's own: the next one tries for itself
-		s.failures++
-		s.failure = err
-		if p, ok := errors.AsType[*Problem](err); ok && p.RetryAfter > 0 {
-			s.notBefore = time.Now().Add(p.RetryAfter)
-		}
+	s.failures++
+	s.failure = err
+	if p, ok := errors.AsType[*Problem](err); ok && p.RetryAfter > 0 {
+		s.notBefore = time.Now().Add(p.RetryAfter)
 	}
 	return "", err
 }
@@ -203,7 +226,7 @@ func (s *session) byRefresh(ctx context.Context, refresh string) (string, error)
 	}{refresh}
 	token, err := s.post(ctx, "/authorize/refresh", body)
 	problem, answered := errors.AsType[*Problem](err)
-	if err != nil && !answered && ctx.Err() == nil {
+	if err != nil && !answered {
 		token, err = s.post(ctx, "/authorize/refresh", body)
 		problem, _ = errors.AsType[*Problem](err)
 	}

@@ -480,3 +480,63 @@ func TestATokenThatNoHeaderTakesIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// A refresh token is spent by its first use: the pair that a cancelled call has asked for must not be lost with it (finding X9).
+func TestARefreshOutlivesTheCallThatCausedIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newPlain()
+		spent := 0
+		server.answer["POST /authorize/refresh"] = func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if want := fmt.Sprintf(`{"refreshToken":"pair %d"}`, spent); string(body) != want {
+				t.Errorf("refreshed with %s, expected %s: the server revokes the session", body, want)
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			spent++
+			time.Sleep(2 * time.Second)
+			token := jwt(spent, time.Now(), time.Now().Add(server.expires))
+			server.mu.Lock()
+			server.valid[token] = true
+			server.mu.Unlock()
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"accessToken":%q,"refreshToken":"pair %d"}`, token, spent)
+		}
+		c := ask(t, waiting{atRoot{server}}, func(o *client.Options) { o.Username, o.Password, o.RefreshToken = "", "", "pair 0" })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if _, err := c.Active(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > time.Second {
+			t.Fatalf("the call ended after %v with %v, expected its deadline", time.Since(began), err)
+		}
+		for range 3 {
+			if _, err := c.Active(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if spent != 1 {
+			t.Errorf("%d pairs were asked for, expected 1", spent)
+		}
+	})
+}
+
+// waiting answers as a network does: a request that is given up ends at once, though the server goes on.
+type waiting struct{ server http.RoundTripper }
+
+func (w waiting) RoundTrip(r *http.Request) (*http.Response, error) {
+	type answer struct {
+		resp *http.Response
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		resp, err := w.server.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
+		answered <- answer{resp, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.resp, a.err
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
