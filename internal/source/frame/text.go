@@ -23,9 +23,10 @@ func JSON(payload []byte) ([]byte, error) { return unicodeText(payload) }
 // unicodeText is text of UTF-8 or UTF-16, told apart by the byte order mark or the first character, as UTF-8 without mark.
 func unicodeText(payload []byte) ([]byte, error) {
 	var order unicode.Endianness
+	if marked, ok := bytes.CutPrefix(bytes.TrimLeft(payload, " \t\r\n"), []byte("\ufeff")); ok {
+		return marked, nil
+	}
 	switch {
-	case bytes.HasPrefix(payload, []byte("\ufeff")):
-		return payload[len("\ufeff"):], nil
 	case bytes.HasPrefix(payload, []byte{0xff, 0xfe}), len(payload) > 1 && payload[0] != 0 && payload[1] == 0:
 		order = unicode.LittleEndian
 	case bytes.HasPrefix(payload, []byte{0xfe, 0xff}), len(payload) > 1 && payload[0] == 0 && payload[1] != 0:

@@ -83,22 +83,29 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	if level == "" {
 		return r, fault("episodealertlevel", cmp.Or(strings.TrimSpace(e.level), e.highest), "Green, Orange or Red")
 	}
-	from, err := date(e.from)
-	if err != nil {
+	readable := func(field, value string) (hazard.Instant, bool) {
+		at, err := date(value)
+		if err != nil && strings.TrimSpace(value) != "" {
+			e.mended = append(e.mended, fault(field, value, "a date such as 2026-07-28T03:34:05"))
+		}
+		return at, err == nil
+	}
+	from, ok1 := readable("fromdate", e.from)
+	to, ok2 := readable("todate", e.to)
+	switch {
+	case ok1:
+		from = e.exact(from)
+		if !ok2 {
+			to = from
+		}
+	case !ok2:
 		return r, fault("fromdate", e.from, "a date such as 2026-07-28T03:34:05")
+	default:
+		from = to
 	}
-	from = e.exact(from)
-	to := from
-	if strings.TrimSpace(e.to) != "" {
-		if to, err = date(e.to); err != nil {
-			return r, fault("todate", e.to, "a date such as 2026-07-28T03:34:05")
-		}
-	}
-	modified := max(from, to) // the file gdacs.geojson and old documents do not say when they were revised
-	if strings.TrimSpace(e.modified) != "" {
-		if modified, err = date(e.modified); err != nil {
-			return r, fault("datemodified", e.modified, "a date such as 2026-07-28T03:34:05")
-		}
+	modified, ok := readable("datemodified", e.modified)
+	if !ok {
+		modified = max(from, to) // the file gdacs.geojson and old documents do not say when they were revised
 	}
 	if from > now.Add(clockSkew) { // the date of a forecast, or a slip: what GDACS lists has been seen
 		notes = append(notes, fmt.Sprintf("fromdate: %v is in the future", from))

@@ -1,15 +1,10 @@
 package gdacs
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
-	"fmt"
-	"io"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -17,6 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // maxBytes bounds a payload. The greatest recorded list has 1.6 MB (RSS, 14 kB for an event), the greatest file with geometry 2.2 MB.
@@ -24,7 +20,6 @@ const maxBytes = 32 << 20
 
 // feature is an event, or a polygon of one, in the API and in gdacs.geojson.
 type feature struct {
-	Type       string         `json:"type"`
 	Geometry   jsontext.Value `json:"geometry"`
 	Properties *properties    `json:"properties"`
 }
@@ -90,7 +85,7 @@ func (t *text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	case '0', 't', 'f':
 		*t = text(v)
 	default:
-		return fmt.Errorf("%s, expected a string or a number", said(string(v)))
+		return &frame.Unexpected{Found: frame.Excerpt(v), Expected: "a string or a number"}
 	}
 	return nil
 }
@@ -99,9 +94,6 @@ func (t *text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 // nobody can say, but only where they matter.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// maxRejects bounds the rejects of one payload that are kept one by one.
-const maxRejects = 1000
-
 // Parse reads a document of GDACS, in any of the forms that the package knows, told apart by its content. A record is an
 // event, with its polygons where the document has them.
 //
@@ -109,31 +101,26 @@ const maxRejects = 1000
 // polygons may be cut off, none is kept.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now}
-	payload = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(payload), []byte("\ufeff")))
-	var err error
-	switch {
-	case len(payload) == 0:
+	text, err := frame.JSON(payload)
+	c := frame.Cursor{Doc: text}
+	switch first := c.Next(); {
+	case err != nil:
+	case first == frame.End:
 		err = source.Errorf("an empty payload, expected GeoJSON, RSS or CAP")
-	case payload[0] == '{':
-		err = p.json(payload)
-	case payload[0] == '<':
-		err = p.xml(payload)
+	case first == '{':
+		err = p.json(text)
+	case first == '<':
+		err = p.xml(text)
 	default:
-		err = source.Errorf("begins with %s, expected GeoJSON, RSS or CAP", said(string(payload[:min(len(payload), maxSaid)])))
+		err = source.Errorf("begins with %s, expected GeoJSON, RSS or CAP", said(string(text[:min(len(text), maxSaid)])))
 	}
-	if p.unkept > 0 {
-		p.batch.Rejects = append(p.batch.Rejects, source.Reject{
-			Record: "document", Reason: fmt.Sprintf("%d further records could not be read", p.unkept),
-		})
-	}
-	return p.batch, err
+	return p.Done(), err
 }
 
 type parser struct {
-	now    hazard.Instant
-	batch  source.Batch
-	unkept int // rejects beyond maxRejects
-	alien  int // features of something else
+	frame.Batch
+	now   hazard.Instant
+	alien int // features of something else
 	// lasting are the keys of the earthquakes that go on because they are listed.
 	lasting []string
 
@@ -148,18 +135,12 @@ type group struct {
 	where    string
 	centroid bool // event is that of the centroid
 	shapes   []shape
+	notes    []string // on what could not be read
 }
 
-// full tells whether no more rejects are kept.
-func (p *parser) full() bool { return len(p.batch.Rejects) >= maxRejects }
-
 // reject notes a record that could not be read.
-func (p *parser) reject(record, reason string, raw []byte) {
-	if p.full() {
-		p.unkept++
-		return
-	}
-	p.batch.Rejects = append(p.batch.Rejects, source.Reject{Record: record, Reason: reason, Raw: source.Keep(raw)})
+func (p *parser) reject(where string, raw []byte, reasons ...string) {
+	p.Reject(func() string { return where }, raw, reasons...)
 }
 
 // add makes the report of an event.
@@ -169,85 +150,46 @@ func (p *parser) add(e *event, where string, raw []byte) {
 		if isNumber(e.number) {
 			where = hazard.CleanLine(clip(e.key(), maxID))
 		}
-		p.reject(where, reason, raw)
+		p.reject(where, raw, append(e.mended, reason)...)
 		return
 	}
-	p.batch.Reports = append(p.batch.Reports, r)
+	p.Reports = append(p.Reports, r)
 	if e.lasts(r.Severity) {
-		p.batch.Current = true
+		p.Current = true
 		p.lasting = append(p.lasting, r.Key)
 	}
 }
 
 // json reads a FeatureCollection (a list, gdacs.geojson, a geometry document) or a Feature (an event).
 func (p *parser) json(payload []byte) error {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(payload), lenient)
-	if _, err := dec.ReadToken(); err != nil {
-		return broken(dec, err)
-	}
-	var kind, complaint string
-	var hasFeatures, hasProperties bool
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return p.cut(broken(dec, err))
+	doc, err := frame.Collection{}.Features(payload, "events", &p.Batch, func(where func() string, raw []byte) {
+		f := listForm
+		if where() == "feature" {
+			f = detailForm
 		}
-		member := name.String()
-		if member == "features" && dec.PeekKind() == '[' {
-			if hasFeatures {
-				p.groups, p.batch = nil, source.Batch{}
-				return source.Errorf("features: given twice, expected once")
-			}
-			hasFeatures = true
-			if err := p.features(dec, payload); err != nil {
-				return p.cut(err)
-			}
-			continue
-		}
-		v, err := dec.ReadValue()
-		if err != nil {
-			return p.cut(broken(dec, err))
-		}
-		switch member {
-		case "type":
-			kind = word(v)
-		case "properties":
-			hasProperties = true
-		case "title", "detail", "message", "Message", "error":
-			complaint = joined(", ", complaint, word(v))
-		}
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return p.cut(broken(dec, err))
-	}
-	switch {
-	case kind == "FeatureCollection" && hasFeatures:
-	case kind == "Feature" && hasProperties && !hasFeatures:
-		p.feature(payload, single, detailForm)
-	default:
-		p.groups, p.batch, p.unkept = nil, source.Batch{}, 0
-		if complaint != "" {
-			return source.Errorf("an error message instead of events: %s", said(complaint))
-		}
-		return source.Errorf("type: %s, expected FeatureCollection with features, or Feature", said(kind))
-	}
-	if p.alien > 0 && len(p.groups) == 0 {
-		p.batch = source.Batch{}
+		p.feature(where, raw, f)
+	})
+	switch kind := doc.Word("type"); {
+	case kind != "FeatureCollection" && kind != "Feature" && (kind != "" || err == nil):
+		return err // something else
+	case err == nil && p.alien > 0 && len(p.groups) == 0:
+		p.Clear()
 		return source.Errorf("properties/eventtype: missing in all of %d features, expected events", p.alien)
 	}
+	if n := len(p.groups); n > 0 && doc.Object == nil { // cut off: polygons of the last event may be missing
+		p.groups[n-1].shapes = nil
+	}
 	p.finish()
-	if _, err := dec.ReadToken(); err != io.EOF {
-		return source.Errorf("something follows the document, at byte %d, expected its end", dec.InputOffset())
+	if err != nil || doc.Listed == "" {
+		return err
 	}
-	if hasFeatures {
-		p.batch.Lasting = append([]string{}, p.lasting...)
-	}
-	for _, r := range p.batch.Rejects { // it may be of an earthquake that goes on
+	p.Lasting = append([]string{}, p.lasting...)
+	for _, r := range p.Done().Rejects { // it may be of an earthquake that goes on
 		if !isEvent.MatchString(r.Record) {
-			p.batch.Lasting = nil
+			p.Lasting = nil
 			break
 		}
-		p.batch.Lasting = append(p.batch.Lasting, r.Record)
+		p.Lasting = append(p.Lasting, r.Record)
 	}
 	return nil
 }
@@ -255,64 +197,27 @@ func (p *parser) json(payload []byte) error {
 // isEvent matches the key of an event.
 var isEvent = regexp.MustCompile(`^[A-Z]{2}[0-9]+$`)
 
-// features reads the array of features, each on its own.
-func (p *parser) features(dec *jsontext.Decoder, payload []byte) error {
-	if _, err := dec.ReadToken(); err != nil {
-		return broken(dec, err)
+// feature reads a feature into the group of its event.
+func (p *parser) feature(where func() string, raw []byte, f form) {
+	got, notes := frame.Read[feature](&p.Batch, where, raw)
+	if got == nil {
+		return
 	}
-	for i := 0; dec.PeekKind() != ']'; i++ {
-		v, err := dec.ReadValue()
-		if err != nil {
-			return broken(dec, err)
-		}
-		end := dec.InputOffset()
-		p.feature(payload[end-int64(len(v)):end], i, listForm)
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return broken(dec, err)
-	}
-	return nil
-}
-
-// single is the place among features of one that is the document.
-const single = -1
-
-// feature reads the i-th feature into the group of its event.
-func (p *parser) feature(raw []byte, i int, f form) {
-	where := func() string {
-		if i == single {
-			return "feature"
-		}
-		return "features/" + strconv.Itoa(i)
-	}
-	var got feature
-	err := json.Unmarshal(raw, &got, lenient)
-	switch {
-	case err != nil:
-	case got.Type != "Feature":
-		err = errors.New(fault("type", got.Type, "Feature"))
-	case got.Properties == nil:
-		err = errors.New("properties: missing, expected an object")
-	}
-	if err != nil {
-		p.batch.Read++
-		if p.full() {
-			p.unkept++ // nobody need be told why
-			return
-		}
-		p.reject(where(), readable(err), raw)
+	if got.Properties == nil {
+		p.Reject(where, raw, append(notes, "properties: missing, expected an object")...)
 		return
 	}
 	e := got.Properties.event(f)
 	if e.code == "" {
 		p.alien++
-		p.batch.Read++
-		p.reject(where(), fault("properties/eventtype", "", "one of EQ, TC, FL, VO, DR, WF, TS"), raw)
+		p.Reject(where, raw, append(notes, fault("properties/eventtype", "", "one of EQ, TC, FL, VO, DR, WF, TS"))...)
 		return
 	}
+	p.Batch.Read-- // counted by event, in finish
 	g := p.group(e, where(), raw)
 	class := string(got.Properties.Class)
-	if class != "" && !strings.HasPrefix(class, "Point_Centroid") {
+	if isShape.MatchString(class) && !strings.HasPrefix(class, "Point_Centroid") {
+		g.notes = append(g.notes, notes...)
 		if g.event == nil {
 			g.event = e
 		}
@@ -324,6 +229,7 @@ func (p *parser) feature(raw []byte, i int, f form) {
 	if g.centroid { // the same event a second time
 		g = p.group(&event{code: e.code, number: e.number, episode: e.episode + "/" + where()}, where(), raw)
 	}
+	g.notes = append(g.notes, notes...)
 	g.event, g.centroid, g.where, g.raw = e, true, where(), raw
 	if kind, coordinates := geometryParts(got.Geometry); kind == "Point" {
 		var at []float64
@@ -335,7 +241,10 @@ func (p *parser) feature(raw []byte, i int, f form) {
 	}
 }
 
-// step tells whether a wind polygon is that of one time.
+// isShape matches the class of a part of an event; what has none is the event.
+var isShape = regexp.MustCompile(`^(?:Poly|Line|Point)_`)
+
+// step reports whether a wind polygon is that of one time.
 func (e *event) step(class, featureType string) bool {
 	return featureType == "WindRadii" || strings.HasPrefix(class, "Poly_WindRadii")
 }
@@ -359,8 +268,9 @@ func (p *parser) group(e *event, where string, raw []byte) *group {
 // was revised (gdacs.geojson).
 func (p *parser) finish() {
 	for _, g := range p.groups {
-		p.batch.Read++
+		p.Batch.Read++
 		e := g.event
+		e.mended = g.notes
 		if len(g.shapes) > 0 && e.form == listForm {
 			e.form = geometryForm
 		}
@@ -376,45 +286,6 @@ func (p *parser) finish() {
 		p.add(e, g.where, g.raw)
 	}
 	p.groups = nil
-}
-
-// cut makes the reports of what was read before the payload broke off. The polygons of the last event may be missing.
-func (p *parser) cut(err error) error {
-	if n := len(p.groups); n > 0 {
-		p.groups[n-1].shapes = nil
-	}
-	p.finish()
-	return err
-}
-
-// broken is the error of a payload that cannot be read further.
-func broken(dec *jsontext.Decoder, err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return &source.PayloadError{Reason: fmt.Sprintf("the payload ends early, at byte %d", dec.InputOffset()), Cut: true}
-	}
-	return &source.PayloadError{Reason: fmt.Sprintf("not JSON at byte %d: %s", dec.InputOffset(), said(err.Error())), Cut: true}
-}
-
-// word is the text of a JSON string; empty if v is none.
-func word(v jsontext.Value) string {
-	if v.Kind() != '"' {
-		return ""
-	}
-	b, _ := jsontext.AppendUnquote(nil, v)
-	return string(b)
-}
-
-// readable is an error of the JSON reader as a sentence: the member, what it is, what was expected.
-func readable(err error) string {
-	e, ok := errors.AsType[*json.SemanticError](err)
-	if !ok {
-		return clip(hazard.CleanLine(err.Error()), 4*maxSaid)
-	}
-	member := cmp.Or(clip(hazard.CleanLine(strings.TrimPrefix(string(e.JSONPointer), "/")), maxSaid), "the record")
-	if e.Err != nil {
-		return member + ": " + clip(hazard.CleanLine(e.Err.Error()), 4*maxSaid)
-	}
-	return fmt.Sprintf("%s: a JSON %v, expected %v", member, e.JSONKind, e.GoType)
 }
 
 // event is what the properties say.

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,25 +12,6 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 )
-
-// recordings is the folder of what the source has sent. HAZARDD_SHARED names the folder that holds those of all sources.
-func recordings(t testing.TB) string {
-	t.Helper()
-	shared := os.Getenv("HAZARDD_SHARED")
-	if shared == "" {
-		t.Skip("HAZARDD_SHARED is not set: no recordings to read")
-	}
-	return filepath.Join(shared, "feeds", "gdacs")
-}
-
-func recording(t testing.TB, name string) []byte {
-	t.Helper()
-	payload, err := os.ReadFile(filepath.Join(recordings(t), name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return payload
-}
 
 // later is after all recordings.
 var later = hazard.At(time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC))

@@ -31,9 +31,9 @@ func (p *parser) xml(payload []byte) error {
 	_, err = frame.XML{Want: "RSS or a CAP alert", Roots: []string{"rss", "alert"}, Records: []string{"item", "alert"}}.Read(text, func(e frame.Element) {
 		where := "alert"
 		if e.Name == "item" {
-			where = "item/" + strconv.Itoa(p.batch.Read)
+			where = "item/" + strconv.Itoa(p.Batch.Read)
 		}
-		p.batch.Read++
+		p.Batch.Read++
 		p.element(e, where)
 	})
 	return err
@@ -43,7 +43,7 @@ func (p *parser) xml(payload []byte) error {
 func (p *parser) element(record frame.Element, where string) {
 	n, notes, err := record.Tree(frame.Limits{Elements: maxElements})
 	if err != nil {
-		p.reject(where, err.Error(), record.Raw)
+		p.reject(where, record.Raw, err.Error())
 		return
 	}
 	alert := n
@@ -55,12 +55,12 @@ func (p *parser) element(record frame.Element, where string) {
 		}
 	}
 	if !strings.HasPrefix(alert.Space, capSpace) {
-		p.reject(where, fault("alert", alert.Space, "the namespace of CAP"), record.Raw)
+		p.reject(where, record.Raw, fault("alert", alert.Space, "the namespace of CAP"))
 		return
 	}
 	e, reason := capEvent(alert)
 	if e == nil && reason == "" {
-		p.batch.Ignored++
+		p.Batch.Ignored++
 		return
 	}
 	if e != nil && n != alert {
@@ -76,7 +76,7 @@ func (p *parser) element(record frame.Element, where string) {
 
 func (p *parser) record(e *event, notes []string, reason, where string, raw []byte) {
 	if reason != "" {
-		p.reject(where, reason, raw)
+		p.reject(where, raw, append(notes, reason)...)
 		return
 	}
 	e.mended = notes
