@@ -12,7 +12,9 @@ import (
 type Batch struct {
 	source.Batch
 	// ID is the name that a record has by itself, readable or not; empty if it has none. Rejects are named by it.
-	ID      func(raw []byte) string
+	ID func(raw []byte) string
+	// Events are the names of the events that a reject of that name may be about: see source.Reject. Without it, it may be about any.
+	Events  func(record string) []string
 	rejects source.Rejects
 }
 
@@ -23,7 +25,7 @@ func (b *Batch) Done() source.Batch {
 }
 
 // Clear takes out all that was collected: the document is something else.
-func (b *Batch) Clear() { *b = Batch{ID: b.ID} }
+func (b *Batch) Clear() { *b = Batch{ID: b.ID, Events: b.Events} }
 
 // Reject keeps a record that could not be read, for reasons. It goes by its ID, else by its place.
 func (b *Batch) Reject(where func() string, raw []byte, reasons ...string) {
@@ -34,6 +36,9 @@ func (b *Batch) Reject(where func() string, raw []byte, reasons ...string) {
 			reject.Record = ExcerptText(b.ID(raw))
 		}
 		reject.Record = cmp.Or(reject.Record, where())
+		if b.Events != nil {
+			reject.Events = b.Events(reject.Record)
+		}
 	}
 	b.rejects.Add(reject)
 }

@@ -2,7 +2,6 @@ package gdacs
 
 import (
 	"bytes"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -537,11 +536,6 @@ func TestAPayloadThatIsCutOffKeepsWhatCameBefore(t *testing.T) {
 			}
 		})
 	}
-}
-
-func polygonOf(code, id string, n int) string {
-	return flood(`"FL"`, `"`+code+`"`, "1104053,", id+",", `{"type":"Point","coordinates":[11.3426,44.4938]}`,
-		fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%d,2],[30,2],[30,4],[%d,2]]]}`, n, n), "Point_Centroid", "Poly_Affected")
 }
 
 func TestDocumentsOfOneMomentHaveAnOrder(t *testing.T) {

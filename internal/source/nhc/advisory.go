@@ -38,15 +38,15 @@ func (p *parser) text(doc []byte) error {
 	case tcmHead.MatchString(upper) && !strings.Contains(upper, "$$"):
 		return &source.PayloadError{Reason: fmt.Sprintf("the forecast/advisory ends early, after %d bytes, before $$", len(doc)), Cut: true}
 	case tcmHead.MatchString(upper):
-		p.batch.Read++
+		p.Batch.Read++
 		p.tcm(upper, doc)
 	case strings.Contains(upper, "TROPICAL WEATHER OUTLOOK"):
-		p.batch.Read++
+		p.Batch.Read++
 		p.ignore("outlook")
 	case strings.Contains(upper, " PGTW "):
 		return source.Errorf("a message of the Joint Typhoon Warning Center (PGTW), expected one of the National Hurricane Center")
 	case strings.Contains(upper, "ADVISORY NUMBER"):
-		p.batch.Read++
+		p.Batch.Read++
 		p.ignore("public")
 	default:
 		return source.Errorf("%s, expected a list of storms, RSS or the text of an advisory", frame.Excerpt(doc))

@@ -1,10 +1,8 @@
 package nhc
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -81,36 +79,37 @@ var links = []link{
 	{"bestTrackGIS", "best-track", "Track so far (KMZ)", kmz},
 }
 
-// maxRejects bounds the rejects of one payload that are kept one by one.
-const maxRejects = 200
-
 // Parse reads a list of storms, an RSS (or a single item of one), the text of a forecast/advisory, or a GeoJSON layer, told apart by
-// how they begin and by their members. What the table others names is read and ignored, for the reason that it gives. Storms of a list are read one after the
-// other: one that is no JSON, or not of the expected types, makes a Reject, and its neighbours stay.
+// how they begin and by their members. What the table others names is read and ignored, for the reason that it gives.
 //
 // The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
-	p := parser{now: now}
-	err := p.document(bytes.TrimPrefix(payload, []byte("\ufeff")))
-	if p.unkept > 0 {
-		p.batch.Rejects = append(p.batch.Rejects, source.Reject{
-			Record: "storms",
-			Reason: fmt.Sprintf("%d further records could not be read", p.unkept),
-		})
-	}
-	p.batch.Whole = p.whole && err == nil
-	return p.batch, err
+	p := parser{now: now, Batch: frame.Batch{
+		ID: func(raw []byte) string { return atcfID(frame.Word(frame.Member(raw, "id"))) },
+		Events: func(record string) []string {
+			if id := atcfID(record); id != "" {
+				return []string{strings.ToLower(id)}
+			}
+			return nil
+		},
+	}}
+	err := p.document(payload)
+	p.Whole = p.whole && err == nil
+	return p.Done(), err
 }
 
 type parser struct {
-	now    hazard.Instant
-	batch  source.Batch
-	unkept int  // rejects beyond maxRejects
-	whole  bool // a list that was read to its end
+	frame.Batch
+	now   hazard.Instant
+	whole bool // a list that was read to its end
 }
 
 // document tells what kind of document it is.
-func (p *parser) document(doc []byte) error {
+func (p *parser) document(payload []byte) error {
+	doc, err := frame.JSON(payload)
+	if err != nil {
+		return err
+	}
 	c := frame.Cursor{Doc: doc}
 	switch c.Next() {
 	case '{':
@@ -123,119 +122,90 @@ func (p *parser) document(doc []byte) error {
 	return p.text(doc)
 }
 
-// json reads the outermost object: a list of storms, or GeoJSON.
-func (p *parser) json(doc []byte) error {
-	c := frame.Cursor{Doc: doc}
-	c.Next()
-	head := map[string][]byte{}
-	listed := false
+var list = frame.Collection{Want: "storms", Lists: []string{"activeStorms", "features"}, Heads: append([]string{"type", "name"}, frame.Complaints...)}
+
+// json reads a list of storms, or GeoJSON.
+func (p *parser) json(payload []byte) error {
 	var layer layer
-	err := c.Members(func(name string) error {
-		switch name {
-		case "activeStorms", "type", "features", "name", "error", "message", "status", "detail":
-		default:
-			_, err := c.Value()
-			return err
+	doc, err := list.Read(payload, func(where func() string, raw []byte) {
+		if strings.HasPrefix(where(), "features/") {
+			layer.read(p, raw, where())
+		} else {
+			p.storm(where, raw)
 		}
-		if _, twice := head[name]; twice {
-			return source.Errorf("%s: the member is there twice", name)
-		}
-		head[name] = nil
-		switch {
-		case name == "activeStorms" && c.Next() == '[':
-			listed = true
-			return c.Elements(func(i int, raw []byte) { p.storm(raw, name+"/"+strconv.Itoa(i)) })
-		case name == "features" && c.Next() == '[':
-			return c.Elements(func(i int, raw []byte) { layer.read(p, raw, name+"/"+strconv.Itoa(i)) })
-		}
-		raw, err := c.Value()
-		head[name] = raw
-		return err
 	})
-	_, features := head["features"]
-	kind := frame.Word(head["type"])
+	isLayer := doc.Listed == "features" && doc.Word("type") == "FeatureCollection"
 	switch {
 	case err != nil:
 		return err // of a forecast that was cut off nothing is made: its track would be too short
-	case features && kind == "FeatureCollection" && layer.foreign > 0 && layer.foreign == p.batch.Read:
+	case isLayer && layer.foreign > 0 && layer.foreign == p.Batch.Read:
 		n := layer.foreign
-		p.batch, p.unkept = source.Batch{}, 0
+		p.Clear()
 		return source.Errorf("properties: none of a layer of the centre in all of %d features, expected stormnum, advisnum, basin, radii, tcww or idp_source", n)
-	case features && kind == "FeatureCollection":
-		layer.finish(p, frame.Word(head["name"]))
-	case listed:
-	case head["activeStorms"] != nil:
-		return source.Errorf("activeStorms: %s, expected an array", frame.Excerpt(head["activeStorms"]))
-	default:
-		p.batch = source.Batch{}
-		var said []string
-		for _, name := range []string{"status", "error", "message", "detail"} {
-			if raw, ok := head[name]; ok {
-				said = append(said, frame.Excerpt(raw))
-			}
-		}
-		if len(said) > 0 {
-			return source.Errorf("an error message instead of storms: %s", strings.Join(said, ", "))
-		}
-		return source.Errorf("activeStorms: missing, expected an array")
+	case isLayer:
+		layer.finish(p, doc.Word("name"))
+		return nil
+	case doc.Listed == "activeStorms":
+		p.whole = true
+		return nil
+	case doc.Head["activeStorms"] != nil:
+		return source.Errorf("activeStorms: %s, expected an array", frame.Excerpt(doc.Head["activeStorms"]))
 	}
-	if c.Next() != frame.End {
-		return source.Errorf("%s after the end of the document, at byte %d", frame.Excerpt(doc[c.At:]), c.At)
+	p.Clear()
+	if said := doc.Complaint(); said != "" {
+		return source.Errorf("an error message instead of storms: %s", said)
 	}
-	p.whole = listed
-	return nil
+	return source.Errorf("activeStorms: missing, expected an array")
 }
 
 // storm reads a storm of the list.
-func (p *parser) storm(raw []byte, where string) {
-	p.batch.Read++
-	var s storm
-	if err := frame.UnmarshalObject(raw, &s); err != nil {
-		if p.full() {
-			p.unkept++
-			return
-		}
-		p.reject(cmp.Or(atcfID(frame.Word(frame.Member(raw, "id"))), where), frame.Fault(err, raw), raw)
+func (p *parser) storm(where func() string, raw []byte) {
+	s, notes := frame.Read[storm](&p.Batch, where, raw)
+	if s == nil {
 		return
 	}
-	f, reason := s.fix()
+	f, reason := s.fix(p.now)
 	if reason == "" {
 		f.documents = map[string]document{}
 		for _, l := range links {
 			var d document
-			if err := jsonObject(frame.Member(raw, l.member), &d); err != nil {
-				p.reject(f.id, l.member+"/"+frame.Fault(err, raw), raw)
-				continue
+			if raw := jsontext.Value(frame.Member(raw, l.member)); raw != nil && raw.Kind() != 'n' {
+				faults, err := frame.Decode(raw, &d)
+				if err != nil {
+					faults = append(faults, frame.Fault(err, raw))
+				}
+				for _, fault := range faults {
+					notes = append(notes, l.member+"/"+fault)
+				}
 			}
 			f.documents[l.member] = d
 		}
+		f.notes = append(notes, f.notes...)
 		reason = p.add(f, formList)
 	}
 	if reason != "" {
-		p.reject(cmp.Or(atcfID(s.ID), where), reason, raw)
+		p.Reject(where, raw, append(notes, reason)...)
 	}
 }
 
-// jsonObject reads an object, or null.
-func jsonObject(raw jsontext.Value, to any) error {
-	if raw == nil || raw.Kind() == 'n' {
-		return nil
-	}
-	return frame.UnmarshalObject(raw, to)
+// reject notes a record that could not be read.
+func (p *parser) reject(record, reason string, raw []byte) {
+	p.Reject(func() string { return record }, raw, reason)
 }
 
 // fix is what the list says of a storm.
-func (s *storm) fix() (f fix, reason string) {
+func (s *storm) fix(now hazard.Instant) (f fix, reason string) {
 	f = fix{id: atcfID(s.ID), name: s.Name, class: classOfCode(s.Classification), wind: s.Intensity, pressure: s.Pressure}
 	if f.id == "" {
 		return f, "id: " + cmp.Or(frame.ExcerptText(s.ID), frame.Nothing) + ", expected an ATCF identity such as al062026"
 	}
 	var ok bool
 	if f.issued, ok = parseTime(s.LastUpdate); !ok {
-		return f, "lastUpdate: " + cmp.Or(frame.ExcerptText(s.LastUpdate), frame.Nothing) + ", expected a time of ISO 8601"
+		f.notes = append(f.notes, "lastUpdate: "+cmp.Or(frame.ExcerptText(s.LastUpdate), frame.Nothing)+", expected a time of ISO 8601")
+		f.issued = now
 	}
 	if f.class == nil {
-		f.doubts = append(f.doubts, "classification: "+cmp.Or(frame.ExcerptText(s.Classification), frame.Nothing)+", expected TD, TS, HU, STD, STS, PTC, PC or TY")
+		f.notes = append(f.notes, "classification: "+cmp.Or(frame.ExcerptText(s.Classification), frame.Nothing)+", expected TD, TS, HU, STD, STS, PTC, PC or TY")
 	}
 	signed := onEarth(s.LongitudeNumeric, s.LatitudeNumeric)
 	written := onEarth(lettered(s.Longitude, "EW"), lettered(s.Latitude, "NS"))
@@ -253,20 +223,4 @@ func (s *storm) fix() (f fix, reason string) {
 		f.movement = compass(d.Value) // the unit of movementSpeed is not said
 	}
 	return f, ""
-}
-
-// full tells whether no more rejects are kept.
-func (p *parser) full() bool { return len(p.batch.Rejects) >= maxRejects }
-
-// reject notes a record that could not be read, or is not to be believed.
-func (p *parser) reject(record, reason string, raw []byte) {
-	if p.full() {
-		p.unkept++
-		return
-	}
-	reject := source.Reject{Record: record, Reason: reason, Raw: source.Keep(raw)}
-	if id := atcfID(record); id != "" {
-		reject.Events = []string{strings.ToLower(id)}
-	}
-	p.batch.Rejects = append(p.batch.Rejects, reject)
 }

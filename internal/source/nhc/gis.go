@@ -55,7 +55,7 @@ type spot struct {
 
 // read reads a feature.
 func (l *layer) read(p *parser, raw []byte, where string) {
-	p.batch.Read++
+	p.Batch.Read++
 	var f struct {
 		Geometry struct {
 			Type        string         `json:"type"`
@@ -69,10 +69,6 @@ func (l *layer) read(p *parser, raw []byte, where string) {
 		err = json.Unmarshal(orEmpty(f.Properties), &s.attributes, frame.Options, json.MatchCaseInsensitiveNames(true))
 	}
 	if err != nil {
-		if p.full() {
-			p.unkept++
-			return
-		}
 		p.reject(where, frame.Fault(err, raw), raw)
 		return
 	}
@@ -244,7 +240,7 @@ func (s *spot) fix(name string) (f fix, reason string) {
 		f.class = classOfCode(s.StormType)
 	}
 	if f.class == nil {
-		f.doubts = append(f.doubts, "stormtype: "+cmp.Or(frame.ExcerptText(s.StormType), frame.Nothing)+", expected a class such as TS")
+		f.notes = append(f.notes, "stormtype: "+cmp.Or(frame.ExcerptText(s.StormType), frame.Nothing)+", expected a class such as TS")
 	}
 	return f, ""
 }

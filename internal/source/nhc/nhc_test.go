@@ -2,12 +2,9 @@ package nhc
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +14,9 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
 // now is the time of the tests; the advisories that they make are of the same hour.
@@ -113,25 +112,6 @@ func one(t testing.TB, payload []byte) hazard.Report {
 	return batch.Reports[0]
 }
 
-// feeds is the folder of the recordings.
-func feeds(t testing.TB) string {
-	t.Helper()
-	shared := os.Getenv("HAZARDD_SHARED")
-	if shared == "" {
-		t.Skip("HAZARDD_SHARED is not set: no recordings to read")
-	}
-	return filepath.Join(shared, "feeds")
-}
-
-func recording(t testing.TB, name string) []byte {
-	t.Helper()
-	payload, err := os.ReadFile(filepath.Join(feeds(t), name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return payload
-}
-
 func TestEveryRecordingIsReadOrIgnoredForAReason(t *testing.T) {
 	type counts struct {
 		Read, Storms, Tracks, Ignored, Rejected int
@@ -191,7 +171,7 @@ func TestEveryRecordingIsReadOrIgnoredForAReason(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for pattern, want := range want {
-		files, err := filepath.Glob(filepath.Join(feeds(t), pattern))
+		files, err := filepath.Glob(filepath.Join(recordings.Path(t, "feeds"), pattern))
 		if err != nil || len(files) == 0 {
 			t.Errorf("%s: no recording: %v", pattern, err)
 		}
@@ -224,7 +204,7 @@ func TestEveryRecordingIsReadOrIgnoredForAReason(t *testing.T) {
 		}
 	}
 	for _, folder := range []string{"nhc", "jtwc"} {
-		err := filepath.WalkDir(filepath.Join(feeds(t), folder), func(file string, d os.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(recordings.Path(t, "feeds"), folder), func(file string, d os.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && !seen[file] {
 				t.Errorf("%s is not in the table", file)
 			}
@@ -411,17 +391,15 @@ func TestWhatIsNotToBeBelievedIsHeld(t *testing.T) {
 		payload []byte
 		want    string
 	}{
-		"an advisory of tomorrow":      {listOf(stormText(`2026-08-22T09:00`, `2026-08-23T09:00`)), "the advisory's time 2026-08-23T09:00:00.000Z is in the future"},
-		"a season years away":          {listOf(stormText(`cp012026`, `cp012016`)), "id: CP012016 is of 2016, the advisory of 2026"},
-		"a storm of last December":     {listOf(stormText(`cp012026`, `cp012025`)), ""},
-		"0, 0":                         {listOf(stormText(`30.3`, `0`, `-172,`, `0,`, `"172.0W"`, `"0.0W"`)), "no place: the position is 0, 0"},
-		"east and west exchanged":      {listOf(stormText(`-172,`, `172,`)), "longitudeNumeric, latitudeNumeric: 172, 30.3, expected the position of longitude and latitude, 172.0W, 30.3N"},
-		"only with letters":            {listOf(stormText(`"latitudeNumeric":30.3,"longitudeNumeric":-172,`, ``)), ""},
-		"beyond the antimeridian":      {listOf(stormText(`-172,`, `188,`)), ""},
-		"a number for training":        {listOf(stormText(`cp01`, `cp81`)), "id: CP812026 has a number for training and internal use"},
-		"a storm that is a test":       {listOf(stormText(`"Lala"`, `"TEST"`)), "the text says TEST"},
-		"an unknown class with a wind": {listOf(stormText(`"HU"`, `"XX"`)), "classification: XX, expected TD, TS, HU, STD, STS, PTC, PC or TY"},
-		"an unknown type in the RSS":   {rss(">Tropical Storm<", ">Blizzard<"), "nhc:type: Blizzard, expected a class such as Tropical Storm"},
+		"an advisory of tomorrow":  {listOf(stormText(`2026-08-22T09:00`, `2026-08-23T09:00`)), "the advisory's time 2026-08-23T09:00:00.000Z is in the future"},
+		"a season years away":      {listOf(stormText(`cp012026`, `cp012016`)), "id: CP012016 is of 2016, the advisory of 2026"},
+		"a storm of last December": {listOf(stormText(`cp012026`, `cp012025`)), ""},
+		"0, 0":                     {listOf(stormText(`30.3`, `0`, `-172,`, `0,`, `"172.0W"`, `"0.0W"`)), "no place: the position is 0, 0"},
+		"east and west exchanged":  {listOf(stormText(`-172,`, `172,`)), "longitudeNumeric, latitudeNumeric: 172, 30.3, expected the position of longitude and latitude, 172.0W, 30.3N"},
+		"only with letters":        {listOf(stormText(`"latitudeNumeric":30.3,"longitudeNumeric":-172,`, ``)), ""},
+		"beyond the antimeridian":  {listOf(stormText(`-172,`, `188,`)), ""},
+		"a number for training":    {listOf(stormText(`cp01`, `cp81`)), "id: CP812026 has a number for training and internal use"},
+		"a storm that is a test":   {listOf(stormText(`"Lala"`, `"TEST"`)), "the text says TEST"},
 	} {
 		if got := one(t, tt.payload).Suspect; got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
@@ -434,14 +412,10 @@ func TestABadStormIsOneRejectAndItsNeighboursStay(t *testing.T) {
 		"a number":               {"7", "activeStorms/1", "7, expected an object"},
 		"empty":                  {"{}", "activeStorms/1", "id: null or missing, expected an ATCF identity such as al062026"},
 		"another basin":          {stormText(`cp01`, `wp01`), "activeStorms/1", "id: wp012026, expected an ATCF identity such as al062026"},
-		"wind in words":          {stormText(`"75"`, `"strong"`), "CP012026", `intensity: "strong", expected a number`},
-		"wind beyond all":        {stormText(`"75"`, `750`), "CP012026", "intensity: 750, expected a wind in kt"},
 		"no wind, no class":      {stormText(`"75"`, `null`, `"HU"`, `null`), "CP012026", "intensity: null or missing, expected a wind in kt, or a classification"},
-		"no time":                {stormText(`"2026-08-22T09:00:00.000Z","publicAdvisory"`, `null,"publicAdvisory"`), "CP012026", "lastUpdate: null or missing, expected a time of ISO 8601"},
 		"no place":               {stormText(`30.3,`, `null,`, `"30.3N"`, `"30.3"`), "CP012026", "longitudeNumeric, latitudeNumeric: -172, null or missing, expected a position"},
-		"a bare NaN":             {stormText(`"75"`, `NaN`), "CP012026", "intensity: not JSON at byte 83: invalid character 'N' at start of value"},
 		"an identity that lies":  {stormText(`"id":"cp012026"`, `"id":"cp012026\n<b>"`), "activeStorms/1", "id: cp012026 <b>, expected an ATCF identity such as al062026"},
-		"an identity of a digit": {stormText(`"id":"cp012026"`, `"id":1`), "activeStorms/1", "id: number, expected a string"},
+		"an identity of a digit": {stormText(`"id":"cp012026"`, `"id":1`), "activeStorms/1", "id: 1, expected an ATCF identity such as al062026"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			batch, err := Parse(listOf(stormText(`cp01`, `cp07`), tt.bad, stormText(`cp01`, `cp08`)), now)
@@ -452,6 +426,24 @@ func TestABadStormIsOneRejectAndItsNeighboursStay(t *testing.T) {
 				t.Errorf("%s: %s\nwant %s: %s", got.Record, got.Reason, tt.record, tt.reason)
 			}
 		})
+	}
+}
+
+func TestADoubtfulFieldIsANote(t *testing.T) {
+	for _, tt := range []struct {
+		payload []byte
+		note    string
+	}{
+		{listOf(stormText(`"75"`, `"strong"`)), `intensity: "strong", expected a number`},
+		{listOf(stormText(`"75"`, `750`)), "intensity: 750, expected a wind in kt"},
+		{listOf(stormText(`"75"`, `NaN`)), "intensity: NaN is not JSON, read as null"},
+		{listOf(stormText(`"2026-08-22T09:00:00.000Z","publicAdvisory"`, `null,"publicAdvisory"`)), "lastUpdate: null or missing, expected a time of ISO 8601"},
+		{listOf(stormText(`"HU"`, `"XX"`)), "classification: XX, expected TD, TS, HU, STD, STS, PTC, PC or TY"},
+		{rss(">Tropical Storm<", ">Blizzard<"), "nhc:type: Blizzard, expected a class such as Tropical Storm"},
+	} {
+		if r := one(t, tt.payload); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], tt.note) || r.Suspect != "" || r.Severity != hazard.Warning && r.Severity != hazard.Watch {
+			t.Errorf("notes %q, suspect %q, %v; want the note %q", r.Notes, r.Suspect, r.Severity, tt.note)
+		}
 	}
 }
 
@@ -511,13 +503,13 @@ func TestAPayloadOfAnotherKindIsRefusedWithOneSentence(t *testing.T) {
 		"nothing in it":         {"{}", "activeStorms: missing, expected an array", false},
 		"no list":               {`{"activeStorms":null}`, "activeStorms: null, expected an array", false},
 		"two lists":             {`{"activeStorms":[],"activeStorms":[]}`, "activeStorms: the member is there twice", false},
-		"a complaint":           {`{"message":"Forbidden"}`, `an error message instead of storms: "Forbidden"`, false},
+		"a complaint":           {`{"message":"Forbidden"}`, `an error message instead of storms: Forbidden`, false},
 		"features of something": {`{"features":[{}],"type":"Topology"}`, "activeStorms: missing, expected an array", false},
 		"cut in a list":         {`{"activeStorms":[` + stormText() + `,{`, "", true},
 		"cut in a layer":        {`{"type":"FeatureCollection","features":[{`, "", true},
 		"features of others": {`{"type":"FeatureCollection","features":[{"geometry":{"type":"Point","coordinates":[28,40]},"properties":{"mag":5.1}}]}`,
 			"properties: none of a layer of the centre in all of 1 features, expected stormnum, advisnum, basin, radii, tcww or idp_source", false},
-		"two documents":          {`{"activeStorms":[]}{}`, "{} after the end of the document, at byte 19", false},
+		"two documents":          {`{"activeStorms":[]}{}`, "{} at byte 19, expected the end of the document", true},
 		"more items than can be": {"<rss>" + strings.Repeat("<item></item>", maxItems+1) + "</rss>", "more than 1000 items, expected a basin's RSS", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -570,7 +562,7 @@ func TestBytesThatAreNotUTF8DoNotCostAStorm(t *testing.T) {
 // A payload that was cut off says what it held before, and proves no absence.
 func TestPayloadsCutOffAnywhere(t *testing.T) {
 	for _, name := range []string{"nhc/CurrentStorms-20260822.json", "nhc/input_nhc1.xml", "nhc/lala-cp012026/forecast-points-033.geojson", "nhc/ida-al092021/fstadv.012.txt"} {
-		payload := bytes.TrimSpace(recording(t, name))
+		payload := bytes.TrimSpace(recordings.Read(t, "feeds/"+name))
 		for n := 50; n < len(payload)-40; n += 97 {
 			batch, err := Parse(payload[:n], now)
 			bad, ok := errors.AsType[*source.PayloadError](err)
@@ -581,97 +573,6 @@ func TestPayloadsCutOffAnywhere(t *testing.T) {
 	}
 }
 
-// However large the garbage, what is kept of it is bounded.
-func TestGarbageIsBounded(t *testing.T) {
-	size := 16 << 20
-	if testing.Short() {
-		size = 1 << 20
-	}
-	fill := func(before, unit, after string, size int) []byte {
-		return slices.Concat([]byte(before), bytes.Repeat([]byte(unit), size/len(unit)), []byte(after))
-	}
-	for name, payload := range map[string]func() []byte{
-		"brackets":         func() []byte { return fill("{", "[", "", size) },
-		"an open string":   func() []byte { return fill(`{"activeStorms":["`, `\\`, "", size) },
-		"empty storms":     func() []byte { return fill(`{"activeStorms":[`, "{},", "{}]}", size/8) },
-		"empty features":   func() []byte { return fill(`{"type":"FeatureCollection","features":[`, "{},", "{}]}", size/8) },
-		"nested elements":  func() []byte { return fill("", "<a>", "", size) },
-		"empty elements":   func() []byte { return fill("<rss>", "<a/>", "</rss>", size/4) },
-		"one long text":    func() []byte { return fill("<rss><item><title>", "x", "</title></item></rss>", size) },
-		"many short texts": func() []byte { return fill("<rss><item><title>", "x<!---->", "</title></item></rss>", size/4) },
-		"an attribute":     func() []byte { return fill(`<rss a="`, "x", `"/>`, size) },
-		"a text of blanks": func() []byte { return fill("HURRICANE IDA FORECAST/ADVISORY NUMBER 1 ", "A ", "$$", size) },
-		"forecasts": func() []byte {
-			return tcm("OUTLOOK", string(fill("", "FORECAST VALID 22/1800Z 31.0N 178.0W ", "", 60000)))
-		},
-		"a name": func() []byte { return listOf(stormText("Lala", string(fill("", "x ", "", size/4)))) },
-		"positions": func() []byte {
-			return fill(`{"type":"FeatureCollection","features":[{"geometry":{"type":"LineString","coordinates":[`, "[1,2],", `[1,2]]},"properties":{"advisnum":"1"}}]}`, size/8)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			doc := payload()
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			batch, _ := Parse(doc, now)
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			kept := int64(after.HeapAlloc) - int64(before.HeapAlloc)
-			if most := int64(2<<20) + int64(len(batch.Rejects)*source.MaxKept); kept > most {
-				t.Errorf("%d MB kept of %d MB", kept>>20, len(doc)>>20)
-			}
-			if len(batch.Rejects) > maxRejects+1 {
-				t.Errorf("%d rejects", len(batch.Rejects))
-			}
-			runtime.KeepAlive(batch)
-			runtime.KeepAlive(doc)
-		})
-	}
-}
-
-func TestTheOrderOfRecordsDoesNotMatter(t *testing.T) {
-	point := func(tau int) string {
-		return fmt.Sprintf(`{"geometry":{"type":"Point","coordinates":[%d,20]},"properties":{"STORMNAME":"Hurricane Lala","STORMTYPE":"HU",`+
-			`"ADVDATE":"200 AM HST Sat Aug 22 2026","ADVISNUM":"36","TAU":%d,"MAXWIND":85,"BASIN":"CP","STORMNUM":1.0}}`, -150-tau, tau)
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		storms := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string {
-			return stormText(`cp01`, fmt.Sprintf("cp0%d", rapid.IntRange(1, 5).Draw(t, "id")),
-				`"75"`, rapid.SampledFrom([]string{`"75"`, `"35"`, `null`, `"x"`}).Draw(t, "wind"))
-		}), 0, 6).Draw(t, "storms")
-		var features []string
-		for _, tau := range rapid.SliceOfNDistinct(rapid.IntRange(0, 9), 0, 5, rapid.ID).Draw(t, "hours") {
-			features = append(features, point(tau))
-		}
-		layer := func(f []string) []byte {
-			return []byte(`{"type":"FeatureCollection","features":[` + strings.Join(f, ",") + `]}`)
-		}
-		summary := func(payload []byte, read int) []string {
-			batch, err := Parse(payload, now)
-			if err != nil || batch.Read != read {
-				t.Fatalf("error %v, batch %+v", err, batch)
-			}
-			var all []string
-			for i := range batch.Reports {
-				text, err := json.Marshal(batch.Reports[i])
-				all = append(all, fmt.Sprint(string(text), err, batch.Reports[i].Suspect))
-			}
-			for _, r := range batch.Rejects {
-				all = append(all, r.Record+": "+r.Reason)
-			}
-			slices.Sort(all)
-			return all
-		}
-		if diff := cmp.Diff(summary(listOf(storms...), len(storms)), summary(listOf(rapid.Permutation(storms).Draw(t, "order")...), len(storms))); diff != "" {
-			t.Fatalf("another order of storms (-first +second):\n%s", diff)
-		}
-		if diff := cmp.Diff(summary(layer(features), len(features)), summary(layer(rapid.Permutation(features).Draw(t, "order")), len(features))); diff != "" {
-			t.Fatalf("another order of positions (-first +second):\n%s", diff)
-		}
-	})
-}
-
 func TestFeedsAreOfTheSourcesOwnHost(t *testing.T) {
 	for _, f := range Source().Feeds {
 		if !strings.HasPrefix(f.URL, site) || f.Every <= 0 || f.MaxBytes <= 0 {
@@ -680,34 +581,22 @@ func TestFeedsAreOfTheSourcesOwnHost(t *testing.T) {
 	}
 }
 
+var laws = sourcetest.Source{
+	Parse: Parse, File: "nhc/CurrentStorms-20260822.json", More: []string{"nhc/CurrentStorms-20260927.json"}, At: "2026-09-27T16:00:00Z", List: "activeStorms",
+	// The advisory's number is in the name of the part.
+	Needed: []string{"id", "latitudeNumeric", "longitudeNumeric", "publicAdvisory/advNum"},
+}
+
+func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
+
+func TestLawsOfRSS(t *testing.T) {
+	sourcetest.Laws(t, sourcetest.Source{Parse: Parse, File: "nhc/input_nhc1.xml", More: []string{"nhc/input_nhc2.xml"}, At: "2022-06-06T12:00:00Z", Element: "item"})
+}
+
 func FuzzParse(f *testing.F) {
-	f.Add(listOf(stormText(), "7", stormText(`"75"`, `NaN`)))
-	f.Add(listOf(stormText())[:300])
-	f.Add(rss())
-	f.Add(tcm())
-	f.Add([]byte(`{"type":"FeatureCollection","name":"al092021-012_5day_lin","features":[{"geometry":{"type":"LineString","coordinates":[[-89.1,28.0],[-90.3,29.1]]},` +
-		`"properties":{"STORMNAME":"Ida","STORMTYPE":"HU","ADVDATE":"400 AM CDT Sun Aug 29 2021","ADVISNUM":"12"}}]}`))
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		given := bytes.Clone(payload)
-		batch, err := Parse(payload, now)
-		if !bytes.Equal(given, payload) {
-			t.Error("the payload was changed")
-		}
-		if _, ok := errors.AsType[*source.PayloadError](err); err != nil && (!ok || batch.Whole) {
-			t.Errorf("error %v, whole %v", err, batch.Whole)
-		}
-		for i := range batch.Reports {
-			checkReport(t, &batch.Reports[i])
-		}
-		for _, r := range batch.Rejects {
-			if r.Record == "" || r.Reason == "" || r.Record != hazard.CleanLine(r.Record) || r.Reason != hazard.CleanLine(r.Reason) {
-				t.Errorf("reject %+v", r)
-			}
-			if len(r.Raw) > source.MaxKept || len(r.Reason) > 1000 {
-				t.Errorf("reject of %d bytes, reason of %d", len(r.Raw), len(r.Reason))
-			}
-		}
-	})
+	sourcetest.Fuzz(f, laws, string(listOf(stormText(), "7", stormText(`"75"`, `NaN`))), string(listOf(stormText())[:300]), string(rss()), string(tcm()),
+		`{"type":"FeatureCollection","name":"al092021-012_5day_lin","features":[{"geometry":{"type":"LineString","coordinates":[[-89.1,28.0],[-90.3,29.1]]},`+
+			`"properties":{"STORMNAME":"Ida","STORMTYPE":"HU","ADVDATE":"400 AM CDT Sun Aug 29 2021","ADVISNUM":"12"}}]}`)
 }
 
 // checkReport checks what holds for every report.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
@@ -117,7 +118,7 @@ func (p *parser) ignore(row string) {
 	if others[row] == "" {
 		panic("no reason to ignore " + row)
 	}
-	p.batch.Ignored++
+	p.Ignored++
 }
 
 // fix is a storm at one time, however it was told.
@@ -141,6 +142,7 @@ type fix struct {
 	// documents are the products of the list, by member; nil if the form has none.
 	documents map[string]document
 	doubts    []string
+	notes     []string // what could not be read
 }
 
 // Places that a report speaks for.
@@ -163,7 +165,11 @@ func (p *parser) add(f fix, from form) (reason string) {
 		return "intensity: " + frame.Nothing + ", expected a wind in kt, or a classification"
 	}
 	if f.wind.Known && (f.wind.Value < 0 || f.wind.Value > 300) {
-		return "intensity: " + f.wind.Said() + ", expected a wind in kt"
+		if f.class == nil {
+			return "intensity: " + f.wind.Said() + ", expected a wind in kt"
+		}
+		f.notes = append(f.notes, "intensity: "+f.wind.Said()+", expected a wind in kt")
+		f.wind = frame.Number{}
 	}
 	f.name = readable(f.name)
 	f.advisory = advisoryNumber(f.advisory)
@@ -212,13 +218,14 @@ func (p *parser) add(f fix, from form) (reason string) {
 	}
 	r.Description = f.description()
 	r.Products = f.products(&r)
-	p.batch.Reports = append(p.batch.Reports, r)
+	source.Note(&r, f.notes...)
+	p.Reports = append(p.Reports, r)
 	if line := lineOf(f.track); line != "" {
 		// It says where, and not how bad: a track that lags behind must not keep a severity that the storm has no more.
 		r.Part, r.Version, r.Places = r.Part+"/track", r.Version-4, []string{placeTrack}
 		r.Severity, r.Products = hazard.Information, nil
 		r.Areas = []hazard.Area{{Role: hazard.TrackArea, Geometry: line}}
-		p.batch.Reports = append(p.batch.Reports, r)
+		p.Reports = append(p.Reports, r)
 	}
 	return ""
 }

@@ -69,7 +69,7 @@ func (p *parser) xml(doc []byte) error {
 		}
 		n, notes, err := e.Tree(frame.Limits{Elements: maxElements})
 		if err != nil {
-			p.batch.Read++
+			p.Batch.Read++
 			p.reject("item/"+strconv.Itoa(items-1), err.Error(), e.Raw)
 			return
 		}
@@ -78,10 +78,10 @@ func (p *parser) xml(doc []byte) error {
 			cyclones++
 		}
 		quiet = quiet || strings.HasPrefix(it.Title, noStorms)
-		made := len(p.batch.Reports)
-		p.item(it, items-1)
-		for i := made; i < len(p.batch.Reports); i++ {
-			source.Note(&p.batch.Reports[i], notes...)
+		made := len(p.Batch.Reports)
+		p.item(it, items-1, e.Raw)
+		for i := made; i < len(p.Batch.Reports); i++ {
+			source.Note(&p.Batch.Reports[i], notes...)
 		}
 	})
 	switch {
@@ -90,7 +90,7 @@ func (p *parser) xml(doc []byte) error {
 	case items > maxItems:
 		return source.Errorf("more than %d items, expected a basin's RSS", maxItems)
 	case root == "kml":
-		p.batch.Read++
+		p.Batch.Read++
 		p.ignore("outlook")
 	}
 	// A basin's RSS names its storms, or says that there are none.
@@ -102,8 +102,8 @@ func (p *parser) xml(doc []byte) error {
 const noStorms = "There are no tropical cyclones"
 
 // item reads an item, the i-th.
-func (p *parser) item(it *item, i int) {
-	p.batch.Read++
+func (p *parser) item(it *item, i int, raw []byte) {
+	p.Batch.Read++
 	where := "item/" + strconv.Itoa(i)
 	if it.Cyclone != nil {
 		f, reason := it.fix()
@@ -121,6 +121,8 @@ func (p *parser) item(it *item, i int) {
 	}
 	title := strings.ToLower(frame.Clip(hazard.CleanLine(frame.Clip(it.Title, 4*maxName)), 4*maxName))
 	switch {
+	case title == "" && it.Description == "" && it.GUID == "":
+		p.reject(where, "title: missing, and description too, expected one of them", raw)
 	case strings.HasPrefix(title, "summary for"):
 		p.reject(where, "nhc:Cyclone: missing, expected one in "+frame.ExcerptText(it.Title), []byte(it.Title+"\n"+it.Description))
 	case strings.HasPrefix(title, strings.ToLower(noStorms)):
@@ -167,7 +169,7 @@ func (it *item) fix() (f fix, reason string) {
 	} else if strings.EqualFold(strings.TrimSpace(c.Type), "Remnants") {
 		f.class, _ = classOfWords("Remnants of")
 	} else {
-		f.doubts = append(f.doubts, "nhc:type: "+cmp.Or(frame.ExcerptText(c.Type), frame.Nothing)+", expected a class such as Tropical Storm")
+		f.notes = append(f.notes, "nhc:type: "+cmp.Or(frame.ExcerptText(c.Type), frame.Nothing)+", expected a class such as Tropical Storm")
 	}
 	lat, lon, _ := strings.Cut(c.Center, ",")
 	if f.point = onEarth(decimal(lon), decimal(lat)); f.point == nil {

@@ -1,0 +1,15 @@
+package tsunami
+
+import (
+	"testing"
+
+	"github.com/hazardd/hazardd/internal/source/sourcetest"
+)
+
+func TestLaws(t *testing.T) {
+	sourcetest.Laws(t, sourcetest.Source{
+		Parse: Parse, File: "tsunami/derived-ntwc-cap-2022.json", At: "2022-08-17T02:06:00Z", List: "alerts",
+		// The centres send XML, which package cap is held to; of its form in JSON, what says who warns of what, where, is one member.
+		Needed: []string{"identifier", "sender", "sent", "status", "scope", "incidents", "info_list"},
+	})
+}
