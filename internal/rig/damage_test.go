@@ -328,6 +328,14 @@ func TestFlippedBitInTheWriteAheadLogLeavesTheChangesBeforeIt(t *testing.T) {
 				t.Fatalf("change %d is %s, was %s", i+1, rest[i], whole[i])
 			}
 		}
+		// Who has seen what is gone is told, and so is the operator.
+		want := http.StatusOK
+		if len(rest) < len(whole) {
+			want = http.StatusGone
+		}
+		if status, answer, _, err := c.do(t.Context(), http.MethodGet, fmt.Sprintf("/changes?after=%d", len(whole)), "", nil); err != nil || status != want {
+			t.Errorf("%d of %d changes are there, and a client that has seen all is answered %d %s (%v), expected %d", len(rest), len(whole), status, answer, err, want)
+		}
 		checkLog(t, c)
 	})
 	t.Logf("%d bits: %d starts refused, %d errors, %d without effect, %d with an earlier state", n, o.refused, o.reported, o.harmless, o.incomplete+o.invented)

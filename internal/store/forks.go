@@ -28,6 +28,7 @@ type ForkReason string
 const (
 	Failover ForkReason = "failover" // a standby took over; what its primary had not sent it is lost
 	Restored ForkReason = "restore"  // a backup was restored; what came after it is lost
+	Damage   ForkReason = "damage"   // the store came back without its last changes
 )
 
 // ForkedError is the error of a number that was of a history which another has replaced: whatever was read after Fork.Last is void, and the log goes

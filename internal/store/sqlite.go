@@ -24,29 +24,29 @@ import (
 
 // Everything that holds for SQLite alone is in this file.
 
-// openSQLite opens the file at path, or the one that the URL name says, and returns one writing and several reading
-// connections. A write transaction takes the write lock at its beginning (immediate), so that it never fails half way
+// openSQLite opens the file at path, or the one that the URL name says, and returns its name, one writing and several
+// reading connections. A write transaction takes the write lock at its beginning (immediate), so that it never fails half way
 // because another process wrote meanwhile; it waits for others up to writeTimeout.
-func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, err error) {
+func openSQLite(ctx context.Context, path, name string) (file string, write, read *sql.DB, err error) {
 	synchronous, chosen := "full", false
 	if name != "" {
-		file, query, _ := strings.Cut(strings.TrimPrefix(name, "sqlite:"), "?")
+		chosenFile, query, _ := strings.Cut(strings.TrimPrefix(name, "sqlite:"), "?")
 		values, err := url.ParseQuery(query)
 		if err != nil {
-			return nil, nil, fmt.Errorf("database: parameters of %q: %w", name, err)
+			return "", nil, nil, fmt.Errorf("database: parameters of %q: %w", name, err)
 		}
-		if file != "" {
-			path, chosen = file, true
+		if chosenFile != "" {
+			path, chosen = chosenFile, true
 		}
 		if v := values.Get("synchronous"); v != "" {
 			synchronous = v
 		}
 		if !slices.Contains([]string{"full", "normal", "off"}, synchronous) {
-			return nil, nil, fmt.Errorf("database: synchronous=%q is none of full, normal, off", synchronous)
+			return "", nil, nil, fmt.Errorf("database: synchronous=%q is none of full, normal, off", synchronous)
 		}
 	}
 	if err := protect(path, chosen); err != nil {
-		return nil, nil, err
+		return "", nil, nil, err
 	}
 	pragmas := url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", writeTimeout.Milliseconds()), // first: the others may have to wait
@@ -75,20 +75,20 @@ func openSQLite(ctx context.Context, path, name string) (write, read *sql.DB, er
 		return sql.OpenDB(prepared.Connector{Connector: c}), nil
 	}
 	if write, err = open(url.Values{"_txlock": {"immediate"}, "_pragma": {"temp_store(2)", "cache_size(-32000)"}}); err != nil {
-		return nil, nil, err
+		return "", nil, nil, err
 	}
 	write.SetMaxOpenConns(1)
 	// The file, and its mode WAL, must be there before a connection that only reads may open it.
 	if err := write.PingContext(ctx); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), write.Close())
+		return "", nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), write.Close())
 	}
 	// Each reader keeps 12 MB of pages: a search goes twice through the same nodes of trees, to count and to read.
 	if read, err = open(url.Values{"_pragma": {"query_only(1)", "cache_size(-12000)"}}); err != nil {
-		return nil, nil, errors.Join(err, write.Close())
+		return "", nil, nil, errors.Join(err, write.Close())
 	}
 	read.SetMaxOpenConns(4 * runtime.GOMAXPROCS(0))
 	read.SetMaxIdleConns(4 * runtime.GOMAXPROCS(0))
-	return write, read, nil
+	return path, write, read, nil
 }
 
 // sqlite is what is SQLite's own.

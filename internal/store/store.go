@@ -58,7 +58,10 @@ type Store struct {
 	searchTime    time.Duration // see the constant
 	epoch         string
 	installation  string
-	schemaBefore  int // as Open found it
+	schemaBefore  int    // as Open found it
+	file          string // the SQLite file; empty: another database
+	mark          *mark  // of that file
+	lost          int64  // see Lost
 	// bodiesInLog: states stand in the log alone, not in the table of hazards, too. See migration 0010.
 	bodiesInLog bool
 
@@ -89,6 +92,9 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	if err == nil {
 		s.files, err = openFiles(dir, more)
 	}
+	if err == nil && s.file != "" {
+		s.mark, err = openMark(s.file)
+	}
 	if err == nil {
 		err = s.prepare(ctx)
 	}
@@ -115,7 +121,7 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
 	case "", "sqlite":
 		s.database = sqlite{}
-		s.write, s.read, err = openSQLite(ctx, filepath.Join(dir, "hazardd.db"), name)
+		s.file, s.write, s.read, err = openSQLite(ctx, filepath.Join(dir, "hazardd.db"), name)
 		s.ask = s.read
 	case "postgres", "postgresql":
 		s.database, s.write, s.read, s.ask, err = openPostgres(ctx, name)
@@ -152,6 +158,9 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("read where states are: %w", err)
 	}
 	s.bodiesInLog = bodies == "changes"
+	if err := s.compareMark(ctx); err != nil {
+		return err
+	}
 	return s.catchUp(ctx)
 }
 
@@ -166,6 +175,9 @@ func (s *Store) Close() error {
 	errs = append(errs, s.read.Close(), s.write.Close(), s.ask.Close())
 	if s.files != nil {
 		errs = append(errs, s.files.Close())
+	}
+	if s.mark != nil {
+		errs = append(errs, s.mark.close())
 	}
 	return errors.Join(errs...)
 }

@@ -110,6 +110,9 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 		return 0, err
 	}
 	if last > 0 {
+		if s.mark != nil {
+			s.mark.set(s.epoch, last)
+		}
 		s.reach.Wake()
 	}
 	return last, nil
