@@ -15,6 +15,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200,
+    // What is not part of a first load has a name that says so: scripts/compress.mjs counts the rest.
+    rolldownOptions: { output: { chunkFileNames: (chunk) => (chunk.name === "view" ? "assets/[name]-[hash].js" : "assets/later-[name]-[hash].js") } },
   },
   server: { proxy: Object.fromEntries(paths.map((path) => [path, service])) },
   test: { include: ["test/**/*.test.ts"], environment: "node" },

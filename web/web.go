@@ -39,11 +39,14 @@ const missing = `<!doctype html>
 // page is the file that "/" is.
 const page = "index.html"
 
+// workerPrefix begins the name of the service worker, which keeps the map's files on the devices of those who chose that.
+const workerPrefix = "assets/worker-"
+
 // types of what the map consists of. The system's table is not asked: it differs from machine to machine.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".json": "application/json",
 	".geojson": "application/geo+json", ".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json",
-	".txt": "text/plain; charset=utf-8", ".pbf": "application/x-protobuf", ".woff2": "font/woff2",
+	".ico": "image/png", ".txt": "text/plain; charset=utf-8", ".pbf": "application/x-protobuf", ".woff2": "font/woff2",
 }
 
 // file is one file in the codings that there are.
@@ -145,6 +148,10 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// A worker has the policy of its own file.
 		header.Set("Content-Security-Policy", policy)
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
+	if strings.HasPrefix(name, workerPrefix) {
+		// It answers for the page, which is a folder above it (Service Workers, section 3.4.2).
+		header.Set("Service-Worker-Allowed", "../")
 	}
 	if coding != "" {
 		header.Set("Content-Encoding", coding)

@@ -20,6 +20,8 @@ var built = Handler{read(fstest.MapFS{
 	"dist/assets/style-1.css":     {Data: []byte("a{}")},
 	"dist/assets/icon-1.svg":      {Data: []byte("<svg/>")},
 	"dist/placeholder.txt":        {Data: []byte("-")},
+	"dist/favicon.ico":            {Data: []byte("icon")},
+	"dist/assets/worker-1.js":     {Data: []byte("worker")},
 	"dist/assets/nested/deep.png": {Data: []byte("png")},
 })}
 
@@ -41,6 +43,7 @@ func TestFilesAreServedAsWhatTheyAre(t *testing.T) {
 		"/assets/style-1.css":     {"a{}", "text/css; charset=utf-8", "public, max-age=31536000, immutable"},
 		"/assets/icon-1.svg":      {"<svg/>", "image/svg+xml", "public, max-age=31536000, immutable"},
 		"/assets/nested/deep.png": {"png", "image/png", "public, max-age=31536000, immutable"},
+		"/favicon.ico":            {"icon", "image/png", "no-cache"},
 		"/basemap/land.json":      {"{}", "application/json", "no-cache"},
 		"/basemap/archive.weird":  {"?", "application/octet-stream", "no-cache"},
 	} {
@@ -111,6 +114,15 @@ func TestThePageMayLoadAndConnectToNothingButItsServer(t *testing.T) {
 			if strings.Contains(p, never) {
 				t.Errorf("%s: %q has %q", path, p, never)
 			}
+		}
+	}
+}
+
+// A service worker may answer for its own folder and below, unless its server allows more.
+func TestTheWorkerAnswersForThePage(t *testing.T) {
+	for path, want := range map[string]string{"/assets/worker-1.js": "../", "/assets/main-abc.js": ""} {
+		if got := get(t, built, path).Header().Get("Service-Worker-Allowed"); got != want {
+			t.Errorf("%s: Service-Worker-Allowed %q, want %q", path, got, want)
 		}
 	}
 }

@@ -229,6 +229,7 @@ func (a *API) routes() {
 	a.public("GET /metrics", a.metrics)
 	a.public("GET /{$}", a.index)
 	a.public("GET /assets/{file...}", a.mapFile)
+	a.public("GET /favicon.ico", a.mapFile)
 }
 
 func (a *API) public(pattern string, h handler) { a.route(pattern, a.open(h)) }

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"maps"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		for _, operation := range c.Unseen() {
-			if !web.NewHandler().Built() && slices.Contains([]string{"GET / 206", "GET /assets/{file} 200", "GET /assets/{file} 206"}, operation) {
+			if !web.NewHandler().Built() && slices.Contains([]string{"GET / 206", "GET /assets/{file} 200", "GET /assets/{file} 206", "GET /favicon.ico 200"}, operation) {
 				continue // TestFilesOfTheProgramCanBeReadInParts was skipped
 			}
 			fmt.Printf("no test has seen what the OpenAPI document promises: %s\n", operation)
@@ -125,7 +126,7 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 		}
 	}
 	// Nothing is found in these, and nothing is a part of a whole.
-	want := []string{"/", "/.well-known/jwks.json", "/assets/{file}", "/docs", "/healthz", "/icons/hazard/large/{type_icon}", "/key/{key}/{path}", "/login",
+	want := []string{"/", "/.well-known/jwks.json", "/assets/{file}", "/docs", "/favicon.ico", "/healthz", "/icons/hazard/large/{type_icon}", "/key/{key}/{path}", "/login",
 		"/openapi.json", "/pages/{style}", "/readyz"}
 	if diff := cmp.Diff(want, lenient); diff != "" {
 		t.Errorf("reads that let every parameter pass:\n%s", diff)
@@ -252,4 +253,7 @@ func TestFilesOfTheProgramCanBeReadInParts(t *testing.T) {
 		t.Fatal("the map loads no code")
 	}
 	inParts(t, "/"+string(asset[1]))
+	if icon := s.do("", "GET", "/favicon.ico", nil); icon.Status != http.StatusOK || !bytes.HasPrefix(icon.Body, []byte("\x89PNG")) {
+		t.Errorf("the icon is %d, %d bytes", icon.Status, len(icon.Body))
+	}
 }

@@ -21,7 +21,7 @@ var rightsElsewhere = map[string]string{
 	"GET /key/{key}/{path}": "the column key", "GET /events": "TestWhatAReaderMayNotKnowOfIsNotInTheStream", "POST /account/password": "account tests",
 	"DELETE /account/sessions/{session-id}": "account tests", "GET /account/sessions": "account tests", "GET /account": "account tests",
 	"GET /icons/hazard/large/{type_icon}": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.svg": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.png": "public",
-	"GET /": "public", "GET /assets/{file}": "public", "GET /pages/{style}": "public", "GET /docs": "public", "GET /login": "public", "POST /login": "login", "POST /logout": "the cookie",
+	"GET /": "public", "GET /assets/{file}": "public", "GET /favicon.ico": "public", "GET /pages/{style}": "public", "GET /docs": "public", "GET /login": "public", "POST /login": "login", "POST /logout": "the cookie",
 	"POST /session": "page tests", "DELETE /session": "page tests", "GET /openapi.json": "public", "GET /healthz": "public", "GET /readyz": "public", "GET /metrics": "metrics tests",
 	"GET /h/{hazard-id}": "page tests", "GET /h/{hazard-id}/map.svg": "page tests", "GET /h/{hazard-id}/hazard.json": "page tests", "GET /h/{hazard-id}/changes.json": "page tests",
 	"GET /h/{hazard-id}/area.geojson": "page tests", "GET /h/{hazard-id}/products/{product-id}/file": "page tests",

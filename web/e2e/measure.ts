@@ -100,7 +100,7 @@ test("the map with many hazards", async ({ page, server }) => {
   await page.waitForLoadState("networkidle", { timeout: 5_000 }).catch(() => {}); // the stream stays open
   const first = bytes.code + bytes.symbols;
   console.log(`first load: ${kB(first)} code, style and symbols; ${kB(bytes.basemap)} of the basemap for this window; ${kB(bytes.data)} of hazards`);
-  expect(first).toBeLessThan(600_000);
+  expect(first).toBeLessThan(450_000);
 
   console.log(`frames at rest: ${await frames(page, () => page.waitForTimeout(2_000))}`);
   await page.goto("about:blank"); // another window, of where most of them are

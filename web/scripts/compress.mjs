@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
 const dist = new URL("../dist/", import.meta.url).pathname;
-const LIMIT = 600_000; // bytes, of all that a first visit loads, coded as a browser without brotli (plain HTTP) takes it
+const LIMIT = 450_000; // bytes, of all that a first visit loads, coded as a browser without brotli (plain HTTP) takes it
 const MIN = 1_200; // bytes; what is smaller fits one packet anyway
 // What is loaded only when the map comes close, or when it is asked for.
 const LATER = JSON.parse(readFileSync(new URL("../later.json", import.meta.url), "utf8"));

@@ -6,6 +6,7 @@ import { Api } from "./api";
 import { forget } from "./edit/state";
 import { browser, follow } from "./live";
 import { Areas } from "./map/areas";
+import { canKeep, forgetView, keepView, type Kept } from "./offline";
 import { Store } from "./store";
 import { text } from "./text";
 import { Page, PageProvider } from "./ui/context";
@@ -24,17 +25,26 @@ api.onEnded = () => {
   user.value = undefined;
 };
 
+/** The view that is shown without a connection. */
+const kept = signal<Kept | undefined>(undefined);
+
 function App() {
-  return user.value ? <LoggedIn /> : <Login api={api} ended={ended.value} done={() => (user.value = api.user)} />;
+  if (user.value || kept.value) return <Whole key={user.value ? "live" : "kept"} kept={user.value ? undefined : kept.value} />;
+  return <Login api={api} ended={ended.value} done={() => (user.value = api.user)} show={(view) => (kept.value = view)} />;
 }
 
-function LoggedIn() {
+/** The map, live, or as it was kept. */
+function Whole({ kept: old }: { kept: Kept | undefined }) {
   // What a view shows is in the address: after a login that ended the page is as it was.
   const page = useMemo(() => new Page(api, new Store(api, new Areas(api), parse(location.hash))), []);
   useEffect(() => {
     const { store } = page;
     const over = new AbortController();
-    void follow(api, store, over.signal, browser);
+    if (old) store.keptView(old.hazards, old.at);
+    else {
+      void follow(api, store, over.signal, browser);
+      void forgetUnlessChosen();
+    }
     const second = setInterval(() => store.tick(), 1_000);
     const offline = () => store.lost(text.login.lost);
     window.addEventListener("offline", offline);
@@ -46,6 +56,17 @@ function LoggedIn() {
     };
     window.addEventListener("hashchange", read);
     if (store.past.peek()) page.timeOpen.value = true;
+    // What is kept is what the server last said: not more often than each minute, and when the page is left.
+    let keptOf: unknown;
+    const keep = () => {
+      const [live, { state, heard }] = [store.live.peek(), store.connection.peek()];
+      if (!page.attention.choices.peek().offline || !store.loaded.peek() || state !== "live" || heard === undefined || !canKeep()) return;
+      if (keptOf === live && document.visibilityState !== "hidden") return;
+      keptOf = live;
+      void keepView({ at: heard, hazards: [...live.values()] }).catch(() => {});
+    };
+    const keeping = setInterval(keep, 60_000);
+    document.addEventListener("visibilitychange", keep);
     const sources = computed(() => JSON.stringify(store.connection.value.fresh.sources));
     const ends = [
       effect(() => {
@@ -65,12 +86,20 @@ function LoggedIn() {
       }),
       effect(() => {
         const h = store.selectedHazard.value;
-        document.title = h ? `${h.hazard_Name} – ${text.name}` : text.name;
+        const n = page.attention.unseen.value;
+        document.title = `${n > 0 ? `(${n}) ` : ""}${h ? `${h.hazard_Name} – ${text.name}` : text.name}`;
       }),
+      effect(() => {
+        // At the moment of the choice, and once the list is there.
+        if (page.attention.choices.value.offline && store.loaded.value) queueMicrotask(keep);
+      }),
+      page.attention.start(),
     ];
     return () => {
       over.abort();
       clearInterval(second);
+      clearInterval(keeping);
+      document.removeEventListener("visibilitychange", keep);
       window.removeEventListener("offline", offline);
       window.removeEventListener("hashchange", read);
       for (const end of ends) end();
@@ -79,7 +108,10 @@ function LoggedIn() {
   const logout = () => {
     ended.value = false;
     forget();
+    kept.value = undefined;
     user.value = undefined;
+    if (old) return;
+    void forgetView();
     void api.logout();
   };
   return (
@@ -87,6 +119,15 @@ function LoggedIn() {
       <Shell logout={logout} />
     </PageProvider>
   );
+}
+
+/** A view that was kept for a choice that is not made any more is forgotten. */
+async function forgetUnlessChosen(): Promise<void> {
+  try {
+    if (localStorage.getItem("hazardd.attention") === null) await forgetView();
+  } catch {
+    await forgetView();
+  }
 }
 
 render(<App />, document.getElementById("app")!);

@@ -25,6 +25,8 @@ export interface Notice {
   readonly id: number;
   readonly hazard: Hazard;
   readonly kind: "new" | "raised";
+  /** When it came, milliseconds. */
+  readonly at: number;
 }
 
 export interface Past {
@@ -44,6 +46,12 @@ const SHARE = 4;
 /** Hazards that are read again at once because their products changed. */
 const REREAD = 20;
 const noHazards: Hazards = new Map();
+
+function split<T>(list: readonly T[], test: (x: T) => boolean): readonly [T[], T[]] {
+  const out: [T[], T[]] = [[], []];
+  for (const x of list) out[test(x) ? 0 : 1].push(x);
+  return out;
+}
 
 /** In the next frame, or after a pause; where no frames are drawn, as in a tab that nobody sees, soon after. */
 function nextFrame(then: () => void, pause: number): void {
@@ -78,6 +86,10 @@ export class Store implements Sink {
   /** When hazards came or became worse, by number; milliseconds. */
   readonly fresh = signal<ReadonlyMap<number, { readonly at: number; readonly kind: Notice["kind"] }>>(new Map());
   readonly notices = signal<readonly Notice[]>([]);
+  /** Warnings that nobody has acknowledged, the last first. */
+  readonly warned = computed(() => this.notices.value.filter((n) => n.hazard.severity_ID === "WARNING"));
+  /** What came last and passes the filter. */
+  readonly told = signal<readonly Notice[]>([]);
   /** What a screen reader is told. */
   readonly spoken = signal("");
   /** This machine's clock, each second; for texts such as "3 s ago". */
@@ -258,8 +270,8 @@ export class Store implements Sink {
 
   #notice(diff: Diff): void {
     const came: Notice[] = [
-      ...diff.added.map((hazard) => ({ id: ++this.#noticed, hazard, kind: "new" as const })),
-      ...diff.changed.filter((c) => raised(c.from, c.to)).map((c) => ({ id: ++this.#noticed, hazard: c.to, kind: "raised" as const })),
+      ...diff.added.map((hazard) => ({ id: ++this.#noticed, hazard, kind: "new" as const, at: this.api.now() })),
+      ...diff.changed.filter((c) => raised(c.from, c.to)).map((c) => ({ id: ++this.#noticed, hazard: c.to, kind: "raised" as const, at: this.api.now() })),
     ];
     if (came.length === 0) return;
     const now = Date.now();
@@ -270,14 +282,32 @@ export class Store implements Sink {
     const told = came.filter((n) => match(n.hazard)).sort((a, b) => byLevel(a.hazard, b.hazard));
     if (told.length === 0) return;
     const again = new Set(told.map((n) => n.hazard.hazard_ID));
-    this.notices.value = [...told, ...this.notices.peek().filter((n) => !again.has(n.hazard.hazard_ID))].slice(0, NOTICES);
+    // A warning stays until somebody acknowledges it, however many there are.
+    const [warnings, others] = split([...told, ...this.notices.peek().filter((n) => !again.has(n.hazard.hazard_ID))], (n) => n.hazard.severity_ID === "WARNING");
+    this.notices.value = [...warnings, ...others.slice(0, NOTICES)];
+    this.told.value = told;
     this.say(
       told.length <= 3
         ? told.map((n) => text.notice.spoken(n.kind, severity(n.hazard.severity_ID).name, n.hazard.hazard_Name, isDrill(n.hazard))).join(" ")
         : text.notice.many(told.length, told.filter((n) => n.hazard.severity_ID === "WARNING").length),
     );
-    const ids = new Set(told.map((n) => n.id));
-    setTimeout(() => (this.notices.value = this.notices.peek().filter((n) => !ids.has(n.id))), NOTICE);
+    const ids = new Set(told.filter((n) => n.hazard.severity_ID !== "WARNING").map((n) => n.id));
+    if (ids.size > 0) setTimeout(() => (this.notices.value = this.notices.peek().filter((n) => !ids.has(n.id))), NOTICE);
+  }
+
+  /** Takes notices from the map: the reader has seen them. */
+  acknowledge(seen: readonly Notice[]): void {
+    this.notices.value = this.notices.peek().filter((n) => !seen.includes(n));
+  }
+
+  /** Shows a view that was kept, as of a moment: there is no connection. */
+  keptView(list: readonly Hazard[], at: number): void {
+    batch(() => {
+      this.live.value = merge(noHazards, list.filter((h) => !overAt(h, this.api.now()))).hazards;
+      this.loaded.value = true;
+      this.areas.failing.value = true;
+      this.connection.value = { ...this.connection.peek(), state: "lost", heard: at, lostSince: at };
+    });
   }
 
   /** Tells a screen reader. */

@@ -1,23 +1,12 @@
-// Where editing begins: the buttons for editors in the header, in the panel, beside products and reports. Readers see none of them.
-import { useEffect, useState } from "preact/hooks";
+// Where editing begins: the buttons for editors in the header, in the panel, beside products and reports. Readers see none of them. What the
+// buttons open is loaded when it is needed: forms.tsx.
 import type { Change, Hazard, Product, Report } from "../model";
 import { usePage } from "../ui/context";
 import { changeName, Icon, IconButton, Menu } from "../ui/parts";
-import { explain } from "./inputs";
-import { HazardForm } from "./hazard";
-import { ProductForm } from "./product";
 import { randomUUID } from "./state";
 import { undoOf } from "./undo";
 import { words } from "./words";
 import "./edit.css";
-
-/** The form that is open, in place of the panel. */
-export function Form() {
-  const { editing } = usePage();
-  const task = editing.task.value;
-  if (!task) return null;
-  return task.kind === "product" ? <ProductForm key={task.uuid} task={task} /> : <HazardForm key={task.kind === "new" ? task.uuid : task.h.uuid} task={task} />;
-}
 
 /** In the header: a new hazard, or a drill. Which of the two is decided here, and not again in the form. */
 export function New() {
@@ -144,55 +133,5 @@ export function MergedHere({ h }: { h: Hazard }) {
     <p class="note">
       {words.mergedHere(from.hazard_Name)} <button type="button" class="small" onClick={() => store.select(from.uuid)}>{words.mergedGo}</button>
     </p>
-  );
-}
-
-interface HeldReport {
-  readonly id: number;
-  readonly event: string;
-  readonly name: string;
-  readonly reason: string;
-}
-
-/** Among the sources: what is held until an editor has looked. */
-export function Held() {
-  const { store, editing } = usePage();
-  const [list, setList] = useState<readonly (HeldReport & { source: string })[]>([]);
-  const [note, setNote] = useState("");
-  const [count, setCount] = useState(0);
-  const allowed = editing.allowed.value;
-  useEffect(() => {
-    if (!allowed) return;
-    const over = new AbortController();
-    store.api.get<{ name: string; held: HeldReport[] }[]>("/sources", { signal: over.signal }).then(
-      (sources) => setList(sources.flatMap((s) => s.held.map((h) => ({ ...h, source: s.name })))),
-      () => {}, // the table above says that it cannot be read
-    );
-    return () => over.abort();
-  }, [count, allowed]);
-  if (!allowed || list.length === 0) return null;
-  async function decide(h: HeldReport & { source: string }, decision: "released" | "dismissed") {
-    setNote("");
-    try {
-      await store.api.write("POST", `/sources/${encodeURIComponent(h.source)}/held/${h.id}`, { decision });
-      setCount(count + 1);
-    } catch (error) {
-      setNote(explain(error));
-    }
-  }
-  return (
-    <section class="held" aria-label={words.held}>
-      <h3>{words.held}</h3>
-      <ul>
-        {list.map((h) => (
-          <li key={`${h.source} ${h.id}`}>
-            <p><strong>{h.name || h.event}</strong> <span class="muted">{h.source}: {h.reason}</span></p>
-            <button type="button" class="small" aria-label={words.releaseLong(h.name || h.event)} onClick={() => void decide(h, "released")}>{words.release}</button>{" "}
-            <button type="button" class="small" aria-label={words.dismissLong(h.name || h.event)} onClick={() => void decide(h, "dismissed")}>{words.dismiss}</button>
-          </li>
-        ))}
-      </ul>
-      <p role="alert" class="fault">{note}</p>
-    </section>
   );
 }

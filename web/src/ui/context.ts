@@ -3,6 +3,7 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Api } from "../api";
+import { Attention } from "../attention";
 import { Editing } from "../edit/state";
 import type { MapView, Place, Theme } from "../map/view";
 import type { Hazard } from "../model";
@@ -31,6 +32,7 @@ export class Page {
   readonly reducedMotion: ReadonlySignal<boolean>;
   readonly narrow: ReadonlySignal<boolean>;
   readonly editing: Editing;
+  readonly attention: Attention;
   /** Where the focus was before the panel took it. */
   #back: HTMLElement | undefined;
   /** Set when the panel is to take the focus. */
@@ -41,6 +43,7 @@ export class Page {
     readonly store: Store,
   ) {
     this.editing = new Editing(store);
+    this.attention = new Attention(store, (n) => this.open(n.hazard, { zoom: true }));
     const dark = media("(prefers-color-scheme: dark)");
     this.reducedMotion = media("(prefers-reduced-motion: reduce)");
     this.narrow = media("(max-width: 760px)");

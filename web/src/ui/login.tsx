@@ -1,16 +1,28 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LostError, Problem, type Api } from "../api";
+import { keptView, type Kept } from "../offline";
 import { text } from "../text";
+import { local, relative } from "../time";
 
 /** The login page. `ended` says that a login was there and is over. */
-export function Login({ api, ended, done }: { api: Api; ended: boolean; done: () => void }) {
+export function Login({ api, ended, done, show }: { api: Api; ended: boolean; done: () => void; show: (kept: Kept) => void }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState("");
+  const [kept, setKept] = useState<Kept>();
   const name = useRef<HTMLInputElement>(null);
   useEffect(() => {
     name.current?.focus();
+    // What was kept is for those without a connection: with one there is better.
+    const look = () => void (navigator.onLine ? fetch("healthz", { cache: "no-store" }).then(() => undefined, keptView) : keptView()).then(setKept);
+    look();
+    window.addEventListener("online", look);
+    window.addEventListener("offline", look);
     // While somebody types, the map's code comes: it is there when the login is done.
-    void import("../map/view").then((m) => m.warm());
+    void import("../map/view").then((m) => m.warm(), () => {});
+    return () => {
+      window.removeEventListener("online", look);
+      window.removeEventListener("offline", look);
+    };
   }, []);
   async function submit(event: SubmitEvent) {
     event.preventDefault();
@@ -23,6 +35,7 @@ export function Login({ api, ended, done }: { api: Api; ended: boolean; done: ()
     } catch (e) {
       setBusy(false);
       setError(explain(e));
+      if (e instanceof LostError) setKept(await keptView());
     }
   }
   return (
@@ -37,6 +50,11 @@ export function Login({ api, ended, done }: { api: Api; ended: boolean; done: ()
         <input id="password" name="password" type="password" autocomplete="current-password" required />
         <p class="error" role="alert">{error}</p>
         <button type="submit" disabled={busy}>{busy ? text.login.busy : text.login.submit}</button>
+        {kept && (
+          <button type="button" class="quiet" onClick={() => show(kept)}>
+            {text.attention.last(local(kept.at), relative(kept.at, Date.now()))}
+          </button>
+        )}
         <p class="hint">{text.login.memory}</p>
       </form>
     </main>

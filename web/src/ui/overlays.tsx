@@ -1,29 +1,53 @@
 // What lies on the map: notices, the tip beside the pointer, the choice among hazards at one place.
 import { useEffect, useRef } from "preact/hooks";
+import { isWarning } from "../attention";
 import { severity, type Hazard } from "../model";
 import { text } from "../text";
 import { usePage } from "./context";
 import { Ago, Badge, DrillTag, IconButton, kindOf, Symbol } from "./parts";
 
+/** Cards of warnings at once. */
+const CARDS = 4;
+
 export function Notices() {
   const page = usePage();
   const { store } = page;
+  const warned = store.warned.value;
+  const rest = warned.length - CARDS;
+  const shown = store.notices.value.filter((n) => !isWarning(n) || warned.indexOf(n) < CARDS);
   return (
     <ul class="notices" aria-label={text.notice.new}>
-      {store.notices.value.map((n) => (
+      {shown.map((n) => (
         <li key={n.id} class={`notice sev-${severity(n.hazard.severity_ID).id}`}>
-          <button type="button" class="notice-open" onClick={() => page.open(n.hazard, { zoom: true })}>
+          <button
+            type="button"
+            class="notice-open"
+            onClick={() => {
+              store.acknowledge([n]);
+              page.open(n.hazard, { zoom: true });
+            }}
+          >
             <Symbol h={n.hazard} size={32} />
             <span>
               <span class="notice-kind">
-                {text.notice[n.kind]} <Badge id={n.hazard.severity_ID} /> <DrillTag h={n.hazard} />
+                {text.notice[n.kind]} <Badge id={n.hazard.severity_ID} /> <DrillTag h={n.hazard} /> <span class="notice-age"><Ago at={n.at} /></span>
               </span>
               <span class="notice-name">{n.hazard.hazard_Name}</span>
             </span>
           </button>
-          <IconButton icon="close" label={text.notice.dismiss} onClick={() => (store.notices.value = store.notices.value.filter((x) => x.id !== n.id))} />
+          {isWarning(n) ? (
+            <button type="button" class="small" aria-label={text.notice.acknowledgeLong(n.hazard.hazard_Name)} onClick={() => store.acknowledge([n])}>{text.notice.acknowledge}</button>
+          ) : (
+            <IconButton icon="close" label={text.notice.dismiss} onClick={() => store.acknowledge([n])} />
+          )}
         </li>
       ))}
+      {warned.length > 1 && (
+        <li class="notice-rest">
+          {rest > 0 && <span>{text.notice.rest(rest)}</span>}
+          <button type="button" class="small" onClick={() => store.acknowledge(warned)}>{text.notice.acknowledgeAll(warned.length)}</button>
+        </li>
+      )}
     </ul>
   );
 }

@@ -1,26 +1,31 @@
 // The page: header, list, map, panel, and how they hear of each other.
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Form, New } from "../edit/parts";
-import { Questions } from "../edit/questions";
+import { New } from "../edit/parts";
 import type { Hazard } from "../model";
 import { moments } from "../order";
 import { text } from "../text";
-import { Account } from "./account";
 import { usePage, type Page, type ThemeChoice } from "./context";
 import { Filters } from "./filters";
-import { Legend } from "./legend";
+import { later } from "./later";
 import { List } from "./list";
 import { Chooser, Notices, Spoken, Tip } from "./overlays";
 import { Panel } from "./panel";
 import { Icon, IconButton, Menu } from "./parts";
 import { Banners, Status } from "./status";
-import { TimeBar } from "./timebar";
+
+const Account = later(async () => (await import("./account")).Account);
+const AttentionChoices = later(async () => (await import("./attention")).AttentionChoices);
+const Form = later(async () => (await import("../edit/forms")).Form);
+const Questions = later(async () => (await import("../edit/forms")).Questions);
+const Legend = later(async () => (await import("./legend")).Legend);
+const TimeBar = later(async () => (await import("./timebar")).TimeBar);
 
 export function Shell({ logout }: { logout: () => void }) {
   const page = usePage();
   const { store } = page;
   const [account, setAccount] = useState(false);
+  const [attention, setAttention] = useState(false);
   useEffect(() => {
     const keys = (e: KeyboardEvent) => {
       if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -40,7 +45,12 @@ export function Shell({ logout }: { logout: () => void }) {
       }
     };
     document.addEventListener("keydown", keys);
-    return () => document.removeEventListener("keydown", keys);
+    // Who may edit has the forms at hand, should the connection be lost.
+    const forms = store.api.user && store.api.user.role !== "reader" ? setTimeout(() => void import("../edit/forms").catch(() => {}), 3_000) : undefined;
+    return () => {
+      document.removeEventListener("keydown", keys);
+      clearTimeout(forms);
+    };
   }, []);
   const sheet = page.sheet.value;
   return (
@@ -48,7 +58,7 @@ export function Shell({ logout }: { logout: () => void }) {
       <a class="skip" href="#list" onClick={skip("list")}>{text.skipToList}</a>
       <a class="skip" href="#map" onClick={skip("map")}>{text.skipToMap}</a>
       {store.selected.value && <a class="skip" href="#panel" onClick={skip("panel")}>{text.skipToPanel}</a>}
-      <Header account={() => setAccount(true)} logout={logout} />
+      <Header account={() => setAccount(true)} attention={() => setAttention(true)} logout={logout} />
       <Banners />
       <main class="main">
         <aside class="side" aria-label={text.list.title}>
@@ -82,7 +92,8 @@ export function Shell({ logout }: { logout: () => void }) {
         </div>
         {page.editing.task.value ? <Form /> : <Panel />}
       </main>
-      <Questions />
+      {page.editing.question.value && <Questions />}
+      {attention && <AttentionChoices close={() => setAttention(false)} />}
       {account && <Account close={() => setAccount(false)} />}
       <Spoken />
     </div>
@@ -97,7 +108,7 @@ const skip = (id: string) => (e: Event) => {
   (inner ?? to)?.focus();
 };
 
-function Header({ account, logout }: { account: () => void; logout: () => void }) {
+function Header({ account, attention, logout }: { account: () => void; attention: () => void; logout: () => void }) {
   const page = usePage();
   const { store } = page;
   const user = store.api.user;
@@ -135,14 +146,23 @@ function Header({ account, logout }: { account: () => void; logout: () => void }
             <button
               type="button"
               onClick={() => {
+                close();
+                attention();
+              }}
+            >
+              <Icon name="bell" /> {text.attention.title}
+            </button>
+            {user && <button
+              type="button"
+              onClick={() => {
                 close(); // the focus is on the menu then, and comes back to it
                 account();
               }}
             >
               <Icon name="lock" /> {text.account.open}
-            </button>
+            </button>}
             <button type="button" onClick={logout}>
-              <Icon name="out" /> {text.header.logout}
+              <Icon name="out" /> {user ? text.header.logout : text.attention.login}
             </button>
           </>
         )}

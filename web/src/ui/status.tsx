@@ -1,12 +1,14 @@
 // Whether what is shown is true: the connection, the server's own store, the sources.
 import { useEffect } from "preact/hooks";
-import { Held } from "../edit/parts";
 import { trust, type Sources as SourcesState } from "../freshness";
 import { isDrill } from "../model";
 import { text } from "../text";
-import { clock, relative, span } from "../time";
+import { clock, local, relative, span } from "../time";
 import { usePage } from "./context";
+import { later } from "./later";
 import { Menu } from "./parts";
+
+const Held = later(async () => (await import("../edit/forms")).Held);
 
 /** In the header: live or not, and how old. It opens the state of every source. */
 export function Status() {
@@ -47,7 +49,7 @@ function doubt(s: SourcesState | undefined): string {
 }
 
 function Sources() {
-  const { store } = usePage();
+  const { store, editing } = usePage();
   useEffect(() => {
     void store.readSources();
     const timer = setInterval(() => void store.readSources(), 15_000);
@@ -85,7 +87,7 @@ function Sources() {
           </tbody>
         </table>
       )}
-      <Held />
+      {editing.allowed.value && <Held />}
     </div>
   );
 }
@@ -100,8 +102,8 @@ export function Banners() {
     <div class="banners" role="region" aria-label={text.status.banners}>
       {c.state === "lost" && (
         <p class="banner lost">
-          <strong>{text.status.lost(clock(c.lostSince ?? store.now.value), span(store.now.value - (c.lostSince ?? store.now.value)))}</strong>{" "}
-          {c.heard === undefined ? text.status.never : text.status.asOf(clock(c.heard))}
+          <strong>{text.status.lost((store.now.value - (c.lostSince ?? store.now.value) > 43_200_000 ? local : clock)(c.lostSince ?? store.now.value), span(store.now.value - (c.lostSince ?? store.now.value)))}</strong>{" "}
+          {c.heard === undefined ? text.status.never : text.status.asOf(store.now.value - c.heard > 43_200_000 ? local(c.heard) : clock(c.heard))}
         </p>
       )}
       {c.state === "live" && c.fresh.viewAge !== undefined && <p class="banner lost">{text.status.old(span(c.fresh.viewAge * 1000))}</p>}

@@ -1,0 +1,149 @@
+// Reaches those who are not looking: a count in the tab's title and on its icon, and, by choice, a sound and the browser's notifications.
+import { computed, effect, signal } from "@preact/signals";
+import { isDrill, severity } from "./model";
+import type { Notice, Store } from "./store";
+import { text } from "./text";
+
+/** What the reader has chosen on this device. Nothing is kept of those who chose nothing. */
+export interface Choices {
+  readonly sound: boolean;
+  readonly notify: boolean;
+  /** The last view is kept on this device: see offline.ts. */
+  readonly offline: boolean;
+}
+
+const none: Choices = { sound: false, notify: false, offline: false };
+const KEY = "hazardd.attention";
+
+export class Attention {
+  readonly choices = signal<Choices>(read());
+  /** Others than warnings that came while nobody looked. */
+  readonly #missed = signal(0);
+  /** What has come and nobody has seen: warnings until they are acknowledged, others until somebody looks. */
+  readonly unseen = computed(() => this.store.warned.value.length + this.#missed.value);
+  #audio: AudioContext | undefined;
+
+  constructor(
+    private readonly store: Store,
+    private readonly open: (notice: Notice) => void,
+  ) {}
+
+  choose(change: Partial<Choices>): void {
+    const choices = (this.choices.value = { ...this.choices.peek(), ...change });
+    try {
+      if (Object.values(choices).some(Boolean)) localStorage.setItem(KEY, JSON.stringify(choices));
+      else localStorage.removeItem(KEY);
+    } catch {
+      // It holds until the page is closed.
+    }
+    if (change.sound) this.sound(); // so that the reader knows it; and a browser lets a page sound after a click alone
+  }
+
+  /** Begins to watch, until the end that it returns is called. */
+  start(): () => void {
+    const look = () => {
+      if (document.visibilityState === "visible") this.#missed.value = 0;
+    };
+    document.addEventListener("visibilitychange", look);
+    const ends = [
+      effect(() => this.#tell(this.store.told.value)),
+      effect(() => icon(this.unseen.value)),
+    ];
+    return () => {
+      document.removeEventListener("visibilitychange", look);
+      for (const end of ends) end();
+      icon(0);
+    };
+  }
+
+  #tell(told: readonly Notice[]): void {
+    if (told.length === 0) return;
+    if (document.visibilityState === "hidden") this.#missed.value = this.#missed.peek() + told.filter((n) => !isWarning(n)).length;
+    const warnings = told.filter(isWarning);
+    if (warnings.length === 0) return;
+    const { sound, notify } = this.choices.peek();
+    if (sound) this.sound();
+    if (notify) void this.#notify(warnings);
+  }
+
+  /** Two tones, as short as they can be and be noticed. */
+  sound(): void {
+    try {
+      const audio = (this.#audio ??= new AudioContext());
+      void audio.resume();
+      for (const [i, hertz] of [880, 660].entries()) {
+        const [tone, level, at] = [audio.createOscillator(), audio.createGain(), audio.currentTime + i * 0.22];
+        tone.frequency.value = hertz;
+        level.gain.setValueAtTime(0.0001, at);
+        level.gain.exponentialRampToValueAtTime(0.3, at + 0.02);
+        level.gain.exponentialRampToValueAtTime(0.0001, at + 0.2);
+        tone.connect(level).connect(audio.destination);
+        tone.start(at);
+        tone.stop(at + 0.21);
+      }
+    } catch {
+      // A machine without sound.
+    }
+  }
+
+  async #notify(warnings: readonly Notice[]): Promise<void> {
+    if (!("Notification" in globalThis) || Notification.permission !== "granted") return;
+    const [first] = warnings as readonly [Notice, ...Notice[]];
+    const title = warnings.length === 1 ? text.notice.spoken(first.kind, severity(first.hazard.severity_ID).name, first.hazard.hazard_Name, isDrill(first.hazard)) : text.notice.many(warnings.length, warnings.length);
+    const options = { tag: warnings.length === 1 ? first.hazard.uuid : "hazardd", body: warnings.length === 1 ? "" : warnings.slice(0, 5).map((n) => n.hazard.hazard_Name).join("\n"), icon: "assets/app-192.png" };
+    try {
+      const shown = new Notification(title, options);
+      shown.onclick = () => {
+        window.focus();
+        this.open(first);
+        shown.close();
+      };
+    } catch {
+      // Phones show those of a service worker alone.
+      await (await navigator.serviceWorker?.getRegistration())?.showNotification(title, options);
+    }
+  }
+}
+
+export const isWarning = (n: Notice): boolean => n.hazard.severity_ID === "WARNING";
+
+function read(): Choices {
+  try {
+    return { ...none, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Choices>) };
+  } catch {
+    return none;
+  }
+}
+
+let plain: string | undefined;
+
+/** Puts a count on the icon of the tab, and on that of the app where the page is one; 0: none. */
+function icon(count: number): void {
+  const app = navigator as Navigator & { setAppBadge?: (n: number) => Promise<void>; clearAppBadge?: () => Promise<void> };
+  void (count > 0 ? app.setAppBadge?.(count) : app.clearAppBadge?.())?.catch(() => {});
+  const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
+  if (!link) return;
+  plain ??= link.href;
+  if (count === 0) {
+    if (link.href !== plain) link.href = plain;
+    return;
+  }
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 64;
+  const c = canvas.getContext("2d");
+  if (!c) return;
+  const disc = (radius: number, colour: string) => {
+    c.beginPath();
+    c.arc(32, 32, radius, 0, 2 * Math.PI);
+    c.fillStyle = colour;
+    c.fill();
+  };
+  disc(31, "#ff0000");
+  disc(26, "#0f1720");
+  c.fillStyle = "#ffffff";
+  c.font = `700 ${count > 9 ? 30 : 40}px system-ui, sans-serif`;
+  c.textAlign = "center";
+  c.textBaseline = "middle";
+  c.fillText(count > 99 ? "99+" : String(count), 32, 34, 46);
+  link.href = canvas.toDataURL("image/png");
+}

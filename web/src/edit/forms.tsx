@@ -1,0 +1,15 @@
+// What editors open: the forms, and what is asked before something is done. It is loaded when it is needed.
+import { usePage } from "../ui/context";
+import { HazardForm } from "./hazard";
+import { ProductForm } from "./product";
+
+export { Questions } from "./questions";
+export { Held } from "./held";
+
+/** The form that is open, in place of the panel. */
+export function Form() {
+  const { editing } = usePage();
+  const task = editing.task.value;
+  if (!task) return null;
+  return task.kind === "product" ? <ProductForm key={task.uuid} task={task} /> : <HazardForm key={task.kind === "new" ? task.uuid : task.h.uuid} task={task} />;
+}

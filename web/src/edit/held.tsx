@@ -1,0 +1,54 @@
+// Among the sources: what is held until an editor has looked.
+import { useEffect, useState } from "preact/hooks";
+import { usePage } from "../ui/context";
+import { explain } from "./inputs";
+import { words } from "./words";
+
+interface HeldReport {
+  readonly id: number;
+  readonly event: string;
+  readonly name: string;
+  readonly reason: string;
+}
+
+export function Held() {
+  const { store, editing } = usePage();
+  const [list, setList] = useState<readonly (HeldReport & { source: string })[]>([]);
+  const [note, setNote] = useState("");
+  const [count, setCount] = useState(0);
+  const allowed = editing.allowed.value;
+  useEffect(() => {
+    if (!allowed) return;
+    const over = new AbortController();
+    store.api.get<{ name: string; held: HeldReport[] }[]>("/sources", { signal: over.signal }).then(
+      (sources) => setList(sources.flatMap((s) => s.held.map((h) => ({ ...h, source: s.name })))),
+      () => {}, // the table above says that it cannot be read
+    );
+    return () => over.abort();
+  }, [count, allowed]);
+  if (!allowed || list.length === 0) return null;
+  async function decide(h: HeldReport & { source: string }, decision: "released" | "dismissed") {
+    setNote("");
+    try {
+      await store.api.write("POST", `/sources/${encodeURIComponent(h.source)}/held/${h.id}`, { decision });
+      setCount(count + 1);
+    } catch (error) {
+      setNote(explain(error));
+    }
+  }
+  return (
+    <section class="held" aria-label={words.held}>
+      <h3>{words.held}</h3>
+      <ul>
+        {list.map((h) => (
+          <li key={`${h.source} ${h.id}`}>
+            <p><strong>{h.name || h.event}</strong> <span class="muted">{h.source}: {h.reason}</span></p>
+            <button type="button" class="small" aria-label={words.releaseLong(h.name || h.event)} onClick={() => void decide(h, "released")}>{words.release}</button>{" "}
+            <button type="button" class="small" aria-label={words.dismissLong(h.name || h.event)} onClick={() => void decide(h, "dismissed")}>{words.dismiss}</button>
+          </li>
+        ))}
+      </ul>
+      <p role="alert" class="fault">{note}</p>
+    </section>
+  );
+}

@@ -1,0 +1,34 @@
+// Parts of the page that are loaded when they are first shown.
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { text } from "../text";
+
+/** A component whose code comes when it is first drawn. When that fails it says so, and asks again on a click. */
+export function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+  let found: ComponentType<P> | undefined;
+  return function Later(props: P) {
+    const [state, set] = useState<"loading" | "failed" | "here">("loading");
+    useEffect(() => {
+      if (found || state !== "loading") return;
+      let over = false;
+      load().then(
+        (part) => {
+          found = part;
+          if (!over) set("here");
+        },
+        () => !over && set("failed"),
+      );
+      return () => {
+        over = true;
+      };
+    }, [state]);
+    const Found = found;
+    if (Found) return <Found {...props} />;
+    if (state !== "failed") return null;
+    return (
+      <p class="note" role="alert">
+        {text.panel.failed} <button type="button" class="small" onClick={() => set("loading")}>{text.panel.retry}</button>
+      </p>
+    );
+  };
+}
