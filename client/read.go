@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/hazardd/hazardd/wire"
 )
@@ -18,6 +19,15 @@ type State struct {
 	// Sources tells how fresh the server's sources are ("ok=9; stale=1; names=\"gdacs\""), empty if it does not say. "No hazards" and "the
 	// source is broken" look alike without it.
 	Sources string
+	// Coverage tells of a list of a place whether its silence means anything: it begins with covered, stale or unknown, and then says how that
+	// is made ("covered; covered=25; stale=0; unknown=0"). Empty if the server does not say. CoverageWord is the word alone.
+	Coverage string
+}
+
+// CoverageWord is covered, stale or unknown; empty if the server does not say.
+func (s State) CoverageWord() string {
+	word, _, _ := strings.Cut(s.Coverage, ";")
+	return word
 }
 
 // List is a list that was read.
@@ -34,7 +44,7 @@ type Record[T any] struct {
 }
 
 func stateOf(resp *http.Response) State {
-	s := State{ETag: resp.Header.Get("ETag"), Sources: resp.Header.Get("Hazardd-Sources")}
+	s := State{ETag: resp.Header.Get("ETag"), Sources: resp.Header.Get("Hazardd-Sources"), Coverage: resp.Header.Get("Hazardd-Coverage")}
 	if n, err := strconv.ParseInt(resp.Header.Get("Hazardd-Change"), 10, 64); err == nil {
 		s.Change = n
 	}

@@ -32,6 +32,7 @@ type commandLine struct {
 	Restore  restoreCmd  `cmd:"" help:"Fill an empty store with a backup."`
 	Migrate  migrateCmd  `cmd:"" help:"Move a store to another database: the same history, so that clients go on where they were."`
 	Source   sourceCmd   `cmd:"" help:"Look after the sources."`
+	Coverage coverageCmd `cmd:"" help:"Show whose silence an empty answer about a place repeats: who warns there, and whether they are read."`
 	Ready    readyCmd    `cmd:"" help:"Ask a server whether it is ready: status 0 if it is."`
 	Token    tokenCmd    `cmd:"" help:"Print an access token for a user."`
 	Version  versionCmd  `cmd:"" help:"Print the version of this program."`
@@ -65,7 +66,7 @@ func parse(cli *commandLine, args []string) (*kong.Context, error) {
 	if err := misspelled(os.Environ(), parser.Model); err != nil {
 		return nil, err
 	}
-	parsed, err := parser.Parse(args)
+	parsed, err := parser.Parse(keepPlaces(args))
 	if err == nil {
 		return parsed, nil
 	}

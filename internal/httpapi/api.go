@@ -22,12 +22,14 @@ import (
 	"github.com/rs/cors"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/listen"
 	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/lru"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/push"
@@ -51,6 +53,10 @@ type Config struct {
 	Sources func(ctx context.Context) ([]poll.Status, error)
 	// Freshness is the value of Hazardd-Sources now, as a header's list of values. It is asked on each list answer and must not block.
 	Freshness func() []string
+	// Coverage is what the sources cover, and Readings how they are read: as of a second ago at most. It is asked for lists
+	// of a place and must not block.
+	Coverage *coverage.Map
+	Readings func() coverage.Readings
 	// PollNow asks for a poll of the named source; hazard.ErrNotFound if there is none.
 	PollNow func(ctx context.Context, name string) error
 	// Ready says why the service is not ready to serve, nil when it is.
@@ -83,6 +89,8 @@ type API struct {
 	Config
 	lists   *reply.Lists
 	forms   *format.Cache
+	layers  *lru.Cache[string, *reply.Body]      // of coverage
+	regions *lru.Cache[string, *coverage.Region] // that lists were asked for
 	budget  *reply.Budget
 	readers reply.Readers
 	static  map[string]*reply.Body
@@ -110,7 +118,8 @@ type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 // New makes the API as an http.Handler.
 func New(c Config) http.Handler {
 	_, css := pages.Style()
-	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), forms: format.NewCache(maxForms), budget: reply.NewBudget(cmp.Or(c.Answers, reply.DefaultLimits)), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
+	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), forms: format.NewCache(maxForms),
+		layers: lru.New[string, *reply.Body](maxLayers), regions: lru.New[string, *coverage.Region](maxRegions), budget: reply.NewBudget(cmp.Or(c.Answers, reply.DefaultLimits)), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
 		css: reply.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics, cmp.Or(c.Pace, slowest)), scraped: scraped(&c)}
 	a.quotas = newQuotas(c.Requests)
 	a.about = newDescription(c.BaseURL, a.visits.root)
@@ -122,7 +131,7 @@ func New(c Config) http.Handler {
 			AllowedOrigins: c.AllowedOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 			AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID"},
-			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-View-Age", "Hazardd-End"},
+			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-Coverage", "Hazardd-View-Age", "Hazardd-End"},
 			MaxAge:         600, // seconds
 		}).Handler(h)
 	}
@@ -182,6 +191,7 @@ func (a *API) routes() {
 	a.private("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", a.redeliver)
 
 	a.private("GET /sources", a.sources)
+	a.private("GET /coverage", a.coverage)
 	a.private("POST /sources/{source}/poll", a.pollSource)
 	a.private("GET /sources/{source}/errors", a.sourceErrors)
 	a.private("POST /sources/{source}/held/{held}", a.decideHeld)

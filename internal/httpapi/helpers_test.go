@@ -29,6 +29,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
@@ -485,6 +486,8 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 			return []poll.Status{{About: (&source.Source{}).About(), Name: "usgs", Title: "USGS earthquakes", State: poll.OK, Circuit: "closed"}}, nil
 		},
 		Freshness: func() []string { return []string{"ok=1"} },
+		Coverage:  &coverage.Map{},
+		Readings:  func() coverage.Readings { return nil },
 		PollNow:   func(context.Context, string) error { return nil },
 		Ready:     func() error { return nil },
 		Metrics:   prometheus.NewRegistry(),

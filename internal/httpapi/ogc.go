@@ -205,6 +205,7 @@ func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 			return err
 		}
 	}
+	a.tellCoverage(w, &q)
 	var body bytes.Buffer
 	var beside ogc.Items
 	for whole := false; !whole; { // what stands beside the hazards tells how many of them the page holds, which the page decides

@@ -53,6 +53,7 @@ func (a *API) search(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 		if err != nil {
 			return err
 		}
+		a.tellCoverage(w, &q)
 		return a.answerFound(w, r, f, found)
 	})
 }
@@ -80,6 +81,7 @@ func (a *API) count(w http.ResponseWriter, r *http.Request, _ *auth.Caller) erro
 		return err
 	}
 	a.tellFreshness(r.Context(), w, number, q.At != nil)
+	a.tellCoverage(w, &q)
 	return answer(w, r, body)
 }
 
@@ -95,6 +97,7 @@ func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Cal
 		return a.answerLink(w, r)
 	}
 	if !narrow(&q.Statuses, hazard.Active) || filter.Category != "" && !narrow(&q.Categories, filter.Category) || filter.Severity != 0 && !narrow(&q.Severities, filter.Severity) {
+		a.tellCoverage(w, &q)
 		return a.answerFound(w, r, form, &found{number: v.Number(), at: q.At, updated: v.At()}) // path and parameters contradict each other
 	}
 	return a.holding(w, r, who, costOfSearch(&q, form), func(w http.ResponseWriter) error {
@@ -108,6 +111,7 @@ func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Cal
 		if err != nil {
 			return err
 		}
+		a.tellCoverage(w, &q)
 		return a.answerFound(w, r, form, f)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 )
@@ -187,6 +188,23 @@ func moment(i hazard.Instant) *time.Time {
 		return nil
 	}
 	return new(i.Time())
+}
+
+// Readings are how the sources of these states are read, for coverage. A source that failed lately is fresh until it is stale: what it
+// said before holds so long.
+func Readings(all []Status) coverage.Readings {
+	of := func(state string, success *time.Time) coverage.Reading {
+		return coverage.Reading{State: state, Polled: state != Disabled, Fresh: success != nil && (state == OK || state == Failing), LastSuccess: success}
+	}
+	r := coverage.Readings{}
+	for _, s := range all {
+		one := coverage.Source{Reading: of(s.State, s.LastSuccess)}
+		for _, f := range s.Feeds {
+			one.Feeds = append(one.Feeds, of(f.State, f.LastSuccess))
+		}
+		r[s.Name] = one
+	}
+	return r
 }
 
 // Summary is the value of the header Hazardd-Sources: how many sources are well, how many are not, the names of those, and

@@ -189,3 +189,19 @@ func (f *Filter) Bounds() []geo.Box {
 	}
 	return all
 }
+
+// Middle returns a place, longitude before latitude in degrees, that stands for where the filter wants hazards to be, and whether it
+// wants them anywhere.
+func (f *Filter) Middle() (lon, lat float64, ok bool) {
+	switch {
+	case f.Near != nil:
+		return f.Near.Lon, f.Near.Lat, true
+	case f.Area != nil:
+		lon, lat = f.Area.shape.Point()
+		return lon, lat, true
+	case f.Box != nil:
+		lon, lat = f.Box.Shape().Point()
+		return lon, lat, true
+	}
+	return 0, 0, false
+}

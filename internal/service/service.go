@@ -24,6 +24,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/clock"
+	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -95,6 +96,8 @@ type Service struct {
 	server   *http.Server
 	// fresh is what lists say of the sources, draining whether the end has begun.
 	fresh    atomic.Pointer[[]string]
+	readings atomic.Pointer[coverage.Readings]
+	covered  *coverage.Map
 	kept     atomic.Pointer[map[string][]byte] // the states of the sources as they were read last
 	draining atomic.Bool
 	skew     atomic.Int64 // nanoseconds
@@ -155,6 +158,9 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 			s = nil
 		}
 	}()
+	if s.covered, err = cfg.Known.Coverage(); err != nil {
+		return s, err
+	}
 	if s.Store, err = store.Open(ctx, cfg.DataDir, cfg.Database, store.WithFiles(cfg.Files)); err != nil {
 		return s, err
 	}
@@ -248,6 +254,8 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Edit:           editor,
 		Sources:        s.sources,
 		Freshness:      func() []string { return *s.fresh.Load() },
+		Coverage:       s.covered,
+		Readings:       func() coverage.Readings { return *s.readings.Load() },
 		PollNow:        s.poller.Poll,
 		Ready:          s.ready,
 		BaseURL:        s.cfg.PublicURL,
@@ -545,6 +553,7 @@ func (s *Service) freshen(ctx context.Context) error {
 			summary += "; store=away"
 		}
 		s.fresh.Store(&[]string{summary})
+		s.readings.Store(new(poll.Readings(states)))
 	}
 	return err
 }

@@ -9,13 +9,16 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/cap"
@@ -75,6 +78,7 @@ type Sources struct {
 	mirrors   map[string]MirrorSource
 	authority hazard.Authority
 	schemes   source.Schemes
+	coverage  func() (*coverage.Map, error)
 }
 
 // SourceSettings are what an operator can say of the sources.
@@ -116,7 +120,7 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	}
 	for _, c := range set.CAP {
 		places, err := readPlaces(c.PlacesFile)
-		if err := add("cap", c.Source(places), c.Check(), err); err != nil {
+		if err := add("cap", c.Source(places), c.Check(), err, knownCountries(c.Countries)); err != nil {
 			return nil, err
 		}
 	}
@@ -127,6 +131,7 @@ func NewSources(set SourceSettings) (*Sources, error) {
 		}
 	}
 	s.polled = slices.Concat(own, named)
+	s.coverage = sync.OnceValues(func() (*coverage.Map, error) { return coverage.New(s.polled) })
 	s.authority = source.AuthorityOf(slices.Concat(named, own)) // the operator's before those of the same rank
 	for _, src := range []source.Source{
 		cap.Config{Name: "cap", Title: "CAP alerts from files"}.Source(cap.Places{}),
@@ -168,6 +173,9 @@ func apart(a, b *source.Source) bool {
 func (s *Sources) Authority() hazard.Authority { return s.authority }
 func (s *Sources) Schemes() source.Schemes     { return s.schemes }
 
+// Coverage is what the sources cover. It is made when it is first asked for. Its error names a source and a country that nobody knows.
+func (s *Sources) Coverage() (*coverage.Map, error) { return s.coverage() }
+
 // BuiltIn are the sources of an installation whose operator has named none.
 func BuiltIn() *Sources {
 	s, err := NewSources(SourceSettings{})
@@ -188,6 +196,17 @@ func withoutResponse(parse func([]byte, hazard.Instant) (source.Batch, error)) f
 		}
 		return batch, err
 	}
+}
+
+// knownCountries says which of some codes are of no country.
+func knownCountries(codes []string) error {
+	var errs []error
+	for _, code := range codes {
+		if _, ok := place.CountryByCode(code); !ok {
+			errs = append(errs, fmt.Errorf("country: %.20q is no country, expected a code such as AT (ISO 3166-1 alpha-2)", code))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func readPlaces(file string) (cap.Places, error) {

@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The words of coverage.
+const (
+	Covered         = "covered" // who is responsible for the place is read
+	CoverageStale   = "stale"   // and is not read at present
+	CoverageUnknown = "unknown" // nobody who is read says that they are responsible
+)
+
+// Coverage says whose silence an empty answer about a place repeats.
+type Coverage struct {
+	Point     [2]float64        `json:"point"` // longitude, latitude
+	Time      string            `json:"time"`
+	Word      string            `json:"word"`
+	Countries []CoverageCountry `json:"countries"`
+	Types     []CoverageOfType  `json:"types"` // types that are not there are unknown
+	Sources   []CoveringSource  `json:"sources"`
+}
+
+// CoverageCountry is a country that a place is in, or near.
+type CoverageCountry struct {
+	Code string  `json:"code"` // ISO 3166-1 alpha-2
+	Name string  `json:"name"`
+	Km   float64 `json:"km"`   // to its nearest land; 0 inside
+	Note string  `json:"note"` // what is disputed; may be empty
+}
+
+// CoverageOfType is the word for one type.
+type CoverageOfType struct {
+	Type    string   `json:"type_ID"`
+	Word    string   `json:"word"`
+	Role    string   `json:"role"`    // of the sources by which it is: responsible, watches, unknown
+	Sources []string `json:"sources"` // their names
+}
+
+// CoveringSource is a source that speaks for a place.
+type CoveringSource struct {
+	Name        string     `json:"name"`
+	Title       string     `json:"title"`
+	Authority   string     `json:"authority"`
+	Role        string     `json:"role"` // responsible, watches
+	Types       []string   `json:"types"`
+	TypesStated bool       `json:"types_stated"` // false: it is not known for which types
+	From        string     `json:"from"`         // the least event that it reports, in words
+	State       string     `json:"state"`        // as in Source
+	LastSuccess *time.Time `json:"last_success"`
+	Age         *int64     `json:"age"` // seconds since LastSuccess
+	Cite        string     `json:"cite"`
+}
+
+// Coverage asks who speaks for a place, in degrees, for all types or for some.
+func (c *Client) Coverage(ctx context.Context, lon, lat float64, types []string, opts ...CallOption) (Record[Coverage], error) {
+	r := newRequest(http.MethodGet, "/coverage", opts)
+	r.set("point", strconv.FormatFloat(lon, 'f', -1, 64)+","+strconv.FormatFloat(lat, 'f', -1, 64))
+	if len(types) > 0 {
+		r.set("type", strings.Join(types, ","))
+	}
+	return record[Coverage](ctx, c, r)
+}

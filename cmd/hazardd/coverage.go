@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/coverage"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+type coverageCmd struct {
+	sourcesFlag
+	Place  string   `arg:"" optional:"" placeholder:"LON,LAT" help:"The place, in degrees."`
+	Places string   `placeholder:"FILE" help:"Show a table of the places of a file: LON,LAT and a name on each line; - reads the standard input."`
+	Type   []string `placeholder:"TYPE" help:"For these types of hazards; without it, official warnings at large."`
+}
+
+// namedPlace is a place of a file of places.
+type namedPlace struct {
+	name     string
+	lon, lat float64
+}
+
+// placeAnswer is what is said of it, as JSON.
+type placeAnswer struct {
+	Name string `json:"name"`
+	coverage.About
+}
+
+// Run shows whose silence an empty answer repeats.
+func (cc *coverageCmd) Run(ctx context.Context, c *console, g *globals) error {
+	if (cc.Place == "") == (cc.Places == "") {
+		return errors.New("expected either a place, LON,LAT, or a file of places, --places FILE")
+	}
+	types, err := readTypes(cc.Type)
+	if err != nil {
+		return err
+	}
+	var places []namedPlace
+	if cc.Place != "" {
+		lon, lat, err := coverage.ParsePoint(strings.Replace(cc.Place, minus, "-", 1))
+		if err != nil {
+			return err
+		}
+		places = append(places, namedPlace{lon: lon, lat: lat})
+	} else if places, err = cc.readPlaces(c.in); err != nil {
+		return err
+	}
+	known, names, err := cc.chosen()
+	if err != nil {
+		return err
+	}
+	covered, err := known.Coverage()
+	if err != nil {
+		return err
+	}
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		now := c.instant()
+		states, err := known.Statuses(ctx, s, names, now)
+		if err != nil {
+			return err
+		}
+		read := poll.Readings(states)
+		if cc.Place != "" {
+			about := covered.About(covered.At(places[0].lon, places[0].lat), read, now, types...)
+			return c.print(about, func(w io.Writer) error { return writeCoverage(w, &about, c.colour) })
+		}
+		answers := []placeAnswer{}
+		for _, p := range places {
+			answers = append(answers, placeAnswer{p.name, covered.About(covered.At(p.lon, p.lat), read, now, types...)})
+		}
+		return c.print(answers, func(w io.Writer) error { return writePlaces(w, answers, c.colour) })
+	})
+}
+
+func readTypes(names []string) (types []hazard.Type, err error) {
+	for _, name := range names {
+		t := hazard.Type(strings.ToUpper(name))
+		if _, ok := t.Info(); !ok {
+			var known []string
+			for _, info := range hazard.Types() {
+				known = append(known, string(info.ID))
+			}
+			return nil, fmt.Errorf("--type: %q is no type; these are: %s", name, strings.Join(known, ", "))
+		}
+		types = append(types, t)
+	}
+	return types, nil
+}
+
+// readPlaces reads the file of places. Empty lines and those that begin with # are skipped.
+func (cc *coverageCmd) readPlaces(in io.Reader) (places []namedPlace, err error) {
+	if cc.Places != "-" {
+		file, err := os.Open(cc.Places)
+		if err != nil {
+			return nil, fmt.Errorf("--places: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	lines := bufio.NewScanner(in)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		point, name := line, ""
+		if i := strings.IndexAny(line, " \t"); i >= 0 {
+			point, name = line[:i], strings.TrimSpace(line[i:])
+		}
+		p := namedPlace{name: name}
+		if p.lon, p.lat, err = coverage.ParsePoint(point); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", cc.Places, n, err)
+		}
+		places = append(places, p)
+	}
+	return places, lines.Err()
+}
+
+var wordColours = map[string]string{string(coverage.Covered): green, string(coverage.Stale): red, string(coverage.Unknown): yellow}
+
+// writeCoverage writes what is said of one place.
+func writeCoverage(w io.Writer, a *coverage.About, colour bool) error {
+	meaning := map[coverage.Word]string{
+		coverage.Covered: "who is responsible for this place is read",
+		coverage.Stale:   "who is responsible for this place was not read lately",
+		coverage.Unknown: "no source that is read says that it is responsible for this place",
+	}
+	if _, err := fmt.Fprintf(w, "%s: %s\nin %s\n\n", a.Word, meaning[a.Word], cmp.Or(countryNames(a), "no country: the high seas")); err != nil {
+		return err
+	}
+	t := newTable("TYPE", "WORD", "BY", "SOURCES")
+	t.colours[1] = wordColours
+	for _, one := range a.Types {
+		t.add(string(one.Type), string(one.Word), one.Role, strings.Join(one.Sources, ", "))
+	}
+	if err := t.write(w, colour); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	t = newTable("SOURCE", "ROLE", "STATE", "AGE", "FROM", "TYPES", "AUTHORITY")
+	t.colours[2] = map[string]string{poll.OK: green, poll.Failing: yellow, poll.Stale: red, poll.Starting: dim, poll.Disabled: dim}
+	for _, s := range a.Sources {
+		var names []string
+		for _, t := range s.Types {
+			names = append(names, string(t))
+		}
+		t.add(s.Name, s.Role, s.State, sourceAge(&s), s.From, cmp.Or(strings.Join(names, " "), "not stated"), s.Authority)
+	}
+	return t.write(w, colour)
+}
+
+func sourceAge(s *coverage.AboutSource) string {
+	if s.Age == nil {
+		return ""
+	}
+	return (time.Duration(*s.Age) * time.Second).String()
+}
+
+func countryNames(a *coverage.About) string {
+	var names []string
+	for _, c := range a.Countries {
+		name := c.Code + " " + c.Name
+		if c.Km > 0 {
+			name += fmt.Sprintf(" (%.0f km off)", c.Km)
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// writePlaces writes a table of places.
+func writePlaces(w io.Writer, answers []placeAnswer, colour bool) error {
+	t := newTable("PLACE", "LON", "LAT", "COUNTRY", "WORD", "RESPONSIBLE", "TYPES COVERED", "STALE")
+	t.colours[4] = wordColours
+	for i := range answers {
+		a := &answers[i]
+		var responsible, covered, stale []string
+		for _, s := range a.Sources {
+			if s.Role == "responsible" && s.State != poll.Disabled && (len(responsible) == 0 || responsible[len(responsible)-1] != s.Name) {
+				responsible = append(responsible, s.Name)
+			}
+		}
+		for _, one := range a.Types {
+			switch one.Word {
+			case coverage.Covered:
+				covered = append(covered, strings.ToLower(string(one.Type)))
+			case coverage.Stale:
+				stale = append(stale, strings.ToLower(string(one.Type)))
+			}
+		}
+		t.add(a.Name, fmt.Sprintf("%.2f", a.Point[0]), fmt.Sprintf("%.2f", a.Point[1]), countryNames(&a.About), string(a.Word), strings.Join(responsible, " "), strings.Join(covered, " "), strings.Join(stale, " "))
+	}
+	return t.write(w, colour)
+}
+
+// minus stands for a hyphen before a longitude, so that it is not taken for a flag.
+const minus = "\u2212"
+
+var westernPlace = regexp.MustCompile(`^-([0-9]+(\.[0-9]+)?|\.[0-9]+),[-+]?[0-9.]+$`)
+
+// keepPlaces returns args in which places west of Greenwich are no flags: no flag begins with a digit.
+func keepPlaces(args []string) []string {
+	kept := make([]string, len(args))
+	for i, arg := range args {
+		if kept[i] = arg; westernPlace.MatchString(arg) {
+			kept[i] = minus + arg[1:]
+		}
+	}
+	return kept
+}

@@ -1,0 +1,151 @@
+package coverage
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/place"
+	"github.com/hazardd/hazardd/internal/source"
+)
+
+// feature is a country, or an area that is none, with its word, as GeoJSON (RFC 7946).
+type feature struct {
+	Type       string         `json:"type"`
+	ID         string         `json:"id"`
+	BBox       [4]float64     `json:"bbox"` // west, south, east, north; west is greater than east across the antimeridian
+	Geometry   jsontext.Value `json:"geometry"`
+	Properties properties     `json:"properties"`
+}
+
+type properties struct {
+	Kind string `json:"kind"` // country, area
+	Code string `json:"code"` // ISO 3166-1 alpha-2; empty of an area
+	Name string `json:"name"`
+	layerWord
+}
+
+// layerWord is what is said of a feature, or of the world.
+type layerWord struct {
+	Word Word `json:"word"`
+	// Types are the words by type. Types that are not there are unknown.
+	Types map[hazard.Type]Word `json:"types"`
+	// Responsible and Watches are the names of the sources, those that are not polled left out.
+	Responsible []string `json:"responsible"`
+	Watches     []string `json:"watches"`
+}
+
+// outlines are the countries as features without words.
+var outlines = sync.OnceValue(func() []feature {
+	var all []feature
+	for _, c := range place.Countries() {
+		shape := place.Outline(c.Code)
+		if shape.IsZero() {
+			continue
+		}
+		all = append(all, shapeFeature("country:"+c.Code, "country", c.Code, c.Name, shape))
+	}
+	return all
+})
+
+func shapeFeature(id, kind, code, name string, shape geo.Shape) feature {
+	b := geo.BoundsOf(shape)
+	return feature{Type: "Feature", ID: id, BBox: [4]float64{b.West, b.South, b.East, b.North}, Geometry: jsontext.Value(shape.GeoJSON()),
+		Properties: properties{Kind: kind, Code: code, Name: name}}
+}
+
+// Layer writes the words as GeoJSON: a feature for each country of the world, and one for each area that sources state beside
+// countries. What covers the world is in all of them, and in the member world. A statement about a part of a country counts for the
+// country; where it matters, ask about the place. The word of an area that is no country is the worst of its types. Its size
+// depends on the numbers of countries and sources alone.
+func (m *Map) Layer(out io.Writer, now Readings, types ...hazard.Type) error {
+	world, err := json.Marshal(m.layerWord(m.anywhere, now, types, true), json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(out, `{"type":"FeatureCollection","world":%s,"features":[`, world); err != nil {
+		return err
+	}
+	between := ""
+	write := func(f feature) error {
+		if _, err := io.WriteString(out, between); err != nil {
+			return err
+		}
+		between = ",\n"
+		return json.MarshalWrite(out, f, json.Deterministic(true))
+	}
+	for _, f := range outlines() {
+		f.Properties.layerWord = m.layerWord(slices.Concat(m.anywhere, m.countries[f.Properties.Code]), now, types, false)
+		if err := write(f); err != nil {
+			return err
+		}
+	}
+	for i := 0; i < len(m.areas); {
+		first := m.areas[i]
+		covers := []int{}
+		for ; i < len(m.areas) && m.areas[i].Name == first.Name && m.areas[i].bounds == first.bounds; i++ {
+			covers = append(covers, m.areas[i].statement)
+		}
+		f := shapeFeature("area:"+first.Name, "area", "", first.Name, first.Shape)
+		f.Properties.layerWord = m.layerWord(covers, now, types, true)
+		if err := write(f); err != nil {
+			return err
+		}
+	}
+	_, err = io.WriteString(out, "]}")
+	return err
+}
+
+// layerWord is what statements say together. special: they are about some types, and nobody expects official warnings at
+// large.
+func (m *Map) layerWord(covers []int, now Readings, types []hazard.Type, special bool) layerWord {
+	j := m.Judge(&Place{covers: covers}, now, types...)
+	l := layerWord{Word: j.Word, Types: map[hazard.Type]Word{}, Responsible: []string{}, Watches: []string{}}
+	if special && len(types) == 0 {
+		l.Word = ""
+	}
+	for _, t := range j.Types {
+		if t.Word != Unknown {
+			l.Types[t.Type] = t.Word
+		}
+		if special && len(types) == 0 {
+			l.Word = Worse(l.Word, t.Word)
+		}
+	}
+	if l.Word == "" {
+		l.Word = Unknown
+	}
+	for _, v := range j.Sources {
+		switch {
+		case !v.Polled:
+		case v.Role == source.RoleResponsible:
+			l.Responsible = append(l.Responsible, v.Name)
+		default:
+			l.Watches = append(l.Watches, v.Name)
+		}
+	}
+	l.Responsible, l.Watches = slices.Compact(l.Responsible), slices.Compact(l.Watches)
+	return l
+}
+
+// Key is the same text for readings of which all words are the same.
+func (r Readings) Key() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		s := r[name]
+		b.WriteString(name)
+		for _, f := range append([]Reading{s.Reading}, s.Feeds...) {
+			fmt.Fprintf(&b, " %t %t", f.Polled, f.Fresh)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,106 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/coverage"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/search"
+)
+
+// Bounds of what is kept of coverage, in bytes: the layers of a few choices of types (700 kB each), and the regions that lists
+// were asked for last (6 kB each).
+const (
+	maxLayers  = 8 << 20
+	maxRegions = 4 << 20
+)
+
+// coverage serves whose silence an empty answer repeats: for a place, or as a layer of the world.
+func (a *API) coverage(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values, err := query(r, "point", "type")
+	if err != nil {
+		return err
+	}
+	filter, faults := search.ParseFilter(url.Values{"type": values["type"]})
+	if values.Has("type") && faults != nil {
+		return faults
+	}
+	if !values.Has("point") {
+		return a.coverageLayer(w, r, who, filter.Types)
+	}
+	lon, lat, err := coverage.ParsePoint(values.Get("point"))
+	if err != nil {
+		return badParameter("point", "%v", err)
+	}
+	states, err := a.Sources(r.Context())
+	if err != nil && (states == nil || !errors.Is(err, hazard.ErrUnavailable)) {
+		return err
+	}
+	now := a.now()
+	body, err := jsonBody(a.Coverage.About(a.Coverage.At(lon, lat), poll.Readings(states), now, filter.Types...), false)
+	if err != nil {
+		return err
+	}
+	return a.answerList(w, r, a.Live.View(now), body, now)
+}
+
+// coverageLayer serves the words of all countries as GeoJSON. It is encoded once for each change of a word.
+func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Caller, types []hazard.Type) error {
+	readings := a.Readings()
+	key := fmt.Sprint(types, "\n", readings.Key())
+	body, ok := a.layers.Get(key)
+	if !ok {
+		err := a.holding(w, r, who, costOfObject, func(http.ResponseWriter) error {
+			var text bytes.Buffer
+			if err := a.Coverage.Layer(&text, readings, types...); err != nil {
+				return err
+			}
+			body = reply.NewBody(text.Bytes(), false)
+			a.layers.Put(key, body, 2*text.Len()) // with its codings
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	now := a.now()
+	w.Header()["Content-Type"] = []string{geoJSON}
+	return a.answerShared(w, r, who, a.Live.View(now), body, now)
+}
+
+// tellCoverage says in the header of a list that a place was asked for whether the silence about it means anything. How the
+// sources were read at an earlier moment is not known.
+func (a *API) tellCoverage(w http.ResponseWriter, q *search.Query) {
+	lon, lat, anywhere := q.Middle()
+	if !anywhere || q.At != nil {
+		return
+	}
+	places := search.Filter{Box: q.Box, Near: q.Near, Area: q.Area}
+	key := places.Values().Encode()
+	region, ok := a.regions.Get(key)
+	if !ok {
+		// Each box holds all that is wanted: the smallest is the best grid.
+		box := slices.MinFunc(places.Bounds(), func(x, y geo.Box) int { return int(extent(x) - extent(y)) })
+		region = a.Coverage.Over(box, func(lon, lat float64) bool { return places.MatchPlace([]geo.Shape{geo.Place(lon, lat)}) }, lon, lat)
+		a.regions.Put(key, region, region.Size()+len(key))
+	}
+	w.Header()["Hazardd-Coverage"] = []string{a.Coverage.Summary(region, a.Readings(), q.Types...)}
+}
+
+// extent is the size of a box, in thousandths of a square degree.
+func extent(b geo.Box) float64 {
+	width := b.East - b.West
+	if width < 0 {
+		width += 360
+	}
+	return width * (b.North - b.South) * 1000
+}

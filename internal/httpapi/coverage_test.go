@@ -1,0 +1,115 @@
+package httpapi_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/coverage"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/source"
+)
+
+// office is a weather service of a country.
+func office(name, country string) source.Source {
+	return source.Source{Name: name, Title: name, Attribution: "Office of " + name, Types: []hazard.Type{hazard.Storm, hazard.Flood},
+		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{country}, Cite: "a test"}}}
+}
+
+// silent makes Austria covered, and Switzerland stale.
+func silent(c *httpapi.Config) {
+	c.Sources = func(context.Context) ([]poll.Status, error) {
+		read := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+		return []poll.Status{{Name: "austria", State: poll.OK, LastSuccess: &read}, {Name: "swiss", State: poll.Stale, LastSuccess: &read}}, nil
+	}
+	c.Readings = func() coverage.Readings {
+		states, _ := c.Sources(context.Background())
+		return poll.Readings(states)
+	}
+	m, err := coverage.New([]source.Source{office("austria", "AT"), office("swiss", "CH")})
+	if err != nil {
+		panic(err)
+	}
+	c.Coverage = m
+}
+
+func TestCoverageOfAPlace(t *testing.T) {
+	s := handle(t, silent)
+	var got struct {
+		Word      string
+		Countries []struct{ Code string }
+		Sources   []struct {
+			Name, Authority, State string
+			Types                  []string
+		}
+	}
+	a := s.do("reader", "GET", "/coverage?point=16.37,48.21&type=FLOOD", "")
+	a.JSON(t, &got)
+	if got.Word != "covered" || got.Countries[0].Code != "AT" || got.Sources[0].Authority != "Office of austria" || len(got.Sources[0].Types) != 1 {
+		t.Errorf("%s", a.Body)
+	}
+	for query, want := range map[string]string{"point=7.45,46.95": "stale", "point=2.35,48.86": "unknown", "point=16.37,48.21&type=FLOOD,TSUNAMI": "unknown", "point=-180,90": "unknown"} {
+		if s.do("reader", "GET", "/coverage?"+query, "").JSON(t, &got); got.Word != want {
+			t.Errorf("%s: %s, want %s", query, got.Word, want)
+		}
+	}
+	for query, want := range map[string]string{"point=16.37": "is not lon,lat", "point=181,0": "from -180 to 180", "point=NaN,0": "is not lon,lat", "point=1,2&type=RAIN": "is no type; these are",
+		"point=1,2&point=1,3": "is given 2 times", "at=2026-01-01T00:00:00Z": "is not known"} {
+		if a := s.do("reader", "GET", "/coverage?"+query, ""); a.Status != 400 || !strings.Contains(string(a.Body), want) {
+			t.Errorf("%s: %d %s, want %s", query, a.Status, a.Body, want)
+		}
+	}
+}
+
+func TestTheLayerOfCoverageIsMadeOnce(t *testing.T) {
+	s := handle(t, silent)
+	a := s.do("reader", "GET", "/coverage", "")
+	var layer struct {
+		Type     string
+		Features []struct{ Properties struct{ Code, Word string } }
+	}
+	a.JSON(t, &layer)
+	words := map[string]string{}
+	for _, f := range layer.Features {
+		words[f.Properties.Code] = f.Properties.Word
+	}
+	if layer.Type != "FeatureCollection" || words["AT"] != "covered" || words["CH"] != "stale" || words["FR"] != "unknown" || a.Header.Get("Content-Type") != "application/geo+json" {
+		t.Errorf("%s: %s %s %s", a.Header.Get("Content-Type"), words["AT"], words["CH"], words["FR"])
+	}
+	if b := s.do("reader", "GET", "/coverage", "", "If-None-Match", a.Header.Get("ETag")); b.Status != 304 {
+		t.Errorf("the layer is sent again: %d", b.Status)
+	}
+	if b := s.do("reader", "GET", "/coverage?type=TSUNAMI", "", "If-None-Match", a.Header.Get("ETag")); b.Status != 200 {
+		t.Errorf("another layer: %d", b.Status)
+	}
+}
+
+// Every list of a place says whether its silence means anything; no other list does.
+func TestListsOfAPlaceSayWhetherTheyAreCovered(t *testing.T) {
+	s := handle(t, silent)
+	const vienna, bern = "bbox=16.3,48.1,16.4,48.2", "near=7.45,46.95&radius=1000"
+	for path, want := range map[string]string{
+		"/hazards/active?" + vienna:                               "covered; covered=4; stale=0; unknown=0",
+		"/hazards/active?f=geojson&" + vienna:                     "covered; covered=4; stale=0; unknown=0",
+		"/hazards/active/severity/WARNING?" + bern:                `stale; covered=0; stale=1; unknown=0; lacking="CH"`,
+		"/hazards/active/severity/WARNING?severity=WATCH&" + bern: `stale; covered=0; stale=1; unknown=0; lacking="CH"`,
+		"/hazards?" + bern + "&type=TSUNAMI":                      `unknown; covered=0; stale=0; unknown=1; lacking="CH"`,
+		"/hazards/count?" + bern:                                  `stale; covered=0; stale=1; unknown=0; lacking="CH"`,
+		"/hazards?intersects=POINT(16.37%2048.21)":                "covered; covered=1; stale=0; unknown=0",
+		"/hazards?f=csv&intersects=POLYGON((13%2047,15%2047,15%2047.5,13%2047.5,13%2047))&" + "bbox=0,40,20,50": "covered; covered=25; stale=0; unknown=0",
+		"/ogc/collections/hazards/items?" + vienna:                                                              "covered; covered=4; stale=0; unknown=0",
+		"/ogc/collections/active-hazards/items?f=html&" + vienna:                                                "covered; covered=4; stale=0; unknown=0",
+		"/hazards/active":     "",
+		"/hazards?type=FLOOD": "",
+		"/hazards?at=" + s.time().UTC().Add(-time.Second).Format(time.RFC3339) + "&" + vienna: "",
+	} {
+		a := s.do("reader", "GET", path, "")
+		if got := a.Header.Get("Hazardd-Coverage"); a.Status != http.StatusOK || got != want {
+			t.Errorf("%s: %d, %q, want %q", path, a.Status, got, want)
+		}
+	}
+}
