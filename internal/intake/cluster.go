@@ -53,6 +53,7 @@ type cluster struct {
 	name    []string                     // event → a name that it shares with another
 	// touched are the hazards to settle → where the last event that left one has gone.
 	touched map[int64]int64
+	slight  bool            // self makes no hazard
 	heir    map[int64]int64 // hazard that ends → the one that the event that made it has gone to
 }
 
@@ -293,6 +294,9 @@ func (c *cluster) pairs() (pairs []pair) {
 			if !ok || a.Type != b.Type || a.Source == b.Source {
 				continue
 			}
+			if apart := max(a.Start, b.Start) - min(a.Start, b.Start); apart > hazard.Instant(rule.window.Milliseconds()) {
+				continue
+			}
 			if far := rule.far(a, b); far <= 1 {
 				pairs = append(pairs, pair{i, j, far})
 			}
@@ -440,8 +444,15 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 			return c.move(events, into, maker, self)
 		}
 	}
+	var slight []*store.Event // they make none, and go with one that does
 	for _, maker := range events {
 		if maker == self {
+			continue
+		}
+		if is, err := c.w.isSlight(maker); err != nil {
+			return err
+		} else if is {
+			slight = append(slight, maker)
 			continue
 		}
 		from := maker.HazardID
@@ -449,22 +460,29 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 		if err != nil {
 			return err
 		}
-		if into != 0 {
-			c.leave(from, into)
-			return c.move(events, into, maker, self)
+		c.leave(from, into)
+		return c.move(events, into, maker, self)
+	}
+	if slices.Contains(events, self) {
+		from := self.HazardID
+		if self.HazardID, self.Joined = 0, ""; from != 0 {
+			c.leave(from, 0)
+			if err := c.w.tx.DropEvent(self.Source, self.Key); err != nil { // until it has its hazard
+				return err
+			}
 		}
-		events = slices.DeleteFunc(slices.Clone(events), func(e *store.Event) bool { return e == maker })
-		c.leave(from, 0)
+		if !c.slight {
+			c.w.again = slight != nil
+			return nil
+		}
 	}
-	if len(events) == 0 { // only such as make no hazard
-		return nil
+	for _, e := range slight {
+		c.leave(e.HazardID, 0)
+		if err := c.w.tx.DropEvent(e.Source, e.Key); err != nil {
+			return err
+		}
 	}
-	from := self.HazardID
-	if self.HazardID, self.Joined = 0, ""; from == 0 {
-		return nil
-	}
-	c.leave(from, 0)
-	return c.w.tx.DropEvent(self.Source, self.Key) // until it has its hazard
+	return nil
 }
 
 // leave notes that a hazard is to be settled, from which events have gone to hazard into.

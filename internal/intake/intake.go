@@ -227,6 +227,7 @@ type writer struct {
 	// emptied are hazards whose events have become part of others, which are still to end.
 	emptied []emptied
 	moves   map[int64]*store.Merge // what has moved away from hazards, by their numbers
+	again   bool                   // events wait for the hazard that the present one is to make
 	// reopened are hazards that go on after a merge, by their numbers: what they were before it.
 	reopened map[int64]*hazard.Hazard
 }
@@ -310,10 +311,8 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	}
 	var asRefs []string
 	for i := range reports {
-		if !reports[i].Minor || known[reports[i].Key] {
-			for _, name := range append(reports[i].Aliases[:len(reports[i].Aliases):len(reports[i].Aliases)], reports[i].Key) {
-				asRefs = append(asRefs, w.src+":"+name, successorRef(w.src, name))
-			}
+		for _, name := range append(reports[i].Aliases[:len(reports[i].Aliases):len(reports[i].Aliases)], reports[i].Key) {
+			asRefs = append(asRefs, w.src+":"+name, successorRef(w.src, name))
 		}
 	}
 	if w.refs, err = w.tx.KnownRefs(asRefs); err != nil {
@@ -517,13 +516,14 @@ func (w *writer) take(g *group) error {
 		w.res.Ignored++
 		return w.forget(g, parts)
 	}
-	joined, err := w.join(g, &own)
+	// One that was worth a hazard before it was found slight makes one, as it does in two payloads.
+	slight := own.Head.Minor && !slices.ContainsFunc(g.reports, func(r hazard.Report) bool { return !r.Minor })
+	w.again = false
+	joined, err := w.join(g, &own, slight)
 	if err != nil {
 		return err
 	}
-	// One that was worth a hazard before it was found slight makes one, as it does in two payloads.
-	slight := !slices.ContainsFunc(g.reports, func(r hazard.Report) bool { return !r.Minor })
-	if g.hazardID == 0 && own.Head.Minor && slight {
+	if g.hazardID == 0 && slight {
 		w.res.Ignored++
 		return w.forget(g, parts)
 	}
@@ -536,6 +536,13 @@ func (w *writer) take(g *group) error {
 		if newUUID, err = w.freeUUID(w.src, g.event); err != nil {
 			return err
 		}
+	}
+	if g.left != 0 {
+		left, err := w.tx.Hazard(g.left)
+		if err != nil {
+			return err
+		}
+		own.Head.Category = category(left, &own.Head)
 	}
 	if id := own.Head.UUID; id != uuid.Nil { // what had it before was joined
 		newUUID = id
@@ -563,6 +570,15 @@ func (w *writer) take(g *group) error {
 	}
 	if err := w.remember(g, h, &own, parts, joined, isNew); err != nil {
 		return err
+	}
+	if w.again {
+		self, _, err := w.tx.FindEvent(store.EventName{Source: w.src, Key: g.event})
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(w.regroup(&self, h), w.resettle(h.ID)); err != nil {
+			return err
+		}
 	}
 	if err := w.toldOf(g); err != nil {
 		return err

@@ -95,9 +95,13 @@ func shareWord(a, b string) bool {
 
 // mayJoin tells whether a report too slight to make a hazard may be a word on one that others made.
 func (w *writer) mayJoin(r *hazard.Report) bool {
+	called := func(key string) bool { return w.refs[w.src+":"+key] }
+	if len(r.Refs) > 0 || called(r.Key) || slices.ContainsFunc(r.Aliases, called) {
+		return true
+	}
 	rule, ok := rules[r.Type]
-	if len(r.Refs) > 0 || !ok {
-		return len(r.Refs) > 0
+	if !ok {
+		return false
 	}
 	list, ok := w.others.starts[r.Type]
 	if !ok {
@@ -119,7 +123,7 @@ func (w *writer) mayJoin(r *hazard.Report) bool {
 // join finds the hazard that a group's event is part of: by what sources call it, by the rule of its
 // type, and by what people decided. Where the event changes which other events are one, they move
 // too. It returns why the event is part of its hazard; empty if it made it.
-func (w *writer) join(g *group, own *hazard.Said) (why string, err error) {
+func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err error) {
 	self := w.event(g, own)
 	moved := true // whether it is to be compared anew
 	if before := g.before; before != nil {
@@ -135,6 +139,13 @@ func (w *writer) join(g *group, own *hazard.Said) (why string, err error) {
 		return "", err
 	}
 	refs := union(own.Head.Refs, g.refs)
+	if g.before == nil { // and what it was called when it was too slight
+		earlier, err := w.tx.Refs(self.Name())
+		if err != nil {
+			return "", err
+		}
+		refs = union(refs, earlier)
+	}
 	for _, ref := range refs {
 		if err := w.addRef(ref, g.event); err != nil {
 			return "", err
@@ -156,6 +167,7 @@ func (w *writer) join(g *group, own *hazard.Said) (why string, err error) {
 	if err != nil {
 		return "", err
 	}
+	c.slight = slight
 	from := self.HazardID
 	if err := c.rearrange(self); err != nil {
 		return "", err

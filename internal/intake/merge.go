@@ -345,6 +345,16 @@ func (w *writer) settleOrEmpty(id, into int64) error {
 	return nil
 }
 
+// isSlight reports whether an event is too slight to make a hazard.
+func (w *writer) isSlight(e *store.Event) (bool, error) {
+	parts, err := w.tx.Reports(e.Source, e.Key)
+	if err != nil || len(parts) == 0 {
+		return false, err
+	}
+	said := hazard.Derive(parts, w.now)
+	return said.Head.Minor, nil
+}
+
 // alone makes a hazard of one event that was part of another, with the products that its source gave, and returns its number.
 func (w *writer) alone(e *store.Event) (int64, error) {
 	parts, err := w.tx.Reports(e.Source, e.Key)
@@ -352,13 +362,12 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 		return 0, err
 	}
 	own := hazard.Derive(parts, w.now)
-	if own.Head.Minor { // no hazard is made of it
-		return 0, w.tx.DropEvent(e.Source, e.Key)
-	}
-	id, err := w.freeUUID(e.Source, e.Key)
-	if err != nil {
+	left, errL := w.tx.Hazard(e.HazardID)
+	id, errF := w.freeUUID(e.Source, e.Key)
+	if err := errors.Join(errL, errF); err != nil {
 		return 0, err
 	}
+	own.Head.Category = category(left, &own.Head)
 	h, _, _, err := w.settle(0, id, []hazard.Said{own})
 	if err != nil {
 		return 0, err

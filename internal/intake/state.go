@@ -2,6 +2,7 @@ package intake
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -41,11 +42,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	set("hazard_Name", func() { h.Name = hazard.CleanLine(head.Name) })
 	set("description", func() { h.Description = described(head) })
 	set("type_ID", func() { h.Type = head.Type })
-	set("category_ID", func() {
-		if head.Category != "" && (before == nil || h.Drill() == (head.Category == hazard.Exercise)) {
-			h.Category = head.Category
-		}
-	})
+	set("category_ID", func() { h.Category = category(before, head) })
 	set("start_Date", func() { h.Start = head.Start })
 	set("snc_url", func() { h.URL = head.URL })
 	set("comment_Text", func() { h.Comment = hazard.Clean(head.Comment) })
@@ -85,6 +82,18 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 		h.Status, h.Reason = hazard.Active, ""
 	}
 	return h, nil
+}
+
+// category is that of a hazard after what was said, without a word EVENT. What was a drill before stays one, and what was real stays real.
+func category(before *hazard.Hazard, head *hazard.Report) hazard.Category {
+	said := cmp.Or(head.Category, hazard.Event)
+	switch {
+	case before == nil || before.Drill() == (said == hazard.Exercise):
+		return said
+	case before.Drill():
+		return hazard.Exercise
+	}
+	return hazard.Event
 }
 
 // farOff is how far from its perimeter the point of a wildfire is believed, in meters: where it began lies in it or nearby.

@@ -72,9 +72,6 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 	if err := in.Restore(ctx, tx, from, before); err != nil {
 		return err
 	}
-	if err := w.resettle(m.Into); err != nil {
-		return err
-	}
 	if err := tx.DropMerge(m.Change); err != nil {
 		return err
 	}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/model"
 )
 
 type instant = hazard.Instant
@@ -39,7 +41,16 @@ func (s step) String() string {
 		for _, p := range r.Products {
 			text += fmt.Sprintf(" [%s in %q %q]", p.Key, p.Parent, p.Title)
 		}
-		text += fmt.Sprint(" at ", r.Point.Lon, r.Places, r.Replaces, r.Refs, r.Aliases)
+		if r.Point != nil {
+			text += fmt.Sprint(" at ", r.Point.Lon)
+		}
+		text += fmt.Sprint(" ", r.Places, r.Replaces, r.Refs, r.Aliases)
+		for _, a := range r.Areas {
+			text += fmt.Sprint(" ", a.Role, " area ", places(a.Geometry))
+		}
+		if r.Category != "" || r.Called != "" {
+			text += fmt.Sprintf(" %s called %q", r.Category, r.Called)
+		}
 		if r.Open {
 			text += " open"
 		}
@@ -63,7 +74,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years, products bool
+	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas bool
 }
 
 // generator makes histories from a seed.
@@ -161,6 +172,9 @@ func (g *generator) step() step {
 		if g.one(2) {
 			s.Fields["end_Date"] = g.moment()
 		}
+		if g.can.drills && g.one(2) {
+			s.Fields["category_ID"] = hazard.Exercise
+		}
 	case n == 13:
 		s.Do = "end"
 	case n == 14:
@@ -184,6 +198,12 @@ func (g *generator) fields() map[string]any {
 		"category_ID": pick(g, hazard.Event, hazard.Response, hazard.Other), "autoexpire": g.one(2), "start_Date": g.moment(), "end_Date": g.moment(),
 		"latitude": float64(g.IntN(80)), "comment_Text": g.name()}
 	names := []string{"hazard_Name", "description", "type_ID", "severity_ID", "category_ID", "autoexpire", "start_Date", "end_Date", "latitude", "comment_Text", "end_Date", "end_Date"}
+	if g.can.areas {
+		all["area"], names = model.Area(nil), append(names, "area", "area")
+		if i := g.IntN(12); i < 6 {
+			all["area"] = model.Area{fmt.Sprint(hazard.AlertArea, " ", i)}
+		}
+	}
 	fields := map[string]any{}
 	for range 1 + g.IntN(2) {
 		name := pick(g, names...)
@@ -211,9 +231,27 @@ func (g *generator) payload() []hazard.Report {
 		if o := pick(g, append(g.told, st)...); g.can.years && g.one(2) && o.quake() == st.quake() { // numbers come round
 			st.again(o)
 		}
+		drill := g.can.drills && g.one(3)
 		for i := range st.reports {
 			if g.can.products && g.one(2) {
 				st.reports[i].Products = g.products()
+			}
+			if g.can.drills && g.one(4) {
+				st.reports[i].Category = pick(g, hazard.Response, hazard.Event, hazard.Exercise)
+			} else if g.can.drills && drill {
+				st.reports[i].Category = hazard.Exercise
+			}
+			if g.can.slight {
+				st.reports[i].Minor = g.one(2)
+			}
+			if g.can.areas && !st.quake() {
+				r := &st.reports[i]
+				for range g.IntN(3) {
+					r.Areas = append(r.Areas, hazard.Area{Role: pick(g, hazard.AlertArea, hazard.AlertArea, hazard.ImpactArea), Geometry: strip(g.IntN(6), 1+g.IntN(3))})
+				}
+				if len(r.Areas) > 0 && g.one(2) {
+					r.Point = nil
+				}
 			}
 			if g.can.held && g.one(6) {
 				st.reports[i].Suspect = "it looks wrong"
@@ -243,6 +281,9 @@ func (g *generator) payload() []hazard.Report {
 
 // story makes what will be told of a new event.
 func (g *generator) story() *story {
+	if g.can.rules && g.one(2) {
+		return g.lasting()
+	}
 	if g.can.quakes && g.one(2) {
 		return g.quake()
 	}
@@ -305,6 +346,27 @@ func (g *generator) products() []hazard.ReportProduct {
 			hazard.ReportProduct{Key: "c", Parent: "f", Title: g.name(), Type: hazard.TextProduct, Data: "c"})
 	}
 	return append(list, hazard.ReportProduct{Key: "r", Title: g.name(), Type: hazard.TextProduct, Data: "r"})
+}
+
+// lasting makes what a source tells of a cyclone, a volcano or a wildfire, near others of its kind.
+func (g *generator) lasting() *story {
+	kind := pick(g, hazard.Cyclone, hazard.Volcano, hazard.Wildfire)
+	st := &story{source: pick(g, map[hazard.Type][]string{hazard.Cyclone: {"nhc", "gdacs", "eonet"}, hazard.Volcano: {"gvp", "hans", "gdacs"},
+		hazard.Wildfire: {"nifc", "eonet", "gdacs"}}[kind]...), key: fmt.Sprint("l", len(g.told))}
+	called := pick(g, "Ana", "ANA", "Bo Ridge", "bo creek fire", "Fire Complex", "")
+	lon, start := float64(g.IntN(6))*0.02, g.clock.Add(-time.Duration(g.IntN(80)*24)*time.Hour)
+	for i := range 1 + g.IntN(4) {
+		r := hazard.Report{Source: st.source, Key: st.key, Version: int64(g.clock) + int64(i)*3_600_000, Name: strings.TrimSpace(pick(g, "Tropical Cyclone ", "Typhoon ", "Super Typhoon ", "Lake ") + called),
+			Type: kind, Severity: g.level(), Start: start, Point: &hazard.Point{Lon: lon, Lat: float64(g.IntN(2)) * 0.01}, Called: called, Refs: g.refs()}
+		if g.one(2) {
+			r.End = new(g.clock.Add(time.Duration(g.IntN(20)*24-100) * time.Hour))
+		}
+		if g.one(8) {
+			r.Ended = pick(g, hazard.EndWithdrawn, hazard.EndExpired, hazard.EndAllClear)
+		}
+		st.reports = append(st.reports, r)
+	}
+	return st
 }
 
 // quake makes what a source tells of an earthquake, near others in time and place. Its origin is revised.

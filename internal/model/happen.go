@@ -27,12 +27,16 @@ func (w *World) take(reports []hazard.Report, released bool) {
 	said := map[Name][]*hazard.Report{}
 	for _, r := range w.epochs(reports) {
 		name := Name{r.Source, r.Key}
+		if e := w.event(name); said[name] == nil && r.Minor && (e == nil || e.hazard == nil) && !w.mayJoin(&r) {
+			continue
+		}
 		if said[name] == nil {
 			names = append(names, name)
 		}
 		said[name] = append(said[name], &r)
 	}
 	for _, name := range names {
+		slight := !slices.ContainsFunc(said[name], func(r *hazard.Report) bool { return !r.Minor })
 		believed := slices.DeleteFunc(said[name], func(r *hazard.Report) bool { return r.Suspect != "" && !w.believed(*r) })
 		e := w.event(name)
 		if e == nil && len(believed) == 0 {
@@ -47,7 +51,8 @@ func (w *World) take(reports []hazard.Report, released bool) {
 			r.Suspect = ""
 			e.told = append(e.told, telling{at: w.now, report: r})
 		}
-		if e.hazard == nil || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(slices.Compact(slices.Sorted(slices.Values(e.names()))), slices.Compact(slices.Sorted(slices.Values(known)))) {
+		if e.hazard == nil || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(e.names(), known) {
+			e.slight = slight
 			w.heard(e, released)
 		}
 	}
@@ -150,16 +155,28 @@ func (w *World) heard(e *event, released bool) {
 		return
 	}
 	e.heard = e.word(w.now)
-	if e.hazard == nil && (e.heard.ended == hazard.EndWithdrawn || !released && e.heard.over() < w.now.Add(-tooLate)) {
+	if e.hazard == nil {
+		e.drill = e.heard.category == hazard.Exercise
+	}
+	if e.hazard != nil || e.heard.ended != hazard.EndWithdrawn && (released || e.heard.over() >= w.now.Add(-tooLate)) {
+		w.regroup(e)
+		e.refs = e.names() // stay, also if it is too slight
+	}
+	if e.hazard == nil {
 		// What says that it is over is remembered: the report that it ends may come after it.
 		for _, p := range e.parts() {
 			if p.Ended == "" && slices.ContainsFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Part == p.Part }) {
-				e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.report.Part == p.Part })
+				e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.report != nil && t.report.Part == p.Part })
 			}
 		}
-		return
 	}
-	w.regroup(e)
+}
+
+// mayJoin reports whether a report too slight to make a hazard may be a word on one that others made.
+func (w *World) mayJoin(r *hazard.Report) bool {
+	return len(r.Refs) > 0 || slices.ContainsFunc(w.events, func(e *event) bool {
+		return e.Name != (Name{r.Source, r.Key}) && slices.Contains(e.refs, r.Source+":"+r.Key) || e.hazard != nil && e.Source != r.Source && e.heard.head.Type == r.Type && together(r.Type, e.heard.start, r.Start)
+	})
 }
 
 // Withdraw is that a source lists an event no longer.
@@ -177,7 +194,7 @@ func (w *World) Withdraw(name Name, reason hazard.EndReason, at instant) {
 // Create is that an editor makes a hazard. It reports whether that may be.
 func (w *World) Create(id uuid.UUID, fields map[string]any, at instant) bool {
 	w.Pass(at)
-	h := &Hazard{UUID: id, made: at, org: w.By.org(), creator: w.By.Name, decided: []*decision{{fields: maps.Clone(fields)}}}
+	h := &Hazard{UUID: id, made: at, org: w.By.org(), creator: w.By.Name, decided: []*decision{{fields: maps.Clone(fields)}}, drill: fields["category_ID"] == hazard.Exercise}
 	s := w.state(h)
 	if s.End < s.Start || s.Status == hazard.Expired {
 		return false
@@ -193,7 +210,7 @@ func (w *World) Patch(h *Hazard, fields map[string]any, at instant) bool {
 	was, draft := h.Now(), *h.Now()
 	differ := map[string]any{}
 	for field, value := range fields {
-		if was.get(field) != value {
+		if !reflect.DeepEqual(was.get(field), value) {
 			differ[field] = value
 			draft.set(field, value)
 		}
@@ -248,7 +265,7 @@ func (w *World) End(h *Hazard, reason hazard.EndReason, note string, at instant)
 // Merge is that a person finds hazard from to be the same as hazard into. It reports whether that may be.
 func (w *World) Merge(from, into *Hazard, at instant) bool {
 	w.Pass(at)
-	if !w.By.owns(from.org) || !w.By.owns(into.org) || from == into || from.Now().Reason == hazard.EndMerged || from.drill() != into.drill() || into.Now().Status != hazard.Active {
+	if !w.By.owns(from.org) || !w.By.owns(into.org) || from == into || from.Now().Reason == hazard.EndMerged || from.drill != into.drill || into.Now().Status != hazard.Active {
 		return false
 	}
 	return w.try(func() bool {
@@ -330,20 +347,22 @@ func (w *World) Split(h *Hazard, name Name, at instant) bool {
 	if !w.By.owns(h.org) || e == nil || e.hazard != h || len(w.partOf(h)) == 1 {
 		return false
 	}
-	for _, o := range w.partOf(h) {
-		if o != e {
-			w.one[pairOf(e, o)] = false
+	return w.try(func() bool {
+		for _, o := range w.partOf(h) {
+			if o != e {
+				w.one[pairOf(e, o)] = false
+			}
 		}
-	}
-	if e.why == byPerson {
-		e.why = byRule
-	}
-	w.regroup(nil)
-	w.settle(at)
-	if h.kept == nil {
-		h.touch(at)
-	}
-	return true
+		if e.why == byPerson {
+			e.why = byRule
+		}
+		w.regroup(nil)
+		w.settle(at)
+		if h.kept == nil {
+			h.touch(at)
+		}
+		return e.hazard != nil // else it is too slight to be a hazard of its own
+	})
 }
 
 // touch notes that a hazard has changed, whatever it says.

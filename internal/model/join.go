@@ -12,9 +12,6 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// drill reports whether a hazard is a drill.
-func (h *Hazard) drill() bool { return h.Now().Category == hazard.Exercise }
-
 // partOf lists the events of a hazard.
 func (w *World) partOf(h *Hazard) []*event {
 	return slices.DeleteFunc(slices.Clone(w.events), func(e *event) bool { return e.hazard != h })
@@ -46,7 +43,7 @@ func (w *World) regroup(self *event) {
 	unite := func(a, b *event, ofOneSource bool) {
 		i, j := find(a), find(b)
 		if i == j || w.split(groups[i], groups[j]) || !ofOneSource && shareSource(groups[i], groups[j]) ||
-			w.protected(groups[i])+w.protected(groups[j]) > 1 || w.isDrill(a) != w.isDrill(b) {
+			w.protected(groups[i])+w.protected(groups[j]) > 1 || a.drill != b.drill {
 			return
 		}
 		groups[i] = append(groups[i], groups[j]...)
@@ -148,13 +145,6 @@ func (w *World) protected(g []*event) (n int) {
 	return n
 }
 
-func (w *World) isDrill(e *event) bool {
-	if e.hazard == nil {
-		return e.heard.category == hazard.Exercise
-	}
-	return e.hazard.drill()
-}
-
 // goOn lists the hazards that go on with the events of a group.
 func (w *World) goOn(g []*event) (list []*Hazard) {
 	for _, h := range w.Hazards {
@@ -203,12 +193,18 @@ func (w *World) house(groups [][]*event, self *event) {
 			}
 		}
 		for _, e := range g.events {
-			if into == nil && (e != self || len(g.events) == 1) {
+			if into == nil && e != self && !e.word(w.now).head.Minor {
 				into, maker = w.newHazard(e), e
 			}
 		}
+		if into == nil && slices.Contains(g.events, self) && !(self.slight && self.heard.head.Minor) {
+			into, maker = w.newHazard(self), self
+		}
 		for _, e := range g.events {
 			switch {
+			case into == nil: // all are too slight
+				e.hazard = nil
+				continue
 			case e == maker:
 				w.move(e, into)
 				e.why = made
@@ -269,7 +265,7 @@ func (w *World) former(e *event) *Hazard {
 }
 
 func (w *World) newHazard(e *event) *Hazard {
-	h := &Hazard{UUID: hazard.EventUUID(e.Source, e.Key), source: e.Source, org: hazard.NoOrg, made: w.now, creator: e.heard.head.Creator}
+	h := &Hazard{UUID: hazard.EventUUID(e.Source, e.Key), source: e.Source, org: hazard.NoOrg, made: w.now, creator: e.heard.head.Creator, drill: e.drill}
 	for n := 2; slices.ContainsFunc(w.Hazards, func(o *Hazard) bool { return o.UUID == h.UUID }); n++ {
 		h.UUID = hazard.EventUUID(e.Source, fmt.Sprint(e.Key, "#", n))
 	}
@@ -315,13 +311,14 @@ func (w *World) lasting(name string) bool {
 
 // names are all names that an event was ever known by.
 func (e *event) names() []string {
-	names := []string{e.Source + ":" + e.Key}
+	names := append([]string{e.Source + ":" + e.Key}, e.refs...)
 	for _, t := range e.told {
 		if t.report != nil {
 			names = append(names, t.report.Refs...)
 		}
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // misfit is how badly two events fit by the rule of their type, from 0 (the same) to 1 (just); more: they are two.
@@ -333,11 +330,36 @@ func misfit(a, b *word) float64 {
 	if a.point != nil && b.point != nil {
 		km = geo.Distance(a.point.Lon, a.point.Lat, b.point.Lon, b.point.Lat) / 1000
 	}
-	switch a.head.Type {
-	case hazard.Earthquake:
+	switch t := a.head.Type; {
+	case !together(t, a.start, b.start):
+	case t == hazard.Earthquake:
 		return math.Hypot(math.Abs(float64(a.start-b.start))/16_000, km/100)
+	case t == hazard.Cyclone && overlap(a, b, 3*day) && a.called != "" && strings.EqualFold(a.called, b.called):
+		return 0
+	case t == hazard.Volcano && overlap(a, b, 8*day):
+		return km / 10
+	case t == hazard.Wildfire && overlap(a, b, 7*day) && shareWord(a.called, b.called):
+		return km / 5
 	}
 	return math.Inf(1)
+}
+
+const day = 24 * time.Hour
+
+// together reports whether two events of a type that begin at these moments may be one by the rule of the type.
+func together(t hazard.Type, a, b instant) bool {
+	most, ok := map[hazard.Type]time.Duration{hazard.Earthquake: 16 * time.Second, hazard.Cyclone: 45 * day, hazard.Volcano: 365 * day, hazard.Wildfire: 60 * day}[t]
+	return ok && a <= b.Add(most) && b <= a.Add(most)
+}
+
+// shareWord reports whether two names have a word in common that says which fire it is.
+func shareWord(a, b string) bool {
+	for _, word := range strings.Fields(strings.ToLower(a)) {
+		if len(word) > 2 && word != "fire" && word != "complex" && slices.Contains(strings.Fields(strings.ToLower(b)), word) {
+			return true
+		}
+	}
+	return false
 }
 
 func overlap(a, b *word, slack time.Duration) bool {

@@ -45,6 +45,11 @@ type Sources struct {
 	Order map[hazard.Type][]string
 	// Lasting are the schemes of references whose ids name what has events again and again, such as volcanoes.
 	Lasting []string
+	// Places lists the places that a geometry covers, and Point is what stands for an area where no source says.
+	Places func(geometry string) []string
+	Point  func(Area) hazard.Point
+	// Classes are the words for cyclones by their wind.
+	Classes []string
 }
 
 // New returns a world in which nothing has happened.
@@ -58,6 +63,7 @@ type Hazard struct {
 	Past    []State // a new one at each moment at which it changed
 	source  string  // of the event that made it; empty: an editor made it
 	made    instant
+	drill   bool // for ever
 	org     int64
 	creator string
 	decided []*decision // what people decided about it, in order
@@ -76,8 +82,7 @@ type Hazard struct {
 type State struct {
 	At instant
 	hazard.Hazard
-	Point *hazard.Point // nil: its position follows from its areas
-	Areas []hazard.Area
+	Area Area
 }
 
 // decision is what a person decided about a hazard: values of fields by the names of the base
@@ -176,7 +181,20 @@ func (w *World) settle(t instant) {
 }
 
 func same(a, b *State) bool {
-	return a.Hazard.Equal(&b.Hazard) && (a.Point == nil) == (b.Point == nil) && slices.Equal(a.Areas, b.Areas)
+	return a.Hazard.Equal(&b.Hazard) && slices.Equal(a.Area, b.Area)
+}
+
+// Area are the places where a hazard is, each with its role, sorted.
+type Area []string
+
+func (w *World) areaOf(list []hazard.Area) (all Area) {
+	for _, a := range list {
+		for _, place := range w.sources.Places(a.Geometry) {
+			all = append(all, string(a.Role)+" "+place)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // state works out what a hazard is now.
@@ -186,6 +204,9 @@ func (w *World) state(h *Hazard) State {
 	}
 	s := State{Hazard: hazard.Hazard{UUID: h.UUID, Category: hazard.Event, Status: hazard.Active, OrgID: h.org,
 		Created: h.made, Creator: h.creator, Source: h.source}}
+	if h.drill {
+		s.Category = hazard.Exercise
+	}
 	said := w.said(h)
 	for _, e := range w.partOf(h) {
 		s.Sources = append(s.Sources, e.Source)
@@ -200,10 +221,21 @@ func (w *World) state(h *Hazard) State {
 	if said != nil {
 		r := said.head
 		s.Name, s.Description, s.Type, s.Severity, s.Start, s.URL, s.Comment = said.name, r.Description, r.Type, said.severity, said.start, said.url, r.Comment
-		s.Category, s.End, s.AutoExpire = said.category, said.end, !said.open
-		s.Areas = said.areas
+		if s.End, s.AutoExpire = said.end, !said.open; h.drill == (said.category == hazard.Exercise) {
+			s.Category = said.category
+		}
+		s.Area = w.areaOf(said.areas)
+		if len(s.Area) == 0 && said.ended != "" && len(h.Past) > 0 { // a word that it is over says nothing of where it was
+			s.Area = h.Now().Area
+		}
+		if len(h.Past) > 0 {
+			s.Longitude, s.Latitude = h.Now().Longitude, h.Now().Latitude
+		}
+		if said.point == nil && len(said.areas) > 0 {
+			said.point = new(w.sources.Point(w.areaOf(said.areas)))
+		}
 		if said.point != nil {
-			s.Point, s.Longitude, s.Latitude = said.point, said.point.Lon, said.point.Lat
+			s.Longitude, s.Latitude = said.point.Lon, said.point.Lat
 		}
 		if said.ended != "" && (h.goesOn || len(h.Past) > 0 && h.Now().Status == hazard.Active) {
 			// A source that ends an active hazard by word, not by time, makes an editor's end_Date void.
@@ -310,6 +342,8 @@ func (s *State) set(field string, value any) {
 		s.Latitude = value.(float64)
 	case "longitude":
 		s.Longitude = value.(float64)
+	case "area":
+		s.Area = value.(Area)
 	default:
 		panic("no field " + field)
 	}
@@ -319,7 +353,7 @@ func (s *State) set(field string, value any) {
 func (s *State) get(field string) any {
 	return map[string]any{"hazard_Name": s.Name, "description": s.Description, "type_ID": s.Type, "severity_ID": s.Severity,
 		"category_ID": s.Category, "autoexpire": s.AutoExpire, "start_Date": s.Start, "end_Date": s.End, "comment_Text": s.Comment,
-		"latitude": s.Latitude, "longitude": s.Longitude}[field]
+		"latitude": s.Latitude, "longitude": s.Longitude, "area": s.Area}[field]
 }
 
 // String lists the hazards with their events, for people.

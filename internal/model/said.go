@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 )
@@ -13,6 +14,9 @@ type event struct {
 	told   []telling
 	hazard *Hazard // nil: none was made of it yet
 	why    reason
+	refs   []string
+	slight bool // all that was said of it at last is too slight to make a hazard
+	drill  bool // what it was first reported as, for ever
 	heard  word // what was said when the source was last heard, for comparisons with other events
 }
 
@@ -57,7 +61,15 @@ func (e *event) parts() []hazard.Report {
 				was.Products, was.Kept.Products = r.Products, r.Version
 				words[r.Part] = was
 			}
+			if told := cmp.Or(was.Kept.Areas, was.Version); len(r.Places) == 0 && len(r.Areas) > 0 && len(was.Places) == 0 &&
+				(len(was.Areas) == 0 || was.Kept.Areas != 0 && r.Version > told) {
+				was.Areas, was.Kept.Areas = r.Areas, r.Version
+				words[r.Part] = was
+			}
 			continue
+		}
+		if len(r.Areas) == 0 && len(r.Places) == 0 && len(was.Places) == 0 && len(was.Areas) > 0 {
+			r.Areas, r.Kept.Areas = was.Areas, cmp.Or(was.Kept.Areas, was.Version)
 		}
 		if r.Products == nil {
 			r.Products, r.Kept.Products = was.Products, cmp.Or(was.Kept.Products, was.Version)
@@ -115,6 +127,7 @@ type word struct {
 	endedAt  instant
 	point    *hazard.Point
 	areas    []hazard.Area
+	placed   bool // it names places
 	url      string
 	called   string
 }
@@ -154,6 +167,7 @@ func (e *event) word(t instant) word {
 		s.end = max(s.end, expectedEnd(&p))
 		s.open = s.open || p.Open && p.Ended == ""
 		s.areas = append(s.areas, p.Areas...)
+		s.placed = s.placed || len(p.Places) > 0 && len(p.Areas) == 0
 	}
 	if over {
 		s.ended, s.endedAt = why(inForce), overAt(&head)
@@ -283,13 +297,13 @@ func (w *World) said(h *Hazard) *word {
 			continue
 		}
 		// What the more authoritative ones leave open.
-		if len(all.areas) == 0 {
+		if len(all.areas) == 0 && !all.placed {
 			if all.point == nil {
 				all.point = s.point
 			}
-			all.areas = s.areas
+			all.areas, all.placed = s.areas, s.placed
 		}
-		all.url = cmp.Or(all.url, s.url)
+		all.url, all.called = cmp.Or(all.url, s.url), cmp.Or(all.called, s.called)
 		all.end, all.open = max(all.end, s.end), all.open || s.open
 	}
 	if over {
@@ -303,6 +317,16 @@ func (w *World) said(h *Hazard) *word {
 		named := slices.IndexFunc(words, func(s word) bool { return s.head.Type == t && s.ended != hazard.EndWithdrawn && !s.head.Minor })
 		if named >= 0 && words[named].head.Source != all.head.Source {
 			all.name = words[named].name
+		}
+	}
+	// A cyclone keeps its class, whoever gives it.
+	if storm, ok := strings.CutPrefix(all.name, "Tropical Cyclone "); ok && all.head.Type == hazard.Cyclone && all.called != "" {
+		classed := func(s word) bool {
+			i := strings.Index(strings.ToLower(s.head.Name), " "+strings.ToLower(all.called))
+			return i > 0 && s.ended == "" && slices.Contains(w.sources.Classes, s.head.Name[:i])
+		}
+		if i := slices.IndexFunc(words, classed); i >= 0 {
+			all.name = words[i].head.Name[:strings.Index(strings.ToLower(words[i].head.Name), " "+strings.ToLower(all.called))+1] + storm
 		}
 	}
 	for _, s := range words {
@@ -327,7 +351,7 @@ func bySource(words []word) (list []word) {
 		s.areas = nil
 		for _, o := range own {
 			s.severity, s.start, s.end, s.open = max(s.severity, o.severity), min(s.start, o.start), max(s.end, o.end), s.open || o.open
-			s.areas = append(s.areas, o.areas...)
+			s.areas, s.placed = append(s.areas, o.areas...), s.placed || o.placed
 		}
 		list, words = append(list, s), words[n:]
 	}

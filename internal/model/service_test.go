@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
@@ -50,6 +51,9 @@ var sources = model.Sources{
 		"":                {"nws", "", "gdacs", "copernicus", "eonet"},
 	},
 	Lasting: []string{"gvp"},
+	Places:  places,
+	Point:   pointOf,
+	Classes: []string{"Typhoon", "Super Typhoon", "Hurricane"},
 }
 
 var known = program.BuiltIn()
@@ -66,6 +70,7 @@ type service struct {
 	read   int64                        // the change up to which a reader of the log has come
 	last   instant                      // when it was made
 	seen   map[uuid.UUID]*hazard.Hazard // what the reader knows of each hazard
+	areas  map[string]model.Area        // what has been read of the areas of hazards
 	uuids  map[int64]uuid.UUID          // of hazards, by their numbers
 	// products is what readers of the log know of products: of no organization, of the first and of the second.
 	products [3]map[uuid.UUID]*hazard.Product
@@ -87,7 +92,7 @@ func newService(t testing.TB, dir, database string) *service {
 		t.Fatal(err)
 	}
 	sv := &service{t: t, now: noon, store: s, intake: intake.New(s, intake.Known{Authority: known.Authority(), Schemes: known.Schemes()}),
-		seen: map[uuid.UUID]*hazard.Hazard{}, uuids: map[int64]uuid.UUID{}}
+		areas: map[string]model.Area{}, seen: map[uuid.UUID]*hazard.Hazard{}, uuids: map[int64]uuid.UUID{}}
 	for i := range sv.products {
 		sv.products[i] = map[uuid.UUID]*hazard.Product{}
 	}
@@ -287,6 +292,15 @@ func body(fields map[string]any) map[string]any {
 			given[name] = map[bool]string{true: "Y", false: "N"}[v]
 		case hazard.Severity:
 			given[name] = v.String()
+		case model.Area:
+			given[name] = nil
+			if v != nil {
+				var place int
+				if _, err := fmt.Sscanf(v[0], string(hazard.AlertArea)+" %d", &place); err != nil {
+					panic(err)
+				}
+				given[name] = jsontext.Value(strip(place, 1))
+			}
 		default:
 			given[name] = v
 		}
@@ -423,7 +437,15 @@ func (sv *service) comparePage(w *model.World, got []*hazard.Hazard, at instant)
 			return fmt.Errorf("the service lacks %q, %s", want.Name, h.UUID)
 		}
 		delete(found, h.UUID)
-		if diff := different(have, want); diff != "" {
+		area, err := sv.area(have)
+		if err != nil {
+			return err
+		}
+		diff := different(have, want)
+		if !slices.Equal(area, want.Area) {
+			diff += fmt.Sprintf("; its area is %v, by the model %v", area, want.Area)
+		}
+		if diff != "" {
 			return fmt.Errorf("%q of %s, %s: %s\nevents: %s, by the model %v", want.Name, want.Source, h.UUID, diff, sv.events(have.ID), w.Events(h))
 		}
 	}
@@ -590,8 +612,12 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"names and rules": {abilities{parts: true, people: true, late: true, quakes: true, names: true}, []uint64{8, 10, 34, 130, 180, 279}},
 		"all":             {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true}, []uint64{129, 138, 162, 539}},
 		"undo":            {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true}, []uint64{8, 39, 58, 191, 238, 379}},
-		"held and epochs": {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: true, years: true}, []uint64{48, 87, 227, 257, 355, 543, 569, 5752}},
+		"held and epochs": {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: true, years: true}, []uint64{48, 87, 227, 257, 355, 543, 569, 5752, 20214}},
 		"products":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, products: true}, []uint64{5, 143, 203, 5798}},
+		"drills":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, drills: true}, []uint64{32}},
+		"areas":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, areas: true}, nil},
+		"slight":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, slight: true}, []uint64{15, 82, 141, 142, 378}},
+		"rules":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, rules: true}, nil},
 		"merges":          {abilities{parts: true, people: true, late: true, merges: true}, []uint64{2, 56, 1389}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,87 @@
+package model_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/model"
+)
+
+// Areas are made of places that are squares of a degree in a row, named by the number of their western side.
+
+// strip is the geometry of n places from one on.
+func strip(from, n int) string {
+	return fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%[1]d,10],[%[2]d,10],[%[2]d,11],[%[1]d,11],[%[1]d,10]]]}`, from, from+n)
+}
+
+// places lists the places that a geometry covers: those whose middle and corners, but for a little, are all in it.
+func places(geometry string) (list []string) {
+	s, err := geo.ParseLoose([]byte(geometry))
+	if err != nil {
+		panic(err)
+	}
+	for i := range 10 {
+		in := 0
+		for _, p := range [][2]float64{{.5, .5}, {.01, .01}, {.99, .99}, {.01, .99}, {.99, .01}} {
+			if geo.Intersects(s, geo.Place(float64(i)+p[0], 10+p[1])) {
+				in++
+			}
+		}
+		switch in {
+		case 5:
+			list = append(list, fmt.Sprint(i))
+		case 0:
+		default:
+			panic(fmt.Sprintf("%s covers a part of place %d", geometry, i))
+		}
+	}
+	return list
+}
+
+// pointOf is the point of the shape that an area is: of the alert area, if there is one.
+func pointOf(a model.Area) hazard.Point {
+	shapes := map[string][]geo.Shape{}
+	for _, place := range a {
+		role, name, _ := strings.Cut(place, " ")
+		var i int
+		if _, err := fmt.Sscan(name, &i); err != nil {
+			panic(err)
+		}
+		s, err := geo.ParseLoose([]byte(strip(i, 1)))
+		if err != nil {
+			panic(err)
+		}
+		shapes[role] = append(shapes[role], s)
+	}
+	best := shapes[string(hazard.AlertArea)]
+	if best == nil {
+		best = shapes[string(hazard.ImpactArea)]
+	}
+	all, err := geo.Union(best...)
+	if err != nil {
+		panic(err)
+	}
+	lon, lat := all.Point()
+	return hazard.Point{Lon: lon, Lat: lat}
+}
+
+// area lists the places of a hazard of the service.
+func (sv *service) area(h *hazard.Hazard) (all model.Area, err error) {
+	key := fmt.Sprint(h.Areas)
+	if known, ok := sv.areas[key]; ok {
+		return known, nil
+	}
+	list, err := sv.store.Areas(context.Background(), h.Areas)
+	for _, a := range list {
+		for _, place := range places(a.Geometry) {
+			all = append(all, string(a.Role)+" "+place)
+		}
+	}
+	slices.Sort(all)
+	sv.areas[key] = all
+	return all, err
+}
