@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/service"
@@ -180,4 +181,61 @@ func TestAWriteIsSeenAtOnceHereAndSoonElsewhere(t *testing.T) {
 		worst = max(worst, time.Since(began))
 	}
 	t.Logf("seen at all nodes after %v at most, the time of asking included", worst.Round(time.Millisecond))
+}
+
+// Both nodes say the same of a place at the same time, also when its source goes silent: whatever polls, what is read is shared.
+func TestAllNodesGiveTheSameCoverage(t *testing.T) {
+	all := nodes(t, 2)
+	token := all[0].Token("reader")
+	words := func() (words [2]string) {
+		for i, s := range all {
+			code, text := ask(t, s, "GET", "/coverage?point=-80.19,25.76&type=FLOOD", token, "")
+			var got struct{ Word string }
+			if err := json.Unmarshal(text, &got, json.MatchCaseInsensitiveNames(true)); code != 200 || err != nil {
+				t.Fatalf("node %d: %d %s %v", i, code, text, err)
+			}
+			words[i] = got.Word
+		}
+		return words
+	}
+	within(t, "tokens", func() bool { code, _ := ask(t, all[1], "GET", "/hazards/active", token, ""); return code == 200 })
+	// Read so long ago that the silence is two seconds short of being noticed: two intervals of a minute, and three minutes.
+	var read hazard.Instant
+	save := func() {
+		t.Helper()
+		read = all[0].Now().Add(2*time.Second - 5*time.Minute)
+		state := fmt.Sprintf(`{"feeds":{"https://api.weather.gov/alerts/active":{"since":%d,"last_poll":%[1]d,"last_success":%[1]d}}}`, int64(read))
+		if err := all[0].Store.SaveSourceState(t.Context(), "nws", []byte(state)); err != nil {
+			t.Fatal(err)
+		}
+		if w := words(); w != [2]string{"covered", "covered"} {
+			t.Fatalf("%v, want covered", w)
+		}
+	}
+	save()
+	within(t, "silence", func() bool {
+		w := words()
+		if w[0] == "unknown" || w[1] == "unknown" {
+			save() // a node that polls nothing notes so after its start
+		}
+		return w == [2]string{"stale", "stale"}
+	})
+	if late := all[0].Now().Time().Sub(read.Time()) - 5*time.Minute; late < 0 || late > 10*time.Second {
+		t.Errorf("stale at both nodes %v after the interval and the grace", late)
+	}
+	for i, s := range all { // the header is as of a second ago at most
+		within(t, fmt.Sprintf("the header of node %d", i), func() bool {
+			req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.Addr().String()+"/hazards/active?near=-80.19,25.76&radius=1000", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+token)
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			return strings.HasPrefix(resp.Header.Get("Hazardd-Coverage"), "stale; ")
+		})
+	}
 }
