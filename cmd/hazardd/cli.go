@@ -29,6 +29,7 @@ type commandLine struct {
 	Import   importCmd   `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
 	Export   exportCmd   `cmd:"" help:"Write hazards to a file: for maps, tables, globes, feeds and alerting systems."`
 	Backup   backupCmd   `cmd:"" help:"Write all that a store holds to one file, while a server may be running."`
+	Check    checkCmd    `cmd:"" help:"Read a whole store, while a server may be running, and list what is not as it was written."`
 	Restore  restoreCmd  `cmd:"" help:"Fill an empty store with a backup."`
 	Migrate  migrateCmd  `cmd:"" help:"Move a store to another database: the same history, so that clients go on where they were."`
 	Source   sourceCmd   `cmd:"" help:"Look after the sources."`

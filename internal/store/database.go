@@ -52,6 +52,8 @@ type database interface {
 	numbers(list []int64) any
 	// purge removes what the files of the database still hold of rows that were rewritten, as far as it can.
 	purge(ctx context.Context, d *sql.DB) error
+	// check calls fault for what is wrong with the structure of the database, as far as the database can tell.
+	check(ctx context.Context, tx *sql.Tx, fault func(what string)) error
 	// tables are those that hazards are found by.
 	tables() find.Tables
 }

@@ -286,6 +286,9 @@ func (*postgres) names(list []string) any { return list }
 func (*postgres) numbers(list []int64) any { return list }
 
 // purge: the rows of before are removed by PostgreSQL's own VACUUM.
+// check finds nothing: a server checks what it reads itself, if its cluster was made with checksums.
+func (*postgres) check(context.Context, *sql.Tx, func(string)) error { return nil }
+
 func (*postgres) purge(context.Context, *sql.DB) error { return nil }
 
 // postgresKind sorts errors by their SQLSTATE (PostgreSQL, appendix A), and those of the connection.

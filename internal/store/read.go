@@ -247,7 +247,7 @@ func (s *Store) judgeByPresent(ctx context.Context, from querier, products []*ha
 				return err
 			}
 			a.OrgIDs = p.OrgIDs
-		} else if err := json.Unmarshal([]byte(body), a); err != nil {
+		} else if err := cmp.Or(intact(n, []byte(body)), json.Unmarshal([]byte(body), a)); err != nil {
 			return fmt.Errorf("stored product of change %d: %w", n, err)
 		}
 		present[id] = a
@@ -304,6 +304,9 @@ func (s *Store) Areas(ctx context.Context, refs []hazard.AreaRef) ([]hazard.Area
 		text, err := s.readQ.Geometry(ctx, ref.Digest)
 		if err != nil {
 			return nil, fmt.Errorf("geometry %s: %w", ref.Digest, storeError(err))
+		}
+		if err := intactGeometry(ref.Digest, text); err != nil {
+			return nil, err
 		}
 		areas[i] = hazard.Area{Role: ref.Role, Geometry: text}
 	}
@@ -375,8 +378,12 @@ func found(err error, format string, args ...any) error {
 }
 
 func decodeHazard(n int64, body string) (*hazard.Hazard, error) {
+	text := []byte(body)
+	if err := intact(n, text); err != nil {
+		return nil, err
+	}
 	h := &hazard.Hazard{}
-	if err := json.Unmarshal([]byte(body), h); err != nil {
+	if err := json.Unmarshal(text, h); err != nil {
 		return nil, fmt.Errorf("stored hazard of change %d: %w", n, err)
 	}
 	h.Version = n
@@ -384,8 +391,12 @@ func decodeHazard(n int64, body string) (*hazard.Hazard, error) {
 }
 
 func decodeProduct(n int64, body string) (*hazard.Product, error) {
+	text := []byte(body)
+	if err := intact(n, text); err != nil {
+		return nil, err
+	}
 	p := &hazard.Product{}
-	if err := json.Unmarshal([]byte(body), p); err != nil {
+	if err := json.Unmarshal(text, p); err != nil {
 		return nil, fmt.Errorf("stored product of change %d: %w", n, err)
 	}
 	p.Version = n

@@ -65,7 +65,7 @@ func (t *Tx) rewrite(which string, id int64, alter func(n int64, body string) (s
 			if err != nil {
 				return err
 			}
-			if _, err := t.tx.ExecContext(t.ctx, `UPDATE changes SET body = $1 WHERE n = $2`, string(body), r.n); err != nil {
+			if _, err := t.tx.ExecContext(t.ctx, `UPDATE changes SET body = $1 WHERE n = $2`, seal(r.n, body), r.n); err != nil {
 				return err
 			}
 		}

@@ -29,6 +29,9 @@ func (c shapeCache) of(ctx context.Context, q *db.Queries, refs []hazard.AreaRef
 			if err != nil {
 				return nil, fmt.Errorf("geometry %s: %w", ref.Digest, storeError(err))
 			}
+			if err := intactGeometry(ref.Digest, text); err != nil {
+				return nil, err
+			}
 			if s, err = geo.ReadStored(text); err != nil {
 				return nil, fmt.Errorf("geometry %s: %w", ref.Digest, err)
 			}

@@ -190,3 +190,22 @@ func sqliteKind(err error) error {
 	}
 	return nil
 }
+
+// check compares the indexes, and the tables that searches use, with what they are made of (sqlite.org/pragma.html#pragma_integrity_check).
+func (sqlite) check(ctx context.Context, tx *sql.Tx, fault func(what string)) error {
+	rows, err := tx.QueryContext(ctx, `PRAGMA integrity_check`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var said string
+		if err := rows.Scan(&said); err != nil {
+			return err
+		}
+		if said != "ok" {
+			fault("SQLite: " + said)
+		}
+	}
+	return rows.Err()
+}

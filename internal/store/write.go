@@ -317,13 +317,14 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 	if err := t.log(kind, h.ID, nil, body, &h.Version); err != nil {
 		return err
 	}
-	if t.store.bodiesInLog {
-		body = nil
+	kept := "" // old stores have the state here, too
+	if !t.store.bodiesInLog {
+		kept = seal(h.Version, body)
 	}
 	err = t.q.SaveHazard(t.ctx, db.SaveHazardParams{
 		ID: h.ID, Uuid: h.UUID.String(), N: h.Version, Status: string(h.Status), TypeID: string(h.Type),
 		Severity: int64(h.Severity), CategoryID: string(h.Category), Autoexpire: h.AutoExpire, StartMs: int64(h.Start), EndMs: int64(h.End),
-		LastUpdateMs: int64(h.LastUpdate), UpdateMs: int64(h.Updated), Lon: h.Longitude, Lat: h.Latitude, Source: h.Source, Body: string(body),
+		LastUpdateMs: int64(h.LastUpdate), UpdateMs: int64(h.Updated), Lon: h.Longitude, Lat: h.Latitude, Source: h.Source, Body: kept,
 	})
 	if err != nil {
 		return err
@@ -363,7 +364,7 @@ func (t *Tx) SaveProduct(p *hazard.Product) error {
 	if err := t.log(kind, p.HazardID, p, body, &p.Version); err != nil {
 		return err
 	}
-	return t.q.SaveProduct(t.ctx, db.SaveProductParams{ID: p.ID, Uuid: p.UUID.String(), HazardID: p.HazardID, N: p.Version, Deleted: p.Deleted, Body: string(body)})
+	return t.q.SaveProduct(t.ctx, db.SaveProductParams{ID: p.ID, Uuid: p.UUID.String(), HazardID: p.HazardID, N: p.Version, Deleted: p.Deleted, Body: seal(p.Version, body)})
 }
 
 // log writes the row of one change, of a hazard or of its product p, and gives its number.
@@ -374,7 +375,7 @@ func (t *Tx) log(kind hazard.ChangeKind, hazardID int64, p *hazard.Product, body
 	}
 	*number, t.last = n, n
 	row := db.AddChangeParams{N: n, AtMs: int64(t.at), Kind: string(kind), HazardID: hazardID,
-		Actor: t.origin.User, Addr: t.origin.Addr, Source: t.origin.Source, Body: string(body)}
+		Actor: t.origin.User, Addr: t.origin.Addr, Source: t.origin.Source, Body: seal(n, body)}
 	if p != nil {
 		row.ProductID, row.Audience = p.ID, audienceOf(p)
 	}

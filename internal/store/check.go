@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// Checked is what a check of a store has read.
+type Checked struct {
+	Changes    int64 `json:"changes"`
+	Unsealed   int64 `json:"unsealed"` // changes of releases that wrote no checksums: they are read, and not compared
+	Hazards    int64 `json:"hazards"`
+	Products   int64 `json:"products"`
+	Geometries int64 `json:"geometries"`
+	Files      int64 `json:"files"`
+}
+
+// Check reads all that the store holds, as of one moment, and calls fault for what is not as it was written: the database's own
+// structure, each state against its checksum, the tables of what is present against the log, areas and product files against their
+// digests. A server may run meanwhile. The error is that of a check that could not be made.
+func (s *Store) Check(ctx context.Context, fault func(what string)) (done Checked, err error) {
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, rollback(tx)) }()
+	c := &checker{ctx: ctx, tx: tx, fault: fault, done: &done}
+	if err := s.database.check(ctx, tx, fault); err != nil {
+		return done, fmt.Errorf("check the structure of the database: %w", storeError(err))
+	}
+	for _, step := range []func() error{c.changes, c.hazards, c.products, c.geometries} {
+		if err := step(); err != nil {
+			return done, storeError(err)
+		}
+	}
+	return done, s.checkFiles(ctx, tx, fault, &done)
+}
+
+type checker struct {
+	ctx   context.Context
+	tx    *sql.Tx
+	fault func(string)
+	done  *Checked
+}
+
+// rows calls f for each row that a query finds, with its columns scanned into where into points.
+func (c *checker) rows(query string, f func(), into ...any) error {
+	rows, err := c.tx.QueryContext(c.ctx, query)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		f()
+	}
+	return rows.Err()
+}
+
+// changes reads the log, each state against its checksum and its row, and looks for numbers that are not there.
+func (c *checker) changes() error {
+	var last int64
+	jumps := map[int64]int64{} // the last number of a history → the one behind which the next begins
+	var from, to int64
+	err := c.rows(`SELECT fork_n, start_n FROM forks`, func() { jumps[from] = to }, &from, &to)
+	if err != nil {
+		return err
+	}
+	follows := func(n int64) bool { // n is the number behind last, or behind it and forks
+		at, forked := last, true
+		for ; forked && at != n; at, forked = jumps[at], jumps[at] != 0 {
+		}
+		return at == n
+	}
+	var n, hazardID, productID int64
+	var body string
+	err = c.rows(`SELECT n, hazard_id, product_id, body FROM changes ORDER BY n`, func() {
+		c.done.Changes++
+		if !follows(n - 1) {
+			c.fault(fmt.Sprintf("the log goes from change %d to %d: what is between is gone", last, n))
+		}
+		last = n
+		if !sealed([]byte(body)) {
+			c.done.Unsealed++
+		}
+		var id int64
+		var err error
+		if productID == 0 {
+			var h *hazard.Hazard
+			if h, err = decodeHazard(n, body); err == nil {
+				id = h.ID
+			}
+		} else {
+			var p *hazard.Product
+			if p, err = decodeProduct(n, body); err == nil {
+				id = p.ID
+			}
+		}
+		switch {
+		case err != nil:
+			c.fault(err.Error())
+		case productID == 0 && id != hazardID, productID != 0 && id != productID:
+			c.fault(fmt.Sprintf("change %d is of hazard %d, product %d, and its state is of %d", n, hazardID, productID, id))
+		}
+	}, &n, &hazardID, &productID, &body)
+	if err != nil {
+		return err
+	}
+	var told int64
+	if err := c.tx.QueryRowContext(c.ctx, `SELECT value FROM counters WHERE name = 'change'`).Scan(&told); err != nil {
+		return err
+	}
+	if !follows(told) {
+		c.fault(fmt.Sprintf("the log ends with change %d, and %d were numbered", last, told))
+	}
+	return nil
+}
+
+// hazards compares the table of present states with the log.
+func (c *checker) hazards() error {
+	var id, n, severity, start, end, lastUpdate, update int64
+	var uuid, status, kind, category, source string
+	var autoexpire bool
+	var lon, lat float64
+	var body sql.NullString
+	err := c.rows(`SELECT h.id, h.uuid, h.n, h.status, h.type_id, h.severity, h.category_id, h.autoexpire, h.start_ms, h.end_ms, h.last_update_ms, h.update_ms,
+		h.lon, h.lat, h.source, c.body FROM hazards h LEFT JOIN changes c ON c.n = h.n ORDER BY h.id`, func() {
+		c.done.Hazards++
+		if !body.Valid {
+			c.fault(fmt.Sprintf("hazard %d: the log has no change %d that made its state", id, n))
+			return
+		}
+		h, err := decodeHazard(n, body.String)
+		if err != nil {
+			return // the log's fault, and told there
+		}
+		same := h.ID == id && h.UUID.String() == uuid && string(h.Status) == status && string(h.Type) == kind && int64(h.Severity) == severity &&
+			string(h.Category) == category && h.AutoExpire == autoexpire && int64(h.Start) == start && int64(h.End) == end &&
+			int64(h.LastUpdate) == lastUpdate && int64(h.Updated) == update && h.Longitude == lon && h.Latitude == lat && h.Source == source
+		if !same {
+			c.fault(fmt.Sprintf("hazard %d: its row differs from change %d, which made its state", id, n))
+		}
+	}, &id, &uuid, &n, &status, &kind, &severity, &category, &autoexpire, &start, &end, &lastUpdate, &update, &lon, &lat, &source, &body)
+	if err != nil {
+		return err
+	}
+	return c.latest("hazard", `SELECT c.hazard_id, max(c.n), coalesce(max(h.n), 0) FROM changes c LEFT JOIN hazards h ON h.id = c.hazard_id
+		WHERE c.product_id = 0 GROUP BY c.hazard_id HAVING max(c.n) <> coalesce(max(h.n), 0)`)
+}
+
+// latest tells which present states are not the latest ones of the log.
+func (c *checker) latest(what, query string) error {
+	var id, logged, present int64
+	return c.rows(query, func() {
+		c.fault(fmt.Sprintf("%s %d: the log's latest state is of change %d, the present one of %d (0: there is none)", what, id, logged, present))
+	}, &id, &logged, &present)
+}
+
+// products compares the table of present products with the log.
+func (c *checker) products() error {
+	var id, hazardID, n int64
+	var deleted bool
+	var body string
+	err := c.rows(`SELECT id, hazard_id, n, deleted, body FROM products ORDER BY id`, func() {
+		c.done.Products++
+		p, err := decodeProduct(n, body)
+		if err != nil {
+			c.fault(fmt.Sprintf("product %d: %v", id, err))
+		} else if p.ID != id || p.HazardID != hazardID || p.Deleted != deleted {
+			c.fault(fmt.Sprintf("product %d: its row differs from its state", id))
+		}
+	}, &id, &hazardID, &n, &deleted, &body)
+	if err != nil {
+		return err
+	}
+	return c.latest("product", `SELECT c.product_id, max(c.n), coalesce(max(p.n), 0) FROM changes c LEFT JOIN products p ON p.id = c.product_id
+		WHERE c.product_id > 0 GROUP BY c.product_id HAVING max(c.n) <> coalesce(max(p.n), 0)`)
+}
+
+func (c *checker) geometries() error {
+	var digest, text string
+	return c.rows(`SELECT digest, geojson FROM geometries ORDER BY digest`, func() {
+		c.done.Geometries++
+		if err := intactGeometry(digest, text); err != nil {
+			c.fault(err.Error())
+		}
+	}, &digest, &text)
+}
+
+// checkFiles reads the contents that states in the log name: reading one to its end compares it with its digest.
+func (s *Store) checkFiles(ctx context.Context, tx *sql.Tx, fault func(string), done *Checked) error {
+	rows, err := tx.QueryContext(ctx, `SELECT digest, life FROM contents WHERE named ORDER BY digest`)
+	if err != nil {
+		return storeError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n files.Name
+		if err := rows.Scan(&n.Digest, &n.Life); err != nil {
+			return storeError(err)
+		}
+		done.Files++
+		f, err := s.files.Open(ctx, n)
+		if err == nil {
+			_, err = io.Copy(io.Discard, f)
+			err = errors.Join(err, f.Close())
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			fault(fmt.Sprintf("product file %s: %v", n.Digest, err))
+		}
+	}
+	return storeError(rows.Err())
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+)
+
+// DamagedError is the error of what is no longer as it was written: a bit has turned on the disk, or somebody has written into the
+// database by hand. It is never served.
+type DamagedError struct {
+	What string // what is damaged, for people: "change 17", "geometry 3f9c…"
+}
+
+func (e *DamagedError) Error() string {
+	return e.What + " is damaged in the store: it is not as it was written. See hazardd check"
+}
+
+// A sealed state ends with one more member, a checksum: CRC-32C (RFC 3720 section 12.1) of the number of its change, and of the text
+// before the member, in base64. Programs of earlier releases pass over the member; what they wrote has none, and is not checked.
+const (
+	sealStart = `,"~":"`
+	sealEnd   = `"}`
+	sealSize  = len(sealStart) + 6 + len(sealEnd)
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checkOf(n int64, text []byte) string {
+	sum := crc32.Update(0, castagnoli, strconv.AppendInt(nil, n, 10))
+	sum = crc32.Update(sum, castagnoli, text)
+	return base64.RawURLEncoding.EncodeToString([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
+}
+
+// seal is the state that change n made, a JSON object with members, with its checksum.
+func seal(n int64, body []byte) string {
+	text := body[:len(body)-1]
+	return string(text) + sealStart + checkOf(n, text) + sealEnd
+}
+
+// sealed reports whether a state has a checksum.
+func sealed(body []byte) bool {
+	at := len(body) - sealSize
+	return at > 0 && string(body[at:at+len(sealStart)]) == sealStart && string(body[len(body)-len(sealEnd):]) == sealEnd
+}
+
+// intact is a *DamagedError if a state is not the one that change n made.
+func intact(n int64, body []byte) error {
+	if !sealed(body) {
+		return nil
+	}
+	at := len(body) - sealSize
+	if checkOf(n, body[:at]) != string(body[at+len(sealStart):len(body)-len(sealEnd)]) {
+		return &DamagedError{fmt.Sprint("change ", n)}
+	}
+	return nil
+}
+
+// intactGeometry is a *DamagedError if a text is not the geometry of that digest.
+func intactGeometry(digest, text string) error {
+	if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != digest {
+		return &DamagedError{"geometry " + digest}
+	}
+	return nil
+}
