@@ -103,13 +103,24 @@ func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64,
 }
 
 // regroup groups the events around e, one of hazard h, again after a person's decision about them.
-// The caller settles h itself.
+// The caller settles h itself, unless no event is part of it any more.
 func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
 	c, err := w.clusterOf(e, nil, nil, h.Drill())
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.rearrange(nil), c.settle(h.ID), w.endEmptied())
+	if err := c.rearrange(nil); err != nil {
+		return err
+	}
+	left, err := w.tx.Events(h.ID)
+	if err != nil {
+		return err
+	}
+	but := h.ID
+	if len(left) == 0 {
+		but = 0
+	}
+	return errors.Join(c.settle(but), w.endEmptied())
 }
 
 // called lists the events that share a name with one.

@@ -63,6 +63,24 @@ func (w *World) Products() []*Product {
 	return all
 }
 
+// Kept lists, of products as they were at a moment, those that members of organizations may know of now:
+// of what was deleted since, only members of the organization that owns it.
+func (w *World) Kept(then []Product, orgs []int64) (list []*Product) {
+	now := w.Products()
+	for _, p := range then {
+		there := slices.ContainsFunc(now, func(o *Product) bool { return o.UUID == p.UUID })
+		if p.Visible(orgs) && (there || slices.Contains(orgs, p.org)) {
+			list = append(list, &p)
+		}
+	}
+	for _, p := range list { // they see no folder that they may not know of
+		if p.parent != nil && !slices.ContainsFunc(list, func(o *Product) bool { return o.UUID == p.parent.UUID }) {
+			p.parent = nil
+		}
+	}
+	return list
+}
+
 // given lists the products that an event gives its hazard: those of its parts in force, as long as
 // it goes on, and those that a person has changed.
 func (w *World) given(e *event) (list []*Product) {

@@ -41,15 +41,9 @@ var (
 	first     = flag.Uint64("seed", 1, "the seed of the first of them")
 )
 
-// sources are the facts of the sources that the histories play, written once more.
+// sources are the facts of the sources that the histories play.
 var sources = model.Sources{
-	Order: map[hazard.Type][]string{
-		hazard.Earthquake: {"usgs", "emsc", "", "gdacs", "eonet"},
-		hazard.Wildfire:   {"nifc", "nws", "", "gdacs", "copernicus", "eonet"},
-		hazard.Volcano:    {"hans", "gvp", "", "gdacs", "eonet"},
-		hazard.Cyclone:    {"nhc", "nws", "", "gdacs", "eonet"},
-		"":                {"nws", "", "gdacs", "copernicus", "eonet"},
-	},
+	Order:   known.Authority(),
 	Lasting: []string{"gvp"},
 	Places:  places,
 	Point:   pointOf,
@@ -74,6 +68,8 @@ type service struct {
 	uuids  map[int64]uuid.UUID          // of hazards, by their numbers
 	// products is what readers of the log know of products: of no organization, of the first and of the second.
 	products [3]map[uuid.UUID]*hazard.Product
+	past     map[instant][]model.Product // by the model, at moments of steps
+	filtered []*filtered
 }
 
 var (
@@ -92,7 +88,7 @@ func newService(t testing.TB, dir, database string) *service {
 		t.Fatal(err)
 	}
 	sv := &service{t: t, now: noon, store: s, intake: intake.New(s, intake.Known{Authority: known.Authority(), Schemes: known.Schemes()}),
-		areas: map[string]model.Area{}, seen: map[uuid.UUID]*hazard.Hazard{}, uuids: map[int64]uuid.UUID{}}
+		areas: map[string]model.Area{}, past: map[instant][]model.Product{}, seen: map[uuid.UUID]*hazard.Hazard{}, uuids: map[int64]uuid.UUID{}}
 	for i := range sv.products {
 		sv.products[i] = map[uuid.UUID]*hazard.Product{}
 	}
@@ -103,6 +99,7 @@ func newService(t testing.TB, dir, database string) *service {
 		t.Fatal(err)
 	}
 	sv.tail = tail.New(s, sv.live, now, tail.Memory, quiet)
+	sv.filtered = sv.filteredReaders()
 	return sv
 }
 
@@ -355,7 +352,7 @@ func (sv *service) compare(w *model.World) error {
 	if err := sv.comparePage(w, slices.Collect(maps.Values(sv.seen)), sv.now); err != nil {
 		return fmt.Errorf("by the changes: %w", err)
 	}
-	if err := sv.compareProducts(w); err != nil {
+	if err := errors.Join(sv.compareProducts(w), sv.compareFiltered(w)); err != nil {
 		return err
 	}
 	var active []uuid.UUID
@@ -524,6 +521,11 @@ func (sv *service) compareHistory(w *model.World, steps []step) error {
 		if err := sv.comparePage(w, page.Hazards, s.At); err != nil {
 			return fmt.Errorf("at=%s, asked later: %w", stamp(s.At), err)
 		}
+		if i%14 == 3 {
+			if err := sv.comparePastProducts(w, s.At); err != nil {
+				return err
+			}
+		}
 	}
 	return sv.compareList(w)
 }
@@ -542,6 +544,12 @@ func run(t testing.TB, dir, database string, steps []step) (n int, err error) {
 		n = i
 		if err := sv.do(w, s); err != nil {
 			return n, err
+		}
+		if n%14 == 3 || n > 0 && steps[n-1].At == s.At {
+			sv.past[s.At] = nil
+			for _, p := range w.Products() {
+				sv.past[s.At] = append(sv.past[s.At], *p)
+			}
 		}
 		if n%5 == 0 {
 			if err := sv.compareList(w); err != nil {
@@ -614,7 +622,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"undo":            {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true}, []uint64{8, 39, 58, 191, 238, 379}},
 		"held and epochs": {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: true, years: true}, []uint64{48, 87, 227, 257, 355, 543, 569, 5752, 20214}},
 		"products":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, products: true}, []uint64{5, 143, 203, 5798}},
-		"drills":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, drills: true}, []uint64{32}},
+		"drills":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, drills: true}, []uint64{32, 40441}},
 		"areas":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, areas: true}, nil},
 		"slight":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, slight: true}, []uint64{15, 82, 141, 142, 378}},
 		"rules":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, rules: true}, nil},
@@ -661,7 +669,8 @@ func TestDatabasesAreWhatTheModelSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := *first; seed < *first+uint64(*histories)/20; seed++ {
 				dir := t.TempDir()
-				steps := history(seed, *length, abilities{parts: true, people: true, late: true, quakes: true, names: true})
+				steps := history(seed, *length, abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: seed%2 == 0,
+					years: seed%2 == 0, products: seed%2 == 1, drills: seed%3 == 0, rules: true, slight: true, areas: true})
 				if n, err := run(t, dir, database(t, dir), steps); err != nil {
 					t.Fatalf("seed %d, step %d: %s\n%v", seed, n, steps[n], err)
 				}
