@@ -12,6 +12,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/hazardd/hazardd/internal/suggest"
 )
 
 // configPlaces are where the configuration file is looked for if none is named.
@@ -64,7 +66,7 @@ func (c *configFile) load(ctx *kong.Context) error {
 	delete(keys, "config") // a file that names another would leave open which of them counts
 	for key, v := range c.values {
 		if !keys[key] {
-			return fmt.Errorf("%s:%d: %q is no setting%s; hazardd --help lists them", c.path, v.line, key, suggest(key, keys))
+			return fmt.Errorf("%s:%d: %q is no setting%s; hazardd --help lists them", c.path, v.line, key, meant(key, keys))
 		}
 	}
 	ctx.AddResolver(kong.ResolverFunc(c.resolve))
@@ -228,43 +230,15 @@ func onlyComments(text string) bool {
 	return true
 }
 
-// suggest names the known key that was probably meant.
-func suggest(key string, known map[string]bool) string {
-	best, _ := closest(key, known)
-	if best == "" {
-		return ""
+// meant names the known key that was probably meant, as the end of a clause.
+func meant(key string, known map[string]bool) string {
+	if near := suggest.Nearest(key, slices.Collect(maps.Keys(known))); near != "" {
+		return fmt.Sprintf(", did you mean %s?", near)
 	}
-	return fmt.Sprintf(", did you mean %s?", best)
+	return ""
 }
 
 // closest is the known key that differs from one by the fewest letters, and by how many; empty if all are other words.
 func closest(key string, known map[string]bool) (best string, apart int) {
-	bare := func(s string) string { return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s)) }
-	apart = 3 // more letters apart is another word
-	for _, k := range slices.Sorted(maps.Keys(known)) {
-		if d := distance(bare(key), bare(k)); d < apart {
-			best, apart = k, d
-		}
-	}
-	return best, apart
-}
-
-// distance is how many letters must be put in, left out or replaced to make b of a (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return suggest.Closest(key, slices.Collect(maps.Keys(known)))
 }

@@ -56,7 +56,7 @@ func (f *knownFlags) Validate() error {
 // sourcesFlag says which sources there are, and which of them are polled.
 type sourcesFlag struct {
 	knownFlags
-	Sources string `default:"all" placeholder:"all|none|NAME,…" help:"Sources to poll."`
+	Sources string `default:"all" placeholder:"all|official|none|NAME|COUNTRY,…" help:"Sources to poll: all that are on by default, of these the official feeds of hazardd source catalog, none, names, countries (de)."`
 }
 
 // Validate tells what is wrong with a source, or names one that is none.
@@ -212,7 +212,7 @@ func readPairs(setting, text string, keys map[string]func(string) error) error {
 		}
 		set, ok := keys[key]
 		if !ok {
-			return fmt.Errorf("%s: %q is no key%s; the keys are %s", setting, key, suggest(key, keySet(keys)), expected)
+			return fmt.Errorf("%s: %q is no key%s; the keys are %s", setting, key, meant(key, keySet(keys)), expected)
 		}
 		if seen[key] {
 			return fmt.Errorf("%s: %s is there twice", setting, key)

@@ -12,6 +12,7 @@ import (
 
 type sourceCmd struct {
 	List    sourceListCmd    `cmd:"" help:"Show the state of every source."`
+	Catalog sourceCatalogCmd `cmd:"" help:"List the official feeds of the world that are built in."`
 	Poll    sourcePollCmd    `cmd:"" help:"Have a source read now, and show what became of it."`
 	Errors  sourceErrorsCmd  `cmd:"" help:"Show what could not be used of a source, and what is held."`
 	Release sourceReleaseCmd `cmd:"" help:"Take in a held report."`

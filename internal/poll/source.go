@@ -85,11 +85,21 @@ func (s *Source) follows(address string) bool {
 			continue
 		}
 		at := authority(u)
-		if at == authority(own) || slices.ContainsFunc(s.Hosts, func(host string) bool { return at == authority(&url.URL{Scheme: u.Scheme, Host: host}) }) {
+		if at == authority(own) || slices.ContainsFunc(s.Hosts, func(host string) bool { return among(u, host) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// among reports whether an address is on a host of source.Source.Hosts.
+func among(u *url.URL, host string) bool {
+	at := authority(u)
+	if domain, ok := strings.CutPrefix(host, "*."); ok {
+		all := ":" + u.Scheme // the usual port
+		return at == strings.ToLower(domain)+all || strings.HasSuffix(at, "."+strings.ToLower(domain)+all)
+	}
+	return at == authority(&url.URL{Scheme: u.Scheme, Host: host})
 }
 
 // authority is the host and port of an address, as two spellings of one address have it.

@@ -22,11 +22,11 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// builtIn are the sources that are built in.
+// builtIn are the sources that are built in, without the catalog.
 func builtIn(t *testing.T) (all []source.Source) {
 	t.Helper()
 	known := service.BuiltIn()
-	for _, name := range known.Names() {
+	for _, name := range known.Own() {
 		src, err := known.Find(name)
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func builtIn(t *testing.T) (all []source.Source) {
 // No package but a source's own names it, in code or in what people read (D9): whatever depends on a source is in its
 // description. The list of sources is the one place. Tests and benchmarks play sources by their names.
 func TestNoOtherPackageNamesASource(t *testing.T) {
-	names := service.BuiltIn().Names()
+	names := service.BuiltIn().Own()
 	var words []string
 	for _, name := range names {
 		if name == "tsunami" { // a word of its own, too

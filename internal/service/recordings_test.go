@@ -314,7 +314,7 @@ func TestEveryRecordingIsReadAsTheTableSays(t *testing.T) {
 func notRead(t *testing.T, file string) {
 	t.Helper()
 	payload := recordings.Read(t, "feeds/"+file)
-	for _, name := range append(service.BuiltIn().Names(), "mirror", "cap") {
+	for _, name := range append(service.BuiltIn().Own(), "mirror", "cap") {
 		parse, err := parserOf(name)
 		if err != nil {
 			t.Fatal(err)

@@ -10,11 +10,15 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source/cap"
+	"github.com/hazardd/hazardd/internal/source/official"
 )
 
 func config(t *testing.T, dir string) service.Config {
@@ -109,6 +113,71 @@ func TestChooseSourcesNamesTheOneItDoesNotKnow(t *testing.T) {
 	}
 	if _, err := service.BuiltIn().Choose("usgs,nowhere"); err == nil {
 		t.Error("a source that is none was taken")
+	}
+}
+
+// The words of --sources: what is on by default, the official feeds of it, countries, and feeds that are off by default by name.
+func TestSourcesAreChosenByWordsNamesAndCountries(t *testing.T) {
+	known := service.BuiltIn()
+	for setting, want := range map[string]struct{ with, without []string }{
+		"all":              {[]string{"nws", "gdacs", "fr-meteofrance-xx", "ch-meteoswiss-de"}, []string{"af-amd-en", "au-sa-cfs-en-2", "us-noaa-nws-en", "xx-fpas-en", "de-dwd-de"}},
+		"official":         {[]string{"nws", "fr-meteofrance-xx"}, []string{"emsc", "eonet", "af-amd-en"}},
+		"ie, usgs":         {[]string{"usgs", "ie-met-en"}, []string{"ie-met-en-2", "nws"}},
+		"US":               {[]string{"nws", "nifc"}, []string{"us-noaa-nws-en", "usgs"}},
+		"af-amd-en":        {[]string{"af-amd-en"}, []string{"af-andma-en"}},
+		"official, none":   {[]string{"nws"}, nil},
+		"nz-gns-en,geonet": {[]string{"nz-gns-en", "geonet"}, nil},
+	} {
+		got, err := known.Choose(setting)
+		if err != nil {
+			t.Errorf("%q: %v", setting, err)
+		}
+		for _, name := range want.with {
+			if !slices.Contains(got, name) {
+				t.Errorf("%q: without %s", setting, name)
+			}
+		}
+		for _, name := range want.without {
+			if slices.Contains(got, name) {
+				t.Errorf("%q: with %s", setting, name)
+			}
+		}
+	}
+	for setting, want := range map[string]string{
+		"ofical": "did you mean official?", "nwss": "did you mean nws?", "fr-meteo": "did you mean fr-meteofrance-xx?",
+		"qq": "no source of that country", "de-dwd-de": "its format zip is not CAP",
+	} {
+		if _, err := known.Choose(setting); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", setting, err, want)
+		}
+	}
+}
+
+// What an operator has named goes before the catalog: the same name is the operator's, and the same address is not read twice.
+func TestAnOperatorsFeedGoesBeforeTheCatalog(t *testing.T) {
+	var same official.Feed
+	for _, f := range official.Feeds() {
+		if f.Name == "ie-met-en" {
+			same = f
+		}
+	}
+	known, err := service.NewSources(service.SourceSettings{CAP: []service.CAPSource{
+		{Config: cap.Config{Name: "ie-met-en", Title: "mine", URL: "https://feeds.example.org/a"}}, {Config: cap.Config{Name: "mine", URL: same.URL}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if src, err := known.Find("ie-met-en"); err != nil || src.Title != "mine" {
+		t.Errorf("%q, %v", src.Title, err)
+	}
+	if known, err = service.NewSources(service.SourceSettings{CAP: []service.CAPSource{{Config: cap.Config{Name: "mine", URL: same.URL}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := known.Choose("all"); err != nil || slices.Contains(got, same.Name) || !slices.Contains(got, "mine") {
+		t.Errorf("all: %v", err)
+	}
+	if got, err := known.Choose(same.Name); err != nil || !slices.Equal(got, []string{same.Name}) {
+		t.Errorf("by its name: %v, %v", got, err)
 	}
 }
 

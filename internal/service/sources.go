@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -33,9 +34,11 @@ import (
 	"github.com/hazardd/hazardd/internal/source/nhc"
 	"github.com/hazardd/hazardd/internal/source/nifc"
 	"github.com/hazardd/hazardd/internal/source/nws"
+	"github.com/hazardd/hazardd/internal/source/official"
 	"github.com/hazardd/hazardd/internal/source/tsunami"
 	"github.com/hazardd/hazardd/internal/source/usgs"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/suggest"
 )
 
 // builtIn lists the sources that this program knows. One more source is one more line.
@@ -70,9 +73,13 @@ type MirrorSource struct {
 	Every       time.Duration // 0: mirror.Every
 }
 
-// Sources are the sources of an installation: those built in, and those that its operator has named. They are immutable.
+// Sources are the sources of an installation: those built in, the catalog of official feeds, and those that its operator
+// has named. They are immutable.
 type Sources struct {
 	polled []source.Source
+	// catalog are the feeds of the catalog that are sources, by name, and off those that are not polled unless somebody names them.
+	catalog map[string]*official.Feed
+	off     map[string]bool
 	// filed are known by name for payloads from files alone.
 	filed     []source.Source
 	mirrors   map[string]MirrorSource
@@ -91,7 +98,7 @@ type SourceSettings struct {
 
 // NewSources makes the sources of an installation. Its error names the setting at fault.
 func NewSources(set SourceSettings) (*Sources, error) {
-	s := &Sources{mirrors: map[string]MirrorSource{}}
+	s := &Sources{mirrors: map[string]MirrorSource{}, catalog: map[string]*official.Feed{}, off: map[string]bool{}}
 	var own []source.Source // built in
 	for _, describe := range builtIn {
 		src := describe()
@@ -130,9 +137,13 @@ func NewSources(set SourceSettings) (*Sources, error) {
 			return nil, err
 		}
 	}
-	s.polled = slices.Concat(own, named)
+	catalog, err := s.take(official.Feeds(), named)
+	if err != nil {
+		return nil, err
+	}
+	s.polled = slices.Concat(own, named, catalog)
 	s.coverage = sync.OnceValues(func() (*coverage.Map, error) { return coverage.New(s.polled) })
-	s.authority = source.AuthorityOf(slices.Concat(named, own)) // the operator's before those of the same rank
+	s.authority = source.AuthorityOf(slices.Concat(named, own, catalog)) // the operator's before those of the same rank
 	for _, src := range []source.Source{
 		cap.Config{Name: "cap", Title: "CAP alerts from files"}.Source(cap.Places{}),
 		mirror.Source(mirror.Name, "Lists of hazards from files", "", 0, s.schemes),
@@ -143,6 +154,30 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	}
 	return s, nil
 }
+
+// take returns the feeds of the catalog as sources. What an operator has named goes before them: a feed of the same name is
+// none of ours, and one at the same address is not read twice unless somebody wants it.
+func (s *Sources) take(feeds []official.Feed, named []source.Source) (catalog []source.Source, err error) {
+	for i := range feeds {
+		f := &feeds[i]
+		if slices.ContainsFunc(named, func(n source.Source) bool { return n.Name == f.Name }) {
+			continue
+		}
+		src := f.Source()
+		if err := src.Check(); err != nil {
+			return nil, err
+		}
+		same := func(n source.Source) bool {
+			return slices.ContainsFunc(n.Feeds, func(feed source.Feed) bool { return feed.URL == f.URL })
+		}
+		s.catalog[f.Name], s.off[f.Name] = f, !f.Default() || slices.ContainsFunc(named, same)
+		catalog = append(catalog, src)
+	}
+	return catalog, nil
+}
+
+// Catalog returns the feeds of the catalog, ordered by name. The caller must not change them.
+func (s *Sources) Catalog() []official.Feed { return official.Feeds() }
 
 // check says what the sources that are built in lack: each of them, and two of one rank for one type in
 // one country, which only their order in the list would decide.
@@ -251,33 +286,96 @@ func (m MirrorSource) ask(src *poll.Source, schemes source.Schemes, transport ht
 	return nil
 }
 
-// Names lists the names of the sources that can be polled.
+// Names lists the names of the sources that are polled by default: those built in, those that the operator has named, and
+// the feeds of the catalog that operate.
 func (s *Sources) Names() []string {
+	return s.names(func(src *source.Source) bool { return !s.off[src.Name] })
+}
+
+// Own lists the names of the sources that are built in or that the operator has named, without the catalog.
+func (s *Sources) Own() []string {
+	return s.names(func(src *source.Source) bool { return s.catalog[src.Name] == nil })
+}
+
+func (s *Sources) names(which func(*source.Source) bool) []string {
 	var names []string
-	for _, p := range s.polled {
-		names = append(names, p.Name)
+	for i := range s.polled {
+		if which(&s.polled[i]) {
+			names = append(names, s.polled[i].Name)
+		}
 	}
 	return names
 }
 
-// Choose reads the setting of which sources are polled: "all", "none", or names separated by commas.
-func (s *Sources) Choose(setting string) ([]string, error) {
-	known := s.Names()
-	switch setting {
-	case "all":
-		return known, nil
-	case "none", "":
-		return nil, nil
+// official reports whether a source is on by default and speaks for an authority of the catalog: a feed
+// of it, or a built-in source that has such a feed's alerts.
+func (s *Sources) official(src *source.Source) bool {
+	if s.catalog[src.Name] != nil {
+		return !s.off[src.Name]
 	}
-	var names []string
-	for name := range strings.SplitSeq(setting, ",") {
-		name = strings.TrimSpace(name)
-		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("sources: %q is no source; these are: all, none, %s", name, strings.Join(known, ", "))
+	for _, f := range s.catalog {
+		if f.By == src.Name {
+			return true
 		}
-		names = append(names, name)
 	}
-	return names, nil
+	return false
+}
+
+// The words of the setting of which sources are polled, beside names and countries.
+const (
+	wordAll      = "all"
+	wordOfficial = "official"
+	wordNone     = "none"
+)
+
+// Choose reads the setting of which sources are polled: words separated by commas, each "all" (those that are on by default),
+// "official" (of these the official feeds of the catalog, and the built-in sources that take their place), "none", the name of
+// a source, or a country as its ISO 3166-1 alpha-2 code (its sources that are on by default). The result has the order of the sources.
+func (s *Sources) Choose(setting string) ([]string, error) {
+	chosen := map[string]bool{}
+	for word := range strings.SplitSeq(setting, ",") {
+		word = strings.TrimSpace(word)
+		var names []string
+		switch country := strings.ToUpper(word); {
+		case word == wordNone || word == "":
+			continue
+		case word == wordAll:
+			names = s.Names()
+		case word == wordOfficial:
+			names = s.names(s.official)
+		case slices.ContainsFunc(s.polled, func(p source.Source) bool { return p.Name == word }):
+			if f := s.catalog[word]; f != nil && !f.Readable() {
+				return nil, fmt.Errorf("sources: %q cannot be polled: %s", word, f.WhyNot())
+			}
+			names = []string{word}
+		case countryForm.MatchString(country):
+			names = s.names(func(src *source.Source) bool { return !s.off[src.Name] && slices.Contains(src.Countries, country) })
+			if names == nil {
+				return nil, fmt.Errorf("sources: %q: no source of that country is on by default; hazardd source catalog lists those that there are", word)
+			}
+		default:
+			return nil, fmt.Errorf("sources: %q is not a source%s; expected all, official, none, a country such as de, or the name of a source (hazardd source list and hazardd source catalog have them)",
+				word, s.suggest(word))
+		}
+		for _, name := range names {
+			chosen[name] = true
+		}
+	}
+	return s.names(func(src *source.Source) bool { return chosen[src.Name] }), nil
+}
+
+var countryForm = regexp.MustCompile(`^[A-Z]{2}$`)
+
+// suggest names the word that was perhaps meant, as the end of a clause.
+func (s *Sources) suggest(word string) string {
+	words := []string{wordAll, wordOfficial, wordNone}
+	for i := range s.polled {
+		words = append(words, s.polled[i].Name)
+	}
+	if near := suggest.Nearest(word, words); near != "" {
+		return fmt.Sprintf(", did you mean %s?", near)
+	}
+	return ""
 }
 
 // Find is the source of that name, which may be one for files alone: it then has no feeds, or none that can be polled.
@@ -291,8 +389,8 @@ func (s *Sources) Find(name string) (poll.Source, error) {
 	for _, p := range s.filed {
 		names = append(names, p.Name)
 	}
-	return poll.Source{}, fmt.Errorf("%w: %q is no source; these are: %s; and for files alone: %s", hazard.ErrNotFound, name,
-		strings.Join(s.Names(), ", "), strings.Join(names, ", "))
+	return poll.Source{}, fmt.Errorf("%w: %q is not a source%s; these are: %s; for files alone: %s; and those of hazardd source catalog", hazard.ErrNotFound, name,
+		s.suggest(name), strings.Join(s.Own(), ", "), strings.Join(names, ", "))
 }
 
 // FindFeed is the source of a name, or of the address of one of its feeds, which it returns too.
@@ -306,11 +404,18 @@ func (s *Sources) FindFeed(name string) (src poll.Source, feed string, err error
 	return src, "", err
 }
 
-// chosen are the sources that can be polled, those not named disabled.
+// chosen are the sources that are named, and as disabled those that are not: but for the feeds of the catalog, which
+// are then left out.
 func (s *Sources) chosen(names []string) []poll.Source {
-	sources := make([]poll.Source, len(s.polled))
-	for i, src := range s.polled {
-		sources[i] = poll.Source{Source: src, Disabled: !slices.Contains(names, src.Name)}
+	named := map[string]bool{}
+	for _, n := range names {
+		named[n] = true
+	}
+	var sources []poll.Source
+	for _, src := range s.polled {
+		if named[src.Name] || s.catalog[src.Name] == nil {
+			sources = append(sources, poll.Source{Source: src, Disabled: !named[src.Name]})
+		}
 	}
 	return sources
 }

@@ -23,13 +23,17 @@ type Source struct {
 	Parse func(payload []byte, now hazard.Instant) (Batch, error)
 
 	// Hosts are hosts from which details and places may be fetched, beside those of the feeds: what a
-	// payload says must not lead the poller anywhere else.
+	// payload says must not lead the poller anywhere else. "*.example.org" stands for the domain and all
+	// hosts below it, at the usual port.
 	Hosts []string
 	// Private: the addresses hold a key. Only their hosts are shown and logged.
 	Private bool
 	// Warns: the source warns of what is to come or under way, so that each minute without it counts. It
 	// is read at every start, and at least every two minutes while it fails.
 	Warns bool
+	// Shared: it is one of the many feeds of the catalog, of which many are at one host. Each has its own
+	// moment in the interval, also after a restart, and one that keeps failing is asked every half hour.
+	Shared bool
 
 	// Covers says in a line what the source reports, for docs/sources.md.
 	Covers string

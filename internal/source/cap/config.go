@@ -33,8 +33,13 @@ type Config struct {
 	// Countries are those whose authority gives the alerts, as ISO 3166-1 alpha-2 codes; nil: it is not known for
 	// which places the feed speaks.
 	Countries []string
-	// Hosts are further hosts that the index may lead to, beside its own.
+	// Hosts are further hosts that the index may lead to, beside its own. "*.example.org" stands for the
+	// domain and all hosts below it.
 	Hosts []string
+	// MaxBytes bounds the index and each document; 0: 64 MiB.
+	MaxBytes int64
+	// Shared: the feed is one of many: see source.Source.Shared.
+	Shared bool
 }
 
 // Check tells what is wrong with the configuration.

@@ -17,7 +17,7 @@ func (c Config) Source(places Places) source.Source {
 		rank[t] = r
 	}
 	s := source.Source{
-		Name: c.Name, Title: cmp.Or(c.Title, "CAP alerts of "+c.Name), Warns: true,
+		Name: c.Name, Title: cmp.Or(c.Title, "CAP alerts of "+c.Name), Warns: true, Shared: c.Shared,
 		Parse:   func(payload []byte, now hazard.Instant) (source.Batch, error) { return Parse(c, payload, now) },
 		Covers:  "alerts in the Common Alerting Protocol",
 		License: "see the publisher's terms", Attribution: cmp.Or(c.Title, c.Name),
@@ -28,7 +28,7 @@ func (c Config) Source(places Places) source.Source {
 		Places:     func(source.Kept) source.Places { return places },
 	}
 	if c.URL != "" { // else for payloads from files alone
-		s.Feeds = []source.Feed{{URL: c.URL, Every: cmp.Or(c.Every, 5*time.Minute), MaxBytes: 64 << 20}}
+		s.Feeds = []source.Feed{{URL: c.URL, Every: cmp.Or(c.Every, 5*time.Minute), MaxBytes: cmp.Or(c.MaxBytes, 64<<20)}}
 	}
 	if c.Countries == nil {
 		s.Coverage = []source.Coverage{{Role: source.RoleUnknown, Cite: "the setting of the feed names no country"}}
