@@ -17,6 +17,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/cyclone"
 	"github.com/hazardd/hazardd/internal/source/frame"
 	"github.com/hazardd/hazardd/internal/source/seismic"
 )
@@ -56,7 +57,7 @@ var rows = []row{
 	{category: "seaLakeIce",
 		basis: "icebergs and sea ice: no danger to people on land; 395 of 471 recorded features"},
 	{category: "severeStorms", typ: hazard.Storm, word: "Storm", severity: hazard.Advisory, great: 64, unit: "kts", moves: true, life: day,
-		basis: "a cyclone when one of its sources follows cyclones (report.go, isCyclone); 64 kt: hurricane force"},
+		basis: "a cyclone when one of its sources follows cyclones (report.go, isCyclone), then by its wind (package cyclone); 64 kt: hurricane force"},
 	{category: "snow", typ: hazard.WinterStorm, word: "Snow", severity: hazard.Information, life: 12 * time.Hour,
 		basis: "no measure is given"},
 	{category: "tempExtremes", typ: hazard.ExtremeTemperature, word: "Extreme temperature", severity: hazard.Information, life: day,
@@ -231,7 +232,10 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 	if typ == hazard.Storm && isCyclone(&g.facts, refs) {
 		typ = hazard.Cyclone
 	}
-	if row.great > 0 && mag.Value.Known && mag.Value.Value >= row.great {
+	switch {
+	case typ == hazard.Cyclone && mag.Value.Known:
+		severity = cyclone.Level(mag.Value.Value)
+	case row.great > 0 && mag.Value.Known && mag.Value.Value >= row.great:
 		severity = hazard.Watch
 	}
 	name, called, level := g.names(row)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/cyclone"
 )
 
 // site is where GDACS publishes.
@@ -152,8 +153,12 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 		}
 		r.Minor = severity == hazard.Information && magnitude > 0 && magnitude < leastQuake
 	case hazard.Cyclone:
+		r.Severity = max(severity, stormLevel(e.severity))
 		if storm := proper(e.name); isProper(storm) {
 			r.Called = storm
+		}
+		if id := e.stormID(proper(e.name), from); id != "" {
+			e.refs = append(e.refs, "atcf:"+id)
 		}
 	case hazard.Volcano:
 		r.Called = proper(e.name)
@@ -391,6 +396,19 @@ func (e *event) allRefs() []string {
 		}
 	}
 	return refs
+}
+
+// stormID is the identity of a storm that is called by its number ("FIFTEEN", "ONE-C") until it is named; empty if nobody can tell. That
+// of RSMC La Réunion is another numbering.
+func (e *event) stormID(storm string, from hazard.Instant) string {
+	if e.point == nil || strings.EqualFold(strings.TrimSpace(e.agency), "RSMC") {
+		return ""
+	}
+	words, letter := strings.ToUpper(storm), ""
+	if n := len(words) - 2; n > 0 && words[n] == '-' {
+		words, letter = words[:n], words[n+1:]
+	}
+	return cyclone.Identity(cyclone.Number(words), letter, *e.point, from)
 }
 
 // detail is the address of the next fuller document of the event: its data, then its geometry where that is a footprint.

@@ -182,6 +182,30 @@ func TestThePresentLevelIsThatOfTheEpisode(t *testing.T) {
 	}
 }
 
+// D29: the wind of a storm outranks the color of what it does to people, and its number in a basin is its name until it has one.
+func TestAStormHasTheLevelOfItsWindAndTheNumberOfItsBasin(t *testing.T) {
+	const was = "Hurricane/Typhoon > 74 mph (maximum wind speed of 185 km/h)"
+	for _, tt := range []struct {
+		words, color string
+		want         hazard.Severity
+	}{
+		{was, "Green", hazard.Warning}, {"Tropical Storm (maximum wind speed of 269 km/h)", "Green", hazard.Watch},
+		{"Tropical Depression (maximum wind speed of 46 km/h)", "Green", hazard.Advisory}, {"Remnant Low (maximum wind speed of 179 km/h)", "Green", hazard.Information},
+		{"Tropical Depression (maximum wind speed of 46 km/h)", "Red", hazard.Warning},
+	} {
+		r := only(t, collection(storm(was, tt.words, `"episodealertlevel":"Orange"`, `"episodealertlevel":"`+tt.color+`"`)))
+		if r.Severity != tt.want || r.Level != tt.color {
+			t.Errorf("%s, %s: %v, level %s", tt.words, tt.color, r.Severity, r.Level)
+		}
+	}
+	for name, want := range map[string]string{"FIFTEEN-26": "atcf:WP152026", "TWENTYONE-26": "atcf:WP212026", "ONE-C-26": "atcf:CP012026", "LALA-26": "", "12-20252026-26": ""} {
+		r := only(t, collection(storm("LALA-26", name, "[11.3426,44.4938]}", "[138.1,10.3]}")))
+		if got := slices.Contains(r.Refs, want); got != (want != "") || want == "" && len(r.Refs) != 1 {
+			t.Errorf("%s: %v, want %s", name, r.Refs, want)
+		}
+	}
+}
+
 func TestLife(t *testing.T) {
 	for name, tt := range map[string]struct{ feature, end string }{
 		"an earthquake lasts a day":                        {quake(`"iscurrent":"true"`, `"iscurrent":"false"`), "2026-07-27T01:00:00.000Z"},

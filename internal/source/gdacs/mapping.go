@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/cyclone"
 )
 
 // kind is a row of the table of event types.
@@ -82,6 +83,28 @@ var levels = []struct {
 	{"Red", hazard.Warning},
 	{"Orange", hazard.Watch},
 	{"Green", hazard.Information},
+}
+
+// storms is the table of the words for a storm's present wind (recordings: "Tropical Storm (maximum wind speed of 269 km/h)", whose
+// number may be the maximum of its life). A color says what the storm does to people, a word how strong it is: the higher counts (D29).
+// Other words, as of a remnant low or a storm inland, leave it to the color.
+var storms = []struct {
+	words    string
+	severity hazard.Severity
+}{
+	{"Hurricane/Typhoon", cyclone.Level(64)},
+	{"Tropical Storm", cyclone.Level(cyclone.StormForce)},
+	{"Tropical Depression", cyclone.Level(0)},
+}
+
+// stormLevel is the level of a cyclone by the words for its wind; NoSeverity if they say none.
+func stormLevel(words string) hazard.Severity {
+	for _, s := range storms {
+		if strings.HasPrefix(strings.TrimSpace(words), s.words) {
+			return s.severity
+		}
+	}
+	return hazard.NoSeverity
 }
 
 // levelOf reads a level in either case; empty if it is none.

@@ -132,12 +132,12 @@ func TestEveryRecordingIsRead(t *testing.T) {
 				if r.Ended != "" {
 					t.Errorf("%s has ended: %s", r.Key, r.Ended)
 				}
-				switch r.Severity {
-				case hazard.Information:
+				switch r.Level {
+				case "Green":
 					got.Green++
-				case hazard.Watch:
+				case "Orange":
 					got.Orange++
-				case hazard.Warning:
+				case "Red":
 					got.Red++
 				}
 			}

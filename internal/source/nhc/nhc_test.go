@@ -306,11 +306,6 @@ func TestLevels(t *testing.T) {
 			t.Errorf("%s: %v %q, suspect %q", name, r.Severity, r.Level, r.Suspect)
 		}
 	}
-	for _, l := range levels {
-		if l.basis == "" {
-			t.Errorf("the row of %v kt has no basis", l.wind)
-		}
-	}
 }
 
 func TestWindsOfTheRSSAreTakenBackToKnots(t *testing.T) {

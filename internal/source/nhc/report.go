@@ -15,25 +15,9 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/cyclone"
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
-
-// level is a row of the table of levels.
-type level struct {
-	wind     float64 // kt, at least
-	severity hazard.Severity
-	basis    string
-}
-
-// stormForce is the wind of a tropical storm, kt.
-const stormForce = 34
-
-// levels: the first row that fits the wind decides, for what is a tropical or subtropical cyclone, or may become one.
-var levels = []level{
-	{64, hazard.Warning, "hurricane force (nhc.noaa.gov/aboutsshws.php); judgement: as the sources of the other basins"},
-	{stormForce, hazard.Watch, "tropical storm force"},
-	{0, hazard.Advisory, "tropical depression"},
-}
 
 // class is a row of the table of classes.
 type class struct {
@@ -236,15 +220,10 @@ func (f *fix) severity(invest bool) hazard.Severity {
 		wind = f.class.wind
 	}
 	// While advisories go on, a storm that is not tropical any more is as dangerous as its wind (Oscar of 2018, 65 kt).
-	if spent := f.class != nil && f.class.spent; invest || spent && wind < stormForce {
+	if spent := f.class != nil && f.class.spent; invest || spent && wind < cyclone.StormForce {
 		return hazard.Information
 	}
-	for _, l := range levels {
-		if wind >= l.wind {
-			return l.severity
-		}
-	}
-	panic("the last level has no condition")
+	return cyclone.Level(wind)
 }
 
 // title is "Hurricane Lala".

@@ -24,11 +24,11 @@ type item struct {
 	PubDate     string
 	Description string // HTML, with the text of the product in it
 	// Cyclone is nil in an item that is not about the present state of a storm.
-	Cyclone *cyclone
+	Cyclone *present
 }
 
-// cyclone is the element nhc:Cyclone, whose children are texts for people.
-type cyclone struct {
+// present is the element nhc:Cyclone, whose children are texts for people.
+type present struct {
 	Center   string // "32.9, -68.1": latitude first
 	Type     string // "Tropical Storm"
 	Name     string
@@ -44,7 +44,7 @@ func itemOf(n *frame.Node) *item {
 	get := func(n *frame.Node, name string) string { return frame.Clip(n.Child("*", name).Text, maxText) }
 	it := &item{Title: get(n, "title"), GUID: get(n, "guid"), Link: get(n, "link"), PubDate: get(n, "pubDate"), Description: get(n, "description")}
 	if c := n.Child("*", "Cyclone"); c.Name != "" {
-		it.Cyclone = &cyclone{Center: get(c, "center"), Type: get(c, "type"), Name: get(c, "name"), ATCF: get(c, "atcf"), Movement: get(c, "movement"),
+		it.Cyclone = &present{Center: get(c, "center"), Type: get(c, "type"), Name: get(c, "name"), ATCF: get(c, "atcf"), Movement: get(c, "movement"),
 			Pressure: get(c, "pressure"), Wind: get(c, "wind"), Headline: get(c, "headline")}
 	}
 	return it

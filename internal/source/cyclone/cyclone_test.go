@@ -1,0 +1,44 @@
+package cyclone_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/cyclone"
+)
+
+func TestNumbers(t *testing.T) {
+	for words, want := range map[string]int{"ONE": 1, "Fifteen": 15, "TWENTYEIGHT": 28, "Twenty-One": 21, "THIRTY": 30, "LALA": 0, "TWENTYTEN": 0, "": 0} {
+		if got := cyclone.Number(words); got != want {
+			t.Errorf("%s: %d, want %d", words, got, want)
+		}
+	}
+}
+
+func TestIdentities(t *testing.T) {
+	at := func(month time.Month) hazard.Instant {
+		return hazard.At(time.Date(2026, month, 1, 0, 0, 0, 0, time.UTC))
+	}
+	for _, tt := range []struct {
+		number   int
+		letter   string
+		lon, lat float64
+		month    time.Month
+		want     string
+	}{
+		{15, "", 138, 12, time.August, "WP152026"},
+		{1, "", 83.7, 18.1, time.September, "IO012026"},
+		{28, "", 163.8, -23.6, time.March, "SH282026"},
+		{6, "", -147, -18.7, time.December, "SH062027"},
+		{4, "", -60, 20, time.August, "AL042026"},
+		{1, "C", -170, 20, time.August, "CP012026"},
+		{2, "E", -110, 20, time.August, "EP022026"},
+		{2, "", -120, 20, time.August, ""},
+		{90, "", 138, 12, time.August, ""},
+	} {
+		if got := cyclone.Identity(tt.number, tt.letter, hazard.Point{Lon: tt.lon, Lat: tt.lat}, at(tt.month)); got != tt.want {
+			t.Errorf("%d%s at %v, %v: %q, want %q", tt.number, tt.letter, tt.lon, tt.lat, got, tt.want)
+		}
+	}
+}
