@@ -28,6 +28,7 @@ type rule struct {
 const (
 	volcanoKm  = 10
 	wildfireKm = 5
+	namelessKm = 2 // of fires of which one has no name, as where satellites saw it
 )
 
 // rules by type of hazard. For other types nothing is guessed.
@@ -47,9 +48,15 @@ var rules = map[hazard.Type]rule{
 		}
 		return kilometres(a, b) / volcanoKm
 	}},
-	// Fires near each other are many; a common name beside the place makes them one.
+	// Fires near each other are many; a common name beside the place makes them one, or, where one has no name, a place that is
+	// hardly apart (D30: one of EONET and one of GDACS, 1.3 km).
 	hazard.Wildfire: {60 * 24 * time.Hour, wildfireKm, func(a, b *store.Event) float64 {
-		if !shareWord(a.Called, b.Called) || !overlap(a, b, 7*24*time.Hour) {
+		switch {
+		case !overlap(a, b, 7*24*time.Hour):
+			return math.Inf(1)
+		case a.Called == "" || b.Called == "":
+			return kilometres(a, b) / namelessKm
+		case !shareWord(a.Called, b.Called):
 			return math.Inf(1)
 		}
 		return kilometres(a, b) / wildfireKm

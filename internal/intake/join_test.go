@@ -85,6 +85,16 @@ func TestEventsOfDifferentSourcesAreOneHazardByTheRuleOfTheirType(t *testing.T) 
 		"a volcano within 10 km": {
 			[]hazard.Report{said("gvp", "1", hazard.Volcano, hourAgo, 14.99, 37.75), said("gdacs", "VO1", hazard.Volcano, hourAgo, 15.0, 37.75)},
 			[]string{"gdacs:VO1 gvp:1"}},
+		"a fire without a name by place alone": {
+			[]hazard.Report{said("gdacs", "WF1", hazard.Wildfire, hourAgo, -120, 38), with(said("eonet", "E1", hazard.Wildfire, hourAgo, -120.01, 38.008), called("JUNES"))},
+			[]string{"eonet:E1 gdacs:WF1"}},
+		"fires without a name 3 km apart": {
+			[]hazard.Report{said("gdacs", "WF1", hazard.Wildfire, hourAgo, -120, 38), said("eonet", "E1", hazard.Wildfire, hourAgo, -120, 38.027)},
+			[]string{"eonet:E1", "gdacs:WF1"}},
+		"storms by the number of their basin": {
+			[]hazard.Report{with(said("gdacs", "TC1", hazard.Cyclone, hourAgo, 138, 12), func(r *hazard.Report) { r.Refs = append(r.Refs, "atcf:WP152026") }),
+				with(said("eonet", "E1", hazard.Cyclone, hourAgo, 141, 13), func(r *hazard.Report) { r.Refs = append(r.Refs, "atcf:WP152026") })},
+			[]string{"eonet:E1 gdacs:TC1"}},
 		"a fire by place and name": {
 			[]hazard.Report{with(said("nifc", "1", hazard.Wildfire, hourAgo, -120, 38), called("Junes Fire")), with(said("eonet", "E1", hazard.Wildfire, hourAgo, -120.02, 38.01), called("JUNES"))},
 			[]string{"eonet:E1 nifc:1"}},

@@ -16,8 +16,8 @@ var Levels = []struct {
 	Severity hazard.Severity
 	Basis    string
 }{
-	{64, hazard.Warning, "hurricane force (nhc.noaa.gov/aboutsshws.php)"},
-	{StormForce, hazard.Watch, "tropical storm force (the same)"},
+	{64, hazard.Warning, "hurricane force (Saffir-Simpson scale)"},
+	{StormForce, hazard.Watch, "tropical storm force (WMO-No. 1163)"},
 	{0, hazard.Advisory, "tropical depression"},
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/cyclone"
+	"github.com/hazardd/hazardd/internal/town"
 )
 
 // site is where GDACS publishes.
@@ -272,7 +273,7 @@ func (e *event) quake() (magnitude, depth float64, hasDepth bool) {
 	return magnitude, depth, hasDepth
 }
 
-// title is what the event is called: "M 5.8 Earthquake - China", "Flood - South Korea", "Tropical Cyclone Lala - United States".
+// title is what the event is called: "M 5.8 Earthquake - China", "Wildfire - 30 km NE of Kananga, Democratic Republic of Congo (5763 ha)", "Tropical Cyclone Lala - United States".
 func (e *event) title(k *kind, countries []string, magnitude float64) string {
 	what, where, region := k.label, "", ""
 	name := proper(e.name)
@@ -289,6 +290,18 @@ func (e *event) title(k *kind, countries []string, magnitude float64) string {
 		region = name
 	}
 	where = shortPlaces(countries, region)
+	// A country holds hundreds of fires and several floods: the nearest town tells them apart, and of fires their size (D15).
+	size := ""
+	if e.point != nil && (k.typ == hazard.Wildfire || k.typ == hazard.Flood) {
+		if near, ok := town.Nearest(e.point.Lon, e.point.Lat); ok {
+			where = joined(", ", near.Words(), where)
+		} else {
+			where = joined(", ", degrees(*e.point), where)
+		}
+	}
+	if m := fireSeverity.FindStringSubmatch(e.severity); m != nil && k.typ == hazard.Wildfire {
+		size = " (" + m[1] + " ha)"
+	}
 	switch {
 	case k.typ == hazard.Volcano && name != "":
 		where = joined(", ", name, where)
@@ -297,7 +310,7 @@ func (e *event) title(k *kind, countries []string, magnitude float64) string {
 	case where == "" && e.point != nil && k.typ != hazard.Cyclone: // a storm at sea has a name
 		where = degrees(*e.point)
 	}
-	return clip(joined(" - ", what, where), 2*maxName)
+	return clip(joined(" - ", what, where), 2*maxName-len(size)) + size
 }
 
 // description tells people what is known, a line for each thing.

@@ -206,6 +206,30 @@ func TestAStormHasTheLevelOfItsWindAndTheNumberOfItsBasin(t *testing.T) {
 	}
 }
 
+// D15: of the fires of one country, each has a name of its own.
+func TestFiresAndFloodsAreNamedByTheNearestTown(t *testing.T) {
+	fire := func(point string) string {
+		return flood(`"FL"`, `"WF"`, "[11.3426,44.4938]}", point+"}", "Magnitude 0 ", "Green impact for forestfire in 5763 ha", `"country":"Italy"`, `"country":"Democratic Republic of Congo"`)
+	}
+	for feature, want := range map[string]string{
+		fire("[22.6,-5.7]"): "Wildfire - 30 km NE of Kananga, Democratic Republic of Congo (5763 ha)",
+		fire("[-140,0]"):    "Wildfire - 0.00 N, 140.00 W, Democratic Republic of Congo (5763 ha)",
+		flood():             "Flood - Bologna, Italy",
+	} {
+		if r := only(t, collection(feature)); r.Name != want {
+			t.Errorf("%q, want %q", r.Name, want)
+		}
+	}
+	names := map[string]int{}
+	batch := parsed(t, recordings.Read(t, "feeds/gdacs/api-search-WF-202607.json"), later)
+	for _, r := range batch.Reports {
+		names[r.Name]++
+	}
+	if len(names) < len(batch.Reports)*95/100 {
+		t.Errorf("%d names of %d fires", len(names), len(batch.Reports))
+	}
+}
+
 func TestLife(t *testing.T) {
 	for name, tt := range map[string]struct{ feature, end string }{
 		"an earthquake lasts a day":                        {quake(`"iscurrent":"true"`, `"iscurrent":"false"`), "2026-07-27T01:00:00.000Z"},

