@@ -170,7 +170,7 @@ func TestJSONAndGeoJSONComeToTheSameReport(t *testing.T) {
 		Source: "eonet", Key: "EONET_15547", Version: int64(renewed), Name: "Tropical Storm Narda",
 		Description: "Last position: 15.7 N, 105.6 W at 2025-09-23 06:00 UTC, of 2 since 2025-09-22.\nWind: 60 kts.\n" +
 			"Gathered by NASA EONET from Joint Typhoon Warning Center.",
-		Type: hazard.Cyclone, Severity: hazard.Advisory, Category: hazard.Event, Start: start, LifeMS: 24 * 3600 * 1000, Renewed: &renewed,
+		Type: hazard.Cyclone, Severity: hazard.Watch, Category: hazard.Event, Start: start, LifeMS: 24 * 3600 * 1000, Renewed: &renewed,
 		Point: &hazard.Point{Lon: -105.6, Lat: 15.7},
 		Areas: []hazard.Area{{Role: hazard.TrackArea, Geometry: `{"type":"LineString","coordinates":[[-99.4,14.4],[-105.6,15.7]]}`}},
 		Refs:  []string{"eonet:EONET_15547", "atcf:EP142025"}, Called: "Narda", Level: "Tropical Storm",

@@ -536,15 +536,15 @@ func TestResourcesOfRSSThatAreForReadersAreLinked(t *testing.T) {
 
 func TestTextOfAnyEncodingIsRead(t *testing.T) {
 	r := only(t, collection(flood(`"country":"Italy"`, "\"country\":\"C\xf4te d'Ivoire\"")))
-	if r.Name != "Flood - Cte d'Ivoire" { // JSON is UTF-8: what is not goes
+	if r.Name != "Flood - Bologna, Cte d'Ivoire" { // JSON is UTF-8: what is not goes
 		t.Errorf("name %q", r.Name)
 	}
 	r = only(t, rss(item("<gdacs:country>Saudi Arabia", "<gdacs:country>C\xf4te d'Ivoire")))
-	if r.Name != "Flood - Côte d'Ivoire" { // declares UTF-8, and is Windows-1252
+	if r.Name != "Flood - Jeddah, Côte d'Ivoire" { // declares UTF-8, and is Windows-1252
 		t.Errorf("name %q", r.Name)
 	}
 	r = only(t, collection(flood(`"country":"Italy"`, `"country":"<b>Italy\u202e\u0007</b>"`)))
-	if r.Name != "Flood - <b>Italy</b>" { // text, never markup
+	if r.Name != "Flood - Bologna, <b>Italy</b>" { // text, never markup
 		t.Errorf("name %q", r.Name)
 	}
 }
