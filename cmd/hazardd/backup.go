@@ -35,6 +35,7 @@ type backupResult struct {
 	Files    int64     `json:"files"`
 	Bytes    int64     `json:"bytes,omitzero"` // of the backup
 	Missing  []string  `json:"missing,omitzero"`
+	Damaged  []string  `json:"damaged,omitzero"`
 	Altered  int64     `json:"altered,omitzero"`
 	Resumed  bool      `json:"resumed,omitzero"`
 	Seconds  float64   `json:"seconds"`
@@ -74,17 +75,21 @@ func (b *backupCmd) Run(ctx context.Context, c *console, g *globals) error {
 		} else if err := c.print(r, r.write); err != nil {
 			return err
 		}
-		return missing(r.Missing)
+		return missing(r.Missing, r.Damaged)
 	})
 }
 
 func summary(file string, m *archive.Manifest, totals *archive.Totals, begin time.Time) *backupResult {
-	return &backupResult{File: file, ID: m.ID, Made: m.Made, Epoch: m.Epoch, Change: m.Change, Rows: totals.Rows(), Files: totals.Files, Missing: totals.Missing,
+	return &backupResult{File: file, ID: m.ID, Made: m.Made, Epoch: m.Epoch, Change: m.Change, Rows: totals.Rows(), Files: totals.Files, Missing: totals.Missing, Damaged: totals.Damaged,
 		Seconds: time.Since(begin).Seconds()}
 }
 
-// missing is the error of contents that a store has lost.
-func missing(digests []string) error {
+// missing is the error of what a store has lost or damaged.
+func missing(digests, damaged []string) error {
+	if len(damaged) > 0 {
+		return fmt.Errorf("%s%s is damaged, in the store and so in its copy; keep the earlier backups, and see hazardd check", damaged[0],
+			map[bool]string{true: " (and more)"}[len(damaged) > 1])
+	}
 	if len(digests) == 0 {
 		return nil
 	}
@@ -111,7 +116,7 @@ func (b *backupCmd) verify(ctx context.Context, c *console) error {
 	if err := c.print(r, r.write); err != nil {
 		return err
 	}
-	return missing(r.Missing)
+	return missing(r.Missing, r.Damaged)
 }
 
 type restoreCmd struct {
@@ -157,7 +162,7 @@ func (r *restoreCmd) Run(ctx context.Context, c *console, g *globals) error {
 	}
 	c.note("The history goes on under new numbers. What was committed after the backup is not there: streams, pages and webhooks that know it are told.")
 	noteAltered(c, result.Altered)
-	return missing(result.Missing)
+	return missing(result.Missing, result.Damaged)
 }
 
 func noteAltered(c *console, rows int64) {
@@ -216,7 +221,7 @@ func (m *migrateCmd) Run(ctx context.Context, c *console, g *globals) error {
 		if err != nil {
 			return err
 		}
-		out := &backupResult{Epoch: s.Epoch(), Change: last, Rows: result.Rows(), Files: result.Files, Missing: result.Missing, Altered: result.Altered, Resumed: result.Resumed,
+		out := &backupResult{Epoch: s.Epoch(), Change: last, Rows: result.Rows(), Files: result.Files, Missing: result.Missing, Damaged: result.Damaged, Altered: result.Altered, Resumed: result.Resumed,
 			Seconds: time.Since(begin).Seconds()}
 		out.sentence = fmt.Sprintf("moved change %d and %d rows, compared on both sides: start the servers with hazardd serve%s", last, out.Rows, to.flags())
 		if err := c.print(out, out.write); err != nil {
@@ -224,7 +229,7 @@ func (m *migrateCmd) Run(ctx context.Context, c *console, g *globals) error {
 		}
 		c.note("It is the same history, so clients go on where they were. Start no server on the old database any more: it would give the same numbers to other changes.")
 		noteAltered(c, result.Altered)
-		return missing(result.Missing)
+		return missing(result.Missing, result.Damaged)
 	})
 }
 

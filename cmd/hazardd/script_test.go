@@ -33,6 +33,7 @@ import (
 //	postgres VARIABLE                                  makes an empty database of PostgreSQL; the variable is its URL
 //	leased FILE                                        waits until a server has a lease in a database
 //	damage FILE                                        turns a bit in the middle of a file
+//	tamper FILE STATEMENT                              runs a statement on a database of SQLite, behind the program's back
 func TestMain(m *testing.M) {
 	testscript.Main(withPostgres{m}, map[string]func(){
 		"hazardd":   main,
@@ -42,6 +43,7 @@ func TestMain(m *testing.M) {
 		"newschema": helper(newSchemaMain),
 		"damage":    helper(damageMain),
 		"leased":    helper(leasedMain),
+		"tamper":    helper(tamperMain),
 	})
 }
 
@@ -224,6 +226,15 @@ func damageMain(args []string) error {
 	}
 	text[len(text)/2] ^= 1
 	return os.WriteFile(args[0], text, 0o600)
+}
+
+func tamperMain(args []string) error {
+	db, err := sql.Open("sqlite", args[0])
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(args[1])
+	return errors.Join(err, db.Close())
 }
 
 func leasedMain(args []string) error {

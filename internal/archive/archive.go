@@ -16,6 +16,7 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -58,6 +59,20 @@ type Totals struct {
 	Bytes  int64        `json:"bytes"` // of the files
 	// Missing are the digests of contents that the rows name and that the store did not have whole.
 	Missing []string `json:"missing"`
+	// Damaged names what was no longer as it was written, the first maxDamaged of it. It is in the archive as it was found.
+	Damaged []string `json:"damaged,omitzero"`
+}
+
+// maxDamaged bounds how many damaged rows are named: hazardd check names them all.
+const maxDamaged = 100
+
+// intact reports whether a row is as it was written, and names it if not.
+func (t *Totals) intact(table *store.Table, row []any) bool {
+	damaged, ok := errors.AsType[*store.DamagedError](table.Intact(row))
+	if ok && len(t.Damaged) < maxDamaged {
+		t.Damaged = append(t.Damaged, damaged.What)
+	}
+	return !ok
 }
 
 // TableTotal is how much a table holds.

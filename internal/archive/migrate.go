@@ -104,7 +104,7 @@ func (m *mover) table(ctx context.Context, t *store.Table) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	for row, err := range m.dump.Rows(ctx, t) {
-		if err == nil {
+		if err == nil && m.result.intact(t, row) {
 			err = m.contents.note(t, row)
 		}
 		if err == nil {

@@ -334,7 +334,7 @@ func (in *reader) readTotals(r io.Reader) error {
 	if err := readDocument(r, &said); err != nil {
 		return err
 	}
-	in.totals.Missing = said.Missing
+	in.totals.Missing, in.totals.Damaged = said.Missing, said.Damaged
 	for i, t := range said.Tables {
 		if i >= len(in.totals.Tables) {
 			return fmt.Errorf("table %s is not there", t.Name)

@@ -23,7 +23,7 @@ import (
 )
 
 // Write writes all that a store holds to w, as of the moment when it is called, while others go on writing. program is the version of this
-// program, now the time. A product file that the store has lost is named in Totals.Missing and is no error: all else is worth keeping.
+// program, now the time. What the store has lost or damaged is named in the totals and is no error: all else is worth keeping.
 func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now time.Time, tell Progress) (m *Manifest, totals *Totals, err error) {
 	d, err := s.Dump(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now
 	contents := contents{}
 	done := int64(0)
 	for i := range d.Tables {
-		t, err := out.table(ctx, d, &d.Tables[i], contents, func() { done++; tell.tell("rows", done, total) })
+		t, err := out.table(ctx, d, &d.Tables[i], contents, totals, func() { done++; tell.tell("rows", done, total) })
 		if err != nil {
 			return nil, nil, err
 		}
@@ -123,8 +123,8 @@ func (w *writer) document(name string, v any) error {
 	return w.bytes(name, append(text, '\n'))
 }
 
-// table writes the rows of a table, and notes which contents they name.
-func (w *writer) table(ctx context.Context, d *store.Dump, t *store.Table, named contents, each func()) (total TableTotal, err error) {
+// table writes the rows of a table, and notes which contents they name and which are damaged.
+func (w *writer) table(ctx context.Context, d *store.Dump, t *store.Table, named contents, totals *Totals, each func()) (total TableTotal, err error) {
 	total.Name = t.Name
 	sum := sha256.New()
 	var part []byte
@@ -137,7 +137,7 @@ func (w *writer) table(ctx context.Context, d *store.Dump, t *store.Table, named
 		return err
 	}
 	for row, err := range d.Rows(ctx, t) {
-		if err == nil {
+		if err == nil && totals.intact(t, row) {
 			err = named.note(t, row)
 		}
 		if err == nil {

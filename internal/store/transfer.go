@@ -150,6 +150,27 @@ func parseAs[T any](text jsontext.Value) (T, error) {
 	return v, err
 }
 
+// Intact is a *DamagedError if what a row keeps is not as it was written.
+func (t *Table) Intact(row []any) error {
+	column := func(name string) (value any) {
+		if i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+			value = row[i]
+		}
+		return value
+	}
+	switch t.Name {
+	case "changes", "products":
+		n, _ := column("n").(int64)
+		body, _ := column("body").(string)
+		return intact(n, []byte(body))
+	case "geometries":
+		digest, _ := column("digest").(string)
+		text, _ := column("geojson").(string)
+		return intactGeometry(digest, text)
+	}
+	return nil
+}
+
 // Content is the digest of the product file that a row names, empty if it names none.
 func (t *Table) Content(row []any) (string, error) {
 	if t.Name != "products" && t.Name != "changes" {
