@@ -12,7 +12,7 @@ import { text } from "./text";
 import { Page, PageProvider } from "./ui/context";
 import { Login } from "./ui/login";
 import { Shell } from "./ui/shell";
-import { parse } from "./url";
+import { keepLastView, parse } from "./url";
 import "maplibre-gl/dist/maplibre-gl.css";
 import "./style.css";
 
@@ -55,6 +55,11 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       if (s.view) page.map.peek()?.jump(s.view);
     };
     window.addEventListener("hashchange", read);
+    const leave = () => {
+      const view = store.view.peek();
+      if (view) keepLastView(view);
+    };
+    window.addEventListener("pagehide", leave);
     if (store.past.peek()) page.timeOpen.value = true;
     // What is kept is what the server last said: not more often than each minute, and when the page is left.
     let keptOf: unknown;
@@ -102,6 +107,7 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       document.removeEventListener("visibilitychange", keep);
       window.removeEventListener("offline", offline);
       window.removeEventListener("hashchange", read);
+      window.removeEventListener("pagehide", leave);
       for (const end of ends) end();
     };
   }, []);

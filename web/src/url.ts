@@ -60,3 +60,23 @@ export function format(s: PageState): string {
   if (s.selected) add("h", s.selected);
   return parts.join("&");
 }
+
+const LAST = "hazardd.view";
+
+/** Remembers on this device where the map was, for the next visit. */
+export function keepLastView(view: View): void {
+  try {
+    localStorage.setItem(LAST, format({ ...noState, view }));
+  } catch {
+    // The next visit begins elsewhere.
+  }
+}
+
+/** Where the map was at the last visit. */
+export function lastView(): View | undefined {
+  try {
+    return parse(localStorage.getItem(LAST) ?? "").view;
+  } catch {
+    return undefined;
+  }
+}

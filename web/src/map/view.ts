@@ -78,6 +78,7 @@ export class MapView {
   #focus: readonly Feature[] = [];
   #fresh: readonly Feature[] = [];
   #draft: FeatureCollection = empty;
+  #me: readonly Feature[] = [];
   #selected = -1;
   #covered = { right: 0, bottom: 0 };
 
@@ -176,6 +177,18 @@ export class MapView {
     if (hazards.length === 0 && this.#fresh.length === 0) return;
     this.#fresh = hazards.map((h) => ring(h, "fresh"));
     if (this.#ready) this.#source("fresh").setData({ type: "FeatureCollection", features: [...this.#fresh] });
+  }
+
+  /** Marks where the reader is. */
+  setMe(at: readonly [longitude: number, latitude: number] | undefined): void {
+    this.#me = at ? [{ type: "Feature", geometry: { type: "Point", coordinates: [...at] }, properties: {} }] : [];
+    if (this.#ready) this.#source("me").setData({ type: "FeatureCollection", features: [...this.#me] });
+  }
+
+  /** The map as it is now, as the address of a picture. */
+  picture(): string {
+    this.map.redraw(); // what was drawn is gone once it is on the screen
+    return this.map.getCanvas().toDataURL("image/png");
   }
 
   /** What somebody is drawing: any GeoJSON, shown above all areas. */
@@ -305,6 +318,7 @@ export class MapView {
     map.addSource("areas", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#areas.values()] }, tolerance: 0.5 });
     map.addSource("focus", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#focus] } });
     map.addSource("fresh", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#fresh] } });
+    map.addSource("me", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#me] } });
     map.addSource("draft", { type: "geojson", data: this.#draft });
 
     const dark = this.#theme === "dark";
@@ -345,6 +359,7 @@ export class MapView {
     add({ id: "areas-selected", type: "line", source: "areas", filter: ["==", ["get", "id"], this.#selected], layout: { "line-join": "round" }, paint: { "line-color": dark ? "#ffffff" : "#0b2f57", "line-width": 2.5, "line-gap-width": 3 } }, firstLabel);
     add({ id: "areas-selected-track", type: "line", source: "areas", filter: ["==", ["get", "id"], this.#selected], layout: { "line-join": "round" }, paint: { "line-color": colour, "line-width": 3 } }, firstLabel);
 
+    add({ id: "me", type: "circle", source: "me", paint: { "circle-radius": 7, "circle-color": "#0b63ce", "circle-stroke-color": "#ffffff", "circle-stroke-width": 3 } });
     add({ id: "draft-fill", type: "fill", source: "draft", filter: polygon, paint: { "fill-color": "#a21caf", "fill-opacity": 0.2 } });
     add({ id: "draft-line", type: "line", source: "draft", paint: { "line-color": "#a21caf", "line-width": 2.5, "line-dasharray": [2, 1.5] } });
 

@@ -23,6 +23,10 @@ export class Page {
   readonly undrawn = signal(0);
   /** The towns that the map shows, for where things are in words. */
   readonly towns = signal<readonly Town[]>([]);
+  /** What the map says for a while. */
+  readonly note = signal("");
+  /** The page is being printed. */
+  readonly printing = signal(false);
   readonly timeOpen = signal(false);
   readonly legendOpen = signal(false);
   /** On a phone: how much of the screen the list takes. */

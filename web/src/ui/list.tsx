@@ -14,6 +14,8 @@ import { Ago, Badge, DrillTag, kindOf, Symbol } from "./parts";
 
 /** Rows that are made at once: thousands would be slow, and nobody reads them. */
 const PAGE = 60;
+/** Rows on paper. */
+const PRINTED = 300;
 
 export function List() {
   const page = usePage();
@@ -37,8 +39,9 @@ export function List() {
   }, [limit, real.length + drills.length > limit]);
 
   // One row is in the order of the Tab key: the one that was last there, the selected one, or the first.
-  const rows = real.slice(0, limit);
-  const drillRows = drills.slice(0, Math.max(0, limit - real.length));
+  const most = page.printing.value ? Math.max(limit, PRINTED) : limit;
+  const rows = real.slice(0, most);
+  const drillRows = drills.slice(0, Math.max(0, most - real.length));
   const all = [...rows, ...drillRows];
   const rest = real.length + drills.length - all.length;
   const tab = all.find((h) => h.hazard_ID === cursor) ?? all.find((h) => h.uuid === selected) ?? all[0];
@@ -78,6 +81,7 @@ export function List() {
           {drillRows.map(line)}
           {rest > 0 && (
             <li>
+              <p class="print-part">{text.print.part(all.length, all.length + rest)}</p>
               <button type="button" class="more" ref={end} onClick={() => setLimit(limit + PAGE)}>
                 {text.list.more(rest)}
               </button>

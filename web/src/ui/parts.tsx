@@ -107,6 +107,7 @@ const icons = {
   words: "M3 4h10M3 7.2h10M3 10.4h6.4",
   lock: "M3.8 7.2h8.4v6.4H3.8zM5.4 7.2V5a2.6 2.6 0 0 1 5.2 0v2.2",
   outside: "M9.4 2.4h4.2v4.2M13.4 2.6 7.6 8.4M11.4 9.4v4.2H2.4v-9h4.2",
+  me: "M13.6 2.4 9.4 13.8 7.6 8.4 2.2 6.6z",
   bell: "M8 1.8v1.2M4 11.4V7.4a4 4 0 0 1 8 0v4l1.2 1.2H2.8zM6.6 14.2h2.8",
   download: "M8 2v8M4.6 7 8 10.4 11.4 7M2.6 13.4h10.8",
   out: "M9.6 2.4H3v11.2h6.6M6.6 8h7M11 5.2 13.8 8 11 10.8",
@@ -121,9 +122,9 @@ export const Icon = ({ name }: { name: IconName }) => (
 );
 
 /** A button of an icon alone; its name is told to screen readers and on hover. */
-export function IconButton({ icon, label, onClick, pressed, class: name = "" }: { icon: IconName; label: string; onClick: () => void; pressed?: boolean; class?: string }) {
+export function IconButton({ icon, label, title = label, onClick, pressed, class: name = "" }: { icon: IconName; label: string; title?: string; onClick: () => void; pressed?: boolean; class?: string }) {
   return (
-    <button type="button" class={`icon-button ${name}`} aria-label={label} title={label} onClick={onClick} {...(pressed === undefined ? {} : { "aria-pressed": pressed })}>
+    <button type="button" class={`icon-button ${name}`} aria-label={label} title={title} onClick={onClick} {...(pressed === undefined ? {} : { "aria-pressed": pressed })}>
       <Icon name={icon} />
     </button>
   );

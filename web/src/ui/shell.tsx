@@ -2,16 +2,18 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { New } from "../edit/parts";
-import type { Hazard } from "../model";
+import { lastView, type View } from "../url";
+import { severities, type Hazard } from "../model";
 import { moments } from "../order";
 import { text } from "../text";
+import { local, utc } from "../time";
 import { usePage, type Page, type ThemeChoice } from "./context";
 import { Filters } from "./filters";
 import { later } from "./later";
 import { List } from "./list";
 import { Chooser, Notices, Spoken, Tip } from "./overlays";
 import { Panel } from "./panel";
-import { Icon, IconButton, Menu } from "./parts";
+import { Badge, Icon, IconButton, Menu } from "./parts";
 import { Banners, Status } from "./status";
 
 const Account = later(async () => (await import("./account")).Account);
@@ -60,6 +62,7 @@ export function Shell({ logout }: { logout: () => void }) {
       {store.selected.value && <a class="skip" href="#panel" onClick={skip("panel")}>{text.skipToPanel}</a>}
       <Header account={() => setAccount(true)} attention={() => setAttention(true)} logout={logout} />
       <Banners />
+      <PrintHead />
       <main class="main">
         <aside class="side" aria-label={text.list.title}>
           <button
@@ -81,6 +84,7 @@ export function Shell({ logout }: { logout: () => void }) {
             <IconButton icon="plus" label={text.map.zoomIn} onClick={() => page.map.value?.zoomBy(1)} />
             <IconButton icon="minus" label={text.map.zoomOut} onClick={() => page.map.value?.zoomBy(-1)} />
             <IconButton icon="world" label={text.map.world} onClick={() => page.map.value?.world()} />
+            <WhereIAm />
             <IconButton icon="layers" label={text.map.legend} pressed={page.legendOpen.value} onClick={() => (page.legendOpen.value = !page.legendOpen.value)} />
           </div>
           {page.legendOpen.value && <Legend />}
@@ -171,6 +175,61 @@ function Header({ account, attention, logout }: { account: () => void; attention
   );
 }
 
+/** Shows where the device is. The position stays in this page: what is asked of the server does not depend on it. */
+function WhereIAm() {
+  const page = usePage();
+  const { store } = page;
+  if (!globalThis.isSecureContext || !("geolocation" in navigator)) return null;
+  const find = () =>
+    navigator.geolocation.getCurrentPosition(
+      ({ coords }) => {
+        store.me.value = [coords.longitude, coords.latitude];
+        page.note.value = "";
+        page.map.value?.jump({ center: [coords.longitude, coords.latitude], zoom: Math.max(store.view.value?.zoom ?? 0, 8) });
+      },
+      (error) => (page.note.value = error.code === error.PERMISSION_DENIED ? text.map.meDenied : text.map.meFailed),
+      { maximumAge: 60_000, timeout: 20_000 },
+    );
+  return <IconButton icon="me" label={text.map.me} title={text.map.meLong} pressed={store.me.value !== undefined} onClick={() => (store.me.value ? (store.me.value = undefined) : find())} />;
+}
+
+/** On paper: what the list is of, the map as it was when printing began, and the levels. */
+function PrintHead() {
+  const page = usePage();
+  const { store } = page;
+  const [map, setMap] = useState("");
+  useEffect(() => {
+    const before = () => {
+      page.printing.value = true;
+      setMap(page.map.peek()?.picture() ?? "");
+    };
+    const after = () => (page.printing.value = false);
+    window.addEventListener("beforeprint", before);
+    window.addEventListener("afterprint", after);
+    return () => {
+      window.removeEventListener("beforeprint", before);
+      window.removeEventListener("afterprint", after);
+    };
+  }, []);
+  const at = store.past.value?.at ?? (store.connection.value.state === "lost" ? store.connection.value.heard : undefined) ?? store.now.value + store.api.skew;
+  return (
+    <div class="print-head">
+      <h2>{text.print.title(`${local(at)} ${utc(at)}`)}</h2>
+      {map && <img src={map} alt={text.print.map} />}
+      <ul aria-label={text.legend.severity}>
+        {[...severities].reverse().map((s) => <li key={s.id}><Badge id={s.id} /> <span class={`swatch area-${s.id}`} aria-hidden="true" /></li>)}
+      </ul>
+    </div>
+  );
+}
+
+/** Where the map begins: as the address says, where the reader left it, or, on a small screen, at what matters most; undefined: the world. */
+function beginning(page: Page): View | undefined {
+  const { store } = page;
+  const first = store.sorted.peek()[0];
+  return store.view.peek() ?? lastView() ?? (page.narrow.peek() && first ? { center: [first.longitude, first.latitude], zoom: 4 } : undefined);
+}
+
 /** From this zoom on the areas of all severities are drawn, before of the two most severe alone; the map says so. */
 const AREAS_ALL_ZOOM = 3.5;
 
@@ -225,13 +284,14 @@ function MapPlace() {
               return take !== undefined;
             },
           },
-          { theme: page.theme.value, view: store.view.value, reducedMotion: () => page.reducedMotion.value },
+          { theme: page.theme.value, view: beginning(page), reducedMotion: () => page.reducedMotion.value },
         );
         page.map.value = map;
         store.areas.shown = (came, went) => map.changeAreas(came, went);
         ends.push(
           effect(() => map.setTheme(page.theme.value)),
           effect(() => map.setHazards(store.matching.value)),
+          effect(() => map.setMe(store.me.value)),
           effect(() => map.setDraft({ type: "FeatureCollection", features: [...page.editing.drawn.value] })),
           effect(() => {
             if (store.connection.value.state === "live") map.fill();
@@ -275,6 +335,7 @@ function MapPlace() {
     <>
       <div class="map" id="map" ref={place} />
       {page.undrawn.value > 0 && <p class="map-note" role="status">{text.map.undrawn(page.undrawn.value)}</p>}
+      {page.note.value && <p class="map-note" role="status">{page.note.value}</p>}
       {page.mapFailed.value && <p class="map-failed">{text.map.failed}</p>}
     </>
   );

@@ -1,0 +1,93 @@
+// M15: in a hand, and on paper.
+import type { Page as BrowserPage } from "@playwright/test";
+import { expect, expectAccessible, isPhone, open, panel, row, select, test } from "./test";
+
+/** What can be touched and is smaller than a finger. Links in running text, and the credits of the map, are as large as their line. */
+const small = (page: BrowserPage) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>("button, a[href], input, select, summary, textarea")]
+      .filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.closest(".prose, .lines, .maplibregl-ctrl-attrib-inner, .skip, [inert]"))
+      .map((e) => ({ e: e.matches("input[type=checkbox], input[type=radio]") ? (e.closest("label") ?? e) : e, box: (e.matches("input[type=checkbox], input[type=radio]") ? (e.closest("label") ?? e) : e).getBoundingClientRect() }))
+      .filter(({ box }) => box.width > 1 && box.height > 1 && (box.width < 43.5 || box.height < 43.5))
+      .map(({ e, box }) => `${e.tagName} ${e.className} "${(e.getAttribute("aria-label") ?? e.textContent ?? "").slice(0, 40)}" ${box.width.toFixed(0)}x${box.height.toFixed(0)}`),
+  );
+
+test("on a phone everything that is touched has 44 pixels", async ({ page, server }) => {
+  test.skip(!isPhone(page), "a mouse is finer");
+  const h = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", description: "Water over the quay." });
+  await server.product(h, { title: "Gauge", product_Type: "TEXT_PRODUCT", data: "612 cm" });
+  await open(page, "#map=7/53.5/10");
+  await expect(row(page, h)).toBeVisible();
+  expect(await small(page), "list").toEqual([]);
+  await select(page, h);
+  expect(await small(page), "panel").toEqual([]);
+  await panel(page).getByRole("button", { name: "Close" }).click();
+  await page.getByTitle("Account").click();
+  expect(await small(page), "account").toEqual([]);
+  await page.keyboard.press("Escape");
+  await page.getByTitle("Look at another time").click();
+  await page.locator(".timebar").waitFor();
+  expect(await small(page), "time").toEqual([]);
+});
+
+test("a phone opens on what matters most, and the next time where it was", async ({ page, server }) => {
+  await server.hazard("Storm in Perth", { type_ID: "STORM", severity_ID: "ADVISORY", latitude: -31.9, longitude: 115.9 });
+  const h = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
+  await open(page);
+  if (isPhone(page)) await expect(page).toHaveURL(/map=4\/53\.5\d*\/10/);
+  else await expect(page).toHaveURL(/map=\d/);
+  await page.evaluate(() => (location.hash = "map=6/-31.9/115.9"));
+  await expect(page.locator("#list .row-name")).toHaveText(["Storm in Perth"]);
+  await page.goto("/favicon.ico"); // away
+  await expect.poll(() => page.evaluate(() => localStorage.length)).toBe(1);
+  await open(page);
+  await expect(page).toHaveURL(/map=6\/-31\.9\/115\.9/);
+  await expect(row(page, h)).toHaveCount(0);
+});
+
+test("where I am is shown, and no request tells the server of it", async ({ page, server, context }) => {
+  await context.grantPermissions(["geolocation"], { origin: server.url });
+  await context.setGeolocation({ latitude: 53.6123, longitude: 10.0456 });
+  const h = await server.hazard("Flood - Old Harbour");
+  const sent: string[] = [];
+  page.on("request", (r) => sent.push(`${r.url().split("#")[0]} ${r.postData() ?? ""} ${r.headers()["referer"] ?? ""}`));
+  await open(page, "#map=3/0/0&list=all");
+  await expect(row(page, h)).toBeVisible();
+  if (isPhone(page)) for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click();
+  await page.getByRole("button", { name: "Where I am" }).click();
+  await expect(page).toHaveURL(/map=8\/53\.6123\/10\.0456/);
+  await expect(page.locator("#list .row-facts").first()).toContainText("7.6 km away");
+  await page.waitForTimeout(1_000);
+  expect(sent.filter((s) => /53\.6|10\.04/.test(s))).toEqual([]);
+});
+
+test("it prints as a map with its legend, its list and its time", async ({ page, server }) => {
+  test.skip(isPhone(page), "paper is as wide for both");
+  const h = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
+  for (let n = 0; n < 65; n++) await server.hazard(`Tremor ${n}`, { severity_ID: "INFORMATION", latitude: 53.2 + n / 200 });
+  await open(page, "#map=7/53.5/10");
+  await expect(row(page, h)).toBeVisible();
+  await page.locator("#map canvas").waitFor();
+  await page.waitForTimeout(1_500);
+  await page.emulateMedia({ media: "print" });
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  const head = page.locator(".print-head");
+  await expect(head.getByRole("heading", { name: /^Hazards as of \d/ })).toBeVisible();
+  await expect(head.getByRole("list", { name: /Severity/ })).toContainText("Warning");
+  const drawn = () =>
+    head.locator("img").evaluate(async (e) => {
+      const image = e as HTMLImageElement;
+      await image.decode();
+      const canvas = document.createElement("canvas");
+      [canvas.width, canvas.height] = [64, 40];
+      const c = canvas.getContext("2d")!;
+      c.drawImage(image, 0, 0, 64, 40);
+      return new Set(c.getImageData(0, 0, 64, 40).data).size;
+    });
+  await expect.poll(drawn, "colors of the map").toBeGreaterThan(10);
+  await expect(page.locator("#list .row")).toHaveCount(66);
+  for (const screen of [".header", ".filters", ".map-controls", ".stage"]) await expect(page.locator(screen).first()).toBeHidden();
+  await page.emulateMedia({ media: "screen" });
+  await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+  await expectAccessible(page, "after printing");
+});
