@@ -100,6 +100,16 @@ func NewHandler() Handler { return Handler{load()} }
 // Built reports whether the binary holds the map.
 func (h Handler) Built() bool { return h.Has("/" + page) }
 
+// Basemap returns the archive of the basemap (basemap/README.md); nil without the map. It is shared: do not change it.
+func (h Handler) Basemap() []byte {
+	for name, f := range h.files {
+		if strings.HasPrefix(name, "assets/world-") && strings.HasSuffix(name, ".pmtiles") {
+			return f.identity
+		}
+	}
+	return nil
+}
+
 // Has reports whether there is a file of that path.
 func (h Handler) Has(urlPath string) bool {
 	_, ok := h.files[strings.TrimPrefix(urlPath, "/")]

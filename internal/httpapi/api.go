@@ -22,6 +22,7 @@ import (
 	"github.com/rs/cors"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/basemap"
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/format"
@@ -96,7 +97,8 @@ type API struct {
 	static  map[string]*reply.Body
 	symbols *symbols
 	page    web.Handler
-	css     *reply.Body // of the pages
+	ground  *basemap.Archive // nil: the binary is without the map
+	css     *reply.Body      // of the pages
 	visits  visits
 	about   description
 	measure *measures
@@ -121,6 +123,12 @@ func New(c Config) http.Handler {
 	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), forms: format.NewCache(maxForms),
 		layers: lru.New[string, *reply.Body](maxLayers), regions: lru.New[string, *coverage.Region](maxRegions), budget: reply.NewBudget(cmp.Or(c.Answers, reply.DefaultLimits)), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
 		css: reply.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics, cmp.Or(c.Pace, slowest)), scraped: scraped(&c)}
+	if archive := a.page.Basemap(); archive != nil {
+		var err error
+		if a.ground, err = basemap.Open(archive); err != nil {
+			panic(err) // a part of the program
+		}
+	}
 	a.quotas = newQuotas(c.Requests)
 	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()

@@ -153,7 +153,7 @@ func (a *API) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 // pageOf gathers what the visitor may know of the hazard, and reports whether any of it is restricted.
 func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now hazard.Instant) (c *pages.Hazard, restricted bool, err error) {
 	ctx := r.Context()
-	c = &pages.Hazard{Frame: pages.Frame{Root: a.visits.root, User: who.Name}, Now: now, Hazard: h, Symbol: a.symbolPath, Orgs: map[int64]string{}}
+	c = &pages.Hazard{Frame: pages.Frame{Root: a.visits.root, User: who.Name}, Now: now, Hazard: h, Ground: a.ground != nil, Symbol: a.symbolPath, Orgs: map[int64]string{}}
 	for _, o := range a.Auth.Orgs() {
 		c.Orgs[o.ID] = o.Acronym
 	}
@@ -256,7 +256,7 @@ func (a *API) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	if err != nil {
 		return err
 	}
-	m := pages.Map{Hazard: h, Areas: areas, Dark: values.Get("theme") == "dark"}
+	m := pages.Map{Hazard: h, Areas: areas, Ground: a.ground, Dark: values.Get("theme") == "dark"}
 	w.Header()["Content-Type"] = []string{"image/svg+xml"}
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	return answer(w, r, reply.NewBody(m.SVG(), false))

@@ -29,6 +29,8 @@ type Hazard struct {
 	Orgs      map[int64]string  // acronyms
 	Reports   []Report
 	Sources   []Source
+	// Ground says that its map shows land and towns, whose makers are to be named.
+	Ground bool
 	// Changes are the latest that the visitor may know of, newest first; Earlier, how many came before them.
 	Changes []Change
 	Earlier int
@@ -86,6 +88,7 @@ type view struct {
 	Origin, Org               string
 	Sources, Doubts           []source // of all, and of those that readers must not rely on
 	SourceLink                string
+	Credits                   bool
 	Recent, Older             []change
 	Earlier                   int
 	Total                     int
@@ -141,7 +144,7 @@ func (c *Hazard) view() *view {
 		Exercise: h.Category == hazard.Exercise, Over: !h.ActiveAt(c.Now), SeverityClass: severityClass(h.Severity), Severity: severityName(h.Severity),
 		Category: string(h.Category), Type: typeName(h.Type), Made: at(c.Now, c.Now), Start: at(h.Start, c.Now), End: at(h.End, c.Now), Updated: at(h.LastUpdate, c.Now),
 		Position: words(h.Latitude, h.Longitude), Degrees: fmt.Sprintf("%s, %s", number(h.Latitude, 5), number(h.Longitude, 5)),
-		Description: blocks(h.Description), Note: blocks(h.Note), Comment: blocks(forPeople(h.Comment)), SourceLink: safeLink(h.URL, "https", "http"), Earlier: c.Earlier}
+		Description: blocks(h.Description), Note: blocks(h.Note), Comment: blocks(forPeople(h.Comment)), SourceLink: safeLink(h.URL, "https", "http"), Earlier: c.Earlier, Credits: c.Ground}
 	if info, ok := h.Category.Info(); ok {
 		v.Category = info.Name
 	}

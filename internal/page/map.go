@@ -9,15 +9,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/basemap"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/symbol"
 )
 
-// Map is the small map of a hazard: its areas, tracks and position on a graticule.
+// Map is the small map of a hazard: its areas, tracks and position on land, water and borders.
 type Map struct {
 	Hazard *hazard.Hazard
 	Areas  []hazard.Area
-	Dark   bool // for dark pages
+	Ground *basemap.Archive // nil: there is only a graticule
+	Dark   bool             // for dark pages
 }
 
 // The size of the map, in its own units, and how near it looks.
@@ -32,11 +34,11 @@ const (
 )
 
 // palette is the colours of a map.
-type palette struct{ sea, line, label, frame, casing string }
+type palette struct{ sea, line, label, frame, casing, land, river, border string }
 
 var (
-	lightMap = palette{sea: "#dce8f1", line: "#b9cbd9", label: "#3d5163", frame: "#8fa3b3", casing: "#1b2733"}
-	darkMap  = palette{sea: "#16232f", line: "#2b3d4d", label: "#b4c5d4", frame: "#4a6073", casing: "#05080b"}
+	lightMap = palette{sea: "#dce8f1", line: "#b9cbd9", label: "#3d5163", frame: "#8fa3b3", casing: "#1b2733", land: "#f6f4ee", river: "#b3cbdc", border: "#a29a8d"}
+	darkMap  = palette{sea: "#16232f", line: "#2b3d4d", label: "#b4c5d4", frame: "#4a6073", casing: "#05080b", land: "#28323c", river: "#16232f", border: "#5d6a78"}
 )
 
 // drawing is a map in the making.
@@ -76,6 +78,7 @@ func (m *Map) SVG() []byte {
 		mapWidth, mapHeight, mapWidth, mapHeight)
 	fmt.Fprintf(d, `<title>%s</title>`, html.EscapeString(hazard.CleanLine(h.Name)))
 	fmt.Fprintf(d, `<rect width="%d" height="%d" fill="%s"/>`, mapWidth, mapHeight, d.sea)
+	towns := d.ground(m.Ground)
 	d.graticule()
 	for _, role := range []hazard.AreaRole{hazard.ImpactArea, hazard.AlertArea, hazard.TrackArea} {
 		for i := range shapes {
@@ -84,6 +87,8 @@ func (m *Map) SVG() []byte {
 			}
 		}
 	}
+	x, y := d.xy(h.Longitude, h.Latitude)
+	d.names(towns, x, y)
 	d.labels()
 	if h.Category == hazard.Exercise {
 		d.exercise()
@@ -272,7 +277,7 @@ func (d *drawing) parallels(f func(lat, y float64)) {
 }
 
 func (d *drawing) graticule() {
-	fmt.Fprintf(d, `<g stroke="%s" stroke-width="1">`, d.line)
+	fmt.Fprintf(d, `<g stroke="%s" stroke-width="1" stroke-opacity="0.6">`, d.line)
 	d.meridians(func(_, x float64) { fmt.Fprintf(d, `<path d="M%.1f 0V%d"/>`, x, mapHeight) })
 	d.parallels(func(_, y float64) { fmt.Fprintf(d, `<path d="M0 %.1fH%d"/>`, y, mapWidth) })
 	d.WriteString(`</g>`)

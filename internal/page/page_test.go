@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/basemap"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/web"
 )
 
 const now hazard.Instant = 1795240800000 // 2026-11-21T06:00:00Z
@@ -318,6 +320,54 @@ func TestMapsAreDrawnWhateverThePlace(t *testing.T) {
 						t.Error("without the word EXERCISE, or the colour of a watch")
 					}
 				}
+			}
+		})
+	}
+}
+
+// M7: the page of a flood in Seattle showed blue and lines of degrees.
+func TestMapsShowLandRiversAndTowns(t *testing.T) {
+	archive := web.NewHandler().Basemap()
+	if archive == nil {
+		t.Skip("the map is not built: run make web")
+	}
+	ground, err := basemap.Open(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		lon, lat float64
+		area     string
+		want     []string // towns
+		rivers   bool
+	}{
+		"a city":           {10, 53.55, `{"type":"Polygon","coordinates":[[[9.7,53.4],[10.3,53.4],[10.3,53.7],[9.7,53.7],[9.7,53.4]]]}`, []string{"Hamburg"}, false},
+		"a country":        {10, 51, `{"type":"Polygon","coordinates":[[[6,47.5],[15,47.5],[15,55],[6,55],[6,47.5]]]}`, []string{"Amsterdam", "Berlin"}, true},
+		"across the line":  {179.9, -17.5, `{"type":"MultiPolygon","coordinates":[[[[177,-19],[180,-19],[180,-16],[177,-16],[177,-19]]],[[[-180,-19],[-178,-19],[-178,-16],[-180,-16],[-180,-19]]]]}`, []string{"Suva"}, false},
+		"only a position":  {-122.33, 47.6, "", []string{"Portland", "Seattle"}, true},
+		"the whole planet": {0, 0, `{"type":"Polygon","coordinates":[[[-180,-85],[180,-85],[180,85],[-180,85],[-180,-85]]]}`, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := Map{Hazard: &hazard.Hazard{Name: "Flood", Type: hazard.Flood, Severity: hazard.Watch, Category: hazard.Event, Longitude: tt.lon, Latitude: tt.lat}, Ground: ground}
+			if tt.area != "" {
+				m.Areas = []hazard.Area{{Role: hazard.AlertArea, Geometry: tt.area}}
+			}
+			svg := m.SVG()
+			wantXML(t, svg)
+			text := string(svg)
+			if !strings.Contains(text, `fill="`+lightMap.land+`" fill-rule`) {
+				t.Error("no land")
+			}
+			if tt.rivers && !strings.Contains(text, `stroke="`+lightMap.river+`"`) {
+				t.Error("no river")
+			}
+			for _, town := range tt.want {
+				if !strings.Contains(text, ">"+town+"</text>") {
+					t.Errorf("no %s", town)
+				}
+			}
+			if len(svg) > 300_000 {
+				t.Errorf("%d bytes", len(svg))
 			}
 		})
 	}

@@ -186,3 +186,17 @@ test("everything is done by keyboard", async ({ page, server }) => {
     expect(page.url()).not.toBe(before);
   }).toPass();
 });
+
+// M7. At the scale of a city there was nothing but an outline that is too smooth, down to houses.
+test("the page of a hazard shows land and towns; the map ends where its ground ends, and says why", async ({ page, server }) => {
+  const h = await server.hazard("Flood - Seattle", { latitude: 47.6, longitude: -122.33 });
+  await open(page, "#map=15/47.6/-122.33");
+  await expect(page.getByText("The map ends here: its ground has no streets")).toBeAttached();
+  await expect(page).toHaveURL(/map=13\/47\.6\/-122\.33/);
+  await select(page, h);
+  const [sheet] = await Promise.all([page.waitForEvent("popup"), panel(page).getByRole("link", { name: "Page to print" }).click()]);
+  const drawn = await (await sheet.request.get(`/h/${h.uuid}/map.svg`)).text();
+  expect(drawn).toContain(">Seattle</text>");
+  await expect(sheet.getByText(/towns: GeoNames/)).toBeVisible();
+  await expectAccessible(sheet, "page with its map");
+});

@@ -154,7 +154,7 @@ export const text = {
     meLong: "Shows where this device is. The position stays on this page.",
     meDenied: "The browser does not tell this page where you are.",
     meFailed: "Where this device is could not be found out.",
-    deepest: "The built-in map has no streets: it ends here.",
+    deepest: "The map ends here: its ground has no streets, and coasts are right to about a kilometre.",
     legend: "Legend",
     failed: "The map cannot be drawn: this browser has no WebGL 2. The list holds all hazards.",
     undrawn: (n: number) => `Areas of ${many(n, "hazard", "hazards")} below Watch are not drawn at this scale. Zoom in to see them.`,

@@ -44,7 +44,8 @@ export interface Listener {
 type HazardProperties = { id: number; icon: string; rank: number };
 type HazardFeature = Feature<Point, HazardProperties>;
 
-const MAX_ZOOM = 15;
+/** Here the ground ends: closer than this the basemap shows nothing but a coast that is too smooth. */
+export const MAX_ZOOM = 13;
 /** From here on hazards stand alone. */
 const CLUSTER_MAX_ZOOM = 10;
 /** Pictures of clusters that are kept. */

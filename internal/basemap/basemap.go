@@ -1,0 +1,347 @@
+// Package basemap reads the basemap that is built into the program (web/basemap): land, lakes, rivers, borders and towns as vector
+// tiles in one PMTiles archive.
+//
+// It reads PMTiles version 3 (https://github.com/protomaps/PMTiles, spec/v3) as far as our own build writes it, and Mapbox Vector Tiles
+// version 2.1 without their values that are neither text nor number. An Archive is immutable; it keeps the archive's bytes, and no tile.
+package basemap
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/klauspost/compress/gzip"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Archive is a basemap.
+type Archive struct {
+	data        []byte
+	leaves      uint64 // where the directories below the first are
+	tiles       uint64 // where the tiles are
+	root        []entry
+	MaxZoom     int  // the last with tiles
+	compression byte // of tiles
+}
+
+// entry is a run of tiles with the same content, or, with run 0, a directory of the next level.
+type entry struct{ id, offset, length, run uint64 }
+
+// maxUnpacked is the most that a directory or a tile may be, in bytes.
+const maxUnpacked = 16 << 20
+
+// Open reads the head of an archive.
+func Open(data []byte) (*Archive, error) {
+	const header = 127
+	if len(data) < header || string(data[:7]) != "PMTiles" || data[7] != 3 {
+		return nil, errors.New("not a PMTiles archive of version 3")
+	}
+	at := func(i int) uint64 { return binary.LittleEndian.Uint64(data[8+8*i:]) }
+	a := &Archive{data: data, leaves: at(4), tiles: at(6), MaxZoom: int(data[101]), compression: data[98]}
+	if internal, kind := data[97], data[99]; internal != gzipped || a.compression != gzipped || kind != 1 {
+		return nil, fmt.Errorf("compressions %d and %d, tiles of type %d; expected 2 (gzip) and 1 (vector)", internal, a.compression, kind)
+	}
+	var err error
+	a.root, err = a.directory(at(0), at(1))
+	return a, err
+}
+
+// gzipped is the number of gzip in the header of an archive.
+const gzipped = 2
+
+// unpack returns the bytes at an offset, without their compression.
+func (a *Archive) unpack(offset, length uint64) ([]byte, error) {
+	if offset > uint64(len(a.data)) || length > uint64(len(a.data))-offset {
+		return nil, errors.New("the archive is cut off")
+	}
+	r, err := gzip.NewReader(bytes.NewReader(a.data[offset : offset+length]))
+	if err != nil {
+		return nil, err
+	}
+	out, err := io.ReadAll(io.LimitReader(r, maxUnpacked+1))
+	if err == nil && len(out) > maxUnpacked {
+		err = errors.New("a tile or directory is too large")
+	}
+	return out, err
+}
+
+// directory reads a directory: its columns, one after the other.
+func (a *Archive) directory(offset, length uint64) ([]entry, error) {
+	b, err := a.unpack(offset, length)
+	if err != nil {
+		return nil, err
+	}
+	next := func() uint64 {
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			err = errors.New("a directory is cut off")
+			return 0
+		}
+		b = b[n:]
+		return v
+	}
+	n := next()
+	if n > uint64(len(b)) {
+		return nil, errors.New("a directory is cut off")
+	}
+	list := make([]entry, n)
+	for i := range list {
+		if list[i].id = next(); i > 0 {
+			list[i].id += list[i-1].id
+		}
+	}
+	for i := range list {
+		list[i].run = next()
+	}
+	for i := range list {
+		list[i].length = next()
+	}
+	for i := range list {
+		if v := next(); v > 0 {
+			list[i].offset = v - 1
+		} else if i > 0 {
+			list[i].offset = list[i-1].offset + list[i-1].length
+		}
+	}
+	return list, err
+}
+
+// Kind is what a feature consists of.
+type Kind byte
+
+// The kinds of features.
+const (
+	Point   Kind = 1
+	Line    Kind = 2
+	Polygon Kind = 3
+)
+
+// Feature is a feature of a tile.
+type Feature struct {
+	Layer string // land, lake, river, border, province, city, country, sea
+	Kind  Kind
+	Name  string             // empty: it has none
+	Is    map[string]float64 // its numbers: from (the first zoom that it is shown at), people
+	Parts [][][2]float64     // points, lines or rings: longitude and latitude, degrees
+}
+
+// Tile returns the features of a tile; none: there is nothing but sea.
+func (a *Archive) Tile(z, x, y int) ([]Feature, error) {
+	list, id := a.root, tileID(z, x, y)
+	for range 4 { // levels of directories
+		i, found := slices.BinarySearchFunc(list, id, func(e entry, id uint64) int {
+			switch {
+			case e.id < id:
+				return -1
+			case e.id > id:
+				return 1
+			}
+			return 0
+		})
+		if !found {
+			i--
+		}
+		if i < 0 {
+			return nil, nil
+		}
+		e := list[i]
+		if e.run > 0 {
+			if id-e.id >= e.run {
+				return nil, nil
+			}
+			content, err := a.unpack(a.tiles+e.offset, e.length)
+			if err != nil {
+				return nil, err
+			}
+			return read(content, z, x, y)
+		}
+		var err error
+		if list, err = a.directory(a.leaves+e.offset, e.length); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("the archive has too many levels of directories")
+}
+
+// tileID is the number of a tile: those of lower zooms first, then along the Hilbert curve.
+func tileID(z, x, y int) uint64 {
+	var id uint64
+	for i := range z {
+		id += 1 << (2 * i)
+	}
+	for s := 1 << z >> 1; s > 0; s >>= 1 {
+		rx, ry := 0, 0
+		if x&s > 0 {
+			rx = 1
+		}
+		if y&s > 0 {
+			ry = 1
+		}
+		id += uint64(s) * uint64(s) * uint64((3*rx)^ry)
+		if ry == 0 {
+			if rx == 1 {
+				x, y = s-1-x, s-1-y
+			}
+			x, y = y, x
+		}
+	}
+	return id
+}
+
+// fields calls f with each field of a message (Protocol Buffers encoding): a number for a varint, else the bytes.
+func fields(b []byte, f func(number protowire.Number, kind protowire.Type, n uint64, content []byte)) error {
+	for len(b) > 0 {
+		number, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		b = b[n:]
+		var value uint64
+		var content []byte
+		switch kind {
+		case protowire.VarintType:
+			value, n = protowire.ConsumeVarint(b)
+		case protowire.BytesType:
+			content, n = protowire.ConsumeBytes(b)
+		case protowire.Fixed64Type:
+			value, n = protowire.ConsumeFixed64(b)
+		default:
+			n = protowire.ConsumeFieldValue(number, kind, b)
+		}
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		f(number, kind, value, content)
+		b = b[n:]
+	}
+	return nil
+}
+
+// packed reads a packed list of varints.
+func packed(b []byte) (list []uint64) {
+	for len(b) > 0 {
+		v, n := protowire.ConsumeVarint(b)
+		if n < 0 {
+			return list
+		}
+		list, b = append(list, v), b[n:]
+	}
+	return list
+}
+
+// value is a value of a layer: a text or a number.
+type value struct {
+	text   string
+	number float64
+}
+
+// read reads a tile (Mapbox Vector Tile 2.1, section 4).
+func read(tile []byte, z, x, y int) (out []Feature, err error) {
+	failed := fields(tile, func(number protowire.Number, _ protowire.Type, _ uint64, layer []byte) {
+		if number == 3 && err == nil {
+			var list []Feature
+			list, err = readLayer(layer, z, x, y)
+			out = append(out, list...)
+		}
+	})
+	return out, errors.Join(failed, err)
+}
+
+func readLayer(layer []byte, z, x, y int) ([]Feature, error) {
+	extent, name := 4096.0, ""
+	var keys []string
+	var values []value
+	var raw [][]byte
+	err := fields(layer, func(number protowire.Number, _ protowire.Type, n uint64, content []byte) {
+		switch number {
+		case 1:
+			name = string(content)
+		case 2:
+			raw = append(raw, content)
+		case 3:
+			keys = append(keys, string(content))
+		case 4:
+			values = append(values, readValue(content))
+		case 5:
+			extent = float64(n)
+		}
+	})
+	var out []Feature
+	side := math.Exp2(float64(z))
+	for _, b := range raw {
+		f := Feature{Layer: name, Is: map[string]float64{}}
+		var geometry []uint64
+		err = errors.Join(err, fields(b, func(number protowire.Number, _ protowire.Type, n uint64, content []byte) {
+			switch number {
+			case 2:
+				tags := packed(content)
+				for i := 0; i+1 < len(tags); i += 2 {
+					if tags[i] >= uint64(len(keys)) || tags[i+1] >= uint64(len(values)) {
+						continue
+					}
+					if v := values[tags[i+1]]; keys[tags[i]] == "name" {
+						f.Name = v.text
+					} else {
+						f.Is[keys[tags[i]]] = v.number
+					}
+				}
+			case 3:
+				f.Kind = Kind(n)
+			case 4:
+				geometry = packed(content)
+			}
+		}))
+		f.Parts = parts(geometry, func(px, py int64) [2]float64 {
+			lon := (float64(x)+float64(px)/extent)/side*360 - 180
+			lat := math.Atan(math.Sinh(math.Pi*(1-2*(float64(y)+float64(py)/extent)/side))) * 180 / math.Pi
+			return [2]float64{lon, lat}
+		})
+		out = append(out, f)
+	}
+	return out, err
+}
+
+func readValue(b []byte) (v value) {
+	_ = fields(b, func(number protowire.Number, kind protowire.Type, n uint64, content []byte) {
+		switch {
+		case number == 1:
+			v.text = string(content)
+		case number == 3 && kind == protowire.Fixed64Type:
+			v.number = math.Float64frombits(n)
+		case number == 4 || number == 5 || number == 7:
+			v.number = float64(n)
+		case number == 6:
+			v.number = float64(protowire.DecodeZigZag(n))
+		}
+	})
+	return v
+}
+
+// parts reads the commands of a geometry (section 4.3): MoveTo begins a part, ClosePath ends a ring where it began.
+func parts(commands []uint64, at func(x, y int64) [2]float64) (out [][][2]float64) {
+	var x, y int64
+	for i := 0; i < len(commands); {
+		command, count := commands[i]&7, commands[i]>>3
+		i++
+		if command == 7 {
+			if len(out) > 0 && len(out[len(out)-1]) > 0 {
+				last := &out[len(out)-1]
+				*last = append(*last, (*last)[0])
+			}
+			continue
+		}
+		for ; count > 0 && i+1 < len(commands); count-- {
+			x, y = x+protowire.DecodeZigZag(commands[i]), y+protowire.DecodeZigZag(commands[i+1])
+			i += 2
+			if command == 1 || len(out) == 0 {
+				out = append(out, nil)
+			}
+			out[len(out)-1] = append(out[len(out)-1], at(x, y))
+		}
+	}
+	return out
+}
