@@ -27,6 +27,7 @@ type commandLine struct {
 	Webhook  webhookCmd  `cmd:"" help:"Manage webhooks of a running server."`
 	Demo     demoCmd     `cmd:"" help:"Serve a throw-away store with a drill in it, to look around; it needs no network."`
 	Import   importCmd   `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
+	Replay   replayCmd   `cmd:"" help:"Make past decisions again from the evidence, and say whether they come out the same."`
 	Export   exportCmd   `cmd:"" help:"Write hazards to a file: for maps, tables, globes, feeds and alerting systems."`
 	Backup   backupCmd   `cmd:"" help:"Write all that a store holds to one file, while a server may be running."`
 	Check    checkCmd    `cmd:"" help:"Read a whole store, while a server may be running, and list what is not as it was written."`

@@ -37,6 +37,7 @@ type importCmd struct {
 	AsOf   time.Time `placeholder:"TIME" help:"Take the files in as if received at that time (RFC 3339); if not given, now."`
 	List   string    `placeholder:"FILE" help:"Replay the files that FILE lists, one a line: time (RFC 3339), source (or the address of its feed) and path. Each is taken in as if polled at its time, in order of time. What ends in between ends, and so does what a list names no longer."`
 	knownFlags
+	evidenceFlags
 	Files []string `arg:"" optional:"" name:"file" help:"Files to take in, in this order; gzip is decompressed, - is standard input."`
 }
 
@@ -96,10 +97,27 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return err
 	}
 	var files []*imported
-	err = g.withStore(ctx, func(s *store.Store) error {
+	cfg := service.Config{Logger: c.logger()}
+	i.evidenceFlags.set(&cfg)
+	err = g.withStore(ctx, func(s *store.Store) (err error) {
+		keeper, err := g.evidence(s, cfg)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, keeper.Close()) }()
 		in := known.Intake(s)
 		take := func(p *payload, content []byte, cut *poll.Failure) (intake.Result, error) {
-			return poll.Import(ctx, in, &p.source, content, cut, cmp.Or(p.at, c.instant()), p.clock(c), intake.Options{History: true})
+			read, clock := cmp.Or(p.at, c.instant()), p.clock(c)
+			kept := poll.Saved(&p.source, cut, read, clock.Now())
+			res, err := poll.Import(ctx, in, &p.source, content, cut, read, clock, intake.Options{History: true})
+			if fail, ok := errors.AsType[*poll.Failure](err); ok {
+				kept.Error = fail.Text
+			}
+			if err == nil || kept.Error != "" {
+				kept.Kept = c.instant()
+				keeper.Note(ctx, kept, content)
+			}
+			return res, err
 		}
 		if i.List != "" {
 			last, err := s.LastMoment(ctx)
@@ -107,6 +125,10 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 				return err
 			}
 			replay := poll.NewReplay(s, in, min(last, c.instant()), slog.New(slog.DiscardHandler))
+			replay.Keep(func(kept store.Receipt, content []byte) {
+				kept.Kept = c.instant()
+				keeper.Note(ctx, kept, content)
+			})
 			take = func(p *payload, content []byte, cut *poll.Failure) (intake.Result, error) {
 				return replay.Take(ctx, &p.source, p.feed, content, cut, p.at)
 			}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
@@ -60,6 +61,16 @@ func (g *globals) files() (s files.Settings, err error) {
 		}
 	}
 	return s, nil
+}
+
+// evidence opens the evidence of the store, as cfg says.
+func (g *globals) evidence(s *store.Store, cfg service.Config) (*evidence.Keeper, error) {
+	place, err := g.files()
+	if err != nil {
+		return nil, err
+	}
+	cfg.DataDir, cfg.Files = g.Data, place
+	return service.OpenEvidence(s, cfg)
 }
 
 // secretVariable is what a variable holds, or the file that the variable of that name and _FILE names; empty if neither is set.

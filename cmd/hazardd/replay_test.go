@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/replay"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source/nws"
 	"github.com/hazardd/hazardd/internal/store"
@@ -151,9 +153,15 @@ func TestAReplayGivesWhatPollingGave(t *testing.T) {
 	last := day[len(day)-1].from
 	var given []answer
 	var polled []change
+	at := &globals{Data: filepath.Join(t.TempDir(), "data")}
+	at.Database = "sqlite:" + at.Data + "/day.db?synchronous=off"
+	if err := os.Mkdir(at.Data, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	synctest.Test(t, func(t *testing.T) {
-		given, polled = pollDay(t, day)
+		given, polled = pollDay(t, at, day)
 	})
+	wantSameAgain(t, at, len(given))
 	dir := t.TempDir()
 	var list strings.Builder
 	for i, a := range given {
@@ -201,14 +209,68 @@ func TestAReplayGivesWhatPollingGave(t *testing.T) {
 	}
 }
 
+// wantSameAgain makes every decision of a day again from the evidence, then once more where one was another, and looks at what was kept.
+func wantSameAgain(t *testing.T, g *globals, given int) {
+	t.Helper()
+	again := func() (out bytes.Buffer, err error) {
+		c := &console{out: &out, err: io.Discard, json: true, now: time.Now}
+		err = (&replayCmd{knownFlags: knownFlags{Response: true}}).Run(t.Context(), c, g)
+		return out, err
+	}
+	var res replay.Result
+	out, err := again()
+	if err := errors.Join(err, json.Unmarshal(out.Bytes(), &res)); err != nil {
+		t.Fatalf("%v\n%s", err, out.Bytes())
+	}
+	if res.Differ+res.Lost+res.ByPeople+res.Older > 0 || res.Same < 600 || res.Changes < 1500 || res.Receipts < given {
+		t.Errorf("replayed %+v", res)
+	}
+	t.Logf("%d receipts, %d changes of %d hazards and products", res.Receipts, res.Changes, res.Same)
+	if err := g.withStore(t.Context(), func(s *store.Store) error {
+		use, err := s.EvidenceUsage(t.Context())
+		t.Logf("%d payloads of %d bytes in %d", use.Payloads, use.Bytes, use.Kept)
+		if use.Payloads > int64(given) || use.Kept > use.Bytes/5 {
+			t.Errorf("kept %+v of %d answers", use, given)
+		}
+		list, errL := s.Since(t.Context(), 500, 1)
+		if err := errors.Join(err, errL); err != nil {
+			return err
+		}
+		_, err = s.Write(t.Context(), list[0].At, store.Origin{Source: nws.Name}, func(tx *store.Tx) error { // another decision
+			h, err := tx.Hazard(list[0].HazardID)
+			if err != nil {
+				return err
+			}
+			other := *h
+			other.Name += " (as decided by another program)"
+			return tx.SaveHazard(&other, h)
+		})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	out, err = again()
+	if err == nil || !strings.HasPrefix(err.Error(), "1 of ") {
+		t.Errorf("one decision is another: %v", err)
+	}
+	if err := json.Unmarshal(out.Bytes(), &res); err != nil || len(res.Differences) != 1 || !strings.Contains(res.Differences[0].What, "does not have this change") {
+		t.Errorf("differences %+v, %v", res.Differences, err)
+	}
+}
+
 // pollDay polls a day, and returns what the server gave, and the changes up to the last of it.
-func pollDay(t *testing.T, day []answer) ([]answer, []change) {
+func pollDay(t *testing.T, g *globals, day []answer) ([]answer, []change) {
 	time.Sleep(time.Until(day[0].from))
-	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	s, err := store.Open(t.Context(), g.Data, g.Database)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	keeper, err := g.evidence(s, service.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keeper.Close()
 	known := service.BuiltIn()
 	src, err := known.Find(nws.Name)
 	if err != nil {
@@ -216,7 +278,7 @@ func pollDay(t *testing.T, day []answer) ([]answer, []change) {
 	}
 	in := known.Intake(s)
 	from := &server{day: day}
-	p, err := poll.New(poll.Config{Store: s, Intake: in, Sources: []poll.Source{src}, Transport: from, Version: "1", Contact: "ops@example.org",
+	p, err := poll.New(poll.Config{Store: s, Intake: in, Sources: []poll.Source{src}, Evidence: keeper, Transport: from, Version: "1", Contact: "ops@example.org",
 		Random: func() float64 { return 0 }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

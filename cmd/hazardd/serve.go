@@ -18,6 +18,7 @@ type serveCmd struct {
 	tokenFlags
 	sourcesFlag
 	pollFlags
+	evidenceFlags
 	AppID          int64     `name:"app-id" default:"1" placeholder:"N" help:"Number of this installation, in what its users write."`
 	MaxFile        byteSize  `default:"32MiB" placeholder:"BYTES" help:"Largest file that is taken as a product."`
 	OrgUploads     byteLimit `default:"10GiB" placeholder:"BYTES" help:"Bytes of files that an organization may upload in a day (UTC), on all nodes together; 0: any number."`
@@ -54,6 +55,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	s.addressFlags.set(&cfg)
 	s.tokenFlags.set(&cfg)
 	s.pollFlags.set(&cfg)
+	s.evidenceFlags.set(&cfg)
 	if err := s.sourcesFlag.set(&cfg); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/service"
 )
 
@@ -63,6 +64,19 @@ func (f *pollFlags) set(cfg *service.Config) {
 	cfg.Contact, cfg.ProxyURL, cfg.PrivateSources = f.Contact, string(f.ProxyURL), f.PrivateSources
 }
 
+// evidenceFlags say how much is kept of what the sources give.
+type evidenceFlags struct {
+	EvidenceAge  keepTime `default:"7d" placeholder:"TIME" help:"How long a payload of a source is kept as received after it came last; 0: none is kept."`
+	EvidenceSize byteSize `default:"2GiB" placeholder:"BYTES" help:"Bytes of compressed payloads that are kept; the oldest go first."`
+}
+
+func (f *evidenceFlags) set(cfg *service.Config) {
+	cfg.Evidence = evidence.Limits{Age: time.Duration(f.EvidenceAge), Bytes: int64(f.EvidenceSize)}
+	if f.EvidenceAge == 0 {
+		cfg.Evidence.Age = -1
+	}
+}
+
 // logFlags say what is logged, and how.
 type logFlags struct {
 	LogLevel  slog.Level `default:"info" placeholder:"debug|info|warn|error" help:"Least level that is logged, to standard error."`
@@ -75,6 +89,7 @@ type (
 	publicURL string
 	proxyURL  string
 	life      time.Duration
+	keepTime  time.Duration
 	byteSize  int64
 	byteLimit byteSize // 0: none
 	network   netip.Prefix
@@ -135,6 +150,18 @@ func (l *life) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is not a time of a second or more, such as 90m, 12h or 30d", text)
 	}
 	*l = life(d)
+	return nil
+}
+
+// UnmarshalText reads a time, or 0.
+func (k *keepTime) UnmarshalText(text []byte) error {
+	if string(text) == "0" {
+		*k = 0
+		return nil
+	}
+	if err := (*life)(k).UnmarshalText(text); err != nil {
+		return fmt.Errorf("%w, nor 0", err)
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -29,7 +32,12 @@ func (e *sourceErrorsCmd) Run(ctx context.Context, c *console, g *globals) error
 	if _, err := e.find(e.Name); err != nil {
 		return err
 	}
-	return g.withOldStore(ctx, func(s *store.Store) error {
+	return g.withOldStore(ctx, func(s *store.Store) (err error) {
+		keeper, err := g.evidence(s, service.Config{})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, keeper.Close()) }()
 		kept, err := s.SourceErrors(ctx, e.Name, maxListed)
 		if err != nil {
 			return err
@@ -40,7 +48,12 @@ func (e *sourceErrorsCmd) Run(ctx context.Context, c *console, g *globals) error
 		}
 		result := sourceTroubles{Errors: []sourceErrorJSON{}, Held: []heldJSON{}}
 		for _, k := range kept {
-			result.Errors = append(result.Errors, sourceErrorJSON{k.Record, k.Reason, k.First.Time(), k.Last.Time(), k.Times, strings.ToValidUTF8(string(k.Raw), "\uFFFD")})
+			if k.Record == "" && len(k.Raw) == 0 {
+				if k.Raw, err = keeper.Beginning(ctx, k.Payload, source.MaxKept); err != nil {
+					return err
+				}
+			}
+			result.Errors = append(result.Errors, sourceErrorJSON{k.Record, k.Reason, k.First.Time(), k.Last.Time(), k.Times, strings.ToValidUTF8(string(k.Raw), "\uFFFD"), k.Payload})
 		}
 		for _, h := range held {
 			result.Held = append(result.Held, heldJSON{h.ID, h.Received.Time(), h.Report.Key, h.Report.Name, h.Reason})
@@ -61,7 +74,9 @@ type sourceErrorJSON struct {
 	First  time.Time `json:"first"`
 	Last   time.Time `json:"last"`
 	Times  int64     `json:"times"`
-	Raw    string    `json:"raw"`
+	Raw    string    `json:"raw"` // empty: a payload, which is not kept any more
+	// Payload is the SHA-256 of the payload that it was in, or is.
+	Payload string `json:"payload,omitzero"`
 }
 
 type heldJSON struct {
@@ -74,9 +89,9 @@ type heldJSON struct {
 
 func (s *sourceTroubles) write(w io.Writer, c *console) error {
 	const names = 50 // characters of a name or a record
-	errors := newTable("LAST", "TIMES", "RECORD", "REASON")
+	unused := newTable("LAST", "TIMES", "RECORD", "REASON")
 	for _, e := range s.Errors {
-		errors.add(ago(e.Last, c.now()), strconv.FormatInt(e.Times, 10), cut(e.Record, names), oneLine(e.Reason))
+		unused.add(ago(e.Last, c.now()), strconv.FormatInt(e.Times, 10), cut(e.Record, names), oneLine(e.Reason))
 	}
 	held := newTable("ID", "RECEIVED", "EVENT", "NAME", "REASON")
 	for _, h := range s.Held {
@@ -85,7 +100,7 @@ func (s *sourceTroubles) write(w io.Writer, c *console) error {
 	for _, part := range []struct {
 		title string
 		t     *table
-	}{{"not used", errors}, {"held until released or dismissed", held}} {
+	}{{"not used", unused}, {"held until released or dismissed", held}} {
 		if len(part.t.rows) == 0 {
 			continue
 		}

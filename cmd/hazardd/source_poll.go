@@ -16,6 +16,7 @@ type sourcePollCmd struct {
 	Name string `arg:"" optional:"" help:"Source; all of them if none is named."`
 	sourcesFlag
 	pollFlags
+	evidenceFlags
 	Timeout life `default:"5m" placeholder:"TIME" help:"How long to wait for it."`
 }
 
@@ -23,6 +24,7 @@ type sourcePollCmd struct {
 func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
 	cfg := service.Config{Version: about().Version, Logger: c.logger()}
 	p.pollFlags.set(&cfg)
+	p.evidenceFlags.set(&cfg)
 	if err := p.sourcesFlag.set(&cfg); err != nil {
 		return err
 	}
@@ -36,8 +38,13 @@ func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(p.Timeout),
 		fmt.Errorf("not read within %v: the server that polls has much to do", time.Duration(p.Timeout)))
 	defer cancel()
-	return g.withOldStore(ctx, func(s *store.Store) error {
-		poller, err := service.NewPoller(s, cfg.Known.Intake(s), cfg)
+	return g.withOldStore(ctx, func(s *store.Store) (err error) {
+		keeper, err := g.evidence(s, cfg)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, keeper.Close()) }()
+		poller, err := service.NewPoller(s, cfg.Known.Intake(s), keeper, cfg)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"strconv"
@@ -206,4 +207,19 @@ func diskError(err error) error {
 		return fmt.Errorf("%w: %w", hazard.ErrUnavailable, err)
 	}
 	return err
+}
+
+// Below is the same place, but a folder of that name in the bucket. Settings for a folder of this machine stay as they are: Open is
+// told which.
+func (s Settings) Below(name string) Settings {
+	if s.URL == "" {
+		return s
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return s // Open says what is wrong with it
+	}
+	u.Path, u.RawPath = path.Join("/", u.Path, name), ""
+	s.URL = u.String()
+	return s
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/hazardd/hazardd/internal/basemap"
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
@@ -42,12 +43,14 @@ import (
 
 // Config is what the API is made of. All of it is needed unless it says otherwise.
 type Config struct {
-	Store  *store.Store
-	Live   *live.Live
-	Auth   *auth.Service
-	Edit   *edit.Editor
-	Intake *intake.Intake
-	Push   *push.Hub
+	Store *store.Store
+	// Evidence is what the sources gave, as received; nil: none is kept.
+	Evidence *evidence.Keeper
+	Live     *live.Live
+	Auth     *auth.Service
+	Edit     *edit.Editor
+	Intake   *intake.Intake
+	Push     *push.Hub
 	// Webhooks keeps them; who makes their deliveries is not the API's business.
 	Webhooks *webhook.Service
 	// Sources lists the state of the sources.
@@ -198,6 +201,7 @@ func (a *API) routes() {
 	a.private("GET /webhooks/{webhook}/deliveries", a.deliveries)
 	a.private("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", a.redeliver)
 
+	a.private("GET /payloads/{payload}", a.payload)
 	a.private("GET /sources", a.sources)
 	a.private("GET /coverage", a.coverage)
 	a.private("POST /sources/{source}/poll", a.pollSource)

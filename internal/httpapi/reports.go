@@ -37,7 +37,12 @@ type report struct {
 	URL        string        `json:"url,omitzero"`
 	// Notes say what of it is a guess or could not be read; absent: nothing.
 	Notes []string `json:"notes,omitzero"`
+	// Payloads are those that the report is made of and that are still kept, the latest first, at most maxPayloads.
+	Payloads []payloadLink `json:"payloads,omitzero"`
 }
+
+// maxPayloads bounds the payloads that one report names: a warning in a hundred messages is made of as many.
+const maxPayloads = 10
 
 // reports serves what each source says of a hazard.
 func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
@@ -67,7 +72,11 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 		}
 		said := hazard.Derive(e.Parts, now)
 		head := &said.Head
-		list = append(list, report{Source: e.Source, SourceState: state.State, LastSuccess: state.LastSuccess, Event: e.Key, Joined: e.Joined, Version: strconv.FormatInt(head.Version, 10), Name: head.Name, Text: head.Description,
+		payloads, err := a.payloadsOf(r.Context(), &e)
+		if err != nil {
+			return err
+		}
+		list = append(list, report{Payloads: payloads, Source: e.Source, SourceState: state.State, LastSuccess: state.LastSuccess, Event: e.Key, Joined: e.Joined, Version: strconv.FormatInt(head.Version, 10), Name: head.Name, Text: head.Description,
 			TypeID: string(head.Type), SeverityID: head.Severity.String(), Level: head.Level, StartDate: head.Start.Digits(), EndDate: said.Over().Digits(),
 			Ended: string(said.Ended), Point: head.Point, Refs: namesOf(head.Refs), URL: head.URL, Notes: head.Notes})
 	}

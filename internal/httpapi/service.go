@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/symbol"
 )
 
@@ -127,6 +128,9 @@ func (a *API) pollSource(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	return nil
 }
 
+// maxBegun is of how many payloads the beginning is shown in the list of errors: each has to be opened.
+const maxBegun = 20
+
 // sourceError is a kept error of a source.
 type sourceError struct {
 	Record string `json:"record"` // empty: the whole payload
@@ -134,7 +138,9 @@ type sourceError struct {
 	First  string `json:"first"`
 	Last   string `json:"last"`
 	Times  int64  `json:"times"`
-	Raw    string `json:"raw"` // as received, cut; what is not UTF-8 is replaced
+	Raw    string `json:"raw"` // as received, cut; what is not UTF-8 is replaced; empty for a payload that is not kept any more
+	// Payload is the SHA-256 of the payload that it was in, or is: GET /payloads/{payload-id}, as long as that is kept.
+	Payload string `json:"payload,omitzero"`
 }
 
 // sourceErrors serves what could not be read of a source, and what is held: to editors, since it is what came from outside, unchecked.
@@ -161,9 +167,14 @@ func (a *API) sourceErrors(w http.ResponseWriter, r *http.Request, who *auth.Cal
 		Errors []sourceError `json:"errors"`
 		Held   []heldReport  `json:"held"`
 	}{[]sourceError{}, held}
-	for _, e := range kept {
+	for i, e := range kept {
+		if e.Record == "" && len(e.Raw) == 0 && i < maxBegun {
+			if e.Raw, err = a.Evidence.Beginning(r.Context(), e.Payload, source.MaxKept); err != nil {
+				return err
+			}
+		}
 		out.Errors = append(out.Errors, sourceError{e.Record, strings.ToValidUTF8(e.Reason, "\uFFFD"), e.First.String(), e.Last.String(), e.Times,
-			strings.ToValidUTF8(string(e.Raw), "\uFFFD")})
+			strings.ToValidUTF8(string(e.Raw), "\uFFFD"), e.Payload})
 	}
 	return answerJSON(w, r, out, true)
 }

@@ -47,6 +47,8 @@ type Options struct {
 	History bool
 	// Again: take the events of the batch together anew, though its reports may say nothing new: places have become known.
 	Again bool
+	// Payload is the SHA-256 of the payload that the batch was read from, in hexadecimal; empty: not known.
+	Payload string
 }
 
 // maxPast is how long ago an event may have ended that makes a new hazard when a live feed first tells of it: long enough for
@@ -195,7 +197,7 @@ func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard
 			// A part that ran out before is over already, and stays what it was.
 			if p := &parts[i]; p.Name != "" && p.Ended == "" && p.OverAt() > now {
 				p.Ended, p.EndedAt = reason, &now
-				if err := tx.SaveReport(event, p); err != nil {
+				if err := tx.SaveReport(event, p, ""); err != nil {
 					return err
 				}
 			}
@@ -237,7 +239,7 @@ func (w *writer) rejects(rejects []source.Reject) error {
 	errs := make([]store.SourceError, len(rejects))
 	var names []string
 	for i, r := range rejects {
-		errs[i] = store.SourceError{Record: r.Record, Reason: r.Reason, Raw: r.Raw}
+		errs[i] = store.SourceError{Record: r.Record, Reason: r.Reason, Raw: r.Raw, Payload: w.opts.Payload}
 		names = append(names, r.Events...)
 	}
 	if err := w.tx.AddSourceErrors(w.src, errs); err != nil || len(names) == 0 {
@@ -271,6 +273,7 @@ type group struct {
 	before   *store.Event // as it is kept, nil for a new one
 	left     int64        // the hazard that it was part of, if it is to make a new one
 	refs     []string     // names of the event that reports of parts told which are superseded for good
+	carried  int          // how many of the reports, the first ones, are those of absorbed events
 }
 
 // absorbed is another event that turned out to be the same.
@@ -484,7 +487,8 @@ func (w *writer) absorb(g *group) error {
 				return err
 			}
 		}
-		g.reports = append(slices.DeleteFunc(parts, func(p hazard.Report) bool { return p.Name == "" }), g.reports...)
+		parts = slices.DeleteFunc(parts, func(p hazard.Report) bool { return p.Name == "" })
+		g.reports, g.carried = append(parts, g.reports...), g.carried+len(parts)
 	}
 	return nil
 }
@@ -729,7 +733,11 @@ func (w *writer) merge(g *group) (parts []hazard.Report, changed bool, err error
 			continue
 		}
 		changed = true
-		if err := w.tx.SaveReport(g.event, &parts[j]); err != nil {
+		payload := w.opts.Payload
+		if i < g.carried {
+			payload = ""
+		}
+		if err := w.tx.SaveReport(g.event, &parts[j], payload); err != nil {
 			return nil, false, err
 		}
 	}

@@ -47,7 +47,7 @@ type Failure struct {
 	Code int
 	// RetryAfter is how long the source asks to be left alone.
 	RetryAfter time.Duration
-	raw        []byte // the payload at fault, if it was one
+	payload    string // SHA-256 of the payload at fault, if it was one
 	stack      string // of a panic
 }
 

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/evidence"
+	"github.com/hazardd/hazardd/internal/files"
+
 	"github.com/hazardd/hazardd/internal/source"
 )
 
@@ -355,13 +358,24 @@ func TestWhatCannotBeReadIsKeptOnceOfAKind(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
 		b.net.text("a.example", "Sorry, we are closed "+strings.Repeat("x", 100_000)+"\n")
-		b.run(b.poller(src), 30*time.Minute)
+		keeper, err := evidence.Open(b.store, t.TempDir(), files.Settings{}, evidence.Limits{Age: time.Hour}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer keeper.Close()
+		p := b.poller(src)
+		p.keeper = keeper
+		b.run(p, 30*time.Minute)
 		errs, err := b.store.SourceErrors(t.Context(), "a", 100)
 		if err != nil || len(errs) != 1 {
 			t.Fatalf("%d errors, %v", len(errs), err)
 		}
-		if e := errs[0]; e.Record != "" || e.Times < 4 || !bytes.HasPrefix(e.Raw, []byte("Sorry, we")) || len(e.Raw) > 16<<10 {
-			t.Errorf("kept %d times %d bytes: %q", e.Times, len(e.Raw), e.Reason)
+		payload, err := keeper.Read(t.Context(), errs[0].Payload)
+		if e := errs[0]; e.Record != "" || e.Times < 4 || err != nil || !bytes.HasPrefix(payload, []byte("Sorry, we")) || len(payload) < 100_000 {
+			t.Errorf("kept %d times %d bytes: %q, %v", e.Times, len(payload), e.Reason, err)
+		}
+		if use, err := b.store.EvidenceUsage(t.Context()); err != nil || use.Payloads != 1 {
+			t.Errorf("evidence %+v, %v", use, err)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/lease"
@@ -198,7 +199,7 @@ func (w *worker) do(ctx context.Context, j job, now hazard.Instant) error {
 	if j.Link == "" && j.Tries >= maxTries {
 		w.st.Jobs = slices.DeleteFunc(w.st.Jobs, is)
 		w.log.Warn("a detail is given up", "address", w.src.shown(j.URL), "class", fail.Class, "error", cut(fail.Text))
-		w.keepError(ctx, w.src.shown(j.URL), cut(fail.Text), fail.raw, now)
+		w.keepError(ctx, w.src.shown(j.URL), cut(fail.Text), fail.payload)
 	}
 	return w.wholeFails(j.URL, fail)
 }
@@ -227,16 +228,28 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	if fail, ok := errors.AsType[*Failure](err); ok && j.Event != "" {
 		switch fail.Code {
 		case http.StatusNotFound, http.StatusConflict, http.StatusGone:
+			r := w.receipt(evidence.Gone, "", now)
+			r.Address, r.Subject = w.src.shown(j.URL), j.Event
 			ended, err := w.lists.withdraw(ctx, j.Event, hazard.EndWithdrawn, now)
 			if ended {
 				w.ended(1)
 			}
+			w.keep(ctx, r, nil, err)
 			return err
 		}
 	}
 	if err != nil {
 		return err
 	}
+	r := w.receipt(evidence.Document, "", now)
+	r.Address = w.src.shown(j.URL)
+	err = w.useDocument(ctx, a, now)
+	w.keep(ctx, r, a, err)
+	return err
+}
+
+// useDocument takes in a detail or a document.
+func (w *worker) useDocument(ctx context.Context, a *answer, now hazard.Instant) error {
 	batch, _, err := w.parse(ctx, a, now)
 	if err != nil {
 		return err
@@ -245,7 +258,7 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	if ctx.Err() != nil || !w.lease.Valid() {
 		return errStopped
 	}
-	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{})
+	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Payload: evidence.Digest(a.payload)})
 	w.st.Total.add(&res)
 	w.enqueue(res.Details) // of an event that this has changed there may be a still fuller report
 	return err
@@ -345,9 +358,12 @@ func (w *worker) readPlace(ctx context.Context, code string, now hazard.Instant)
 		w.follow.learnt, w.st.Unfinished = true, true
 		w.save(ctx)
 	}
+	r := w.receipt(evidence.Place, "", now)
+	r.Address, r.Subject = w.src.shown(w.src.PlaceURL(code)), code
 	if err := w.p.store.SavePlace(ctx, w.src.Name, code, name, string(geometry), now); err != nil {
 		return err
 	}
+	w.keep(ctx, r, a, nil)
 	w.follow.known[code] = true
 	return nil
 }
@@ -371,13 +387,15 @@ func (w *worker) settle(ctx context.Context) {
 		if f.batch == nil {
 			continue
 		}
+		r := w.receipt(evidence.Settled, f.URL, w.p.now())
 		err := w.protect(ctx, func() error {
-			res, err := w.p.intake.Apply(ctx, w.src.Name, *f.batch, hazard.ClockFunc(w.p.now), intake.Options{Again: true})
+			res, err := w.p.intake.Apply(ctx, w.src.Name, *f.batch, hazard.ClockFunc(w.p.now), intake.Options{Again: true, Payload: f.kept.Digest})
 			w.enqueue(res.Details)
 			w.st.Total.New += int64(res.New)
 			w.st.Total.Updated += int64(res.Updated)
 			return err
 		})
+		w.keep(ctx, r, nil, err)
 		if errors.Is(err, errStopped) {
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime/debug"
 
+	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 )
@@ -15,7 +16,7 @@ import (
 func parse(src *Source, payload []byte, cut *Failure, now hazard.Instant) (batch source.Batch, usable bool, err error) {
 	if isHTML(payload) {
 		fail := failf(ClassUnreadable, "an HTML page instead of data")
-		fail.raw = payload
+		fail.payload = evidence.Digest(payload)
 		return source.Batch{}, false, fail
 	}
 	err = protect(func() (err error) {
@@ -36,7 +37,7 @@ func parse(src *Source, payload []byte, cut *Failure, now hazard.Instant) (batch
 	if bad, ok := errors.AsType[*source.PayloadError](err); ok && bad.Cut {
 		fail.Class = ClassIncomplete
 	}
-	fail.raw = payload
+	fail.payload = evidence.Digest(payload)
 	usable = fail.Class == ClassIncomplete
 	if cut != nil {
 		fail = cut

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/store"
@@ -31,8 +32,10 @@ type Config struct {
 	Store   *store.Store
 	Intake  Intake
 	Sources []Source
-	Log     *slog.Logger     // nil: slog.Default
-	Now     func() time.Time // service time; nil: time.Now. Waits go by the monotonic clock
+	// Evidence keeps what the sources give; nil: nothing is kept.
+	Evidence *evidence.Keeper
+	Log      *slog.Logger     // nil: slog.Default
+	Now      func() time.Time // service time; nil: time.Now. Waits go by the monotonic clock
 
 	Version string // of this program, for the User-Agent
 	Contact string // address or URL of the operator, for the User-Agent: several sources refuse without
@@ -51,6 +54,7 @@ type Poller struct {
 	store   *store.Store
 	intake  Intake
 	sources []Source
+	keeper  *evidence.Keeper
 	log     *slog.Logger
 	client  *client
 	holder  string         // this process's name in the lease
@@ -80,7 +84,7 @@ func New(cfg Config) (*Poller, error) {
 		cfg.Random = rand.Float64
 	}
 	return &Poller{
-		store: cfg.Store, intake: cfg.Intake, sources: cfg.Sources, log: cmp.Or(cfg.Log, slog.Default()), client: c,
+		store: cfg.Store, intake: cfg.Intake, sources: cfg.Sources, keeper: cfg.Evidence, log: cmp.Or(cfg.Log, slog.Default()), client: c,
 		holder: lease.Holder(), random: cfg.Random, clock: cfg.Now,
 	}, nil
 }

@@ -3,9 +3,12 @@ package poll
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/source"
@@ -36,6 +39,7 @@ func take(
 	if !usable {
 		return batch, intake.Result{}, err
 	}
+	opts.Payload = evidence.Digest(payload)
 	res, applyErr := in.Apply(ctx, src.Name, batch, clock, opts)
 	if applyErr != nil {
 		return batch, res, applyErr
@@ -53,7 +57,11 @@ type Replay struct {
 	intake  ReplayIntake
 	log     *slog.Logger
 	sources []*replayed
+	keep    func(store.Receipt, []byte)
 }
+
+// Keep has what is replayed kept as evidence, as if it had been polled. keep is told the receipt but for when it is written.
+func (r *Replay) Keep(keep func(store.Receipt, []byte)) { r.keep = keep }
 
 // replayed is a source that is replayed.
 type replayed struct {
@@ -65,6 +73,7 @@ type replayed struct {
 type replayedFeed struct {
 	listed
 	payload  []byte
+	batch    *source.Batch  // it, as it was read last, where Repeat may have to settle it
 	since    hazard.Instant // it has said so
 	again    hazard.Instant // polling would read it in full again; MaxInstant: it would say nothing else
 	failures int
@@ -161,17 +170,14 @@ func (r *Replay) Until(ctx context.Context, now hazard.Instant) error {
 
 // take takes in what a feed has said since a moment, as read at now, and plans when to read it again.
 func (r *Replay) take(ctx context.Context, s *replayed, f *replayedFeed, a answer, since, now hazard.Instant) (intake.Result, error) {
-	batch, res, err := take(ctx, s.intake, s.src, a.payload, a.cut, now, now, intake.Options{})
-	if err != nil {
+	batch, res, certain, err := r.read(ctx, s, f, a, now, now, intake.Options{})
+	r.note(s, f, a, now, err)
+	if batch == nil {
 		f.again, f.payload = hazard.MaxInstant, nil
 		return res, err
 	}
 	if !batch.Whole && !batch.Current && batch.Lasting == nil { // not what the feed itself says, such as a single alert
 		return res, nil
-	}
-	certain := true
-	if f.URL != "" {
-		_, certain, err = s.conclude(ctx, &f.listed, &batch, res.Events, now)
 	}
 	if since == now {
 		f.failures = 0
@@ -195,4 +201,127 @@ func (r *Replay) take(ctx context.Context, s *replayed, f *replayedFeed, a answe
 		return res, fail
 	}
 	return res, nil
+}
+
+// read takes in what a feed says, read at now, as of clock. batch is nil where nothing can be concluded from it; certain reports
+// whether nothing waits for another read.
+func (r *Replay) read(ctx context.Context, s *replayed, f *replayedFeed, a answer, now hazard.Instant, clock hazard.Clock, opts intake.Options) (
+	batch *source.Batch, res intake.Result, certain bool, err error,
+) {
+	b, res, err := take(ctx, s.intake, s.src, a.payload, a.cut, now, clock, opts)
+	if err != nil {
+		return nil, res, false, err
+	}
+	if f.URL == "" {
+		return &b, res, true, nil
+	}
+	_, certain, err = s.conclude(ctx, &f.listed, &b, res.Events, now)
+	return &b, res, certain, err
+}
+
+// note keeps what a feed gave.
+func (r *Replay) note(s *replayed, f *replayedFeed, a answer, now hazard.Instant, err error) {
+	if _, ok := errors.AsType[*Failure](err); r.keep == nil || err != nil && !ok {
+		return
+	}
+	kept := store.Receipt{Source: s.src.Name, Kind: evidence.Feed, Feed: evidence.FeedID(f.URL), Read: now, Taken: now}
+	if f.URL != "" {
+		kept.Address = s.src.shown(f.URL)
+	}
+	if a.cut != nil {
+		kept.Cut = cut(a.cut.Text)
+	}
+	if err != nil {
+		kept.Error = cut(asFailure(err).Text)
+	}
+	r.keep(kept, a.payload)
+}
+
+// Repeat lets time pass until a receipt, and does again what that stands for; payload is the one that it names. An error that is a *Failure is
+// what polling found too: the payload could not be used, or not whole.
+func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, payload []byte) error {
+	if err := r.intake.PassUntil(ctx, kept.Taken); err != nil {
+		return err
+	}
+	s := r.source(src)
+	s.intake = retimed{r.intake, kept.Taken}
+	f := s.feeds[len(s.feeds)-1]
+	for _, known := range s.feeds {
+		if known.URL != "" && evidence.FeedID(known.URL) == kept.Feed {
+			f = known
+		}
+	}
+	if kept.Feed != "" && f.URL == "" {
+		return fmt.Errorf("%w: source %s has no feed at %s any more, or at another address", hazard.ErrNotFound, src.Name, kept.Address)
+	}
+	a := answer{payload: payload}
+	if kept.Cut != "" {
+		a.cut = failf(ClassIncomplete, "%s", kept.Cut)
+	}
+	opts := intake.Options{Again: kept.Again}
+	switch kept.Kind {
+	case evidence.Begun:
+		r.sources = slices.DeleteFunc(r.sources, func(o *replayed) bool { return o == s })
+		return nil
+	case evidence.Feed:
+		if f.batch = nil; src.PlaceURL != nil { // it may be settled
+			if batch, usable, _ := parse(src, payload, a.cut, kept.Read); usable {
+				batch.Rejects = nil // kept below
+				f.batch = &batch
+			}
+		}
+		_, _, _, err := r.read(ctx, s, f, a, kept.Read, kept.Taken, opts)
+		return err
+	case evidence.Settled:
+		if f.batch == nil {
+			return nil // it came before the evidence begins
+		}
+		_, err := s.intake.Apply(ctx, src.Name, *f.batch, kept.Taken, intake.Options{Again: true})
+		return err
+	case evidence.Document:
+		batch, _, err := parse(src, payload, a.cut, kept.Read)
+		if err != nil {
+			return err
+		}
+		batch.Whole = false
+		_, err = s.intake.Apply(ctx, src.Name, batch, kept.Taken, opts)
+		return err
+	case evidence.Saved:
+		opts.History = true
+		_, _, err := take(ctx, s.intake, src, payload, a.cut, kept.Read, kept.Taken, opts)
+		return err
+	case evidence.Batch:
+		batch, err := readBatch(payload)
+		if err != nil {
+			return err
+		}
+		res, err := s.intake.Apply(ctx, src.Name, batch, kept.Taken, opts)
+		if err == nil && kept.Error == "" {
+			_, _, err = s.conclude(ctx, &f.listed, &batch, res.Events, kept.Read)
+		}
+		return err
+	case evidence.Gone:
+		_, err := s.withdraw(ctx, kept.Subject, hazard.EndWithdrawn, kept.Taken)
+		return err
+	case evidence.Place:
+		if src.ParsePlace == nil {
+			return fmt.Errorf("%w: source %s knows no places any more", hazard.ErrNotFound, src.Name)
+		}
+		code, geometry, name, err := src.ParsePlace(payload)
+		if err != nil {
+			return failf(ClassUnreadable, "%v", err)
+		}
+		return r.store.SavePlace(ctx, src.Name, code, name, string(geometry), kept.Taken)
+	}
+	return fmt.Errorf("receipt %d: kind %q is that of a later release", kept.ID, kept.Kind)
+}
+
+// retimed is an intake that withdraws as of a moment: a list is read before what it says is taken in.
+type retimed struct {
+	ReplayIntake
+	taken hazard.Instant
+}
+
+func (t retimed) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, _ hazard.Clock) (int64, error) {
+	return t.ReplayIntake.Withdraw(ctx, src, event, reason, t.taken)
 }

@@ -2,14 +2,13 @@ package poll
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/lease"
@@ -178,6 +177,7 @@ func (w *worker) begin(ctx context.Context) bool {
 		w.lists.of = append(w.lists.of, &f.listed)
 	}
 	w.st.Feeds = kept
+	w.keep(ctx, w.receipt(evidence.Begun, "", now), nil, nil)
 	return true
 }
 
@@ -320,15 +320,15 @@ func (w *worker) failed(ctx context.Context, f *feed, fail *Failure, now hazard.
 		args = append(args, "stack", fail.stack)
 	}
 	w.log.Log(ctx, level, "the source cannot be read", args...)
-	if fail.raw != nil {
-		w.keepError(ctx, "", cut(fail.Text), fail.raw, now)
+	if fail.payload != "" {
+		w.keepError(ctx, "", cut(fail.Text), fail.payload)
 	}
 }
 
-// keepError keeps what could not be used, for hazardd source errors.
-func (w *worker) keepError(ctx context.Context, record, reason string, raw []byte, now hazard.Instant) {
+// keepError keeps what could not be used, for hazardd source errors. payload is its SHA-256, empty if there was none.
+func (w *worker) keepError(ctx context.Context, record, reason, payload string) {
 	_, err := w.p.store.Write(ctx, hazard.ClockFunc(w.p.now), store.Origin{Source: w.src.Name}, func(tx *store.Tx) error {
-		return tx.AddSourceErrors(w.src.Name, []store.SourceError{{Record: record, Reason: reason, Raw: source.Keep(raw)}})
+		return tx.AddSourceErrors(w.src.Name, []store.SourceError{{Record: record, Reason: reason, Payload: payload}})
 	})
 	if err != nil {
 		w.log.Warn("cannot keep an error of the source", "error", err)
@@ -382,11 +382,21 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	if a.notModified {
 		return nil
 	}
+	r := w.receipt(evidence.Feed, f.URL, now)
+	r.Again = w.anew && f.unread || w.follow.learnt
+	err = w.use(ctx, f, a, now)
+	w.keep(ctx, r, a, err)
+	return err
+}
+
+// use does all that follows from the answer of a feed.
+func (w *worker) use(ctx context.Context, f *feed, a *answer, now hazard.Instant) error {
 	batch, usable, err := w.parse(ctx, a, now)
 	if !usable {
 		return err
 	}
-	res, noted, applyErr := w.take(ctx, f, batch, err == nil, now)
+	digest := evidence.Digest(a.payload)
+	res, noted, applyErr := w.take(ctx, f, batch, err == nil, digest, now)
 	if applyErr != nil {
 		return applyErr
 	}
@@ -395,13 +405,12 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	}
 	certain, err := w.conclude(ctx, f, &batch, res.Events, now)
 	if fail, ok := errors.AsType[*Failure](err); ok && fail.Class == ClassSuspicious {
-		fail.raw = a.payload
+		fail.payload = digest
 	}
 	if err != nil {
 		return err
 	}
-	sum := sha256.Sum256(a.payload)
-	if digest := hex.EncodeToString(sum[:]); digest != f.kept.Digest {
+	if digest != f.kept.Digest {
 		f.kept.Digest, f.kept.LastChanged = digest, now
 	}
 	f.kept.LastFull = now
@@ -424,16 +433,27 @@ func (w *worker) converse(ctx context.Context, f *feed, now hazard.Instant) erro
 		return failf(ClassUnreadable, "%v", bad)
 	}
 	batch.Whole = batch.Whole && err == nil
-	res, _, applyErr := w.take(ctx, f, batch, err == nil, now)
-	if applyErr != nil {
-		return applyErr
+	r := w.receipt(evidence.Batch, f.URL, now)
+	r.Again = w.anew && f.unread || w.follow.learnt
+	a, err := batchAnswer(&batch)
+	if err != nil {
+		return err
 	}
-	w.src.Taken()
+	res, _, err := w.take(ctx, f, batch, bad == nil, evidence.Digest(a.payload), now)
+	if err == nil {
+		w.src.Taken()
+		if bad == nil {
+			_, err = w.conclude(ctx, f, &batch, res.Events, now)
+		}
+	}
+	if len(batch.Reports)+len(batch.Rejects) > 0 || batch.Whole { // else nothing was said
+		w.keep(ctx, r, a, err)
+	}
+	if err != nil {
+		return err
+	}
 	if bad != nil {
 		return failf(ClassIncomplete, "%v", bad)
-	}
-	if _, err := w.conclude(ctx, f, &batch, res.Events, now); err != nil {
-		return err
 	}
 	if res.New+res.Updated > 0 || f.kept.LastFull == 0 {
 		f.kept.LastChanged = now
@@ -451,9 +471,9 @@ func (w *worker) parse(ctx context.Context, a *answer, now hazard.Instant) (batc
 	return batch, usable, err
 }
 
-// take takes in what a feed says; whole reports whether it was read to its end. noted is false if not all documents that it
+// take takes in what a feed says in the payload of that digest; whole reports whether it was read to its end. noted is false if not all documents that it
 // names could be noted, so that it must be read again.
-func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bool, now hazard.Instant) (res intake.Result, noted bool, err error) {
+func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bool, digest string, now hazard.Instant) (res intake.Result, noted bool, err error) {
 	if ctx.Err() != nil || !w.lease.Valid() {
 		return intake.Result{}, false, errStopped
 	}
@@ -466,7 +486,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bo
 		w.save(ctx)
 	}
 	anew := w.anew && f.unread
-	res, err = w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Again: anew || w.follow.learnt})
+	res, err = w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Again: anew || w.follow.learnt, Payload: digest})
 	w.st.Last.add(&res)
 	w.st.Total.add(&res)
 	if len(res.Coarse) > 0 {

@@ -16,7 +16,7 @@ import (
 func (s *Service) metrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
-	for _, list := range [][]prometheus.Collector{s.Store.Metrics(), s.Auth.Metrics(), s.webhooks.Metrics()} {
+	for _, list := range [][]prometheus.Collector{s.Store.Metrics(), s.Auth.Metrics(), s.webhooks.Metrics(), s.Evidence.Metrics()} {
 		r.MustRegister(list...)
 	}
 	return r
@@ -51,13 +51,16 @@ var (
 	sourceAge      = desc("source_age_seconds", "Since the source was last read; of several feeds, the one that is worst off. Not there before the first time.", "source")
 	sourceFailures = desc("source_consecutive_failures", "Polls of the source that have failed in a row.", "source")
 	sourceDocs     = desc("source_documents", "Documents that the indexes of the source announce: read, waiting, missing (waiting for too long, or could not be read so far), refused (at addresses that are not followed).", "source", "state")
+	evidenceCount  = desc("evidence_payloads", "Payloads of sources that are kept as evidence.")
+	evidenceSize   = desc("evidence_bytes", "Bytes of the payloads that are kept as evidence: as received, and as they are kept, compressed.", "form")
+	evidenceOldest = desc("evidence_age_seconds", "Age of the oldest evidence; not there without any.")
 	sourceRecords  = desc("source_records_total", "What became of the records of the source, by whichever node read them.", "source", "result")
 )
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, sourceState,
-		sourceAge, sourceFailures, sourceDocs, sourceRecords} {
+		sourceAge, sourceFailures, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest} {
 		to <- d
 	}
 }
@@ -118,6 +121,14 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 	defer cancel()
 	if last, err := s.Store.Last(ctx); err == nil {
 		gauge(storeChange, float64(last))
+	}
+	if use, err := s.Store.EvidenceUsage(ctx); err == nil {
+		gauge(evidenceCount, float64(use.Payloads))
+		gauge(evidenceSize, float64(use.Bytes), "received")
+		gauge(evidenceSize, float64(use.Kept), "kept")
+		if use.Oldest != 0 {
+			gauge(evidenceOldest, max(0, s.Now().Time().Sub(use.Oldest.Time()).Seconds()))
+		}
 	}
 	byStatus, waiting, err := s.webhooks.Count(ctx)
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/httpapi"
@@ -46,7 +47,10 @@ type Config struct {
 	DataDir  string         // folder of the SQLite file and the product files
 	Database string         // "sqlite:PATH?…"; empty: the file in DataDir
 	Files    files.Settings // where the product files are; zero: in DataDir
-	Listen   string         // host:port
+	// Evidence says for how long, and how much, of what the sources give is kept. Zero values mean the defaults (7 days, 2 GiB); with a
+	// negative Age nothing is kept.
+	Evidence evidence.Limits
+	Listen   string // host:port
 	// PublicURL is the address that clients know the service by, without a slash at its end; empty: http:// and Listen.
 	PublicURL      string
 	Known          *Sources // nil: BuiltIn
@@ -91,6 +95,7 @@ type Service struct {
 	webhooks *webhook.Service
 	intake   *intake.Intake
 	poller   *poll.Poller
+	Evidence *evidence.Keeper
 	listener net.Listener
 	conns    *listen.Listener // listener within limits
 	server   *http.Server
@@ -168,6 +173,9 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		cfg.Logger.Error("changes that were acknowledged are not in the store: its last pages or its write-ahead log are damaged, or its file was "+
 			"replaced by an older one. Their numbers are void, and clients that have seen them read anew. A backup may hold them", "changes", n)
 	}
+	if s.Evidence, err = OpenEvidence(s.Store, cfg); err != nil {
+		return s, err
+	}
 	if s.listener, err = listen.Options().Listen(ctx, "tcp", cfg.Listen); err != nil {
 		return s, fmt.Errorf("listen: %w", err)
 	}
@@ -190,7 +198,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Targets: webhook.Targets{Allow: s.cfg.WebhookAllow},
 		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: cfg.Clock.Now, Logger: cfg.Logger})
 	s.intake = s.cfg.Known.Intake(s.Store)
-	if s.poller, err = NewPoller(s.Store, s.intake, s.cfg); err != nil {
+	if s.poller, err = NewPoller(s.Store, s.intake, s.Evidence, s.cfg); err != nil {
 		return s, err
 	}
 	if err := s.freshen(ctx); err != nil {
@@ -234,6 +242,7 @@ func (s *Service) Close() error {
 			errs = append(errs, err)
 		}
 	}
+	errs = append(errs, s.Evidence.Close())
 	if s.Store != nil {
 		errs = append(errs, s.Store.Close())
 	}
@@ -250,7 +259,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	editor := edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists)
 	editor.OrgUploads = max(s.cfg.OrgUploads, 0)
 	return httpapi.New(httpapi.Config{
-		Store: s.Store, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks,
+		Store: s.Store, Evidence: s.Evidence, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks,
 		Edit:           editor,
 		Sources:        s.sources,
 		Freshness:      func() []string { return *s.fresh.Load() },
@@ -345,14 +354,14 @@ func (s *Service) run(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{s.tail.Run, s.pass, s.tick} {
 		parts.Go(func() error { return part(store.Patient(serving)) })
 	}
-	for _, part := range []func(context.Context) error{s.webhooks.Run, s.poller.Run, s.sweep} {
+	for _, part := range []func(context.Context) error{s.webhooks.Run, s.poller.Run, s.sweep, s.sweepEvidence} {
 		parts.Go(func() error { return part(store.Patient(ctx)) })
 	}
 	parts.Go(func() error {
 		defer served()
 		return s.serve(ctx)
 	})
-	return errors.Join(parts.Wait(), s.Store.Close())
+	return errors.Join(parts.Wait(), s.Evidence.Close(), s.Store.Close())
 }
 
 // serve answers requests until ctx ends, then finishes those that are running.

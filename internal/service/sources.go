@@ -16,6 +16,7 @@ import (
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/coverage"
+	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
@@ -469,9 +470,9 @@ func (e either) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 	return geo.Shape{}, false
 }
 
-// NewPoller makes the poller of the sources that cfg names.
-func NewPoller(s *store.Store, in *intake.Intake, cfg Config) (*poll.Poller, error) {
-	pc := poll.Config{Store: s, Intake: in, Sources: cfg.Known.chosen(cfg.Sources), Log: cfg.Logger, Version: cfg.Version, Contact: cfg.Contact, ProxyURL: cfg.ProxyURL,
+// NewPoller makes the poller of the sources that cfg names. keeper keeps what they give; it may be nil.
+func NewPoller(s *store.Store, in *intake.Intake, keeper *evidence.Keeper, cfg Config) (*poll.Poller, error) {
+	pc := poll.Config{Store: s, Intake: in, Evidence: keeper, Sources: cfg.Known.chosen(cfg.Sources), Log: cfg.Logger, Version: cfg.Version, Contact: cfg.Contact, ProxyURL: cfg.ProxyURL,
 		AllowPrivate: cfg.PrivateSources}
 	if cfg.Clock != nil {
 		pc.Now = cfg.Clock.Now

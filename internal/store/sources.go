@@ -259,35 +259,44 @@ func decodeVerdicts(rows []db.Parted, err error) (Verdicts, error) {
 // Reports reads what a source said last in each part of an event. A part that was stripped has only its Part, Version,
 // Start and Places.
 func (t *Tx) Reports(source, event string) ([]hazard.Report, error) {
-	return readReports(t.ctx, t.q, source, event)
+	reports, _, err := readReports(t.ctx, t.q, source, event)
+	return reports, err
 }
 
-func readReports(ctx context.Context, q *db.Queries, source, event string) ([]hazard.Report, error) {
+// Said tells where a report is from: which payload said it, and when that was taken in.
+type Said struct {
+	Payload  string // SHA-256; empty: not known
+	Received hazard.Instant
+}
+
+func readReports(ctx context.Context, q *db.Queries, source, event string) ([]hazard.Report, []Said, error) {
 	rows, err := q.ReportsOfEvent(ctx, db.ReportsOfEventParams{Source: source, Event: event})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	reports := make([]hazard.Report, len(rows))
+	reports, said := make([]hazard.Report, len(rows)), make([]Said, len(rows))
 	for i, r := range rows {
+		said[i] = Said{Payload: r.Payload, Received: hazard.Instant(r.ReceivedMs)}
 		if r.Body == "" {
 			reports[i] = hazard.Report{Source: source, Key: event, Part: r.Part, Version: r.Version, Start: hazard.Instant(r.StartMs), Places: strings.Fields(r.Places)}
 			continue
 		}
 		if err := json.Unmarshal([]byte(r.Body), &reports[i]); err != nil {
-			return nil, fmt.Errorf("stored report %s:%s %s: %w", source, event, r.Part, err)
+			return nil, nil, fmt.Errorf("stored report %s:%s %s: %w", source, event, r.Part, err)
 		}
 	}
-	return reports, nil
+	return reports, said, nil
 }
 
-// SaveReport keeps r as what its source said last in its part of an event.
-func (t *Tx) SaveReport(event string, r *hazard.Report) error {
+// SaveReport keeps r as what its source said last in its part of an event. payload is the SHA-256 of the payload that said it;
+// empty, it is still the one before.
+func (t *Tx) SaveReport(event string, r *hazard.Report, payload string) error {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 	}
 	return t.q.SaveReport(t.ctx, db.SaveReportParams{Source: r.Source, Event: event, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.Now()),
-		StartMs: int64(r.Start), Places: strings.Join(r.Places, " "), Body: string(body)})
+		StartMs: int64(r.Start), Places: strings.Join(r.Places, " "), Body: string(body), Payload: payload})
 }
 
 // StripReport forgets what a superseded part said, but not what it spoke for.
@@ -371,6 +380,8 @@ func decodeHeld(row db.HeldReportRow) (*Held, error) {
 type EventReports struct {
 	Event
 	Parts []hazard.Report
+	// Said tells of each part where it is from.
+	Said []Said
 }
 
 // EventReports reads what each source says of a hazard.
@@ -381,12 +392,12 @@ func (s *Store) EventReports(ctx context.Context, hazardID int64) ([]EventReport
 	}
 	var all []EventReports
 	for _, e := range events {
-		parts, err := readReports(ctx, s.readQ, e.Source, e.Key)
+		parts, said, err := readReports(ctx, s.readQ, e.Source, e.Key)
 		if err != nil {
 			return nil, storeError(err)
 		}
 		if len(parts) > 0 {
-			all = append(all, EventReports{e, parts})
+			all = append(all, EventReports{e, parts, said})
 		}
 	}
 	return all, nil
@@ -440,7 +451,9 @@ type SourceError struct {
 	Reason      string
 	First, Last hazard.Instant
 	Times       int64
-	Raw         []byte // as received, cut
+	Raw         []byte // the record as received, cut; empty for a whole payload
+	// Payload is the SHA-256 of the payload that it was in, or is; empty: there was none.
+	Payload string
 }
 
 // keptErrors is how many errors are kept of each source: enough to see a pattern, not enough to fill a disk.
@@ -453,7 +466,8 @@ func (t *Tx) AddSourceErrors(source string, errs []SourceError) error {
 		if err != nil {
 			return err
 		}
-		err = t.q.AddSourceError(t.ctx, db.AddSourceErrorParams{ID: id, Source: source, Record: e.Record, Reason: e.Reason, AtMs: int64(t.Now()), Raw: append([]byte{}, e.Raw...)})
+		err = t.q.AddSourceError(t.ctx, db.AddSourceErrorParams{ID: id, Source: source, Record: e.Record, Reason: e.Reason, AtMs: int64(t.Now()), Raw: append([]byte{}, e.Raw...),
+			Payload: e.Payload})
 		if err != nil {
 			return err
 		}
@@ -472,7 +486,7 @@ func (s *Store) SourceErrors(ctx context.Context, source string, limit int) ([]S
 	}
 	errs := make([]SourceError, len(rows))
 	for i, r := range rows {
-		errs[i] = SourceError{ID: r.ID, Record: r.Record, Reason: r.Reason, First: hazard.Instant(r.FirstMs), Last: hazard.Instant(r.LastMs), Times: r.Times, Raw: r.Raw}
+		errs[i] = SourceError{ID: r.ID, Record: r.Record, Reason: r.Reason, First: hazard.Instant(r.FirstMs), Last: hazard.Instant(r.LastMs), Times: r.Times, Raw: r.Raw, Payload: r.Payload}
 	}
 	return errs, nil
 }

@@ -57,8 +57,14 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.addOrganizationStmt, err = db.PrepareContext(ctx, addOrganization); err != nil {
 		return nil, fmt.Errorf("error preparing query AddOrganization: %w", err)
 	}
+	if q.addPayloadStmt, err = db.PrepareContext(ctx, addPayload); err != nil {
+		return nil, fmt.Errorf("error preparing query AddPayload: %w", err)
+	}
 	if q.addReadKeyStmt, err = db.PrepareContext(ctx, addReadKey); err != nil {
 		return nil, fmt.Errorf("error preparing query AddReadKey: %w", err)
+	}
+	if q.addReceiptStmt, err = db.PrepareContext(ctx, addReceipt); err != nil {
+		return nil, fmt.Errorf("error preparing query AddReceipt: %w", err)
 	}
 	if q.addRefStmt, err = db.PrepareContext(ctx, addRef); err != nil {
 		return nil, fmt.Errorf("error preparing query AddRef: %w", err)
@@ -92,6 +98,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.beginSessionStmt, err = db.PrepareContext(ctx, beginSession); err != nil {
 		return nil, fmt.Errorf("error preparing query BeginSession: %w", err)
+	}
+	if q.camePayloadStmt, err = db.PrepareContext(ctx, camePayload); err != nil {
+		return nil, fmt.Errorf("error preparing query CamePayload: %w", err)
 	}
 	if q.changeByNumberStmt, err = db.PrepareContext(ctx, changeByNumber); err != nil {
 		return nil, fmt.Errorf("error preparing query ChangeByNumber: %w", err)
@@ -156,6 +165,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.dropMergeStmt, err = db.PrepareContext(ctx, dropMerge); err != nil {
 		return nil, fmt.Errorf("error preparing query DropMerge: %w", err)
 	}
+	if q.dropPayloadStmt, err = db.PrepareContext(ctx, dropPayload); err != nil {
+		return nil, fmt.Errorf("error preparing query DropPayload: %w", err)
+	}
+	if q.dropReceiptsStmt, err = db.PrepareContext(ctx, dropReceipts); err != nil {
+		return nil, fmt.Errorf("error preparing query DropReceipts: %w", err)
+	}
 	if q.dropWakeStmt, err = db.PrepareContext(ctx, dropWake); err != nil {
 		return nil, fmt.Errorf("error preparing query DropWake: %w", err)
 	}
@@ -195,11 +210,17 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.eventsStartingStmt, err = db.PrepareContext(ctx, eventsStarting); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsStarting: %w", err)
 	}
+	if q.evidenceUsageStmt, err = db.PrepareContext(ctx, evidenceUsage); err != nil {
+		return nil, fmt.Errorf("error preparing query EvidenceUsage: %w", err)
+	}
 	if q.firstOfHazardStmt, err = db.PrepareContext(ctx, firstOfHazard); err != nil {
 		return nil, fmt.Errorf("error preparing query FirstOfHazard: %w", err)
 	}
 	if q.firstOfProductStmt, err = db.PrepareContext(ctx, firstOfProduct); err != nil {
 		return nil, fmt.Errorf("error preparing query FirstOfProduct: %w", err)
+	}
+	if q.firstReceiptOfStmt, err = db.PrepareContext(ctx, firstReceiptOf); err != nil {
+		return nil, fmt.Errorf("error preparing query FirstReceiptOf: %w", err)
 	}
 	if q.forgetReportStmt, err = db.PrepareContext(ctx, forgetReport); err != nil {
 		return nil, fmt.Errorf("error preparing query ForgetReport: %w", err)
@@ -249,6 +270,12 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.lastMomentStmt, err = db.PrepareContext(ctx, lastMoment); err != nil {
 		return nil, fmt.Errorf("error preparing query LastMoment: %w", err)
 	}
+	if q.lastReceiptStmt, err = db.PrepareContext(ctx, lastReceipt); err != nil {
+		return nil, fmt.Errorf("error preparing query LastReceipt: %w", err)
+	}
+	if q.lastReceiptOfStmt, err = db.PrepareContext(ctx, lastReceiptOf); err != nil {
+		return nil, fmt.Errorf("error preparing query LastReceiptOf: %w", err)
+	}
 	if q.mergeStmt, err = db.PrepareContext(ctx, merge); err != nil {
 		return nil, fmt.Errorf("error preparing query Merge: %w", err)
 	}
@@ -273,14 +300,29 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.nextMomentStmt, err = db.PrepareContext(ctx, nextMoment); err != nil {
 		return nil, fmt.Errorf("error preparing query NextMoment: %w", err)
 	}
+	if q.oldestReceiptStmt, err = db.PrepareContext(ctx, oldestReceipt); err != nil {
+		return nil, fmt.Errorf("error preparing query OldestReceipt: %w", err)
+	}
 	if q.openHeldStmt, err = db.PrepareContext(ctx, openHeld); err != nil {
 		return nil, fmt.Errorf("error preparing query OpenHeld: %w", err)
 	}
 	if q.organizationsStmt, err = db.PrepareContext(ctx, organizations); err != nil {
 		return nil, fmt.Errorf("error preparing query Organizations: %w", err)
 	}
+	if q.payloadStmt, err = db.PrepareContext(ctx, payload); err != nil {
+		return nil, fmt.Errorf("error preparing query Payload: %w", err)
+	}
+	if q.payloadOfFileStmt, err = db.PrepareContext(ctx, payloadOfFile); err != nil {
+		return nil, fmt.Errorf("error preparing query PayloadOfFile: %w", err)
+	}
+	if q.payloadsBeforeStmt, err = db.PrepareContext(ctx, payloadsBefore); err != nil {
+		return nil, fmt.Errorf("error preparing query PayloadsBefore: %w", err)
+	}
 	if q.placeStmt, err = db.PrepareContext(ctx, place); err != nil {
 		return nil, fmt.Errorf("error preparing query Place: %w", err)
+	}
+	if q.placesAfterStmt, err = db.PrepareContext(ctx, placesAfter); err != nil {
+		return nil, fmt.Errorf("error preparing query PlacesAfter: %w", err)
 	}
 	if q.productAsOfStmt, err = db.PrepareContext(ctx, productAsOf); err != nil {
 		return nil, fmt.Errorf("error preparing query ProductAsOf: %w", err)
@@ -332,6 +374,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	}
 	if q.readKeysStmt, err = db.PrepareContext(ctx, readKeys); err != nil {
 		return nil, fmt.Errorf("error preparing query ReadKeys: %w", err)
+	}
+	if q.receiptsStmt, err = db.PrepareContext(ctx, receipts); err != nil {
+		return nil, fmt.Errorf("error preparing query Receipts: %w", err)
 	}
 	if q.refsOfEventStmt, err = db.PrepareContext(ctx, refsOfEvent); err != nil {
 		return nil, fmt.Errorf("error preparing query RefsOfEvent: %w", err)
@@ -528,9 +573,19 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing addOrganizationStmt: %w", cerr)
 		}
 	}
+	if q.addPayloadStmt != nil {
+		if cerr := q.addPayloadStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addPayloadStmt: %w", cerr)
+		}
+	}
 	if q.addReadKeyStmt != nil {
 		if cerr := q.addReadKeyStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing addReadKeyStmt: %w", cerr)
+		}
+	}
+	if q.addReceiptStmt != nil {
+		if cerr := q.addReceiptStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing addReceiptStmt: %w", cerr)
 		}
 	}
 	if q.addRefStmt != nil {
@@ -586,6 +641,11 @@ func (q *Queries) Close() error {
 	if q.beginSessionStmt != nil {
 		if cerr := q.beginSessionStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing beginSessionStmt: %w", cerr)
+		}
+	}
+	if q.camePayloadStmt != nil {
+		if cerr := q.camePayloadStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing camePayloadStmt: %w", cerr)
 		}
 	}
 	if q.changeByNumberStmt != nil {
@@ -693,6 +753,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing dropMergeStmt: %w", cerr)
 		}
 	}
+	if q.dropPayloadStmt != nil {
+		if cerr := q.dropPayloadStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dropPayloadStmt: %w", cerr)
+		}
+	}
+	if q.dropReceiptsStmt != nil {
+		if cerr := q.dropReceiptsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing dropReceiptsStmt: %w", cerr)
+		}
+	}
 	if q.dropWakeStmt != nil {
 		if cerr := q.dropWakeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing dropWakeStmt: %w", cerr)
@@ -758,6 +828,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing eventsStartingStmt: %w", cerr)
 		}
 	}
+	if q.evidenceUsageStmt != nil {
+		if cerr := q.evidenceUsageStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing evidenceUsageStmt: %w", cerr)
+		}
+	}
 	if q.firstOfHazardStmt != nil {
 		if cerr := q.firstOfHazardStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing firstOfHazardStmt: %w", cerr)
@@ -766,6 +841,11 @@ func (q *Queries) Close() error {
 	if q.firstOfProductStmt != nil {
 		if cerr := q.firstOfProductStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing firstOfProductStmt: %w", cerr)
+		}
+	}
+	if q.firstReceiptOfStmt != nil {
+		if cerr := q.firstReceiptOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing firstReceiptOfStmt: %w", cerr)
 		}
 	}
 	if q.forgetReportStmt != nil {
@@ -848,6 +928,16 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing lastMomentStmt: %w", cerr)
 		}
 	}
+	if q.lastReceiptStmt != nil {
+		if cerr := q.lastReceiptStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing lastReceiptStmt: %w", cerr)
+		}
+	}
+	if q.lastReceiptOfStmt != nil {
+		if cerr := q.lastReceiptOfStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing lastReceiptOfStmt: %w", cerr)
+		}
+	}
 	if q.mergeStmt != nil {
 		if cerr := q.mergeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing mergeStmt: %w", cerr)
@@ -888,6 +978,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing nextMomentStmt: %w", cerr)
 		}
 	}
+	if q.oldestReceiptStmt != nil {
+		if cerr := q.oldestReceiptStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing oldestReceiptStmt: %w", cerr)
+		}
+	}
 	if q.openHeldStmt != nil {
 		if cerr := q.openHeldStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing openHeldStmt: %w", cerr)
@@ -898,9 +993,29 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing organizationsStmt: %w", cerr)
 		}
 	}
+	if q.payloadStmt != nil {
+		if cerr := q.payloadStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing payloadStmt: %w", cerr)
+		}
+	}
+	if q.payloadOfFileStmt != nil {
+		if cerr := q.payloadOfFileStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing payloadOfFileStmt: %w", cerr)
+		}
+	}
+	if q.payloadsBeforeStmt != nil {
+		if cerr := q.payloadsBeforeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing payloadsBeforeStmt: %w", cerr)
+		}
+	}
 	if q.placeStmt != nil {
 		if cerr := q.placeStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing placeStmt: %w", cerr)
+		}
+	}
+	if q.placesAfterStmt != nil {
+		if cerr := q.placesAfterStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing placesAfterStmt: %w", cerr)
 		}
 	}
 	if q.productAsOfStmt != nil {
@@ -986,6 +1101,11 @@ func (q *Queries) Close() error {
 	if q.readKeysStmt != nil {
 		if cerr := q.readKeysStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing readKeysStmt: %w", cerr)
+		}
+	}
+	if q.receiptsStmt != nil {
+		if cerr := q.receiptsStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing receiptsStmt: %w", cerr)
 		}
 	}
 	if q.refsOfEventStmt != nil {
@@ -1263,7 +1383,9 @@ type Queries struct {
 	addGeometryStmt             *sql.Stmt
 	addMergeStmt                *sql.Stmt
 	addOrganizationStmt         *sql.Stmt
+	addPayloadStmt              *sql.Stmt
 	addReadKeyStmt              *sql.Stmt
+	addReceiptStmt              *sql.Stmt
 	addRefStmt                  *sql.Stmt
 	addRevocationStmt           *sql.Stmt
 	addSigningKeyStmt           *sql.Stmt
@@ -1275,6 +1397,7 @@ type Queries struct {
 	advanceSessionStmt          *sql.Stmt
 	attemptsOfStmt              *sql.Stmt
 	beginSessionStmt            *sql.Stmt
+	camePayloadStmt             *sql.Stmt
 	changeByNumberStmt          *sql.Stmt
 	changedHazardsStmt          *sql.Stmt
 	changesOfHazardStmt         *sql.Stmt
@@ -1296,6 +1419,8 @@ type Queries struct {
 	dropEventStmt               *sql.Stmt
 	dropLeaseStmt               *sql.Stmt
 	dropMergeStmt               *sql.Stmt
+	dropPayloadStmt             *sql.Stmt
+	dropReceiptsStmt            *sql.Stmt
 	dropWakeStmt                *sql.Stmt
 	dropWebhookStmt             *sql.Stmt
 	dueDeliveriesStmt           *sql.Stmt
@@ -1309,8 +1434,10 @@ type Queries struct {
 	eventsNearStmt              *sql.Stmt
 	eventsOfHazardStmt          *sql.Stmt
 	eventsStartingStmt          *sql.Stmt
+	evidenceUsageStmt           *sql.Stmt
 	firstOfHazardStmt           *sql.Stmt
 	firstOfProductStmt          *sql.Stmt
+	firstReceiptOfStmt          *sql.Stmt
 	forgetReportStmt            *sql.Stmt
 	forgetUploadsStmt           *sql.Stmt
 	forkOfStmt                  *sql.Stmt
@@ -1327,6 +1454,8 @@ type Queries struct {
 	lastChangeAtStmt            *sql.Stmt
 	lastMergeStmt               *sql.Stmt
 	lastMomentStmt              *sql.Stmt
+	lastReceiptStmt             *sql.Stmt
+	lastReceiptOfStmt           *sql.Stmt
 	mergeStmt                   *sql.Stmt
 	metaStmt                    *sql.Stmt
 	momentsOfHazardStmt         *sql.Stmt
@@ -1335,9 +1464,14 @@ type Queries struct {
 	nextStmt                    *sql.Stmt
 	nextDeliveryStmt            *sql.Stmt
 	nextMomentStmt              *sql.Stmt
+	oldestReceiptStmt           *sql.Stmt
 	openHeldStmt                *sql.Stmt
 	organizationsStmt           *sql.Stmt
+	payloadStmt                 *sql.Stmt
+	payloadOfFileStmt           *sql.Stmt
+	payloadsBeforeStmt          *sql.Stmt
 	placeStmt                   *sql.Stmt
+	placesAfterStmt             *sql.Stmt
 	productAsOfStmt             *sql.Stmt
 	productByIDStmt             *sql.Stmt
 	productByUUIDStmt           *sql.Stmt
@@ -1355,6 +1489,7 @@ type Queries struct {
 	purgeSessionsStmt           *sql.Stmt
 	purgeSigningKeysStmt        *sql.Stmt
 	readKeysStmt                *sql.Stmt
+	receiptsStmt                *sql.Stmt
 	refsOfEventStmt             *sql.Stmt
 	refsOfHazardStmt            *sql.Stmt
 	releaseHeldStmt             *sql.Stmt
@@ -1417,7 +1552,9 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		addGeometryStmt:             q.addGeometryStmt,
 		addMergeStmt:                q.addMergeStmt,
 		addOrganizationStmt:         q.addOrganizationStmt,
+		addPayloadStmt:              q.addPayloadStmt,
 		addReadKeyStmt:              q.addReadKeyStmt,
+		addReceiptStmt:              q.addReceiptStmt,
 		addRefStmt:                  q.addRefStmt,
 		addRevocationStmt:           q.addRevocationStmt,
 		addSigningKeyStmt:           q.addSigningKeyStmt,
@@ -1429,6 +1566,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		advanceSessionStmt:          q.advanceSessionStmt,
 		attemptsOfStmt:              q.attemptsOfStmt,
 		beginSessionStmt:            q.beginSessionStmt,
+		camePayloadStmt:             q.camePayloadStmt,
 		changeByNumberStmt:          q.changeByNumberStmt,
 		changedHazardsStmt:          q.changedHazardsStmt,
 		changesOfHazardStmt:         q.changesOfHazardStmt,
@@ -1450,6 +1588,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		dropEventStmt:               q.dropEventStmt,
 		dropLeaseStmt:               q.dropLeaseStmt,
 		dropMergeStmt:               q.dropMergeStmt,
+		dropPayloadStmt:             q.dropPayloadStmt,
+		dropReceiptsStmt:            q.dropReceiptsStmt,
 		dropWakeStmt:                q.dropWakeStmt,
 		dropWebhookStmt:             q.dropWebhookStmt,
 		dueDeliveriesStmt:           q.dueDeliveriesStmt,
@@ -1463,8 +1603,10 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventsNearStmt:              q.eventsNearStmt,
 		eventsOfHazardStmt:          q.eventsOfHazardStmt,
 		eventsStartingStmt:          q.eventsStartingStmt,
+		evidenceUsageStmt:           q.evidenceUsageStmt,
 		firstOfHazardStmt:           q.firstOfHazardStmt,
 		firstOfProductStmt:          q.firstOfProductStmt,
+		firstReceiptOfStmt:          q.firstReceiptOfStmt,
 		forgetReportStmt:            q.forgetReportStmt,
 		forgetUploadsStmt:           q.forgetUploadsStmt,
 		forkOfStmt:                  q.forkOfStmt,
@@ -1481,6 +1623,8 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		lastChangeAtStmt:            q.lastChangeAtStmt,
 		lastMergeStmt:               q.lastMergeStmt,
 		lastMomentStmt:              q.lastMomentStmt,
+		lastReceiptStmt:             q.lastReceiptStmt,
+		lastReceiptOfStmt:           q.lastReceiptOfStmt,
 		mergeStmt:                   q.mergeStmt,
 		metaStmt:                    q.metaStmt,
 		momentsOfHazardStmt:         q.momentsOfHazardStmt,
@@ -1489,9 +1633,14 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		nextStmt:                    q.nextStmt,
 		nextDeliveryStmt:            q.nextDeliveryStmt,
 		nextMomentStmt:              q.nextMomentStmt,
+		oldestReceiptStmt:           q.oldestReceiptStmt,
 		openHeldStmt:                q.openHeldStmt,
 		organizationsStmt:           q.organizationsStmt,
+		payloadStmt:                 q.payloadStmt,
+		payloadOfFileStmt:           q.payloadOfFileStmt,
+		payloadsBeforeStmt:          q.payloadsBeforeStmt,
 		placeStmt:                   q.placeStmt,
+		placesAfterStmt:             q.placesAfterStmt,
 		productAsOfStmt:             q.productAsOfStmt,
 		productByIDStmt:             q.productByIDStmt,
 		productByUUIDStmt:           q.productByUUIDStmt,
@@ -1509,6 +1658,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		purgeSessionsStmt:           q.purgeSessionsStmt,
 		purgeSigningKeysStmt:        q.purgeSigningKeysStmt,
 		readKeysStmt:                q.readKeysStmt,
+		receiptsStmt:                q.receiptsStmt,
 		refsOfEventStmt:             q.refsOfEventStmt,
 		refsOfHazardStmt:            q.refsOfHazardStmt,
 		releaseHeldStmt:             q.releaseHeldStmt,

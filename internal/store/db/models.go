@@ -63,12 +63,45 @@ type Parted struct {
 	One         bool
 }
 
+type Payload struct {
+	Sha256 string
+	File   string
+	Life   int64
+	Bytes  int64
+	Kept   int64
+	LastMs int64
+}
+
+type Place struct {
+	Source    string
+	Code      string
+	Name      string
+	Geojson   string
+	FetchedMs int64
+}
+
 type ReadKey struct {
 	ID        string
 	Username  string
 	Title     string
 	Sum       []byte
 	CreatedMs int64
+}
+
+type Receipt struct {
+	ID      int64
+	Source  string
+	Kind    string
+	Feed    string
+	Address string
+	Subject string
+	Payload string
+	ReadMs  int64
+	TakenMs int64
+	KeptMs  int64
+	Again   bool
+	Cut     string
+	Error   string
 }
 
 type Revocation struct {

@@ -96,18 +96,19 @@ func (q *Queries) AddRef(ctx context.Context, arg AddRefParams) error {
 }
 
 const addSourceError = `-- name: AddSourceError :exec
-INSERT INTO source_errors (id, source, record, reason, first_ms, last_ms, times, raw)
-VALUES ($1, $2, $3, $4, $5, $5, 1, $6)
-ON CONFLICT (source, record, reason) DO UPDATE SET last_ms = excluded.last_ms, times = source_errors.times + 1
+INSERT INTO source_errors (id, source, record, reason, first_ms, last_ms, times, raw, payload)
+VALUES ($1, $2, $3, $4, $5, $5, 1, $6, $7)
+ON CONFLICT (source, record, reason) DO UPDATE SET last_ms = excluded.last_ms, times = source_errors.times + 1, payload = excluded.payload
 `
 
 type AddSourceErrorParams struct {
-	ID     int64
-	Source string
-	Record string
-	Reason string
-	AtMs   int64
-	Raw    []byte
+	ID      int64
+	Source  string
+	Record  string
+	Reason  string
+	AtMs    int64
+	Raw     []byte
+	Payload string
 }
 
 func (q *Queries) AddSourceError(ctx context.Context, arg AddSourceErrorParams) error {
@@ -118,6 +119,7 @@ func (q *Queries) AddSourceError(ctx context.Context, arg AddSourceErrorParams) 
 		arg.Reason,
 		arg.AtMs,
 		arg.Raw,
+		arg.Payload,
 	)
 	return err
 }
@@ -758,7 +760,7 @@ func (q *Queries) RenameEvent(ctx context.Context, arg RenameEventParams) error 
 }
 
 const reportsOfEvent = `-- name: ReportsOfEvent :many
-SELECT part, version, start_ms, places, body FROM reports WHERE source = $1 AND event = $2
+SELECT part, version, received_ms, start_ms, places, body, payload FROM reports WHERE source = $1 AND event = $2
 `
 
 type ReportsOfEventParams struct {
@@ -767,11 +769,13 @@ type ReportsOfEventParams struct {
 }
 
 type ReportsOfEventRow struct {
-	Part    string
-	Version int64
-	StartMs int64
-	Places  string
-	Body    string
+	Part       string
+	Version    int64
+	ReceivedMs int64
+	StartMs    int64
+	Places     string
+	Body       string
+	Payload    string
 }
 
 func (q *Queries) ReportsOfEvent(ctx context.Context, arg ReportsOfEventParams) ([]ReportsOfEventRow, error) {
@@ -786,9 +790,11 @@ func (q *Queries) ReportsOfEvent(ctx context.Context, arg ReportsOfEventParams) 
 		if err := rows.Scan(
 			&i.Part,
 			&i.Version,
+			&i.ReceivedMs,
 			&i.StartMs,
 			&i.Places,
 			&i.Body,
+			&i.Payload,
 		); err != nil {
 			return nil, err
 		}
@@ -866,10 +872,11 @@ func (q *Queries) SavePlace(ctx context.Context, arg SavePlaceParams) error {
 }
 
 const saveReport = `-- name: SaveReport :exec
-INSERT INTO reports (source, event, part, version, received_ms, start_ms, places, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+INSERT INTO reports (source, event, part, version, received_ms, start_ms, places, body, payload)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (source, event, part) DO UPDATE SET version = excluded.version, received_ms = excluded.received_ms,
-    start_ms = excluded.start_ms, places = excluded.places, body = excluded.body
+    start_ms = excluded.start_ms, places = excluded.places, body = excluded.body,
+    payload = CASE WHEN excluded.payload = '' THEN reports.payload ELSE excluded.payload END
 `
 
 type SaveReportParams struct {
@@ -881,8 +888,10 @@ type SaveReportParams struct {
 	StartMs    int64
 	Places     string
 	Body       string
+	Payload    string
 }
 
+// Without a payload, the one that the report is from stays.
 func (q *Queries) SaveReport(ctx context.Context, arg SaveReportParams) error {
 	_, err := q.exec(ctx, q.saveReportStmt, saveReport,
 		arg.Source,
@@ -893,6 +902,7 @@ func (q *Queries) SaveReport(ctx context.Context, arg SaveReportParams) error {
 		arg.StartMs,
 		arg.Places,
 		arg.Body,
+		arg.Payload,
 	)
 	return err
 }
@@ -936,7 +946,7 @@ func (q *Queries) SaveVerdict(ctx context.Context, arg SaveVerdictParams) error 
 }
 
 const sourceErrors = `-- name: SourceErrors :many
-SELECT id, record, reason, first_ms, last_ms, times, raw FROM source_errors WHERE source = $1 ORDER BY last_ms DESC, id DESC LIMIT $2
+SELECT id, record, reason, first_ms, last_ms, times, raw, payload FROM source_errors WHERE source = $1 ORDER BY last_ms DESC, id DESC LIMIT $2
 `
 
 type SourceErrorsParams struct {
@@ -952,6 +962,7 @@ type SourceErrorsRow struct {
 	LastMs  int64
 	Times   int64
 	Raw     []byte
+	Payload string
 }
 
 func (q *Queries) SourceErrors(ctx context.Context, arg SourceErrorsParams) ([]SourceErrorsRow, error) {
@@ -971,6 +982,7 @@ func (q *Queries) SourceErrors(ctx context.Context, arg SourceErrorsParams) ([]S
 			&i.LastMs,
 			&i.Times,
 			&i.Raw,
+			&i.Payload,
 		); err != nil {
 			return nil, err
 		}

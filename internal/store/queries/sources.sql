@@ -75,13 +75,15 @@ SELECT e.event, h.id, e.start_ms FROM events e JOIN hazards h ON h.id = e.hazard
 WHERE e.source = $1 AND h.status = 'A' ORDER BY e.event;
 
 -- name: ReportsOfEvent :many
-SELECT part, version, start_ms, places, body FROM reports WHERE source = $1 AND event = $2;
+SELECT part, version, received_ms, start_ms, places, body, payload FROM reports WHERE source = $1 AND event = $2;
 
 -- name: SaveReport :exec
-INSERT INTO reports (source, event, part, version, received_ms, start_ms, places, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+-- Without a payload, the one that the report is from stays.
+INSERT INTO reports (source, event, part, version, received_ms, start_ms, places, body, payload)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 ON CONFLICT (source, event, part) DO UPDATE SET version = excluded.version, received_ms = excluded.received_ms,
-    start_ms = excluded.start_ms, places = excluded.places, body = excluded.body;
+    start_ms = excluded.start_ms, places = excluded.places, body = excluded.body,
+    payload = CASE WHEN excluded.payload = '' THEN reports.payload ELSE excluded.payload END;
 
 -- name: StripReport :exec
 UPDATE reports SET body = '' WHERE source = $1 AND event = $2 AND part = $3;
@@ -111,12 +113,12 @@ SELECT count(*) FROM held WHERE source = $1 AND decision = '';
 UPDATE held SET decision = $2, decided_by = $3, decided_ms = $4 WHERE id = $1 AND decision = '';
 
 -- name: AddSourceError :exec
-INSERT INTO source_errors (id, source, record, reason, first_ms, last_ms, times, raw)
-VALUES (sqlc.arg(id), sqlc.arg(source), sqlc.arg(record), sqlc.arg(reason), sqlc.arg(at_ms), sqlc.arg(at_ms), 1, sqlc.arg(raw))
-ON CONFLICT (source, record, reason) DO UPDATE SET last_ms = excluded.last_ms, times = source_errors.times + 1;
+INSERT INTO source_errors (id, source, record, reason, first_ms, last_ms, times, raw, payload)
+VALUES (sqlc.arg(id), sqlc.arg(source), sqlc.arg(record), sqlc.arg(reason), sqlc.arg(at_ms), sqlc.arg(at_ms), 1, sqlc.arg(raw), sqlc.arg(payload))
+ON CONFLICT (source, record, reason) DO UPDATE SET last_ms = excluded.last_ms, times = source_errors.times + 1, payload = excluded.payload;
 
 -- name: SourceErrors :many
-SELECT id, record, reason, first_ms, last_ms, times, raw FROM source_errors WHERE source = $1 ORDER BY last_ms DESC, id DESC LIMIT $2;
+SELECT id, record, reason, first_ms, last_ms, times, raw, payload FROM source_errors WHERE source = $1 ORDER BY last_ms DESC, id DESC LIMIT $2;
 
 -- name: TrimSourceErrors :exec
 DELETE FROM source_errors WHERE source_errors.source = sqlc.arg(source) AND source_errors.id NOT IN

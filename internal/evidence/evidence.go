@@ -1,0 +1,312 @@
+// Package evidence keeps what sources gave, as received: each payload once, compressed, for a set time and size, and a receipt for
+// each time that something was done with it. From it a person sees what a report was made of, and a replay makes every decision again
+// (package replay).
+//
+// Contents are in a place of their own (package files): a folder, or a part of the bucket; their rows are in the store. A content is put
+// before a transaction names it, under a name that is used once, and its row is removed before the content is, so nothing that is
+// named is ever removed. What is kept is kept after it was taken in: no reader of a warning waits for it, and if it cannot be
+// kept the warning is there all the same. What a process had taken in when it died, and not kept yet, is missing.
+//
+// Backups do not hold evidence: it is several times as large as all else, it is over within days, and no hazard depends on it.
+package evidence
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// The kinds of receipts: what was done.
+const (
+	Begun    = "begun"    // a process began to poll the source: what it knew of lists before is forgotten
+	Feed     = "feed"     // the answer of a feed was taken in
+	Document = "document" // a detail, or a document that an index announced, was taken in
+	Gone     = "gone"     // there is nothing any more at the address of an event: Subject
+	Place    = "place"    // the shape of a place was kept: Subject
+	Settled  = "settled"  // the last answer of a feed was taken in once more, since places had become known
+	Saved    = "saved"    // a payload from a file was taken in
+	Batch    = "batch"    // what a source says that is asked in steps was taken in: the payload is source.Batch as JSON, not what came
+)
+
+// Digest names a payload: its SHA-256, in hexadecimal.
+func Digest(payload []byte) string {
+	sum := sha256.Sum256(payload)
+	return hex.EncodeToString(sum[:])
+}
+
+// FeedID names a feed without telling its address, which may hold a key.
+func FeedID(address string) string {
+	if address == "" {
+		return ""
+	}
+	return Digest([]byte(address))[:16]
+}
+
+// Limits say how much is kept.
+type Limits struct {
+	Age   time.Duration // for how long a payload is kept after it came last; 0: none is kept
+	Bytes int64         // of compressed payloads; the oldest go first. The next sweep sees to it, so there may be more for SweepEvery
+}
+
+// SweepEvery is how often Sweep should be called, by one process of all that share a store.
+const SweepEvery = 10 * time.Minute
+
+// Compressed payloads.
+const (
+	// window is how far back the compression sees. It is what each reading needs, in bytes.
+	window = 4 << 20
+	// maxPayload bounds a payload as received, in bytes: more than any source may send.
+	maxPayload = 512 << 20
+)
+
+// patience is how long keeping one payload may take: the source's next poll waits for it.
+const patience = 30 * time.Second
+
+// orphanAge is when a content that no row names is removed: putting and naming it takes seconds.
+const orphanAge = time.Hour
+
+// Keeper keeps evidence. It is safe for concurrent use. A nil Keeper keeps nothing.
+type Keeper struct {
+	store  *store.Store
+	place  files.Place
+	limits Limits
+	zip    *zstd.Encoder
+	log    *slog.Logger
+	failed prometheus.Counter
+	warned atomic.Bool
+}
+
+// Open opens the evidence of a store. dir is its folder on this machine; where set names a bucket, the contents are there, in the folder
+// "evidence". log may be nil.
+func Open(s *store.Store, dir string, set files.Settings, limits Limits, log *slog.Logger) (*Keeper, error) {
+	place, err := files.Open(dir, set.Below("evidence"))
+	if err != nil {
+		return nil, fmt.Errorf("evidence: %w", err)
+	}
+	zip, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, errors.Join(err, place.Close())
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Keeper{store: s, place: place, limits: limits, zip: zip, log: log, failed: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "hazardd_evidence_failures_total", Help: "Payloads and receipts that could not be kept as evidence."})}, nil
+}
+
+// Close closes the place of the contents, not the store.
+func (k *Keeper) Close() error {
+	if k == nil {
+		return nil
+	}
+	return k.place.Close()
+}
+
+// Metrics are what the keeper counts itself.
+func (k *Keeper) Metrics() []prometheus.Collector { return []prometheus.Collector{k.failed} }
+
+// On reports whether anything is kept.
+func (k *Keeper) On() bool { return k != nil && k.limits.Age > 0 }
+
+// Note keeps a receipt and its payload, as Keep does, and logs and counts what fails: nothing depends on evidence.
+func (k *Keeper) Note(ctx context.Context, r store.Receipt, payload []byte) {
+	if !k.On() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // what was taken in is kept also when we are being stopped
+	defer cancel()
+	err := k.Keep(ctx, r, payload)
+	if err == nil {
+		k.warned.Store(false)
+		return
+	}
+	k.failed.Inc()
+	if !k.warned.Swap(true) {
+		k.log.Warn("cannot keep what a source gave; a replay will lack it", "source", r.Source, "error", err)
+	}
+}
+
+// Keep keeps a receipt, and its payload if it has one (not nil). r.Payload is set from it, and r.Kept must be the time.
+func (k *Keeper) Keep(ctx context.Context, r store.Receipt, payload []byte) error {
+	if !k.On() {
+		return nil
+	}
+	if payload == nil {
+		r.Payload = ""
+		return k.store.AddReceipt(ctx, &r, nil)
+	}
+	r.Payload = Digest(payload)
+	if _, err := k.store.Payload(ctx, r.Payload); err == nil {
+		if err = k.store.AddReceipt(ctx, &r, nil); !errors.Is(err, hazard.ErrNotFound) {
+			return err
+		} // else it was swept in between
+	} else if !errors.Is(err, hazard.ErrNotFound) {
+		return err
+	}
+	began := time.Now()
+	kept, err := k.put(ctx, payload)
+	if err != nil {
+		return err
+	}
+	if time.Since(began) > orphanAge/2 { // the process was stopped: it may have been swept
+		return fmt.Errorf("%w: it took %v to put a payload", hazard.ErrUnavailable, time.Since(began).Round(time.Second))
+	}
+	kept.SHA256 = r.Payload
+	return k.store.AddReceipt(ctx, &r, kept)
+}
+
+// put compresses a payload and puts it under a new name.
+func (k *Keeper) put(ctx context.Context, payload []byte) (*store.Payload, error) {
+	if len(payload) > maxPayload {
+		return nil, fmt.Errorf("a payload of %d bytes, at most %d are kept", len(payload), maxPayload)
+	}
+	small := k.zip.EncodeAll(payload, nil)
+	staged, err := k.place.Stage(bytes.NewReader(small), int64(len(small)))
+	if err != nil {
+		return nil, err
+	}
+	p := &store.Payload{File: staged.Digest, Life: rand.Int64(), Bytes: int64(len(payload)), Kept: staged.Size}
+	err = k.place.Put(ctx, staged, files.Name{Digest: p.File, Life: p.Life})
+	return p, errors.Join(err, staged.Drop())
+}
+
+// Open opens a payload as it was received. ErrNotFound if it is not kept.
+func (k *Keeper) Open(ctx context.Context, digest string) (io.ReadCloser, store.Payload, error) {
+	if k == nil {
+		return nil, store.Payload{}, fmt.Errorf("%w: payload %.64q: no evidence is kept", hazard.ErrNotFound, digest)
+	}
+	p, err := k.store.Payload(ctx, digest)
+	if err != nil {
+		return nil, p, err
+	}
+	f, err := k.place.Open(ctx, files.Name{Digest: p.File, Life: p.Life})
+	if err != nil {
+		return nil, p, err
+	}
+	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(2*window))
+	if err != nil {
+		return nil, p, errors.Join(err, f.Close())
+	}
+	return &content{z, f}, p, nil
+}
+
+// content is a payload that is being read.
+type content struct {
+	*zstd.Decoder
+	file io.Closer
+}
+
+func (c *content) Close() error {
+	c.Decoder.Close()
+	return c.file.Close()
+}
+
+// Read reads a payload whole, and checks that it is what was received.
+func (k *Keeper) Read(ctx context.Context, digest string) (_ []byte, err error) {
+	r, p, err := k.Open(ctx, digest)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	payload := make([]byte, min(p.Bytes, maxPayload))
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return nil, fmt.Errorf("payload %s: %w", digest, err)
+	}
+	if Digest(payload) != digest {
+		return nil, fmt.Errorf("payload %s is damaged in %v", digest, k.place)
+	}
+	return payload, nil
+}
+
+// Beginning reads the first bytes of a payload, at most n; nothing if it is not kept.
+func (k *Keeper) Beginning(ctx context.Context, digest string, n int64) ([]byte, error) {
+	if digest == "" || k == nil {
+		return nil, nil
+	}
+	r, _, err := k.Open(ctx, digest)
+	if errors.Is(err, hazard.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	head, err := io.ReadAll(io.LimitReader(r, n))
+	return head, errors.Join(err, r.Close())
+}
+
+// Sweep removes the evidence that is too old at now, and the oldest of what is too much. One process at a time should do it.
+func (k *Keeper) Sweep(ctx context.Context, now hazard.Instant) (removed int, err error) {
+	if k == nil {
+		return 0, nil
+	}
+	use, err := k.store.EvidenceUsage(ctx)
+	if err != nil {
+		return 0, err
+	}
+	over := int64(0)
+	if k.limits.Bytes > 0 {
+		over = use.Kept - k.limits.Bytes
+	}
+	for more := true; more; {
+		var gone []store.Payload
+		if gone, more, err = k.store.DropEvidence(ctx, now.Add(-k.limits.Age), over); err != nil {
+			return removed, err
+		}
+		for _, p := range gone {
+			over -= p.Kept
+			// One that stays now is removed by Tidy.
+			if err := k.place.Remove(ctx, files.Name{Digest: p.File, Life: p.Life}); err != nil {
+				return removed, err
+			}
+			removed++
+		}
+	}
+	return removed, nil
+}
+
+// Tidy removes the contents that no row names: what a process had put when it died, and what could not be removed before. One process at
+// a time should do it, once a day. Where the contents are another store's it removes none, ErrConflict.
+func (k *Keeper) Tidy(ctx context.Context, now hazard.Instant) (removed int, err error) {
+	if k == nil {
+		return 0, nil
+	}
+	before := now.Time().Add(-orphanAge)
+	if err := k.place.Tidy(before); err != nil {
+		return 0, err
+	}
+	owner, err := k.place.Owner(ctx, k.store.Epoch())
+	if err != nil {
+		return 0, err
+	}
+	if owner != k.store.Epoch() {
+		return 0, fmt.Errorf("%w: the evidence in %v is that of another store (%s, this is %s): give each store a place of its own, or remove the file or object %q there "+
+			"if this store has taken the other's place", hazard.ErrConflict, k.place, owner, k.store.Epoch(), files.OwnerName)
+	}
+	err = k.place.Each(ctx, func(n files.Name, put time.Time) error {
+		if !put.Before(before) {
+			return nil
+		}
+		named, err := k.store.NamesPayload(ctx, n.Digest, n.Life)
+		if err != nil || named {
+			return err
+		}
+		removed++
+		return k.place.Remove(ctx, n)
+	})
+	return removed, err
+}

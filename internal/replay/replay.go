@@ -1,0 +1,437 @@
+// Package replay makes past decisions again from the evidence, and says whether they come out the same.
+//
+// Each receipt is done again in its order, at its time, by the functions that poll, in a store that begins empty; what time alone changes
+// happens in between. Then the changes of both logs are compared: of each hazard and product, in their order, every member of
+// the state and the moment. Moments may differ by Slack: polling reads the clock again at each transaction.
+//
+// What cannot be made again is said, not guessed: hazards that people have decided about, since a decision of a person is not evidence, and
+// hazards that are older than the evidence, of which it does not hold the first report. The rules are those of the running program: a
+// difference may mean that they have changed.
+package replay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/evidence"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// Slack is by how much moments may differ and still be the same.
+const Slack = 5 * time.Second
+
+// maxDifferences is how many differences are listed; all are counted.
+const maxDifferences = 100
+
+// Sources are the sources of the installation.
+type Sources interface {
+	Find(name string) (poll.Source, error)
+	Intake(s *store.Store) *intake.Intake
+}
+
+// Span says which decisions are made again. The replay itself always begins with the oldest evidence: what a source said before counts too.
+type Span struct {
+	From, To hazard.Instant // ends included; the end is the last change or receipt at the latest
+	Hazard   uuid.UUID      // Nil: all
+	Source   string         // hazards that this source reports; empty: all
+}
+
+// Result says how they came out. Hazards and products count as objects.
+type Result struct {
+	Begins   time.Time `json:"evidence_from"` // the first receipt
+	From     time.Time `json:"from"`
+	To       time.Time `json:"to"`
+	Receipts int       `json:"receipts"` // that were done again
+	Lost     int       `json:"payloads_lost"`
+	Changes  int       `json:"changes"`   // that were compared
+	Same     int       `json:"same"`      // objects
+	Differ   int       `json:"different"` // objects
+	ByPeople int       `json:"by_people"` // objects that people have decided about, not compared
+	Older    int       `json:"older"`     // objects that are older than the evidence, not compared
+	// Differences are the first of each object.
+	Differences []Difference `json:"differences"`
+}
+
+// Difference is the first change of an object that came out otherwise.
+type Difference struct {
+	Hazard  uuid.UUID `json:"hazard"`
+	Product uuid.UUID `json:"product,omitzero"`
+	Name    string    `json:"name"`
+	Change  int64     `json:"change,omitzero"` // its number in the log; absent: only the replay has it
+	At      time.Time `json:"at"`
+	What    string    `json:"what"`
+}
+
+// Run makes the decisions of a span again. progress, if not nil, is told how many receipts of how many are done.
+func Run(ctx context.Context, s *store.Store, k *evidence.Keeper, known Sources, span Span, progress func(done, all int64)) (_ *Result, err error) {
+	first, err := s.Receipts(ctx, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(first) == 0 {
+		return nil, fmt.Errorf("%w: there is no evidence: it is kept from a poll or an import on, unless --evidence-age is 0", hazard.ErrNotFound)
+	}
+	begins := first[0].Taken
+	end, err := s.LastMoment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	latest, err := s.LastReceipt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	last, err := s.Receipts(ctx, latest-1, 1)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range last {
+		end = max(end, r.Taken)
+	}
+	span.To = min(span.To, end)
+	if span.From < begins {
+		span.From = begins
+	}
+	if span.To < span.From {
+		return nil, fmt.Errorf("%w: the evidence begins at %s; what is before cannot be made again", hazard.ErrNotFound, begins)
+	}
+	dir, err := os.MkdirTemp("", "hazardd-replay-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	scratch, err := store.Open(ctx, dir, "sqlite:?synchronous=off")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, scratch.Close()) }()
+	if err := s.CopyPlaces(ctx, scratch, begins); err != nil {
+		return nil, err
+	}
+	res := &Result{Begins: begins.Time(), From: span.From.Time(), To: span.To.Time(), Differences: []Difference{}}
+	if err := res.repeat(ctx, s, k, known, scratch, span.To, progress); err != nil {
+		return nil, err
+	}
+	return res, res.compare(ctx, s, scratch, span, begins)
+}
+
+// repeat does the receipts up to a moment again.
+func (res *Result) repeat(ctx context.Context, s *store.Store, k *evidence.Keeper, known Sources, scratch *store.Store, to hazard.Instant, progress func(done, all int64)) error {
+	const page = 500
+	in := known.Intake(scratch)
+	again := poll.NewReplay(scratch, in, hazard.MinInstant, slog.New(slog.DiscardHandler))
+	sources := map[string]*poll.Source{}
+	last, err := s.LastReceipt(ctx)
+	if err != nil {
+		return err
+	}
+	for after := int64(0); ; {
+		list, err := s.Receipts(ctx, after, page)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			r := &list[i]
+			after = r.ID
+			if r.Taken > to {
+				continue
+			}
+			src := sources[r.Source]
+			if src == nil {
+				found, err := known.Find(r.Source)
+				if err != nil {
+					return fmt.Errorf("receipt %d: %w; name the sources as for the server", r.ID, err)
+				}
+				src = &found
+				sources[r.Source] = src
+			}
+			var payload []byte
+			if r.Payload != "" {
+				if payload, err = k.Read(ctx, r.Payload); errors.Is(err, hazard.ErrNotFound) {
+					res.Lost++
+					continue
+				} else if err != nil {
+					return err
+				}
+			}
+			err = again.Repeat(ctx, src, r, payload)
+			if _, found := errors.AsType[*poll.Failure](err); err != nil && !found {
+				return fmt.Errorf("receipt %d of %s at %s: %w", r.ID, r.Source, r.Taken, err)
+			}
+			res.Receipts++
+			if progress != nil {
+				progress(r.ID, last)
+			}
+		}
+		if len(list) < page {
+			return in.PassUntil(ctx, to)
+		}
+	}
+}
+
+// step is a change of an object.
+type step struct {
+	number  int64
+	at      hazard.Instant
+	kind    hazard.ChangeKind
+	actor   string
+	hazard  *hazard.Hazard
+	product *hazard.Product
+}
+
+// object is a hazard or a product, and what became of it.
+type object struct {
+	uuid   uuid.UUID
+	hazard uuid.UUID // its own, or that of the product's
+	steps  []step
+}
+
+// history reads the changes of a log above a number, by object.
+func history(ctx context.Context, s *store.Store, above int64, until hazard.Instant) (map[uuid.UUID]*object, error) {
+	const page = 1000
+	all := map[uuid.UUID]*object{}
+	owners := map[int64]uuid.UUID{}
+	owner := func(id int64) (uuid.UUID, error) {
+		if _, ok := owners[id]; !ok {
+			h, err := s.Hazard(ctx, id)
+			if err != nil {
+				return uuid.Nil, err
+			}
+			owners[id] = h.UUID
+		}
+		return owners[id], nil
+	}
+	for {
+		changes, err := s.SinceAt(ctx, above, page, until)
+		if err != nil {
+			return nil, err
+		}
+		for i := range changes {
+			c := &changes[i]
+			above = c.Number
+			of, err := owner(c.HazardID)
+			if err != nil {
+				return nil, err
+			}
+			id := of
+			if c.Product != nil {
+				id = c.Product.UUID
+			}
+			o := all[id]
+			if o == nil {
+				o = &object{uuid: id, hazard: of}
+				all[id] = o
+			}
+			o.steps = append(o.steps, step{c.Number, c.At, c.Kind, c.Actor, c.Hazard, c.Product})
+		}
+		if len(changes) < page {
+			return all, nil
+		}
+	}
+}
+
+// compare compares what was decided with what is decided now.
+func (res *Result) compare(ctx context.Context, s, scratch *store.Store, span Span, begins hazard.Instant) error {
+	above, err := s.ChangeAt(ctx, begins.Add(-time.Millisecond))
+	if err != nil {
+		return err
+	}
+	until := span.To
+	then, err := history(ctx, s, above, until)
+	if err != nil {
+		return err
+	}
+	now, err := history(ctx, scratch, 0, until)
+	if err != nil {
+		return err
+	}
+	ids := map[uuid.UUID]bool{}
+	people := map[uuid.UUID]bool{} // hazards of which people have decided something
+	for id, o := range then {
+		ids[id] = true
+		people[o.hazard] = people[o.hazard] || slices.ContainsFunc(o.steps, func(s step) bool { return s.actor != "" })
+	}
+	for id := range now {
+		ids[id] = true
+	}
+	for id := range ids {
+		was, is := then[id], now[id]
+		some := cmp.Or(was, is)
+		if span.Hazard != uuid.Nil && some.hazard != span.Hazard || span.Source != "" && !some.of(span.Source) {
+			continue
+		}
+		within := was.within(span) + is.within(span)
+		if within == 0 {
+			continue
+		}
+		older, err := olderThan(ctx, s, scratch, was, is, begins)
+		switch {
+		case err != nil:
+			return err
+		case people[some.hazard]:
+			res.ByPeople++
+			continue
+		case older:
+			res.Older++
+			continue
+		}
+		res.Changes += was.within(span)
+		if d := differ(was, is, span); d != nil {
+			res.Differ++
+			res.Differences = append(res.Differences, *d)
+		} else {
+			res.Same++
+		}
+	}
+	slices.SortFunc(res.Differences, func(a, b Difference) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Change, b.Change), strings.Compare(a.Hazard.String()+a.Product.String(), b.Hazard.String()+b.Product.String()))
+	})
+	res.Differences = res.Differences[:min(len(res.Differences), maxDifferences)]
+	return nil
+}
+
+// of reports whether a source reports an object.
+func (o *object) of(source string) bool {
+	return slices.ContainsFunc(o.steps, func(s step) bool {
+		if s.product != nil {
+			return s.product.Source == source
+		}
+		return s.hazard.Source == source || slices.Contains(s.hazard.Sources, source)
+	})
+}
+
+// within counts the steps of an object in a span. It may be nil.
+func (o *object) within(span Span) (n int) {
+	if o == nil {
+		return 0
+	}
+	for _, s := range o.steps {
+		if span.From <= s.at && s.at <= span.To {
+			n++
+		}
+	}
+	return n
+}
+
+// olderThan reports whether an object was there before the evidence, or is part of a hazard that was: then its beginning cannot be made again.
+func olderThan(ctx context.Context, s, scratch *store.Store, was, is *object, begins hazard.Instant) (bool, error) {
+	old := func(h *hazard.Hazard) bool { return h.Created < begins }
+	if was != nil {
+		h, err := s.HazardByUUID(ctx, was.hazard)
+		return err == nil && old(h) || err == nil && was.steps[0].product != nil && was.steps[0].product.Created < begins, err
+	}
+	h, err := s.HazardByUUID(ctx, is.hazard)
+	if err == nil {
+		return old(h), nil
+	} else if !errors.Is(err, hazard.ErrNotFound) {
+		return false, err
+	}
+	made, err := scratch.HazardByUUID(ctx, is.hazard)
+	if err != nil {
+		return false, err
+	}
+	events, err := scratch.EventReports(ctx, made.ID)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range events {
+		called, err := s.Called(ctx, e.Source+":"+e.Key)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(called, old) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// differ returns the first difference of an object within a span, nil if there is none.
+func differ(was, is *object, span Span) *Difference {
+	var a, b []step
+	if was != nil {
+		a = was.steps
+	}
+	if is != nil {
+		b = is.steps
+	}
+	for i := range max(len(a), len(b)) {
+		var d Difference
+		switch {
+		case i >= len(a):
+			d = b[i].difference(is, "only the replay has this change: "+string(b[i].kind))
+			d.Change = 0
+		case i >= len(b):
+			d = a[i].difference(was, "the replay does not have this change: "+string(a[i].kind))
+		default:
+			what := a[i].compare(&b[i])
+			if what == "" {
+				continue
+			}
+			d = a[i].difference(was, what)
+		}
+		if at := hazard.At(d.At); span.From <= at && at <= span.To {
+			return &d
+		}
+		return nil // it began to differ outside
+	}
+	return nil
+}
+
+func (s *step) difference(o *object, what string) Difference {
+	d := Difference{Hazard: o.hazard, Change: s.number, At: s.at.Time(), What: what}
+	if s.product != nil {
+		d.Product, d.Name = s.product.UUID, s.product.Title
+	} else {
+		d.Name = s.hazard.Name
+	}
+	return d
+}
+
+// compare says how two changes differ; empty if they do not. The numbers that a store gives are not compared.
+func (s *step) compare(o *step) string {
+	if !near(s.at, o.at) {
+		return fmt.Sprintf("made at %s, the replay makes it at %s", s.at, o.at)
+	}
+	if s.kind != o.kind {
+		return fmt.Sprintf("%s, the replay says %s", s.kind, o.kind)
+	}
+	if s.product != nil && o.product != nil {
+		a, b := *s.product, *o.product
+		a.ID, a.HazardID, a.ParentID, a.Version, a.Present = b.ID, b.HazardID, b.ParentID, b.Version, b.Present
+		return members(reflect.ValueOf(a), reflect.ValueOf(b))
+	}
+	if s.hazard != nil && o.hazard != nil {
+		a, b := *s.hazard, *o.hazard
+		a.ID, a.Version, a.Undoes = b.ID, b.Version, b.Undoes
+		return members(reflect.ValueOf(a), reflect.ValueOf(b))
+	}
+	return "a change of a hazard, the replay makes one of a product"
+}
+
+// members names the members of two states that differ, with their values.
+func members(a, b reflect.Value) string {
+	var names []string
+	for i := range a.NumField() {
+		x, y := a.Field(i).Interface(), b.Field(i).Interface()
+		if m, ok := x.(hazard.Instant); ok && near(m, y.(hazard.Instant)) || reflect.DeepEqual(x, y) {
+			continue
+		}
+		names = append(names, fmt.Sprintf("%s %.60q, the replay says %.60q", a.Type().Field(i).Name, fmt.Sprint(x), fmt.Sprint(y)))
+	}
+	return strings.Join(names, "; ")
+}
+
+func near(a, b hazard.Instant) bool { return a <= b.Add(Slack) && b <= a.Add(Slack) }

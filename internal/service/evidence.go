@@ -1,0 +1,54 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/evidence"
+	"github.com/hazardd/hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// The evidence that is kept by default: a day of the built-in sources is some 300 MB at a busy time.
+const (
+	evidenceAge   = 7 * 24 * time.Hour
+	evidenceBytes = 2 << 30
+)
+
+// evidenceLease is the lease of who sweeps evidence.
+const evidenceLease = "evidence"
+
+// OpenEvidence opens the evidence of a store, as cfg says.
+func OpenEvidence(s *store.Store, cfg Config) (*evidence.Keeper, error) {
+	limits := evidence.Limits{Age: max(0, cmp.Or(cfg.Evidence.Age, evidenceAge)), Bytes: cmp.Or(cfg.Evidence.Bytes, evidenceBytes)}
+	return evidence.Open(s, filepath.Join(cfg.DataDir, "evidence"), cfg.Files, limits, cfg.Logger)
+}
+
+// sweepEvidence removes evidence that is too old or too much, and once a day what nothing names, on one node at a time. Nothing waits for it.
+func (s *Service) sweepEvidence(ctx context.Context) error {
+	log, holder := s.cfg.Logger, lease.Holder()
+	var tidied time.Time
+	warned := false
+	for {
+		lost := func(err error) { log.Warn("another node sweeps evidence now", "error", err) }
+		var failed error
+		_, err := lease.Hold(ctx, s.Store, evidenceLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
+			if _, failed = s.Evidence.Sweep(ctx, s.Now()); failed == nil && time.Since(tidied) > sweepEvery {
+				if _, failed = s.Evidence.Tidy(ctx, s.Now()); failed == nil {
+					tidied = time.Now()
+				}
+			}
+		})
+		if failed = cmp.Or(err, failed); failed != nil && ctx.Err() == nil && !warned {
+			log.Warn("evidence cannot be swept; it is kept for longer", "error", failed)
+		}
+		warned = failed != nil
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(evidence.SweepEvery):
+		}
+	}
+}
