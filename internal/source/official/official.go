@@ -96,6 +96,7 @@ func (f *Feed) Source() source.Source {
 	s := cap.Config{Name: f.Name, Title: f.Title, URL: f.URL, Every: Every, MaxBytes: maxBytes, Hosts: f.Hosts, Shared: true,
 		Countries: f.countries()}.Source(cap.Places{})
 	s.Covers = "official alerts of " + f.Title
+	s.Coverage = f.coverage()
 	if f.Country == "" {
 		s.Rank = source.Ranks{"": source.Curator} // of no country: it passes on what others say
 	}
