@@ -50,6 +50,7 @@ bench: build ## Measure against baselines: prints ratios (needs nginx for one of
 	go run ./bench/push
 	go run ./bench/abuse
 	go run ./bench/backup
+	go run ./bench/poll
 	npm --prefix web run measure
 	go run ./bench/nodes
 	$(if $(HAZARDD_SHARED),go run ./bench/import,@echo 'bench/import reads recordings: set HAZARDD_SHARED')

@@ -42,6 +42,7 @@ const (
 type client struct {
 	http  *http.Client
 	agent string
+	hosts *hosts
 }
 
 func newClient(cfg *Config) (*client, error) {
@@ -53,7 +54,7 @@ func newClient(cfg *Config) (*client, error) {
 		}
 		transport = own
 	}
-	return &client{http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}, agent: cfg.UserAgent()}, nil
+	return &client{http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}, agent: cfg.UserAgent(), hosts: newHosts()}, nil
 }
 
 // UserAgent names this program, and its operator, to the sources.
@@ -118,6 +119,7 @@ type question struct {
 	url                string
 	etag, lastModified string
 	maxBytes           int64
+	in                 lane
 }
 
 // answer is a complete answer, or what came of one.
@@ -131,6 +133,11 @@ type answer struct {
 // get asks once. Its error is a *Failure, or errStopped when ctx ended.
 func (c *client) get(ctx context.Context, q question) (*answer, error) {
 	parent := ctx
+	leave, err := c.hosts.enter(ctx, q.url, q.in)
+	if err != nil {
+		return nil, errStopped
+	}
+	defer leave()
 	ctx, stop := context.WithTimeoutCause(ctx, wholeTimeout, errWhole)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)

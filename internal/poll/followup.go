@@ -224,7 +224,7 @@ func (w *worker) wholeFails(address string, fail *Failure) error {
 }
 
 func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
-	a, err := w.p.client.get(ctx, question{url: j.URL, maxBytes: w.src.Feeds[0].MaxBytes})
+	a, err := w.p.client.get(ctx, question{url: j.URL, maxBytes: w.src.Feeds[0].MaxBytes, in: laneOf(j.Class)})
 	if fail, ok := errors.AsType[*Failure](err); ok && j.Event != "" {
 		switch fail.Code {
 		case http.StatusNotFound, http.StatusConflict, http.StatusGone:

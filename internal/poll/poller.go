@@ -3,6 +3,8 @@ package poll
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -61,6 +63,7 @@ type Poller struct {
 	random  func() float64 // in [0, 1)
 	clock   func() time.Time
 	leading atomic.Pointer[lease.Lease]
+	parsing chan struct{} // holds as many as parse at this moment
 }
 
 // New makes a Poller. It starts nothing.
@@ -86,7 +89,14 @@ func New(cfg Config) (*Poller, error) {
 	return &Poller{
 		store: cfg.Store, intake: cfg.Intake, sources: cfg.Sources, keeper: cfg.Evidence, log: cmp.Or(cfg.Log, slog.Default()), client: c,
 		holder: lease.Holder(), random: cfg.Random, clock: cfg.Now,
+		parsing: make(chan struct{}, atOnce),
 	}, nil
+}
+
+// share is the moment of a feed in its interval, in [0, 1): another one for each feed, and for each installation.
+func (p *Poller) share(address string) float64 {
+	sum := sha256.Sum256([]byte(p.store.Installation() + "\n" + address))
+	return float64(binary.BigEndian.Uint32(sum[:])) / (1 << 32)
 }
 
 // now is the service time.
@@ -208,7 +218,9 @@ func (p *Poller) source(name string) (*Source, error) {
 }
 
 // requestKey is where a request for a source is kept, beside its state: the two have different writers.
-func requestKey(name string) string { return name + "#request" }
+func requestKey(name string) string { return name + requestEnd }
+
+const requestEnd = "#request"
 
 type request struct {
 	ID string         `json:"id"`
@@ -269,10 +281,10 @@ func (p *Poller) lead(ctx context.Context, l *lease.Lease) {
 func (p *Poller) look(ctx context.Context, workers []*worker) {
 	passed := map[string]string{} // source → id
 	for ctx.Err() == nil {
+		requests, _ := p.store.SourceRequests(ctx, requestEnd) // the next look
 		for _, w := range workers {
-			body, err := p.store.SourceState(ctx, requestKey(w.src.Name))
 			var r request
-			if err != nil || len(body) == 0 || json.Unmarshal(body, &r) != nil || r.ID == passed[w.src.Name] {
+			if body := requests[requestKey(w.src.Name)]; len(body) == 0 || json.Unmarshal(body, &r) != nil || r.ID == passed[w.src.Name] {
 				continue
 			}
 			select {

@@ -1,10 +1,12 @@
 package poll
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/coverage"
@@ -94,9 +96,41 @@ func (e *StatusError) public() *StatusError {
 // Statuses are the states of sources as of now, in the order given, by what the polling process keeps of each, which may be another one
 // (store.SourceStates). What was read a while ago shows as stale by itself.
 func Statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []Status {
+	return (&States{}).Statuses(kept, now, sources)
+}
+
+// States reads kept states, and decodes again only those that have changed. It is safe for concurrent use.
+type States struct {
+	mu   sync.Mutex
+	last map[string]decoded
+}
+
+type decoded struct {
+	body []byte
+	st   *state // never changed
+	err  error
+}
+
+func (s *States) decode(name string, body []byte) (*state, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.last[name]
+	if !ok || !bytes.Equal(d.body, body) {
+		st, err := decodeState(body)
+		d = decoded{body, st, err}
+		if s.last == nil {
+			s.last = map[string]decoded{}
+		}
+		s.last[name] = d
+	}
+	return d.st, d.err
+}
+
+// Statuses is the function of that name.
+func (s *States) Statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []Status {
 	all := make([]Status, len(sources))
 	for i := range sources {
-		st, err := decodeState(kept[sources[i].Name])
+		st, err := s.decode(sources[i].Name, kept[sources[i].Name])
 		if err != nil { // one bad state must not hide the others
 			st = &state{}
 			for _, f := range sources[i].Feeds {
@@ -207,8 +241,11 @@ func Readings(all []Status) coverage.Readings {
 	return r
 }
 
-// Summary is the value of the header Hazardd-Sources: how many sources are well, how many are not, the names of those, and
-// how many are disabled.
+// mostNamed is how many sources Summary names: of more it only says how many they are, so that the header stays short.
+const mostNamed = 10
+
+// Summary is the value of the header Hazardd-Sources: how many sources are well, how many are not, the names of those
+// if they are few, and how many are disabled.
 func Summary(all []Status) string {
 	count := map[string]int{}
 	var names []string
@@ -224,7 +261,7 @@ func Summary(all []Status) string {
 			text += fmt.Sprintf("; %s=%d", word, count[word])
 		}
 	}
-	if len(names) > 0 {
+	if len(names) > 0 && len(names) <= mostNamed {
 		text += fmt.Sprintf("; names=%q", strings.Join(names, ","))
 	}
 	return text

@@ -31,6 +31,10 @@ const (
 	leastApart = 5 * time.Second
 	// spread is over how long the first polls of a process are spread.
 	spread = time.Second
+	// sharedSpread is that of the feeds of the catalog which were not read before, or not for longer than their interval.
+	sharedSpread = 30 * time.Second
+	// patientAfter is how many failures in a row make a feed of the catalog one that is asked every maxBackoff: those of an hour.
+	patientAfter = 30
 )
 
 // delay returns the time from one poll of a feed to the next, of a source that warns or not, after so many failures in a row. random is in [0, 1): jitter
@@ -156,6 +160,9 @@ func (w *worker) begin(ctx context.Context) bool {
 	kept := map[string]*feedState{}
 	for _, sf := range w.src.Feeds {
 		shift := time.Duration(w.p.random() * float64(spread))
+		if w.src.Shared {
+			shift = time.Duration(w.p.share(sf.URL) * float64(sharedSpread))
+		}
 		f := &feed{listed: listed{Feed: sf}, kept: w.st.feed(sf.URL), due: begun.Add(shift), unread: true}
 		kept[sf.URL] = f.kept
 		if f.kept.Since == 0 {
@@ -163,6 +170,8 @@ func (w *worker) begin(ctx context.Context) bool {
 		}
 		next := f.kept.NextPoll
 		switch {
+		case w.src.Shared:
+			shift = 0
 		case w.src.Warns:
 			next = f.kept.LastPoll.Add(leastApart)
 		case f.kept.Error != nil:
@@ -260,7 +269,7 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 			w.st.Unfinished = w.follow.learnt
 		}
 		w.succeeded(now)
-		if next := began.Add(delay(f.Every, w.src.Warns, 0, w.p.random())); !asked || !f.due.After(began) || f.due.After(next) {
+		if next := began.Add(w.interval(f, now)); !asked || !f.due.After(began) || f.due.After(next) {
 			f.due = next
 		}
 	} else {
@@ -271,7 +280,8 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 			if fail.Class == ClassStore { // not the source's fault
 				failures = 1
 			}
-			f.due = time.Now().Add(delay(f.Every, w.src.Warns, failures, w.p.random()))
+			warns := w.src.Warns && !(w.src.Shared && failures > patientAfter)
+			f.due = time.Now().Add(delay(f.Every, warns, failures, w.p.random()))
 		}
 		if fail.RetryAfter > 0 {
 			f.kept.NotBefore = w.p.now().Add(fail.RetryAfter)
@@ -286,6 +296,19 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 	}
 	w.settle(ctx)
 	w.save(ctx)
+}
+
+// interval returns the time from a poll at now to the next. A feed of the catalog has a moment of its own in its interval, which
+// stays the same over restarts and failures: so the feeds of one host stay spread over it.
+func (w *worker) interval(f *feed, now hazard.Instant) time.Duration {
+	if !w.src.Shared {
+		return delay(f.Every, w.src.Warns, 0, w.p.random())
+	}
+	every := f.Every.Milliseconds()
+	moment := int64(w.p.share(f.URL) * float64(every))
+	least := int64(now) + every*9/10
+	next := least + (every-(least-moment)%every)%every
+	return time.Duration(next-int64(now)) * time.Millisecond
 }
 
 // succeeded notes in the log when nothing is wrong any more, or that documents are missing.
@@ -372,6 +395,9 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 		return w.converse(ctx, f, now)
 	}
 	q := question{url: f.URL, maxBytes: f.MaxBytes}
+	if f.kept.Error != nil {
+		q.in = laneOf(f.kept.Error.Class)
+	}
 	if !(w.anew && f.unread) && f.kept.LastFull <= now && now < f.kept.LastFull.Add(trust*f.Every) {
 		q.etag, q.lastModified = f.kept.ETag, f.kept.LastModified
 	}
@@ -464,7 +490,15 @@ func (w *worker) converse(ctx context.Context, f *feed, now hazard.Instant) erro
 
 // parse reads an answer.
 func (w *worker) parse(ctx context.Context, a *answer, now hazard.Instant) (batch source.Batch, usable bool, err error) {
-	batch, usable, err = parse(w.src, a.payload, a.cut, now)
+	select {
+	case w.p.parsing <- struct{}{}:
+	case <-ctx.Done():
+		return source.Batch{}, false, errStopped
+	}
+	func() {
+		defer func() { <-w.p.parsing }()
+		batch, usable, err = parse(w.src, a.payload, a.cut, now)
+	}()
 	if err != nil && ctx.Err() != nil {
 		return source.Batch{}, false, errStopped
 	}

@@ -75,12 +75,13 @@ type MirrorSource struct {
 }
 
 // Sources are the sources of an installation: those built in, the catalog of official feeds, and those that its operator
-// has named. They are immutable.
+// has named. They do not change.
 type Sources struct {
 	polled []source.Source
 	// catalog are the feeds of the catalog that are sources, by name, and off those that are not polled unless somebody names them.
 	catalog map[string]*official.Feed
 	off     map[string]bool
+	states  poll.States // what was decoded last
 	// filed are known by name for payloads from files alone.
 	filed     []source.Source
 	mirrors   map[string]MirrorSource
@@ -432,7 +433,7 @@ func (s *Sources) Statuses(ctx context.Context, st *store.Store, names []string,
 
 // statusesOf is Statuses by what was read before.
 func (s *Sources) statusesOf(kept map[string][]byte, names []string, now hazard.Instant) []poll.Status {
-	return poll.Statuses(kept, now, s.chosen(names))
+	return s.states.Statuses(kept, now, s.chosen(names))
 }
 
 // Intake makes the intake of a store, for the server and for the command line beside it.

@@ -524,6 +524,19 @@ func (s *Store) SourceStates(ctx context.Context) (map[string][]byte, error) {
 	return states, nil
 }
 
+// SourceRequests reads what SaveSourceState kept under names that end so, by name.
+func (s *Store) SourceRequests(ctx context.Context, end string) (map[string][]byte, error) {
+	rows, err := s.readQ.SourceStatesLike(ctx, "%"+end)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	kept := map[string][]byte{}
+	for _, r := range rows {
+		kept[r.Name] = []byte(r.Body)
+	}
+	return kept, nil
+}
+
 // SourceState reads the kept state of one source; nil if there is none.
 func (s *Store) SourceState(ctx context.Context, name string) ([]byte, error) {
 	body, err := s.readQ.SourceState(ctx, name)

@@ -477,6 +477,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.sourceStatesStmt, err = db.PrepareContext(ctx, sourceStates); err != nil {
 		return nil, fmt.Errorf("error preparing query SourceStates: %w", err)
 	}
+	if q.sourceStatesLikeStmt, err = db.PrepareContext(ctx, sourceStatesLike); err != nil {
+		return nil, fmt.Errorf("error preparing query SourceStatesLike: %w", err)
+	}
 	if q.stripReportStmt, err = db.PrepareContext(ctx, stripReport); err != nil {
 		return nil, fmt.Errorf("error preparing query StripReport: %w", err)
 	}
@@ -1273,6 +1276,11 @@ func (q *Queries) Close() error {
 			err = fmt.Errorf("error closing sourceStatesStmt: %w", cerr)
 		}
 	}
+	if q.sourceStatesLikeStmt != nil {
+		if cerr := q.sourceStatesLikeStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing sourceStatesLikeStmt: %w", cerr)
+		}
+	}
 	if q.stripReportStmt != nil {
 		if cerr := q.stripReportStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing stripReportStmt: %w", cerr)
@@ -1523,6 +1531,7 @@ type Queries struct {
 	sourceReportedStmt          *sql.Stmt
 	sourceStateStmt             *sql.Stmt
 	sourceStatesStmt            *sql.Stmt
+	sourceStatesLikeStmt        *sql.Stmt
 	stripReportStmt             *sql.Stmt
 	takeLeaseStmt               *sql.Stmt
 	trailStmt                   *sql.Stmt
@@ -1692,6 +1701,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		sourceReportedStmt:          q.sourceReportedStmt,
 		sourceStateStmt:             q.sourceStateStmt,
 		sourceStatesStmt:            q.sourceStatesStmt,
+		sourceStatesLikeStmt:        q.sourceStatesLikeStmt,
 		stripReportStmt:             q.stripReportStmt,
 		takeLeaseStmt:               q.takeLeaseStmt,
 		trailStmt:                   q.trailStmt,

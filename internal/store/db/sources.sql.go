@@ -1035,6 +1035,33 @@ func (q *Queries) SourceStates(ctx context.Context) ([]SourceState, error) {
 	return items, nil
 }
 
+const sourceStatesLike = `-- name: SourceStatesLike :many
+SELECT name, body FROM source_states WHERE name LIKE $1
+`
+
+func (q *Queries) SourceStatesLike(ctx context.Context, name string) ([]SourceState, error) {
+	rows, err := q.query(ctx, q.sourceStatesLikeStmt, sourceStatesLike, name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SourceState{}
+	for rows.Next() {
+		var i SourceState
+		if err := rows.Scan(&i.Name, &i.Body); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const stripReport = `-- name: StripReport :exec
 UPDATE reports SET body = '' WHERE source = $1 AND event = $2 AND part = $3
 `

@@ -1,0 +1,114 @@
+package poll
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// sharing are feeds of the catalog, all at one host.
+func sharing(n int) (all []Source) {
+	for i := range n {
+		src := testSource(fmt.Sprintf("f%02d", i))
+		src.Shared, src.Warns = true, true
+		src.Feeds[0].URL = "https://bucket.example/" + src.Name
+		src.Feeds[0].Every = 5 * time.Minute
+		all = append(all, src)
+	}
+	return all
+}
+
+// A host with many feeds is asked by one connection, each feed at its own moment of the interval, also after a restart.
+func TestTheFeedsOfAHostAreSpreadAndReadOneByOne(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.net.serve("bucket.example", func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(200 * time.Millisecond)
+			_, _ = w.Write([]byte(list("x" + r.URL.Path[1:])))
+		})
+		all := sharing(40)
+		b.run(b.poller(all...), 31*time.Minute)
+		if most := b.net.most["bucket.example"]; most != 1 {
+			t.Errorf("%d requests at a time, want 1", most)
+		}
+		b.run(b.poller(all...), 10*time.Minute)
+		minutes := map[int]int{}
+		for _, src := range all {
+			asks := b.net.asks("bucket.example/" + src.Name)
+			if len(asks) < 8 || len(asks) > 10 {
+				t.Errorf("%s: %d polls in 41 minutes", src.Name, len(asks))
+			}
+			moment := func(i int) time.Duration { return asks[i].at.Sub(asks[1].at) % (5 * time.Minute) }
+			for i := 2; i < len(asks); i++ {
+				if off := moment(i); off > 10*time.Second && off < 5*time.Minute-10*time.Second {
+					t.Errorf("%s: poll %d is %s off its moment", src.Name, i, off)
+				}
+				if gap := asks[i].at.Sub(asks[i-1].at); gap < 4*time.Minute+30*time.Second {
+					t.Errorf("%s: gap of %s", src.Name, gap)
+				}
+			}
+			minutes[int(asks[1].at.Unix()/60%5)]++
+		}
+		for m := range 5 {
+			if minutes[m] == 0 || minutes[m] > 20 {
+				t.Errorf("minute %d: %d of 40 feeds", m, minutes[m])
+			}
+		}
+	})
+}
+
+// One feed that hangs delays the others of its host once, by less than its patience, and no other host.
+func TestAFeedThatHangsDelaysNoOtherOfItsHost(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.net.serve("bucket.example", func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/f00" {
+				<-r.Context().Done()
+				return
+			}
+			_, _ = w.Write([]byte(list("x" + r.URL.Path[1:])))
+		})
+		b.net.text("a.example", list("y"))
+		all := append(sharing(20), testSource("a"))
+		b.run(b.poller(all...), time.Hour)
+		for i, src := range all {
+			name := "bucket.example/" + src.Name
+			if src.Name == "a" {
+				name = "a.example"
+			}
+			asks := b.net.asks(name)
+			for j := 2; i > 0 && j < len(asks); j++ {
+				if gap := asks[j].at.Sub(asks[j-1].at); gap > src.Feeds[0].Every*11/10+patience {
+					t.Errorf("%s: poll %d after %s", src.Name, j, gap)
+				}
+			}
+			if i > 0 && len(asks) < 11 {
+				t.Errorf("%s: %d polls", src.Name, len(asks))
+			}
+		}
+		if s := b.status(all...); s[0].State != Stale || s[1].State != OK {
+			t.Errorf("%s, %s", s[0].State, s[1].State)
+		}
+	})
+}
+
+// A feed of the catalog that has failed for an hour is asked every half hour.
+func TestAFeedOfTheCatalogThatKeepsFailingIsAskedRarely(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		all := sharing(1) // 404
+		b.run(b.poller(all...), 6*time.Hour)
+		if n := len(b.net.asks("bucket.example")); n > 50 {
+			t.Errorf("%d polls in 6 hours", n)
+		}
+	})
+}
+
+// The header stays short with many sources.
+func TestTheSummaryOfManySourcesIsShort(t *testing.T) {
+	var all []Status
+	for range 90 {
+		all = append(all, Status{Name: "a", State: Stale})
+	}
+	if s := Summary(all); s != "ok=0; stale=90" {
+		t.Errorf("%q", s)
+	}
+}
