@@ -7,7 +7,7 @@
 // named is ever removed. What is kept is kept after it was taken in: no reader of a warning waits for it, and if it cannot be
 // kept the warning is there all the same. What a process had taken in when it died, and not kept yet, is missing.
 //
-// Backups do not hold evidence: it is several times as large as all else, it is over within days, and no hazard depends on it.
+// Backups do not hold evidence: it may be larger than all else, it is over within days, and no hazard depends on it.
 package evidence
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// The evidence that is kept by default: a day of the built-in sources is some 300 MB at a busy time.
+// The evidence that is kept by default.
 const (
 	evidenceAge   = 7 * 24 * time.Hour
 	evidenceBytes = 2 << 30

@@ -33,7 +33,7 @@ var transferred = []string{
 }
 
 // notTransferred are the tables that a transfer leaves out: what searches look up, and how far the sweep of files has read, are made anew of the log, a
-// lease belongs to a running process, uploads are counted for a day, and the schema is the program's. Evidence (payloads, receipts) is large, is
+// lease belongs to a running process, uploads are counted for a day, and the schema is the program's. Evidence (payloads, receipts) may be large, is
 // kept for a short time, and no hazard depends on it.
 var notTransferred = []string{"searchable", "hazard_boxes", "hazard_places", "hazard_writes", "hazard_words", "contents_named", "leases", "uploads", "schema_version",
 	"payloads", "receipts"}
