@@ -99,6 +99,7 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
         if (page.attention.choices.value.offline && store.loaded.value) queueMicrotask(keep);
       }),
       page.attention.start(),
+      old ? () => {} : afterList(store),
     ];
     return () => {
       over.abort();
@@ -125,6 +126,18 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       <Shell logout={logout} />
     </PageProvider>
   );
+}
+
+/** Begins to read where warnings are read once the list is there; the end of that. */
+function afterList(store: Store): () => void {
+  let end = () => {};
+  const stop = effect(() => {
+    if (store.loaded.value) end = store.coverage.follow();
+  });
+  return () => {
+    stop();
+    end();
+  };
 }
 
 /** A view that was kept for a choice that is not made any more is forgotten. */

@@ -3,7 +3,8 @@ import { batch, computed, signal } from "@preact/signals";
 import { LostError, Problem, type Api } from "./api";
 import { merge, mergeSome, raised, type Diff, type Hazards } from "./diff";
 import { isFiltering, matcher, noFilter, type Bounds, type Filter } from "./filter";
-import { freshness, type Freshness } from "./freshness";
+import { Coverage } from "./coverage";
+import { freshness, trust, type Freshness } from "./freshness";
 import type { Areas } from "./map/areas";
 import { isDrill, severity, type Change, type Hazard, type Source } from "./model";
 import type { Sink } from "./live";
@@ -159,6 +160,13 @@ export class Store implements Sink {
   }));
   readonly hash = computed(() => format(this.pageState.value));
 
+  readonly coverage: Coverage;
+  /** Whether official warnings are read for any part of the map's window; undefined: not known. Without any source another word is said. */
+  readonly covered = computed(() => {
+    const s = trust(this.connection.value.fresh.sources);
+    return this.past.value || s === "none" || s === "unknown" ? undefined : this.coverage.covers(this.bounds.value);
+  });
+
   readonly #real = new Ordered(false);
   readonly #drills = new Ordered(true);
   /** Changes that have come and are not taken over yet; what the last of them cost; and whether a moment for it is set. */
@@ -175,6 +183,7 @@ export class Store implements Sink {
     /** Calls back when a change may be taken over: in the next frame, or after a pause in milliseconds. */
     private readonly soon: (then: () => void, pause: number) => void = nextFrame,
   ) {
+    this.coverage = new Coverage(api);
     this.apply(initial);
   }
 

@@ -229,6 +229,22 @@ function ring(): Picture {
   });
 }
 
+/** Where no official warnings are read: thin lines that no area has. */
+function gap(dark: boolean): Picture {
+  const size = 12;
+  return draw(size, size, (c) => {
+    c.strokeStyle = dark ? "#6d7c8b" : "#8b8f94";
+    c.globalAlpha = 0.55;
+    c.lineWidth = 1;
+    for (let x = -size; x <= 2 * size; x += size) {
+      c.beginPath();
+      c.moveTo(x, size);
+      c.lineTo(x + size, 0);
+      c.stroke();
+    }
+  });
+}
+
 /** The fill of an area: each severity has stripes of its own direction and density, so that colour is not alone. */
 export function pattern(s: Severity, drill: boolean): Picture {
   const size = 16;
@@ -290,6 +306,8 @@ export class Images {
     switch (kind) {
       case "cluster": // cluster|how many of each level, the least severe first|drill
         return cluster((a ?? "").split(",").map(Number), b === "1");
+      case "gap":
+        return gap(a === "dark");
       case "ring":
         return ring();
       case "pattern":

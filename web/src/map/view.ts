@@ -80,6 +80,7 @@ export class MapView {
   #fresh: readonly Feature[] = [];
   #draft: FeatureCollection = empty;
   #me: readonly Feature[] = [];
+  #gapsShown: readonly Feature[] = [];
   #selected = -1;
   #covered = { right: 0, bottom: 0 };
 
@@ -178,6 +179,12 @@ export class MapView {
     if (hazards.length === 0 && this.#fresh.length === 0) return;
     this.#fresh = hazards.map((h) => ring(h, "fresh"));
     if (this.#ready) this.#source("fresh").setData({ type: "FeatureCollection", features: [...this.#fresh] });
+  }
+
+  /** Hatches where no official warnings are read. */
+  setGaps(gaps: readonly Feature[]): void {
+    this.#gapsShown = gaps;
+    if (this.#ready) this.#source("gaps").setData({ type: "FeatureCollection", features: [...gaps] });
   }
 
   /** Marks where the reader is. */
@@ -319,6 +326,7 @@ export class MapView {
     map.addSource("areas", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#areas.values()] }, tolerance: 0.5 });
     map.addSource("focus", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#focus] } });
     map.addSource("fresh", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#fresh] } });
+    map.addSource("gaps", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#gapsShown] }, tolerance: 0.5 });
     map.addSource("me", { type: "geojson", data: { type: "FeatureCollection", features: [...this.#me] } });
     map.addSource("draft", { type: "geojson", data: this.#draft });
 
@@ -330,6 +338,7 @@ export class MapView {
     const add = (layer: LayerSpecification, before?: string) => map.addLayer(layer, before);
     const byRank: ExpressionSpecification = ["get", "rank"];
 
+    add({ id: "gaps", type: "fill", source: "gaps", paint: { "fill-pattern": `gap|${this.#theme}`, "fill-opacity": 0.8 } }, firstLabel);
     // Areas lie beneath the basemap's names.
     add({
       id: "areas-fill", type: "fill", source: "areas", filter: polygon,

@@ -32,6 +32,7 @@ export function Legend() {
           </li>
         ))}
       </ul>
+      <p class="legend-gap"><span class="swatch" aria-hidden="true" /> {text.legend.gap}</p>
       <h3>{text.legend.cluster}</h3>
       <p class="cluster-sample" aria-hidden="true">
         <span class="sev-WARNING mixed"><b>24</b><i>2 WRN</i></span>

@@ -68,6 +68,7 @@ export function List() {
   return (
     <>
       <ListHead />
+      <Uncovered />
       <Unplaced />
       {rows.length === 0 && !(onlyDrills(f) && drillRows.length > 0) && <Nothing alone={all.length === 0} />}
       {all.length > 0 && (
@@ -129,6 +130,13 @@ function Unplaced() {
   const failing = store.areas.failing.value;
   if (store.everywhere.value || n === 0 || !(failing || store.listed.value.length === 0)) return null;
   return <p class="list-note" role="status">{failing ? text.list.unplacedFailed(n) : text.list.unplaced(n)}</p>;
+}
+
+/** That nobody is asked about this window. */
+function Uncovered() {
+  const { store } = usePage();
+  if (store.everywhere.value || store.covered.value !== false) return null;
+  return <p class="list-note caution" role="status">{text.list.uncovered}</p>;
 }
 
 /** In place of rows of what is real; alone: of all rows. */

@@ -5,6 +5,7 @@ import { New } from "../edit/parts";
 import { lastView, type View } from "../url";
 import { severities, type Hazard } from "../model";
 import { moments } from "../order";
+import { trust } from "../freshness";
 import { text } from "../text";
 import { local, utc } from "../time";
 import { usePage, type Page, type ThemeChoice } from "./context";
@@ -293,6 +294,7 @@ function MapPlace() {
         ends.push(
           effect(() => map.setTheme(page.theme.value)),
           effect(() => map.setHazards(store.matching.value)),
+          effect(() => map.setGaps(store.connection.value.fresh.sources && trust(store.connection.value.fresh.sources) !== "none" && !store.past.value ? store.coverage.gaps.value : [])),
           effect(() => map.setMe(store.me.value)),
           effect(() => map.setDraft({ type: "FeatureCollection", features: [...page.editing.drawn.value] })),
           effect(() => {
