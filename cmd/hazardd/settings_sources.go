@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/cap"
@@ -22,12 +23,13 @@ import (
 type knownFlags struct {
 	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, country, every, highest, rank, hosts, places, charset, exercises. Several are separated by ; or given each on its own."`
 	Mirror   []mirrorSetting `name:"mirror" sep:";" placeholder:"name=… url=… user=… password-file=…" help:"Another server of this interface, whose hazards are shown too: name, url, user, password-file; title, every."`
+	Areas    areasSetting    `placeholder:"DIR" help:"A folder of GeoJSON files with areas of your own for the codes that alerts name, one file for each scheme of codes."`
 	Response bool            `default:"true" negatable:"" help:"An activation of Copernicus EMS moves a hazard from EVENT to RESPONSE."`
 }
 
 // known are the sources of the installation.
 func (f *knownFlags) known() (*service.Sources, error) {
-	set := service.SourceSettings{NoResponse: !f.Response}
+	set := service.SourceSettings{NoResponse: !f.Response, Areas: f.Areas.own}
 	for _, c := range f.CAP {
 		set.CAP = append(set.CAP, service.CAPSource(c))
 	}
@@ -77,6 +79,18 @@ func (f *sourcesFlag) chosen() (*service.Sources, []string, error) {
 
 func (f *sourcesFlag) set(cfg *service.Config) (err error) {
 	cfg.Known, cfg.Sources, err = f.chosen()
+	return err
+}
+
+// areasSetting is a folder of areas, read when the setting is.
+type areasSetting struct{ own *place.Own }
+
+// UnmarshalText reads the folder.
+func (a *areasSetting) UnmarshalText(dir []byte) (err error) {
+	if len(dir) == 0 {
+		return nil
+	}
+	a.own, err = place.ReadFolder(string(dir))
 	return err
 }
 

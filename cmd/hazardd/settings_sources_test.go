@@ -103,6 +103,8 @@ func TestFaultySourcesOfAnOperatorAreRefused(t *testing.T) {
 		"--mirror=" + good + "user=a":                        "password-file: missing",
 		"--mirror=" + good + "password-file=/none":           "password-file: open /none",
 		"--mirror=" + good + "user=a password-file=" + empty: "is empty",
+		"--areas=/nowhere":                                   "--areas: open /nowhere",
+		"--areas=" + filepath.Dir(places):                    "places.json: features/0 (AT001): geometry: expected a Polygon",
 		"--sources=nowhere":                                  `"nowhere" is not a source`,
 	} {
 		if _, err := parseIn(t, "", nil, "serve", setting); err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "see hazardd serve --help") {

@@ -65,6 +65,9 @@ type Report struct {
 	Replaces []string `json:"replaces,omitzero"`
 	// Within are codes of wider places (counties) that contain Places: they stand in for a place whose shape is not known.
 	Within []string `json:"within,omitzero"`
+	// Country is the country whose authority speaks, as an ISO 3166-1 alpha-2 code, where the message itself tells it. Its outline stands
+	// in for Places of which nothing is known.
+	Country string `json:"country,omitzero"`
 
 	// Refs are names that other sources and registers gave the same event, as SCHEME:ID ("usgs:us6000tga9", "gdacs:EQ1559738",
 	// "glide:EQ-2026-000123-CHN", "atcf:AL092021", "gvp:354006", "irwin:…"): they lead to the event of that source.

@@ -1,14 +1,18 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/place"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // maxMended bounds the shapes that are remembered of reports, in bytes. A source repeats most of them in every poll.
@@ -56,13 +60,20 @@ func (a areas) joined(shapes []geo.Shape, keys []digest) (geo.Shape, bool) {
 	return s, err == nil
 }
 
-// prepare mends the areas of reports, until ctx ends.
-func (a areas) prepare(ctx context.Context, reports []hazard.Report) {
+// prepare mends the areas of reports, and looks up the places that they name, until ctx ends: what is built in is unpacked then.
+func (a areas) prepare(ctx context.Context, reports []hazard.Report, places source.Places) {
 	for i := range reports {
+		r := &reports[i]
 		if ctx.Err() != nil {
 			return
 		}
-		a.place(reports[i].Areas, nil)
+		a.place(r.Areas, nil)
+		if places == nil || len(r.Areas) > 0 {
+			continue
+		}
+		for _, code := range slices.Concat(r.Places, r.Within) {
+			places.Shape(ctx, code)
+		}
 	}
 }
 
@@ -99,29 +110,97 @@ func (a areas) place(list []hazard.Area, named []geo.Shape) (placed []placedArea
 }
 
 // place is the area of what was said: one shape for each role, in the order of areaRoles; empty if nothing is known of it. Where
-// the shape of a place is not known and a wider place is used instead, the notes of said get a line.
-func (w *writer) place(said *hazard.Said) []placedArea {
-	var named []geo.Shape
-	if places := w.in.known.Places[said.PlacesOf]; places != nil {
-		missing, wider := false, false
-		for _, code := range said.Places {
-			s, ok := places.Shape(w.ctx, code)
-			missing = missing || !ok
-			if ok {
-				named = append(named, s)
-			}
-		}
-		if missing {
-			for _, code := range said.Within {
-				if s, ok := places.Shape(w.ctx, code); ok {
-					named = append(named, s)
-					wider = true
-				}
-			}
-		}
-		if wider {
-			said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area is that of wider places: no shape is known of all of %s", sample(said.Places)))
+// the shape of a place is not known and a wider place is used instead, the notes of said get a line; so they do where the outline of
+// the country stands in for all of them. all are what the sources of the hazard say, of which said is made.
+func (w *writer) place(said *hazard.Said, all []hazard.Said) []placedArea {
+	named, missing, wider := w.named(said)
+	placed := w.in.areas.place(said.Head.Areas, named)
+	switch {
+	case len(missing) == 0:
+	case wider:
+		said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area is that of wider places: no shape is known of all of %s", sample(said.Places)))
+	case len(named) > 0:
+		said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area lacks places whose shape is not known: %s", sample(missing)))
+	case len(placed) == 0 && said.Ended == "":
+		return w.standIn(said, all)
+	}
+	return placed
+}
+
+// named are the shapes of the places of what was said that came without a geometry, and the codes of those of which none is known; wider
+// reports whether wider places stand in for them.
+func (w *writer) named(said *hazard.Said) (shapes []geo.Shape, missing []string, wider bool) {
+	places := w.in.known.Places[said.PlacesOf]
+	if places == nil {
+		return nil, said.Places, false
+	}
+	for _, code := range said.Places {
+		if s, ok := places.Shape(w.ctx, code); ok {
+			shapes = append(shapes, s)
+		} else {
+			missing = append(missing, code)
 		}
 	}
-	return w.in.areas.place(said.Head.Areas, named)
+	if len(missing) == 0 {
+		return shapes, nil, false
+	}
+	for _, code := range said.Within {
+		if s, ok := places.Shape(w.ctx, code); ok {
+			shapes = append(shapes, s)
+			wider = true
+		}
+	}
+	return shapes, missing, wider
+}
+
+// standIn is the area of a hazard none of whose places has a shape that is known: what another of its sources knows, else the outline of
+// the country; nil where nothing tells that. It has no part in what joins events (see located).
+func (w *writer) standIn(said *hazard.Said, all []hazard.Said) []placedArea {
+	home, ok := w.in.known.Countries[said.PlacesOf]
+	if !ok {
+		return nil
+	}
+	// Another source of the hazard may know better where it is, though its word counts less.
+	all = slices.SortedFunc(slices.Values(all), func(a, b hazard.Said) int {
+		return cmp.Or(cmp.Compare(a.Head.Source, b.Head.Source), cmp.Compare(a.Head.Key, b.Head.Key))
+	})
+	for i := range all {
+		o := &all[i]
+		if o.Ended != "" || !w.located(o) {
+			continue
+		}
+		o.PlacesOf = o.Head.Source
+		shapes, _, _ := w.named(o)
+		if placed := w.in.areas.place(o.Head.Areas, shapes); len(placed) > 0 {
+			return placed
+		}
+	}
+	from := said.Head.Country
+	if said.Head.Point != nil { // better than a country that its codes do not name
+		from, home = "", nil
+	}
+	outline, countries := place.OutlineOf(said.Places, from, home)
+	if outline.IsZero() {
+		return nil
+	}
+	var names []string
+	for _, c := range countries {
+		names = append(names, fmt.Sprintf("%s (%s)", c.Name, c.Code))
+	}
+	said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area is all of %s: no shape is known of %s", strings.Join(names, " and "), sample(said.Places)))
+	return []placedArea{{hazard.AlertArea, outline}}
+}
+
+// located reports whether what an event's own source says tells where it is, not only in which country.
+func (w *writer) located(own *hazard.Said) bool {
+	if own.Head.Point != nil || len(own.Head.Areas) > 0 {
+		return true
+	}
+	if own.PlacesOf == "" { // it was not combined
+		o := *own
+		o.PlacesOf = own.Head.Source
+		own = &o
+	}
+	shapes, _, _ := w.named(own)
+	return len(shapes) > 0
 }

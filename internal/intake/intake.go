@@ -29,6 +29,9 @@ type Known struct {
 	Schemes   source.Schemes
 	// Places find the shapes of the places that a source names, by the source's name.
 	Places map[string]source.Places
+	// Countries are the countries, as alpha-2 codes, of the sources whose Places are areas, by the source's name; nil for one that says
+	// none. Where no area of a report is known, the outline of its country stands in for it; a source that is not there has no stand-in.
+	Countries map[string][]string
 }
 
 // Intake takes reports in. It is safe for concurrent use.
@@ -164,7 +167,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	}
 	known := othersOf(batch.Reports)
 	for _, take := range parts {
-		in.areas.prepare(ctx, take)
+		in.areas.prepare(ctx, take, in.known.Places[src])
 		last, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
 			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), opts: opts, res: &res, others: known}
 			if err := w.rejects(batch.Rejects); err != nil {
@@ -646,7 +649,7 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 		}
 	}
 	said := hazard.Combine(all, w.in.known.Authority, w.now)
-	placed := w.place(&said)
+	placed := w.place(&said, all)
 	if before == nil && said.Head.Point == nil && len(placed) == 0 {
 		return nil, false, false, errNoPlace
 	}
@@ -857,7 +860,7 @@ func sample(words []string) string {
 func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []hazard.Report, joined string, isNew bool) error {
 	e := w.event(g, own)
 	e.HazardID, e.Joined = h.ID, joined
-	if e.Point == nil && len(own.Head.Areas)+len(own.Places) > 0 {
+	if e.Point == nil && w.located(own) {
 		e.Point = &hazard.Point{Lon: h.Longitude, Lat: h.Latitude}
 	}
 	if err := w.tx.SaveEvent(e); err != nil {

@@ -247,42 +247,59 @@ func alert(key string, version int64, places, within []string) hazard.Report {
 		Start: noon, End: new(noon.Add(time.Hour)), Places: places, Within: within, Creator: "NWS"}
 }
 
-func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseHeld(t *testing.T) {
+func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *testing.T) {
 	d := newDesk(t)
-	// A marine zone: there is no county.
-	sea := alert("SEA", int64(noon), []string{"GMZ650"}, []string{"077650"})
-	if res := d.apply("nws", noon, live, sea); res.Held != 1 || res.New != 0 {
+	// Nothing tells even the country.
+	somewhere := with(alert("AREA", int64(noon), []string{"area:The Lowlands"}, nil), func(r *hazard.Report) { r.Source = "cap" })
+	if res := d.apply("cap", noon, live, somewhere); res.Held != 1 || res.New != 0 {
 		t.Errorf("with no place: %+v", res)
 	}
-	held, err := d.store.HeldReports(t.Context(), "nws", 10)
-	if err != nil || len(held) != 1 || held[0].Reason != "no place: no shape is known of [GMZ650]" {
+	held, err := d.store.HeldReports(t.Context(), "cap", 10)
+	if err != nil || len(held) != 1 || held[0].Reason != "no place: no shape is known of [area:The Lowlands]" {
 		t.Fatalf("held %+v, %v", held, err)
 	}
+	somewhere.Country = "LS"
+	if res := d.apply("cap", noon+1, live, somewhere); res.New != 1 {
+		t.Errorf("once its country is known: %+v", res)
+	}
+	lesotho := d.event("cap", "AREA")
+	if len(lesotho.Areas) != 1 || lesotho.Latitude > -29 || lesotho.Latitude < -30.5 || !strings.Contains(lesotho.Description, "Note: the area is all of Lesotho (LS): no shape is known of [area:The Lowlands]") {
+		t.Errorf("at %v %v, %q", lesotho.Longitude, lesotho.Latitude, lesotho.Description)
+	}
+
+	// A zone that nobody knows, in no county.
+	sea := alert("SEA", int64(noon), []string{"GMZ999"}, []string{"077999"})
+	if res := d.apply("nws", noon, live, sea); res.New != 1 {
+		t.Errorf("with a zone that is not known: %+v", res)
+	}
+	if h := d.event("nws", "SEA"); !strings.Contains(h.Description, "Note: the area is all of United States (US): no shape is known of [GMZ999]") {
+		t.Errorf("the country stands in unmarked: %q", h.Description)
+	}
 	square := `{"type":"Polygon","coordinates":[[[-82,24],[-81,24],[-81,25],[-82,25],[-82,24]]]}`
-	if err := d.store.SavePlace(t.Context(), "nws", "GMZ650", "Straits", square, noon); err != nil {
+	if err := d.store.SavePlace(t.Context(), "nws", "GMZ999", "Straits", square, noon); err != nil {
 		t.Fatal(err)
 	}
-	if res := d.apply("nws", noon+1, intake.Options{Again: true}, sea); res.New != 1 {
+	if res := d.apply("nws", noon+1, intake.Options{Again: true}, sea); res.Updated != 1 {
 		t.Errorf("once its zone is known: %+v", res)
 	}
-	if h := d.event("nws", "SEA"); h.Longitude != -81.5 || h.Latitude < 24.4 || h.Latitude > 24.6 || len(h.Areas) != 1 {
-		t.Errorf("placed at %v %v", h.Longitude, h.Latitude)
+	if h := d.event("nws", "SEA"); h.Longitude != -81.5 || h.Latitude < 24.4 || h.Latitude > 24.6 || len(h.Areas) != 1 || strings.Contains(h.Description, "Note:") {
+		t.Errorf("placed at %v %v, %q", h.Longitude, h.Latitude, h.Description)
 	}
 	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
 		t.Errorf("%d still held, %v", n, err)
 	}
 
 	// A forecast zone that is not known yet, in a county that is: Shelby County, Indiana.
-	land := alert("LAND", int64(noon), []string{"INZ057"}, []string{"018145"})
+	land := alert("LAND", int64(noon), []string{"INZ997"}, []string{"018145"})
 	d.apply("nws", noon, live, land)
 	county := d.event("nws", "LAND")
 	if county.Latitude < 39.3 || county.Latitude > 39.7 || county.Longitude < -86 || county.Longitude > -85.6 {
 		t.Errorf("placed at %v %v, want Shelby County", county.Longitude, county.Latitude)
 	}
-	if !strings.Contains(county.Description, "Note: the area is that of wider places: no shape is known of all of [INZ057]") {
+	if !strings.Contains(county.Description, "Note: the area is that of wider places: no shape is known of all of [INZ997]") {
 		t.Errorf("the county stands in unmarked: %q", county.Description)
 	}
-	if err := d.store.SavePlace(t.Context(), "nws", "INZ057", "Shelby", square, noon); err != nil {
+	if err := d.store.SavePlace(t.Context(), "nws", "INZ997", "Shelby", square, noon); err != nil {
 		t.Fatal(err)
 	}
 	if res := d.apply("nws", noon+1, intake.Options{Again: true}, land); res.Updated != 1 || slices.Equal(d.event("nws", "LAND").Areas, county.Areas) {

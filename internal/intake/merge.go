@@ -117,7 +117,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 		return now.HazardID, err
 	}
 	said := hazard.Combine(rest, w.in.known.Authority, w.now)
-	h, err := w.state(before.UUID, before, &said, w.place(&said))
+	h, err := w.state(before.UUID, before, &said, w.place(&said, rest))
 	if err != nil {
 		return 0, err
 	}

@@ -97,18 +97,19 @@ func TestAnEndThatComesBeforeItsAlertEndsIt(t *testing.T) {
 
 func TestWhatWaitedForAPlaceCountsOnceThereIsOne(t *testing.T) {
 	d := newDesk(t)
-	sea := alert("STORM", int64(noon), []string{"GMZ650"}, nil)
+	sea := alert("STORM", int64(noon), []string{"area:sea"}, nil)
 	land := with(alert("STORM", int64(noon)+1, []string{"INC005"}, nil), func(r *hazard.Report) { r.Severity, r.End = hazard.Advisory, new(noon.Add(time.Minute)) })
-	if res := d.apply("nws", noon, live, sea); res.Held != 1 {
+	sea.Source, land.Source = "cap", "cap" // of no country
+	if res := d.apply("cap", noon, live, sea); res.Held != 1 {
 		t.Fatalf("%+v", res)
 	}
-	if res := d.apply("nws", noon+1, live, land); res.New != 1 {
+	if res := d.apply("cap", noon+1, live, land); res.New != 1 {
 		t.Fatalf("%+v", res)
 	}
-	if h := d.event("nws", "STORM"); h.Severity != hazard.Warning || h.End != noon.Add(time.Hour) {
+	if h := d.event("cap", "STORM"); h.Severity != hazard.Warning || h.End != noon.Add(time.Hour) {
 		t.Errorf("%s until %s, want what was said of the sea too", h.Severity, h.End)
 	}
-	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
+	if n, err := d.store.CountHeld(t.Context(), "cap"); n != 0 || err != nil {
 		t.Errorf("%d still held, %v", n, err)
 	}
 }

@@ -200,7 +200,7 @@ func (w *writer) agree(h *hazard.Hazard) (*hazard.Hazard, error) {
 		return h, err
 	}
 	said := hazard.Combine(all, w.in.known.Authority, w.now)
-	r, err := w.state(h.UUID, h, &said, w.place(&said))
+	r, err := w.state(h.UUID, h, &said, w.place(&said, all))
 	if err != nil {
 		return nil, err
 	}

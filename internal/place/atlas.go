@@ -2,11 +2,13 @@ package place
 
 import (
 	"bytes"
-	"encoding/binary"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+	"iter"
+	"slices"
+	"strings"
 
 	"github.com/andybalholm/brotli"
 
@@ -26,7 +28,7 @@ import (
 // Areas are in ascending order of codes. An atlas is immutable.
 type atlas struct {
 	unit  float64
-	data  []byte // the lines
+	data  string
 	lines []line
 	areas []area
 }
@@ -37,20 +39,20 @@ type line struct {
 	x, y          int32
 }
 
-// area is an area of an atlas; rings are its polygons, rings and lines, packed: see rings.
+// area is an area of an atlas. Its polygons are in the data, from at on; next is the line after the newest before it.
 type area struct {
 	code, name, note string
-	polygons         [][][]int32 // of each polygon its rings, of each ring its lines, complemented where backwards
+	at, next         uint32
 }
 
 // readAtlas unpacks what the generator made.
 func readAtlas(packed []byte) (*atlas, error) {
-	data, err := io.ReadAll(brotli.NewReader(bytes.NewReader(packed)))
-	if err != nil {
+	var b strings.Builder
+	if _, err := io.Copy(&b, brotli.NewReader(bytes.NewReader(packed))); err != nil {
 		return nil, err
 	}
-	r := reader{data: data}
-	a := &atlas{data: data, unit: float64(r.count())}
+	r := reader{data: b.String()}
+	a := &atlas{data: r.data, unit: float64(r.count())}
 	a.lines = make([]line, r.count())
 	var x, y int
 	for i := range a.lines {
@@ -61,46 +63,82 @@ func readAtlas(packed []byte) (*atlas, error) {
 			y += r.step()
 		}
 	}
-	// What follows is kept in another form; only the lines stay packed.
-	end := r.at
 	a.areas = make([]area, r.count())
 	next := 0
 	for i := range a.areas {
 		n := &a.areas[i]
 		n.code, n.name, n.note = r.text(), r.text(), r.text()
-		n.polygons = make([][][]int32, r.count())
-		for p := range n.polygons {
-			rings := make([][]int32, r.count())
-			for k := range rings {
-				ring := make([]int32, r.count())
-				for l := range ring {
+		n.at, n.next = uint32(r.at), uint32(next)
+		for line := range a.rings(&r, &next) {
+			if line == nil {
+				return nil, fmt.Errorf("area %s names a line that is not there", n.code)
+			}
+		}
+		if r.failed || i > 0 && n.code < a.areas[i-1].code {
+			return nil, fmt.Errorf("area %d cannot be read", i)
+		}
+	}
+	if r.failed || r.at != len(r.data) || a.unit == 0 {
+		return nil, errors.New("not an atlas")
+	}
+	return a, nil
+}
+
+// find returns the areas of a code.
+func (a *atlas) find(code string) []area {
+	from, _ := slices.BinarySearchFunc(a.areas, code, func(n area, code string) int { return cmp.Compare(n.code, code) })
+	to := from
+	for to < len(a.areas) && a.areas[to].code == code {
+		to++
+	}
+	return a.areas[from:to]
+}
+
+// rings reads the rings of an area: the lines of each, complemented where backwards, and whether it is the first of its polygon. The
+// slice is only good until the next; it is nil where a line is not there.
+func (a *atlas) rings(r *reader, next *int) iter.Seq2[[]int32, bool] {
+	return func(yield func([]int32, bool) bool) {
+		var ring []int32
+		for range r.count() {
+			for k := range r.count() {
+				ring = ring[:0]
+				for range r.count() {
 					v := r.count()
-					to := next - v/2
+					to := *next - v/2
 					if v < 2 {
-						to = next
-						next++
+						to = *next
+						*next++
 					}
-					if to < 0 || to >= len(a.lines) {
-						return nil, fmt.Errorf("area %s names a line that is not there", n.code)
+					if r.failed || to < 0 || to >= len(a.lines) {
+						yield(nil, false)
+						return
 					}
 					if v%2 == 1 {
 						to = ^to
 					}
-					ring[l] = int32(to)
+					ring = append(ring, int32(to))
 				}
-				rings[k] = ring
+				if !yield(ring, k == 0) {
+					return
+				}
 			}
-			n.polygons[p] = rings
-		}
-		if r.failed {
-			return nil, fmt.Errorf("area %d cannot be read", i)
 		}
 	}
-	if r.failed || r.at != len(data) || a.unit == 0 {
-		return nil, errors.New("not an atlas")
+}
+
+// polygons are the rings of an area in steps, the first position again at the end, and whether each begins a polygon. The slice is only
+// good until the next.
+func (a *atlas) polygons(n area) iter.Seq2[[][2]int32, bool] {
+	return func(yield func([][2]int32, bool) bool) {
+		r, next := reader{data: a.data, at: int(n.at)}, int(n.next)
+		var steps [][2]int32
+		for ring, first := range a.rings(&r, &next) {
+			steps = a.appendRing(steps[:0], ring)
+			if !yield(steps, first) {
+				return
+			}
+		}
 	}
-	a.data = bytes.Clone(data[:end])
-	return a, nil
 }
 
 // appendRing appends the positions of a ring, the first again at its end, in steps.
@@ -132,68 +170,67 @@ func (a *atlas) appendRing(to [][2]int32, ring []int32) [][2]int32 {
 	return to
 }
 
-// shape returns the area as a shape.
+// shape returns areas as one shape.
 func (a *atlas) shape(areas ...area) (geo.Shape, error) {
-	text := []byte(`{"type":"MultiPolygon","coordinates":[`)
-	var ring [][2]int32
+	const begin = `{"type":"MultiPolygon","coordinates":[`
+	text := []byte(begin)
 	for _, n := range areas {
-		for _, p := range n.polygons {
-			if text[len(text)-1] == ']' {
+		for ring, first := range a.polygons(n) {
+			switch {
+			case len(text) == len(begin):
+				text = append(text, '[')
+			case first:
+				text = append(text, "],["...)
+			default:
 				text = append(text, ',')
 			}
 			text = append(text, '[')
-			for k, lines := range p {
-				if k > 0 {
+			for i, at := range ring {
+				if i > 0 {
 					text = append(text, ',')
 				}
 				text = append(text, '[')
-				ring = a.appendRing(ring[:0], lines)
-				for i, at := range ring {
-					if i > 0 {
-						text = append(text, ',')
-					}
-					text = append(text, '[')
-					text = strconv.AppendFloat(text, float64(at[0])/a.unit, 'f', -1, 64)
-					text = append(text, ',')
-					text = strconv.AppendFloat(text, float64(at[1])/a.unit, 'f', -1, 64)
-					text = append(text, ']')
-				}
+				text = geo.AppendDegrees(text, float64(at[0])/a.unit)
+				text = append(text, ',')
+				text = geo.AppendDegrees(text, float64(at[1])/a.unit)
 				text = append(text, ']')
 			}
 			text = append(text, ']')
 		}
 	}
-	return geo.ParseLoose(append(text, "]}"...))
+	return geo.ParseLoose(append(text, "]]}"...))
 }
 
 // reader reads varints. After the first that is not there it has failed and reads zeros.
 type reader struct {
-	data   []byte
+	data   string
 	at     int
 	failed bool
 }
 
-func (r *reader) count() int {
-	v, n := binary.Uvarint(r.data[r.at:])
-	if n <= 0 || v > 1<<28 {
-		r.failed = true
-		return 0
+// number reads an unsigned varint of at most 28 bits; what the generator writes is far below that.
+func (r *reader) number() uint32 {
+	var v uint32
+	for shift := 0; shift < 28; shift += 7 {
+		if r.at >= len(r.data) {
+			break
+		}
+		c := r.data[r.at]
+		r.at++
+		v |= uint32(c&127) << shift
+		if c < 128 {
+			return v
+		}
 	}
-	r.at += n
-	return int(v)
+	r.failed = true
+	return 0
 }
 
+func (r *reader) count() int { return int(r.number()) }
+
 func (r *reader) step() int {
-	v, n := binary.Uvarint(r.data[r.at:])
-	if n <= 0 {
-		r.failed = true
-		return 0
-	}
-	r.at += n
-	if v%2 == 1 {
-		return -int(v/2) - 1
-	}
-	return int(v / 2)
+	v := r.number()
+	return int(v>>1) ^ -int(v&1)
 }
 
 func (r *reader) text() string {
@@ -203,5 +240,5 @@ func (r *reader) text() string {
 		return ""
 	}
 	r.at += n
-	return string(r.data[r.at-n : r.at])
+	return r.data[r.at-n : r.at]
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -53,6 +54,20 @@ func CountryByCode(code string) (Country, bool) {
 		return Country{}, false
 	}
 	return list[i], true
+}
+
+//go:embed gen/countries.tsv
+var numbers string
+
+// CountryByNumber returns the country with a numeric code of ISO 3166-1.
+func CountryByNumber(n int) (Country, bool) {
+	for row := range strings.Lines(numbers) { // rarely asked for: 250 rows
+		f := strings.Split(row, "\t")
+		if number, err := strconv.Atoi(f[2]); err == nil && number == n {
+			return CountryByCode(f[0])
+		}
+	}
+	return Country{}, false
 }
 
 // Outline returns the area of a country, with what is disputed where the data count it to this country, simplified for a map of the
@@ -126,7 +141,6 @@ var countries = sync.OnceValue(func() *countryTable {
 	}
 	t := &countryTable{atlas: a}
 	byCode := map[string]*Country{}
-	var steps [][2]int32
 	for i, n := range a.areas {
 		codes, names := strings.Split(n.code, ","), strings.Split(n.name, ", ")
 		for k, code := range codes {
@@ -144,23 +158,22 @@ var countries = sync.OnceValue(func() *countryTable {
 				c.Notes = append(c.Notes, n.note)
 			}
 		}
-		for _, rings := range n.polygons {
-			p := polygon{area: i, west: 180, south: 90, east: -180, north: -90}
-			for _, lines := range rings {
-				steps = a.appendRing(steps[:0], lines)
-				ring := make([][2]float32, len(steps))
-				for j, s := range steps {
-					x, y := float64(s[0])/a.unit, float64(s[1])/a.unit
-					ring[j] = [2]float32{float32(x), float32(y)}
-					p.west, p.east = min(p.west, x), max(p.east, x)
-					p.south, p.north = min(p.south, y), max(p.north, y)
-				}
-				p.rings = append(p.rings, ring)
+		for steps, first := range a.polygons(n) {
+			if first {
+				t.polygons = append(t.polygons, polygon{area: i, west: 180, south: 90, east: -180, north: -90})
 			}
-			t.polygons = append(t.polygons, p)
+			p := &t.polygons[len(t.polygons)-1]
+			ring := make([][2]float32, len(steps))
+			for j, s := range steps {
+				x, y := float64(s[0])/a.unit, float64(s[1])/a.unit
+				ring[j] = [2]float32{float32(x), float32(y)}
+				p.west, p.east = min(p.west, x), max(p.east, x)
+				p.south, p.north = min(p.south, y), max(p.north, y)
+			}
+			p.rings = append(p.rings, ring)
 		}
 	}
-	a.data, a.lines = nil, nil // the polygons hold it now
+	a.lines = nil // the polygons have them now
 	for _, c := range byCode {
 		t.list = append(t.list, *c)
 	}

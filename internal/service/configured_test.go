@@ -297,7 +297,7 @@ func TestAnIndexOfCAPByConfiguration(t *testing.T) {
 		}
 		return names
 	})
-	// Where the wind blows is not known here: it is held, and told.
+	// Where the wind blows is not known here, nor in which country: it is held, and told.
 	eventually(t, "held", []string{"no place: no shape is known of [EMMA_ID:XX009]"}, func() (reasons []string) {
 		for _, st := range sources(t, s) {
 			for _, h := range st.Held {

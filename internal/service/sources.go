@@ -88,19 +88,22 @@ type Sources struct {
 	authority hazard.Authority
 	schemes   source.Schemes
 	coverage  func() (*coverage.Map, error)
+	areas     place.Finder
 }
 
 // SourceSettings are what an operator can say of the sources.
 type SourceSettings struct {
 	CAP     []CAPSource
 	Mirrors []MirrorSource
+	// Areas are the operator's own, by the codes that alerts name; nil: none.
+	Areas *place.Own
 	// NoResponse: an activation of Copernicus does not move a hazard from EVENT to RESPONSE.
 	NoResponse bool
 }
 
 // NewSources makes the sources of an installation. Its error names the setting at fault.
 func NewSources(set SourceSettings) (*Sources, error) {
-	s := &Sources{mirrors: map[string]MirrorSource{}, catalog: map[string]*official.Feed{}, off: map[string]bool{}}
+	s := &Sources{mirrors: map[string]MirrorSource{}, catalog: map[string]*official.Feed{}, off: map[string]bool{}, areas: place.Finder{Own: set.Areas}}
 	var own []source.Source // built in
 	for _, describe := range builtIn {
 		src := describe()
@@ -438,7 +441,7 @@ func (s *Sources) statusesOf(kept map[string][]byte, names []string, now hazard.
 
 // Intake makes the intake of a store, for the server and for the command line beside it.
 func (s *Sources) Intake(st *store.Store) *intake.Intake {
-	places, shared := map[string]source.Places{}, map[string]source.Places{}
+	places, shared, countries := map[string]source.Places{}, map[string]source.Places{}, map[string][]string{}
 	all := slices.Concat(s.polled, s.filed)
 	for _, src := range all {
 		if src.Places != nil {
@@ -449,11 +452,18 @@ func (s *Sources) Intake(st *store.Store) *intake.Intake {
 		}
 	}
 	for _, src := range all {
-		if of := shared[src.PlaceCodes]; of != nil && src.PlaceURL == nil {
-			places[src.Name] = either{places[src.Name], of}
+		if src.PlaceCodes == "" {
+			continue
 		}
+		// What an operator gave the source comes first, what was fetched last: for that the store is asked.
+		if src.PlaceURL == nil {
+			places[src.Name] = either{places[src.Name], s.areas, shared[src.PlaceCodes]}
+		} else {
+			places[src.Name] = either{s.areas, places[src.Name]}
+		}
+		countries[src.Name] = src.Countries
 	}
-	return intake.New(st, intake.Known{Authority: s.authority, Schemes: s.schemes, Places: places})
+	return intake.New(st, intake.Known{Authority: s.authority, Schemes: s.schemes, Places: places, Countries: countries})
 }
 
 // either finds a place where the first of them knows it; nil knows none.

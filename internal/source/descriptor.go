@@ -80,8 +80,9 @@ type Source struct {
 	// Places finds the shapes of places by their codes, with the help of those that were fetched; nil:
 	// the source has none of its own.
 	Places func(kept Kept) Places
-	// PlaceCodes is the vocabulary of the codes in Report.Places that sources share, such as "UGC": shapes
-	// that are not found in Places come from the source that has PlaceURL for that vocabulary. Empty: none.
+	// PlaceCodes is the vocabulary of the codes in Report.Places that sources share, such as "UGC". It says that places are areas: those
+	// that are built in, or that the operator gave, are found by package place; the others in Places, and last by the source that has
+	// PlaceURL for that vocabulary. Where nobody knows one, the outline of the country stands in. Empty: places are no areas.
 	PlaceCodes string
 }
 

@@ -13,6 +13,8 @@ const area = (ring) => {
   return sum;
 };
 
+const perimeter = (ring) => ring.reduce((sum, p, i) => sum + (i > 0 ? Math.hypot(p[0] - ring[i - 1][0], p[1] - ring[i - 1][1]) : 0), 0);
+
 // triangle weighs a position by the area of the triangle that it makes with its neighbors, in square degrees at the equator.
 const triangle = ([[a, b], [c, d], [e, f]]) =>
   (Math.abs((a - e) * (d - b) - (a - c) * (f - b)) / 2) * Math.cos((Math.max(-89, Math.min(89, d)) * Math.PI) / 180);
@@ -20,19 +22,21 @@ const triangle = ([[a, b], [c, d], [e, f]]) =>
 // atlas returns { bytes, raw, areas, arcs, positions }. Features are { code, name, note, geometry }, sorted by code.
 //   unit   steps per degree that positions are rounded to
 //   weight a position stays if its triangle is at least this large (square degrees),
-//   share  or this share of the smallest area that has the position: small areas keep their detail
+//   share  or this share of the smallest area that has the position, or of the square of its width (twice the area by the
+//          perimeter): small and narrow areas keep their detail
 //   least  an island or a hole stays if it is at least this share of its area; the largest always does
 export function atlas(features, { unit, weight, share, least = 0 }) {
   const round = ([x, y]) => [Math.round(x * unit) / unit, Math.round(y * unit) / unit];
   const cleaned = features.map((f) => {
     const rings = polygons(f.geometry).map((p) => p.map((ring) => ring.map(round)));
     const sizes = rings.map((p) => Math.abs(area(p[0])));
+    const around = rings.reduce((sum, p) => sum + perimeter(p[0]), 0);
     const total = sizes.reduce((a, b) => a + b, 0);
     const largest = sizes.indexOf(Math.max(...sizes));
     const kept = rings
       .filter((_, i) => i === largest || sizes[i] >= least * total)
       .map((p) => [p[0], ...p.slice(1).filter((ring) => Math.abs(area(ring)) > least * total)]);
-    return { type: "Feature", properties: {}, size: total / 2, geometry: { type: "MultiPolygon", coordinates: kept } };
+    return { type: "Feature", properties: {}, size: Math.min(total / 2, 30 * (total / around) ** 2), geometry: { type: "MultiPolygon", coordinates: kept } };
   });
   const t = presimplify(topology({ all: { type: "FeatureCollection", features: cleaned } }), triangle);
   const geometries = t.objects.all.geometries;

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/place"
 )
 
 // maxCircle is the greatest radius of a circle, in kilometres: a quarter of the way round the Earth.
@@ -25,13 +26,31 @@ var vocabularies = []struct{ name, prefix string }{
 	{"emma_id", "EMMA_ID:"}, {"ugc", ""}, {"clc", "CLC:"}, {"warncellid", "WARNCELLID:"}, {"same", "SAME:"}, {"fips6", "SAME:"},
 }
 
+// wmoOID is an identifier that a state gives its authorities: WMO-No. 1109, "Guidelines for the Implementation of CAP-Enabled Emergency
+// Alerting", and the Register of Alerting Authorities. The number after the first is the state's, of ISO 3166-1.
+var wmoOID = regexp.MustCompile(`(?:^|[^0-9.])2\.49\.0\.[0-9]\.([0-9]{1,3})(?:[^0-9]|$)`)
+
+// country returns the country of the authority that speaks, as its alpha-2 code; empty where the message does not say.
+func (m *Alert) country() string {
+	for _, text := range []string{m.Sender, m.Identifier} {
+		if oid := wmoOID.FindStringSubmatch(text); oid != nil {
+			n, _ := strconv.Atoi(oid[1]) // three digits
+			if c, ok := place.CountryByNumber(n); ok {
+				return c.Code
+			}
+		}
+	}
+	return ""
+}
+
 // areaPrefix begins the place of an area that has no code.
 const areaPrefix = "area:"
 
 // maxPlace bounds a place code, in bytes.
 const maxPlace = 80
 
-// places are the codes of an area, and those of wider places (SAME) that hold it.
+// places are the codes of an area, and others that stand in for them: of wider places (SAME) that hold it, and of other vocabularies
+// whose areas are built in.
 func (a *Area) places() (codes, within []string) {
 	best := len(vocabularies)
 	rank := func(v Value) int {
@@ -59,6 +78,14 @@ func (a *Area) places() (codes, within []string) {
 				codes = append(codes, cut(hazard.CleanLine(v.Name), maxPlace)+":"+code)
 			case r < len(vocabularies) && vocabularies[r].prefix == "SAME:":
 				within = append(within, code)
+			default:
+				prefix := v.Name + ":"
+				if r < len(vocabularies) {
+					prefix = vocabularies[r].prefix
+				}
+				if c := cut(hazard.CleanLine(prefix), maxPlace) + code; place.Known(place.ParseCode(c)) {
+					within = append(within, c)
+				}
 			}
 		}
 	}

@@ -581,7 +581,7 @@ func (r *reader) report(g *group, notes []string) hazard.Report {
 	if g.end == nil {
 		p.Renewed = &r.sent
 	}
-	p.Places, p.Within, p.Areas, p.Point = g.places, g.within, g.areas, g.point
+	p.Places, p.Within, p.Areas, p.Point, p.Country = g.places, g.within, g.areas, g.point, r.m.country()
 	p.Creator = cmp.Or(r.cfg.Title, agency)
 	p.URL, _ = WebAddress(in.Web)
 	p.Notes = slices.Clone(g.notes)
