@@ -39,6 +39,15 @@ type Source struct {
 	Rank map[string]string `json:"rank"`
 	// Coverage says for which places the source speaks.
 	Coverage []SourceCoverage `json:"coverage"`
+	// Delays are how late its reports are, as the node has seen that answered, by stage: committed, sent; nil: there were none.
+	Delays map[string]*Delay `json:"delays"`
+}
+
+// Delay is how late reports are, in seconds.
+type Delay struct {
+	Count  uint64  `json:"count"`
+	Median float64 `json:"median"`
+	P99    float64 `json:"p99"` // the 99th percentile
 }
 
 // SourceCoverage is a statement of what a source covers: there, its silence means that it knows of nothing.

@@ -29,6 +29,7 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/listen"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/lru"
@@ -61,6 +62,8 @@ type Config struct {
 	// of a place and must not block.
 	Coverage *coverage.Map
 	Readings func() coverage.Readings
+	// Delays counts how late events are sent, and knows how late reports are committed.
+	Delays *lateness.Delays
 	// PollNow asks for a poll of the named source; hazard.ErrNotFound if there is none.
 	PollNow func(ctx context.Context, name string) error
 	// Ready says why the service is not ready to serve, nil when it is.

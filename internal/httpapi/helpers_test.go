@@ -35,6 +35,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/push"
@@ -487,6 +488,7 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 		},
 		Freshness: func() []string { return []string{"ok=1"} },
 		Coverage:  &coverage.Map{},
+		Delays:    &lateness.Delays{},
 		Readings:  func() coverage.Readings { return nil },
 		PollNow:   func(context.Context, string) error { return nil },
 		Ready:     func() error { return nil },

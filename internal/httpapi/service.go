@@ -13,6 +13,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/source"
@@ -32,6 +33,17 @@ func jsonBody(value any, restricted bool) (*reply.Body, error) {
 type sourceStatus struct {
 	poll.Status `json:",inline"`
 	Held        []heldReport `json:"held"`
+	// Delays are those that this node has seen since its start, by stage; nil: none.
+	Delays map[lateness.Stage]*lateness.Summary `json:"delays"`
+}
+
+// delaysOf summarizes the delays of a source.
+func (a *API) delaysOf(source string) map[lateness.Stage]*lateness.Summary {
+	all := map[lateness.Stage]*lateness.Summary{}
+	for _, stage := range lateness.Stages {
+		all[stage] = a.Delays.Of(source, stage)
+	}
+	return all
 }
 
 // heldReport is a report that is not shown until an editor has looked.
@@ -67,7 +79,7 @@ func (a *API) sources(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		if who.Role != auth.Admin {
 			s = s.Public()
 		}
-		list = append(list, sourceStatus{s, held})
+		list = append(list, sourceStatus{s, held, a.delaysOf(s.Name)})
 	}
 	now := a.now()
 	body, err := jsonBody(list, false)

@@ -170,6 +170,7 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 				return
 			}
 			s.count.told.Add(float64(len(events)))
+			s.cursor.Sent(a.Delays, a.now())
 			s.marked, sent = s.cursor.Number(), time.Now()
 		}
 		if wake == nil { // there is more

@@ -74,9 +74,15 @@ type Result struct {
 	// Events are the keys of the known events that the batch named, its rejected records included.
 	Events map[string]bool
 	Last   int64 // number of the last change; 0: none
+	// Issued is when the source issued the reports that made or changed a hazard, by their versions, each event's newest; at most
+	// maxIssued of them.
+	Issued []hazard.Instant
 	// Coarse are the hazards whose area is larger than the source says, since mending it would have cost too much.
 	Coarse []uuid.UUID
 }
+
+// maxIssued bounds Result.Issued: enough to measure how late a source is.
+const maxIssued = 1000
 
 // chunk is how many reports are taken in by one transaction, and those of the same events that follow them in the batch: enough
 // to make the cost of a transaction small for each, few enough that other writers wait for a moment only.
@@ -597,6 +603,13 @@ func (w *writer) take(g *group) error {
 		w.res.Updated++
 	default:
 		w.res.Unchanged++
+	}
+	if (isNew || different || moved) && len(w.res.Issued) < maxIssued {
+		newest := int64(0)
+		for i := range g.reports {
+			newest = max(newest, g.reports[i].Version)
+		}
+		w.res.Issued = append(w.res.Issued, hazard.Instant(newest))
 	}
 	w.res.Events[g.event] = true
 	if d := own.Head.Detail; d != "" && (changed || isNew) {

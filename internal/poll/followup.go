@@ -260,6 +260,7 @@ func (w *worker) useDocument(ctx context.Context, a *answer, now hazard.Instant)
 	}
 	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Payload: evidence.Digest(a.payload)})
 	w.st.Total.add(&res)
+	w.late(res.Issued)
 	w.enqueue(res.Details) // of an event that this has changed there may be a still fuller report
 	return err
 }

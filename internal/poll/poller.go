@@ -19,6 +19,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -47,6 +48,8 @@ type Config struct {
 	AllowPrivate bool
 	// Transport, if not nil, takes the place of the network.
 	Transport http.RoundTripper
+	// Delays, if not nil, counts how late reports are committed.
+	Delays *lateness.Delays
 	// Random gives the jitter of polls, in [0, 1); nil: at random.
 	Random func() float64
 }
@@ -62,6 +65,7 @@ type Poller struct {
 	holder  string         // this process's name in the lease
 	random  func() float64 // in [0, 1)
 	clock   func() time.Time
+	delays  *lateness.Delays
 	leading atomic.Pointer[lease.Lease]
 	parsing chan struct{} // holds as many as parse at this moment
 }
@@ -88,7 +92,7 @@ func New(cfg Config) (*Poller, error) {
 	}
 	return &Poller{
 		store: cfg.Store, intake: cfg.Intake, sources: cfg.Sources, keeper: cfg.Evidence, log: cmp.Or(cfg.Log, slog.Default()), client: c,
-		holder: lease.Holder(), random: cfg.Random, clock: cfg.Now,
+		holder: lease.Holder(), random: cfg.Random, clock: cfg.Now, delays: cfg.Delays,
 		parsing: make(chan struct{}, atOnce),
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
@@ -68,7 +69,8 @@ type worker struct {
 	src   *Source
 	lease *lease.Lease
 	log   *slog.Logger
-	ask   chan string // ids of requests
+	began hazard.Instant // it reads the source since then
+	ask   chan string    // ids of requests
 
 	st      *state
 	feeds   []*feed
@@ -94,7 +96,7 @@ type feed struct {
 }
 
 func newWorker(p *Poller, src *Source, l *lease.Lease) *worker {
-	w := &worker{p: p, src: src, lease: l, log: p.log.With("source", src.Name), ask: make(chan string, 1), warned: map[Class]bool{}}
+	w := &worker{p: p, src: src, began: p.now(), lease: l, log: p.log.With("source", src.Name), ask: make(chan string, 1), warned: map[Class]bool{}}
 	w.lists = lists{src: src, store: p.store, intake: leased{p.intake, l, hazard.ClockFunc(p.now)}, log: w.log}
 	return w
 }
@@ -523,6 +525,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bo
 	res, err = w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Again: anew || w.follow.learnt, Payload: digest})
 	w.st.Last.add(&res)
 	w.st.Total.add(&res)
+	w.late(res.Issued)
 	if len(res.Coarse) > 0 {
 		w.log.Warn("area costs too much to mend; showing a larger one", "hazards", res.Coarse)
 	}
@@ -546,6 +549,20 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bo
 	}
 	w.st.Unfinished = w.follow.learnt || w.anew
 	return res, noted, nil
+}
+
+// late counts how late reports were committed that were issued at these times. What was issued before the source was read here
+// is left aside: nobody could have had it earlier.
+func (w *worker) late(issued []hazard.Instant) {
+	if w.p.delays == nil {
+		return
+	}
+	now := w.p.now()
+	for _, at := range issued {
+		if at >= w.began && at <= now.Add(time.Hour) { // a version that is no time is neither
+			w.p.delays.Observe(w.src.Name, lateness.Committed, now.Time().Sub(at.Time()))
+		}
+	}
 }
 
 // kept tells whether a feed waits for places.

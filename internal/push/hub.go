@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
 )
@@ -281,10 +282,29 @@ type Cursor struct {
 	hub    *Hub
 	filter Filter
 	n      int64
+	live   int64   // changes behind it were committed after the cursor was made
+	given  []given // by the last Next
+}
+
+// given is a change of a source that a cursor gave.
+type given struct {
+	source string
+	at     hazard.Instant
+}
+
+// Sent counts how late the events of the last Next are, which were written now. Those that a reader has missed before, and
+// resumes, do not count.
+func (c *Cursor) Sent(d *lateness.Delays, now hazard.Instant) {
+	for _, g := range c.given {
+		d.Observe(g.source, lateness.Sent, now.Time().Sub(g.at.Time()))
+	}
 }
 
 // Read makes a cursor behind change n. filter chooses what is told; nil: everything. A change of a product passes if its hazard does.
-func (h *Hub) Read(n int64, filter Filter) *Cursor { return &Cursor{h, filter, n} }
+func (h *Hub) Read(n int64, filter Filter) *Cursor {
+	_, _, _, last := h.tail.Kept()
+	return &Cursor{hub: h, filter: filter, n: n, live: last}
+}
 
 // Number is the change that the cursor is behind: everything up to it has been told, as far as it was to be told.
 func (c *Cursor) Number() int64 { return c.n }
@@ -304,6 +324,7 @@ func (c *Cursor) Next(ctx context.Context, orgs []int64) (events [][]byte, wake 
 		return nil, nil, err
 	}
 	size := 0
+	c.given = c.given[:0]
 	for _, e := range entries {
 		text, err := c.event(ctx, e, orgs)
 		if err != nil && len(events) == 0 {
@@ -316,6 +337,9 @@ func (c *Cursor) Next(ctx context.Context, orgs []int64) (events [][]byte, wake 
 		if text != nil {
 			events = append(events, text)
 			size += len(text)
+			if e.Source != "" && e.Number > c.live {
+				c.given = append(c.given, given{e.Source, e.At})
+			}
 		}
 	}
 	c.n = upTo

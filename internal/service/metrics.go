@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/poll"
 )
 
@@ -54,13 +55,14 @@ var (
 	evidenceCount  = desc("evidence_payloads", "Payloads of sources that are kept as evidence.")
 	evidenceSize   = desc("evidence_bytes", "Bytes of the payloads that are kept as evidence: as received, and as they are kept, compressed.", "form")
 	evidenceOldest = desc("evidence_age_seconds", "Age of the oldest evidence; not there without any.")
+	reportDelay    = desc("report_delay_seconds", "How late reports of the source are, on this node: committed, from when the source issued them until they were committed; sent, from then until they were written to an event stream.", "source", "stage")
 	sourceRecords  = desc("source_records_total", "What became of the records of the source, by whichever node read them.", "source", "result")
 )
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, sourceState,
-		sourceAge, sourceFailures, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest} {
+		sourceAge, sourceFailures, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, reportDelay} {
 		to <- d
 	}
 }
@@ -91,6 +93,9 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 		gauge(leaseHeld, one(held), name)
 	}
 	s.sourcesTo(to, gauge, now)
+	s.delays.All(func(source string, stage lateness.Stage, buckets map[float64]uint64, count uint64, sum float64) {
+		to <- prometheus.MustNewConstHistogram(reportDelay, count, sum, buckets, source, string(stage))
+	})
 	s.askedTo(gauge)
 }
 

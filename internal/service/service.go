@@ -31,6 +31,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/listen"
 	"github.com/hazardd/hazardd/internal/live"
@@ -81,6 +82,8 @@ type Config struct {
 	Clock        *clock.Clock  // nil: this machine's
 	Version      string
 	Logger       *slog.Logger
+
+	delays *lateness.Delays // nil: nobody counts them
 }
 
 // Service is a service that is ready to run.
@@ -103,6 +106,7 @@ type Service struct {
 	fresh    atomic.Pointer[[]string]
 	readings atomic.Pointer[coverage.Readings]
 	covered  *coverage.Map
+	delays   lateness.Delays
 	kept     atomic.Pointer[map[string][]byte] // the states of the sources as they were read last
 	draining atomic.Bool
 	skew     atomic.Int64 // nanoseconds
@@ -198,6 +202,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Targets: webhook.Targets{Allow: s.cfg.WebhookAllow},
 		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: cfg.Clock.Now, Logger: cfg.Logger})
 	s.intake = s.cfg.Known.Intake(s.Store)
+	s.cfg.delays = &s.delays
 	if s.poller, err = NewPoller(s.Store, s.intake, s.Evidence, s.cfg); err != nil {
 		return s, err
 	}
@@ -264,6 +269,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Sources:        s.sources,
 		Freshness:      func() []string { return *s.fresh.Load() },
 		Coverage:       s.covered,
+		Delays:         &s.delays,
 		Readings:       func() coverage.Readings { return *s.readings.Load() },
 		PollNow:        s.poller.Poll,
 		Ready:          s.ready,
