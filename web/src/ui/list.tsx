@@ -82,7 +82,7 @@ export function List() {
           {drillRows.map(line)}
           {rest > 0 && (
             <li>
-              <p class="print-part">{text.print.part(all.length, all.length + rest)}</p>
+              {page.printing.value && <p class="print-part">{text.print.part(all.length, all.length + rest)}</p>}
               <button type="button" class="more" ref={end} onClick={() => setLimit(limit + PAGE)}>
                 {text.list.more(rest)}
               </button>
