@@ -84,6 +84,16 @@ func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64,
 		if err != nil {
 			return nil, err
 		}
+		for other, v := range c.found[c.events[i].Name()] {
+			if _, here := c.at[other]; here || v != store.One {
+				continue
+			}
+			if e, ok, err := w.tx.FindEvent(other); err != nil {
+				return nil, err
+			} else if ok {
+				around = append(around, e)
+			}
+		}
 		if len(c.found) > 0 { // what people parted may have kept it from others of its names
 			called, err := c.called(c.events[i])
 			if err != nil {
@@ -188,7 +198,7 @@ func (w *writer) near(e *store.Event) (near []store.Event, err error) {
 }
 
 func (c *cluster) partition(named []store.Event, made []int64) error {
-	c.stay()
+	c.stay(made)
 	c.made[c.group[0]] = append(c.made[c.group[0]], made...)
 	links, err := c.links(named)
 	if err != nil {
@@ -208,7 +218,7 @@ func (c *cluster) partition(named []store.Event, made []int64) error {
 // stay groups the event that made a hazard with those that a decision put there which names no
 // other event: events of a hazard that an editor made, events that share its uuid. A hazard that none
 // of its events made goes on with the first of them.
-func (c *cluster) stay() {
+func (c *cluster) stay(made []int64) {
 	byHazard := map[int64][]int{}
 	for i, e := range c.events {
 		if e.HazardID != 0 {
@@ -216,11 +226,11 @@ func (c *cluster) stay() {
 		}
 	}
 	for id, members := range byHazard {
-		slices.SortFunc(members, func(i, j int) int {
-			a, b := c.events[i], c.events[j]
-			return cmp.Or(first(a.Joined == "", b.Joined == ""), first(decided(a.Joined), decided(b.Joined)), compareEvents(a, b))
-		})
+		slices.SortFunc(members, func(i, j int) int { return compareMakers(*c.events[i], *c.events[j]) })
 		maker := members[0]
+		if slices.Contains(made, id) {
+			continue // self goes on with it
+		}
 		c.made[maker] = []int64{id}
 		for _, i := range members[1:] {
 			if e := c.events[i]; decided(e.Joined) && !c.namesAnother(e) && !c.apart(maker, i) {
@@ -228,6 +238,11 @@ func (c *cluster) stay() {
 			}
 		}
 	}
+}
+
+// compareMakers orders the events of a hazard: the first goes on with it, whatever else happens.
+func compareMakers(a, b store.Event) int {
+	return cmp.Or(first(a.Joined == "", b.Joined == ""), first(decided(a.Joined), decided(b.Joined)), compareEvents(&a, &b))
 }
 
 // namesAnother reports whether a person found an event to be one with another.

@@ -277,6 +277,7 @@ type group struct {
 	reports  []hazard.Report
 	keys     []string // all names that the reports give it
 	absorbed []absorbed
+	renamed  bool         // a report gives it a name that is not known
 	united   bool         // it has become part of another group
 	made     []int64      // the hazards that the absorbed events made
 	before   *store.Event // as it is kept, nil for a new one
@@ -373,6 +374,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 				}
 			}
 			byKey[name] = g
+			g.renamed = g.renamed || !known[name]
 			if !slices.Contains(g.keys, name) {
 				g.keys = append(g.keys, name)
 			}
@@ -394,6 +396,7 @@ func (g *group) unite(other *group) *group {
 	g.reports = append(g.reports, other.reports...)
 	g.absorbed = append(g.absorbed, other.absorbed...)
 	g.keys = append(g.keys, slices.DeleteFunc(slices.Clone(other.keys), func(key string) bool { return slices.Contains(g.keys, key) })...)
+	g.renamed = g.renamed || other.renamed
 	other.united = true
 	return g
 }
@@ -479,11 +482,12 @@ func (w *writer) absorb(g *group) error {
 		parts, errP := w.tx.Reports(w.src, a.event)
 		verdicts, errA := w.tx.VerdictsOfEvent(name)
 		refs, errR := w.tx.Refs(name)
-		if err := errors.Join(errE, errP, errA, errR, w.tx.RenameEvent(w.src, a.event, g.event)); err != nil {
+		beside, errB := w.tx.Events(e.HazardID)
+		if err := errors.Join(errE, errP, errA, errR, errB, w.tx.RenameEvent(w.src, a.event, g.event)); err != nil {
 			return err
 		}
 		g.absorbed[i].hazardID = e.HazardID
-		if e.Joined == "" || decided(e.Joined) {
+		if slices.SortFunc(beside, compareMakers); len(beside) > 0 && beside[0].Name() == name {
 			g.made = append(g.made, e.HazardID)
 		}
 		for _, ref := range refs {
@@ -496,8 +500,29 @@ func (w *writer) absorb(g *group) error {
 				return err
 			}
 		}
+		if err := w.keepStripped(g, parts); err != nil {
+			return err
+		}
 		parts = slices.DeleteFunc(parts, func(p hazard.Report) bool { return p.Name == "" })
 		g.reports, g.carried = append(parts, g.reports...), g.carried+len(parts)
+	}
+	return nil
+}
+
+// keepStripped keeps, of the parts of an absorbed event, those that are superseded for good: they still say when it began.
+func (w *writer) keepStripped(g *group, parts []hazard.Report) error {
+	have, err := w.tx.Reports(w.src, g.event)
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		p := &parts[i]
+		if p.Name != "" || slices.ContainsFunc(have, func(o hazard.Report) bool { return o.Part == p.Part }) {
+			continue
+		}
+		if err := errors.Join(w.tx.SaveReport(g.event, p), w.tx.StripReport(w.src, g.event, p.Part)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -519,7 +544,7 @@ func (w *writer) take(g *group) error {
 	if err != nil || len(parts) == 0 {
 		return err
 	}
-	if g.hazardID != 0 && !changed && !w.opts.Again && len(g.absorbed) == 0 {
+	if g.hazardID != 0 && !changed && !g.renamed && !w.opts.Again && len(g.absorbed) == 0 {
 		w.res.Unchanged++
 		w.res.Events[g.event] = true
 		return nil

@@ -167,7 +167,7 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 		_, byRule = rules[g.before.Type]
 	}
 	elsewhere := slices.ContainsFunc(named, func(e store.Event) bool { return e.HazardID != self.HazardID })
-	if !elsewhere && len(g.made) == 0 && !(moved && (byRule || len(named) > 0)) {
+	if !elsewhere && len(g.absorbed) == 0 && !(moved && (byRule || len(named) > 0)) {
 		return self.Joined, nil
 	}
 	c, err := w.clusterOf(self, named, g.made, drill)

@@ -44,7 +44,7 @@ func (s step) String() string {
 		if r.Point != nil {
 			text += fmt.Sprint(" at ", r.Point.Lon)
 		}
-		text += fmt.Sprint(" ", r.Places, r.Replaces, r.Refs, r.Aliases)
+		text += fmt.Sprint(" ", r.Places, r.Replaces, r.Refs, r.Aliases, r.Earlier)
 		for _, a := range r.Areas {
 			text += fmt.Sprint(" ", a.Role, " area ", places(a.Geometry))
 		}
@@ -74,7 +74,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas bool
+	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases bool
 }
 
 // generator makes histories from a seed.
@@ -275,6 +275,16 @@ func (g *generator) payload() []hazard.Report {
 	}
 	if len(reports) == 0 {
 		return g.payload()
+	}
+	if g.can.aliases {
+		reports = reports[:1]
+		if o := pick(g, g.told...); o.source == source && o.key != reports[0].Key && g.one(3) {
+			if g.one(2) {
+				reports[0].Aliases = []string{o.key}
+			} else {
+				reports[0].Earlier = []string{o.key}
+			}
+		}
 	}
 	return reports
 }

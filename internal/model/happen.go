@@ -24,9 +24,9 @@ func (w *World) Report(reports []hazard.Report, at instant) {
 // take takes in what a source says. released: a person found it good, however late it is.
 func (w *World) take(reports []hazard.Report, released bool) {
 	var names []Name // each event of the payload, in the order in which it is first named
-	said := map[Name][]*hazard.Report{}
+	said, also, absorbed := map[Name][]*hazard.Report{}, map[Name][]string{}, map[Name][]*event{}
 	for _, r := range w.epochs(reports) {
-		name := Name{r.Source, r.Key}
+		name, keys, same := w.leadsTo(&r, said)
 		if e := w.event(name); said[name] == nil && r.Minor && (e == nil || e.hazard == nil) && !w.mayJoin(&r) {
 			continue
 		}
@@ -34,6 +34,8 @@ func (w *World) take(reports []hazard.Report, released bool) {
 			names = append(names, name)
 		}
 		said[name] = append(said[name], &r)
+		also[name] = append(also[name], keys...)
+		absorbed[name] = append(absorbed[name], same...)
 	}
 	for _, name := range names {
 		slight := !slices.ContainsFunc(said[name], func(r *hazard.Report) bool { return !r.Minor })
@@ -47,16 +49,82 @@ func (w *World) take(reports []hazard.Report, released bool) {
 			w.events = append(w.events, e)
 		}
 		parts, known := e.parts(), e.names()
+		e.keys = append(e.keys, also[name]...)
+		for _, o := range absorbed[name] {
+			w.absorbEvent(e, o)
+		}
 		for _, r := range believed {
 			r.Suspect = ""
 			e.told = append(e.told, telling{at: w.now, report: r})
 		}
-		if e.hazard == nil || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(e.names(), known) {
+		if e.hazard == nil || len(absorbed[name]) > 0 || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(e.names(), known) {
 			e.slight = slight
 			w.heard(e, released)
+			e.alsoMade = nil
 		}
 	}
 	w.settle(w.now)
+}
+
+// leadsTo returns the event that the names of a report lead to, known or new; the names that mean it from now on; and the other
+// events that they named until now. A key of an earlier year leads to what is active, for this report alone, unless the own key
+// leads to an event that speaks for its places, or that one does not.
+func (w *World) leadsTo(r *hazard.Report, said map[Name][]*hazard.Report) (name Name, keys []string, same []*event) {
+	of := func(key string) *event {
+		if e := w.event(Name{r.Source, key}); e != nil && e.hazard != nil {
+			return e
+		}
+		return nil
+	}
+	name, keys = Name{r.Source, r.Key}, append([]string{r.Key}, r.Aliases...)
+	var e *event
+	for _, key := range keys {
+		switch o := of(key); {
+		case o == nil || o == e || slices.Contains(same, o):
+		case e == nil:
+			e, name = o, o.Name
+		default:
+			same = append(same, o)
+		}
+	}
+	speaks := func(name Name) bool {
+		parts := slices.Clone(said[name])
+		if e := w.event(name); e != nil {
+			for _, p := range e.parts() {
+				parts = append(parts, &p)
+			}
+		}
+		return slices.ContainsFunc(parts, func(p *hazard.Report) bool {
+			return slices.ContainsFunc(p.Places, func(place string) bool { return slices.Contains(r.Places, place) })
+		})
+	}
+	for _, key := range r.Earlier {
+		if o := of(key); o != nil && o != e && o.hazard.Now().Status == hazard.Active && (e == nil && said[name] == nil || !speaks(name) && speaks(o.Name)) {
+			return o.Name, nil, nil
+		}
+	}
+	return name, keys, same
+}
+
+// absorbEvent makes all that was said and decided of an event hold for another, which it has turned out to be.
+func (w *World) absorbEvent(e, o *event) {
+	for _, p := range o.parts() {
+		e.told = append(e.told, telling{at: w.now, report: &p})
+	}
+	e.keys, e.refs = append(append(e.keys, o.Key), o.keys...), append(e.refs, o.refs...)
+	if w.maker(o.hazard) == o {
+		e.alsoMade = append(e.alsoMade, o.hazard)
+	}
+	for pair, one := range maps.Clone(w.one) {
+		for i, name := range pair {
+			if other := w.event(pair[1-i]); name == o.Name {
+				if delete(w.one, pair); other != nil && other != e {
+					w.one[pairOf(e, other)] = one
+				}
+			}
+		}
+	}
+	w.events = slices.DeleteFunc(w.events, func(x *event) bool { return x == o })
 }
 
 // keyLife is how long after the end of an event its key still means that event.
@@ -142,7 +210,7 @@ func (w *World) Decide(h *Held, decision string, at instant) bool {
 // event is what a source knows under key; nil if it told nothing of it.
 func (w *World) event(name Name) *event {
 	for _, e := range w.events {
-		if e.Name == name {
+		if e.Name == name || e.Source == name.Source && slices.Contains(e.keys, name.Key) {
 			return e
 		}
 	}

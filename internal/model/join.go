@@ -99,6 +99,9 @@ func (w *World) regroup(self *event) {
 // maker is the event that goes on with a hazard whatever else happens: the one that made it, or the
 // first of an editor's hazard.
 func (w *World) maker(h *Hazard) *event {
+	if i := slices.IndexFunc(w.events, func(e *event) bool { return slices.Contains(e.alsoMade, h) }); i >= 0 {
+		return w.events[i]
+	}
 	events := w.partOf(h)
 	if len(events) == 0 {
 		return nil
@@ -312,6 +315,9 @@ func (w *World) lasting(name string) bool {
 // names are all names that an event was ever known by.
 func (e *event) names() []string {
 	names := append([]string{e.Source + ":" + e.Key}, e.refs...)
+	for _, key := range e.keys {
+		names = append(names, e.Source+":"+key)
+	}
 	for _, t := range e.told {
 		if t.report != nil {
 			names = append(names, t.report.Refs...)

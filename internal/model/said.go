@@ -14,10 +14,13 @@ type event struct {
 	told   []telling
 	hazard *Hazard // nil: none was made of it yet
 	why    reason
-	refs   []string
-	slight bool // all that was said of it at last is too slight to make a hazard
-	drill  bool // what it was first reported as, for ever
-	heard  word // what was said when the source was last heard, for comparisons with other events
+	keys   []string // other names of it at its source
+	refs   []string // names that it was ever given
+	// alsoMade are the hazards that events made which are this one now.
+	alsoMade []*Hazard
+	slight   bool // all that was said of it at last is too slight to make a hazard
+	drill    bool // what it was first reported as, for ever
+	heard    word // what was said when the source was last heard, for comparisons with other events
 }
 
 // reason is why an event is part of its hazard.
