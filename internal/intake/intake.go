@@ -520,7 +520,7 @@ func (w *writer) keepStripped(g *group, parts []hazard.Report) error {
 		if p.Name != "" || slices.ContainsFunc(have, func(o hazard.Report) bool { return o.Part == p.Part }) {
 			continue
 		}
-		if err := errors.Join(w.tx.SaveReport(g.event, p), w.tx.StripReport(w.src, g.event, p.Part)); err != nil {
+		if err := errors.Join(w.tx.SaveReport(g.event, p, ""), w.tx.StripReport(w.src, g.event, p.Part)); err != nil {
 			return err
 		}
 	}

@@ -13,9 +13,13 @@ import (
 
 // Areas are made of places that are squares of a degree in a row, named by the number of their western side.
 
-// strip is the geometry of n places from one on.
+// strip is the geometry of n places from one on, with all corners of the places, as unions of places have them.
 func strip(from, n int) string {
-	return fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%[1]d,10],[%[2]d,10],[%[2]d,11],[%[1]d,11],[%[1]d,10]]]}`, from, from+n)
+	var there, back []string
+	for i := from; i <= from+n; i++ {
+		there, back = append(there, fmt.Sprintf("[%d,10]", i)), append([]string{fmt.Sprintf("[%d,11]", i)}, back...)
+	}
+	return fmt.Sprintf(`{"type":"Polygon","coordinates":[[%s,%s,%s]]}`, strings.Join(there, ","), strings.Join(back, ","), there[0])
 }
 
 // places lists the places that a geometry covers: those whose middle and corners, but for a little, are all in it.

@@ -624,7 +624,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"products":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, products: true}, []uint64{5, 143, 203, 5798}},
 		"drills":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, drills: true}, []uint64{32, 40441}},
 		"aliases":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true}, []uint64{21, 39, 104}},
-		"areas":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, areas: true}, nil},
+		"areas":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, areas: true}, []uint64{19}},
 		"slight":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, slight: true}, []uint64{15, 82, 141, 142, 378}},
 		"rules":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, rules: true}, nil},
 		"merges":          {abilities{parts: true, people: true, late: true, merges: true}, []uint64{2, 56, 1389}},
