@@ -346,7 +346,7 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 	rates := measure.Table{Title: "Requests per second, and microseconds of processor time per request (medians)",
 		Heads: []string{"hazards", "form", "hazardd", "floor", "nginx", "hazardd µs", "floor µs", "nginx µs"}}
 	ratios := measure.Table{Title: "Ratios (medians of the rounds' ratios): of requests per second, and of what a second of processor time serves",
-		Heads: []string{"hazards", "form", "github.com/hazardd/hazardd/floor", "hazardd/nginx", "floor, by cpu", "nginx, by cpu"}}
+		Heads: []string{"hazards", "form", "hazardd/floor", "hazardd/nginx", "floor, by cpu", "nginx, by cpu"}}
 	for _, size := range o.sizes {
 		for _, form := range o.forms {
 			row := []any{size, form}
@@ -424,14 +424,14 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 		}
 	}
 	for _, size := range o.sizes {
-		goal(measure.AtLeast, fmt.Sprintf("github.com/hazardd/hazardd/floor, identity, %d hazards", size), ratio(find("hazardd", "identity", size), find("floor", "identity", size)), 0.95)
+		goal(measure.AtLeast, fmt.Sprintf("hazardd/floor, identity, %d hazards", size), ratio(find("hazardd", "identity", size), find("floor", "identity", size)), 0.95)
 	}
 	for _, g := range []struct {
 		form  string
 		size  int
 		bound float64
 	}{{"identity", 1000, 0.95}, {"gzip", 1000, 0.6}, {"identity", 5000, 1.5}} {
-		goal(measure.AtLeast, fmt.Sprintf("github.com/hazardd/hazardd/nginx, %s, %d hazards", g.form, g.size), ratio(find("hazardd", g.form, g.size), find("nginx", g.form, g.size)), g.bound)
+		goal(measure.AtLeast, fmt.Sprintf("hazardd/nginx, %s, %d hazards", g.form, g.size), ratio(find("hazardd", g.form, g.size), find("nginx", g.form, g.size)), g.bound)
 	}
 	goal(measure.AtMost, "time of a 304 / time of the body of 1000 hazards", ratio(find("hazardd", "identity", 1000), find("hazardd", "304", 1000)), 0.2)
 	if len(perByte.Rows) > 0 {

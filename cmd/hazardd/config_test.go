@@ -147,7 +147,7 @@ func TestHelpNamesEveryVariable(t *testing.T) {
 	err = kong.Visit(parsed.Model.Node, func(v kong.Visitable, next kong.Next) error {
 		if node, ok := v.(*kong.Node); ok {
 			for _, f := range node.Flags {
-				if f.Name == "help" {
+				if f.Name == "help" || f.Name == "version" {
 					continue
 				}
 				n++

@@ -59,7 +59,7 @@ func newClient(cfg *Config) (*client, error) {
 
 // UserAgent names this program, and its operator, to the sources.
 func (c *Config) UserAgent() string {
-	agent := "github.com/hazardd/hazardd/" + cmp.Or(c.Version, "dev")
+	agent := "hazardd/" + cmp.Or(c.Version, "dev")
 	if c.Contact != "" {
 		agent += " (+" + hazard.CleanLine(c.Contact) + ")"
 	}

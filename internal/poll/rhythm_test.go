@@ -34,7 +34,7 @@ func TestAFeedIsReadInItsRhythmAndNeverFaster(t *testing.T) {
 		if len(different) < 10 {
 			t.Errorf("%d different gaps, expected jitter", len(different))
 		}
-		if a := asks[0].header.Get("User-Agent"); a != "github.com/hazardd/hazardd/1.2 (+ops@example.org)" {
+		if a := asks[0].header.Get("User-Agent"); a != "hazardd/1.2 (+ops@example.org)" {
 			t.Errorf("User-Agent %q", a)
 		}
 		b.wantActive("a", "x")

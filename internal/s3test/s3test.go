@@ -69,7 +69,7 @@ func (b Bucket) Limited(t testing.TB, policy string) files.Settings {
 }
 
 // Prefix is where in the bucket the program's objects are.
-const Prefix = "github.com/hazardd/hazardd/files/"
+const Prefix = "hazardd/files/"
 
 // common is the server of this test binary.
 var common struct {

@@ -39,7 +39,7 @@ func TestAChangeIsToldAtOnceAndSigned(t *testing.T) {
 			if p.at != began {
 				t.Errorf("message %d came after %v", i, p.at.Sub(began))
 			}
-			if p.header.Get("Content-Type") != "application/json" || !strings.HasPrefix(p.header.Get("User-Agent"), "github.com/hazardd/hazardd/") {
+			if p.header.Get("Content-Type") != "application/json" || !strings.HasPrefix(p.header.Get("User-Agent"), "hazardd/") {
 				t.Errorf("%v", p.header)
 			}
 		}

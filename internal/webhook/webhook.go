@@ -78,7 +78,7 @@ type Service struct {
 
 // New makes a Service. It starts nothing.
 func New(c Config) *Service {
-	s := &Service{store: c.Store, tail: c.Tail, standing: c.Standing, parseFilter: c.ParseFilter, targets: c.Targets, base: c.BaseURL, agent: "github.com/hazardd/hazardd/" + cmp.Or(c.Version, "dev"),
+	s := &Service{store: c.Store, tail: c.Tail, standing: c.Standing, parseFilter: c.ParseFilter, targets: c.Targets, base: c.BaseURL, agent: "hazardd/" + cmp.Or(c.Version, "dev"),
 		now: c.Now, logger: c.Logger, measures: newMeasures()}
 	s.clients = s.targets.clients()
 	for _, client := range s.clients {
