@@ -56,7 +56,7 @@ func TestAnEarthquakeLastsWhileGDACSListsIt(t *testing.T) {
 	green := gdacsList(t, map[string]any{"iscurrent": "true", "alertlevel": "Green", "episodealertlevel": "Green", "datemodified": "2026-07-30T00:00:00"})
 	over := gdacsList(t, map[string]any{"iscurrent": "false"})
 	gone := gdacsList(t, nil)
-	broken := gdacsList(t, map[string]any{"fromdate": "soon"})
+	broken := gdacsList(t, map[string]any{"fromdate": "soon", "todate": "later"})
 	detail := recordings.Read(t, "feeds/gdacs/api-eventdata-EQ-202607.json")
 	shaking := recordings.Read(t, "feeds/gdacs/api-geometry-EQ-truncated.json")
 	const h, m = time.Hour, time.Minute
