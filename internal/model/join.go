@@ -344,6 +344,8 @@ func misfit(a, b *word) float64 {
 		return 0
 	case t == hazard.Volcano && overlap(a, b, 8*day):
 		return km / 10
+	case t == hazard.Wildfire && overlap(a, b, 7*day) && (a.called == "" || b.called == ""):
+		return km / 2
 	case t == hazard.Wildfire && overlap(a, b, 7*day) && shareWord(a.called, b.called):
 		return km / 5
 	}
