@@ -74,6 +74,27 @@ func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, tex
 	return done, err
 }
 
+// Confirm says that an event of a source ({"source", "event"}) belongs to a hazard: what rules have joined stays together, whatever the
+// sources say later, until somebody splits it. The hazard itself does not change.
+func (e *Editor) Confirm(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
+	if err := who.mayEdit(); err != nil {
+		return done, err
+	}
+	var event eventName
+	if err := read(eventFields, text, &event); err != nil {
+		return done, err
+	}
+	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
+		h, _, err := present(tx, who, id, match)
+		if err != nil {
+			return err
+		}
+		done.State = h
+		return e.intake.Confirm(tx, h.ID, event.source, event.key)
+	})
+	return done, err
+}
+
 // Decide releases or dismisses a held report of a source: {"decision": "released" or "dismissed"}. What is released is taken in as if it had
 // never been held. It returns what became of it.
 func (e *Editor) Decide(ctx context.Context, who Author, source string, held int64, match Match, text []byte, clock hazard.Clock) (res intake.Result, err error) {

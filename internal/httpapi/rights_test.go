@@ -34,7 +34,7 @@ var rightsBodies = map[string]string{
 	"POST /hazards/{hazard-id}/products": `{"title":"Note","product_Type":"TEXT_PRODUCT","data":"d"}`, "PATCH /products/{product-id}": `{"title":"New"}`,
 	"POST /products/{product-id}/redact": `{"fields":["title"],"reason":"r"}`, "POST /keys": `{"title":"k"}`, "POST /webhooks": `{"url":"https://example.org/hook","status":"paused"}`,
 	"PATCH /webhooks/{webhook-id}": `{"status":"paused"}`, "POST /sources/{source-id}/held/{held-id}": `{"decision":"released"}`,
-	"POST /hazards/{hazard-id}/split": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/undo": `{"change":1}`,
+	"POST /hazards/{hazard-id}/split": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/confirm": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/undo": `{"change":1}`,
 }
 
 // TestRightsOfEveryOperation walks every operation of the OpenAPI document, for each caller, on objects of the organization red and of

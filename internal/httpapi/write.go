@@ -71,6 +71,10 @@ func (a *API) split(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	return a.alterHazard(w, r, who, a.Edit.Split)
 }
 
+func (a *API) confirm(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	return a.alterHazard(w, r, who, a.Edit.Confirm)
+}
+
 func (a *API) undo(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	return a.alterHazard(w, r, who, a.Edit.Undo)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -382,6 +383,19 @@ type EventReports struct {
 	Parts []hazard.Report
 	// Said tells of each part where it is from.
 	Said []Said
+}
+
+// EventsJoinedByRule lists the events that a rule has made part of active hazards, by hazard, at most that many.
+func (s *Store) EventsJoinedByRule(ctx context.Context, most int32) ([]Event, error) {
+	rows, err := s.readQ.EventsJoinedByRule(ctx, most)
+	return decodeEvents(rows, storeError(err))
+}
+
+// EventsOf lists the events of a hazard, and what people have found about them.
+func (s *Store) EventsOf(ctx context.Context, hazardID int64) ([]Event, Verdicts, error) {
+	events, errE := decodeEvents(s.readQ.EventsOfHazard(ctx, hazardID))
+	found, errV := decodeVerdicts(s.readQ.VerdictsOfHazard(ctx, hazardID))
+	return events, found, storeError(errors.Join(errE, errV))
 }
 
 // EventReports reads what each source says of a hazard.

@@ -201,6 +201,9 @@ func Prepare(ctx context.Context, db DBTX) (*Queries, error) {
 	if q.eventsCalledStmt, err = db.PrepareContext(ctx, eventsCalled); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsCalled: %w", err)
 	}
+	if q.eventsJoinedByRuleStmt, err = db.PrepareContext(ctx, eventsJoinedByRule); err != nil {
+		return nil, fmt.Errorf("error preparing query EventsJoinedByRule: %w", err)
+	}
 	if q.eventsNearStmt, err = db.PrepareContext(ctx, eventsNear); err != nil {
 		return nil, fmt.Errorf("error preparing query EventsNear: %w", err)
 	}
@@ -814,6 +817,11 @@ func (q *Queries) Close() error {
 	if q.eventsCalledStmt != nil {
 		if cerr := q.eventsCalledStmt.Close(); cerr != nil {
 			err = fmt.Errorf("error closing eventsCalledStmt: %w", cerr)
+		}
+	}
+	if q.eventsJoinedByRuleStmt != nil {
+		if cerr := q.eventsJoinedByRuleStmt.Close(); cerr != nil {
+			err = fmt.Errorf("error closing eventsJoinedByRuleStmt: %w", cerr)
 		}
 	}
 	if q.eventsNearStmt != nil {
@@ -1439,6 +1447,7 @@ type Queries struct {
 	eventKeyStmt                *sql.Stmt
 	eventOfStmt                 *sql.Stmt
 	eventsCalledStmt            *sql.Stmt
+	eventsJoinedByRuleStmt      *sql.Stmt
 	eventsNearStmt              *sql.Stmt
 	eventsOfHazardStmt          *sql.Stmt
 	eventsStartingStmt          *sql.Stmt
@@ -1609,6 +1618,7 @@ func (q *Queries) WithTx(tx *sql.Tx) *Queries {
 		eventKeyStmt:                q.eventKeyStmt,
 		eventOfStmt:                 q.eventOfStmt,
 		eventsCalledStmt:            q.eventsCalledStmt,
+		eventsJoinedByRuleStmt:      q.eventsJoinedByRuleStmt,
 		eventsNearStmt:              q.eventsNearStmt,
 		eventsOfHazardStmt:          q.eventsOfHazardStmt,
 		eventsStartingStmt:          q.eventsStartingStmt,

@@ -296,6 +296,48 @@ func (q *Queries) EventsCalled(ctx context.Context, arg EventsCalledParams) ([]E
 	return items, nil
 }
 
+const eventsJoinedByRule = `-- name: EventsJoinedByRule :many
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+FROM events e JOIN hazards h ON h.id = e.hazard_id
+WHERE h.status = 'A' AND e.joined LIKE 'near %' ORDER BY e.hazard_id, e.source, e.event LIMIT $1
+`
+
+// Those of active hazards; a reason that begins so is a rule's (intake/cluster.go).
+func (q *Queries) EventsJoinedByRule(ctx context.Context, maxRows int32) ([]Event, error) {
+	rows, err := q.query(ctx, q.eventsJoinedByRuleStmt, eventsJoinedByRule, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Event{}
+	for rows.Next() {
+		var i Event
+		if err := rows.Scan(
+			&i.Source,
+			&i.Event,
+			&i.HazardID,
+			&i.TypeID,
+			&i.StartMs,
+			&i.EndMs,
+			&i.Placed,
+			&i.Lon,
+			&i.Lat,
+			&i.Called,
+			&i.Joined,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const eventsNear = `-- name: EventsNear :many
 SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
 WHERE type_id = $1 AND ROUND(lat * 10) IN ($2, $3, $4, $5)

@@ -35,6 +35,12 @@ WHERE type_id = sqlc.arg(type_id) AND ROUND(lat * 10) IN (sqlc.arg(row1), sqlc.a
     AND lon BETWEEN sqlc.arg(west) AND sqlc.arg(east) AND lat BETWEEN sqlc.arg(south) AND sqlc.arg(north)
     AND start_ms + 0 BETWEEN sqlc.arg(from_ms) AND sqlc.arg(to_ms) AND placed AND source <> sqlc.arg(without);
 
+-- name: EventsJoinedByRule :many
+-- Those of active hazards; a reason that begins so is a rule's (intake/cluster.go).
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+FROM events e JOIN hazards h ON h.id = e.hazard_id
+WHERE h.status = 'A' AND e.joined LIKE 'near %' ORDER BY e.hazard_id, e.source, e.event LIMIT sqlc.arg(max_rows);
+
 -- name: AddRef :exec
 INSERT INTO event_refs (ref, source, event) VALUES ($1, $2, $3) ON CONFLICT (ref, source, event) DO NOTHING;
 

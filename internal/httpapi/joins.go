@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// joinList is what GET /joins answers.
+type joinList struct {
+	Matched int    `json:"matched"` // how many there are, on this page or not
+	Joins   []join `json:"joins"`   // the most doubtful first
+}
+
+// join is an event that a rule has made part of an active hazard.
+type join struct {
+	HazardID int64     `json:"hazard_ID"`
+	UUID     uuid.UUID `json:"uuid"`
+	Name     string    `json:"hazard_Name"`
+	TypeID   string    `json:"type_ID"`
+	Event    joined    `json:"event"` // what was joined
+	With     joined    `json:"with"`  // the event of another source that it fits best
+	// Score is how well the two fit by the rule of their type, from 1, the same place and moment, to 0, just within it or beyond it by now.
+	Score float64 `json:"score"`
+	// Kilometers are between the two; absent: one has no place. Seconds are between their beginnings.
+	Kilometers *float64 `json:"kilometers,omitzero"`
+	Seconds    float64  `json:"seconds"`
+	Reason     string   `json:"reason"` // why the rule has joined them, in words
+	Confirmed  bool     `json:"confirmed"`
+	Href       string   `json:"href"` // what the sources say of the hazard: GET /hazards/{hazard-id}/reports
+}
+
+// joined names an event of a source, as POST /hazards/{hazard-id}/split and confirm take it.
+type joined struct {
+	Source string `json:"source"`
+	Event  string `json:"event"`
+}
+
+// maxJoinsPage bounds a page of joins, and joinsPage is one if nothing is said.
+const (
+	joinsPage    = 100
+	maxJoinsPage = 1000
+)
+
+// joins serves to editors what rules have joined, the most doubtful first, so that they confirm it or split it.
+func (a *API) joins(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := role(who, auth.Editor, auth.Admin); err != nil {
+		return err
+	}
+	values, err := query(r, "type", "max_score", "confirmed", "limit")
+	if err != nil {
+		return err
+	}
+	limit, err := intParameter(values, "limit", joinsPage, 1, maxJoinsPage)
+	if err != nil {
+		return err
+	}
+	only, faults := search.ParseFilter(map[string][]string{"type": values["type"]})
+	if values.Has("type") && faults != nil {
+		return faults
+	}
+	most := 1.0
+	if values.Has("max_score") {
+		if most, err = strconv.ParseFloat(values.Get("max_score"), 64); err != nil || !(most >= 0 && most <= 1) {
+			return badParameter("max_score", "%.60q is not a number from 0 to 1", values.Get("max_score"))
+		}
+	}
+	confirmed := false
+	if values.Has("confirmed") {
+		if confirmed, err = strconv.ParseBool(values.Get("confirmed")); err != nil {
+			return badParameter("confirmed", "%.60q is neither true nor false", values.Get("confirmed"))
+		}
+	}
+	found, err := a.Intake.Joins(r.Context())
+	if err != nil {
+		return err
+	}
+	view := a.Live.View(a.now())
+	list := joinList{Joins: []join{}}
+	for i := range found {
+		j := &found[i]
+		h, active := view.Hazard(j.HazardID)
+		if !active || j.Score > most || j.Confirmed != confirmed || len(only.Types) > 0 && !slices.Contains(only.Types, h.Type) {
+			continue
+		}
+		if list.Matched++; len(list.Joins) == int(limit) {
+			continue
+		}
+		one := join{HazardID: h.ID, UUID: h.UUID, Name: h.Name, TypeID: string(h.Type), Event: nameOf(&j.Event), With: nameOf(&j.With), Score: rounded(j.Score),
+			Seconds: j.Apart.Seconds(), Reason: j.Event.Joined, Confirmed: j.Confirmed, Href: a.BaseURL + "/hazards/" + h.UUID.String() + "/reports"}
+		if !math.IsInf(j.Kilometers, 0) {
+			km := rounded(j.Kilometers)
+			one.Kilometers = &km
+		}
+		list.Joins = append(list.Joins, one)
+	}
+	return answerJSON(w, r, list, true)
+}
+
+func nameOf(e *store.Event) joined { return joined{e.Source, e.Key} }
+
+// rounded is a number to three places behind the point.
+func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
