@@ -34,7 +34,7 @@ web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 test: test-web ## Run all tests with the race detector; with HAZARDD_SHARED set, those on recordings and vectors too
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
 	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/store ./internal/edit ./internal/httpapi
-	$(if $(HAZARDD_SHARED),go test -run 'Recording|Laws' ./internal/service ./internal/source/...)
+	$(if $(HAZARDD_SHARED),go test -run 'Recording|Laws|AReplayGives' ./internal/service ./internal/source/... ./internal/archive ./cmd/hazardd)
 
 test-web: build ## Run the tests of the map, in Chromium too (Debian's package chromium, or the program that CHROMIUM names)
 	npm --prefix web test

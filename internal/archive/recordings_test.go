@@ -18,7 +18,10 @@ import (
 )
 
 // What sources have really said goes to PostgreSQL and back without the loss of a byte.
-func TestRecordedReportsGoThereAndBack(t *testing.T) {
+func TestRecordingsGoThereAndBack(t *testing.T) {
+	if raced {
+		t.Skip("takes minutes with the race detector; make test runs it without")
+	}
 	from, there, again := kinds["SQLite"](t), kinds["PostgreSQL"](t), kinds["SQLite"](t)
 	from.database = "sqlite:?synchronous=off"
 	record(t, from.open(t))
