@@ -1,6 +1,6 @@
 // Package client is the Go client of a hazard data service: of hazardd, and of every other server of the base interface.
 //
-// go get github.com/hazardd/hazardd/client
+//	go get github.com/hazardd/hazardd/client
 //
 //	c, err := client.New("https://hazards.example", client.Options{Username: "ann", Password: password})
 //	hazards, err := c.Active(ctx)
