@@ -26,7 +26,7 @@ type AddAuditParams struct {
 }
 
 func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
-	_, err := q.exec(ctx, q.addAuditStmt, addAudit,
+	_, err := q.db.ExecContext(ctx, addAudit,
 		arg.ID,
 		arg.AtMs,
 		arg.Actor,
@@ -54,7 +54,7 @@ type AddFailureParams struct {
 }
 
 func (q *Queries) AddFailure(ctx context.Context, arg AddFailureParams) error {
-	_, err := q.exec(ctx, q.addFailureStmt, addFailure, arg.Key, arg.AtMs, arg.ForgetMs)
+	_, err := q.db.ExecContext(ctx, addFailure, arg.Key, arg.AtMs, arg.ForgetMs)
 	return err
 }
 
@@ -69,7 +69,7 @@ type AddOrganizationParams struct {
 }
 
 func (q *Queries) AddOrganization(ctx context.Context, arg AddOrganizationParams) (int64, error) {
-	result, err := q.exec(ctx, q.addOrganizationStmt, addOrganization, arg.ID, arg.Acronym, arg.Name)
+	result, err := q.db.ExecContext(ctx, addOrganization, arg.ID, arg.Acronym, arg.Name)
 	if err != nil {
 		return 0, err
 	}
@@ -89,7 +89,7 @@ type AddReadKeyParams struct {
 }
 
 func (q *Queries) AddReadKey(ctx context.Context, arg AddReadKeyParams) error {
-	_, err := q.exec(ctx, q.addReadKeyStmt, addReadKey,
+	_, err := q.db.ExecContext(ctx, addReadKey,
 		arg.ID,
 		arg.Username,
 		arg.Title,
@@ -110,7 +110,7 @@ type AddRevocationParams struct {
 }
 
 func (q *Queries) AddRevocation(ctx context.Context, arg AddRevocationParams) error {
-	_, err := q.exec(ctx, q.addRevocationStmt, addRevocation, arg.ID, arg.UntilMs)
+	_, err := q.db.ExecContext(ctx, addRevocation, arg.ID, arg.UntilMs)
 	return err
 }
 
@@ -126,7 +126,7 @@ type AddSigningKeyParams struct {
 }
 
 func (q *Queries) AddSigningKey(ctx context.Context, arg AddSigningKeyParams) error {
-	_, err := q.exec(ctx, q.addSigningKeyStmt, addSigningKey,
+	_, err := q.db.ExecContext(ctx, addSigningKey,
 		arg.ID,
 		arg.Seed,
 		arg.CreatedMs,
@@ -147,7 +147,7 @@ type AddSuccessParams struct {
 }
 
 func (q *Queries) AddSuccess(ctx context.Context, arg AddSuccessParams) error {
-	_, err := q.exec(ctx, q.addSuccessStmt, addSuccess, arg.Key, arg.AtMs)
+	_, err := q.db.ExecContext(ctx, addSuccess, arg.Key, arg.AtMs)
 	return err
 }
 
@@ -162,7 +162,7 @@ type AddUserParams struct {
 }
 
 func (q *Queries) AddUser(ctx context.Context, arg AddUserParams) (int64, error) {
-	result, err := q.exec(ctx, q.addUserStmt, addUser, arg.Name, arg.Body, arg.Hash)
+	result, err := q.db.ExecContext(ctx, addUser, arg.Name, arg.Body, arg.Hash)
 	if err != nil {
 		return 0, err
 	}
@@ -187,7 +187,7 @@ type AdvanceSessionParams struct {
 
 // Of two who come with the same token at once, one finds it used.
 func (q *Queries) AdvanceSession(ctx context.Context, arg AdvanceSessionParams) (int64, error) {
-	result, err := q.exec(ctx, q.advanceSessionStmt, advanceSession,
+	result, err := q.db.ExecContext(ctx, advanceSession,
 		arg.Parent,
 		arg.Refresh,
 		arg.Child,
@@ -213,7 +213,7 @@ type AttemptsOfRow struct {
 }
 
 func (q *Queries) AttemptsOf(ctx context.Context, key string) (AttemptsOfRow, error) {
-	row := q.queryRow(ctx, q.attemptsOfStmt, attemptsOf, key)
+	row := q.db.QueryRowContext(ctx, attemptsOf, key)
 	var i AttemptsOfRow
 	err := row.Scan(&i.Failures, &i.LastFailureMs, &i.LastSuccessMs)
 	return i, err
@@ -240,7 +240,7 @@ type BeginSessionParams struct {
 
 // A login, or the first renewal of one that has no row: its own refresh token is the parent then.
 func (q *Queries) BeginSession(ctx context.Context, arg BeginSessionParams) (int64, error) {
-	result, err := q.exec(ctx, q.beginSessionStmt, beginSession,
+	result, err := q.db.ExecContext(ctx, beginSession,
 		arg.ID,
 		arg.Username,
 		arg.ExpiresMs,
@@ -263,7 +263,7 @@ DELETE FROM sessions
 `
 
 func (q *Queries) EndAllSessions(ctx context.Context) error {
-	_, err := q.exec(ctx, q.endAllSessionsStmt, endAllSessions)
+	_, err := q.db.ExecContext(ctx, endAllSessions)
 	return err
 }
 
@@ -272,7 +272,7 @@ SELECT id FROM signing_keys ORDER BY created_ms DESC, id DESC LIMIT 1
 `
 
 func (q *Queries) NewestSigningKey(ctx context.Context) (string, error) {
-	row := q.queryRow(ctx, q.newestSigningKeyStmt, newestSigningKey)
+	row := q.db.QueryRowContext(ctx, newestSigningKey)
 	var id string
 	err := row.Scan(&id)
 	return id, err
@@ -283,7 +283,7 @@ SELECT id, acronym, name FROM organizations ORDER BY id
 `
 
 func (q *Queries) Organizations(ctx context.Context) ([]Organization, error) {
-	rows, err := q.query(ctx, q.organizationsStmt, organizations)
+	rows, err := q.db.QueryContext(ctx, organizations)
 	if err != nil {
 		return nil, err
 	}
@@ -315,7 +315,7 @@ type PurgeAttemptsParams struct {
 }
 
 func (q *Queries) PurgeAttempts(ctx context.Context, arg PurgeAttemptsParams) error {
-	_, err := q.exec(ctx, q.purgeAttemptsStmt, purgeAttempts, arg.FailuresBefore, arg.SuccessesBefore)
+	_, err := q.db.ExecContext(ctx, purgeAttempts, arg.FailuresBefore, arg.SuccessesBefore)
 	return err
 }
 
@@ -324,7 +324,7 @@ DELETE FROM audit WHERE at_ms < $1
 `
 
 func (q *Queries) PurgeAudit(ctx context.Context, atMs int64) error {
-	_, err := q.exec(ctx, q.purgeAuditStmt, purgeAudit, atMs)
+	_, err := q.db.ExecContext(ctx, purgeAudit, atMs)
 	return err
 }
 
@@ -333,7 +333,7 @@ DELETE FROM revocations WHERE until_ms <= $1
 `
 
 func (q *Queries) PurgeRevocations(ctx context.Context, untilMs int64) error {
-	_, err := q.exec(ctx, q.purgeRevocationsStmt, purgeRevocations, untilMs)
+	_, err := q.db.ExecContext(ctx, purgeRevocations, untilMs)
 	return err
 }
 
@@ -342,7 +342,7 @@ DELETE FROM sessions WHERE expires_ms <= $1
 `
 
 func (q *Queries) PurgeSessions(ctx context.Context, expiresMs int64) error {
-	_, err := q.exec(ctx, q.purgeSessionsStmt, purgeSessions, expiresMs)
+	_, err := q.db.ExecContext(ctx, purgeSessions, expiresMs)
 	return err
 }
 
@@ -351,7 +351,7 @@ DELETE FROM signing_keys WHERE not_after_ms <= $1
 `
 
 func (q *Queries) PurgeSigningKeys(ctx context.Context, notAfterMs int64) error {
-	_, err := q.exec(ctx, q.purgeSigningKeysStmt, purgeSigningKeys, notAfterMs)
+	_, err := q.db.ExecContext(ctx, purgeSigningKeys, notAfterMs)
 	return err
 }
 
@@ -360,7 +360,7 @@ SELECT id, username, title, sum, created_ms FROM read_keys ORDER BY created_ms, 
 `
 
 func (q *Queries) ReadKeys(ctx context.Context) ([]ReadKey, error) {
-	rows, err := q.query(ctx, q.readKeysStmt, readKeys)
+	rows, err := q.db.QueryContext(ctx, readKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -393,7 +393,7 @@ DELETE FROM read_keys WHERE id = $1
 `
 
 func (q *Queries) RemoveReadKey(ctx context.Context, id string) (int64, error) {
-	result, err := q.exec(ctx, q.removeReadKeyStmt, removeReadKey, id)
+	result, err := q.db.ExecContext(ctx, removeReadKey, id)
 	if err != nil {
 		return 0, err
 	}
@@ -405,7 +405,7 @@ DELETE FROM signing_keys
 `
 
 func (q *Queries) RemoveSigningKeys(ctx context.Context) error {
-	_, err := q.exec(ctx, q.removeSigningKeysStmt, removeSigningKeys)
+	_, err := q.db.ExecContext(ctx, removeSigningKeys)
 	return err
 }
 
@@ -414,7 +414,7 @@ SELECT id, until_ms FROM revocations
 `
 
 func (q *Queries) Revocations(ctx context.Context) ([]Revocation, error) {
-	rows, err := q.query(ctx, q.revocationsStmt, revocations)
+	rows, err := q.db.QueryContext(ctx, revocations)
 	if err != nil {
 		return nil, err
 	}
@@ -452,7 +452,7 @@ type RevokeSessionParams struct {
 }
 
 func (q *Queries) RevokeSession(ctx context.Context, arg RevokeSessionParams) (int64, error) {
-	result, err := q.exec(ctx, q.revokeSessionStmt, revokeSession,
+	result, err := q.db.ExecContext(ctx, revokeSession,
 		arg.ID,
 		arg.Username,
 		arg.ExpiresMs,
@@ -478,7 +478,7 @@ type SaveUserParams struct {
 }
 
 func (q *Queries) SaveUser(ctx context.Context, arg SaveUserParams) error {
-	_, err := q.exec(ctx, q.saveUserStmt, saveUser, arg.Body, arg.Hash, arg.Name)
+	_, err := q.db.ExecContext(ctx, saveUser, arg.Body, arg.Hash, arg.Name)
 	return err
 }
 
@@ -500,7 +500,7 @@ type SessionRow struct {
 }
 
 func (q *Queries) Session(ctx context.Context, id string) (SessionRow, error) {
-	row := q.queryRow(ctx, q.sessionStmt, session, id)
+	row := q.db.QueryRowContext(ctx, session, id)
 	var i SessionRow
 	err := row.Scan(
 		&i.ID,
@@ -536,7 +536,7 @@ type SessionsOfRow struct {
 }
 
 func (q *Queries) SessionsOf(ctx context.Context, username string) ([]SessionsOfRow, error) {
-	rows, err := q.query(ctx, q.sessionsOfStmt, sessionsOf, username)
+	rows, err := q.db.QueryContext(ctx, sessionsOf, username)
 	if err != nil {
 		return nil, err
 	}
@@ -574,7 +574,7 @@ SELECT id, seed, created_ms, not_after_ms FROM signing_keys ORDER BY created_ms,
 `
 
 func (q *Queries) SigningKeys(ctx context.Context) ([]SigningKey, error) {
-	rows, err := q.query(ctx, q.signingKeysStmt, signingKeys)
+	rows, err := q.db.QueryContext(ctx, signingKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -632,7 +632,7 @@ type TrailRow struct {
 }
 
 func (q *Queries) Trail(ctx context.Context, arg TrailParams) ([]TrailRow, error) {
-	rows, err := q.query(ctx, q.trailStmt, trail,
+	rows, err := q.db.QueryContext(ctx, trail,
 		arg.After,
 		arg.Before,
 		arg.SinceMs,
@@ -682,7 +682,7 @@ type UserRow struct {
 }
 
 func (q *Queries) User(ctx context.Context, name string) (UserRow, error) {
-	row := q.queryRow(ctx, q.userStmt, user, name)
+	row := q.db.QueryRowContext(ctx, user, name)
 	var i UserRow
 	err := row.Scan(&i.Body, &i.Hash)
 	return i, err
@@ -693,7 +693,7 @@ SELECT name, body, hash FROM users ORDER BY name
 `
 
 func (q *Queries) Users(ctx context.Context) ([]User, error) {
-	rows, err := q.query(ctx, q.usersStmt, users)
+	rows, err := q.db.QueryContext(ctx, users)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type AddPayloadParams struct {
 }
 
 func (q *Queries) AddPayload(ctx context.Context, arg AddPayloadParams) error {
-	_, err := q.exec(ctx, q.addPayloadStmt, addPayload,
+	_, err := q.db.ExecContext(ctx, addPayload,
 		arg.Sha256,
 		arg.File,
 		arg.Life,
@@ -56,7 +56,7 @@ type AddReceiptParams struct {
 }
 
 func (q *Queries) AddReceipt(ctx context.Context, arg AddReceiptParams) error {
-	_, err := q.exec(ctx, q.addReceiptStmt, addReceipt,
+	_, err := q.db.ExecContext(ctx, addReceipt,
 		arg.ID,
 		arg.Source,
 		arg.Kind,
@@ -84,7 +84,7 @@ type CamePayloadParams struct {
 }
 
 func (q *Queries) CamePayload(ctx context.Context, arg CamePayloadParams) (int64, error) {
-	result, err := q.exec(ctx, q.camePayloadStmt, camePayload, arg.LastMs, arg.Sha256)
+	result, err := q.db.ExecContext(ctx, camePayload, arg.LastMs, arg.Sha256)
 	if err != nil {
 		return 0, err
 	}
@@ -96,7 +96,7 @@ DELETE FROM payloads WHERE sha256 = $1
 `
 
 func (q *Queries) DropPayload(ctx context.Context, sha256 string) error {
-	_, err := q.exec(ctx, q.dropPayloadStmt, dropPayload, sha256)
+	_, err := q.db.ExecContext(ctx, dropPayload, sha256)
 	return err
 }
 
@@ -111,7 +111,7 @@ type DropReceiptsParams struct {
 }
 
 func (q *Queries) DropReceipts(ctx context.Context, arg DropReceiptsParams) (int64, error) {
-	result, err := q.exec(ctx, q.dropReceiptsStmt, dropReceipts, arg.BeforeMs, arg.MaxRows)
+	result, err := q.db.ExecContext(ctx, dropReceipts, arg.BeforeMs, arg.MaxRows)
 	if err != nil {
 		return 0, err
 	}
@@ -129,7 +129,7 @@ type EvidenceUsageRow struct {
 }
 
 func (q *Queries) EvidenceUsage(ctx context.Context) (EvidenceUsageRow, error) {
-	row := q.queryRow(ctx, q.evidenceUsageStmt, evidenceUsage)
+	row := q.db.QueryRowContext(ctx, evidenceUsage)
 	var i EvidenceUsageRow
 	err := row.Scan(&i.Payloads, &i.Bytes, &i.Kept)
 	return i, err
@@ -147,7 +147,7 @@ type FirstReceiptOfParams struct {
 
 // The first receipt of a payload from a source.
 func (q *Queries) FirstReceiptOf(ctx context.Context, arg FirstReceiptOfParams) (Receipt, error) {
-	row := q.queryRow(ctx, q.firstReceiptOfStmt, firstReceiptOf, arg.Payload, arg.Source)
+	row := q.db.QueryRowContext(ctx, firstReceiptOf, arg.Payload, arg.Source)
 	var i Receipt
 	err := row.Scan(
 		&i.ID,
@@ -172,7 +172,7 @@ SELECT CAST(coalesce(max(id), 0) AS BIGINT) FROM receipts
 `
 
 func (q *Queries) LastReceipt(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.lastReceiptStmt, lastReceipt)
+	row := q.db.QueryRowContext(ctx, lastReceipt)
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
@@ -185,7 +185,7 @@ WHERE payload = $1 ORDER BY id DESC LIMIT 1
 
 // The latest receipt of a payload.
 func (q *Queries) LastReceiptOf(ctx context.Context, payload string) (Receipt, error) {
-	row := q.queryRow(ctx, q.lastReceiptOfStmt, lastReceiptOf, payload)
+	row := q.db.QueryRowContext(ctx, lastReceiptOf, payload)
 	var i Receipt
 	err := row.Scan(
 		&i.ID,
@@ -210,7 +210,7 @@ SELECT kept_ms FROM receipts ORDER BY kept_ms LIMIT 1
 `
 
 func (q *Queries) OldestReceipt(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.oldestReceiptStmt, oldestReceipt)
+	row := q.db.QueryRowContext(ctx, oldestReceipt)
 	var kept_ms int64
 	err := row.Scan(&kept_ms)
 	return kept_ms, err
@@ -221,7 +221,7 @@ SELECT sha256, file, life, bytes, kept, last_ms FROM payloads WHERE sha256 = $1
 `
 
 func (q *Queries) Payload(ctx context.Context, sha256 string) (Payload, error) {
-	row := q.queryRow(ctx, q.payloadStmt, payload, sha256)
+	row := q.db.QueryRowContext(ctx, payload, sha256)
 	var i Payload
 	err := row.Scan(
 		&i.Sha256,
@@ -244,7 +244,7 @@ type PayloadOfFileParams struct {
 }
 
 func (q *Queries) PayloadOfFile(ctx context.Context, arg PayloadOfFileParams) (int64, error) {
-	row := q.queryRow(ctx, q.payloadOfFileStmt, payloadOfFile, arg.File, arg.Life)
+	row := q.db.QueryRowContext(ctx, payloadOfFile, arg.File, arg.Life)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -260,7 +260,7 @@ type PayloadsBeforeParams struct {
 }
 
 func (q *Queries) PayloadsBefore(ctx context.Context, arg PayloadsBeforeParams) ([]Payload, error) {
-	rows, err := q.query(ctx, q.payloadsBeforeStmt, payloadsBefore, arg.BeforeMs, arg.MaxRows)
+	rows, err := q.db.QueryContext(ctx, payloadsBefore, arg.BeforeMs, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +304,7 @@ type PlacesAfterParams struct {
 
 // In the order of their keys, those that were fetched before a moment.
 func (q *Queries) PlacesAfter(ctx context.Context, arg PlacesAfterParams) ([]Place, error) {
-	rows, err := q.query(ctx, q.placesAfterStmt, placesAfter,
+	rows, err := q.db.QueryContext(ctx, placesAfter,
 		arg.Source,
 		arg.Code,
 		arg.BeforeMs,
@@ -348,7 +348,7 @@ type ReceiptsParams struct {
 }
 
 func (q *Queries) Receipts(ctx context.Context, arg ReceiptsParams) ([]Receipt, error) {
-	rows, err := q.query(ctx, q.receiptsStmt, receipts, arg.After, arg.MaxRows)
+	rows, err := q.db.QueryContext(ctx, receipts, arg.After, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}

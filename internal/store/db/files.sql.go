@@ -21,7 +21,7 @@ type AddUploadParams struct {
 }
 
 func (q *Queries) AddUpload(ctx context.Context, arg AddUploadParams) (int64, error) {
-	row := q.queryRow(ctx, q.addUploadStmt, addUpload, arg.OrgID, arg.Day, arg.Bytes)
+	row := q.db.QueryRowContext(ctx, addUpload, arg.OrgID, arg.Day, arg.Bytes)
 	var bytes int64
 	err := row.Scan(&bytes)
 	return bytes, err
@@ -37,7 +37,7 @@ type ContentRow struct {
 }
 
 func (q *Queries) Content(ctx context.Context, digest string) (ContentRow, error) {
-	row := q.queryRow(ctx, q.contentStmt, content, digest)
+	row := q.db.QueryRowContext(ctx, content, digest)
 	var i ContentRow
 	err := row.Scan(&i.Life, &i.Named)
 	return i, err
@@ -48,7 +48,7 @@ SELECT n FROM contents_named
 `
 
 func (q *Queries) ContentsNamed(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.contentsNamedStmt, contentsNamed)
+	row := q.db.QueryRowContext(ctx, contentsNamed)
 	var n int64
 	err := row.Scan(&n)
 	return n, err
@@ -66,7 +66,7 @@ type EndContentParams struct {
 
 // Ends the life of a content that nothing names, if it is the present one or was not heard of.
 func (q *Queries) EndContent(ctx context.Context, arg EndContentParams) (int64, error) {
-	result, err := q.exec(ctx, q.endContentStmt, endContent, arg.Digest, arg.NextLife)
+	result, err := q.db.ExecContext(ctx, endContent, arg.Digest, arg.NextLife)
 	if err != nil {
 		return 0, err
 	}
@@ -78,7 +78,7 @@ DELETE FROM uploads WHERE day < $1
 `
 
 func (q *Queries) ForgetUploads(ctx context.Context, day int64) error {
-	_, err := q.exec(ctx, q.forgetUploadsStmt, forgetUploads, day)
+	_, err := q.db.ExecContext(ctx, forgetUploads, day)
 	return err
 }
 
@@ -87,7 +87,7 @@ INSERT INTO contents (digest, life, named) VALUES ($1, 0, TRUE) ON CONFLICT (dig
 `
 
 func (q *Queries) NameContent(ctx context.Context, digest string) error {
-	_, err := q.exec(ctx, q.nameContentStmt, nameContent, digest)
+	_, err := q.db.ExecContext(ctx, nameContent, digest)
 	return err
 }
 
@@ -106,7 +106,7 @@ type ProductStatesSinceRow struct {
 }
 
 func (q *Queries) ProductStatesSince(ctx context.Context, arg ProductStatesSinceParams) ([]ProductStatesSinceRow, error) {
-	rows, err := q.query(ctx, q.productStatesSinceStmt, productStatesSince, arg.After, arg.MaxRows)
+	rows, err := q.db.QueryContext(ctx, productStatesSince, arg.After, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ UPDATE contents_named SET n = $1
 `
 
 func (q *Queries) SetContentsNamed(ctx context.Context, n int64) error {
-	_, err := q.exec(ctx, q.setContentsNamedStmt, setContentsNamed, n)
+	_, err := q.db.ExecContext(ctx, setContentsNamed, n)
 	return err
 }
 
@@ -147,7 +147,7 @@ type UploadedParams struct {
 }
 
 func (q *Queries) Uploaded(ctx context.Context, arg UploadedParams) (int64, error) {
-	row := q.queryRow(ctx, q.uploadedStmt, uploaded, arg.OrgID, arg.Day)
+	row := q.db.QueryRowContext(ctx, uploaded, arg.OrgID, arg.Day)
 	var bytes int64
 	err := row.Scan(&bytes)
 	return bytes, err

@@ -21,7 +21,7 @@ type AddForkParams struct {
 }
 
 func (q *Queries) AddFork(ctx context.Context, arg AddForkParams) error {
-	_, err := q.exec(ctx, q.addForkStmt, addFork,
+	_, err := q.db.ExecContext(ctx, addFork,
 		arg.StartN,
 		arg.ForkN,
 		arg.AtMs,
@@ -35,7 +35,7 @@ SELECT name, value FROM counters ORDER BY name
 `
 
 func (q *Queries) Counters(ctx context.Context) ([]Counter, error) {
-	rows, err := q.query(ctx, q.countersStmt, counters)
+	rows, err := q.db.QueryContext(ctx, counters)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ SELECT start_n, fork_n, at_ms, reason FROM forks WHERE fork_n < $1 AND start_n >
 
 // The fork in which a number is lost: it was of a history that another has replaced.
 func (q *Queries) ForkOf(ctx context.Context, n int64) (Fork, error) {
-	row := q.queryRow(ctx, q.forkOfStmt, forkOf, n)
+	row := q.db.QueryRowContext(ctx, forkOf, n)
 	var i Fork
 	err := row.Scan(
 		&i.StartN,
@@ -84,6 +84,6 @@ type SetMetaParams struct {
 }
 
 func (q *Queries) SetMeta(ctx context.Context, arg SetMetaParams) error {
-	_, err := q.exec(ctx, q.setMetaStmt, setMeta, arg.Name, arg.Value)
+	_, err := q.db.ExecContext(ctx, setMeta, arg.Name, arg.Value)
 	return err
 }

@@ -20,7 +20,7 @@ type ActiveHazardsRow struct {
 }
 
 func (q *Queries) ActiveHazards(ctx context.Context) ([]ActiveHazardsRow, error) {
-	rows, err := q.query(ctx, q.activeHazardsStmt, activeHazards)
+	rows, err := q.db.QueryContext(ctx, activeHazards)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ type AddChangeParams struct {
 }
 
 func (q *Queries) AddChange(ctx context.Context, arg AddChangeParams) error {
-	_, err := q.exec(ctx, q.addChangeStmt, addChange,
+	_, err := q.db.ExecContext(ctx, addChange,
 		arg.N,
 		arg.AtMs,
 		arg.Kind,
@@ -86,7 +86,7 @@ type AddGeometryParams struct {
 }
 
 func (q *Queries) AddGeometry(ctx context.Context, arg AddGeometryParams) error {
-	_, err := q.exec(ctx, q.addGeometryStmt, addGeometry, arg.Digest, arg.Geojson)
+	_, err := q.db.ExecContext(ctx, addGeometry, arg.Digest, arg.Geojson)
 	return err
 }
 
@@ -106,7 +106,7 @@ type ChangeByNumberRow struct {
 }
 
 func (q *Queries) ChangeByNumber(ctx context.Context, n int64) (ChangeByNumberRow, error) {
-	row := q.queryRow(ctx, q.changeByNumberStmt, changeByNumber, n)
+	row := q.db.QueryRowContext(ctx, changeByNumber, n)
 	var i ChangeByNumberRow
 	err := row.Scan(
 		&i.N,
@@ -144,7 +144,7 @@ type ChangesOfHazardRow struct {
 }
 
 func (q *Queries) ChangesOfHazard(ctx context.Context, arg ChangesOfHazardParams) ([]ChangesOfHazardRow, error) {
-	rows, err := q.query(ctx, q.changesOfHazardStmt, changesOfHazard, arg.HazardID, arg.After, arg.MaxRows)
+	rows, err := q.db.QueryContext(ctx, changesOfHazard, arg.HazardID, arg.After, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ type ChangesSinceRow struct {
 
 // n follows commit order without holes, so the last n that a reader has seen is an exact place to resume.
 func (q *Queries) ChangesSince(ctx context.Context, arg ChangesSinceParams) ([]ChangesSinceRow, error) {
-	rows, err := q.query(ctx, q.changesSinceStmt, changesSince, arg.After, arg.MaxRows)
+	rows, err := q.db.QueryContext(ctx, changesSince, arg.After, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ SELECT value FROM counters WHERE name = $1
 `
 
 func (q *Queries) Counter(ctx context.Context, name string) (int64, error) {
-	row := q.queryRow(ctx, q.counterStmt, counter, name)
+	row := q.db.QueryRowContext(ctx, counter, name)
 	var value int64
 	err := row.Scan(&value)
 	return value, err
@@ -245,7 +245,7 @@ DELETE FROM wakes WHERE hazard_id = $1
 `
 
 func (q *Queries) DropWake(ctx context.Context, hazardID int64) error {
-	_, err := q.exec(ctx, q.dropWakeStmt, dropWake, hazardID)
+	_, err := q.db.ExecContext(ctx, dropWake, hazardID)
 	return err
 }
 
@@ -260,7 +260,7 @@ type DueHazardsRow struct {
 
 // The active hazards that end by themselves at or before a moment.
 func (q *Queries) DueHazards(ctx context.Context, endMs int64) ([]DueHazardsRow, error) {
-	rows, err := q.query(ctx, q.dueHazardsStmt, dueHazards, endMs)
+	rows, err := q.db.QueryContext(ctx, dueHazards, endMs)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +292,7 @@ type DueWakesParams struct {
 }
 
 func (q *Queries) DueWakes(ctx context.Context, arg DueWakesParams) ([]int64, error) {
-	rows, err := q.query(ctx, q.dueWakesStmt, dueWakes, arg.NowMs, arg.MaxRows)
+	rows, err := q.db.QueryContext(ctx, dueWakes, arg.NowMs, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -331,7 +331,7 @@ type FirstOfHazardRow struct {
 
 // The change that made a hazard.
 func (q *Queries) FirstOfHazard(ctx context.Context, hazardID int64) (FirstOfHazardRow, error) {
-	row := q.queryRow(ctx, q.firstOfHazardStmt, firstOfHazard, hazardID)
+	row := q.db.QueryRowContext(ctx, firstOfHazard, hazardID)
 	var i FirstOfHazardRow
 	err := row.Scan(
 		&i.N,
@@ -363,7 +363,7 @@ type FirstOfProductRow struct {
 
 // The change that made a product, whatever hazard it was part of then.
 func (q *Queries) FirstOfProduct(ctx context.Context, productID int64) (FirstOfProductRow, error) {
-	row := q.queryRow(ctx, q.firstOfProductStmt, firstOfProduct, productID)
+	row := q.db.QueryRowContext(ctx, firstOfProduct, productID)
 	var i FirstOfProductRow
 	err := row.Scan(
 		&i.N,
@@ -383,7 +383,7 @@ SELECT geojson FROM geometries WHERE digest = $1
 `
 
 func (q *Queries) Geometry(ctx context.Context, digest string) (string, error) {
-	row := q.queryRow(ctx, q.geometryStmt, geometry, digest)
+	row := q.db.QueryRowContext(ctx, geometry, digest)
 	var geojson string
 	err := row.Scan(&geojson)
 	return geojson, err
@@ -405,7 +405,7 @@ type HazardAtRow struct {
 
 // The latest state of a hazard as of one change.
 func (q *Queries) HazardAt(ctx context.Context, arg HazardAtParams) (HazardAtRow, error) {
-	row := q.queryRow(ctx, q.hazardAtStmt, hazardAt, arg.HazardID, arg.AtN)
+	row := q.db.QueryRowContext(ctx, hazardAt, arg.HazardID, arg.AtN)
 	var i HazardAtRow
 	err := row.Scan(&i.N, &i.Body)
 	return i, err
@@ -422,7 +422,7 @@ type HazardByIDRow struct {
 
 // A state is read from the change that made it: see migration 0010.
 func (q *Queries) HazardByID(ctx context.Context, id int64) (HazardByIDRow, error) {
-	row := q.queryRow(ctx, q.hazardByIDStmt, hazardByID, id)
+	row := q.db.QueryRowContext(ctx, hazardByID, id)
 	var i HazardByIDRow
 	err := row.Scan(&i.N, &i.Body)
 	return i, err
@@ -438,7 +438,7 @@ type HazardByUUIDRow struct {
 }
 
 func (q *Queries) HazardByUUID(ctx context.Context, uuid string) (HazardByUUIDRow, error) {
-	row := q.queryRow(ctx, q.hazardByUUIDStmt, hazardByUUID, uuid)
+	row := q.db.QueryRowContext(ctx, hazardByUUID, uuid)
 	var i HazardByUUIDRow
 	err := row.Scan(&i.N, &i.Body)
 	return i, err
@@ -450,7 +450,7 @@ SELECT id FROM hazards ORDER BY severity DESC, last_update_ms DESC, id
 
 // Every hazard, in the order of lists.
 func (q *Queries) HazardIDs(ctx context.Context) ([]int64, error) {
-	rows, err := q.query(ctx, q.hazardIDsStmt, hazardIDs)
+	rows, err := q.db.QueryContext(ctx, hazardIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -478,7 +478,7 @@ SELECT at_ms FROM changes ORDER BY n DESC LIMIT 1
 
 // The moment of the last change: moments do not decrease along the log.
 func (q *Queries) LastMoment(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.lastMomentStmt, lastMoment)
+	row := q.db.QueryRowContext(ctx, lastMoment)
 	var at_ms int64
 	err := row.Scan(&at_ms)
 	return at_ms, err
@@ -489,7 +489,7 @@ SELECT value FROM meta WHERE name = $1
 `
 
 func (q *Queries) Meta(ctx context.Context, name string) (string, error) {
-	row := q.queryRow(ctx, q.metaStmt, meta, name)
+	row := q.db.QueryRowContext(ctx, meta, name)
 	var value string
 	err := row.Scan(&value)
 	return value, err
@@ -506,7 +506,7 @@ type NextParams struct {
 
 // Takes the next numbers: the row stays locked until the transaction ends, see the table.
 func (q *Queries) Next(ctx context.Context, arg NextParams) (int64, error) {
-	row := q.queryRow(ctx, q.nextStmt, next, arg.Count, arg.Name)
+	row := q.db.QueryRowContext(ctx, next, arg.Count, arg.Name)
 	var value int64
 	err := row.Scan(&value)
 	return value, err
@@ -521,7 +521,7 @@ ORDER BY at_ms LIMIT 1
 
 // When the next active hazard ends by itself, or is to be derived again; nothing if none will.
 func (q *Queries) NextMoment(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.nextMomentStmt, nextMoment)
+	row := q.db.QueryRowContext(ctx, nextMoment)
 	var at_ms int64
 	err := row.Scan(&at_ms)
 	return at_ms, err
@@ -537,7 +537,7 @@ type ProductByIDRow struct {
 }
 
 func (q *Queries) ProductByID(ctx context.Context, id int64) (ProductByIDRow, error) {
-	row := q.queryRow(ctx, q.productByIDStmt, productByID, id)
+	row := q.db.QueryRowContext(ctx, productByID, id)
 	var i ProductByIDRow
 	err := row.Scan(&i.N, &i.Body)
 	return i, err
@@ -553,7 +553,7 @@ type ProductByUUIDRow struct {
 }
 
 func (q *Queries) ProductByUUID(ctx context.Context, uuid string) (ProductByUUIDRow, error) {
-	row := q.queryRow(ctx, q.productByUUIDStmt, productByUUID, uuid)
+	row := q.db.QueryRowContext(ctx, productByUUID, uuid)
 	var i ProductByUUIDRow
 	err := row.Scan(&i.N, &i.Body)
 	return i, err
@@ -565,7 +565,7 @@ SELECT n FROM products WHERE id = $1
 
 // The change that made a product's present state.
 func (q *Queries) ProductVersion(ctx context.Context, id int64) (int64, error) {
-	row := q.queryRow(ctx, q.productVersionStmt, productVersion, id)
+	row := q.db.QueryRowContext(ctx, productVersion, id)
 	var n int64
 	err := row.Scan(&n)
 	return n, err
@@ -581,7 +581,7 @@ type ProductsOfActiveHazardsRow struct {
 }
 
 func (q *Queries) ProductsOfActiveHazards(ctx context.Context) ([]ProductsOfActiveHazardsRow, error) {
-	rows, err := q.query(ctx, q.productsOfActiveHazardsStmt, productsOfActiveHazards)
+	rows, err := q.db.QueryContext(ctx, productsOfActiveHazards)
 	if err != nil {
 		return nil, err
 	}
@@ -613,7 +613,7 @@ type ProductsOfHazardRow struct {
 }
 
 func (q *Queries) ProductsOfHazard(ctx context.Context, hazardID int64) ([]ProductsOfHazardRow, error) {
-	rows, err := q.query(ctx, q.productsOfHazardStmt, productsOfHazard, hazardID)
+	rows, err := q.db.QueryContext(ctx, productsOfHazard, hazardID)
 	if err != nil {
 		return nil, err
 	}
@@ -652,7 +652,7 @@ type ProductsOfHazardAtRow struct {
 
 // The latest state of each product of a hazard as of one change.
 func (q *Queries) ProductsOfHazardAt(ctx context.Context, arg ProductsOfHazardAtParams) ([]ProductsOfHazardAtRow, error) {
-	rows, err := q.query(ctx, q.productsOfHazardAtStmt, productsOfHazardAt, arg.HazardID, arg.AtN)
+	rows, err := q.db.QueryContext(ctx, productsOfHazardAt, arg.HazardID, arg.AtN)
 	if err != nil {
 		return nil, err
 	}
@@ -704,7 +704,7 @@ type SaveHazardParams struct {
 }
 
 func (q *Queries) SaveHazard(ctx context.Context, arg SaveHazardParams) error {
-	_, err := q.exec(ctx, q.saveHazardStmt, saveHazard,
+	_, err := q.db.ExecContext(ctx, saveHazard,
 		arg.ID,
 		arg.Uuid,
 		arg.N,
@@ -740,7 +740,7 @@ type SaveProductParams struct {
 }
 
 func (q *Queries) SaveProduct(ctx context.Context, arg SaveProductParams) error {
-	_, err := q.exec(ctx, q.saveProductStmt, saveProduct,
+	_, err := q.db.ExecContext(ctx, saveProduct,
 		arg.ID,
 		arg.Uuid,
 		arg.HazardID,
@@ -762,7 +762,7 @@ type SetCounterParams struct {
 
 // Only by who has locked the row.
 func (q *Queries) SetCounter(ctx context.Context, arg SetCounterParams) error {
-	_, err := q.exec(ctx, q.setCounterStmt, setCounter, arg.Value, arg.Name)
+	_, err := q.db.ExecContext(ctx, setCounter, arg.Value, arg.Name)
 	return err
 }
 
@@ -776,6 +776,6 @@ type SetWakeParams struct {
 }
 
 func (q *Queries) SetWake(ctx context.Context, arg SetWakeParams) error {
-	_, err := q.exec(ctx, q.setWakeStmt, setWake, arg.HazardID, arg.AtMs)
+	_, err := q.db.ExecContext(ctx, setWake, arg.HazardID, arg.AtMs)
 	return err
 }

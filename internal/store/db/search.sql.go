@@ -20,7 +20,7 @@ type ChangedHazardsParams struct {
 
 // The hazards that some of the changes numbered above one, up to another, altered.
 func (q *Queries) ChangedHazards(ctx context.Context, arg ChangedHazardsParams) ([]int64, error) {
-	rows, err := q.query(ctx, q.changedHazardsStmt, changedHazards, arg.After, arg.UpTo)
+	rows, err := q.db.QueryContext(ctx, changedHazards, arg.After, arg.UpTo)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ type ChangesOfHazardAtRow struct {
 }
 
 func (q *Queries) ChangesOfHazardAt(ctx context.Context, arg ChangesOfHazardAtParams) ([]ChangesOfHazardAtRow, error) {
-	rows, err := q.query(ctx, q.changesOfHazardAtStmt, changesOfHazardAt,
+	rows, err := q.db.QueryContext(ctx, changesOfHazardAt,
 		arg.HazardID,
 		arg.After,
 		arg.AtMs,
@@ -125,7 +125,7 @@ type ChangesSinceAtRow struct {
 }
 
 func (q *Queries) ChangesSinceAt(ctx context.Context, arg ChangesSinceAtParams) ([]ChangesSinceAtRow, error) {
-	rows, err := q.query(ctx, q.changesSinceAtStmt, changesSinceAt, arg.After, arg.AtMs, arg.MaxRows)
+	rows, err := q.db.QueryContext(ctx, changesSinceAt, arg.After, arg.AtMs, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ type HazardAsOfRow struct {
 // A hazard's state as of one change and one moment. The clock may have been set back between changes, and imports write as of the past: at a
 // moment the last change counts that was made by then.
 func (q *Queries) HazardAsOf(ctx context.Context, arg HazardAsOfParams) (HazardAsOfRow, error) {
-	row := q.queryRow(ctx, q.hazardAsOfStmt, hazardAsOf, arg.HazardID, arg.AtN, arg.AtMs)
+	row := q.db.QueryRowContext(ctx, hazardAsOf, arg.HazardID, arg.AtN, arg.AtMs)
 	var i HazardAsOfRow
 	err := row.Scan(&i.N, &i.Body)
 	return i, err
@@ -186,7 +186,7 @@ SELECT id FROM hazards WHERE uuid = $1
 `
 
 func (q *Queries) HazardNumber(ctx context.Context, uuid string) (int64, error) {
-	row := q.queryRow(ctx, q.hazardNumberStmt, hazardNumber, uuid)
+	row := q.db.QueryRowContext(ctx, hazardNumber, uuid)
 	var id int64
 	err := row.Scan(&id)
 	return id, err
@@ -198,7 +198,7 @@ SELECT n FROM changes WHERE at_ms <= $1 ORDER BY at_ms DESC, n DESC LIMIT 1
 
 // The latest change as of a moment.
 func (q *Queries) LastChangeAt(ctx context.Context, atMs int64) (int64, error) {
-	row := q.queryRow(ctx, q.lastChangeAtStmt, lastChangeAt, atMs)
+	row := q.db.QueryRowContext(ctx, lastChangeAt, atMs)
 	var n int64
 	err := row.Scan(&n)
 	return n, err
@@ -217,7 +217,7 @@ type MomentsOfHazardRow struct {
 
 // When it first and when it last was written.
 func (q *Queries) MomentsOfHazard(ctx context.Context, hazardID int64) (MomentsOfHazardRow, error) {
-	row := q.queryRow(ctx, q.momentsOfHazardStmt, momentsOfHazard, hazardID)
+	row := q.db.QueryRowContext(ctx, momentsOfHazard, hazardID)
 	var i MomentsOfHazardRow
 	err := row.Scan(&i.FirstMs, &i.LastMs)
 	return i, err
@@ -238,7 +238,7 @@ type ProductAsOfRow struct {
 }
 
 func (q *Queries) ProductAsOf(ctx context.Context, arg ProductAsOfParams) (ProductAsOfRow, error) {
-	row := q.queryRow(ctx, q.productAsOfStmt, productAsOf, arg.ProductID, arg.AtMs)
+	row := q.db.QueryRowContext(ctx, productAsOf, arg.ProductID, arg.AtMs)
 	var i ProductAsOfRow
 	err := row.Scan(&i.N, &i.Body)
 	return i, err
@@ -249,7 +249,7 @@ SELECT id FROM products WHERE uuid = $1
 `
 
 func (q *Queries) ProductNumber(ctx context.Context, uuid string) (int64, error) {
-	row := q.queryRow(ctx, q.productNumberStmt, productNumber, uuid)
+	row := q.db.QueryRowContext(ctx, productNumber, uuid)
 	var id int64
 	err := row.Scan(&id)
 	return id, err
@@ -273,7 +273,7 @@ type ProductsOfHazardAsOfRow struct {
 
 // The state of each product as of a moment, of those that were a hazard's then; deleted ones too.
 func (q *Queries) ProductsOfHazardAsOf(ctx context.Context, arg ProductsOfHazardAsOfParams) ([]ProductsOfHazardAsOfRow, error) {
-	rows, err := q.query(ctx, q.productsOfHazardAsOfStmt, productsOfHazardAsOf, arg.HazardID, arg.AtMs)
+	rows, err := q.db.QueryContext(ctx, productsOfHazardAsOf, arg.HazardID, arg.AtMs)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ type SearchableParams struct {
 
 // Only where no change is left out: who opens the store next makes up for those that are.
 func (q *Queries) Searchable(ctx context.Context, arg SearchableParams) error {
-	_, err := q.exec(ctx, q.searchableStmt, searchable, arg.Last, arg.Before)
+	_, err := q.db.ExecContext(ctx, searchable, arg.Last, arg.Before)
 	return err
 }
 
@@ -316,7 +316,7 @@ SELECT EXISTS (SELECT 1 FROM events WHERE events.source = $1)
 
 // Whether a source has reported anything.
 func (q *Queries) SourceReported(ctx context.Context, source string) (bool, error) {
-	row := q.queryRow(ctx, q.sourceReportedStmt, sourceReported, source)
+	row := q.db.QueryRowContext(ctx, sourceReported, source)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err

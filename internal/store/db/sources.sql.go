@@ -22,7 +22,7 @@ type ActiveEventsRow struct {
 
 // The events of a source whose hazard still is active.
 func (q *Queries) ActiveEvents(ctx context.Context, source string) ([]ActiveEventsRow, error) {
-	rows, err := q.query(ctx, q.activeEventsStmt, activeEvents, source)
+	rows, err := q.db.QueryContext(ctx, activeEvents, source)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ type AddEventKeyParams struct {
 }
 
 func (q *Queries) AddEventKey(ctx context.Context, arg AddEventKeyParams) error {
-	_, err := q.exec(ctx, q.addEventKeyStmt, addEventKey, arg.Source, arg.Key, arg.Event)
+	_, err := q.db.ExecContext(ctx, addEventKey, arg.Source, arg.Key, arg.Event)
 	return err
 }
 
@@ -71,7 +71,7 @@ type AddMergeParams struct {
 }
 
 func (q *Queries) AddMerge(ctx context.Context, arg AddMergeParams) error {
-	_, err := q.exec(ctx, q.addMergeStmt, addMerge,
+	_, err := q.db.ExecContext(ctx, addMerge,
 		arg.N,
 		arg.FromID,
 		arg.IntoID,
@@ -91,7 +91,7 @@ type AddRefParams struct {
 }
 
 func (q *Queries) AddRef(ctx context.Context, arg AddRefParams) error {
-	_, err := q.exec(ctx, q.addRefStmt, addRef, arg.Ref, arg.Source, arg.Event)
+	_, err := q.db.ExecContext(ctx, addRef, arg.Ref, arg.Source, arg.Event)
 	return err
 }
 
@@ -112,7 +112,7 @@ type AddSourceErrorParams struct {
 }
 
 func (q *Queries) AddSourceError(ctx context.Context, arg AddSourceErrorParams) error {
-	_, err := q.exec(ctx, q.addSourceErrorStmt, addSourceError,
+	_, err := q.db.ExecContext(ctx, addSourceError,
 		arg.ID,
 		arg.Source,
 		arg.Record,
@@ -129,7 +129,7 @@ SELECT count(*) FROM held WHERE source = $1 AND decision = ''
 `
 
 func (q *Queries) CountHeld(ctx context.Context, source string) (int64, error) {
-	row := q.queryRow(ctx, q.countHeldStmt, countHeld, source)
+	row := q.db.QueryRowContext(ctx, countHeld, source)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -147,7 +147,7 @@ type DecideHeldParams struct {
 }
 
 func (q *Queries) DecideHeld(ctx context.Context, arg DecideHeldParams) (int64, error) {
-	result, err := q.exec(ctx, q.decideHeldStmt, decideHeld,
+	result, err := q.db.ExecContext(ctx, decideHeld,
 		arg.ID,
 		arg.Decision,
 		arg.DecidedBy,
@@ -169,7 +169,7 @@ type DropEventParams struct {
 }
 
 func (q *Queries) DropEvent(ctx context.Context, arg DropEventParams) error {
-	_, err := q.exec(ctx, q.dropEventStmt, dropEvent, arg.Source, arg.Event)
+	_, err := q.db.ExecContext(ctx, dropEvent, arg.Source, arg.Event)
 	return err
 }
 
@@ -183,7 +183,7 @@ type DropLeaseParams struct {
 }
 
 func (q *Queries) DropLease(ctx context.Context, arg DropLeaseParams) error {
-	_, err := q.exec(ctx, q.dropLeaseStmt, dropLease, arg.Name, arg.Holder)
+	_, err := q.db.ExecContext(ctx, dropLease, arg.Name, arg.Holder)
 	return err
 }
 
@@ -192,7 +192,7 @@ DELETE FROM merges WHERE n = $1
 `
 
 func (q *Queries) DropMerge(ctx context.Context, n int64) error {
-	_, err := q.exec(ctx, q.dropMergeStmt, dropMerge, n)
+	_, err := q.db.ExecContext(ctx, dropMerge, n)
 	return err
 }
 
@@ -211,7 +211,7 @@ type EventKeyRow struct {
 }
 
 func (q *Queries) EventKey(ctx context.Context, arg EventKeyParams) (EventKeyRow, error) {
-	row := q.queryRow(ctx, q.eventKeyStmt, eventKey, arg.Source, arg.Key)
+	row := q.db.QueryRowContext(ctx, eventKey, arg.Source, arg.Key)
 	var i EventKeyRow
 	err := row.Scan(&i.Event, &i.HazardID)
 	return i, err
@@ -227,7 +227,7 @@ type EventOfParams struct {
 }
 
 func (q *Queries) EventOf(ctx context.Context, arg EventOfParams) (Event, error) {
-	row := q.queryRow(ctx, q.eventOfStmt, eventOf, arg.Source, arg.Event)
+	row := q.db.QueryRowContext(ctx, eventOf, arg.Source, arg.Event)
 	var i Event
 	err := row.Scan(
 		&i.Source,
@@ -262,7 +262,7 @@ type EventsCalledParams struct {
 
 // The events that some source gave a name of another, or that are known to their own source by it.
 func (q *Queries) EventsCalled(ctx context.Context, arg EventsCalledParams) ([]Event, error) {
-	rows, err := q.query(ctx, q.eventsCalledStmt, eventsCalled, arg.Ref, arg.Scheme, arg.ID)
+	rows, err := q.db.QueryContext(ctx, eventsCalled, arg.Ref, arg.Scheme, arg.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +304,7 @@ WHERE h.status = 'A' AND e.joined LIKE 'near %' ORDER BY e.hazard_id, e.source, 
 
 // Those of active hazards; a reason that begins so is a rule's (intake/cluster.go).
 func (q *Queries) EventsJoinedByRule(ctx context.Context, maxRows int32) ([]Event, error) {
-	rows, err := q.query(ctx, q.eventsJoinedByRuleStmt, eventsJoinedByRule, maxRows)
+	rows, err := q.db.QueryContext(ctx, eventsJoinedByRule, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -363,7 +363,7 @@ type EventsNearParams struct {
 // The rows of the index events_by_place that the box touches are named, so that it finds the box and not a belt around the
 // earth. Adding 0 keeps the databases from using the index by time, which finds all of a season.
 func (q *Queries) EventsNear(ctx context.Context, arg EventsNearParams) ([]Event, error) {
-	rows, err := q.query(ctx, q.eventsNearStmt, eventsNear,
+	rows, err := q.db.QueryContext(ctx, eventsNear,
 		arg.TypeID,
 		arg.Row1,
 		arg.Row2,
@@ -415,7 +415,7 @@ SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, ca
 `
 
 func (q *Queries) EventsOfHazard(ctx context.Context, hazardID int64) ([]Event, error) {
-	rows, err := q.query(ctx, q.eventsOfHazardStmt, eventsOfHazard, hazardID)
+	rows, err := q.db.QueryContext(ctx, eventsOfHazard, hazardID)
 	if err != nil {
 		return nil, err
 	}
@@ -461,7 +461,7 @@ type EventsStartingParams struct {
 }
 
 func (q *Queries) EventsStarting(ctx context.Context, arg EventsStartingParams) ([]Event, error) {
-	rows, err := q.query(ctx, q.eventsStartingStmt, eventsStarting, arg.TypeID, arg.FromMs, arg.ToMs)
+	rows, err := q.db.QueryContext(ctx, eventsStarting, arg.TypeID, arg.FromMs, arg.ToMs)
 	if err != nil {
 		return nil, err
 	}
@@ -506,7 +506,7 @@ type ForgetReportParams struct {
 }
 
 func (q *Queries) ForgetReport(ctx context.Context, arg ForgetReportParams) error {
-	_, err := q.exec(ctx, q.forgetReportStmt, forgetReport, arg.Source, arg.Event, arg.Part)
+	_, err := q.db.ExecContext(ctx, forgetReport, arg.Source, arg.Event, arg.Part)
 	return err
 }
 
@@ -522,7 +522,7 @@ type HeldDecisionParams struct {
 }
 
 func (q *Queries) HeldDecision(ctx context.Context, arg HeldDecisionParams) (string, error) {
-	row := q.queryRow(ctx, q.heldDecisionStmt, heldDecision,
+	row := q.db.QueryRowContext(ctx, heldDecision,
 		arg.Source,
 		arg.Event,
 		arg.Part,
@@ -550,7 +550,7 @@ type HeldReportRow struct {
 }
 
 func (q *Queries) HeldReport(ctx context.Context, id int64) (HeldReportRow, error) {
-	row := q.queryRow(ctx, q.heldReportStmt, heldReport, id)
+	row := q.db.QueryRowContext(ctx, heldReport, id)
 	var i HeldReportRow
 	err := row.Scan(
 		&i.ID,
@@ -584,7 +584,7 @@ type HoldParams struct {
 }
 
 func (q *Queries) Hold(ctx context.Context, arg HoldParams) (int64, error) {
-	result, err := q.exec(ctx, q.holdStmt, hold,
+	result, err := q.db.ExecContext(ctx, hold,
 		arg.ID,
 		arg.Source,
 		arg.Event,
@@ -605,7 +605,7 @@ SELECT body FROM merges WHERE from_id = $1 ORDER BY n DESC LIMIT 1
 `
 
 func (q *Queries) LastMerge(ctx context.Context, fromID int64) (string, error) {
-	row := q.queryRow(ctx, q.lastMergeStmt, lastMerge, fromID)
+	row := q.db.QueryRowContext(ctx, lastMerge, fromID)
 	var body string
 	err := row.Scan(&body)
 	return body, err
@@ -616,7 +616,7 @@ SELECT body FROM merges WHERE n = $1
 `
 
 func (q *Queries) Merge(ctx context.Context, n int64) (string, error) {
-	row := q.queryRow(ctx, q.mergeStmt, merge, n)
+	row := q.db.QueryRowContext(ctx, merge, n)
 	var body string
 	err := row.Scan(&body)
 	return body, err
@@ -645,7 +645,7 @@ type OpenHeldRow struct {
 }
 
 func (q *Queries) OpenHeld(ctx context.Context, arg OpenHeldParams) ([]OpenHeldRow, error) {
-	rows, err := q.query(ctx, q.openHeldStmt, openHeld, arg.Source, arg.Limit)
+	rows, err := q.db.QueryContext(ctx, openHeld, arg.Source, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -687,7 +687,7 @@ type PlaceParams struct {
 }
 
 func (q *Queries) Place(ctx context.Context, arg PlaceParams) (string, error) {
-	row := q.queryRow(ctx, q.placeStmt, place, arg.Source, arg.Code)
+	row := q.db.QueryRowContext(ctx, place, arg.Source, arg.Code)
 	var geojson string
 	err := row.Scan(&geojson)
 	return geojson, err
@@ -703,7 +703,7 @@ type RefsOfEventParams struct {
 }
 
 func (q *Queries) RefsOfEvent(ctx context.Context, arg RefsOfEventParams) ([]string, error) {
-	rows, err := q.query(ctx, q.refsOfEventStmt, refsOfEvent, arg.Source, arg.Event)
+	rows, err := q.db.QueryContext(ctx, refsOfEvent, arg.Source, arg.Event)
 	if err != nil {
 		return nil, err
 	}
@@ -737,7 +737,7 @@ type RefsOfHazardRow struct {
 }
 
 func (q *Queries) RefsOfHazard(ctx context.Context, hazardID int64) ([]RefsOfHazardRow, error) {
-	rows, err := q.query(ctx, q.refsOfHazardStmt, refsOfHazard, hazardID)
+	rows, err := q.db.QueryContext(ctx, refsOfHazard, hazardID)
 	if err != nil {
 		return nil, err
 	}
@@ -773,7 +773,7 @@ type ReleaseHeldParams struct {
 
 // What was held for a reason that has gone.
 func (q *Queries) ReleaseHeld(ctx context.Context, arg ReleaseHeldParams) (int64, error) {
-	result, err := q.exec(ctx, q.releaseHeldStmt, releaseHeld,
+	result, err := q.db.ExecContext(ctx, releaseHeld,
 		arg.NowMs,
 		arg.Source,
 		arg.Event,
@@ -797,7 +797,7 @@ type RenameEventParams struct {
 
 // All names of an event become names of another.
 func (q *Queries) RenameEvent(ctx context.Context, arg RenameEventParams) error {
-	_, err := q.exec(ctx, q.renameEventStmt, renameEvent, arg.ToEvent, arg.Source, arg.FromEvent)
+	_, err := q.db.ExecContext(ctx, renameEvent, arg.ToEvent, arg.Source, arg.FromEvent)
 	return err
 }
 
@@ -821,7 +821,7 @@ type ReportsOfEventRow struct {
 }
 
 func (q *Queries) ReportsOfEvent(ctx context.Context, arg ReportsOfEventParams) ([]ReportsOfEventRow, error) {
-	rows, err := q.query(ctx, q.reportsOfEventStmt, reportsOfEvent, arg.Source, arg.Event)
+	rows, err := q.db.QueryContext(ctx, reportsOfEvent, arg.Source, arg.Event)
 	if err != nil {
 		return nil, err
 	}
@@ -873,7 +873,7 @@ type SaveEventParams struct {
 }
 
 func (q *Queries) SaveEvent(ctx context.Context, arg SaveEventParams) error {
-	_, err := q.exec(ctx, q.saveEventStmt, saveEvent,
+	_, err := q.db.ExecContext(ctx, saveEvent,
 		arg.Source,
 		arg.Event,
 		arg.HazardID,
@@ -903,7 +903,7 @@ type SavePlaceParams struct {
 }
 
 func (q *Queries) SavePlace(ctx context.Context, arg SavePlaceParams) error {
-	_, err := q.exec(ctx, q.savePlaceStmt, savePlace,
+	_, err := q.db.ExecContext(ctx, savePlace,
 		arg.Source,
 		arg.Code,
 		arg.Name,
@@ -935,7 +935,7 @@ type SaveReportParams struct {
 
 // Without a payload, the one that the report is from stays.
 func (q *Queries) SaveReport(ctx context.Context, arg SaveReportParams) error {
-	_, err := q.exec(ctx, q.saveReportStmt, saveReport,
+	_, err := q.db.ExecContext(ctx, saveReport,
 		arg.Source,
 		arg.Event,
 		arg.Part,
@@ -959,7 +959,7 @@ type SaveSourceStateParams struct {
 }
 
 func (q *Queries) SaveSourceState(ctx context.Context, arg SaveSourceStateParams) error {
-	_, err := q.exec(ctx, q.saveSourceStateStmt, saveSourceState, arg.Name, arg.Body)
+	_, err := q.db.ExecContext(ctx, saveSourceState, arg.Name, arg.Body)
 	return err
 }
 
@@ -977,7 +977,7 @@ type SaveVerdictParams struct {
 }
 
 func (q *Queries) SaveVerdict(ctx context.Context, arg SaveVerdictParams) error {
-	_, err := q.exec(ctx, q.saveVerdictStmt, saveVerdict,
+	_, err := q.db.ExecContext(ctx, saveVerdict,
 		arg.Source,
 		arg.Event,
 		arg.OtherSource,
@@ -1008,7 +1008,7 @@ type SourceErrorsRow struct {
 }
 
 func (q *Queries) SourceErrors(ctx context.Context, arg SourceErrorsParams) ([]SourceErrorsRow, error) {
-	rows, err := q.query(ctx, q.sourceErrorsStmt, sourceErrors, arg.Source, arg.Limit)
+	rows, err := q.db.QueryContext(ctx, sourceErrors, arg.Source, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -1044,7 +1044,7 @@ SELECT body FROM source_states WHERE name = $1
 `
 
 func (q *Queries) SourceState(ctx context.Context, name string) (string, error) {
-	row := q.queryRow(ctx, q.sourceStateStmt, sourceState, name)
+	row := q.db.QueryRowContext(ctx, sourceState, name)
 	var body string
 	err := row.Scan(&body)
 	return body, err
@@ -1055,7 +1055,7 @@ SELECT name, body FROM source_states ORDER BY name
 `
 
 func (q *Queries) SourceStates(ctx context.Context) ([]SourceState, error) {
-	rows, err := q.query(ctx, q.sourceStatesStmt, sourceStates)
+	rows, err := q.db.QueryContext(ctx, sourceStates)
 	if err != nil {
 		return nil, err
 	}
@@ -1082,7 +1082,7 @@ SELECT name, body FROM source_states WHERE name LIKE $1
 `
 
 func (q *Queries) SourceStatesLike(ctx context.Context, name string) ([]SourceState, error) {
-	rows, err := q.query(ctx, q.sourceStatesLikeStmt, sourceStatesLike, name)
+	rows, err := q.db.QueryContext(ctx, sourceStatesLike, name)
 	if err != nil {
 		return nil, err
 	}
@@ -1115,7 +1115,7 @@ type StripReportParams struct {
 }
 
 func (q *Queries) StripReport(ctx context.Context, arg StripReportParams) error {
-	_, err := q.exec(ctx, q.stripReportStmt, stripReport, arg.Source, arg.Event, arg.Part)
+	_, err := q.db.ExecContext(ctx, stripReport, arg.Source, arg.Event, arg.Part)
 	return err
 }
 
@@ -1135,7 +1135,7 @@ type TakeLeaseParams struct {
 
 // Takes or renews the lease, if it is free, over, or the holder's own; or ends so late that a wrong clock must have made it.
 func (q *Queries) TakeLease(ctx context.Context, arg TakeLeaseParams) (int64, error) {
-	result, err := q.exec(ctx, q.takeLeaseStmt, takeLease,
+	result, err := q.db.ExecContext(ctx, takeLease,
 		arg.Name,
 		arg.Holder,
 		arg.UntilMs,
@@ -1159,7 +1159,7 @@ type TrimSourceErrorsParams struct {
 }
 
 func (q *Queries) TrimSourceErrors(ctx context.Context, arg TrimSourceErrorsParams) error {
-	_, err := q.exec(ctx, q.trimSourceErrorsStmt, trimSourceErrors, arg.Source, arg.Keep)
+	_, err := q.db.ExecContext(ctx, trimSourceErrors, arg.Source, arg.Keep)
 	return err
 }
 
@@ -1173,7 +1173,7 @@ type VerdictsOfEventParams struct {
 }
 
 func (q *Queries) VerdictsOfEvent(ctx context.Context, arg VerdictsOfEventParams) ([]Parted, error) {
-	rows, err := q.query(ctx, q.verdictsOfEventStmt, verdictsOfEvent, arg.Source, arg.Event)
+	rows, err := q.db.QueryContext(ctx, verdictsOfEvent, arg.Source, arg.Event)
 	if err != nil {
 		return nil, err
 	}
@@ -1206,7 +1206,7 @@ SELECT p.source, p.event, p.other_source, p.other_event, p.one FROM events e JOI
 `
 
 func (q *Queries) VerdictsOfHazard(ctx context.Context, hazardID int64) ([]Parted, error) {
-	rows, err := q.query(ctx, q.verdictsOfHazardStmt, verdictsOfHazard, hazardID)
+	rows, err := q.db.QueryContext(ctx, verdictsOfHazard, hazardID)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type AddDeliveryParams struct {
 }
 
 func (q *Queries) AddDelivery(ctx context.Context, arg AddDeliveryParams) error {
-	_, err := q.exec(ctx, q.addDeliveryStmt, addDelivery,
+	_, err := q.db.ExecContext(ctx, addDelivery,
 		arg.ID,
 		arg.Webhook,
 		arg.HazardID,
@@ -49,7 +49,7 @@ type AddWebhookParams struct {
 }
 
 func (q *Queries) AddWebhook(ctx context.Context, arg AddWebhookParams) error {
-	_, err := q.exec(ctx, q.addWebhookStmt, addWebhook,
+	_, err := q.db.ExecContext(ctx, addWebhook,
 		arg.ID,
 		arg.Owner,
 		arg.ToldN,
@@ -63,7 +63,7 @@ SELECT count(*) FROM deliveries WHERE state = 'pending'
 `
 
 func (q *Queries) CountAllPending(ctx context.Context) (int64, error) {
-	row := q.queryRow(ctx, q.countAllPendingStmt, countAllPending)
+	row := q.db.QueryRowContext(ctx, countAllPending)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -74,7 +74,7 @@ SELECT count(*) FROM deliveries WHERE webhook = $1 AND state = 'pending'
 `
 
 func (q *Queries) CountPending(ctx context.Context, webhook string) (int64, error) {
-	row := q.queryRow(ctx, q.countPendingStmt, countPending, webhook)
+	row := q.db.QueryRowContext(ctx, countPending, webhook)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -91,7 +91,7 @@ type DeliveredSinceParams struct {
 
 // Whether anything reached a webhook since a moment.
 func (q *Queries) DeliveredSince(ctx context.Context, arg DeliveredSinceParams) (int64, error) {
-	row := q.queryRow(ctx, q.deliveredSinceStmt, deliveredSince, arg.Webhook, arg.SinceMs)
+	row := q.db.QueryRowContext(ctx, deliveredSince, arg.Webhook, arg.SinceMs)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -111,7 +111,7 @@ type DeliveriesBeforeParams struct {
 
 // The latest deliveries of a webhook that are older than one, in a state or in any.
 func (q *Queries) DeliveriesBefore(ctx context.Context, arg DeliveriesBeforeParams) ([]Delivery, error) {
-	rows, err := q.query(ctx, q.deliveriesBeforeStmt, deliveriesBefore,
+	rows, err := q.db.QueryContext(ctx, deliveriesBefore,
 		arg.Webhook,
 		arg.Before,
 		arg.State,
@@ -165,7 +165,7 @@ type DeliveryParams struct {
 }
 
 func (q *Queries) Delivery(ctx context.Context, arg DeliveryParams) (Delivery, error) {
-	row := q.queryRow(ctx, q.deliveryStmt, delivery, arg.Webhook, arg.ID)
+	row := q.db.QueryRowContext(ctx, delivery, arg.Webhook, arg.ID)
 	var i Delivery
 	err := row.Scan(
 		&i.ID,
@@ -193,7 +193,7 @@ DELETE FROM deliveries WHERE webhook = $1
 `
 
 func (q *Queries) DropDeliveriesOf(ctx context.Context, webhook string) error {
-	_, err := q.exec(ctx, q.dropDeliveriesOfStmt, dropDeliveriesOf, webhook)
+	_, err := q.db.ExecContext(ctx, dropDeliveriesOf, webhook)
 	return err
 }
 
@@ -202,7 +202,7 @@ DELETE FROM webhooks WHERE id = $1
 `
 
 func (q *Queries) DropWebhook(ctx context.Context, id string) (int64, error) {
-	result, err := q.exec(ctx, q.dropWebhookStmt, dropWebhook, id)
+	result, err := q.db.ExecContext(ctx, dropWebhook, id)
 	if err != nil {
 		return 0, err
 	}
@@ -223,7 +223,7 @@ type DueDeliveriesParams struct {
 
 // The first delivery of each hazard that waits, as far as it is due: what follows it waits for it.
 func (q *Queries) DueDeliveries(ctx context.Context, arg DueDeliveriesParams) ([]Delivery, error) {
-	rows, err := q.query(ctx, q.dueDeliveriesStmt, dueDeliveries, arg.Webhook, arg.NowMs, arg.MaxRows)
+	rows, err := q.db.QueryContext(ctx, dueDeliveries, arg.Webhook, arg.NowMs, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +273,7 @@ type NextDeliveryParams struct {
 
 // When something is due that is not due yet; nothing if there is none.
 func (q *Queries) NextDelivery(ctx context.Context, arg NextDeliveryParams) (int64, error) {
-	row := q.queryRow(ctx, q.nextDeliveryStmt, nextDelivery, arg.Webhook, arg.NowMs)
+	row := q.db.QueryRowContext(ctx, nextDelivery, arg.Webhook, arg.NowMs)
 	var next_ms int64
 	err := row.Scan(&next_ms)
 	return next_ms, err
@@ -284,7 +284,7 @@ DELETE FROM deliveries WHERE state <> 'pending' AND created_ms < $1
 `
 
 func (q *Queries) PurgeDeliveries(ctx context.Context, beforeMs int64) error {
-	_, err := q.exec(ctx, q.purgeDeliveriesStmt, purgeDeliveries, beforeMs)
+	_, err := q.db.ExecContext(ctx, purgeDeliveries, beforeMs)
 	return err
 }
 
@@ -299,7 +299,7 @@ type RetryDeliveriesParams struct {
 
 // All that waits begins anew.
 func (q *Queries) RetryDeliveries(ctx context.Context, arg RetryDeliveriesParams) error {
-	_, err := q.exec(ctx, q.retryDeliveriesStmt, retryDeliveries, arg.NowMs, arg.Webhook)
+	_, err := q.db.ExecContext(ctx, retryDeliveries, arg.NowMs, arg.Webhook)
 	return err
 }
 
@@ -323,7 +323,7 @@ type SaveDeliveryParams struct {
 }
 
 func (q *Queries) SaveDelivery(ctx context.Context, arg SaveDeliveryParams) error {
-	_, err := q.exec(ctx, q.saveDeliveryStmt, saveDelivery,
+	_, err := q.db.ExecContext(ctx, saveDelivery,
 		arg.State,
 		arg.Attempts,
 		arg.FirstMs,
@@ -349,7 +349,7 @@ type SaveToldParams struct {
 
 // Never back: another process may have come further.
 func (q *Queries) SaveTold(ctx context.Context, arg SaveToldParams) error {
-	_, err := q.exec(ctx, q.saveToldStmt, saveTold, arg.ToldN, arg.ID)
+	_, err := q.db.ExecContext(ctx, saveTold, arg.ToldN, arg.ID)
 	return err
 }
 
@@ -363,7 +363,7 @@ type SaveWebhookParams struct {
 }
 
 func (q *Queries) SaveWebhook(ctx context.Context, arg SaveWebhookParams) error {
-	_, err := q.exec(ctx, q.saveWebhookStmt, saveWebhook, arg.Body, arg.ID)
+	_, err := q.db.ExecContext(ctx, saveWebhook, arg.Body, arg.ID)
 	return err
 }
 
@@ -382,7 +382,7 @@ type WaitingTogetherParams struct {
 
 // What waits to be told of one thing, from a delivery on.
 func (q *Queries) WaitingTogether(ctx context.Context, arg WaitingTogetherParams) ([]Delivery, error) {
-	rows, err := q.query(ctx, q.waitingTogetherStmt, waitingTogether,
+	rows, err := q.db.QueryContext(ctx, waitingTogether,
 		arg.Webhook,
 		arg.HazardID,
 		arg.ProductID,
@@ -432,7 +432,7 @@ SELECT id, owner, told_n, body FROM webhooks WHERE id = $1
 `
 
 func (q *Queries) Webhook(ctx context.Context, id string) (Webhook, error) {
-	row := q.queryRow(ctx, q.webhookStmt, webhook, id)
+	row := q.db.QueryRowContext(ctx, webhook, id)
 	var i Webhook
 	err := row.Scan(
 		&i.ID,
@@ -448,7 +448,7 @@ SELECT id, owner, told_n, body FROM webhooks ORDER BY id
 `
 
 func (q *Queries) Webhooks(ctx context.Context) ([]Webhook, error) {
-	rows, err := q.query(ctx, q.webhooksStmt, webhooks)
+	rows, err := q.db.QueryContext(ctx, webhooks)
 	if err != nil {
 		return nil, err
 	}
