@@ -16,7 +16,7 @@ type completionCmd struct {
 // askCompletion is the word after which the scripts ask the program what can follow; it is not a command for people.
 const askCompletion = "__complete"
 
-// The scripts hand the words up to the cursor to the program, so that they never have to be made anew.
+// The scripts hand the words up to the cursor to the program, so that a script of an older release fits a newer program.
 var completionScripts = map[string]string{
 	"bash": `# Load it in this shell: source <(hazardd completion bash)
 # For all shells: hazardd completion bash >/etc/bash_completion.d/hazardd

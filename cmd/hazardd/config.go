@@ -237,8 +237,3 @@ func meant(key string, known map[string]bool) string {
 	}
 	return ""
 }
-
-// closest is the known key that differs from one by the fewest letters, and by how many; empty if all are other words.
-func closest(key string, known map[string]bool) (best string, apart int) {
-	return suggest.Closest(key, slices.Collect(maps.Keys(known)))
-}

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/hazardd/hazardd/internal/suggest"
 )
 
 // secretVariables are the variables that are no flags: a command line can be read by other users of the machine.
@@ -39,7 +42,7 @@ func misspelled(environment []string, app *kong.Application) error {
 			continue
 		}
 		// A short word is another word sooner than a misspelled one.
-		if best, apart := closest(name, known); best != "" && 3*apart <= len(word) {
+		if best, apart := suggest.Closest(name, slices.Collect(maps.Keys(known))); best != "" && 3*apart <= len(word) {
 			return fmt.Errorf("the environment variable %s is not a setting, did you mean %s?", name, best)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// helpCmd is --help for those who type it as a command.
+// helpCmd is --help as a command.
 type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command; none: the program."`
 }
