@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"slices"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
@@ -30,7 +30,7 @@ func (s *Store) Check(ctx context.Context, fault func(what string)) (done Checke
 		return done, err
 	}
 	defer func() { err = errors.Join(err, rollback(tx)) }()
-	c := &checker{ctx: ctx, tx: tx, fault: fault, done: &done}
+	c := &checker{ctx: ctx, tx: tx, fault: fault, done: &done, files: map[string]struct{}{}}
 	if err := s.database.check(ctx, tx, fault); err != nil {
 		return done, fmt.Errorf("check the structure of the database: %w", storeError(err))
 	}
@@ -39,7 +39,7 @@ func (s *Store) Check(ctx context.Context, fault func(what string)) (done Checke
 			return done, storeError(err)
 		}
 	}
-	return done, s.checkFiles(ctx, tx, fault, &done)
+	return done, c.contents(s)
 }
 
 type checker struct {
@@ -47,6 +47,7 @@ type checker struct {
 	tx    *sql.Tx
 	fault func(string)
 	done  *Checked
+	files map[string]struct{} // digests of the product files that the log names
 }
 
 // rows calls f for each row that a query finds, with its columns scanned into where into points.
@@ -102,6 +103,9 @@ func (c *checker) changes() error {
 			var p *hazard.Product
 			if p, err = decodeProduct(n, body); err == nil {
 				id = p.ID
+				if p.File != nil && p.File.Digest != "" {
+					c.files[p.File.Digest] = struct{}{}
+				}
 			}
 		}
 		switch {
@@ -195,30 +199,20 @@ func (c *checker) geometries() error {
 	}, &digest, &text)
 }
 
-// checkFiles reads the contents that states in the log name: reading one to its end compares it with its digest.
-func (s *Store) checkFiles(ctx context.Context, tx *sql.Tx, fault func(string), done *Checked) error {
-	rows, err := tx.QueryContext(ctx, `SELECT digest, life FROM contents WHERE named ORDER BY digest`)
-	if err != nil {
-		return storeError(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var n files.Name
-		if err := rows.Scan(&n.Digest, &n.Life); err != nil {
-			return storeError(err)
-		}
-		done.Files++
-		f, err := s.files.Open(ctx, n)
+// contents opens the product files that states in the log name: opening one that was not read before compares it with its digest.
+func (c *checker) contents(s *Store) error {
+	for _, digest := range slices.Sorted(maps.Keys(c.files)) {
+		c.done.Files++
+		f, err := s.OpenFile(c.ctx, digest)
 		if err == nil {
-			_, err = io.Copy(io.Discard, f)
-			err = errors.Join(err, f.Close())
+			err = f.Close()
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if c.ctx.Err() != nil {
+			return context.Cause(c.ctx)
 		}
 		if err != nil {
-			fault(fmt.Sprintf("product file %s: %v", n.Digest, err))
+			c.fault(fmt.Sprintf("product file %s: %v", digest, err))
 		}
 	}
-	return storeError(rows.Err())
+	return nil
 }

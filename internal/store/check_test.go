@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -83,4 +85,26 @@ func TestWhatIsDamagedIsNamedAndNotServed(t *testing.T) {
 func isDamaged(err error) bool {
 	_, ok := errors.AsType[*store.DamagedError](err)
 	return ok
+}
+
+// A file is named by the log alone until the sweep has noted it: a check reads it from the beginning.
+func TestACheckReadsProductFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	save(t, s, flood("one"))
+	keepFile(t, s, "the text of a file")
+	if done, err := s.Check(t.Context(), func(what string) { t.Errorf("a whole store has the fault %q", what) }); err != nil || done.Files != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	digest := sha("the text of a file")
+	if err := os.WriteFile(filepath.Join(dir, "files", digest[:2], digest), []byte("the text of a life"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	if _, err := s.Check(t.Context(), func(what string) { found = append(found, what) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != 1 || !strings.Contains(found[0], "product file "+digest) {
+		t.Errorf("the faults are %q", found)
+	}
 }
