@@ -423,7 +423,7 @@ func (r *searching) body(ctx context.Context, id int64) (*hazard.Hazard, error) 
 	if len(r.read) > search.MaxLimit { // a count looks into any number
 		clear(r.read)
 	}
-	rows, err := r.Tx.QueryContext(ctx, "SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE "+r.store.database.listed("h.id", 1), r.store.database.numbers(ids))
+	rows, err := r.Tx.QueryContext(ctx, "SELECT c.n, c.body FROM searchable s JOIN changes c ON c.n = s.n WHERE "+r.store.database.listed("s.id", 1), r.store.database.numbers(ids))
 	if err != nil {
 		return nil, err
 	}

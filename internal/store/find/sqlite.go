@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -73,9 +74,9 @@ func (ix sqliteIndexer) text(w *Writing, id int64, name, description []string) e
 }
 
 func (ix sqliteIndexer) place(w *Writing, h *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
-	until := max(h.Start, h.End)
-	if h.Status == hazard.Active {
-		until, changed = hazard.MaxInstant, hazard.MaxInstant
+	until, grade := max(h.Start, h.End), h.Severity
+	if h.Status == hazard.Active { // its severity changes more often than its place
+		until, changed, grade = hazard.MaxInstant, hazard.MaxInstant, 0
 	}
 	if _, err := w.tx.ExecContext(w.ctx, sqliteWrites, h.ID, days(made), days(max(made, changed))); err != nil {
 		return err
@@ -84,7 +85,7 @@ func (ix sqliteIndexer) place(w *Writing, h *hazard.Hazard, box geo.Box, made, c
 	for i := range int64(2) {
 		var err error
 		if i < int64(len(parts)) {
-			_, err = w.tx.ExecContext(w.ctx, sqliteBox, 2*h.ID+i, parts[i].West, parts[i].East, box.South, box.North, fives(h.Start), fives(until), kindOf(h.Type))
+			_, err = w.tx.ExecContext(w.ctx, sqliteBox, 2*h.ID+i, parts[i].West, parts[i].East, box.South, box.North, fives(h.Start), fives(until), kindOf(h.Type, grade))
 		} else {
 			_, err = w.tx.ExecContext(w.ctx, sqliteNoBox, 2*h.ID+i)
 		}
@@ -95,11 +96,23 @@ func (ix sqliteIndexer) place(w *Writing, h *hazard.Hazard, box geo.Box, made, c
 	return nil
 }
 
-// kindOf is a number from 0 to 60 for a type, that stays the same.
-func kindOf(t hazard.Type) float64 {
+// kindOf is a number from 0 to 60 for a type, that stays the same, and a little more for the severity of a hazard that has ended; 0: it is not told.
+// Types are kindStep apart at least. It is a number of 32 bits, as the trees keep them, so that severityOf can tell the severity again.
+func kindOf(t hazard.Type, severity hazard.Severity) float64 {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(t)) // it does not fail
-	return float64(sum.Sum32()%(1<<20)) / (1 << 20) * 60
+	return float64(float32(float64(sum.Sum32()%(1<<20))*kindStep + float64(severity)*gradeStep))
+}
+
+const (
+	kindStep  = 60.0 / (1 << 20)
+	gradeStep = kindStep / 6
+)
+
+// severityOf is the severity that kindOf was told.
+func severityOf(kind float64) hazard.Severity {
+	grades := int64(math.Round(kind / gradeStep))
+	return hazard.Severity(grades % 6)
 }
 
 // days is an instant in days since 1970, and fives in five days. What lies further away than anybody asks for, as for ever does, is as far away as
@@ -116,6 +129,9 @@ type access struct {
 	least condition
 	// types: it looks at the types alone, which another way may have looked at too. tree: it asks the tree of boxes.
 	types, tree bool
+	// graded are the numbers of the hazards, if they have been counted: by the severity that the tree tells. First are those of which it tells none: active
+	// ones, and those that a program wrote which did not say it.
+	graded [hazard.Warning + 1][]int64
 }
 
 // ordered are the indexes of searchable by which sorted hazards come one by one: within each type those by severity.
@@ -170,7 +186,7 @@ func (f sqliteFinder) accesses() []access {
 		all = append(all, access{from: condition{from, args}, some: condition{some, args}})
 	}
 	if q.Ref != "" {
-		add("json_each(?) c CROSS JOIN searchable s ON s.id = c.value", "SELECT 1 FROM json_each(?)", numbers(q.Hazards))
+		add(rowsOf(nil).text, "SELECT 1 FROM json_each(?)", numbers(q.Hazards))
 	}
 	if boxes := f.boxes(); boxes.text != "" {
 		// In the order of the rows, neighbours of which are often on one page. LIMIT -1 keeps SQLite from leaving the order out.
@@ -245,22 +261,22 @@ func (f sqliteFinder) boxes() condition {
 		for _, part := range parts {
 			for _, t := range q.Types {
 				one := condition{part.text, slices.Clone(part.args)}
-				one.add("kind <= ? AND kind_too >= ?", kindOf(t), kindOf(t))
+				one.add("kind <= ? AND kind_too >= ?", kindOf(t, hazard.Warning), kindOf(t, 0))
 				typed = append(typed, one)
 			}
 		}
 		parts = typed
 	}
-	tree := "hazard_boxes"
+	tree, kind := "hazard_boxes", "kind"
 	if f.onlyPlaces() {
-		tree = "hazard_places"
+		tree, kind = "hazard_places", "0.0"
 	}
 	var all condition
 	for i, part := range parts {
 		if i > 0 {
 			all.text += " UNION ALL "
 		}
-		all.text += "SELECT rid FROM " + tree + " WHERE " + part.text
+		all.text += "SELECT rid, " + kind + " AS kind FROM " + tree + " WHERE " + part.text
 		all.args = append(all.args, part.args...)
 	}
 	return all
@@ -336,16 +352,43 @@ func (f sqliteFinder) size(ctx context.Context, way *access) (n float64, err err
 		}
 		return n, nil
 	}
-	ids, err := f.numbers(ctx, fmt.Sprintf("SELECT rid >> 1 FROM (%s LIMIT %d)", way.some.text, mostRows+1), way.some.args...)
+	rows, err := f.Tx.QueryContext(ctx, fmt.Sprintf("SELECT rid >> 1, kind FROM (%s LIMIT %d)", way.some.text, mostRows+1), way.some.args...)
 	if err != nil {
 		return 0, err
 	}
-	if len(ids) <= mostRows {
-		slices.Sort(ids)
-		ids = slices.Compact(ids)
-		way.from = conditionOf("json_each(?) c CROSS JOIN searchable s ON s.id = c.value", numbers(ids))
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		var kind float64
+		if err := rows.Scan(&id, &kind); err != nil {
+			return 0, err
+		}
+		ids = append(ids, id)
+		grade := severityOf(kind)
+		way.graded[grade] = append(way.graded[grade], id)
 	}
+	if rows.Err() != nil {
+		return 0, rows.Err()
+	}
+	if len(ids) > mostRows {
+		way.graded = [len(way.graded)][]int64{} // not all of them
+		return float64(len(ids)), nil
+	}
+	ids = each(ids)
+	way.from = rowsOf(ids)
 	return float64(len(ids)), nil
+}
+
+// each is a list of numbers in order, each once.
+func each(ids []int64) []int64 {
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// rowsOf are the rows of hazards by their numbers.
+func rowsOf(ids []int64) condition {
+	return conditionOf("json_each(?) c CROSS JOIN searchable s ON s.id = c.value", numbers(ids))
 }
 
 // Each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
@@ -363,6 +406,9 @@ func (f sqliteFinder) Each(ctx context.Context, after *search.Key, found func(Ro
 		if after != nil {
 			behind := f.behind(*after)
 			where.add(behind.text, behind.args...)
+		}
+		if f.Sort.By == search.BySeverity && len(slices.Concat(way.graded[1:]...)) > 0 {
+			return f.byGrades(ctx, way, after, where, order, found)
 		}
 		_, err := f.rows(ctx, way.from, where, order, found)
 		return err
@@ -405,28 +451,62 @@ func (f sqliteFinder) byTypes(ctx context.Context, after *search.Key, order stri
 	if after != nil {
 		sections = f.sections(*after)
 	}
-	type stream struct {
-		next func() (Row, error, bool)
-		head Row
-	}
-	var streams []stream
+	var streams []iter.Seq2[Row, error]
 	for _, t := range types {
-		next, stop := iter.Pull2(func(yield func(Row, error) bool) {
+		streams = append(streams, func(yield func(Row, error) bool) {
 			for _, section := range sections {
 				where := condition{f.where.text, slices.Clone(f.where.args)}
 				where.add("s.type_id = ?", string(t))
 				if section.text != "" {
 					where.add(section.text, section.args...)
 				}
-				more, err := f.rows(ctx, conditionOf("searchable s INDEXED BY searchable_by_type"), where, order, func(r Row) (bool, error) { return yield(r, nil), nil })
-				if err != nil {
-					yield(Row{}, err)
-				}
-				if err != nil || !more {
+				if !f.yield(ctx, conditionOf("searchable s INDEXED BY searchable_by_type"), where, order, yield) {
 					return
 				}
 			}
 		})
+	}
+	return f.merge(streams, found)
+}
+
+// byGrades is Each where the tree has told how severe the hazards are: the rows of the most severe are read first, those of the others if they are
+// wanted, for to read them costs most. Those of which it does not tell it are merged with them.
+func (f sqliteFinder) byGrades(ctx context.Context, way *access, after *search.Key, where condition, order string, found func(Row) (bool, error)) error {
+	rows := func(grades ...[]int64) iter.Seq2[Row, error] {
+		return func(yield func(Row, error) bool) {
+			for _, ids := range grades {
+				if len(ids) > 0 && !f.yield(ctx, rowsOf(each(ids)), where, order, yield) {
+					return
+				}
+			}
+		}
+	}
+	told := slices.Clone(way.graded[1:])
+	if after != nil {
+		told = told[:after.Severity]
+	}
+	slices.Reverse(told)
+	return f.merge([]iter.Seq2[Row, error]{rows(way.graded[0]), rows(told...)}, found)
+}
+
+// yield yields rows, and reports whether more are wanted.
+func (f sqliteFinder) yield(ctx context.Context, from, where condition, order string, yield func(Row, error) bool) bool {
+	more, err := f.rows(ctx, from, where, order, func(r Row) (bool, error) { return yield(r, nil), nil })
+	if err != nil {
+		yield(Row{}, err)
+	}
+	return err == nil && more
+}
+
+// merge calls found with the rows of streams that are in order, in that order, until it returns false.
+func (f sqliteFinder) merge(all []iter.Seq2[Row, error], found func(Row) (bool, error)) error {
+	type stream struct {
+		next func() (Row, error, bool)
+		head Row
+	}
+	var streams []stream
+	for _, rows := range all {
+		next, stop := iter.Pull2(rows)
 		defer stop()
 		s := stream{next: next}
 		var err error
