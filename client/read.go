@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -89,6 +90,30 @@ func record[T any](ctx context.Context, c *Client, r *request) (one Record[T], e
 	defer resp.Body.Close()
 	if err := decodeOne(resp, &one.Item); err != nil {
 		return one, fmt.Errorf("%s: %w", r, err)
+	}
+	one.State = stateOf(resp)
+	return one, nil
+}
+
+// Raw reads the answer for a path ("hazards", "active") as it came, for a caller that reads it by itself. What came of an answer that
+// broke off is returned beside the error.
+func (c *Client) Raw(ctx context.Context, path []string, opts ...CallOption) (one Record[[]byte], err error) {
+	p, err := pathOf(path...)
+	if err != nil {
+		return one, err
+	}
+	r := newRequest(http.MethodGet, p, opts)
+	r.header.Set("Accept", "application/json")
+	resp, err := c.do(ctx, r)
+	if err != nil {
+		return one, err
+	}
+	defer resp.Body.Close()
+	if err := ofOther(resp); err != nil {
+		return one, fmt.Errorf("%s: %w", r, err)
+	}
+	if one.Item, err = io.ReadAll(resp.Body); err != nil {
+		return one, fmt.Errorf("%s: %w", r, notJSON(err))
 	}
 	one.State = stateOf(resp)
 	return one, nil

@@ -9,6 +9,6 @@
 // next Read says the same again. The list is complete, so what is missing in it is over at that server.
 //
 // feed.go is the document, report.go makes a report of a hazard with the one table of types, product.go makes the product tree, and
-// mirror.go decides what to ask for. Parse, for files, is a pure function. A Mirror has one request in flight and belongs to one
+// mirror.go decides what to ask for. Answers are read by package frame, as other sources' are. Parse, for files, is a pure function. A Mirror has one request in flight and belongs to one
 // goroutine.
 package mirror

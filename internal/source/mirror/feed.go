@@ -1,168 +1,194 @@
 package mirror
 
 import (
-	"bytes"
-	"cmp"
-	"errors"
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/frame"
-	"github.com/hazardd/hazardd/wire"
 )
+
+// row is a hazard as a server of the base interface lists it (section 2.6), as far as a mirror reads it. Servers write dates as strings of
+// digits and as numbers, and numbers as strings.
+type row struct {
+	HazardID     string         `json:"hazard_ID"`
+	UUID         string         `json:"uuid"`
+	HazardName   string         `json:"hazard_Name"`
+	Description  string         `json:"description"`
+	TypeID       string         `json:"type_ID"`
+	SeverityID   string         `json:"severity_ID"`
+	CategoryID   jsontext.Value `json:"category_ID"` // a value, since one that cannot be read is not one that is missing:
+	Status       jsontext.Value `json:"status"`      // a drill, and what is over, must not be shown as anything else
+	AutoExpire   string         `json:"autoexpire"`
+	StartDate    string         `json:"start_Date"`
+	EndDate      string         `json:"end_Date"`
+	CreateDate   string         `json:"create_Date"`
+	LastUpdate   string         `json:"last_Update"`
+	UpdateDate   string         `json:"update_Date"`
+	Creator      string         `json:"creator"`
+	Latitude     frame.Number   `json:"latitude"`
+	Longitude    frame.Number   `json:"longitude"`
+	ProductTotal string         `json:"product_total"`
+	GlideURI     string         `json:"glide_Uri"`
+	SncURL       string         `json:"snc_url"`
+	CommentText  string         `json:"comment_Text"`
+}
 
 // Parse reads hazards in the field names of the base interface, section 2.6: the array that /hazards/active and its two variants answer,
 // or a single hazard, as those of the source with that name. Its batch is never Whole: whether a file holds all active hazards or those of a category, it does not say.
 func Parse(payload []byte, name string, schemes source.Schemes, now hazard.Instant) (source.Batch, error) {
-	payload = bytes.TrimSpace(bytes.TrimPrefix(payload, []byte("\ufeff")))
-	if len(payload) > 0 && payload[0] == '{' && frame.Member(payload, "type_ID") != nil {
-		payload = slices.Concat([]byte{'['}, payload, []byte{']'})
-	}
-	if what := other(payload); what != "" {
-		return source.Batch{}, source.Errorf("%s; expected an array of hazards, or a hazard, in the field names of the base interface", what)
-	}
-	hazards, rejected, err := client.ReadList[wire.Hazard](bytes.NewReader(payload))
-	l := listOf(client.List[wire.Hazard]{Items: hazards, Rejected: rejected}, name, schemes, now)
-	return l.batch(nil), payloadError(err, len(hazards) > 0)
+	l, err := read(payload, name, schemes, now, nobody)
+	return l.batch(), err
 }
 
-// other names a document of another kind.
-func other(payload []byte) string {
-	if len(payload) == 0 || payload[0] == '<' {
-		return map[bool]string{true: "nothing", false: "XML or HTML"}[len(payload) == 0]
-	}
-	if payload[0] == '[' {
-		c := frame.Cursor{Doc: payload, At: 1}
-		if c.Next() != '{' {
-			return ""
-		}
-		first, err := c.Value()
-		if err != nil || frame.Member(first, "product_ID") == nil || frame.Member(first, "type_ID") != nil {
-			return ""
-		}
+// other names a document of another kind: by its beginning if it is a list, by its head if it is an object.
+func other(first []byte, head *frame.Document) string {
+	switch kind := head.Word("type"); {
+	case frame.Member(first, "product_ID") != nil && frame.Member(first, "type_ID") == nil:
 		return "an array of products, which say nothing of their hazard"
-	}
-	if payload[0] != '{' {
+	case first != nil:
 		return ""
-	}
-	switch kind := frame.Word(frame.Member(payload, "type")); {
 	case kind == "FeatureCollection" || kind == "Feature":
 		return "a GeoJSON " + kind
 	case kind == "Polygon" || kind == "MultiPolygon":
 		return "a GeoJSON geometry"
-	case frame.Member(payload, "Sns") != nil:
+	case head.Head["Sns"] != nil:
 		return "a message pushed to a subscriber, whose hazards have other field names"
-	case frame.Member(payload, "totalByAdmin") != nil:
+	case head.Head["totalByAdmin"] != nil:
 		return "an exposure of a hazard"
 	}
 	return "an object without the member type_ID"
 }
 
-// payloadError is the error of a list that could not be read, or not to its end.
-func payloadError(err error, something bool) error {
-	bad, ok := errors.AsType[*client.AnswerError](err)
-	if !ok {
-		return err
-	}
-	return &source.PayloadError{Reason: bad.Reason, Cut: bad.Cut || something}
-}
-
 // list is what a server says of its hazards, in its order, each once.
 type list struct {
+	frame.Batch
 	records []record
-	rejects []source.Reject
-	ignored int // repetitions
-	read    int
+	at      map[uuid.UUID]int // where a hazard is in records
+	lost    []hazard.Report   // what was said last of hazards whose records cannot be read now: they go on
+	isLost  map[uuid.UUID]bool
 }
 
 // record is a hazard of the list.
 type record struct {
-	wire.Hazard
-	id     uuid.UUID
-	report hazard.Report // zero if reject is not
-	reject string
-	at     int // the index of the reject
+	row
+	report hazard.Report
 }
 
-// listOf maps a list at now.
-func listOf(l client.List[wire.Hazard], name string, schemes source.Schemes, now hazard.Instant) *list {
-	out := &list{read: len(l.Items) + len(l.Rejected)}
-	for _, r := range l.Rejected {
-		reject := source.Reject{Record: strconv.Itoa(r.Index), Reason: r.Err.Error(), Raw: source.Keep(r.Raw)}
-		if id := cmp.Or(frame.Word(frame.Member(r.Raw, "uuid")), string(frame.Member(r.Raw, "hazard_ID"))); id != "" {
-			reject.Record = frame.ExcerptText(id)
+// known gives what was said last of a hazard, by its uuid or else by its number.
+type known func(id uuid.UUID, number int64) (hazard.Report, bool)
+
+// nobody is known of a file.
+func nobody(uuid.UUID, int64) (hazard.Report, bool) { return hazard.Report{}, false }
+
+// read reads a list of hazards, or one hazard, at now. What was read before an error is good if the error is Cut.
+func read(payload []byte, name string, schemes source.Schemes, now hazard.Instant, before known) (*list, error) {
+	l := &list{Batch: frame.Batch{ID: recordName}, at: map[uuid.UUID]int{}, isLost: map[uuid.UUID]bool{}}
+	l.Events = func(record string) []string {
+		id, ok := readUUID(record)
+		if last, found := before(id, number(strings.TrimPrefix(record, numbered))); found {
+			return []string{last.Key}
 		}
-		// The hazard goes on, whatever is wrong with its record.
-		number, _ := strconv.ParseInt(string(bytes.Trim(frame.Member(r.Raw, "hazard_ID"), `"`)), 10, 64)
-		id, ok := readUUID(frame.Word(frame.Member(r.Raw, "uuid")))
 		if ok {
-			reject.Events = []string{id.String()}
+			return []string{id.String()}
 		}
-		out.rejects = append(out.rejects, reject)
-		out.records = append(out.records, record{Hazard: wire.Hazard{HazardID: number}, id: id, reject: "-", at: len(out.rejects) - 1})
+		return nil
 	}
-	at := map[uuid.UUID]int{}
-	for _, h := range l.Items {
-		r := record{Hazard: h}
-		r.report, r.reject = report(&h, name, schemes, now)
-		r.id, _ = readUUID(h.UUID)
-		if r.reject != "" {
-			reject := source.Reject{Record: recordName(&h), Reason: r.reject, Raw: raw(&h)}
-			if r.id != uuid.Nil {
-				reject.Events = []string{r.id.String()}
+	take := func(where func() string, raw []byte) {
+		h, notes := frame.Read[row](&l.Batch, where, raw)
+		if h != nil {
+			r, reason := report(h, name, schemes, now)
+			if reason == "" {
+				source.Note(&r, notes...)
+				l.add(record{*h, r})
+				return
 			}
-			r.at = len(out.rejects)
-			out.rejects = append(out.rejects, reject)
-			out.records = append(out.records, r)
-			continue
+			l.Reject(where, raw, append(notes, reason)...)
 		}
-		// Several rows of one uuid occur (spec, "How clients suffer"): the latest counts.
-		if i, twice := at[r.id]; twice {
-			out.ignored++
-			if out.records[i].report.Version < r.report.Version {
-				out.records[i] = r
-			}
-			continue
+		id, _ := readUUID(frame.Word(frame.Member(raw, "uuid")))
+		if last, ok := before(id, number(frame.Scalar(frame.Member(raw, "hazard_ID")))); ok && !l.isLost[last.UUID] {
+			l.isLost[last.UUID] = true
+			l.lost = append(l.lost, last)
 		}
-		at[r.id] = len(out.records)
-		out.records = append(out.records, r)
 	}
-	return out
+	doc, err := frame.JSON(payload)
+	if err != nil {
+		return l, err
+	}
+	c := frame.Cursor{Doc: doc}
+	if c.Next() != '{' {
+		first := frame.Cursor{Doc: doc, At: c.At + 1}
+		if first.Next() == '{' && doc[c.At] == '[' {
+			if raw, err := first.Value(); err == nil && other(raw, &frame.Document{}) != "" {
+				return l, source.Errorf("%s; %s", other(raw, &frame.Document{}), expected)
+			}
+		}
+		return l, frame.List(doc, "hazards", take)
+	}
+	head, err := frame.Collection{Want: "a hazard", Heads: []string{"type_ID", "type", "Sns", "totalByAdmin"}}.Read(doc, nil)
+	switch {
+	case err != nil:
+		return l, err
+	case head.Head["type_ID"] == nil:
+		return l, source.Errorf("%s; %s", other(nil, &head), expected)
+	}
+	take(func() string { return "the hazard" }, head.Object)
+	return l, nil
 }
 
-// batch is the batch of a list. known gives the report of a hazard whose record can no longer be read: what was said last stands.
-func (l *list) batch(known func(*record) (hazard.Report, bool)) source.Batch {
-	b := source.Batch{Read: l.read, Ignored: l.ignored, Rejects: slices.Clone(l.rejects)}
+const expected = "expected an array of hazards, or a hazard, in the field names of the base interface"
+
+// add adds a hazard. Several rows of one uuid occur (spec, "How clients suffer"): the latest counts.
+func (l *list) add(r record) {
+	i, twice := l.at[r.report.UUID]
+	switch {
+	case !twice:
+		l.at[r.report.UUID] = len(l.records)
+		l.records = append(l.records, r)
+		return
+	case l.records[i].report.Version < r.report.Version:
+		l.records[i] = r
+	}
+	l.Ignored++
+}
+
+// batch is what the list says: its hazards, and those that are lost as they were said last.
+func (l *list) batch() source.Batch {
+	b := l.Done()
 	for i := range l.records {
-		r := &l.records[i]
-		if r.reject == "" {
-			b.Reports = append(b.Reports, r.report)
-		} else if known != nil {
-			if last, ok := known(r); ok {
-				b.Reports = append(b.Reports, last)
-				b.Rejects[r.at].Events = []string{last.Key}
-			}
+		b.Reports = append(b.Reports, l.records[i].report)
+	}
+	for _, last := range l.lost {
+		if _, listed := l.at[last.UUID]; !listed {
+			b.Reports = append(b.Reports, last)
 		}
 	}
 	return b
 }
 
-// recordName names a record for a reject.
-func recordName(h *wire.Hazard) string {
-	return frame.ExcerptText(cmp.Or(h.UUID, "hazard_ID "+strconv.FormatInt(h.HazardID, 10)))
+// numbered begins the name of a record that has no uuid, only a number.
+const numbered = "hazard_ID "
+
+// recordName names a record: by its uuid, else its number, if it has one.
+func recordName(raw []byte) string {
+	name := frame.Scalar(frame.Member(raw, "uuid"))
+	if n := frame.Scalar(frame.Member(raw, "hazard_ID")); name == "" && n != "" {
+		name = numbered + n
+	}
+	return name
 }
 
-// raw is the part of a record that tells what may be wrong with it.
-func raw(h *wire.Hazard) []byte {
-	return source.Keep(fmt.Appendf(nil, "hazard_ID %d, uuid %q, hazard_Name %q, type_ID %q, severity_ID %q, category_ID %q, status %q, start_Date %q, end_Date %q, last_Update %q, latitude %v, longitude %v",
-		h.HazardID, h.UUID, h.HazardName, h.TypeID, h.SeverityID, h.CategoryID, h.Status, h.StartDate, h.EndDate, h.LastUpdate, h.Latitude, h.Longitude))
+// number is the number of a hazard or product in text; 0 if it is none. Servers count them from 1.
+func number(text string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
 }
 
 // readUUID reads a uuid in its usual form.
@@ -170,4 +196,15 @@ func readUUID(s string) (uuid.UUID, bool) {
 	s = strings.TrimSpace(s)
 	id, err := uuid.Parse(s)
 	return id, err == nil && len(s) == 36 && id != uuid.Nil && id != uuid.Max
+}
+
+// word is the text of a member that must be readable where it is there, as a reason quotes it; empty if it is missing.
+func word(raw jsontext.Value) string {
+	switch {
+	case len(raw) == 0 || raw.Kind() == 'n':
+		return ""
+	case raw.Kind() == '"':
+		return frame.Word(raw)
+	}
+	return frame.Excerpt(raw)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,17 +15,12 @@ import (
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
-	"github.com/hazardd/hazardd/wire"
 )
 
 // Server is what a Mirror asks of the other server; a *client.Client is one.
 type Server interface {
-	// Active lists the active hazards, all of them.
-	Active(ctx context.Context, opts ...client.CallOption) (client.List[wire.Hazard], error)
-	// Hazard reads one hazard, active or not. Servers of the base interface alone cannot.
-	Hazard(ctx context.Context, id string, opts ...client.CallOption) (client.Record[wire.Hazard], error)
-	// Products lists the products of a hazard.
-	Products(ctx context.Context, hazard string, opts ...client.CallOption) (client.List[wire.Product], error)
+	// Raw reads the answer for a path, as it came. What came of one that broke off is beside the error.
+	Raw(ctx context.Context, path []string, opts ...client.CallOption) (client.Record[[]byte], error)
 }
 
 // The most that one Read asks for, beside the list. What is left over is asked for next time.
@@ -43,7 +39,7 @@ type Mirror struct {
 	server  Server
 
 	etag string
-	list client.List[wire.Hazard] // the last one, for when the server says that it is unchanged
+	list []byte // the last one, for when the server says that it is unchanged
 	// known is what was taken in, next what will be known when the last batch is.
 	known, next map[uuid.UUID]hazardState
 	turn        int64 // counts reads
@@ -81,23 +77,31 @@ func (m *Mirror) Taken() {
 // reject, and is asked for again.
 func (m *Mirror) Read(ctx context.Context, now hazard.Instant) (source.Batch, error) {
 	m.next = nil
-	fresh, err := m.server.Active(ctx, client.IfNoneMatch(m.etag))
-	switch {
-	case err == nil:
-		m.etag, m.list = fresh.ETag, fresh
-	case errors.Is(err, client.ErrNotModified) && m.etag != "":
-	default:
-		partial := listOf(fresh, m.name, m.schemes, now)
-		return partial.batch(m.lastReport), payloadError(err, len(fresh.Items) > 0)
+	fresh, err := m.server.Raw(ctx, []string{"hazards", "active"}, client.IfNoneMatch(m.etag))
+	if errors.Is(err, client.ErrNotModified) && m.etag != "" {
+		fresh, err = client.Record[[]byte]{State: client.State{ETag: m.etag}, Item: m.list}, nil
 	}
-	l := listOf(m.list, m.name, m.schemes, now)
-	batch := l.batch(m.lastReport)
+	before := m.before()
+	l, errRead := read(fresh.Item, m.name, m.schemes, now, before)
+	batch := l.batch()
+	if err = cmp.Or(payloadError(err, len(l.records) > 0), errRead); err != nil {
+		return batch, err
+	}
+	m.etag, m.list = fresh.ETag, fresh.Item
 	batch.Whole = true
 
 	m.turn++
 	m.next = map[uuid.UUID]hazardState{}
 	for i := range l.records {
-		m.expect(&l.records[i])
+		r := &l.records[i]
+		s := m.known[r.report.UUID]
+		s.number, s.report = number(r.HazardID), r.report
+		m.next[r.report.UUID] = s
+	}
+	for _, last := range l.lost {
+		if _, listed := m.next[last.UUID]; !listed {
+			m.next[last.UUID] = m.known[last.UUID]
+		}
 	}
 	ask, cancel := context.WithTimeout(ctx, maxAsking)
 	defer cancel()
@@ -106,30 +110,28 @@ func (m *Mirror) Read(ctx context.Context, now hazard.Instant) (source.Batch, er
 	return batch, ctx.Err()
 }
 
-// lastReport is what was last said of a hazard whose record cannot be read now.
-func (m *Mirror) lastReport(r *record) (hazard.Report, bool) {
-	if s, ok := m.known[r.id]; ok {
-		return s.report, true
+// before gives what was said last of a hazard.
+func (m *Mirror) before() known {
+	numbers := map[int64]uuid.UUID{}
+	for id, s := range m.known {
+		numbers[s.number] = id
 	}
-	for _, s := range m.known {
-		if s.number == r.HazardID && r.HazardID != 0 {
-			return s.report, true
+	return func(id uuid.UUID, number int64) (hazard.Report, bool) {
+		s, ok := m.known[id]
+		if !ok && number != 0 {
+			s, ok = m.known[numbers[number]]
 		}
+		return s.report, ok
 	}
-	return hazard.Report{}, false
 }
 
-// expect notes a listed hazard.
-func (m *Mirror) expect(r *record) {
-	if r.reject != "" {
-		if last, ok := m.lastReport(r); ok {
-			m.next[last.UUID] = m.known[last.UUID]
-		}
-		return
+// payloadError is the error of an answer that could not be received to its end. something was read of it.
+func payloadError(err error, something bool) error {
+	bad, ok := errors.AsType[*client.AnswerError](err)
+	if !ok {
+		return err
 	}
-	s := m.known[r.id]
-	s.number, s.report = r.HazardID, r.report
-	m.next[r.id] = s
+	return &source.PayloadError{Reason: bad.Reason, Cut: bad.Cut || something}
 }
 
 // askGone asks what became of hazards that are no longer listed: how and when one ended is more than that it is missing.
@@ -137,13 +139,13 @@ func (m *Mirror) askGone(ctx context.Context, batch *source.Batch, now hazard.In
 	asked := 0
 	for _, id := range slices.SortedFunc(maps.Keys(m.known), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }) {
 		s := m.known[id]
-		if _, listed := m.next[id]; listed || s.report.Ended != "" {
+		if _, listed := m.next[id]; listed || s.report.Ended != "" || s.number == 0 {
 			continue
 		}
 		if asked++; asked > maxGone || m.notSingle >= maxFailures || ctx.Err() != nil {
 			return
 		}
-		h, err := m.server.Hazard(ctx, client.ID(s.number))
+		answer, err := m.server.Raw(ctx, []string{"hazards", strconv.FormatInt(s.number, 10)})
 		if _, answered := errors.AsType[*client.Problem](err); err != nil && !answered {
 			return // it is away; the list says enough
 		}
@@ -152,10 +154,11 @@ func (m *Mirror) askGone(ctx context.Context, batch *source.Batch, now hazard.In
 			continue
 		}
 		m.notSingle = 0
-		r, reject := report(&h.Item, m.name, m.schemes, now)
-		if reject != "" || r.UUID != id {
+		one, err := read(answer.Item, m.name, m.schemes, now, nobody)
+		if err != nil || len(one.records) != 1 || one.records[0].report.UUID != id {
 			continue
 		}
+		r := one.records[0].report
 		batch.Read++
 		batch.Reports = append(batch.Reports, r)
 		if r.Ended == "" { // it came back since
@@ -175,20 +178,20 @@ func (m *Mirror) askProducts(ctx context.Context, l *list, batch *source.Batch) 
 	var changed, old []*record
 	for i := range l.records {
 		r := &l.records[i]
-		s := m.next[r.id]
+		s := m.next[r.report.UUID]
 		switch {
-		case r.reject != "" || r.report.Ended != "":
+		case s.number == 0 || r.report.Ended != "":
 		case strings.TrimSpace(r.ProductTotal) == "0":
-			batch.Reports[at[r.id]].Products = []hazard.ReportProduct{}
+			batch.Reports[at[r.report.UUID]].Products = []hazard.ReportProduct{}
 			s.last, s.total, s.etag = r.LastUpdate, r.ProductTotal, ""
-			m.next[r.id] = s
+			m.next[r.report.UUID] = s
 		case s.turn == 0 || s.last != r.LastUpdate || s.total != r.ProductTotal:
 			changed = append(changed, r)
 		default:
 			old = append(old, r)
 		}
 	}
-	slices.SortStableFunc(old, func(a, b *record) int { return cmp.Compare(m.next[a.id].turn, m.next[b.id].turn) })
+	slices.SortStableFunc(old, func(a, b *record) int { return cmp.Compare(m.next[a.report.UUID].turn, m.next[b.report.UUID].turn) })
 	changed = changed[:min(len(changed), maxProductLists)]
 	old = old[:min(len(old), maxRefreshed, maxProductLists-len(changed))]
 	failures := 0
@@ -196,7 +199,7 @@ func (m *Mirror) askProducts(ctx context.Context, l *list, batch *source.Batch) 
 		if failures == maxFailures || ctx.Err() != nil {
 			return
 		}
-		failed, stop := m.askProductsOf(ctx, r, &batch.Reports[at[r.id]], batch)
+		failed, stop := m.askProductsOf(ctx, r, &batch.Reports[at[r.report.UUID]], batch)
 		if stop {
 			return
 		}
@@ -208,17 +211,22 @@ func (m *Mirror) askProducts(ctx context.Context, l *list, batch *source.Batch) 
 
 // askProductsOf asks for the products of one hazard.
 func (m *Mirror) askProductsOf(ctx context.Context, r *record, into *hazard.Report, batch *source.Batch) (failed, stop bool) {
-	s := m.next[r.id]
-	products, err := m.server.Products(ctx, client.ID(r.HazardID), client.IfNoneMatch(s.etag))
+	s := m.next[r.report.UUID]
+	record := r.report.Key + "/products"
+	answer, err := m.server.Raw(ctx, []string{"hazards", strconv.FormatInt(s.number, 10), "products"}, client.IfNoneMatch(s.etag))
+	var products []hazard.ReportProduct
+	var rejects []source.Reject
+	if err == nil {
+		products, rejects, err = readProducts(answer.Item, record)
+	}
 	switch {
 	case err == nil:
-		var rejects []source.Reject
-		into.Products, rejects = tree(products, recordName(&r.Hazard)+"/products")
+		into.Products = products
 		for _, reject := range rejects {
 			reject.Events = []string{} // the hazard itself is listed
 			batch.Rejects = append(batch.Rejects, reject)
 		}
-		s.etag = products.ETag
+		s.etag = answer.ETag
 	case errors.Is(err, client.ErrNotModified):
 	case errors.Is(err, client.ErrNotFound): // it ended since the list was made
 		return false, false
@@ -226,11 +234,11 @@ func (m *Mirror) askProductsOf(ctx context.Context, r *record, into *hazard.Repo
 		return true, true
 	default:
 		batch.Rejects = append(batch.Rejects, source.Reject{
-			Record: recordName(&r.Hazard) + "/products", Reason: err.Error(), Events: []string{},
+			Record: record, Reason: err.Error(), Events: []string{},
 		})
 		return true, errors.Is(err, client.ErrUnauthorized) || errors.Is(err, client.ErrLimited)
 	}
 	s.last, s.total, s.turn = r.LastUpdate, r.ProductTotal, m.turn
-	m.next[r.id] = s
+	m.next[r.report.UUID] = s
 	return false, false
 }

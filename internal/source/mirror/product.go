@@ -7,78 +7,143 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
-	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/frame"
-	"github.com/hazardd/hazardd/wire"
 )
+
+// item is a product as a server of the base interface lists it (section 2.7), as far as a mirror reads it. Who may know of it, and where
+// it lies, are values: what cannot be read there is not what is missing.
+type item struct {
+	ProductID    jsontext.Value `json:"product_ID"`
+	ParentID     jsontext.Value `json:"parent_ID"` // 0 is the root
+	SecurityFlag jsontext.Value `json:"security_Flag"`
+	OrgIDs       jsontext.Value `json:"org_IDs"`
+	UUID         string         `json:"uuid"`
+	Title        string         `json:"title"`
+	ProductType  string         `json:"product_Type"`
+	Data         string         `json:"data"`
+	Filename     string         `json:"filename"`
+	ProductURL   string         `json:"product_url"`
+	CommentText  string         `json:"comment_Text"`
+	IsHidden     string         `json:"is_Hidden"` // Y or N
+	CreateDate   string         `json:"create_Date"`
+	UpdateDate   string         `json:"update_Date"`
+	TimelineDate string         `json:"timeline_Date"`
+	GeoLocations string         `json:"geo_Locations"` // WKT
+
+	id, parent int64
+}
 
 // forest is the products of a hazard on their way to a tree.
 type forest struct {
-	products []wire.Product // by product_ID, each once
+	record   string         // the name of the list, for rejects
+	products []item         // by product_ID, each once
 	at       map[int64]int  // product_ID → place in products
 	shut     map[int64]bool // whether a product, or a folder around it, may not be mirrored
+	nameless bool           // a restricted product has no number that can be read: what lies in a folder that is not listed may lie in it
 	children map[int64][]int
 	keys     map[string]bool
 	tree     []hazard.ReportProduct
 	done     map[int64]string // product_ID → its key
-	rejects  []source.Reject
+	rejects  source.Rejects
 }
 
-// tree makes the product tree of a hazard, folders before what is in them, never nil. What may not be mirrored, and what is in it, is
-// not there. Products whose folder is not there, is none, or lies in itself, are at the root.
-func tree(l client.List[wire.Product], record string) ([]hazard.ReportProduct, []source.Reject) {
-	f := &forest{at: map[int64]int{}, shut: map[int64]bool{}, children: map[int64][]int{}, keys: map[string]bool{}, tree: []hazard.ReportProduct{}, done: map[int64]string{}}
-	for _, r := range l.Rejected {
-		if frame.Word(frame.Member(r.Raw, "security_Flag")) == "A" && frame.Word(frame.Member(r.Raw, "org_IDs")) == "" { // of what is not open, nothing is repeated
-			f.rejects = append(f.rejects, source.Reject{Record: fmt.Sprintf("%s/%d", record, r.Index), Reason: r.Err.Error(), Raw: source.Keep(r.Raw)})
-		}
+// readProducts makes the product tree of a hazard, folders before what is in them, never nil. What may not be mirrored, and what is in it,
+// is not there. Products whose folder is not there, is none, or lies in itself, are at the root.
+func readProducts(payload []byte, record string) ([]hazard.ReportProduct, []source.Reject, error) {
+	f := &forest{record: record, at: map[int64]int{}, shut: map[int64]bool{}, children: map[int64][]int{}, keys: map[string]bool{}, tree: []hazard.ReportProduct{}, done: map[int64]string{}}
+	i := 0
+	err := frame.List(payload, "products", func(_ func() string, raw []byte) {
+		f.read(i, raw)
+		i++
+	})
+	if err != nil {
+		return nil, nil, err // half a tree would delete the other half
 	}
-	for i, p := range l.Items {
-		switch {
-		case restricted(&p):
-			f.shut[p.ProductID] = true
-		case p.ProductID <= 0:
-			f.rejects = append(f.rejects, source.Reject{Record: fmt.Sprintf("%s/%d", record, i), Reason: fmt.Sprintf("product_ID: %d, expected a number above zero", p.ProductID)})
-			continue
+	tree := f.grown()
+	return tree, f.rejects.List(), nil
+}
+
+// read reads one product. Of one that is not open, nothing is repeated; nor of one that cannot be read, since nobody can say who may know
+// of it.
+func (f *forest) read(i int, raw []byte) {
+	var p item
+	notes, err := frame.Decode(raw, &p)
+	if err != nil {
+		f.reject(fmt.Sprintf("%s/%d", f.record, i), nil, "a product that cannot be read, and is not repeated here")
+		if raw[0] == '{' {
+			f.close(number(frame.Scalar(frame.Member(raw, "product_ID"))))
 		}
+		return
+	}
+	p.id, p.parent = number(frame.Scalar(p.ProductID)), number(frame.Scalar(p.ParentID))
+	parent := word(p.ParentID)
+	closed := restricted(&p, notes)
+	if closed {
+		f.close(p.id)
+	}
+	switch {
+	case p.id > 0 && (p.parent > 0 || parent == "" || parent == "0"):
 		f.products = append(f.products, p)
+	case closed:
+	case p.id == 0:
+		f.reject(fmt.Sprintf("%s/%d", f.record, i), raw, fmt.Sprintf("product_ID: %s, expected a number above zero", word(p.ProductID)))
+	default:
+		f.reject(fmt.Sprintf("%s/%d", f.record, i), raw, fmt.Sprintf("parent_ID: %s, expected the number of a folder, or 0", parent))
 	}
-	slices.SortStableFunc(f.products, func(a, b wire.Product) int { return cmp.Compare(a.ProductID, b.ProductID) })
-	f.products = slices.CompactFunc(f.products, func(a, b wire.Product) bool { return a.ProductID == b.ProductID })
+}
+
+// close keeps a product, and what lies in it, from being mirrored. 0 is one whose number cannot be read.
+func (f *forest) close(id int64) {
+	if id == 0 {
+		f.nameless = true
+	} else {
+		f.shut[id] = true
+	}
+}
+
+func (f *forest) reject(record string, raw []byte, reason string) {
+	f.rejects.Add(source.Reject{Record: record, Reason: reason, Raw: source.Keep(raw)})
+}
+
+// grown is the tree.
+func (f *forest) grown() []hazard.ReportProduct {
+	slices.SortStableFunc(f.products, func(a, b item) int { return cmp.Compare(a.id, b.id) })
+	f.products = slices.CompactFunc(f.products, func(a, b item) bool { return a.id == b.id })
 	for i, p := range f.products {
-		f.at[p.ProductID] = i
+		f.at[p.id] = i
 	}
 	for i, p := range f.products {
-		if !f.isShut(p.ProductID) {
+		if !f.isShut(p.id) {
 			f.children[f.folderOf(p)] = append(f.children[f.folderOf(p)], i)
 		}
 	}
 	f.grow(0, "")
 	// What is left lies in a circle of folders: each is opened at its first product.
 	for i, p := range f.products {
-		if _, done := f.done[p.ProductID]; !done && !f.isShut(p.ProductID) {
+		if _, done := f.done[p.id]; !done && !f.isShut(p.id) {
 			f.children[0] = []int{i}
 			f.grow(0, "")
 		}
 	}
-	return f.tree, f.rejects
+	return f.tree
 }
 
 // folderOf is the folder that holds a product; 0 is the root.
-func (f *forest) folderOf(p wire.Product) int64 {
-	i, ok := f.at[p.ParentID]
+func (f *forest) folderOf(p item) int64 {
+	i, ok := f.at[p.parent]
 	if !ok || f.products[i].ProductType != string(hazard.FolderProduct) {
 		return 0
 	}
-	return p.ParentID
+	return p.parent
 }
 
-// isShut tells whether a product may not be mirrored, for its own sake or for that of a folder around it.
+// isShut reports whether a product may not be mirrored, for its own sake or for that of a folder around it.
 func (f *forest) isShut(id int64) bool {
 	path := map[int64]bool{}
 	shut := false
@@ -89,10 +154,11 @@ func (f *forest) isShut(id int64) bool {
 		}
 		i, ok := f.at[id]
 		if !ok {
+			shut = id != 0 && f.nameless
 			break
 		}
 		path[id] = true
-		id = f.products[i].ParentID
+		id = f.products[i].parent
 	}
 	for id := range path {
 		f.shut[id] = shut
@@ -100,11 +166,14 @@ func (f *forest) isShut(id int64) bool {
 	return shut
 }
 
-// restricted tells whether not everybody may know of a product (section 2.7: security_Flag is "R when restricted to one or more
+// restricted reports whether not everybody may know of a product (section 2.7: security_Flag is "R when restricted to one or more
 // organizations, otherwise A"; products assigned to organizations "are visible only to members of them"). Whatever is not plainly open
-// is restricted.
-func restricted(p *wire.Product) bool {
-	return p.SecurityFlag != "A" || strings.Trim(p.OrgIDs, " ,") != ""
+// is restricted, also where notes say that it had to be mended to be read.
+func restricted(p *item, notes []string) bool {
+	mended := func(note string) bool {
+		return strings.Contains(note, "security_Flag") || strings.Contains(note, "org_IDs")
+	}
+	return word(p.SecurityFlag) != "A" || strings.Trim(word(p.OrgIDs), " ,") != "" || slices.ContainsFunc(notes, mended)
 }
 
 // grow puts what is in a folder into the tree, level by level.
@@ -116,32 +185,32 @@ func (f *forest) grow(folder int64, key string) {
 	for queue := []open{{folder, key}}; len(queue) > 0; queue = queue[1:] {
 		for _, i := range f.children[queue[0].folder] {
 			p := &f.products[i]
-			if _, done := f.done[p.ProductID]; done {
+			if _, done := f.done[p.id]; done {
 				continue
 			}
 			rp, reject := f.product(p)
-			f.done[p.ProductID] = rp.Key
+			f.done[p.id] = rp.Key
 			if reject != "" {
-				f.rejects = append(f.rejects, source.Reject{Record: "product " + frame.ExcerptText(cmp.Or(p.UUID, strconv.FormatInt(p.ProductID, 10))), Reason: reject})
+				f.reject("product "+frame.ExcerptText(cmp.Or(p.UUID, strconv.FormatInt(p.id, 10))), nil, reject)
 				continue
 			}
 			rp.Parent = queue[0].key
 			f.tree = append(f.tree, rp)
 			if rp.Type == hazard.FolderProduct {
-				queue = append(queue, open{p.ProductID, rp.Key})
+				queue = append(queue, open{p.id, rp.Key})
 			}
 		}
 	}
 }
 
 // product maps one product.
-func (f *forest) product(p *wire.Product) (rp hazard.ReportProduct, reject string) {
-	rp = hazard.ReportProduct{Title: hazard.CleanLine(cmp.Or(p.Title, text(p.Filename), p.ProductType)), Type: hazard.ProductType(p.ProductType),
+func (f *forest) product(p *item) (rp hazard.ReportProduct, reject string) {
+	rp = hazard.ReportProduct{Title: hazard.CleanLine(cmp.Or(p.Title, p.Filename, p.ProductType)), Type: hazard.ProductType(p.ProductType),
 		Comment: hazard.Clean(p.CommentText), Time: f.time(p), Hidden: strings.EqualFold(p.IsHidden, "Y"), WKT: geometry(p.GeoLocations)}
 	if id, ok := readUUID(p.UUID); ok && !f.keys[id.String()] {
 		rp.Key, rp.UUID = id.String(), id
 	} else {
-		rp.Key, rp.UUID = "product_ID "+strconv.FormatInt(p.ProductID, 10), uuid.Nil
+		rp.Key, rp.UUID = "product_ID "+strconv.FormatInt(p.id, 10), uuid.Nil
 	}
 	f.keys[rp.Key] = true
 	link := func(field, s string) string {
@@ -155,11 +224,11 @@ func (f *forest) product(p *wire.Product) (rp hazard.ReportProduct, reject strin
 	switch rp.Type {
 	case hazard.FolderProduct:
 	case hazard.TextProduct:
-		rp.Data = hazard.Clean(text(p.Data))
+		rp.Data = hazard.Clean(p.Data)
 	case hazard.URLProduct:
-		reject = link("data", text(p.Data))
+		reject = link("data", p.Data)
 	case hazard.FileProduct:
-		reject = link("product_url", text(p.ProductURL))
+		reject = link("product_url", p.ProductURL)
 	default:
 		reject = fmt.Sprintf("product_Type: %q is none of the product types", frame.ExcerptText(p.ProductType))
 	}
@@ -167,7 +236,7 @@ func (f *forest) product(p *wire.Product) (rp hazard.ReportProduct, reject strin
 }
 
 // time is the product's place on a timeline, or when it was altered or made.
-func (f *forest) time(p *wire.Product) hazard.Instant {
+func (f *forest) time(p *item) hazard.Instant {
 	for _, s := range []string{p.TimelineDate, p.UpdateDate, p.CreateDate} {
 		if n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64); err == nil {
 			if i := hazard.Instant(n); i >= hazard.MinInstant && i <= hazard.MaxInstant {
@@ -184,11 +253,4 @@ func geometry(wkt string) string {
 		return ""
 	}
 	return wkt
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

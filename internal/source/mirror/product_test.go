@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
-	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/wire"
 )
@@ -51,7 +50,14 @@ func shape(products []hazard.ReportProduct) string {
 }
 
 func treeOf(products ...wire.Product) ([]hazard.ReportProduct, []string) {
-	got, rejects := tree(client.List[wire.Product]{Items: products}, "h/products")
+	text, err := json.Marshal(append([]wire.Product{}, products...))
+	if err != nil {
+		panic(err)
+	}
+	got, rejects, err := readProducts(text, "h/products")
+	if err != nil {
+		panic(err)
+	}
 	var reasons []string
 	for _, r := range rejects {
 		reasons = append(reasons, r.Record+": "+r.Reason)
@@ -146,17 +152,20 @@ func TestProductsThatCannotBeUsedAreRejected(t *testing.T) {
 
 // A record that cannot be read is kept for inspection, by people who may not see what is restricted.
 func TestNothingOfARestrictedProductIsRepeated(t *testing.T) {
-	items, rejected, err := client.ReadList[wire.Product](strings.NewReader(`[
+	got, rejects, err := readProducts([]byte(`[
 		{"product_ID":1,"security_Flag":"R","org_IDs":"3","title":["secret"]},
 		{"product_ID":2,"security_Flag":"A","org_IDs":"3","title":["secret"]},
 		{"product_ID":3,"title":["secret"]},
-		{"product_ID":4,"security_Flag":"A","org_IDs":"","title":["open"]},
+		{"product_ID":4,"security_Flag":"A","org_IDs":"","parent_ID":["open"]},
 		{"product_ID":-5,"security_Flag":"R","title":"secret","product_Type":"secret"},
-		{"product_ID":6,"security_Flag":"R","title":"secret","product_Type":"URL_PRODUCT","data":"secret:"}]`))
+		{"product_ID":6,"security_Flag":"R","title":"secret","product_Type":"URL_PRODUCT","data":"secret:"},
+		{"product_ID":7,"security_Flag":"A","org_IDs":[3],"title":"secret","product_Type":"TEXT_PRODUCT","data":"secret"},
+		{"product_ID":8,"security_Flag":"A","org_IDs":NaN,"title":"secret","product_Type":"TEXT_PRODUCT","data":"secret"},
+		{"product_ID":9,"security_Flag":"A","org_IDs":"","org_IDs":"3","title":"secret","product_Type":"TEXT_PRODUCT","data":"secret"},
+		{"product_ID":10,"security_Flag":"A" "org_IDs":"3","title":"secret"}]`), "h/products")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, rejects := tree(client.List[wire.Product]{Items: items, Rejected: rejected}, "h/products")
 	text, err := json.Marshal([]any{got, rejects})
 	if err != nil {
 		t.Fatal(err)
@@ -164,8 +173,48 @@ func TestNothingOfARestrictedProductIsRepeated(t *testing.T) {
 	for _, r := range rejects {
 		text = append(append(text, r.Raw...), r.Reason...)
 	}
-	if len(got) > 0 || len(rejects) != 1 || strings.Contains(string(text), "secret") || !strings.Contains(string(text), "open") {
+	if len(got) > 0 || len(rejects) != 3 || strings.Contains(string(text), "secret") || !strings.Contains(string(text), "open") {
 		t.Errorf("tree %+v, rejects %+v", got, rejects)
+	}
+}
+
+// A folder that may not be mirrored hides what is in it, also when its record cannot be read.
+func TestWhatLiesInARestrictedFolderStaysThereWhateverIsWrongWithTheFolder(t *testing.T) {
+	child := `{"product_ID":2,"parent_ID":1,"security_Flag":"A","org_IDs":"","title":"SECRET","product_Type":"TEXT_PRODUCT","data":"x"}`
+	open := `{"product_ID":3,"parent_ID":0,"security_Flag":"A","org_IDs":"","title":"open","product_Type":"TEXT_PRODUCT","data":"x"}`
+	for name, folder := range map[string]string{
+		"a member twice":             `{"product_ID":1,"security_Flag":"R","org_IDs":"3","product_Type":"FOLDER_PRODUCT","title":"a","title":"b"}`,
+		"a number in words":          `{"product_ID":"one","security_Flag":"R","org_IDs":"3","product_Type":"FOLDER_PRODUCT","title":"a"}`,
+		"a list of organizations":    `{"product_ID":1,"security_Flag":"A","org_IDs":["3"],"product_Type":"FOLDER_PRODUCT","title":"a"}`,
+		"a title that is an object":  `{"product_ID":1,"security_Flag":"R","org_IDs":"3","product_Type":"FOLDER_PRODUCT","title":{"en":"a"}}`,
+		"organizations that are NaN": `{"product_ID":1,"security_Flag":"A","org_IDs":NaN,"product_Type":"FOLDER_PRODUCT","title":"a"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, _, err := readProducts([]byte("["+child+","+folder+","+open+"]"), "h/products")
+			if err != nil || shape(got) != "root/open" {
+				t.Errorf("%q, error %v", shape(got), err)
+			}
+		})
+	}
+}
+
+func TestABadProductCostsNoOther(t *testing.T) {
+	good := `{"product_ID":"2","parent_ID":"0","security_Flag":"A","org_IDs":"","title":"good","product_Type":"TEXT_PRODUCT","data":7,"timeline_Date":1738900579421}`
+	for name, bad := range map[string]string{
+		"NaN":           `{"product_ID":1,"security_Flag":"A","org_IDs":"","title":"x","product_Type":"TEXT_PRODUCT","data":"x","more":NaN}`,
+		"a raw 0x01":    "{\"product_ID\":1,\"security_Flag\":\"A\",\"org_IDs\":\"\",\"title\":\"x\x01\",\"product_Type\":\"TEXT_PRODUCT\",\"data\":\"x\"}",
+		"a lost quote":  `{"product_ID":1,"security_Flag":"A","org_IDs":"","title":"x,"product_Type":"TEXT_PRODUCT"}`,
+		"a number":      `7`,
+		"null":          `null`,
+		"a member more": `{"product_ID":1,"security_Flag":"A","org_IDs":"","title":"x","title":"y","product_Type":"TEXT_PRODUCT"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, rejects, err := readProducts([]byte("["+bad+","+good+"]"), "h/products")
+			i := slices.IndexFunc(got, func(p hazard.ReportProduct) bool { return p.Title == "good" })
+			if err != nil || i < 0 || got[i].Data != "7" || got[i].Time != 1738900579421 {
+				t.Errorf("%+v, rejects %v, error %v", got, rejects, err)
+			}
+		})
 	}
 }
 

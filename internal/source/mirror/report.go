@@ -15,7 +15,6 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/frame"
-	"github.com/hazardd/hazardd/wire"
 )
 
 // otherTypes are the types that servers use beside those of the base interface, section 2.3, which keep their names. "Spec" in this
@@ -36,31 +35,35 @@ const (
 )
 
 // report is what a record says, or why it says nothing that can be used.
-func report(h *wire.Hazard, name string, schemes source.Schemes, now hazard.Instant) (r hazard.Report, reject string) {
+func report(h *row, name string, schemes source.Schemes, now hazard.Instant) (r hazard.Report, reject string) {
 	id, ok := readUUID(h.UUID)
 	if !ok {
 		return r, fmt.Sprintf("uuid: %q, expected a UUID: it is the hazard's identity", frame.ExcerptText(h.UUID))
 	}
+	category := word(h.CategoryID)
 	r = hazard.Report{Source: name, Key: id.String(), UUID: id, Relayed: true, Name: hazard.CleanLine(h.HazardName), Description: hazard.Clean(h.Description),
-		Category: hazard.Category(cmp.Or(h.CategoryID, string(hazard.Event))), Creator: cmp.Or(hazard.CleanLine(h.Creator), name),
+		Category: hazard.Category(cmp.Or(category, string(hazard.Event))), Creator: cmp.Or(hazard.CleanLine(h.Creator), name),
 		Comment: cmp.Or(hazard.Clean(h.CommentText), name+":"+id.String())}
+	var notes []string
 	if r.Type, ok = typeOf(h.TypeID); !ok {
-		return r, fmt.Sprintf("type_ID: %q is none of the types", frame.ExcerptText(h.TypeID))
+		r.Type = hazard.Occurrence
+		notes = append(notes, fmt.Sprintf("type_ID: %q is none of the types", frame.ExcerptText(h.TypeID)))
 	}
 	if r.Severity, ok = hazard.ParseSeverity(h.SeverityID); !ok {
 		return r, fmt.Sprintf("severity_ID: %q is none of the severities", frame.ExcerptText(h.SeverityID))
 	}
 	if _, ok = r.Category.Info(); !ok {
-		return r, fmt.Sprintf("category_ID: %q is none of the categories", frame.ExcerptText(h.CategoryID))
+		return r, fmt.Sprintf("category_ID: %q is none of the categories", frame.ExcerptText(category))
 	}
 	if r.Name == "" {
 		info, _ := r.Type.Info()
 		r.Name = info.Name
 	}
-	t, reject := readTimes(h)
+	t, faults, reject := readTimes(h)
 	if reject != "" {
 		return r, reject
 	}
+	source.Note(&r, append(notes, faults...)...)
 	r.Version, r.Start = int64(t.last), t.start
 	if reject := life(&r, h, t); reject != "" {
 		return r, reject
@@ -90,8 +93,8 @@ type times struct {
 }
 
 // readTimes reads the moments. Section 2.6 has them as strings of digits; servers send numbers too. last_Update is the version: where it
-// is missing, the latest of the others stands in.
-func readTimes(h *wire.Hazard) (t times, reject string) {
+// is missing, or cannot be read, the latest of the others stands in.
+func readTimes(h *row) (t times, notes []string, reject string) {
 	var start, created, last, updated *hazard.Instant
 	for _, f := range []struct {
 		field, text string
@@ -106,7 +109,7 @@ func readTimes(h *wire.Hazard) (t times, reject string) {
 			*f.into = &i
 			continue
 		}
-		return t, fmt.Sprintf("%s: %q, expected digits, milliseconds since 1970, in the years 1 to 9999", f.field, frame.ExcerptText(text))
+		notes = append(notes, fmt.Sprintf("%s: %q, expected digits, milliseconds since 1970, in the years 1 to 9999", f.field, frame.ExcerptText(text)))
 	}
 	first := func(choices ...*hazard.Instant) (hazard.Instant, bool) {
 		for _, c := range choices {
@@ -118,15 +121,15 @@ func readTimes(h *wire.Hazard) (t times, reject string) {
 	}
 	var ok bool
 	if t.start, ok = first(start, created); !ok {
-		return t, "start_Date: missing, and create_Date too: expected one of them"
+		return t, nil, strings.Join(append(notes, "start_Date: missing, and create_Date too: expected one of them"), "; ")
 	}
 	t.last, _ = first(last, updated, created, start)
 	t.updated, _ = first(updated, last, created, start)
-	return t, ""
+	return t, notes, ""
 }
 
 // life sets when the hazard ends.
-func life(r *hazard.Report, h *wire.Hazard, t times) (reject string) {
+func life(r *hazard.Report, h *row, t times) (reject string) {
 	expires := strings.EqualFold(h.AutoExpire, "Y")
 	switch {
 	case !expires:
@@ -140,8 +143,8 @@ func life(r *hazard.Report, h *wire.Hazard, t times) (reject string) {
 	default:
 		// Spec, "start > end": it occurs; accept it. The life of the type is the best guess; that of no end at all too.
 	}
-	switch {
-	case h.Status == "E":
+	switch status := word(h.Status); {
+	case status == "E":
 		// Spec, "expiry act": at the expiry last_Update moves past end_Date, and update_Date stays. Else somebody ended it; the record
 		// does not say why.
 		r.Ended = hazard.EndWithdrawn
@@ -149,23 +152,25 @@ func life(r *hazard.Report, h *wire.Hazard, t times) (reject string) {
 			r.Ended = hazard.EndExpired
 			r.EndedAt = cmp.Or(r.End, &t.last)
 		}
-	case h.Status != "A" && h.Status != "": // missing at some servers, whose list says that it is active
-		return fmt.Sprintf("status: %q is neither A nor E", frame.ExcerptText(h.Status))
+	case status != "A" && status != "": // missing at some servers, whose list says that it is active
+		return fmt.Sprintf("status: %q is neither A nor E", frame.ExcerptText(status))
 	}
 	return ""
 }
 
 // point is the position, or why it is not believed. 180 to 360 degrees east are west.
-func point(h *wire.Hazard) (*hazard.Point, []string) {
-	lon, lat := h.Longitude, h.Latitude
+func point(h *row) (*hazard.Point, []string) {
+	lon, lat := h.Longitude.Value, h.Latitude.Value
 	if lon > 180 && lon <= 360 {
 		lon -= 360
 	}
 	switch {
+	case !h.Longitude.Known || !h.Latitude.Known:
+		return nil, []string{fmt.Sprintf("latitude %s, longitude %s: expected two numbers", h.Latitude.Said(), h.Longitude.Said())}
 	case math.Abs(lat) > 90 && math.Abs(lat) <= 180 && math.Abs(lon) <= 90:
-		return nil, []string{fmt.Sprintf("latitude %v, longitude %v: they look exchanged", h.Latitude, h.Longitude)}
-	case math.Abs(lat) > 90 || math.Abs(lon) > 180 || math.IsNaN(lat) || math.IsNaN(lon):
-		return nil, []string{fmt.Sprintf("latitude %v, longitude %v: not on Earth", h.Latitude, h.Longitude)}
+		return nil, []string{fmt.Sprintf("latitude %v, longitude %v: they look exchanged", h.Latitude.Value, h.Longitude.Value)}
+	case math.Abs(lat) > 90 || math.Abs(lon) > 180:
+		return nil, []string{fmt.Sprintf("latitude %v, longitude %v: not on Earth", h.Latitude.Value, h.Longitude.Value)}
 	case lat == 0 && lon == 0:
 		return &hazard.Point{}, []string{"latitude, longitude: 0, 0: missing, or not filled in"}
 	}
@@ -200,7 +205,7 @@ var (
 )
 
 // refs are what others call the event: in comment_Text, where hazardd writes the source and the source's key, and in glide_URI.
-func refs(h *wire.Hazard, t hazard.Type, schemes source.Schemes) (refs []string) {
+func refs(h *row, t hazard.Type, schemes source.Schemes) (refs []string) {
 	comment := strings.TrimSpace(h.CommentText)
 	if m := registered.FindStringSubmatch(comment); m != nil {
 		if of, known := schemes[m[1]]; known && of.CausedBy == "" && (of.Type == "" || of.Type == t) {

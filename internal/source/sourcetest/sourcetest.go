@@ -42,7 +42,7 @@ import (
 type Source struct {
 	Parse func(payload []byte, now hazard.Instant) (source.Batch, error)
 	// File is a recorded payload of many good records, below feeds/, and At when it was read; the records of More, documents of the same
-	// form, are added to it. Files are payloads of one record each of XML, of which one is made.
+	// form, are added to it. Files are payloads of one record each, of which one is made.
 	File  string
 	More  []string
 	Files []string
@@ -116,6 +116,11 @@ func (s Source) cut(t testing.TB) *document {
 	var payload []byte
 	if s.File != "" {
 		payload = recordings.Read(t, "feeds/"+s.File)
+	} else if s.Element == "" {
+		for i, name := range s.Files {
+			payload = slices.Concat(payload, []byte("[,")[min(i, 1):min(i, 1)+1], recordings.Read(t, "feeds/"+name))
+		}
+		payload = append(payload, ']')
 	} else {
 		for _, name := range s.Files {
 			_, record, _ := bytes.Cut(recordings.Read(t, "feeds/"+name), []byte("?>"))
