@@ -7,7 +7,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
 # What the map is made of; it is built again only when this has changed.
-MAP_SOURCES := $(shell find web -path web/node_modules -prune -o -path web/dist -prune -o -path web/e2e -prune -o -path web/basemap/dist -prune -o -type f ! -name '*.go' -print)
+MAP_SOURCES := $(wildcard internal/words/*.json) $(shell find web -path web/src/words.types.ts -prune -o -path web/node_modules -prune -o -path web/dist -prune -o -path web/e2e -prune -o -path web/basemap/dist -prune -o -type f ! -name '*.go' -print)
 
 .PHONY: run demo build web test test-web soak bench lint generate tables help
 

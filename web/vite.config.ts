@@ -1,12 +1,22 @@
 import { defineConfig } from "vitest/config";
+import { words, wordsFile } from "./words.mjs";
 
 // The address of a running hazardd, for `npm run dev`.
 const service = process.env["HAZARDD"] ?? "http://127.0.0.1:8080";
 const paths = ["/authorize", "/session", "/hazards", "/products", "/sources", "/events", "/changes", "/symbols", "/icons", "/h/"];
 
+/** MapLibre's style sheet without the controls that the map does not have: their pictures are most of it. */
+const unused = /-(ctrl-(icon|geolocate|compass|logo|zoom|shrink|fullscreen|globe|terrain)|popup|user-location|cooperative|marker|crosshair|mobile-message|desktop-message)/;
+const usedStyles = {
+  name: "used-styles",
+  enforce: "pre" as const,
+  transform: (code: string, id: string) => (id.endsWith("/maplibre-gl.css") ? code.replace(/[^{}]+\{[^{}]*\}/g, (rule) => (unused.test(rule.slice(0, rule.indexOf("{"))) ? "" : rule)) : undefined),
+};
+
 export default defineConfig({
   // All addresses are relative to the page: the service may live below a path of its host.
   base: "./",
+  plugins: [words(), usedStyles],
   // MapLibre's files for a strict policy: its worker is a file of its own, not a blob made of text.
   resolve: { alias: [{ find: /^maplibre-gl$/, replacement: "maplibre-gl/dist/maplibre-gl-csp.js" }] },
   build: {
@@ -16,8 +26,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 1200,
     // What is not part of a first load has a name that says so: scripts/compress.mjs counts the rest.
-    rolldownOptions: { output: { chunkFileNames: (chunk) => (chunk.name === "view" ? "assets/[name]-[hash].js" : "assets/later-[name]-[hash].js") } },
+    rolldownOptions: { output: { chunkFileNames: (chunk) => wordsFile(chunk) ?? (chunk.name === "view" ? "assets/[name]-[hash].js" : "assets/later-[name]-[hash].js") } },
   },
-  server: { proxy: Object.fromEntries(paths.map((path) => [path, service])) },
-  test: { include: ["test/**/*.test.ts"], environment: "node" },
+  server: { fs: { allow: [".."] }, proxy: Object.fromEntries(paths.map((path) => [path, service])) },
+  test: { include: ["test/**/*.test.ts"], environment: "node", setupFiles: ["test/words.ts"] },
 });

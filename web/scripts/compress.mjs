@@ -12,6 +12,12 @@ const LATER = JSON.parse(readFileSync(new URL("../later.json", import.meta.url),
 const files = readdirSync(dist, { recursive: true, encoding: "utf8" })
   .filter((name) => statSync(join(dist, name)).isFile() && !/\.(br|gz)$/.test(name))
   .sort();
+// A file whose name says that it is loaded later is not, if one of the first load cannot do without it.
+const needed = new Set(files.filter((name) => !LATER.some((prefix) => name.startsWith(prefix))));
+for (const name of needed) {
+  if (!name.endsWith(".js")) continue;
+  for (const [, , to] of readFileSync(join(dist, name), "utf8").matchAll(/(from|import)\s*"\.\/([^"]+\.js)"/g)) needed.add(`assets/${to}`);
+}
 let first = 0;
 let brotli = 0;
 for (const name of files) {
@@ -26,7 +32,7 @@ for (const name of files) {
     gz = gzip.length;
     br = brot.length;
   }
-  const later = LATER.some((prefix) => name.startsWith(prefix));
+  const later = !needed.has(name);
   if (!later) {
     first += gz;
     brotli += br;

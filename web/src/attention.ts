@@ -1,8 +1,8 @@
 // Reaches those who are not looking: a count in the tab's title and on its icon, and, by choice, a sound and the browser's notifications.
 import { computed, effect, signal } from "@preact/signals";
-import { isDrill, severity } from "./model";
+import { isDrill, severity, severityName } from "./model";
 import type { Notice, Store } from "./store";
-import { text } from "./text";
+import { text } from "./words";
 
 /** What the reader has chosen on this device. Nothing is kept of those who chose nothing. */
 export interface Choices {
@@ -89,7 +89,7 @@ export class Attention {
   async #notify(warnings: readonly Notice[]): Promise<void> {
     if (!("Notification" in globalThis) || Notification.permission !== "granted") return;
     const [first] = warnings as readonly [Notice, ...Notice[]];
-    const title = warnings.length === 1 ? text.notice.spoken(first.kind, severity(first.hazard.severity_ID).name, first.hazard.hazard_Name, isDrill(first.hazard)) : text.notice.many(warnings.length, warnings.length);
+    const title = warnings.length === 1 ? text.notice.spoken({ kind: first.kind, severity: severityName(severity(first.hazard.severity_ID)), name: first.hazard.hazard_Name, drill: isDrill(first.hazard) ? "yes" : "no" }) : text.notice.many({ n: warnings.length, warnings: warnings.length });
     const options = { tag: warnings.length === 1 ? first.hazard.uuid : "hazardd", body: warnings.length === 1 ? "" : warnings.slice(0, 5).map((n) => n.hazard.hazard_Name).join("\n"), icon: "assets/app-192.png" };
     try {
       const shown = new Notification(title, options);

@@ -1,5 +1,6 @@
-// Areas as an editor draws them: circles, corners, their size, and what that size means to people.
+// Areas as an editor draws them: circles, corners, their size.
 import type { Geometry, Polygon, Position } from "geojson";
+import { number } from "./words";
 
 /** Mean radius of the earth, metres (IUGG R1). */
 const EARTH = 6_371_008.8;
@@ -114,41 +115,10 @@ export function extent(g: Geometry): Extent | undefined {
   return { box: [west, south, east, north], width, height: distance([x, south], [x, north]) / 1000, middle: [wrap(x), y] };
 }
 
-/** Things whose size people know, in square kilometres, land and water; the smallest first. */
-const known: readonly (readonly [size: number, name: string])[] = [
-  [0.00714, "a football pitch"],
-  [0.44, "Vatican City"],
-  [2.02, "Monaco"],
-  [21, "Nauru"],
-  [61, "San Marino"],
-  [160, "Liechtenstein"],
-  [735, "Singapore"],
-  [2_586, "Luxembourg"],
-  [9_251, "Cyprus"],
-  [30_689, "Belgium"],
-  [83_879, "Austria"],
-  [243_610, "the United Kingdom"],
-  [551_695, "France"],
-  [1_564_116, "Mongolia"],
-  [3_287_263, "India"],
-  [7_741_220, "Australia"],
-  [30_370_000, "Africa"],
-  [510_065_000, "the whole earth"],
-];
-
-/** A size that people can picture: "about 2.4 times Luxembourg". */
-export function comparison(km2: number): string {
-  const [size, name] = known.filter(([s]) => s <= km2 * 1.15).at(-1) ?? known[0]!;
-  const times = km2 / size;
-  if (times < 0.85) return `smaller than ${name}`;
-  if (times <= 1.15) return `about as large as ${name}`;
-  return `about ${times < 10 ? times.toFixed(1).replace(/\.0$/, "") : Math.round(times)} times ${name}`;
-}
-
 /** A number with as many digits as people can use. */
 export function rounded(n: number): string {
   const digits = n >= 100 ? 0 : n >= 10 ? 1 : n >= 0.01 ? 2 : 6;
-  return n.toLocaleString("en", { maximumFractionDigits: digits });
+  return number(n, { maximumFractionDigits: digits });
 }
 
 /** Reads corners, "latitude, longitude" in degrees, one on each line or between semicolons. The error says which line is none. */

@@ -8,7 +8,7 @@ import { browser, follow } from "./live";
 import { Areas } from "./map/areas";
 import { canKeep, forgetView, keepView, type Kept } from "./offline";
 import { Store } from "./store";
-import { text } from "./text";
+import { begin, text } from "./words";
 import { Page, PageProvider } from "./ui/context";
 import { Login } from "./ui/login";
 import { Shell } from "./ui/shell";
@@ -149,4 +149,4 @@ async function forgetUnlessChosen(): Promise<void> {
   }
 }
 
-render(<App />, document.getElementById("app")!);
+void begin().then(() => render(<App />, document.getElementById("app")!));

@@ -1,4 +1,5 @@
 // What the service speaks of: the records of the base interface (section 2) and its vocabularies, with what the map needs to show them.
+import { byId, locale, names } from "./words";
 
 export type SeverityId = "TERMINATION" | "INFORMATION" | "ADVISORY" | "WATCH" | "WARNING";
 export type CategoryId = "EVENT" | "EXERCISE" | "OTHER" | "RESPONSE";
@@ -107,78 +108,47 @@ export interface Severity {
   readonly id: SeverityId;
   /** 0 is the least severe. */
   readonly rank: number;
-  readonly name: string;
   /** Exactly the colour of base interface section 2.4. */
   readonly colour: string;
   /** Text on the colour that is readable by WCAG AA. */
   readonly ink: string;
-  /** Tells the severity where colour does not. */
-  readonly code: string;
 }
 
 /** Least severe first, as the service lists them. */
 export const severities: readonly Severity[] = [
-  { id: "TERMINATION", rank: 0, name: "Termination", colour: "#666666", ink: "#ffffff", code: "END" },
-  { id: "INFORMATION", rank: 1, name: "Information", colour: "#3199f0", ink: "#000000", code: "INF" },
-  { id: "ADVISORY", rank: 2, name: "Advisory", colour: "#00ff00", ink: "#000000", code: "ADV" },
-  { id: "WATCH", rank: 3, name: "Watch", colour: "#ffff00", ink: "#000000", code: "WCH" },
-  { id: "WARNING", rank: 4, name: "Warning", colour: "#ff0000", ink: "#000000", code: "WRN" },
+  { id: "TERMINATION", rank: 0, colour: "#666666", ink: "#ffffff" },
+  { id: "INFORMATION", rank: 1, colour: "#3199f0", ink: "#000000" },
+  { id: "ADVISORY", rank: 2, colour: "#00ff00", ink: "#000000" },
+  { id: "WATCH", rank: 3, colour: "#ffff00", ink: "#000000" },
+  { id: "WARNING", rank: 4, colour: "#ff0000", ink: "#000000" },
 ];
 
-const byId = new Map(severities.map((s) => [s.id, s]));
+const severityOf = new Map(severities.map((s) => [s.id, s]));
 
 /** The severity of an id; one that this page does not know yet ranks lowest, so that it is still shown. */
 export function severity(id: string): Severity {
-  return byId.get(id as SeverityId) ?? severities[0]!;
+  return severityOf.get(id as SeverityId) ?? severities[0]!;
 }
 
-export const categories: readonly { readonly id: CategoryId; readonly name: string }[] = [
-  { id: "EVENT", name: "Event" },
-  { id: "RESPONSE", name: "Response" },
-  { id: "EXERCISE", name: "Exercise" },
-  { id: "OTHER", name: "Other" },
+export const categories: readonly CategoryId[] = ["EVENT", "RESPONSE", "EXERCISE", "OTHER"];
+
+/** The types of the base interface, section 2.3. Their names are in internal/words. */
+export const types: readonly string[] = [
+  "ACCIDENT", "ACTIVESHOOTER", "AVALANCHE", "BIOMEDICAL", "CIVILUNREST", "COMBAT", "CONFLICT",
+  "CYBER", "DROUGHT", "EARTHQUAKE", "EQUIPMENT", "EXTREMETEMPERATURE", "FLOOD", "HIGHSURF",
+  "HIGHWIND", "INCIDENT", "LANDSLIDE", "MANMADE", "MARINE", "OCCURRENCE", "POLITICALCONFLICT",
+  "STORM", "TERRORISM", "TORNADO", "CYCLONE", "TSUNAMI", "UNIT", "VOLCANO",
+  "WEAPONS", "WILDFIRE", "WINTERSTORM",
 ];
 
-/** The types of the base interface, section 2.3; POLITICALCONFLICT has the name that people read, not the one on the wire. */
-export const types: readonly { readonly id: string; readonly name: string }[] = [
-  { id: "ACCIDENT", name: "Accident" },
-  { id: "ACTIVESHOOTER", name: "Active Shooter" },
-  { id: "AVALANCHE", name: "Avalanche" },
-  { id: "BIOMEDICAL", name: "Biomedical" },
-  { id: "CIVILUNREST", name: "Civil Unrest" },
-  { id: "COMBAT", name: "Combat" },
-  { id: "CONFLICT", name: "Conflict" },
-  { id: "CYBER", name: "Cyber" },
-  { id: "DROUGHT", name: "Drought" },
-  { id: "EARTHQUAKE", name: "Earthquake" },
-  { id: "EQUIPMENT", name: "Equipment" },
-  { id: "EXTREMETEMPERATURE", name: "Extreme Temperature" },
-  { id: "FLOOD", name: "Flood" },
-  { id: "HIGHSURF", name: "High Surf" },
-  { id: "HIGHWIND", name: "High Wind" },
-  { id: "INCIDENT", name: "Incident" },
-  { id: "LANDSLIDE", name: "Landslide" },
-  { id: "MANMADE", name: "Man-Made" },
-  { id: "MARINE", name: "Marine" },
-  { id: "OCCURRENCE", name: "Occurrence" },
-  { id: "POLITICALCONFLICT", name: "Political Conflict" },
-  { id: "STORM", name: "Storm" },
-  { id: "TERRORISM", name: "Terrorism" },
-  { id: "TORNADO", name: "Tornado" },
-  { id: "CYCLONE", name: "Tropical Cyclone" },
-  { id: "TSUNAMI", name: "Tsunami" },
-  { id: "UNIT", name: "Unit" },
-  { id: "VOLCANO", name: "Volcanic Eruption" },
-  { id: "WEAPONS", name: "Weapons" },
-  { id: "WILDFIRE", name: "Wildfire" },
-  { id: "WINTERSTORM", name: "Winter Storm" },
-];
-
-const typeNames = new Map(types.map((t) => [t.id, t.name]));
-const categoryNames = new Map<string, string>(categories.map((c) => [c.id, c.name]));
-
-export const typeName = (id: string): string => typeNames.get(id) ?? id;
-export const categoryName = (id: string): string => categoryNames.get(id) ?? id;
+/** Words for what the service names by an id; one that this page does not know yet is shown as it is. */
+export const typeName = (id: string): string => byId(names.type, id) ?? id;
+export const categoryName = (id: string): string => byId(names.category, id) ?? id;
+export const severityName = (s: Severity): string => names.severity[s.id];
+/** Letters that tell the severity where colour does not. */
+export const severityCode = (s: Severity): string => names.code[s.id];
+/** Ids by the alphabet of the reader's language. */
+export const byName = (ids: readonly string[], name: (id: string) => string): string[] => [...ids].sort((a, b) => name(a).localeCompare(name(b), locale()));
 export const isDrill = (h: Pick<Hazard, "category_ID">): boolean => h.category_ID === "EXERCISE";
 
 /** The address of a hazard's symbol, relative to the page and without its ending, by what decides how it looks. */

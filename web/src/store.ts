@@ -6,10 +6,10 @@ import { isFiltering, matcher, noFilter, type Bounds, type Filter } from "./filt
 import { Coverage } from "./coverage";
 import { freshness, trust, type Freshness } from "./freshness";
 import type { Areas } from "./map/areas";
-import { isDrill, severity, type Change, type Hazard, type Source } from "./model";
+import { isDrill, severity, severityName, type Change, type Hazard, type Source } from "./model";
 import type { Sink } from "./live";
 import { away, byDistance, byLevel, byTime, overAt, Ordered, type Compare } from "./order";
-import { text } from "./text";
+import { text } from "./words";
 import { format, type Order, type PageState, type View } from "./url";
 
 export interface Connection {
@@ -297,8 +297,8 @@ export class Store implements Sink {
     this.told.value = told;
     this.say(
       told.length <= 3
-        ? told.map((n) => text.notice.spoken(n.kind, severity(n.hazard.severity_ID).name, n.hazard.hazard_Name, isDrill(n.hazard))).join(" ")
-        : text.notice.many(told.length, told.filter((n) => n.hazard.severity_ID === "WARNING").length),
+        ? told.map((n) => text.notice.spoken({ kind: n.kind, severity: severityName(severity(n.hazard.severity_ID)), name: n.hazard.hazard_Name, drill: isDrill(n.hazard) ? "yes" : "no" })).join(" ")
+        : text.notice.many({ n: told.length, warnings: told.filter((n) => n.hazard.severity_ID === "WARNING").length }),
     );
     const ids = new Set(told.filter((n) => n.hazard.severity_ID !== "WARNING").map((n) => n.id));
     if (ids.size > 0) setTimeout(() => (this.notices.value = this.notices.peek().filter((n) => !ids.has(n.id))), NOTICE);
@@ -401,7 +401,7 @@ export class Store implements Sink {
       this.past.value = { at, state: "ready", hazards: merge(before?.hazards ?? noHazards, list).hazards, unrecorded, note: unrecorded ? text.time.unrecorded : "" };
     } catch (error) {
       if (signal.aborted) return;
-      const note = error instanceof LostError ? text.time.lost : error instanceof Problem && error.status === 400 ? text.time.refused(error.detail) : text.time.failed;
+      const note = error instanceof LostError ? text.time.lost : error instanceof Problem && error.status === 400 ? text.time.refused({ why: error.detail }) : text.time.failed;
       this.past.value = { at, state: "failed", hazards: noHazards, unrecorded: false, note };
     }
   }

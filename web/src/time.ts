@@ -1,4 +1,61 @@
-// Times in words: in the viewer's zone, in UTC, and relative to now.
+// Times in words: in the zone that the reader has chosen, in UTC, and relative to now.
+import { signal } from "@preact/signals";
+import { locale, number } from "./words";
+
+/** In which zone times are shown: the device's, UTC, or that of the hazard they belong to. */
+export type Zone = "local" | "utc" | "hazard";
+export const zones: readonly Zone[] = ["local", "utc", "hazard"];
+
+const STORED = "hazardd.zone";
+
+function stored(): Zone {
+  try {
+    return zones.find((z) => z === localStorage.getItem(STORED)) ?? "local";
+  } catch {
+    return "local";
+  }
+}
+
+export const zone = signal<Zone>(stored());
+/** The zone of a place, latitude and longitude in degrees; it is loaded for those who want it. */
+const placeZone = signal<((latitude: number, longitude: number) => string) | undefined>(undefined);
+
+/** Chooses the zone on this device. */
+export async function chooseZone(z: Zone): Promise<void> {
+  if (z === "hazard") await loadZones();
+  zone.value = z;
+  try {
+    if (z === "local") localStorage.removeItem(STORED);
+    else localStorage.setItem(STORED, z);
+  } catch {
+    // It holds until the page is closed.
+  }
+}
+
+/** Loads the zones of the world if the reader wants the hazards' own. Until they are there, times are the device's. */
+export async function loadZones(): Promise<void> {
+  placeZone.value ??= (await import("@photostructure/tz-lookup")).default;
+}
+if (zone.peek() === "hazard") void loadZones().catch(() => {});
+
+/** What a time belongs to. */
+export interface Placed {
+  readonly latitude: number;
+  readonly longitude: number;
+}
+
+/** The zone, as Intl names it, in which a time of this is shown; undefined: the device's. */
+export function zoneOf(of?: Placed): string | undefined {
+  if (zone.value === "utc") return "UTC";
+  if (zone.value !== "hazard" || !of || !placeZone.value) return undefined;
+  try {
+    const name = placeZone.value(of.latitude, of.longitude);
+    new Intl.DateTimeFormat("en", { timeZone: name }); // an old browser may not know a new zone
+    return name;
+  } catch {
+    return undefined;
+  }
+}
 
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ["year", 365 * 86_400_000],
@@ -15,54 +72,52 @@ const relatives = new Map<string, Intl.RelativeTimeFormat>();
  * How long ago, or how far ahead: "3 min ago", "in 2 hrs". Under a minute it is "now": seconds would only be unrest. Days are spans of 24 hours,
  * so none is called "tomorrow": that is another day than "in 1 day" for half of them.
  */
-export function relative(at: number, now: number, locale = "en-GB"): string {
-  let format = relatives.get(locale);
-  if (!format) relatives.set(locale, (format = new Intl.RelativeTimeFormat(locale, { numeric: "always", style: "short" })));
+export function relative(at: number, now: number, language = locale()): string {
+  let format = relatives.get(language);
+  if (!format) relatives.set(language, (format = new Intl.RelativeTimeFormat(language, { numeric: "always", style: "short" })));
   const ahead = at - now;
   for (const [unit, size] of units) if (Math.abs(ahead) >= size) return format.format(Math.trunc(ahead / size), unit);
-  return new Intl.RelativeTimeFormat(locale, { numeric: "auto" }).format(0, "second");
+  return new Intl.RelativeTimeFormat(language, { numeric: "auto" }).format(0, "second");
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-function formatter(locale: string, zone: string | undefined, withDate: boolean, withName: boolean): Intl.DateTimeFormat {
-  const key = `${locale}|${zone}|${withDate}|${withName}`;
+function formatter(language: string, zone: string | undefined, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = `${language}|${zone}|${JSON.stringify(options)}`;
   let f = formats.get(key);
-  if (!f) {
-    f = new Intl.DateTimeFormat(locale, {
-      ...(withDate ? { day: "numeric", month: "short", year: "numeric" } : {}),
-      hour: "2-digit",
-      minute: "2-digit",
-      hourCycle: "h23",
-      ...(zone ? { timeZone: zone } : {}),
-      ...(withName ? { timeZoneName: "short" } : {}),
-    });
-    formats.set(key, f);
-  }
+  if (!f) formats.set(key, (f = new Intl.DateTimeFormat(language, { ...options, ...(zone ? { timeZone: zone } : {}) })));
   return f;
 }
 
-/** In the viewer's zone (or `zone`), with the zone's name: "21 Nov 2026, 14:03 CET". */
-export const local = (at: number, locale = "en-GB", zone?: string): string => (Number.isFinite(at) ? formatter(locale, zone, true, true).format(at) : "–");
+const date: Intl.DateTimeFormatOptions = { day: "numeric", month: "short", year: "numeric" };
+const minutes: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 
-/** In UTC; the date is left out when it is the same day in the viewer's zone. Empty when the viewer's zone is UTC itself. */
-export function utc(at: number, locale = "en-GB", zone?: string): string {
+/** In a zone, the reader's unless another is named, with the zone's name: "21 Nov 2026, 14:03 CET". */
+export const local = (at: number, language = locale(), zone = zoneOf()): string =>
+  Number.isFinite(at) ? formatter(language, zone, { ...date, ...minutes, timeZoneName: "short" }).format(at) : "–";
+
+/** In UTC; the date is left out when it is the same day in the zone that is shown beside it. Empty when that is UTC itself. */
+export function utc(at: number, language = locale(), zone = zoneOf()): string {
   if (!Number.isFinite(at)) return "";
-  const day = (z: string | undefined) => new Intl.DateTimeFormat("en-CA", { ...(z ? { timeZone: z } : {}) }).format(at);
+  const day = (z: string | undefined) => formatter("en-CA", z, { year: "numeric", month: "numeric", day: "numeric" }).format(at);
   const sameDay = day(zone) === day("UTC");
-  if (sameDay && formatter("en-GB", zone, false, false).format(at) === formatter("en-GB", "UTC", false, false).format(at)) return "";
-  return `${formatter(locale, "UTC", !sameDay, false).format(at)} UTC`;
+  if (sameDay && formatter("en-GB", zone, minutes).format(at) === formatter("en-GB", "UTC", minutes).format(at)) return "";
+  return `${formatter(language, "UTC", { ...(sameDay ? {} : date), ...minutes }).format(at)} UTC`;
 }
 
-/** Hours, minutes and seconds in the viewer's zone. */
-export const clock = (at: number, locale = "en-GB"): string => new Intl.DateTimeFormat(locale, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }).format(at);
+/** Hours, minutes and seconds. */
+export const clock = (at: number, language = locale()): string => formatter(language, zoneOf(), { ...minutes, second: "2-digit" }).format(at);
 
-/** A span in two units at most: "45 s", "3 min 20 s", "2 h 5 min", "4 d 1 h". */
+/** The day and the minute, without the year. */
+export const short = (at: number): string => formatter(locale(), zoneOf(), { day: "numeric", month: "short", ...minutes, timeZoneName: "short" }).format(at);
+
+/** A span in two units at most: "45s", "3m 20s", "2h 5m", "4d 1h". */
 export function span(milliseconds: number): string {
   const s = Math.max(0, Math.floor(milliseconds / 1000));
-  const two = (a: number, ua: string, b: number, ub: string) => (b ? `${a} ${ua} ${b} ${ub}` : `${a} ${ua}`);
-  if (s < 60) return `${s} s`;
-  if (s < 3600) return two(Math.floor(s / 60), "min", s % 60, "s");
-  if (s < 86_400) return two(Math.floor(s / 3600), "h", Math.floor((s % 3600) / 60), "min");
-  return two(Math.floor(s / 86_400), "d", Math.floor((s % 86_400) / 3600), "h");
+  const unit = (n: number, unit: string) => number(n, { style: "unit", unit, unitDisplay: "narrow" });
+  const two = (a: number, ua: string, b: number, ub: string) => (b ? `${unit(a, ua)} ${unit(b, ub)}` : unit(a, ua));
+  if (s < 60) return unit(s, "second");
+  if (s < 3600) return two(Math.floor(s / 60), "minute", s % 60, "second");
+  if (s < 86_400) return two(Math.floor(s / 3600), "hour", Math.floor((s % 3600) / 60), "minute");
+  return two(Math.floor(s / 86_400), "day", Math.floor((s % 86_400) / 3600), "hour");
 }

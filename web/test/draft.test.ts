@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { categoriesFor, clashes, decimal, emptyHazard, faultsOf, geometryOf, hazardDraft, hazardFields, hazardNames, localTime, patch, productFields, emptyProduct, rebase, warns, words } from "../src/edit/draft";
+import { categoriesFor, clashes, decimal, emptyHazard, faultsOf, geometryOf, hazardDraft, hazardFields, hazardNames, localTime, patch, productFields, emptyProduct, rebase, warns } from "../src/edit/draft";
+import { words as all } from "../src/words";
 import { hazard } from "./hazard";
 
 const start = Date.UTC(2026, 10, 21, 6, 10, 33, 123);
@@ -21,7 +22,7 @@ describe("a draft", () => {
     });
   });
   test("of a new hazard names all that is missing at once, and leaves to the service what it chooses better", () => {
-    expect(hazardFields(emptyHazard(false)).faults).toEqual({ hazard_Name: words.missing, type_ID: words.missing, severity_ID: words.missing, latitude: words.missing, longitude: words.missing });
+    expect(hazardFields(emptyHazard(false)).faults).toEqual({ hazard_Name: all.fault.missing, type_ID: all.fault.missing, severity_ID: all.fault.missing, latitude: all.fault.missing, longitude: all.fault.missing });
     const { fields, faults } = hazardFields({ ...emptyHazard(true), hazard_Name: " Drill ", type_ID: "FLOOD", severity_ID: "WATCH", latitude: "1", longitude: "-2.5" });
     expect(faults).toEqual({});
     expect(fields).toEqual({ hazard_Name: "Drill", type_ID: "FLOOD", severity_ID: "WATCH", category_ID: "EXERCISE", description: "", autoexpire: "N", snc_url: "", comment_Text: "", latitude: 1, longitude: -2.5 });
@@ -29,10 +30,10 @@ describe("a draft", () => {
   test.each(["", "12°", "1,234,5", "abc"])("takes no %j for a number", (s) => expect(decimal(s)).toBeNaN());
   test("has an area of corners or of a circle, or says what that takes", () => {
     const at = { latitude: "1", longitude: "2" };
-    expect(geometryOf({ ...at, area: { kind: "polygon", corners: "0,0\n0,1" } })).toEqual({ fault: words.corners });
-    expect(geometryOf({ ...at, area: { kind: "polygon", corners: "0,0\nx\n1,1" } })).toEqual({ fault: words.corner("x") });
-    expect(geometryOf({ ...at, area: { kind: "circle", radius: "0" } })).toEqual({ fault: words.radius });
-    expect(geometryOf({ ...at, latitude: "", area: { kind: "circle", radius: "5" } })).toEqual({ fault: words.center });
+    expect(geometryOf({ ...at, area: { kind: "polygon", corners: "0,0\n0,1" } })).toEqual({ fault: all.fault.corners });
+    expect(geometryOf({ ...at, area: { kind: "polygon", corners: "0,0\nx\n1,1" } })).toEqual({ fault: all.fault.corner({ line: "x" }) });
+    expect(geometryOf({ ...at, area: { kind: "circle", radius: "0" } })).toEqual({ fault: all.fault.radius });
+    expect(geometryOf({ ...at, latitude: "", area: { kind: "circle", radius: "5" } })).toEqual({ fault: all.fault.center });
     expect(geometryOf({ ...at, area: { kind: "circle", radius: "2,5" } }).geometry).toMatchObject({ type: "Polygon" });
     expect(geometryOf({ ...at, area: { kind: "keep" } })).toEqual({ geometry: undefined });
   });
@@ -87,6 +88,6 @@ test("faults stand at their fields; those of no field that is shown are told tog
 
 test("a product sends its content only where it has one", () => {
   expect(productFields({ ...emptyProduct(4), title: "T" }, "FOLDER_PRODUCT")).toEqual({ fields: { title: "T", parent_ID: 4, is_Hidden: "N", security_Flag: "A", comment_Text: "" }, faults: {} });
-  expect(productFields(emptyProduct(0), "TEXT_PRODUCT").faults).toEqual({ title: words.missing, data: words.missing });
+  expect(productFields(emptyProduct(0), "TEXT_PRODUCT").faults).toEqual({ title: all.fault.missing, data: all.fault.missing });
   expect(productFields({ ...emptyProduct(0), title: "T", data: " https://example.org " }, "URL_PRODUCT").fields["data"]).toBe("https://example.org");
 });

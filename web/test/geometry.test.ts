@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { circle, comparison, contains, distance, extent, formatCorner, parseCorners, polygon, squareKilometres, wrap } from "../src/geometry";
+import { circle, contains, distance, extent, formatCorner, parseCorners, polygon, squareKilometres, wrap } from "../src/geometry";
+import { comparison } from "../src/edit/size";
 
 describe("the size of an area", () => {
   test("of a degree at the equator is that of the sphere", () => {

@@ -2,10 +2,12 @@
 import type { Geometry } from "geojson";
 import { usePage } from "../ui/context";
 import { alertSize, geometryOf, type Faults, type HazardDraft } from "./draft";
-import { comparison, extent, rings, rounded, squareKilometres } from "../geometry";
+import { extent, rings, rounded, squareKilometres } from "../geometry";
+import { position } from "../position";
 import { Fault, Field } from "./inputs";
 import type { Shape } from "./remote";
-import { words } from "./words";
+import { comparison } from "./size";
+import { listed, words } from "../words";
 
 export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft; set: (change: Partial<HazardDraft>) => void; faults: Faults; shapes: readonly Shape[] | undefined }) {
   const { editing } = usePage();
@@ -14,7 +16,7 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
   const { geometry } = geometryOf(draft);
   const kinds = [...(had ? (["keep"] as const) : []), "none", "polygon", "circle"] as const;
   const now = area.kind === "keep" && !had ? "none" : area.kind;
-  const label = { keep: words.areaKeep(had ? `: ${rounded(alertSize(shapes))} km²` : ""), none: words.areaNone, polygon: words.areaPolygon, circle: words.areaCircle };
+  const label = { keep: had ? words.areaKeepSize({ km2: rounded(alertSize(shapes)) }) : words.areaKeep, none: words.areaNone, polygon: words.areaPolygon, circle: words.areaCircle };
   const choose = (kind: (typeof kinds)[number]) => {
     set({ area: kind === "polygon" ? { kind, corners: "" } : kind === "circle" ? { kind, radius: "10" } : { kind: kind === "none" && !had && shapes ? "keep" : kind } });
     editing.placing.value = kind === "polygon" ? "corner" : kind === "circle" ? (draft.latitude === "" || draft.longitude === "" ? "place" : "rim") : undefined;
@@ -74,7 +76,7 @@ export function PlaceButton({ what }: { what: "place" | "corner" | "rim" }) {
 
 const sizeInWords = (shapes: readonly Geometry[]): string => {
   const km2 = shapes.reduce((sum, g) => sum + squareKilometres(g), 0);
-  return words.size(rounded(km2), comparison(km2));
+  return words.size({ km2: rounded(km2), compared: comparison(km2) });
 };
 
 /** Names that are told at most. */
@@ -91,7 +93,7 @@ export function AreaPicture({ shapes, places }: { shapes: readonly Geometry[]; p
   const scale = 100 / Math.max(w, h, 1e-9);
   const path = rings(whole).map((ring) => `M${ring.map(([x, y]) => `${((x! - west) * squeeze * scale).toFixed(1)},${((north - y!) * scale).toFixed(1)}`).join("L")}Z`).join("");
   const [longitude, latitude] = reach.middle;
-  const middle = `${Math.abs(latitude!).toFixed(2)}° ${latitude! < 0 ? "S" : "N"}, ${Math.abs(longitude!).toFixed(2)}° ${longitude! < 0 ? "W" : "E"}`;
+  const middle = position(latitude!, longitude!, 2);
   return (
     <div class="area-picture">
       <svg viewBox={`-4 -4 ${(w * scale + 8).toFixed(1)} ${(h * scale + 8).toFixed(1)}`} aria-hidden="true">
@@ -99,8 +101,8 @@ export function AreaPicture({ shapes, places }: { shapes: readonly Geometry[]; p
       </svg>
       <div>
         <p class="area-size">{sizeInWords(shapes)}</p>
-        <p>{words.reach(rounded(reach.width), rounded(reach.height), middle)}</p>
-        {places.length > 0 && <p>{words.places(places.slice(0, NAMES), places.length - NAMES)}</p>}
+        <p>{words.reach({ width: rounded(reach.width), height: rounded(reach.height), middle })}</p>
+        {places.length > 0 && <p>{words.places({ names: listed(places.slice(0, NAMES)), more: Math.max(0, places.length - NAMES) })}</p>}
       </div>
     </div>
   );

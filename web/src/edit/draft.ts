@@ -2,6 +2,7 @@
 import type { Geometry } from "geojson";
 import { isDrill, type Hazard, type Product } from "../model";
 import { circle, parseCorners, polygon, squareKilometres } from "../geometry";
+import { words } from "../words";
 
 /** The area of a hazard that is being edited: left as it is, none, corners as text, or a circle around the hazard's position with a radius in kilometres. */
 export type AreaDraft = { readonly kind: "keep" } | { readonly kind: "none" } | { readonly kind: "polygon"; readonly corners: string } | { readonly kind: "circle"; readonly radius: string };
@@ -55,17 +56,6 @@ export const hazardDraft = (h: Hazard): HazardDraft => ({
   area: { kind: "keep" },
 });
 
-/** What is wrong with the inputs before the service is asked. It knows the rest. */
-export const words = {
-  missing: "is missing",
-  number: (s: string) => `“${s}” is not a number`,
-  time: "is not a time",
-  corners: "takes at least three corners",
-  corner: (line: string) => `“${line}” is not a latitude from -90 to 90, a comma, and a longitude from -180 to 180`,
-  radius: "takes a radius from 0.01 to 5,000 km",
-  center: "takes a position first: the middle of the circle",
-};
-
 /** A decimal number, with a full stop or a comma. */
 export const decimal = (s: string): number => (/^\s*[-+−]?\d+([.,]\d+)?\s*$/.test(s) ? Number(s.trim().replace(",", ".").replace("−", "-")) : NaN);
 
@@ -76,13 +66,13 @@ export function geometryOf(d: Pick<HazardDraft, "area" | "latitude" | "longitude
     case "none": return { geometry: null };
     case "polygon": {
       const { corners, wrong } = parseCorners(d.area.corners);
-      if (wrong !== undefined) return { fault: words.corner(wrong) };
-      return corners.length < 3 ? { fault: words.corners } : { geometry: polygon(corners) };
+      if (wrong !== undefined) return { fault: words.fault.corner({ line: wrong }) };
+      return corners.length < 3 ? { fault: words.fault.corners } : { geometry: polygon(corners) };
     }
     case "circle": {
       const [latitude, longitude, radius] = [decimal(d.latitude), decimal(d.longitude), decimal(d.area.radius)];
-      if (!(radius >= 0.01 && radius <= 5_000)) return { fault: words.radius };
-      if (Number.isNaN(latitude) || Number.isNaN(longitude)) return { fault: words.center };
+      if (!(radius >= 0.01 && radius <= 5_000)) return { fault: words.fault.radius };
+      if (Number.isNaN(latitude) || Number.isNaN(longitude)) return { fault: words.fault.center };
       return { geometry: circle([longitude, latitude], radius * 1000) };
     }
   }
@@ -93,7 +83,7 @@ export function hazardFields(d: HazardDraft, base?: Hazard): { readonly fields: 
   const fields: Record<string, unknown> = {};
   const faults: Record<string, string> = {};
   for (const name of ["hazard_Name", "type_ID", "severity_ID"] as const) {
-    if (d[name].trim() === "") faults[name] = words.missing;
+    if (d[name].trim() === "") faults[name] = words.fault.missing;
     else fields[name] = d[name].trim();
   }
   fields["category_ID"] = d.category_ID;
@@ -103,15 +93,15 @@ export function hazardFields(d: HazardDraft, base?: Hazard): { readonly fields: 
   fields["comment_Text"] = d.comment_Text;
   for (const name of ["latitude", "longitude"] as const) {
     const n = decimal(d[name]);
-    if (d[name].trim() === "") faults[name] = words.missing;
-    else if (Number.isNaN(n)) faults[name] = words.number(d[name]);
+    if (d[name].trim() === "") faults[name] = words.fault.missing;
+    else if (Number.isNaN(n)) faults[name] = words.fault.number({ s: d[name] });
     else fields[name] = n;
   }
   for (const name of ["start_Date", "end_Date"] as const) {
     const t = new Date(d[name]).getTime();
     if (d[name] === "") {
-      if (base) faults[name] = words.missing; // else the service chooses
-    } else if (Number.isNaN(t)) faults[name] = words.time;
+      if (base) faults[name] = words.fault.missing; // else the service chooses
+    } else if (Number.isNaN(t)) faults[name] = words.fault.time;
     else fields[name] = base && localTime(Number(base[name])) === d[name] ? base[name] : String(t);
   }
   const { geometry, fault } = geometryOf(d);
@@ -193,8 +183,8 @@ export const productDraft = (p: Product): ProductDraft => ({
 export function productFields(d: ProductDraft, type: Product["product_Type"]): { readonly fields: Fields; readonly faults: Faults } {
   const hasData = type === "TEXT_PRODUCT" || type === "URL_PRODUCT";
   const faults: Record<string, string> = {};
-  if (d.title.trim() === "") faults["title"] = words.missing;
-  if (hasData && d.data.trim() === "") faults["data"] = words.missing;
+  if (d.title.trim() === "") faults["title"] = words.fault.missing;
+  if (hasData && d.data.trim() === "") faults["data"] = words.fault.missing;
   return {
     fields: {
       title: d.title.trim(),

@@ -2,17 +2,17 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Geometry } from "geojson";
 import { LoggedOutError, Problem } from "../api";
-import { categoryName, isDrill, severities, types, type Hazard } from "../model";
+import { byName, categoryName, isDrill, severities, typeName, types, type Hazard } from "../model";
 import { usePage, type Page } from "../ui/context";
 import { Badge, IconButton, Symbol } from "../ui/parts";
-import { text } from "../text";
+import { text } from "../words";
 import { AreaFields, AreaPicture, PlaceButton } from "./area";
 import { categoriesFor, clashes, decimal, emptyHazard, faultsOf, geometryOf, hazardDraft, hazardFields, hazardNames, patch, rebase, warns, type Clash, type Faults, type Fields, type HazardDraft } from "./draft";
 import { distance, extent, formatCorner, parseCorners } from "../geometry";
 import { Clashes, Dialog, explain, Fault, Field, Required } from "./inputs";
 import { readHazard, record, take, type HazardState } from "./remote";
 import type { Task } from "./state";
-import { words } from "./words";
+import { words } from "../words";
 
 /** What of the form outlives it. */
 interface Kept {
@@ -235,7 +235,7 @@ function Inputs({ draft, set, faults, state, drill }: { draft: HazardDraft; set:
           {(a) => (
             <select {...a} required value={draft.type_ID} onChange={(e) => set({ type_ID: e.currentTarget.value })}>
               <option value="">{words.choose}</option>
-              {types.map((t) => <option key={t.id} value={t.id}>{t.name}</option>)}
+              {byName(types, typeName).map((t) => <option key={t} value={t}>{typeName(t)}</option>)}
             </select>
           )}
         </Field>
@@ -274,7 +274,7 @@ function Inputs({ draft, set, faults, state, drill }: { draft: HazardDraft; set:
         <span>{words.field["autoexpire"]}</span>
       </label>
       <Fault words={faults["autoexpire"]} />
-      <p class="hint">{words.zone(zone)}</p>
+      <p class="hint">{words.zone({ name: zone })}</p>
       <Field name="snc_url" faults={faults}>
         {(a) => <input {...a} type="url" inputMode="url" value={draft.snc_url} onInput={(e) => set({ snc_url: e.currentTarget.value })} />}
       </Field>

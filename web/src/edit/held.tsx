@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { usePage } from "../ui/context";
 import { explain } from "./inputs";
-import { words } from "./words";
+import { words } from "../words";
 
 interface HeldReport {
   readonly id: number;
@@ -43,8 +43,8 @@ export function Held() {
         {list.map((h) => (
           <li key={`${h.source} ${h.id}`}>
             <p><strong>{h.name || h.event}</strong> <span class="muted">{h.source}: {h.reason}</span></p>
-            <button type="button" class="small" aria-label={words.releaseLong(h.name || h.event)} onClick={() => void decide(h, "released")}>{words.release}</button>{" "}
-            <button type="button" class="small" aria-label={words.dismissLong(h.name || h.event)} onClick={() => void decide(h, "dismissed")}>{words.dismiss}</button>
+            <button type="button" class="small" aria-label={words.releaseLong({ name: h.name || h.event })} onClick={() => void decide(h, "released")}>{words.release}</button>{" "}
+            <button type="button" class="small" aria-label={words.dismissLong({ name: h.name || h.event })} onClick={() => void decide(h, "dismissed")}>{words.dismiss}</button>
           </li>
         ))}
       </ul>

@@ -2,12 +2,12 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { LoggedOutError, LostError, Problem } from "../api";
-import { categoryName, severity, typeName } from "../model";
+import { categoryName, severity, severityName, typeName } from "../model";
 import { local } from "../time";
 import type { Geometry } from "geojson";
 import type { Clash, Faults } from "./draft";
 import { rounded, squareKilometres } from "../geometry";
-import { words } from "./words";
+import { byId, words } from "../words";
 
 export interface Attributes {
   readonly id: string;
@@ -25,7 +25,7 @@ export function Field({ name, label, faults, hint, required, children, class: mo
   return (
     <div class={`field ${more}`}>
       <label for={id}>
-        {label ?? words.field[name]}{required && <Required />}
+        {label ?? byId(words.field, name)}{required && <Required />}
       </label>
       {children({ id, name, "aria-invalid": fault !== undefined, "aria-describedby": described })}
       {hint && <p class="hint" id={`${id}-hint`}>{hint}</p>}
@@ -77,7 +77,7 @@ export function Dialog({ title, close, children, class: name = "" }: { title: st
 /** What went wrong, in words for the one who wrote. */
 export function explain(error: unknown): string {
   if (error instanceof LostError) return words.lost;
-  if (error instanceof Problem) return words.failed(error.detail);
+  if (error instanceof Problem) return words.failed({ why: error.detail });
   if (error instanceof LoggedOutError) return "";
   console.error(error);
   return String(error);
@@ -90,13 +90,13 @@ export function told(field: string, value: unknown): string {
   if (typeof value === "object") return "size" in value ? told(field, `${rounded(Number(value.size))} km²`) : "type" in value ? `${rounded(squareKilometres(value as Geometry))} km²` : words.changed;
   if (field.endsWith("_Date") && /^-?\d+$/.test(s)) return local(Number(s));
   switch (field) {
-    case "severity_ID": return severity(s).name;
+    case "severity_ID": return severityName(severity(s));
     case "category_ID": return categoryName(s);
     case "type_ID": return typeName(s);
-    case "status": return words.states[s] ?? s;
+    case "status": return byId(words.states, s) ?? s;
     case "autoexpire":
-    case "is_Hidden": return words.yes[s] ?? s;
-    case "security_Flag": return words.security[s] ?? s;
+    case "is_Hidden": return byId(words.yes, s) ?? s;
+    case "security_Flag": return byId(words.security, s) ?? s;
     default: return s.length > 300 ? `${s.slice(0, 300)} …` : s;
   }
 }
@@ -107,7 +107,7 @@ export function Changes({ list }: { list: readonly Clash[] }) {
     <ul class="clash-list">
       {list.map((c) => (
         <li key={c.field}>
-          <strong>{words.field[c.field] ?? c.field}</strong>: <del>{told(c.field, c.before)}</del> <span aria-hidden="true">→</span> <ins>{told(c.field, c.now)}</ins>
+          <strong>{byId(words.field, c.field) ?? c.field}</strong>: <del>{told(c.field, c.before)}</del> <span aria-hidden="true">→</span> <ins>{told(c.field, c.now)}</ins>
         </li>
       ))}
     </ul>
@@ -121,11 +121,11 @@ export function Clashes({ list, by, chosen, choose }: { list: readonly Clash[]; 
   const root = useRef<HTMLElement>(null);
   useEffect(() => root.current?.focus(), []);
   return (
-    <section class="clashes" ref={root} tabIndex={-1} aria-label={words.clash(list.length)}>
-      <p role="alert"><strong>{words.clash(list.length)}</strong> {by && words.by(by)}</p>
+    <section class="clashes" ref={root} tabIndex={-1} aria-label={words.clash({ n: list.length })}>
+      <p role="alert"><strong>{words.clash({ n: list.length })}</strong> {by && words.by({ who: by })}</p>
       {open.map((c) => (
         <fieldset key={c.field}>
-          <legend>{words.field[c.field] ?? c.field}</legend>
+          <legend>{byId(words.field, c.field) ?? c.field}</legend>
           <p class="muted">{words.clashBefore}: {told(c.field, c.before)}</p>
           {(["theirs", "mine"] as const).map((whose) => (
             <label key={whose} class="clash-choice">

@@ -5,7 +5,7 @@ import { usePage } from "../ui/context";
 import { changeName, Icon, IconButton, Menu } from "../ui/parts";
 import { randomUUID } from "./state";
 import { undoOf } from "./undo";
-import { words } from "./words";
+import { text } from "../words";
 import "./edit.css";
 
 /** In the header: a new hazard, or a drill. Which of the two is decided here, and not again in the form. */
@@ -19,16 +19,16 @@ export function New() {
     editing.start({ kind: "new", drill, uuid: randomUUID() });
   };
   return (
-    <Menu class="new-menu" label={words.newLong} title={words.newLong} button={<><Icon name="plus" /><span class="wide">{words.new}</span></>}>
+    <Menu class="new-menu" label={text.edit.newLong} title={text.edit.newLong} button={<><Icon name="plus" /><span class="wide">{text.edit.new}</span></>}>
       {(close) => (
         <>
           <button type="button" class="new-choice" onClick={() => start(false, close)}>
-            <strong>{words.newReal}</strong>
-            <span class="muted">{words.newRealLong}</span>
+            <strong>{text.edit.newReal}</strong>
+            <span class="muted">{text.edit.newRealLong}</span>
           </button>
           <button type="button" class="new-choice drill-choice" onClick={() => start(true, close)}>
-            <strong>{words.newDrill}</strong>
-            <span>{words.newDrillLong}</span>
+            <strong>{text.edit.newDrill}</strong>
+            <span>{text.edit.newDrillLong}</span>
           </button>
         </>
       )}
@@ -43,12 +43,12 @@ export function HazardActions({ h }: { h: Hazard }) {
   const ask = (kind: "end" | "response" | "retract" | "merge") => () => (editing.question.value = { kind, h });
   const active = h.status === "A";
   return (
-    <div class="actions edit-actions" role="group" aria-label={words.edit}>
-      <button type="button" class="primary" onClick={() => editing.start({ kind: "edit", h })}><Icon name="words" /> {words.edit}</button>
-      {active && h.category_ID === "EVENT" && <button type="button" onClick={ask("response")}>{words.response}</button>}
-      {active && <button type="button" onClick={ask("end")}>{words.end}</button>}
-      {active && <button type="button" onClick={ask("merge")}>{words.merge}</button>}
-      {h.severity_ID !== "TERMINATION" && <button type="button" onClick={ask("retract")}>{words.retract}</button>}
+    <div class="actions edit-actions" role="group" aria-label={text.edit.edit}>
+      <button type="button" class="primary" onClick={() => editing.start({ kind: "edit", h })}><Icon name="words" /> {text.edit.edit}</button>
+      {active && h.category_ID === "EVENT" && <button type="button" onClick={ask("response")}>{text.edit.response}</button>}
+      {active && <button type="button" onClick={ask("end")}>{text.edit.end}</button>}
+      {active && <button type="button" onClick={ask("merge")}>{text.edit.merge}</button>}
+      {h.severity_ID !== "TERMINATION" && <button type="button" onClick={ask("retract")}>{text.edit.retract}</button>}
     </div>
   );
 }
@@ -61,11 +61,11 @@ export function AddProduct({ h }: { h: Hazard }) {
   const { editing } = usePage();
   if (!editing.may(h)) return null;
   return (
-    <div class="actions add-product" role="group" aria-label={words.add}>
-      <span class="muted">{words.add}:</span>
+    <div class="actions add-product" role="group" aria-label={text.edit.add}>
+      <span class="muted">{text.edit.add}:</span>
       {kinds.map((type) => (
         <button type="button" key={type} onClick={() => editing.start({ kind: "product", h, type, parent: 0, product: undefined, uuid: randomUUID() })}>
-          <Icon name={icons[type]} /> {words.addKinds[type]}
+          <Icon name={icons[type]} /> {text.edit.addKinds[type]}
         </button>
       ))}
     </div>
@@ -79,10 +79,10 @@ export function ProductTools({ h, p }: { h: Hazard; p: Product }) {
   if (!editing.may(p)) return null;
   return (
     <span class="tools">
-      <IconButton icon="words" label={words.editProduct(p.title)} onClick={() => editing.start({ kind: "product", h, type: p.product_Type, parent: p.parent_ID, product: p, uuid: p.uuid })} />
+      <IconButton icon="words" label={text.edit.editProduct({ title: p.title })} onClick={() => editing.start({ kind: "product", h, type: p.product_Type, parent: p.parent_ID, product: p, uuid: p.uuid })} />
       <IconButton
         icon="close"
-        label={words.removeProduct(p.title)}
+        label={text.edit.removeProduct({ title: p.title })}
         onClick={() => {
           store.hovered.value = undefined;
           editing.question.value = { kind: "remove", h, product: p };
@@ -96,7 +96,7 @@ export function ProductTools({ h, p }: { h: Hazard; p: Product }) {
 export function SplitButton({ h, r, of }: { h: Hazard; r: Report; of: number }) {
   const { editing } = usePage();
   if (of < 2 || !editing.may(h)) return null;
-  return <button type="button" class="small" onClick={() => (editing.question.value = { kind: "split", h, report: r })}>{words.split}</button>;
+  return <button type="button" class="small" onClick={() => (editing.question.value = { kind: "split", h, report: r })}>{text.edit.split}</button>;
 }
 
 /** Beside a change of a hazard's history: take it back, or why that cannot be done. */
@@ -109,16 +109,16 @@ export function UndoButton({ h, c, history }: { h: Hazard; c: Change; history: r
   if (undo.kind === "split") {
     return (
       <p>
-        <span class="muted">{words.undoSplitLong}</span>{" "}
-        {h.status === "A" && <button type="button" class="small" onClick={() => (editing.question.value = { kind: "merge", h })}>{words.undoSplit}</button>}
+        <span class="muted">{text.edit.undoSplitLong}</span>{" "}
+        {h.status === "A" && <button type="button" class="small" onClick={() => (editing.question.value = { kind: "merge", h })}>{text.edit.undoSplit}</button>}
       </p>
     );
   }
   const { kind } = undo;
   return (
     <p>
-      <button type="button" class="small" aria-label={words.undoLong(changeName(c), c.change)} onClick={() => (editing.question.value = { kind: "undo", h, change: c, undo: kind })}>
-        {words.undoChange}
+      <button type="button" class="small" aria-label={text.edit.undoLong({ what: changeName(c), change: c.change })} onClick={() => (editing.question.value = { kind: "undo", h, change: c, undo: kind })}>
+        {text.edit.undoChange}
       </button>
     </p>
   );
@@ -131,7 +131,7 @@ export function MergedHere({ h }: { h: Hazard }) {
   if (!from) return null;
   return (
     <p class="note">
-      {words.mergedHere(from.hazard_Name)} <button type="button" class="small" onClick={() => store.select(from.uuid)}>{words.mergedGo}</button>
+      {text.edit.mergedHere({ name: from.hazard_Name })} <button type="button" class="small" onClick={() => store.select(from.uuid)}>{text.edit.mergedGo}</button>
     </p>
   );
 }

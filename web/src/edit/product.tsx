@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { LoggedOutError, Problem } from "../api";
 import { isDrill, type Product } from "../model";
-import { text } from "../text";
+import { text } from "../words";
 import { usePage } from "../ui/context";
 import { IconButton } from "../ui/parts";
 import { clashes, emptyProduct, faultsOf, patch, productDraft, productFields, productNames, rebase, type Clash, type Faults, type Fields, type ProductDraft } from "./draft";
@@ -10,7 +10,7 @@ import { Clashes, explain, Fault, Field } from "./inputs";
 import { Foot } from "./hazard";
 import { readProduct, type ProductState } from "./remote";
 import type { Task } from "./state";
-import { words } from "./words";
+import { words } from "../words";
 
 export function ProductForm({ task }: { task: Extract<Task, { kind: "product" }> }) {
   const page = usePage();
@@ -208,7 +208,7 @@ export function ProductForm({ task }: { task: Extract<Task, { kind: "product" }>
               </Field>
               {share !== undefined && (
                 <label class="upload" for="upload">
-                  {words.uploading(Math.round(share * 100))}
+                  {words.uploading({ percent: Math.round(share * 100) })}
                   <progress id="upload" max={1} value={share} />
                 </label>
               )}

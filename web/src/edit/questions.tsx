@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { LoggedOutError, Problem } from "../api";
 import { byLevel } from "../order";
 import { isDrill, type Hazard } from "../model";
-import { text } from "../text";
+import { text } from "../words";
 import { local } from "../time";
 import { usePage } from "../ui/context";
 import { Badge, DrillTag, kindOf, Symbol } from "../ui/parts";
@@ -13,7 +13,7 @@ import { Changes, Dialog, explain, Field } from "./inputs";
 import { readHazard, readProduct, record, take } from "./remote";
 import type { Question } from "./state";
 import { returning } from "./undo";
-import { words } from "./words";
+import { words } from "../words";
 
 export function Questions() {
   const { editing } = usePage();
@@ -29,12 +29,12 @@ export function Questions() {
 
 type Asked = Exclude<Question, { kind: "merge" | "split" | "undo" }>;
 
-const asked: Record<Asked["kind"], { title: string; text: string; go: string }> = {
+const asked = (): Record<Asked["kind"], { title: string; text: string; go: string }> => ({
   end: { title: words.endTitle, text: words.endText, go: words.endGo },
   response: { title: words.responseTitle, text: words.responseText, go: words.responseGo },
   retract: { title: words.retractTitle, text: words.retractText, go: words.retractGo },
   remove: { title: "", text: words.removeText, go: words.removeGo },
-};
+});
 
 /** A question about the state that is shown: should that change before the yes, it is shown again. */
 function Ask({ q }: { q: Asked }) {
@@ -47,7 +47,7 @@ function Ask({ q }: { q: Asked }) {
   const [note, setNote] = useState("");
   const [busy, setBusy] = useState(false);
   const close = () => (editing.question.value = undefined);
-  const w = asked[q.kind];
+  const w = asked()[q.kind];
   const get = async () => {
     if (q.kind === "remove") {
       const s = await readProduct(store.api, q.product.product_ID);
@@ -98,7 +98,7 @@ function Ask({ q }: { q: Asked }) {
   };
   const drill = isDrill(q.h);
   return (
-    <Dialog title={q.kind === "remove" ? words.removeTitle(q.product.title) : w.title} close={close} class={drill ? "dialog-drill" : ""}>
+    <Dialog title={q.kind === "remove" ? words.removeTitle({ title: q.product.title }) : w.title} close={close} class={drill ? "dialog-drill" : ""}>
       {q.kind !== "remove" && <What h={q.h} />}
       <p>{w.text}</p>
       {q.kind === "retract" && (
@@ -180,7 +180,7 @@ function Merge({ h }: { h: Hazard }) {
             <Symbol h={x} size={28} />
             <span>
               <strong>{x.hazard_Name}</strong>
-              <span class="muted">{kindOf(x)} · {text.panel.numbers(x.hazard_ID)} · {words.away(rounded(away(x)))}</span>
+              <span class="muted">{kindOf(x)} · {text.panel.numbers({ id: x.hazard_ID })} · {words.away({ km: rounded(away(x)) })}</span>
             </span>
           </label>
         ))}
@@ -217,7 +217,7 @@ function Split({ q }: { q: Extract<Question, { kind: "split" }> }) {
   return (
     <Dialog title={words.splitTitle} close={close}>
       <p><strong>{q.report.name}</strong> <span class="muted">{q.report.source} {q.report.event}</span></p>
-      <p>{words.splitText(q.report.source)}</p>
+      <p>{words.splitText({ source: q.report.source })}</p>
       <p role="alert" class="fault">{note}</p>
       <div class="dialog-buttons">
         <button type="button" onClick={close}>{words.cancel}</button>
@@ -272,10 +272,10 @@ function Undo({ q }: { q: Extract<Question, { kind: "undo" }> }) {
   const past = h.autoexpire === "Y" && end <= store.api.now();
   const list = past ? [] : returning(change);
   return (
-    <Dialog title={words.undoTitles[q.undo]!} close={close} class={isDrill(h) ? "dialog-drill" : ""}>
+    <Dialog title={words.undoTitles[q.undo]} close={close} class={isDrill(h) ? "dialog-drill" : ""}>
       <What h={h} />
-      <p>{words.undoTexts[q.undo]!(other ? `“${other}”` : words.undoOther)}</p>
-      {past && <p><strong>{words.undoOver(local(end))}</strong></p>}
+      <p>{q.undo === "merge" ? words.undoTexts.merge({ other: other ? `“${other}”` : words.undoOther }) : words.undoTexts[q.undo]}</p>
+      {past && <p><strong>{words.undoOver({ end: local(end) })}</strong></p>}
       {list.length > 0 && (
         <>
           <h3>{words.undoBack}</h3>

@@ -1,6 +1,6 @@
 // Which changes of a hazard's history can be taken back, and what stands against the others. The server decides; this says beforehand what it will.
 import type { Change } from "../model";
-import { words } from "./words";
+import { text } from "../words";
 
 /** What is offered beside a change: to take it back, or the reason why that is not possible. */
 export type Undo =
@@ -14,10 +14,10 @@ export function undoOf(c: Change, history: readonly Change[], mine: boolean): Un
   const kind = kindOf(c);
   if (!kind) return undefined;
   const by = history.find((later) => later.undoes === c.change);
-  if (by) return { kind: "not", why: words.undone(by.change) };
-  if (kind === "merge" || kind === "split") return mine ? { kind } : { kind: "not", why: words.undoForeign };
-  if (c.user === undefined) return { kind: "not", why: c.source ? words.undoSource(c.source) : words.undoTime };
-  return mine ? { kind } : { kind: "not", why: words.undoForeign };
+  if (by) return { kind: "not", why: text.edit.undone({ change: by.change }) };
+  if (kind === "merge" || kind === "split") return mine ? { kind } : { kind: "not", why: text.edit.undoForeign };
+  if (c.user === undefined) return { kind: "not", why: c.source ? text.edit.undoSource({ source: c.source }) : text.edit.undoTime };
+  return mine ? { kind } : { kind: "not", why: text.edit.undoForeign };
 }
 
 function kindOf(c: Change): "merge" | "end" | "retract" | "split" | undefined {

@@ -1,7 +1,7 @@
 // The pictures that the map draws with: the service's symbols, and what it draws itself. All are made when first needed, at the screen's
 // density, and kept for as long as the page lives.
-import { symbolAddress, severities, severity, type Severity } from "../model";
-import { text } from "../text";
+import { symbolAddress, severities, severity, severityCode, type Severity } from "../model";
+import { number, text } from "../words";
 
 /** The edge of a hazard's symbol on the map, in CSS pixels. */
 export const SYMBOL = 36;
@@ -129,7 +129,7 @@ function symbol(category: string, s: Severity, picture: CanvasImageSource | unde
       c.font = `700 9px ${FONT}`;
       c.textAlign = "center";
       c.textBaseline = "middle";
-      c.fillText(s.code, middle, top + middle + 0.5);
+      c.fillText(severityCode(s), middle, top + middle + 0.5);
     }
     if (drill) tag(c, text.drill.word, middle, top + edge + WORD / 2 - 2, "#000000", "#ffffff", 9);
   });
@@ -161,7 +161,7 @@ export function cluster(counts: readonly number[], drill: boolean): Picture {
   const label = short(count);
   const edge = count < 10 ? 34 : count < 100 ? 38 : 46;
   const room = 10;
-  const word = drill ? text.drill.word : counts[rank] === count ? s.code : `${short(counts[rank] ?? 0)} ${s.code}`;
+  const word = drill ? text.drill.word : counts[rank] === count ? severityCode(s) : `${short(counts[rank] ?? 0)} ${severityCode(s)}`;
   const width = Math.max(edge + 4, drill ? 68 : 56);
   return draw(width, edge + 2 * room, (c) => {
     const x = (width - edge) / 2 + 1;
@@ -215,7 +215,7 @@ export function cluster(counts: readonly number[], drill: boolean): Picture {
   });
 }
 
-const short = (n: number): string => (n < 1000 ? String(n) : `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)}k`);
+const short = (n: number): string => number(n, n < 1000 ? {} : { notation: "compact", maximumFractionDigits: n < 10_000 ? 1 : 0 });
 
 /** The ring around what has just come or become worse. */
 function ring(): Picture {

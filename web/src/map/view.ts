@@ -7,7 +7,7 @@ import { contains } from "../geometry";
 import { between, isEmpty, type Hazards } from "../diff";
 import type { Bounds } from "../filter";
 import { isDrill, severities, severity, type Hazard } from "../model";
-import { text } from "../text";
+import { language, text, type Language } from "../words";
 import type { Town } from "../towns";
 import type { View } from "../url";
 import type { Area } from "./areas";
@@ -74,6 +74,7 @@ export class MapView {
   #ready = false;
   #gaps = false;
   #theme: Theme;
+  #language = language();
   #hazards: Hazards = new Map();
   readonly #areas = new Map<number, Area>();
   #focus: readonly Feature[] = [];
@@ -135,6 +136,15 @@ export class MapView {
     this.#theme = theme;
     this.#ready = false;
     this.map.setStyle(basemapStyle(theme), { diff: false });
+  }
+
+  /** Draws the letters of all pictures in the words of a language. */
+  setWords(l: Language): void {
+    this.map.getCanvas().setAttribute("aria-label", text.map.label);
+    if (this.#language === l) return;
+    this.#language = l;
+    this.#ready = false;
+    this.map.setStyle(basemapStyle(this.#theme), { diff: false });
   }
 
   /** Draws these hazards. What is as before is not drawn again. */

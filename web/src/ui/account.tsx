@@ -4,12 +4,10 @@ import { LoggedOutError, LostError, Problem } from "../api";
 import { faultsOf, type Faults } from "../edit/draft";
 import { Dialog, Field } from "../edit/inputs";
 import { programOf } from "../program";
-import { text } from "../text";
+import { byId, names, text } from "../words";
 import { usePage } from "./context";
 import { Ago, useData } from "./parts";
 import { Loading } from "./panel";
-
-const words = text.account;
 
 interface Session {
   readonly id: string;
@@ -28,8 +26,8 @@ export function Account({ close }: { close: () => void }) {
   // A new password ends all other sessions.
   const [changes, setChanges] = useState(0);
   return (
-    <Dialog title={words.title} close={close} class="account-dialog">
-      <p class="muted">{user && text.header.account(user.name, user.role)}</p>
+    <Dialog title={text.account.title} close={close} class="account-dialog">
+      <p class="muted">{user && text.header.account({ name: user.name, role: names.role[user.role] })}</p>
       <Password name={user?.name ?? ""} changed={() => setChanges(changes + 1)} />
       <Sessions changes={changes} />
       <div class="dialog-buttons">
@@ -52,8 +50,8 @@ function Password({ name, changed }: { name: string; changed: () => void }) {
     setDone(false);
     setNote("");
     const wrong: Record<string, string> = {};
-    for (const name of ["old", "new", "again"]) if (value(name) === "") wrong[name] = words.missing;
-    if (!wrong["again"] && value("again") !== value("new")) wrong["again"] = words.differs;
+    for (const name of ["old", "new", "again"]) if (value(name) === "") wrong[name] = text.account.missing;
+    if (!wrong["again"] && value("again") !== value("new")) wrong["again"] = text.account.differs;
     if (Object.keys(wrong).length > 0) return refuse(form, wrong);
     setFaults({});
     setBusy(true);
@@ -63,12 +61,12 @@ function Password({ name, changed }: { name: string; changed: () => void }) {
       setDone(true);
       changed();
     } catch (error) {
-      if (error instanceof Problem && error.status === 401) refuse(form, { old: words.denied });
+      if (error instanceof Problem && error.status === 401) refuse(form, { old: text.account.denied });
       else if (error instanceof Problem && error.faults.length > 0) {
         const by = faultsOf(error.faults, ["old", "new"]);
         setNote(by[""] ?? "");
         refuse(form, by);
-      } else if (!(error instanceof LoggedOutError)) setNote(explain(error, words.lostChange));
+      } else if (!(error instanceof LoggedOutError)) setNote(explain(error, text.account.lostChange));
     } finally {
       setBusy(false);
     }
@@ -79,22 +77,22 @@ function Password({ name, changed }: { name: string; changed: () => void }) {
     if (first) (form.elements.namedItem(first) as HTMLElement).focus();
   }
   const secret = (of: string, complete: string, hint?: string) => (
-    <Field name={of} label={words.fields[of]!} faults={faults} hint={hint}>
+    <Field name={of} label={byId(text.account.fields, of)!} faults={faults} hint={hint}>
       {(a) => <input {...a} type="password" autocomplete={complete} />}
     </Field>
   );
   return (
-    <form class="edit-form" noValidate onSubmit={(e) => void submit(e)} aria-label={words.password}>
-      <h3>{words.password}</h3>
+    <form class="edit-form" noValidate onSubmit={(e) => void submit(e)} aria-label={text.account.password}>
+      <h3>{text.account.password}</h3>
       {/* Programs that keep passwords ask whose it is. */}
       <input type="text" name="username" autocomplete="username" value={name} readOnly hidden />
       {secret("old", "current-password")}
-      {secret("new", "new-password", words.rule)}
+      {secret("new", "new-password", text.account.rule)}
       {secret("again", "new-password")}
       <p role="alert" class="fault">{note}</p>
-      <p role="status" class="done">{done && words.changed}</p>
+      <p role="status" class="done">{done && text.account.changed}</p>
       <div class="edit-buttons">
-        <button type="submit" class="primary" disabled={busy}>{busy ? words.changing : words.change}</button>
+        <button type="submit" class="primary" disabled={busy}>{busy ? text.account.changing : text.account.change}</button>
       </div>
     </form>
   );
@@ -111,18 +109,18 @@ function Sessions({ changes }: { changes: number }) {
     setBusy(true);
     try {
       for (const s of these) await store.api.request(`/account/sessions/${s.id}`, { method: "DELETE", allow: [404] }); // 404: it has ended by itself
-      store.say(words.ended(these.length));
+      store.say(text.account.ended({ n: these.length }));
     } catch (error) {
-      if (!(error instanceof LoggedOutError)) setNote(explain(error, words.lostEnd));
+      if (!(error instanceof LoggedOutError)) setNote(explain(error, text.account.lostEnd));
     } finally {
       setBusy(false);
       setEnded((n) => n + 1);
     }
   }
   return (
-    <section class="sessions" aria-label={words.sessions}>
-      <h3>{words.sessions}</h3>
-      <p class="muted">{words.sessionsLong}</p>
+    <section class="sessions" aria-label={text.account.sessions}>
+      <h3>{text.account.sessions}</h3>
+      <p class="muted">{text.account.sessionsLong}</p>
       <Loading state={state}>
         {(list) => {
           const others = list.filter((s) => !s.current);
@@ -132,21 +130,21 @@ function Sessions({ changes }: { changes: number }) {
                 {list.map((s) => (
                   <li key={s.id}>
                     <span>
-                      <strong title={s.client}>{programOf(s.client) || words.unknown}</strong>
-                      {s.current && <span class="flag">{words.current}</span>}
-                      <span class="muted break">{s.address || words.noAddress}</span>
+                      <strong title={s.client}>{programOf(s.client) || text.account.unknown}</strong>
+                      {s.current && <span class="flag">{text.account.current}</span>}
+                      <span class="muted break">{s.address || text.account.noAddress}</span>
                       <span class="muted">
-                        {s.created && <>{words.since} <Ago at={Date.parse(s.created)} /></>}
-                        {s.last_used && <>, {words.used} <Ago at={Date.parse(s.last_used)} /></>}
+                        {s.created && <>{text.account.since} <Ago at={Date.parse(s.created)} /></>}
+                        {s.last_used && <>, {text.account.used} <Ago at={Date.parse(s.last_used)} /></>}
                       </span>
                     </span>
                     {!s.current && (
-                      <button type="button" disabled={busy} aria-label={words.endLong(programOf(s.client) || words.unknown, s.address)} onClick={() => void end([s])}>{words.end}</button>
+                      <button type="button" disabled={busy} aria-label={endLong(programOf(s.client) || text.account.unknown, s.address)} onClick={() => void end([s])}>{text.account.end}</button>
                     )}
                   </li>
                 ))}
               </ul>
-              {others.length > 1 && <button type="button" class="danger" disabled={busy} onClick={() => void end(others)}>{words.endAll(others.length)}</button>}
+              {others.length > 1 && <button type="button" class="danger" disabled={busy} onClick={() => void end(others)}>{text.account.endAll({ n: others.length })}</button>}
             </>
           );
         }}
@@ -156,8 +154,10 @@ function Sessions({ changes }: { changes: number }) {
   );
 }
 
+const endLong = (program: string, address: string): string => (address ? text.account.endLongAt({ program, address }) : text.account.endLong({ program }));
+
 function explain(error: unknown, lost: string): string {
   if (error instanceof LostError) return lost;
-  if (error instanceof Problem && error.retryAfter) return text.login.limited(error.retryAfter);
+  if (error instanceof Problem && error.retryAfter) return text.login.limited({ seconds: error.retryAfter });
   return error instanceof Error ? error.message : String(error);
 }

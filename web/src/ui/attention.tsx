@@ -2,10 +2,8 @@
 import { useState } from "preact/hooks";
 import { Dialog } from "../edit/inputs";
 import { canKeep, forgetAll, keepFiles } from "../offline";
-import { text } from "../text";
+import { text } from "../words";
 import { usePage } from "./context";
-
-const words = text.attention;
 
 export function AttentionChoices({ close }: { close: () => void }) {
   const { attention } = usePage();
@@ -13,7 +11,7 @@ export function AttentionChoices({ close }: { close: () => void }) {
   const [note, setNote] = useState("");
   async function notify(on: boolean) {
     setNote("");
-    if (on && (await Notification.requestPermission()) !== "granted") return setNote(words.refused);
+    if (on && (await Notification.requestPermission()) !== "granted") return setNote(text.attention.refused);
     attention.choose({ notify: on });
   }
   async function offline(on: boolean) {
@@ -21,23 +19,23 @@ export function AttentionChoices({ close }: { close: () => void }) {
     attention.choose({ offline: on });
     try {
       await (on ? keepFiles() : forgetAll());
-      if (on) setNote(words.kept);
+      if (on) setNote(text.attention.kept);
     } catch {
       attention.choose({ offline: false });
-      setNote(words.notKept);
+      setNote(text.attention.notKept);
     }
   }
   const can = { sound: "AudioContext" in globalThis, notify: "Notification" in globalThis && globalThis.isSecureContext, offline: canKeep() };
   const set = { sound: (on: boolean) => attention.choose({ sound: on }), notify, offline };
   return (
-    <Dialog title={words.title} close={close}>
-      <p>{words.always}</p>
+    <Dialog title={text.attention.title} close={close}>
+      <p>{text.attention.always}</p>
       {(["sound", "notify", "offline"] as const).map((name) => (
         <label key={name} class="choice">
           <input type="checkbox" checked={chosen[name]} disabled={!can[name]} onChange={(e) => void set[name](e.currentTarget.checked)} />
           <span>
-            <strong>{words[name]}</strong>
-            <span class="muted">{can[name] ? words.long[name] : words.cannot}</span>
+            <strong>{text.attention[name]}</strong>
+            <span class="muted">{can[name] ? text.attention.long[name] : text.attention.cannot}</span>
           </span>
         </label>
       ))}

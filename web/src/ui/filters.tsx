@@ -1,8 +1,8 @@
 // What is chosen among the hazards.
 import { useComputed } from "@preact/signals";
 import { counts, isFiltering, noFilter, toggled } from "../filter";
-import { categories, categoryName, severities, typeName, types } from "../model";
-import { text } from "../text";
+import { byName, categories, categoryName, severities, severityCode, severityName, typeName, types } from "../model";
+import { number, text } from "../words";
 import { usePage } from "./context";
 import { Icon, Menu, SeverityMark } from "./parts";
 
@@ -38,12 +38,12 @@ export function Filters() {
               key={s.id}
               class={`chip sev-${s.id}`}
               aria-pressed={f.severities.includes(s.id)}
-              title={s.name}
+              title={severityName(s)}
               onClick={() => store.setFilter({ severities: toggled(f.severities, s.id) })}
             >
               <span class="chip-mark"><SeverityMark id={s.id} /></span>
-              <span class="chip-n">{n.toLocaleString("en")}</span> <span class="chip-name">{s.code}</span>
-              <span class="sr">{s.name}</span>
+              <span class="chip-n">{number(n)}</span> <span class="chip-name">{severityCode(s)}</span>
+              <span class="sr">{severityName(s)}</span>
             </button>
           );
         })}
@@ -61,14 +61,14 @@ export function Filters() {
   );
 }
 
-function Choices({ of, all }: { of: "types" | "categories"; all: readonly { readonly id: string; readonly name: string }[] }) {
+function Choices({ of, all }: { of: "types" | "categories"; all: readonly string[] }) {
   const { store } = usePage();
   const f = store.filter.value;
   const chosen = f[of];
   const name = of === "types" ? typeName : categoryName;
   const label = of === "types" ? text.filter.type : text.filter.category;
   const words =
-    chosen.length === 0 ? (of === "types" ? text.filter.anyType : text.filter.anyCategory) : chosen.length === 1 ? name(chosen[0]!) : of === "types" ? text.filter.types(chosen.length) : text.filter.categories(chosen.length);
+    chosen.length === 0 ? (of === "types" ? text.filter.anyType : text.filter.anyCategory) : chosen.length === 1 ? name(chosen[0]!) : of === "types" ? text.filter.types({ n: chosen.length }) : text.filter.categories({ n: chosen.length });
   return (
     <Menu class={`choices ${chosen.length ? "on" : ""}`} label={label} button={<><span>{words}</span><Icon name="down" /></>}>
       <ChoiceList of={of} all={all} label={label} />
@@ -76,20 +76,22 @@ function Choices({ of, all }: { of: "types" | "categories"; all: readonly { read
   );
 }
 
-function ChoiceList({ of, all, label }: { of: "types" | "categories"; all: readonly { readonly id: string; readonly name: string }[]; label: string }) {
+function ChoiceList({ of, all, label }: { of: "types" | "categories"; all: readonly string[]; label: string }) {
   const { store } = usePage();
   const f = store.filter.value;
   const n = counts(store.shown.value.values(), f, of);
-  const shown = all.filter((x) => of === "categories" || n.get(x.id) || f[of].includes(x.id));
+  const name = of === "types" ? typeName : categoryName;
+  const some = all.filter((id) => of === "categories" || n.get(id) || f[of].includes(id));
+  const shown = of === "types" ? byName(some, name) : some;
   return (
     <fieldset class="choice-list">
       <legend>{label}</legend>
       {shown.length === 0 && <p class="muted">{text.filter.none}</p>}
-      {shown.map((x) => (
-        <label key={x.id}>
-          <input type="checkbox" checked={f[of].includes(x.id)} onChange={() => store.setFilter({ [of]: toggled(f[of], x.id) })} />
-          <span>{x.name}</span>
-          <span class="muted n">{(n.get(x.id) ?? 0).toLocaleString("en")}</span>
+      {shown.map((id) => (
+        <label key={id}>
+          <input type="checkbox" checked={f[of].includes(id)} onChange={() => store.setFilter({ [of]: toggled(f[of], id) })} />
+          <span>{name(id)}</span>
+          <span class="muted n">{number(n.get(id) ?? 0)}</span>
         </label>
       ))}
     </fieldset>

@@ -1,8 +1,8 @@
 // Every change of a hazard, the latest first.
 import { useState } from "preact/hooks";
 import { UndoButton } from "../edit/parts";
-import { categoryName, severity, typeName, type Change, type Hazard } from "../model";
-import { text } from "../text";
+import { categoryName, severity, severityName, typeName, type Change, type Hazard } from "../model";
+import { byId, text } from "../words";
 import { local } from "../time";
 import { usePage } from "./context";
 import { changeName, useData, When } from "./parts";
@@ -48,9 +48,9 @@ function Changes({ h, list }: { h: Hazard; list: readonly Change[] }) {
             <span class="muted"> {c.user ?? c.source ?? text.history.service}</span>
           </p>
           <p class="muted">
-            #{c.change} · <When at={Date.parse(c.time)} />
+            #{c.change} · <When at={Date.parse(c.time)} of={h} />
           </p>
-          {c.reason && <p>{text.history.reasons[c.reason] ?? c.reason}{c.note && `: ${c.note}`}</p>}
+          {c.reason && <p>{byId(text.history.reasons, c.reason) ?? c.reason}{c.note && `: ${c.note}`}</p>}
           {c.successor && (
             <p>
               <button type="button" class="small" onClick={() => store.select(c.successor)}>{text.history.successor}</button>
@@ -64,14 +64,17 @@ function Changes({ h, list }: { h: Hazard; list: readonly Change[] }) {
   );
 }
 
+/** Fields that only say when and by whom, which stands beside the change. */
+const quiet = ["last_Update", "update_Date", "update_User", "product_total", "timeline_Date"];
+
 function Fields({ change }: { change: Change }) {
-  const fields = (change.fields ?? []).filter((f) => !text.history.quiet.includes(f.field));
+  const fields = (change.fields ?? []).filter((f) => !quiet.includes(f.field));
   if (fields.length === 0) return null;
   return (
     <dl class="fields">
       {fields.map((f) => (
         <div key={f.field}>
-          <dt>{text.history.fields[f.field] ?? f.field}</dt>
+          <dt>{byId(text.history.fields, f.field) ?? f.field}</dt>
           <dd>
             {isLong(f.from) || isLong(f.to) || f.field === "area" ? (
               text.history.changed
@@ -94,7 +97,7 @@ function show(field: string, value: unknown): string {
   const s = String(value);
   if (field.endsWith("_Date") && /^-?\d+$/.test(s)) return local(Number(s));
   switch (field) {
-    case "severity_ID": return severity(s).name;
+    case "severity_ID": return severityName(severity(s));
     case "category_ID": return categoryName(s);
     case "type_ID": return typeName(s);
     default: return s;

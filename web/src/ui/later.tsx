@@ -1,7 +1,7 @@
 // Parts of the page that are loaded when they are first shown.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { text } from "../text";
+import { text, wordsOfEditors } from "../words";
 
 /** A component whose code comes when it is first drawn. When that fails it says so, and asks again on a click. */
 export function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
@@ -32,3 +32,6 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
     );
   };
 }
+
+/** The same for what editors see, whose words come with it. */
+export const forEditors = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => later(async () => (await Promise.all([load(), wordsOfEditors()]))[0]);

@@ -1,6 +1,6 @@
 // What the signs on the map mean.
-import { categories, severities } from "../model";
-import { text } from "../text";
+import { categories, categoryName, severities, severity, severityCode, severityName } from "../model";
+import { number, text } from "../words";
 import { usePage } from "./context";
 import { IconButton, SeverityMark, Symbol } from "./parts";
 
@@ -17,7 +17,7 @@ export function Legend() {
         {[...severities].reverse().map((s) => (
           <li key={s.id}>
             <Symbol h={{ type_ID: "INCIDENT", category_ID: "EVENT", severity_ID: s.id }} size={26} />
-            <span class={`badge sev-${s.id}`}><SeverityMark id={s.id} />{s.name}</span>
+            <span class={`badge sev-${s.id}`}><SeverityMark id={s.id} />{severityName(s)}</span>
             <span class={`swatch area-${s.id}`} aria-hidden="true" />
           </li>
         ))}
@@ -25,18 +25,18 @@ export function Legend() {
       <h3>{text.legend.category}</h3>
       <ul class="two">
         {categories.map((c) => (
-          <li key={c.id}>
-            <Symbol h={{ type_ID: "INCIDENT", category_ID: c.id, severity_ID: "INFORMATION" }} size={26} />
-            {c.name}
-            {c.id === "EXERCISE" && <span class="drill-tag">{text.drill.word}</span>}
+          <li key={c}>
+            <Symbol h={{ type_ID: "INCIDENT", category_ID: c, severity_ID: "INFORMATION" }} size={26} />
+            {categoryName(c)}
+            {c === "EXERCISE" && <span class="drill-tag">{text.drill.word}</span>}
           </li>
         ))}
       </ul>
       <p class="legend-gap"><span class="swatch" aria-hidden="true" /> {text.legend.gap}</p>
       <h3>{text.legend.cluster}</h3>
       <p class="cluster-sample" aria-hidden="true">
-        <span class="sev-WARNING mixed"><b>24</b><i>2 WRN</i></span>
-        <span class="sev-WATCH"><b>8</b><i>WCH</i></span>
+        <span class="sev-WARNING mixed"><b>{number(24)}</b><i>{number(2)} {severityCode(severity("WARNING"))}</i></span>
+        <span class="sev-WATCH"><b>{number(8)}</b><i>{severityCode(severity("WATCH"))}</i></span>
       </p>
     </section>
   );

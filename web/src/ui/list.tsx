@@ -5,7 +5,7 @@ import { fold, isFiltering, type Filter } from "../filter";
 import { trust } from "../freshness";
 import { severity, type Hazard } from "../model";
 import { away, moments } from "../order";
-import { text } from "../text";
+import { byId, number, text } from "../words";
 import { relative } from "../time";
 import { nearest } from "../towns";
 import { orders, type Order } from "../url";
@@ -76,15 +76,15 @@ export function List() {
           {rows.map(line)}
           {drillRows.length > 0 && (
             <li class="list-drills">
-              <p><strong class="drill-tag">{text.drill.word}</strong> {text.drill.listed(drills.length)}</p>
+              <p><strong class="drill-tag">{text.drill.word}</strong> {text.drill.listed({ n: drills.length })}</p>
             </li>
           )}
           {drillRows.map(line)}
           {rest > 0 && (
             <li>
-              {page.printing.value && <p class="print-part">{text.print.part(all.length, all.length + rest)}</p>}
+              {page.printing.value && <p class="print-part">{text.print.part({ n: all.length, all: all.length + rest })}</p>}
               <button type="button" class="more" ref={end} onClick={() => setLimit(limit + PAGE)}>
-                {text.list.more(rest)}
+                {text.list.more({ n: rest })}
               </button>
             </li>
           )}
@@ -106,8 +106,8 @@ function ListHead() {
   return (
     <div class="list-head">
       <p role="status">
-        <strong>{!known || store.past.value?.unrecorded ? text.list.unknown : store.everywhere.value || !store.bounds.value ? text.list.total(matching) : text.list.inView(listed, matching)}</strong>
-        {isFiltering(store.filter.value) && <span class="muted"> · {text.list.matching(matching, all)}</span>}
+        <strong>{!known || store.past.value?.unrecorded ? text.list.unknown : store.everywhere.value || !store.bounds.value ? text.list.total({ n: matching }) : text.list.inView({ n: listed, total: matching })}</strong>
+        {isFiltering(store.filter.value) && <span class="muted"> · {text.list.matching({ n: matching, all })}</span>}
       </p>
       <label class="sort">
         <span class="sr">{text.list.sort}</span>
@@ -129,7 +129,7 @@ function Unplaced() {
   const n = store.unplaced.value;
   const failing = store.areas.failing.value;
   if (store.everywhere.value || n === 0 || !(failing || store.listed.value.length === 0)) return null;
-  return <p class="list-note" role="status">{failing ? text.list.unplacedFailed(n) : text.list.unplaced(n)}</p>;
+  return <p class="list-note" role="status">{failing ? text.list.unplacedFailed({ n }) : text.list.unplaced({ n })}</p>;
 }
 
 /** That nobody is asked about this window. */
@@ -171,7 +171,7 @@ function Worth() {
   const said = store.sources.value.filter((s) => s.state === "ok" && s.last_success);
   return (
     <>
-      {text.list.none[worth] && <p class="caution"><strong>{text.list.none[worth]}</strong></p>}
+      {byId(text.list.none, worth) && <p class="caution"><strong>{byId(text.list.none, worth)}</strong></p>}
       {said.length > 0 && (
         <p class="muted">
           {text.list.said}{" "}
@@ -195,15 +195,15 @@ function Facts({ h }: { h: Hazard }) {
   const size = store.areas.size(h);
   const from = store.me.value ?? (store.order.value === "distance" ? store.from.value : undefined);
   const facts = [
-    near && !fold(h.hazard_Name).includes(fold(near.town.name)) ? (near.metres < 5_000 ? text.list.at(near.town.name) : text.list.near(kilometres(near.metres), near.direction, near.town.name)) : "",
-    size === undefined ? "" : text.list.size(rounded(size)),
-    m.end > m.start ? (m.over < Infinity ? text.list.ends : text.list.expected)(relative(m.end, store.around.value)) : "",
-    from ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away(kilometres(away(h, from)))) : "",
+    near && !fold(h.hazard_Name).includes(fold(near.town.name)) ? (near.metres < 5_000 ? text.list.at({ town: near.town.name }) : text.list.near({ distance: kilometres(near.metres), direction: byId(text.list.directions, String(near.direction))!, town: near.town.name })) : "",
+    size === undefined ? "" : text.list.size({ km2: rounded(size) }),
+    m.end > m.start ? (m.over < Infinity ? text.list.ends : text.list.expected)({ when: relative(m.end, store.around.value) }) : "",
+    from ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away({ distance: kilometres(away(h, from)) })) : "",
   ].filter(Boolean);
   return facts.length > 0 ? <span class="row-facts">{facts.join(" · ")}</span> : null;
 }
 
-const kilometres = (metres: number): string => `${rounded(metres < 10_000 ? Math.round(metres / 100) / 10 : Math.round(metres / 1000))} km`;
+const kilometres = (metres: number): string => number(metres < 10_000 ? Math.round(metres / 100) / 10 : Math.round(metres / 1000), { style: "unit", unit: "kilometer" });
 
 function Row({ h, selected, hovered, fresh, here, tab, onFocus }: { h: Hazard; selected: boolean; hovered: boolean; fresh: "new" | "raised" | undefined; here: boolean; tab: boolean; onFocus: () => void }) {
   const page = usePage();
@@ -230,7 +230,7 @@ function Row({ h, selected, hovered, fresh, here, tab, onFocus }: { h: Hazard; s
           <span class="row-meta">
             <Badge id={h.severity_ID} />
             <span class="row-kind">{kindOf(h)}</span>
-            <span class="row-age"><Ago at={moments(h).updated} /></span>
+            <span class="row-age"><Ago at={moments(h).updated} of={h} /></span>
           </span>
           <Facts h={h} />
         </span>

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LostError, Problem, type Api } from "../api";
 import { keptView, type Kept } from "../offline";
-import { text } from "../text";
+import { text } from "../words";
 import { local, relative } from "../time";
+import { LanguageChoice } from "./language";
 
 /** The login page. `ended` says that a login was there and is over. */
 export function Login({ api, ended, done, show }: { api: Api; ended: boolean; done: () => void; show: (kept: Kept) => void }) {
@@ -52,10 +53,11 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
         <button type="submit" disabled={busy}>{busy ? text.login.busy : text.login.submit}</button>
         {kept && (
           <button type="button" class="quiet" onClick={() => show(kept)}>
-            {text.attention.last(local(kept.at), relative(kept.at, Date.now()))}
+            {text.attention.last({ at: local(kept.at), ago: relative(kept.at, Date.now()) })}
           </button>
         )}
         <p class="hint">{text.login.memory}</p>
+        <LanguageChoice />
       </form>
     </main>
   );
@@ -64,6 +66,6 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
 function explain(e: unknown): string {
   if (e instanceof LostError) return text.login.lost;
   if (e instanceof Problem && e.status === 401) return text.login.denied;
-  if (e instanceof Problem && e.retryAfter) return text.login.limited(e.retryAfter);
+  if (e instanceof Problem && e.retryAfter) return text.login.limited({ seconds: e.retryAfter });
   return e instanceof Error ? e.message : String(e);
 }

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { isWarning } from "../attention";
 import { severity, type Hazard } from "../model";
-import { text } from "../text";
+import { text } from "../words";
 import { usePage } from "./context";
 import { Ago, Badge, DrillTag, IconButton, kindOf, Symbol } from "./parts";
 
@@ -36,7 +36,7 @@ export function Notices() {
             </span>
           </button>
           {isWarning(n) ? (
-            <button type="button" class="small" aria-label={text.notice.acknowledgeLong(n.hazard.hazard_Name)} onClick={() => store.acknowledge([n])}>{text.notice.acknowledge}</button>
+            <button type="button" class="small" aria-label={text.notice.acknowledgeLong({ name: n.hazard.hazard_Name })} onClick={() => store.acknowledge([n])}>{text.notice.acknowledge}</button>
           ) : (
             <IconButton icon="close" label={text.notice.dismiss} onClick={() => store.acknowledge([n])} />
           )}
@@ -44,8 +44,8 @@ export function Notices() {
       ))}
       {warned.length > 1 && (
         <li class="notice-rest">
-          {rest > 0 && <span>{text.notice.rest(rest)}</span>}
-          <button type="button" class="small" onClick={() => store.acknowledge(warned)}>{text.notice.acknowledgeAll(warned.length)}</button>
+          {rest > 0 && <span>{text.notice.rest({ n: rest })}</span>}
+          <button type="button" class="small" onClick={() => store.acknowledge(warned)}>{text.notice.acknowledgeAll({ n: warned.length })}</button>
         </li>
       )}
     </ul>
@@ -91,9 +91,9 @@ export function Chooser() {
   const left = Math.min(choice.place.x, (map?.clientWidth ?? 400) - 310);
   const top = Math.min(choice.place.y, (map?.clientHeight ?? 400) - 60 - Math.min(hazards.length, 6) * 48);
   return (
-    <div class="chooser" role="dialog" aria-label={text.map.here(hazards.length)} ref={root} style={{ left: `${Math.max(8, left)}px`, top: `${Math.max(8, top)}px` }}>
+    <div class="chooser" role="dialog" aria-label={text.map.here({ n: hazards.length })} ref={root} style={{ left: `${Math.max(8, left)}px`, top: `${Math.max(8, top)}px` }}>
       <header>
-        <h2>{text.map.here(hazards.length)}</h2>
+        <h2>{text.map.here({ n: hazards.length })}</h2>
         <IconButton icon="close" label={text.close} onClick={() => (page.chooser.value = undefined)} />
       </header>
       <ul>

@@ -4,7 +4,8 @@ import { HazardActions, MergedHere, SplitButton } from "../edit/parts";
 import { isDrill, type Hazard, type Report, type Source } from "../model";
 import { matcher } from "../filter";
 import { pieces, reflow, webAddress } from "../prose";
-import { text } from "../text";
+import { number, text } from "../words";
+import { position } from "../position";
 import { relative } from "../time";
 import { usePage } from "./context";
 import { History } from "./history";
@@ -68,7 +69,7 @@ function Content({ h }: { h: Hazard }) {
           <p class="panel-tags">
             <Badge id={h.severity_ID} />
             <span>{kindOf(h)}</span>
-            <span class="muted">{text.panel.numbers(h.hazard_ID)}</span>
+            <span class="muted">{text.panel.numbers({ id: h.hazard_ID })}</span>
           </p>
         </div>
         <IconButton icon="close" label={text.close} onClick={() => page.close()} class="panel-close" />
@@ -131,16 +132,16 @@ function Times({ h, over, sources }: { h: Hazard; over: boolean; sources: readon
   return (
     <dl class="facts">
       <dt>{text.panel.starts}</dt>
-      <dd><When at={Number(h.start_Date)} /></dd>
+      <dd><When at={Number(h.start_Date)} of={h} /></dd>
       <dt>{over ? text.panel.ended : h.autoexpire === "Y" ? text.panel.ends : text.panel.expectedEnd}</dt>
-      <dd><When at={Number(over ? h.last_Update : h.end_Date)} /></dd>
+      <dd><When at={Number(over ? h.last_Update : h.end_Date)} of={h} /></dd>
       <dt>{text.panel.updated}</dt>
       <dd>
-        <When at={Number(h.last_Update)} />
+        <When at={Number(h.last_Update)} of={h} />
         {h.update_User && <span class="muted"> {text.panel.by} {h.update_User}</span>}
       </dd>
       <dt>{text.panel.position}</dt>
-      <dd>{position(h.latitude, h.longitude)}</dd>
+      <dd>{position(h.latitude, h.longitude, 3)}</dd>
       <dt>{text.panel.source}</dt>
       <dd>
         {sources.length === 0 && (h.creator || "–")}
@@ -162,9 +163,6 @@ function sourcesOf(reports: readonly Report[] | undefined, states: readonly Sour
   const names = [...new Set((reports ?? []).map((r) => r.source))];
   return names.map((name) => ({ name, source: states.find((s) => s.name === name) }));
 }
-
-const position = (latitude: number, longitude: number): string =>
-  `${Math.abs(latitude).toFixed(3)}° ${latitude < 0 ? "S" : "N"}, ${Math.abs(longitude).toFixed(3)}° ${longitude < 0 ? "W" : "E"}`;
 
 function Description({ h }: { h: Hazard }) {
   const words = reflow(h.description);
@@ -193,7 +191,7 @@ export function Section({ title, count, open, onToggle, children }: { title: str
       <summary>
         <h3>
           {title}
-          {count !== undefined && <span class="count">{count.toLocaleString("en")}</span>}
+          {count !== undefined && <span class="count">{number(count)}</span>}
         </h3>
         <Icon name="down" />
       </summary>
@@ -224,7 +222,7 @@ function Reports({ h, list }: { h: Hazard; list: readonly Report[] }) {
               <strong>{r.source}</strong> <Badge id={r.severity_ID} /> {r.level && <span class="muted">“{r.level}”</span>}
             </p>
             <p>{link ? <a href={link} target="_blank" rel="noopener noreferrer">{r.name}</a> : r.name}</p>
-            {r.joined && <p class="muted break">{text.panel.joined(r.joined)}</p>}
+            {r.joined && <p class="muted break">{text.panel.joined({ why: r.joined })}</p>}
             <SplitButton h={h} r={r} of={list.length} />
           </li>
         );

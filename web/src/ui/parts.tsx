@@ -1,9 +1,9 @@
 // The small parts that all others are made of.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { categoryName, isDrill, severity, symbolAddress, typeName, type Change, type Hazard } from "../model";
-import { text } from "../text";
-import { local, relative, utc } from "../time";
+import { categoryName, isDrill, severity, severityCode, severityName, symbolAddress, typeName, type Change, type Hazard } from "../model";
+import { byId, text } from "../words";
+import { local, relative, utc, zoneOf, type Placed } from "../time";
 import { usePage } from "./context";
 
 /** A hazard's symbol; its words stand beside it, so it is hidden from screen readers. */
@@ -15,7 +15,7 @@ export function Symbol({ h, size }: { h: Pick<Hazard, "type_ID" | "category_ID" 
   return (
     <span class={`symbol ${drill ? "drill" : ""}`} aria-hidden="true" style={{ "--size": `${size}px` }}>
       {bad === address ? (
-        <span class={`symbol-plain sev-${s.id}`}>{s.code}</span>
+        <span class={`symbol-plain sev-${s.id}`}>{severityCode(s)}</span>
       ) : (
         <img src={`${address}.svg`} width={size} height={size} alt="" loading="lazy" decoding="async" onError={() => setBad(address)} />
       )}
@@ -28,7 +28,7 @@ export function Badge({ id }: { id: string }) {
   return (
     <span class={`badge sev-${s.id}`}>
       <SeverityMark id={id} />
-      {s.name}
+      {severityName(s)}
     </span>
   );
 }
@@ -52,28 +52,28 @@ export function SeverityMark({ id }: { id: string }) {
 export const kindOf = (h: Hazard): string => `${typeName(h.type_ID)}${h.category_ID === "EVENT" ? "" : ` · ${categoryName(h.category_ID)}`}`;
 
 /** What a change did, in a word or two. */
-export const changeName = (c: Change): string => (c.undoes ? text.history.undid(c.undoes) : c.retracted ? text.history.retracted : (text.history.kinds[c.type] ?? c.type));
+export const changeName = (c: Change): string => (c.undoes ? text.history.undid({ change: c.undoes }) : c.retracted ? text.history.retracted : (byId(text.history.kinds, c.type) ?? c.type));
 
 /** "EXERCISE", wherever a drill is named. */
 export const DrillTag = ({ h }: { h: Hazard }) => (isDrill(h) ? <span class="drill-tag">{text.drill.word}</span> : null);
 
 /** How long ago; the full time stands in its title. */
-export function Ago({ at }: { at: number }) {
+export function Ago({ at, of }: { at: number; of?: Placed | undefined }) {
   const { store } = usePage();
   return (
-    <time dateTime={iso(at)} title={`${local(at)} ${utc(at)}`}>
+    <time dateTime={iso(at)} title={`${local(at, undefined, zoneOf(of))} ${utc(at, undefined, zoneOf(of))}`}>
       {relative(at, store.around.value)}
     </time>
   );
 }
 
-/** A time in the viewer's zone, in UTC, and relative. */
-export function When({ at }: { at: number }) {
+/** A time in the reader's zone, or that of what it belongs to, in UTC, and relative. */
+export function When({ at, of }: { at: number; of?: Placed | undefined }) {
   const { store } = usePage();
-  const other = utc(at);
+  const other = utc(at, undefined, zoneOf(of));
   return (
     <time dateTime={iso(at)}>
-      {local(at)}
+      {local(at, undefined, zoneOf(of))}
       {other && <span class="muted nowrap"> · {other}</span>}
       <span class="muted"> · </span>
       <span class="muted nowrap">{relative(at, store.around.value)}</span>

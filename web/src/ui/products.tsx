@@ -3,7 +3,7 @@ import { AddProduct, ProductTools } from "../edit/parts";
 import { useState } from "preact/hooks";
 import type { Hazard, Product } from "../model";
 import { reflow, webAddress } from "../prose";
-import { text } from "../text";
+import { text } from "../words";
 import { tree, type Node } from "../tree";
 import { usePage } from "./context";
 import { Ago, Icon, useData, type IconName } from "./parts";

@@ -6,11 +6,12 @@ import { lastView, type View } from "../url";
 import { severities, type Hazard } from "../model";
 import { moments } from "../order";
 import { trust } from "../freshness";
-import { text } from "../text";
+import { language, names, text, wordsOfEditors } from "../words";
 import { local, utc } from "../time";
 import { usePage, type Page, type ThemeChoice } from "./context";
 import { Filters } from "./filters";
-import { later } from "./later";
+import { forEditors, later } from "./later";
+import { LanguageChoice, ZoneChoice } from "./language";
 import { List } from "./list";
 import { Chooser, Notices, Spoken, Tip } from "./overlays";
 import { Panel } from "./panel";
@@ -19,8 +20,8 @@ import { Banners, Status } from "./status";
 
 const Account = later(async () => (await import("./account")).Account);
 const AttentionChoices = later(async () => (await import("./attention")).AttentionChoices);
-const Form = later(async () => (await import("../edit/forms")).Form);
-const Questions = later(async () => (await import("../edit/forms")).Questions);
+const Form = forEditors(async () => (await import("../edit/forms")).Form);
+const Questions = forEditors(async () => (await import("../edit/forms")).Questions);
 const Legend = later(async () => (await import("./legend")).Legend);
 const TimeBar = later(async () => (await import("./timebar")).TimeBar);
 
@@ -49,7 +50,7 @@ export function Shell({ logout }: { logout: () => void }) {
     };
     document.addEventListener("keydown", keys);
     // Who may edit has the forms at hand, should the connection be lost.
-    const forms = store.api.user && store.api.user.role !== "reader" ? setTimeout(() => void import("../edit/forms").catch(() => {}), 3_000) : undefined;
+    const forms = store.api.user && store.api.user.role !== "reader" ? setTimeout(() => void Promise.all([import("../edit/forms"), wordsOfEditors()]).catch(() => {}), 3_000) : undefined;
     return () => {
       document.removeEventListener("keydown", keys);
       clearTimeout(forms);
@@ -147,7 +148,7 @@ function Header({ account, attention, logout }: { account: () => void; attention
       <Menu class="account" label={text.header.menu} title={text.header.menu} button={<><Icon name="user" /><span class="wide">{user?.name}</span></>}>
         {(close) => (
           <>
-            <p class="muted">{user && text.header.account(user.name, user.role)}</p>
+            <p class="muted">{user && text.header.account({ name: user.name, role: names.role[user.role] })}</p>
             <button
               type="button"
               onClick={() => {
@@ -166,6 +167,8 @@ function Header({ account, attention, logout }: { account: () => void; attention
             >
               <Icon name="lock" /> {text.account.open}
             </button>}
+            <LanguageChoice />
+            <ZoneChoice />
             <button type="button" onClick={logout}>
               <Icon name="out" /> {user ? text.header.logout : text.attention.login}
             </button>
@@ -215,7 +218,7 @@ function PrintHead() {
   const at = store.past.value?.at ?? (store.connection.value.state === "lost" ? store.connection.value.heard : undefined) ?? store.now.value + store.api.skew;
   return (
     <div class="print-head">
-      <h2>{text.print.title(`${local(at)} ${utc(at)}`)}</h2>
+      <h2>{text.print.title({ at: `${local(at)} ${utc(at)}` })}</h2>
       {map && <img src={map} alt={text.print.map} />}
       <ul aria-label={text.legend.severity}>
         {[...severities].reverse().map((s) => <li key={s.id}><Badge id={s.id} /> <span class={`swatch area-${s.id}`} aria-hidden="true" /></li>)}
@@ -293,6 +296,7 @@ function MapPlace() {
         store.areas.shown = (came, went) => map.changeAreas(came, went);
         ends.push(
           effect(() => map.setTheme(page.theme.value)),
+          effect(() => map.setWords(language())),
           effect(() => map.setHazards(store.matching.value)),
           effect(() => map.setGaps(store.connection.value.fresh.sources && trust(store.connection.value.fresh.sources) !== "none" && !store.past.value ? store.coverage.gaps.value : [])),
           effect(() => map.setMe(store.me.value)),
@@ -338,7 +342,7 @@ function MapPlace() {
   return (
     <>
       <div class="map" id="map" ref={place} />
-      {page.undrawn.value > 0 && <p class="map-note" role="status">{text.map.undrawn(page.undrawn.value)}</p>}
+      {page.undrawn.value > 0 && <p class="map-note" role="status">{text.map.undrawn({ n: page.undrawn.value })}</p>}
       {(page.store.view.value?.zoom ?? 0) >= DEEPEST && <p class="map-note" role="status">{text.map.deepest}</p>}
       {page.note.value && <p class="map-note" role="status">{page.note.value}</p>}
       {page.mapFailed.value && <p class="map-failed">{text.map.failed}</p>}

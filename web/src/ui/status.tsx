@@ -2,13 +2,13 @@
 import { useEffect } from "preact/hooks";
 import { trust, type Sources as SourcesState } from "../freshness";
 import { isDrill } from "../model";
-import { text } from "../text";
-import { clock, local, relative, span } from "../time";
+import { byId, listed, names, text } from "../words";
+import { clock, local, relative, short, span } from "../time";
 import { usePage } from "./context";
-import { later } from "./later";
+import { forEditors } from "./later";
 import { Menu } from "./parts";
 
-const Held = later(async () => (await import("../edit/forms")).Held);
+const Held = forEditors(async () => (await import("../edit/forms")).Held);
 
 /** In the header: live or not, and how old. It opens the state of every source. */
 export function Status() {
@@ -18,7 +18,7 @@ export function Status() {
   const worth = trust(c.fresh.sources);
   const state = c.state === "lost" ? "lost" : c.state === "connecting" ? "wait" : worth !== "good" && worth !== "unknown" || c.fresh.viewAge !== undefined ? "warn" : store.past.value ? "wait" : "ok";
   const words =
-    c.state === "connecting" ? text.status.connecting : c.state === "lost" ? text.status.offline(age === undefined ? "" : span(age)) : store.past.value ? text.status.past : text.status.live;
+    c.state === "connecting" ? text.status.connecting : c.state === "lost" ? text.status.offline({ age: age === undefined ? "" : span(age) }) : store.past.value ? text.status.past : text.status.live;
   return (
     <Menu
       text
@@ -28,7 +28,7 @@ export function Status() {
         <>
           <span class={`dot ${state}`} aria-hidden="true" />
           <span class="status-words">{words}</span>
-          {c.state === "live" && age !== undefined && age >= 2_000 && <span class="status-age">{text.status.heard(span(age))}</span>}
+          {c.state === "live" && age !== undefined && age >= 2_000 && <span class="status-age">{text.status.heard({ age: span(age) })}</span>}
           {c.state === "live" && <span class="status-stale">{doubt(c.fresh.sources)}</span>}
         </>
       }
@@ -43,7 +43,7 @@ function doubt(s: SourcesState | undefined): string {
   switch (trust(s)) {
     case "unread": return text.status.unread;
     case "none": return text.status.noSources;
-    case "partly": return s!.stale + s!.failing > 0 ? text.status.stale(s!.names, s!.stale + s!.failing) : text.status.starting(s!.starting);
+    case "partly": return s!.stale + s!.failing > 0 ? s!.names.length > 0 && s!.names.length <= 3 ? text.status.stale({ names: listed(s!.names) }) : text.status.staleMany({ n: s!.stale + s!.failing }) : text.status.starting({ n: s!.starting });
     default: return "";
   }
 }
@@ -61,10 +61,10 @@ function Sources() {
       <h2>{text.status.title}</h2>
       {s && (
         <p class={trust(s) === "good" ? "muted" : "warn-text"}>
-          {trust(s) === "unread" ? text.status.unreadLong : trust(s) === "partly" ? `${doubt(s)}. ${text.status.staleLong}` : s.ok > 0 ? text.status.sourcesOk(s.ok) : text.list.none.none}
+          {trust(s) === "unread" ? text.status.unreadLong : trust(s) === "partly" ? `${doubt(s)}. ${text.status.staleLong}` : s.ok > 0 ? text.status.sourcesOk({ n: s.ok }) : text.list.none.none}
         </p>
       )}
-      {Math.abs(store.api.skew) > 30_000 && <p class="warn-text">{text.status.clock(span(Math.abs(store.api.skew)), store.api.skew > 0)}</p>}
+      {Math.abs(store.api.skew) > 30_000 && <p class="warn-text">{(store.api.skew > 0 ? text.status.clockBehind : text.status.clockAhead)({ span: span(Math.abs(store.api.skew)) })}</p>}
       {store.sources.value.length > 0 && (
         <table>
           <thead>
@@ -79,7 +79,7 @@ function Sources() {
               <tr key={source.name}>
                 <th scope="row" title={source.title}>{source.name}</th>
                 <td>
-                  <span class={`dot ${source.state === "ok" ? "ok" : source.state === "stale" || source.state === "failing" ? "warn" : "wait"}`} aria-hidden="true" /> {source.state}
+                  <span class={`dot ${source.state === "ok" ? "ok" : source.state === "stale" || source.state === "failing" ? "warn" : "wait"}`} aria-hidden="true" /> {byId(names.source, source.state) ?? source.state}
                 </td>
                 <td>{source.last_success ? relative(Date.parse(source.last_success), store.around.value) : text.status.neverRead}</td>
               </tr>
@@ -102,16 +102,16 @@ export function Banners() {
     <div class="banners" role="region" aria-label={text.status.banners}>
       {c.state === "lost" && (
         <p class="banner lost">
-          <strong>{text.status.lost((store.now.value - (c.lostSince ?? store.now.value) > 43_200_000 ? local : clock)(c.lostSince ?? store.now.value), span(store.now.value - (c.lostSince ?? store.now.value)))}</strong>{" "}
-          {c.heard === undefined ? text.status.never : text.status.asOf(store.now.value - c.heard > 43_200_000 ? local(c.heard) : clock(c.heard))}
+          <strong>{text.status.lost({ since: (store.now.value - (c.lostSince ?? store.now.value) > 43_200_000 ? local : clock)(c.lostSince ?? store.now.value), span: span(store.now.value - (c.lostSince ?? store.now.value)) })}</strong>{" "}
+          {c.heard === undefined ? text.status.never : text.status.asOf({ at: store.now.value - c.heard > 43_200_000 ? local(c.heard) : clock(c.heard) })}
         </p>
       )}
-      {c.state === "live" && c.fresh.viewAge !== undefined && <p class="banner lost">{text.status.old(span(c.fresh.viewAge * 1000))}</p>}
+      {c.state === "live" && c.fresh.viewAge !== undefined && <p class="banner lost">{text.status.old({ span: span(c.fresh.viewAge * 1000) })}</p>}
       {c.state === "live" && trust(c.fresh.sources) === "unread" && <p class="banner lost"><strong>{text.status.unreadLong}</strong></p>}
       {past && (
         <p class="banner past">
           <span>
-            {past.state === "loading" ? text.time.loading(at(past.at)) : past.state === "failed" || past.unrecorded ? past.note : text.time.banner(at(past.at), [...past.hazards.values()].filter((h) => !isDrill(h)).length)}
+            {past.state === "loading" ? text.time.loading({ at: short(past.at) }) : past.state === "failed" || past.unrecorded ? past.note : text.time.banner({ at: short(past.at), n: [...past.hazards.values()].filter((h) => !isDrill(h)).length })}
           </span>
           <button type="button" class="small" onClick={() => void store.lookAt(undefined)}>{text.time.now}</button>
         </p>
@@ -119,7 +119,7 @@ export function Banners() {
       {drills > 0 && (
         <p class="banner drill-banner">
           <strong class="drill-tag">{text.drill.word}</strong>
-          <span>{text.drill.banner(drills)}</span>
+          <span>{text.drill.banner({ n: drills })}</span>
           <button
             type="button"
             class="small"
@@ -135,5 +135,3 @@ export function Banners() {
     </div>
   );
 }
-
-const at = (t: number): string => `${new Intl.DateTimeFormat(text.locale, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZoneName: "short" }).format(t)}`;

@@ -1,10 +1,11 @@
 // The slider over the past.
 import { useState } from "preact/hooks";
-import { text } from "../text";
+import { text } from "../words";
 import { local, utc } from "../time";
 import { usePage } from "./context";
 import { Icon, IconButton } from "./parts";
 
+const spans = { day: 86_400_000, week: 604_800_000, month: 2_592_000_000 };
 const STEPS = 288; // of the slider: five minutes of a day
 
 export function TimeBar() {
@@ -51,8 +52,8 @@ export function TimeBar() {
         <label>
           <span class="sr">{text.time.span}</span>
           <select value={range} onChange={(e) => setRange(Number(e.currentTarget.value))}>
-            {Object.entries(text.time.spans).map(([ms, words]) => (
-              <option key={ms} value={ms}>{words}</option>
+            {(["day", "week", "month"] as const).map((span) => (
+              <option key={span} value={spans[span]}>{text.time.spans[span]}</option>
             ))}
           </select>
         </label>

@@ -1,0 +1,119 @@
+// The words of the page in the reader's language, and the language itself. The words are in internal/words, one file for each language; only
+// the chosen one is loaded. What shows words reads them here when it is drawn: it is drawn again when another language is chosen.
+import { signal } from "@preact/signals";
+import { languages, load } from "virtual:words";
+import type { EditWords, MapWords, NamesWords } from "./words.types";
+
+export interface Language {
+  /** BCP 47. */
+  readonly id: string;
+  /** In the language itself. */
+  readonly name: string;
+  readonly dir: "ltr" | "rtl";
+  /** Whose dates and numbers are shown, BCP 47. */
+  readonly locale: string;
+  /** Whether a speaker of the language has checked the translation. */
+  readonly checked: boolean;
+}
+
+export { languages };
+
+interface Loaded {
+  readonly language: Language;
+  readonly names: NamesWords;
+  readonly map: MapWords;
+  /** Of the forms for editors, once they are wanted. */
+  readonly edit: EditWords | undefined;
+}
+
+const current = signal<Loaded | undefined>(undefined);
+
+/** The words of the part of that name, as they are when one of them is read. */
+const part = <W extends object>(of: (l: Loaded) => W | undefined): W =>
+  new Proxy({} as W, {
+    get: (_, key) => {
+      const words = current.value && of(current.value);
+      if (!words) throw new Error(`${String(key)} is read before the words are loaded`);
+      return words[key as keyof W];
+    },
+  });
+
+export const text = part((l) => l.map);
+export const names = part((l) => l.names);
+/** What editors see. Load it with `wordsOfEditors` first. */
+export const words = part((l) => l.edit);
+
+export const language = (): Language => current.value?.language ?? languages[0]!;
+export const locale = (): string => language().locale;
+
+const STORED = "hazardd.language";
+
+/** What the reader has chosen on this device; undefined: as the browser. */
+export function chosen(): string | undefined {
+  try {
+    const id = localStorage.getItem(STORED);
+    return languages.find((l) => l.id === id)?.id;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The best language for a reader of these, the most wanted first (RFC 4647, section 3.4). */
+export function best(wanted: readonly string[]): Language {
+  for (const tag of wanted) {
+    const parts = tag.toLowerCase().split("-");
+    for (let n = parts.length; n > 0; n--) {
+      const found = languages.find((l) => l.id.toLowerCase() === parts.slice(0, n).join("-"));
+      if (found) return found;
+    }
+  }
+  return languages[0]!;
+}
+
+/** Loads a language and shows the page in it. Throws when it cannot be loaded: the page stays as it is. */
+export async function use(id: string): Promise<void> {
+  const l = languages.find((x) => x.id === id)!;
+  const [map, edit] = await Promise.all([load[id]!.map(), current.peek()?.edit ? load[id]!.edit() : undefined]);
+  current.value = { language: l, ...map.default, edit: edit?.default.edit };
+  if (typeof document !== "undefined") Object.assign(document.documentElement, { lang: l.id, dir: l.dir });
+}
+
+/** Loads the words of the forms. */
+export async function wordsOfEditors(): Promise<void> {
+  const l = current.peek()!;
+  if (l.edit) return;
+  const { edit } = (await load[l.language.id]!.edit()).default;
+  if (current.peek()?.language === l.language) current.value = { ...current.peek()!, edit };
+  else await wordsOfEditors(); // another language was chosen meanwhile
+}
+
+/** Begins in the reader's language; in English when that cannot be loaded. */
+export const begin = (): Promise<void> => use(chosen() ?? best(navigator.languages).id).catch(() => use("en"));
+
+/** Keeps what the reader chooses, and shows it; undefined: as the browser. The pages of the service learn it by a cookie. */
+export async function choose(id: string | undefined): Promise<void> {
+  await use(id ?? best(navigator.languages).id);
+  document.cookie = `hazardd-language=${id ?? ""}; path=${new URL(".", location.href).pathname}; SameSite=Lax; max-age=${id ? 31_536_000 : 0}`;
+  try {
+    if (id) localStorage.setItem(STORED, id);
+    else localStorage.removeItem(STORED);
+  } catch {
+    // It holds until the page is closed.
+  }
+}
+
+const formats = new Map<string, Intl.NumberFormat>();
+
+/** A number as the reader's language writes it. */
+export function number(n: number, options: Intl.NumberFormatOptions = {}): string {
+  const key = locale() + JSON.stringify(options);
+  let f = formats.get(key);
+  if (!f) formats.set(key, (f = new Intl.NumberFormat(locale(), options)));
+  return f.format(n);
+}
+
+/** Things one after the other: "a, b, c". */
+export const listed = (all: readonly string[]): string => new Intl.ListFormat(locale(), { type: "unit", style: "short" }).format(all);
+
+/** Words of a table by an id that may be unknown. */
+export const byId = (table: object, id: string): string | undefined => (Object.hasOwn(table, id) ? (table as Record<string, string>)[id] : undefined);
