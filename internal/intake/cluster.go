@@ -57,14 +57,13 @@ type cluster struct {
 	heir    map[int64]int64 // hazard that ends → the one that the event that made it has gone to
 }
 
-// clusterOf puts the events around self together. named are events that share a name with self, made
-// the hazards that self made under names of its own that were another event's until now.
-func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64, drill bool) (*cluster, error) {
+// clusterOf puts the events around self together, which is that of group g. named are events that share a name with self.
+func (w *writer) clusterOf(self *store.Event, named []store.Event, g *group, drill bool) (*cluster, error) {
 	c := &cluster{w: w, events: []*store.Event{self}, at: map[store.EventName]int{self.Name(): 0}, hazards: map[int64]*hazard.Hazard{},
 		refs: map[store.EventName][]string{}, found: store.Verdicts{}, made: map[int][]int64{},
 		touched: map[int64]int64{}, heir: map[int64]int64{}}
-	for _, id := range append(made, self.HazardID) {
-		if err := c.addHazard(id, drill); err != nil {
+	for _, a := range append(g.absorbed, absorbed{hazardID: self.HazardID}) { // with those that they leave, others may fit again
+		if err := c.addHazard(a.hazardID, drill); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +94,7 @@ func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64,
 			}
 		}
 		if len(c.found) > 0 { // what people parted may have kept it from others of its names
-			called, err := c.called(c.events[i])
+			called, err := w.called(c.events[i], append([]string{c.events[i].Source + ":" + c.events[i].Key}, c.refs[c.events[i].Name()]...))
 			if err != nil {
 				return nil, err
 			}
@@ -109,13 +108,21 @@ func (w *writer) clusterOf(self *store.Event, named []store.Event, made []int64,
 	for i := range c.group {
 		c.group[i] = i
 	}
-	return c, c.partition(named, made)
+	return c, c.partition(named, g.made)
 }
 
-// regroup groups the events around e, one of hazard h, again after a person's decision about them.
-// The caller settles h itself, unless no event is part of it any more.
+// regroup groups the events around e, one of hazard h, again: after a person's decision about them, or
+// now that h is there for them. Then the caller settles h itself, and ends what has been emptied.
 func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
-	c, err := w.clusterOf(e, nil, nil, h.Drill())
+	refs, err := w.tx.Refs(e.Name())
+	if err != nil {
+		return err
+	}
+	named, err := w.called(e, append(refs, e.Source+":"+e.Key))
+	if err != nil {
+		return err
+	}
+	c, err := w.clusterOf(e, named, &group{}, h.Drill())
 	if err != nil {
 		return err
 	}
@@ -130,19 +137,7 @@ func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
 	if len(left) == 0 {
 		but = 0
 	}
-	return errors.Join(c.settle(but), w.endEmptied())
-}
-
-// called lists the events that share a name with one.
-func (c *cluster) called(e *store.Event) (all []store.Event, err error) {
-	for _, ref := range append([]string{e.Source + ":" + e.Key}, c.refs[e.Name()]...) {
-		called, err := c.w.tx.Called(ref)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, slices.DeleteFunc(called, func(o store.Event) bool { return !c.w.in.namesMean(ref, e, &o) })...)
-	}
-	return all, nil
+	return c.settle(but)
 }
 
 func (c *cluster) addHazardsOf(events []store.Event, drill bool) error {

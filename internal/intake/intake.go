@@ -517,7 +517,7 @@ func (w *writer) keepStripped(g *group, parts []hazard.Report) error {
 	}
 	for i := range parts {
 		p := &parts[i]
-		if p.Name != "" || slices.ContainsFunc(have, func(o hazard.Report) bool { return o.Part == p.Part }) {
+		if p.Name != "" || slices.ContainsFunc(have, func(o hazard.Report) bool { return o.Part == p.Part && o.Version >= p.Version }) {
 			continue
 		}
 		if err := errors.Join(w.tx.SaveReport(g.event, p, ""), w.tx.StripReport(w.src, g.event, p.Part)); err != nil {

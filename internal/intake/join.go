@@ -158,7 +158,12 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 			return "", err
 		}
 	}
-	named, err := w.namedWith(g, self, refs)
+	for _, key := range g.keys { // and what others call it by its keys
+		if ref := w.src + ":" + key; w.refs[ref] {
+			refs = append(refs[:len(refs):len(refs)], ref)
+		}
+	}
+	named, err := w.called(self, refs)
 	if err != nil {
 		return "", err
 	}
@@ -170,7 +175,7 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 	if !elsewhere && len(g.absorbed) == 0 && !(moved && (byRule || len(named) > 0)) {
 		return self.Joined, nil
 	}
-	c, err := w.clusterOf(self, named, g.made, drill)
+	c, err := w.clusterOf(self, named, g, drill)
 	if err != nil {
 		return "", err
 	}
@@ -250,27 +255,20 @@ func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error
 // maxSuccessors bounds how many times a hazard is followed to the one that it was merged into.
 const maxSuccessors = 10
 
-// namedWith lists the known events of other names that a name makes one with a group's event: what
-// refs call it, and what others call it by its keys.
-func (w *writer) namedWith(g *group, self *store.Event, refs []string) ([]store.Event, error) {
-	for _, key := range g.keys {
-		if ref := w.src + ":" + key; w.refs[ref] {
-			refs = append(refs[:len(refs):len(refs)], ref)
-		}
-	}
-	var named []store.Event
-	for _, ref := range refs {
-		called, err := w.tx.Called(ref)
+// called lists the other events that one of names makes one with e: those that have it too.
+func (w *writer) called(e *store.Event, names []string) (all []store.Event, err error) {
+	for _, name := range names {
+		called, err := w.tx.Called(name)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range called {
-			if e.Name() != self.Name() && w.in.namesMean(ref, self, &e) && !slices.ContainsFunc(named, func(o store.Event) bool { return o.Name() == e.Name() }) {
-				named = append(named, e)
+		for _, o := range called {
+			if o.Name() != e.Name() && w.in.namesMean(name, e, &o) && !slices.ContainsFunc(all, func(a store.Event) bool { return a.Name() == o.Name() }) {
+				all = append(all, o)
 			}
 		}
 	}
-	return named, nil
+	return all, nil
 }
 
 // namesMean reports whether two events that have the name ref in common are one. The number of a

@@ -63,7 +63,7 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 		return fmt.Errorf("%w: hazard %d would end with this merge: by what their sources said last, the two together are over since %s; end hazard %d instead",
 			hazard.ErrConflict, into.ID, together.End, from.ID)
 	}
-	return w.endAs(from, together)
+	return errors.Join(w.endEmptied(), w.endAs(from, together))
 }
 
 // Part splits an event from the others of a hazard, because a person found it to be another; neither
@@ -113,8 +113,11 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 		return 0, err
 	}
 	rest, err := w.said(hazardID, "")
-	if err != nil || len(rest) == 0 { // without the event, the others fit another hazard: this one has ended
-		return now.HazardID, err
+	if err != nil {
+		return 0, err
+	}
+	if len(rest) == 0 { // without the event, the others fit another hazard: this one ends
+		return now.HazardID, w.endEmptied()
 	}
 	said := hazard.Combine(rest, w.in.known.Authority, w.now)
 	h, err := w.state(before.UUID, before, &said, w.place(&said, rest))
@@ -125,7 +128,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	if err := tx.SaveHazardAs(hazard.HazardSplit, h, before); err != nil {
 		return 0, err
 	}
-	return now.HazardID, w.wake(h, false, &said)
+	return now.HazardID, errors.Join(w.wake(h, false, &said), w.endEmptied())
 }
 
 // Take takes in a held report that a person has looked at and found good.
@@ -273,7 +276,7 @@ func (w *writer) endAs(before, into *hazard.Hazard) error {
 	}
 	m := w.leaving(before.ID)
 	m.Change, m.Into = ended.Version, into.ID
-	return w.tx.SaveMerge(m)
+	return errors.Join(w.tx.SaveMerge(m), w.tx.SetWake(before.ID, hazard.MaxInstant)) // it stays what it is now
 }
 
 // leaving is what has moved away from a hazard in this transaction, so that it can be taken back if the hazard ends by it.

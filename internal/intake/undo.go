@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -91,10 +92,7 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 			return err
 		}
 	}
-	if err := w.resettle(m.From); err != nil {
-		return err
-	}
-	return w.resettle(m.Into)
+	return errors.Join(w.resettle(m.From), w.resettle(m.Into), w.endEmptied())
 }
 
 // partAll notes that the events are others than those of the hazard that they leave.

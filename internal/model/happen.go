@@ -231,7 +231,8 @@ func (w *World) heard(e *event, released bool) {
 		e.refs = e.names() // stay, also if it is too slight
 	}
 	if e.hazard == nil {
-		// What says that it is over is remembered: the report that it ends may come after it.
+		// What says that it is over is remembered, under its own key: the report that it ends may come after it.
+		e.keys = nil
 		for _, p := range e.parts() {
 			if p.Ended == "" && slices.ContainsFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Part == p.Part }) {
 				e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.report != nil && t.report.Part == p.Part })
