@@ -95,6 +95,15 @@ func TestEventsOfDifferentSourcesAreOneHazardByTheRuleOfTheirType(t *testing.T) 
 			[]hazard.Report{with(said("gdacs", "TC1", hazard.Cyclone, hourAgo, 138, 12), func(r *hazard.Report) { r.Refs = append(r.Refs, "atcf:WP152026") }),
 				with(said("eonet", "E1", hazard.Cyclone, hourAgo, 141, 13), func(r *hazard.Report) { r.Refs = append(r.Refs, "atcf:WP152026") })},
 			[]string{"eonet:E1 gdacs:TC1"}},
+		"a storm of three centers, by its number and by its name": {
+			[]hazard.Report{with(said("jtwc", "wp252026", hazard.Cyclone, hourAgo, 129.1, 25.9), func(r *hazard.Report) { r.Called, r.Refs = "Surigae", []string{"atcf:WP252026"} }),
+				with(said("gdacs", "TC1", hazard.Cyclone, hourAgo-86_400_000, 133, 22), called("SURIGAE")),
+				with(said("eonet", "E1", hazard.Cyclone, hourAgo, 129, 26), func(r *hazard.Report) { r.Refs = []string{"atcf:WP252026"} })},
+			[]string{"eonet:E1 gdacs:TC1 jtwc:wp252026"}},
+		"a storm that crosses the date line from one center to the other": {
+			[]hazard.Report{with(said("nhc", "cp012026", hazard.Cyclone, hourAgo-6*3_600_000, -179.5, 20), func(r *hazard.Report) { r.Called, r.Refs = "Lala", []string{"atcf:CP012026"} }),
+				with(said("jtwc", "wp302026", hazard.Cyclone, hourAgo, 179.8, 20.3), func(r *hazard.Report) { r.Called, r.Refs = "Lala", []string{"atcf:WP302026"} })},
+			[]string{"jtwc:wp302026 nhc:cp012026"}},
 		"a fire by place and name": {
 			[]hazard.Report{with(said("nifc", "1", hazard.Wildfire, hourAgo, -120, 38), called("Junes Fire")), with(said("eonet", "E1", hazard.Wildfire, hourAgo, -120.02, 38.01), called("JUNES"))},
 			[]string{"eonet:E1 nifc:1"}},

@@ -31,6 +31,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/geonet"
 	"github.com/hazardd/hazardd/internal/source/gvp"
 	"github.com/hazardd/hazardd/internal/source/hans"
+	"github.com/hazardd/hazardd/internal/source/jtwc"
 	"github.com/hazardd/hazardd/internal/source/mirror"
 	"github.com/hazardd/hazardd/internal/source/nhc"
 	"github.com/hazardd/hazardd/internal/source/nifc"
@@ -51,6 +52,7 @@ var builtIn = []func() source.Source{
 	tsunami.Source,
 	gdacs.Source,
 	nhc.Source,
+	jtwc.Source,
 	eonet.Source,
 	hans.Source,
 	gvp.Source,

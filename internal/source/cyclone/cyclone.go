@@ -62,19 +62,37 @@ func Number(words string) int {
 	return n + one
 }
 
+// late is a number that no storm has in the first month of a season: there have never been that many.
+const late = 10
+
 // Identity is the identity in the Automated Tropical Cyclone Forecast system ("WP152026") of the storm of a number, by where and when it began; empty if
 // the place is of no basin. The Joint Typhoon Warning Center numbers the storms of the Western Pacific (WP, from 100 degrees east to 180), the
 // North Indian Ocean (IO) and the Southern Hemisphere (SH, whose years begin in July of the year before; metoc.navy.mil/jtwc, "FAQ").
-// letter is that of the National Hurricane Center after a number ("ONE-C", C or E); its storms without one are of the Atlantic.
+// letter is the one after a number, if there is one: of the National Hurricane Center ("ONE-C", C or E; its storms without one are of the Atlantic),
+// or of the Joint Typhoon Warning Center ("25W": W, A and B in the North Indian Ocean, S and P in the Southern Hemisphere), which
+// decides before the place. A high number in the first month of a season is still of the season before.
 func Identity(number int, letter string, at hazard.Point, began hazard.Instant) string {
-	basin, year := "", began.Time().Year()
+	basin, year, month := "", began.Time().Year(), began.Time().Month()
 	switch {
+	case number <= 0 || number >= 50:
+		return ""
+	case letter == "W" || letter == "A" || letter == "B":
+		if basin = "WP"; letter != "W" {
+			basin = "IO"
+		}
+		if month == time.January && number >= late {
+			year--
+		}
+	case letter == "S" || letter == "P":
+		if basin = "SH"; month > time.July || month == time.July && number < late {
+			year++
+		}
 	case letter == "C" || letter == "E":
 		basin = letter + "P"
-	case letter != "" || number <= 0 || number >= 50:
+	case letter != "":
 		return ""
 	case at.Lat < 0:
-		if basin = "SH"; began.Time().Month() >= time.July {
+		if basin = "SH"; month >= time.July {
 			year++
 		}
 	case at.Lon >= 30 && at.Lon < 100:

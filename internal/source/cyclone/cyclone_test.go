@@ -36,6 +36,16 @@ func TestIdentities(t *testing.T) {
 		{2, "E", -110, 20, time.August, "EP022026"},
 		{2, "", -120, 20, time.August, ""},
 		{90, "", 138, 12, time.August, ""},
+		{25, "W", 138, 12, time.August, "WP252026"},
+		{25, "W", 138, 12, time.January, "WP252025"},
+		{1, "W", 138, 12, time.January, "WP012026"},
+		{3, "B", 76.6, 7.8, time.November, "IO032026"},
+		{2, "A", 60, 15, time.June, "IO022026"},
+		{9, "P", 164.7, -25.5, time.February, "SH092026"},
+		{4, "S", 68.4, -27.5, time.December, "SH042027"},
+		{25, "S", 68.4, -27.5, time.July, "SH252026"},
+		{91, "W", 138, 12, time.August, ""},
+		{3, "X", 138, 12, time.August, ""},
 	} {
 		if got := cyclone.Identity(tt.number, tt.letter, hazard.Point{Lon: tt.lon, Lat: tt.lat}, at(tt.month)); got != tt.want {
 			t.Errorf("%d%s at %v, %v: %q, want %q", tt.number, tt.letter, tt.lon, tt.lat, got, tt.want)

@@ -11,5 +11,5 @@
 // Prediction Center inland, JTWC west of the date line), which are not in it; by the centre's own contract it is over here. An
 // empty list is data: there is no storm. Each RSS is Whole for its basin, so absence counts only when all lists agree.
 //
-// JTWC is another centre, with documents of another kind: its storms reach this service by way of EONET and GDACS.
+// JTWC is another centre, with documents of another kind: package jtwc.
 package nhc

@@ -1,0 +1,148 @@
+package jtwc
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/cyclone"
+	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/source/seismic"
+)
+
+// life is how long a storm lasts after its last warning: twice the 12 hours between two in the Southern Hemisphere.
+const life = 24 * time.Hour
+
+// What a report speaks for: where the storm is, and where it is expected to go.
+const (
+	placeStorm = "storm"
+	placeTrack = "track"
+)
+
+// fix is a storm at one time.
+type fix struct {
+	class, number, letter, name string // as in the text: "TYPHOON", "25", "W", "SURIGAE"
+	form, warning               string // the kind of the text, and the number of the warning, "018"
+	at, issued                  hazard.Instant
+	point                       *hazard.Point
+	wind, gusts                 frame.Number // kt, over one minute
+	pressure                    frame.Number // hPa
+	movement                    string
+	last                        bool
+	track                       []*hazard.Point
+	notes                       []string
+}
+
+// ours reports whether the storm is the center's, and not the National Hurricane Center's, which has those east of the date line.
+func (f *fix) ours() bool {
+	return basins[f.letter] != "" || guests[f.letter] != "" && (f.point == nil || f.point.Lon > 0)
+}
+
+// add makes the reports of a fix. It says why, if it cannot.
+func (p *parser) add(f *fix) (reason string) {
+	number, _ := strconv.Atoi(f.number)
+	if f.point == nil {
+		return "the position is not on Earth"
+	}
+	if !f.wind.Known || f.wind.Value > 250 {
+		return "the wind: " + f.wind.Said() + ", expected MAX SUSTAINED WINDS in kt"
+	}
+	id := cyclone.Identity(number, f.letter, *f.point, f.at)
+	if id == "" { // 50 to 79 are internal, 80 to 89 for training, 90 to 99 disturbances
+		p.Ignored++
+		return ""
+	}
+	name := ""
+	if cyclone.Number(f.name) == 0 && f.name != "INVEST" {
+		name = readable(f.name)
+	}
+	key, basin := strings.ToLower(id), strings.ToLower(id[:2])
+	class := readable(f.class)
+	r := hazard.Report{
+		Source: Name, Key: key, Part: f.form + "/" + cmp.Or(f.warning, f.at.Time().Format("200601021504")), Version: int64(f.issued),
+		Name: class + " " + cmp.Or(name, f.number+f.letter), Type: hazard.Cyclone, Severity: cyclone.Level(f.wind.Value), Category: hazard.Event,
+		Start: f.at, LifeMS: life.Milliseconds(), Point: f.point, Places: []string{placeStorm},
+		Refs: []string{"atcf:" + id}, Called: name, Level: class,
+		URL:     fmt.Sprintf("%sproducts/%s%s%sweb.txt", site, basin, id[2:4], id[6:]),
+		Comment: Name + ":" + key, Creator: "JTWC", Description: f.description(class, places[basin], id),
+	}
+	if seismic.NotReal(f.name) != "" {
+		r.Suspect = "the text says " + seismic.NotReal(f.name)
+	}
+	source.Note(&r, f.notes...)
+	p.Reports = append(p.Reports, r)
+	if line := line(f.track); line != "" {
+		// It says where, and not how bad.
+		r.Part, r.Places, r.Severity, r.Notes = r.Part+"/track", []string{placeTrack}, hazard.Information, nil
+		r.Areas = []hazard.Area{{Role: hazard.TrackArea, Geometry: line}}
+		p.Reports = append(p.Reports, r)
+	}
+	return ""
+}
+
+// description says what is known, a line for each thing.
+func (f *fix) description(class, basin, id string) string {
+	var b strings.Builder
+	side := func(v float64, positive, negative string) string {
+		if v < 0 {
+			positive = negative
+		}
+		return strconv.FormatFloat(math.Abs(v), 'f', 1, 64) + " " + positive
+	}
+	fmt.Fprintf(&b, "Center near %s, %s", side(f.point.Lat, "N", "S"), side(f.point.Lon, "E", "W"))
+	if f.movement != "" {
+		b.WriteString(", moving " + f.movement)
+	}
+	fmt.Fprintf(&b, ".\nMaximum sustained winds: %.0f kt (%.0f km/h)", f.wind.Value, math.Round(f.wind.Value*1.852/5)*5)
+	if f.gusts.Known {
+		fmt.Fprintf(&b, ", gusts to %.0f kt", f.gusts.Value)
+	}
+	b.WriteString(".\n")
+	if f.pressure.Known && f.pressure.Value > 800 && f.pressure.Value < 1100 {
+		fmt.Fprintf(&b, "Minimum central pressure: %.0f hPa.\n", f.pressure.Value)
+	}
+	if f.last {
+		b.WriteString("This is the last warning of the center on this system.\n")
+	}
+	fmt.Fprintf(&b, "Classified %s by the Joint Typhoon Warning Center", class)
+	if f.warning != "" {
+		b.WriteString(", warning " + strings.TrimLeft(f.warning, "0"))
+	}
+	fmt.Fprintf(&b, ", %s UTC. Basin: %s. ATCF: %s.", f.at.Time().Format("2006-01-02 15:04"), basin, id)
+	return b.String()
+}
+
+// readable writes capitals as people do: "Typhoon", "Chan-hom".
+func readable(s string) string {
+	words := strings.Fields(strings.ToLower(hazard.CleanLine(s)))
+	for i, w := range words {
+		words[i] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, " ")
+}
+
+// line is a track as GeoJSON; empty if there are not two places.
+func line(track []*hazard.Point) string {
+	var points []string
+	for _, p := range track {
+		if p != nil {
+			if at := fmt.Sprintf("[%v,%v]", p.Lon, p.Lat); len(points) == 0 || points[len(points)-1] != at {
+				points = append(points, at)
+			}
+		}
+	}
+	if len(points) < 2 {
+		return ""
+	}
+	line, err := geo.ParseLoose([]byte(`{"type":"LineString","coordinates":[` + strings.Join(points, ",") + `]}`)) // cuts it at the antimeridian
+	if err != nil {
+		return ""
+	}
+	return line.GeoJSON()
+}

@@ -1,0 +1,216 @@
+package jtwc
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/source/seismic"
+)
+
+// maxText bounds a text, in bytes. The longest recorded has 8 kB.
+const maxText = 64 << 10
+
+const storm = `((?:SUPER )?TYPHOON|(?:SUB)?TROPICAL (?:STORM|DEPRESSION|CYCLONE)|HURRICANE) (\d{2})([A-Z]) \(([A-Z0-9' -]{1,40})\)`
+
+// What the texts say, with each run of white space as one blank (JTWC, "Tropical Cyclone Warning", product description).
+var (
+	header   = regexp.MustCompile(`\b(WT[A-Z]{2}\d{2}|AB[A-Z]{2}\d{2}) PGTW (\d{6})\b`)
+	warning  = regexp.MustCompile(`\b` + storm + ` (?:[A-Z]+ )?WARNING NR (\d{3}[A-Z]?)\b`)
+	position = regexp.MustCompile(`WARNING POSITION: (\d{6})Z --- (?:NEAR )?(\d{1,2}\.\d)([NS]) (\d{1,3}\.\d)([EW])`)
+	wind     = regexp.MustCompile(`MAX SUSTAINED WINDS - (\d{2,3}) KT(?:, GUSTS (\d{2,3}) KT)?`)
+	movement = regexp.MustCompile(`MOVEMENT PAST SIX HOURS - (\d{3}) DEGREES AT (\d{2,3}) KTS`)
+	forecast = regexp.MustCompile(`\d{1,3} HRS, VALID AT: \d{6}Z --- (\d{1,2}\.\d)([NS]) (\d{1,3}\.\d)([EW])`)
+	pressure = regexp.MustCompile(`MINIMUM (?:CENTRAL|SEA LEVEL) PRESSURE (?:AT \d{6}Z )?IS (?:ESTIMATED TO BE )?(?:NEAR )?(\d{3,4}) MB`)
+	// A storm in the summary of an advisory.
+	summary = regexp.MustCompile(`AT (\d{2})([A-Z]{3})(\d{2}) (\d{4})Z, ` + storm + ` WAS LOCATED NEAR (\d{1,2}\.\d)([NS]) (\d{1,3}\.\d)([EW])`)
+	summed  = regexp.MustCompile(`MAXIMUM SUSTAINED SURFACE WINDS WERE ESTIMATED AT (\d{2,3}) KNOTS(?: GUSTING TO (\d{2,3}) KNOTS)?`)
+	located = regexp.MustCompile(`\bWAS LOCATED NEAR\b`)
+)
+
+// Parse reads the index, a warning, or an advisory, as of now. Texts of other kinds that the center issues are ignored. An
+// error is a *source.PayloadError; what was read before it is good if it is Cut.
+func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+	p := parser{now: now}
+	doc, err := frame.JSON(payload) // UTF-8, without a byte order mark
+	if err != nil {
+		return p.Done(), err
+	}
+	switch doc = bytes.TrimSpace(doc); {
+	case len(doc) == 0:
+		err = source.Errorf("an empty payload, expected RSS or the text of a warning")
+	case doc[0] == '<':
+		err = p.index(payload)
+	default:
+		err = p.text(doc)
+	}
+	return p.Done(), err
+}
+
+type parser struct {
+	frame.Batch
+	now    hazard.Instant
+	unsure bool // an item of the index could not be read
+}
+
+func (p *parser) text(doc []byte) error {
+	whole := func() string { return "text" }
+	text := strings.ToUpper(strings.Join(strings.Fields(hazard.Clean(string(doc[:min(len(doc), maxText)]))), " "))
+	head := header.FindStringSubmatchIndex(text)
+	if head == nil {
+		return source.Errorf("%s, expected RSS or a message of the Joint Typhoon Warning Center (PGTW)", frame.Excerpt(doc))
+	}
+	var cut error
+	if !ended(text) {
+		cut = &source.PayloadError{Reason: "the text ends early, before the // at the end of its remarks", Cut: true}
+	}
+	kind, issued := text[head[2]:head[3]], text[head[4]:head[5]]
+	text = text[head[1]:]
+	switch {
+	case strings.HasPrefix(kind, "AB"):
+		p.advisory(text, doc)
+	case warning.MatchString(text):
+		p.Batch.Read++
+		f, reason := p.warning(text, issued)
+		if reason == "" && f == nil {
+			p.Ignored++
+			return cut
+		}
+		if reason == "" {
+			if cut != nil {
+				f.track = nil // it would be too short
+			}
+			reason = p.add(f)
+		}
+		if reason != "" {
+			p.Reject(whole, doc, reason)
+		}
+	default: // a formation alert, its cancellation, a prognostic reasoning
+		p.Batch.Read++
+		p.Ignored++
+	}
+	return cut
+}
+
+// ended reports whether the text of a message came to its end: "//" after the remarks.
+func ended(text string) bool {
+	return strings.HasSuffix(strings.TrimSpace(strings.TrimSuffix(text, "NNNN")), "//")
+}
+
+// warning reads a warning; nil without a reason if it is of another center's storm.
+func (p *parser) warning(text, issued string) (f *fix, reason string) {
+	at := warning.FindStringSubmatchIndex(text)
+	said := warning.FindStringSubmatch(text)
+	text = text[at[1]:]
+	f = &fix{class: said[1], number: said[2], letter: said[3], name: said[4], warning: said[5], form: "warning"}
+	m := position.FindStringSubmatch(text)
+	if m == nil {
+		return f, "no WARNING POSITION with a time, a latitude and a longitude"
+	}
+	f.point = seismic.Position(degrees(m[4], m[5], "W"), degrees(m[2], m[3], "S"))
+	if !f.ours() {
+		return nil, ""
+	}
+	var ok bool
+	if f.at, ok = latest(m[1], p.now); !ok {
+		return f, "WARNING POSITION: " + m[1] + "Z, expected a day and an hour"
+	}
+	f.issued = f.at
+	if t, ok := latest(issued, p.now); ok && t >= f.at {
+		f.issued = t
+	} else {
+		f.notes = append(f.notes, "the time of issue: "+issued+", expected a day and an hour after the position's")
+	}
+	if m := wind.FindStringSubmatch(text); m != nil {
+		f.wind, f.gusts = integer(m[1]), integer(m[2])
+	}
+	if m := movement.FindStringSubmatch(text); m != nil {
+		f.movement = m[1] + "° at " + strings.TrimLeft(m[2], "0") + " kt"
+	}
+	if m := pressure.FindStringSubmatch(text); m != nil {
+		f.pressure = integer(m[1])
+	}
+	f.last = strings.Contains(text, "THE FINAL WARNING ON THIS SYSTEM")
+	f.track = append(f.track, f.point)
+	for _, m := range forecast.FindAllStringSubmatch(text, 40) {
+		f.track = append(f.track, seismic.Position(degrees(m[3], m[4], "W"), degrees(m[1], m[2], "S")))
+	}
+	return f, ""
+}
+
+// advisory reads the summaries of storms of an advisory. Each is a record: one that cannot be read costs no other.
+func (p *parser) advisory(text string, doc []byte) {
+	all := summary.FindAllStringSubmatchIndex(text, maxStorms)
+	for i, at := range all {
+		p.Batch.Read++
+		until := len(text)
+		if i+1 < len(all) {
+			until = all[i+1][0]
+		}
+		m := summary.FindStringSubmatch(text[at[0]:at[1]])
+		f := &fix{class: m[5], number: m[6], letter: m[7], name: m[8], form: "advisory",
+			point: seismic.Position(degrees(m[11], m[12], "W"), degrees(m[9], m[10], "S"))}
+		if !f.ours() {
+			p.Ignored++
+			continue
+		}
+		reason := ""
+		if t, err := time.Parse("02Jan061504", m[1]+m[2][:1]+strings.ToLower(m[2][1:])+m[3]+m[4]); err != nil {
+			reason = frame.ExcerptText(m[0]) + ": expected a time such as 09AUG26 0000Z"
+		} else {
+			f.at, f.issued = hazard.At(t), hazard.At(t)
+			if w := summed.FindStringSubmatch(text[at[1]:until]); w != nil {
+				f.wind, f.gusts = integer(w[1]), integer(w[2])
+			}
+			reason = p.add(f)
+		}
+		if reason != "" {
+			p.Reject(func() string { return m[6] + m[7] }, doc, reason)
+		}
+	}
+	if n := len(located.FindAllString(text, maxStorms)) - len(all); n > 0 {
+		p.Batch.Read += n
+		p.Reject(func() string { return "summary" }, doc, strconv.Itoa(n)+" storms were located in words that are not known, expected AT 09AUG26 0000Z, TYPHOON 12W (NAME) WAS LOCATED NEAR")
+	}
+	if p.Batch.Read == 0 {
+		p.Batch.Read, p.Ignored = 1, 1 // there is no storm
+	}
+}
+
+// latest is the latest time with that day and hour ("271500") that is not after now, but for some hours; ok is false if there is none.
+func latest(ddhhmm string, now hazard.Instant) (at hazard.Instant, ok bool) {
+	t, err := time.Parse("021504", ddhhmm)
+	if err != nil {
+		return 0, false
+	}
+	month := time.Date(now.Time().Year(), now.Time().Month(), 1, 0, 0, 0, 0, time.UTC)
+	for back := -1; back < 3; back++ {
+		m := month.AddDate(0, -back, 0)
+		found := time.Date(m.Year(), m.Month(), t.Day(), t.Hour(), t.Minute(), 0, 0, time.UTC)
+		if found.Month() == m.Month() && hazard.At(found) <= now.Add(skew) {
+			return hazard.At(found), true
+		}
+	}
+	return 0, false
+}
+
+// skew is how far ahead a text may be dated: its hour is the nominal one, and clocks differ.
+const skew = 3 * time.Hour
+
+func degrees(number, side, negative string) frame.Number {
+	v, err := strconv.ParseFloat(number, 64)
+	if side == negative {
+		v = -v
+	}
+	return frame.Number{Value: v, Known: err == nil}
+}
+
+func integer(s string) frame.Number {
+	v, err := strconv.Atoi(s)
+	return frame.Number{Value: float64(v), Known: err == nil}
+}
