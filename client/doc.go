@@ -20,5 +20,8 @@
 // Answers that are not of such a service (a page of a proxy, a body that breaks off) are an *AnswerError. Every request ends within
 // Options.Timeout, and no more than Options.MaxBody is read.
 //
+// Why a hazard is one is told by Reports, what each source says of it, and PayloadFile, what the source gave. Joins lists what rules have
+// joined; JudgeJoin keeps it together or parts it.
+//
 // Hazards and products are named by a string: their uuid, or their number (ID writes it). Servers other than hazardd may know numbers only.
 package client

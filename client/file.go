@@ -27,7 +27,11 @@ type File struct {
 
 // DownloadFile reads the file of a file product, as it comes.
 func (c *Client) DownloadFile(ctx context.Context, product string, opts ...CallOption) (*File, error) {
-	p, err := pathOf("products", product, "file")
+	return c.download(ctx, opts, "products", product, "file")
+}
+
+func (c *Client) download(ctx context.Context, opts []CallOption, path ...string) (*File, error) {
+	p, err := pathOf(path...)
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,10 @@ func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, tex
 	if err := read(eventFields, text, &event); err != nil {
 		return done, err
 	}
+	return e.split(ctx, who, id, match, event, clock)
+}
+
+func (e *Editor) split(ctx context.Context, who Author, id Ref, match Match, event eventName, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		h, _, err := present(tx, who, id, match)
 		if err != nil {
@@ -84,6 +88,10 @@ func (e *Editor) Confirm(ctx context.Context, who Author, id Ref, match Match, t
 	if err := read(eventFields, text, &event); err != nil {
 		return done, err
 	}
+	return e.confirm(ctx, who, id, match, event, clock)
+}
+
+func (e *Editor) confirm(ctx context.Context, who Author, id Ref, match Match, event eventName, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		h, _, err := present(tx, who, id, match)
 		if err != nil {
@@ -93,6 +101,23 @@ func (e *Editor) Confirm(ctx context.Context, who Author, id Ref, match Match, t
 		return e.intake.Confirm(tx, h.ID, event.source, event.key)
 	})
 	return done, err
+}
+
+// Judge says of a join that a rule has made whether its events are one hazard: {"verdict": "same" or "different"}. It confirms the event of the join,
+// or splits it off.
+func (e *Editor) Judge(ctx context.Context, who Author, join *intake.Join, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
+	if err := who.mayEdit(); err != nil {
+		return done, err
+	}
+	var v verdict
+	if err := read(verdictFields, text, &v); err != nil {
+		return done, err
+	}
+	id, event := Ref{ID: join.HazardID}, eventName{join.Event.Source, join.Event.Key}
+	if v.word == differ {
+		return e.split(ctx, who, id, match, event, clock)
+	}
+	return e.confirm(ctx, who, id, match, event, clock)
 }
 
 // Decide releases or dismisses a held report of a source: {"decision": "released" or "dismissed"}. What is released is taken in as if it had
@@ -149,6 +174,16 @@ type eventName struct{ source, key string }
 var eventFields = []field[eventName]{
 	{"source", create, true, to(func(e *eventName) *string { return &e.source }, text(hazard.MaxLink, false, asIs))},
 	{"event", create, true, to(func(e *eventName) *string { return &e.key }, text(hazard.MaxLink, false, asIs))},
+}
+
+// verdict is the body of a judgement of a join.
+type verdict struct{ word string }
+
+const differ = "different"
+
+var verdictFields = []field[verdict]{
+	{"verdict", create, true, to(func(v *verdict) *string { return &v.word },
+		oneOf([]string{"same", differ}, func(s string) (string, bool) { return s, s == "same" || s == differ }))},
 }
 
 // decision is the body of a decision about a held report.

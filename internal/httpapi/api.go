@@ -190,6 +190,7 @@ func (a *API) routes() {
 	a.private("POST /hazards/{hazard}/split", a.split)
 	a.private("POST /hazards/{hazard}/confirm", a.confirm)
 	a.private("GET /joins", a.joins)
+	a.private("POST /joins/{join}", a.judge)
 	a.private("POST /hazards/{hazard}/undo", a.undo)
 	a.private("POST /hazards/{hazard}/products", a.createProduct)
 	a.private("PATCH /products/{product}", a.patchProduct)

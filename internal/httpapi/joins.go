@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -21,6 +24,7 @@ type joinList struct {
 
 // join is an event that a rule has made part of an active hazard.
 type join struct {
+	ID       uuid.UUID `json:"id"`
 	HazardID int64     `json:"hazard_ID"`
 	UUID     uuid.UUID `json:"uuid"`
 	Name     string    `json:"hazard_Name"`
@@ -54,7 +58,7 @@ func (a *API) joins(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
 		return err
 	}
-	values, err := query(r, "type", "max_score", "confirmed", "limit")
+	values, err := query(r, "type", "max_score", "state", "limit")
 	if err != nil {
 		return err
 	}
@@ -73,9 +77,13 @@ func (a *API) joins(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 		}
 	}
 	confirmed := false
-	if values.Has("confirmed") {
-		if confirmed, err = strconv.ParseBool(values.Get("confirmed")); err != nil {
-			return badParameter("confirmed", "%.60q is neither true nor false", values.Get("confirmed"))
+	if values.Has("state") {
+		switch state := values.Get("state"); state {
+		case "doubtful":
+		case "confirmed":
+			confirmed = true
+		default:
+			return badParameter("state", "%.60q is neither doubtful nor confirmed", state)
 		}
 	}
 	found, err := a.Intake.Joins(r.Context())
@@ -87,13 +95,13 @@ func (a *API) joins(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	for i := range found {
 		j := &found[i]
 		h, active := view.Hazard(j.HazardID)
-		if !active || j.Score > most || j.Confirmed != confirmed || len(only.Types) > 0 && !slices.Contains(only.Types, h.Type) {
+		if !active || rounded(j.Score) > most || j.Confirmed != confirmed || len(only.Types) > 0 && !slices.Contains(only.Types, h.Type) {
 			continue
 		}
 		if list.Matched++; len(list.Joins) == int(limit) {
 			continue
 		}
-		one := join{HazardID: h.ID, UUID: h.UUID, Name: h.Name, TypeID: string(h.Type), Event: nameOf(&j.Event), With: nameOf(&j.With), Score: rounded(j.Score),
+		one := join{ID: j.ID(), HazardID: h.ID, UUID: h.UUID, Name: h.Name, TypeID: string(h.Type), Event: nameOf(&j.Event), With: nameOf(&j.With), Score: rounded(j.Score),
 			Seconds: j.Apart.Seconds(), Reason: j.Event.Joined, Confirmed: j.Confirmed, Href: a.BaseURL + "/hazards/" + h.UUID.String() + "/reports"}
 		if !math.IsInf(j.Kilometers, 0) {
 			km := rounded(j.Kilometers)
@@ -102,6 +110,34 @@ func (a *API) joins(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 		list.Joins = append(list.Joins, one)
 	}
 	return answerJSON(w, r, list, true)
+}
+
+// judge says of a join whether its events are one hazard.
+func (a *API) judge(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := role(who, auth.Editor, auth.Admin); err != nil {
+		return err
+	}
+	id, err := uuid.Parse(r.PathValue("join"))
+	if err != nil {
+		return badParameter("join-id", "%.60q is no uuid", r.PathValue("join"))
+	}
+	body, err := writeBody(w, r)
+	if err != nil {
+		return err
+	}
+	found, err := a.Intake.Joins(r.Context())
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(found, func(j intake.Join) bool { return j.ID() == id })
+	if i < 0 {
+		return fmt.Errorf("%w: join %s", hazard.ErrNotFound, id)
+	}
+	done, err := a.Edit.Judge(r.Context(), a.author(r, who), &found[i], a.ifMatch(r), body, a.clock())
+	if err != nil {
+		return err
+	}
+	return a.answerHazard(w, r, who, done)
 }
 
 func nameOf(e *store.Event) joined { return joined{e.Source, e.Key} }

@@ -35,6 +35,7 @@ var rightsBodies = map[string]string{
 	"POST /products/{product-id}/redact": `{"fields":["title"],"reason":"r"}`, "POST /keys": `{"title":"k"}`, "POST /webhooks": `{"url":"https://example.org/hook","status":"paused"}`,
 	"PATCH /webhooks/{webhook-id}": `{"status":"paused"}`, "POST /sources/{source-id}/held/{held-id}": `{"decision":"released"}`,
 	"POST /hazards/{hazard-id}/split": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/confirm": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/undo": `{"change":1}`,
+	"POST /joins/{join-id}": `{"verdict":"same"}`,
 }
 
 // TestRightsOfEveryOperation walks every operation of the OpenAPI document, for each caller, on objects of the organization red and of
@@ -140,7 +141,7 @@ func (w *world) rights(caller, key, op, object string) int {
 			body = nil
 		}
 	}
-	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
+	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{join-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
 		"{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{collection-id}", "hazards", "{id}", "1").Replace(path)
 	if caller == "key" {
 		if strings.HasSuffix(path, "/file") { // whose headers the document lists at the file's own path alone

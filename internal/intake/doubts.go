@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -25,6 +27,9 @@ type Join struct {
 	Apart      time.Duration
 	Confirmed  bool // a person has found that the two are one
 }
+
+// ID is the join's name: the uuid of the event that was joined, which is in one hazard at a time.
+func (j *Join) ID() uuid.UUID { return hazard.EventUUID(j.Event.Source, j.Event.Key) }
 
 // maxJoins bounds the joins that are looked at for one answer.
 const maxJoins = 5000

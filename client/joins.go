@@ -1,0 +1,130 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/wire"
+)
+
+// Report is what one source says of a hazard now.
+type Report struct {
+	Source      string     `json:"source"`
+	SourceState string     `json:"source_state"` // as in Source.State: whether the source still says so is known of one that is read
+	LastSuccess *time.Time `json:"last_success"` // when the source was last read; nil: never
+	Event       string     `json:"event"`        // the source's own key
+	Joined      string     `json:"joined"`       // why the event is part of the hazard; empty: it made it
+	Version     string     `json:"version"`      // of the latest message, milliseconds since 1970
+	Name        string     `json:"name"`
+	Description string     `json:"description"`
+	TypeID      string     `json:"type_ID"`
+	SeverityID  string     `json:"severity_ID"`
+	Level       string     `json:"level"` // the source's own word
+	StartDate   string     `json:"start_Date"`
+	EndDate     string     `json:"end_Date"`
+	Ended       string     `json:"ended"` // why, if the source ended it
+	Point       *struct {  // WGS84 degrees; nil: the source gives none
+		Lon float64 `json:"lon"`
+		Lat float64 `json:"lat"`
+	} `json:"point"`
+	Refs     []string  `json:"refs"` // names that others gave the event
+	URL      string    `json:"url"`
+	Notes    []string  `json:"notes"`    // what of it is a guess, or could not be read
+	Payloads []Payload `json:"payloads"` // what it was read from, as long as that is kept, the latest first
+}
+
+// Payload names what a source gave, as it was received.
+type Payload struct {
+	SHA256   string `json:"sha256"`
+	Received string `json:"received"` // RFC 3339
+	Source   string `json:"source"`
+	URL      string `json:"url"`  // where it came from; empty: from a file
+	Href     string `json:"href"` // where the server has it
+}
+
+// Reports lists what each source says of a hazard.
+func (c *Client) Reports(ctx context.Context, hazard string, opts ...CallOption) (List[Report], error) {
+	return listAt[Report](ctx, c, opts, "hazards", hazard, "reports")
+}
+
+// PayloadFile reads what a source gave, by the SHA256 of a Payload, as it comes (role editor). It comes from outside, unchecked.
+func (c *Client) PayloadFile(ctx context.Context, sha256 string, opts ...CallOption) (*File, error) {
+	return c.download(ctx, opts, "payloads", sha256)
+}
+
+// Join is an event that a rule has made part of an active hazard: no name and no person says that it is.
+type Join struct {
+	ID         string    `json:"id"`
+	HazardID   int64     `json:"hazard_ID"`
+	UUID       string    `json:"uuid"` // of the hazard
+	HazardName string    `json:"hazard_Name"`
+	TypeID     string    `json:"type_ID"`
+	Event      EventName `json:"event"` // what was joined
+	With       EventName `json:"with"`  // the event of another source that it fits best
+	// Score is how well the two fit, from 1, the same place and moment, to 0, just within the rule or beyond it by now.
+	Score      float64  `json:"score"`
+	Kilometers *float64 `json:"kilometers"` // between the two; nil: one has no place
+	Seconds    float64  `json:"seconds"`    // between their beginnings
+	Reason     string   `json:"reason"`     // why the rule has joined them, in words
+	Confirmed  bool     `json:"confirmed"`  // a person has found that the two are one
+	Href       string   `json:"href"`       // what the sources say of the hazard
+}
+
+// EventName names an event of a source: Event is the source's own key.
+type EventName struct {
+	Source string `json:"source"`
+	Event  string `json:"event"`
+}
+
+// JoinFilter narrows a list of joins. Its zero value is all that nobody has confirmed, at most as many as the server lists by default.
+type JoinFilter struct {
+	Types     []string
+	MaxScore  *float64 // only joins of this score or less
+	Confirmed bool     // those that somebody has confirmed, in place of the others
+	Limit     int      // 0: the server's
+}
+
+// Joins lists what rules have joined, the most doubtful first (role editor). matched is how many there are, listed or not.
+func (c *Client) Joins(ctx context.Context, f JoinFilter, opts ...CallOption) (joins []Join, matched int, err error) {
+	r := newRequest(http.MethodGet, "/joins", opts)
+	if len(f.Types) > 0 {
+		r.set("type", strings.Join(f.Types, ","))
+	}
+	if f.MaxScore != nil {
+		r.set("max_score", decimals(*f.MaxScore))
+	}
+	if f.Confirmed {
+		r.set("state", "confirmed")
+	}
+	if f.Limit > 0 {
+		r.set("limit", strconv.Itoa(f.Limit))
+	}
+	answer, err := record[struct {
+		Matched int    `json:"matched"`
+		Joins   []Join `json:"joins"`
+	}](ctx, c, r)
+	return answer.Item.Joins, answer.Item.Matched, err
+}
+
+// JudgeJoin says of a join, by its ID, whether its events are one hazard: no rule decides otherwise later (role editor). The answer is the
+// hazard of the event that was joined.
+func (c *Client) JudgeJoin(ctx context.Context, id string, same bool, opts ...CallOption) (wire.Hazard, error) {
+	verdict := "different"
+	if same {
+		verdict = "same"
+	}
+	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"verdict": verdict}, opts, "joins", id)
+}
+
+// Confirm says that an event of a source is one with the others of a hazard: they stay together until somebody splits them (role editor).
+func (c *Client) Confirm(ctx context.Context, hazard string, event EventName, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, c, http.MethodPost, event, opts, "hazards", hazard, "confirm")
+}
+
+// Split says that an event of a source is another hazard than this one. The answer is the hazard of that event (role editor).
+func (c *Client) Split(ctx context.Context, hazard string, event EventName, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, c, http.MethodPost, event, opts, "hazards", hazard, "split")
+}
