@@ -12,6 +12,7 @@ type Source struct {
 	Title       string     `json:"title"`
 	State       string     `json:"state"` // ok, stale, failing, starting, disabled
 	Feeds       []Feed     `json:"feeds"`
+	Pushes      []Push     `json:"pushes"` // the connections over which it pushes
 	LastPoll    *time.Time `json:"last_poll"`
 	LastSuccess *time.Time `json:"last_success"`
 	LastChanged *time.Time `json:"last_changed"`
@@ -32,6 +33,7 @@ type Source struct {
 	Countries   []string `json:"countries"` // ISO 3166-1 alpha-2; empty: the world
 	Languages   []string `json:"languages"` // RFC 5646; empty: any
 	Home        string   `json:"home"`      // the page about the feed
+	OID         string   `json:"oid"`       // the authority in WMO's register; empty: not known
 	License     string   `json:"license"`
 	Attribution string   `json:"attribution"`
 	Absence     string   `json:"absence"` // what it means that a list does not name an active event
@@ -80,6 +82,18 @@ type Feed struct {
 	LastSuccess *time.Time   `json:"last_success"`
 	LastChanged *time.Time   `json:"last_changed"`
 	NextPoll    *time.Time   `json:"next_poll"`
+	Failures    int          `json:"consecutive_failures"`
+	Error       *SourceError `json:"last_error"`
+}
+
+// Push is the state of a connection over which a source pushes.
+type Push struct {
+	URL         string       `json:"url"`
+	State       string       `json:"state"` // ok, failing, starting, disabled
+	Since       *time.Time   `json:"since"` // it came up or went down
+	LastHeard   *time.Time   `json:"last_heard"`
+	LastMessage *time.Time   `json:"last_message"` // that was no heartbeat
+	Messages    int64        `json:"messages"`
 	Failures    int          `json:"consecutive_failures"`
 	Error       *SourceError `json:"last_error"`
 }

@@ -128,6 +128,10 @@ func (e *entry) name() string {
 // done notes that the document of a job was read, or is over.
 func (w *worker) done(j job, now hazard.Instant) {
 	f := w.st.Feeds[j.Feed]
+	if f != nil && j.Feed == pushFeed {
+		f.note(j.Link, now)
+		return
+	}
 	if j.Link == "" || f == nil || j.Unlisted != 0 {
 		return
 	}

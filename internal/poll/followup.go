@@ -193,7 +193,8 @@ func (w *worker) do(ctx context.Context, j job, now hazard.Instant) error {
 	}
 	j.Next = w.p.now().Add(max(backoff(first, w.longest(), j.Tries, w.p.random()), fail.RetryAfter))
 	if i := slices.IndexFunc(w.st.Jobs, is); i >= 0 {
-		w.st.Jobs[i] = j
+		j.Unlisted = w.st.Jobs[i].Unlisted // it may have been named again meanwhile
+		w.st.Jobs[i] = j.elsewhere()
 	}
 	w.log.Debug("a document cannot be read", "address", w.src.shown(j.URL), "class", fail.Class, "error", cut(fail.Text), "tries", j.Tries)
 	if j.Link == "" && j.Tries >= maxTries {
@@ -224,7 +225,7 @@ func (w *worker) wholeFails(address string, fail *Failure) error {
 }
 
 func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
-	a, err := w.p.client.get(ctx, question{url: j.URL, maxBytes: w.src.Feeds[0].MaxBytes, in: laneOf(j.Class)})
+	a, err := w.get(ctx, question{url: j.URL, maxBytes: w.src.Feeds[0].MaxBytes, in: laneOf(j.Class)})
 	if fail, ok := errors.AsType[*Failure](err); ok && j.Event != "" {
 		switch fail.Code {
 		case http.StatusNotFound, http.StatusConflict, http.StatusGone:
@@ -243,26 +244,26 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	}
 	r := w.receipt(evidence.Document, "", now)
 	r.Address = w.src.shown(j.URL)
-	err = w.useDocument(ctx, a, now)
+	_, err = w.useDocument(ctx, a, now)
 	w.keep(ctx, r, a, err)
 	return err
 }
 
-// useDocument takes in a detail or a document.
-func (w *worker) useDocument(ctx context.Context, a *answer, now hazard.Instant) error {
+// useDocument takes in a detail, a document or a pushed message. It returns the documents to which that leads.
+func (w *worker) useDocument(ctx context.Context, a *answer, now hazard.Instant) ([]source.Link, error) {
 	batch, _, err := w.parse(ctx, a, now)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	batch.Whole = false
 	if ctx.Err() != nil || !w.lease.Valid() {
-		return errStopped
+		return nil, errStopped
 	}
 	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Payload: evidence.Digest(a.payload)})
 	w.st.Total.add(&res)
 	w.late(res.Issued)
 	w.enqueue(res.Details) // of an event that this has changed there may be a still fuller report
-	return err
+	return batch.Links, err
 }
 
 // lookForPlaces notes the places of a batch whose shapes are not known and can be had. First come those of reports that could
@@ -341,7 +342,7 @@ func (w *worker) fetchPlace(ctx context.Context, code string, now hazard.Instant
 }
 
 func (w *worker) readPlace(ctx context.Context, code string, now hazard.Instant) error {
-	a, err := w.p.client.get(ctx, question{url: w.src.PlaceURL(code), maxBytes: maxPlaceBytes})
+	a, err := w.get(ctx, question{url: w.src.PlaceURL(code), maxBytes: maxPlaceBytes})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/stream"
 )
 
 // leaseName is the lease of who polls.
@@ -48,6 +50,10 @@ type Config struct {
 	AllowPrivate bool
 	// Transport, if not nil, takes the place of the network.
 	Transport http.RoundTripper
+	// NoPush: sources that push are polled alone. So are those whose connections cannot go through ProxyURL.
+	NoPush bool
+	// Dial, if not nil, takes the place of the network for connections that are not HTTP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Delays, if not nil, counts how late reports are committed.
 	Delays *lateness.Delays
 	// Random gives the jitter of polls, in [0, 1); nil: at random.
@@ -62,6 +68,9 @@ type Poller struct {
 	keeper  *evidence.Keeper
 	log     *slog.Logger
 	client  *client
+	streams *stream.Dialer
+	noPush  bool
+	proxied bool
 	holder  string         // this process's name in the lease
 	random  func() float64 // in [0, 1)
 	clock   func() time.Time
@@ -84,6 +93,10 @@ func New(cfg Config) (*Poller, error) {
 	if err != nil {
 		return nil, err
 	}
+	streams, err := newDialer(&cfg)
+	if err != nil {
+		return nil, err
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -92,6 +105,7 @@ func New(cfg Config) (*Poller, error) {
 	}
 	return &Poller{
 		store: cfg.Store, intake: cfg.Intake, sources: cfg.Sources, keeper: cfg.Evidence, log: cmp.Or(cfg.Log, slog.Default()), client: c,
+		streams: streams, noPush: cfg.NoPush, proxied: cfg.ProxyURL != "",
 		holder: lease.Holder(), random: cfg.Random, clock: cfg.Now, delays: cfg.Delays,
 		parsing: make(chan struct{}, atOnce),
 	}, nil
@@ -115,6 +129,7 @@ func (p *Poller) Run(ctx context.Context) error {
 		return nil
 	}
 	defer p.client.http.CloseIdleConnections()
+	defer p.streams.Web.CloseIdleConnections()
 	failed := false
 	for ctx.Err() == nil {
 		_, err := p.hold(ctx, p.holder, p.lead)

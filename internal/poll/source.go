@@ -79,6 +79,9 @@ func (s *Source) follows(address string) bool {
 	if err != nil || u.User != nil {
 		return false
 	}
+	if slices.Contains(s.Hosts, "http://"+u.Host) {
+		return true
+	}
 	for _, f := range s.Feeds {
 		own, err := parseURL(f.URL)
 		if err != nil || own.Scheme == "https" && u.Scheme != "https" {

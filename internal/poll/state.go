@@ -3,6 +3,7 @@ package poll
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,8 +21,10 @@ type state struct {
 	// A process that finds it set takes over from one that died in the middle: it reads everything anew.
 	Unfinished bool                  `json:"unfinished,omitzero"`
 	Feeds      map[string]*feedState `json:"feeds"` // by address
-	Last       Counts                `json:"last"`
-	Total      Counts                `json:"total"`
+	// Pushes are the connections over which the source pushes, by address.
+	Pushes map[string]*pushState `json:"pushes,omitzero"`
+	Last   Counts                `json:"last"`
+	Total  Counts                `json:"total"`
 	// Jobs are the addresses still to be read, the first one next.
 	Jobs []job `json:"jobs,omitzero"`
 	// BadPlaces are places that could not be had, and until when they are not asked for again.
@@ -62,6 +65,8 @@ type lastError struct {
 // job is an address that is still to be read for a source.
 type job struct {
 	URL string `json:"url"`
+	// Also are other addresses of the same, separated by blanks. With each failure it is the turn of the next.
+	Also string `json:"also,omitzero"`
 	// Link, if not empty, is the entry of the index Feed that led here; Dated, that it says when the document changed.
 	Link  string `json:"link,omitzero"`
 	Feed  string `json:"feed,omitzero"`
@@ -78,6 +83,15 @@ type job struct {
 	Tries int            `json:"tries,omitzero"`
 	Class Class          `json:"class,omitzero"`
 	Next  hazard.Instant `json:"next,omitzero"`
+}
+
+// elsewhere returns the job at the next of its addresses.
+func (j job) elsewhere() job {
+	if j.Also != "" {
+		next, rest, _ := strings.Cut(j.Also, " ")
+		j.URL, j.Also = next, strings.TrimSpace(rest+" "+j.URL)
+	}
+	return j
 }
 
 // Counts says what became of what was read.

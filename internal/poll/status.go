@@ -33,6 +33,8 @@ type Status struct {
 	Title string       `json:"title"`
 	State string       `json:"state"`
 	Feeds []FeedStatus `json:"feeds"`
+	// Pushes are the connections over which the source pushes.
+	Pushes []PushStatus `json:"pushes"`
 	// Times are those of the feed that is worst off; without trouble, of the one that was read last. nil: never.
 	LastPoll    *time.Time `json:"last_poll"`
 	LastSuccess *time.Time `json:"last_success"`
@@ -67,6 +69,21 @@ type FeedStatus struct {
 	Error *StatusError `json:"last_error"`
 }
 
+// PushStatus is the state of a connection over which a source pushes.
+type PushStatus struct {
+	URL   string `json:"url"`   // without query
+	State string `json:"state"` // OK: it is up; Failing: it is not, and the source is polled; Starting: it was not tried yet; Disabled: it is not opened
+	// Since is when it came up or went down.
+	Since *time.Time `json:"since"`
+	// LastHeard is when it last showed that it lives, by a message, a heartbeat or an answer to a ping; a moment of the last 20 s may not show.
+	LastHeard   *time.Time `json:"last_heard"`
+	LastMessage *time.Time `json:"last_message"` // that was no heartbeat
+	Messages    int64      `json:"messages"`     // that were no heartbeats
+	// Failures counts consecutive tries that failed.
+	Failures int          `json:"consecutive_failures"`
+	Error    *StatusError `json:"last_error"`
+}
+
 // StatusError is why the last poll of a feed failed.
 type StatusError struct {
 	Class Class     `json:"class"`
@@ -82,6 +99,10 @@ func (s Status) Public() Status {
 	s.Feeds = slices.Clone(s.Feeds)
 	for i := range s.Feeds {
 		s.Feeds[i].Error = s.Feeds[i].Error.public()
+	}
+	s.Pushes = slices.Clone(s.Pushes)
+	for i := range s.Pushes {
+		s.Pushes[i].Error = s.Pushes[i].Error.public()
 	}
 	return s
 }
@@ -151,7 +172,7 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 		if fs == nil {
 			fs = &feedState{}
 		}
-		word, fault := feedWord(fs, f.Every, now), fs.Error
+		word, fault := feedWord(fs, max(fs.LastSuccess, src.heard(st, fs, now)), f.Every, now), fs.Error
 		if lack := src.lacks(f, fs, st.Jobs, now); fault == nil && lack != nil {
 			fault = lack
 			if word == OK {
@@ -174,14 +195,71 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 			s.Lag = new(max(0, int64(now-shown.LastSuccess)/1000))
 		}
 	}
+	s.Pushes = []PushStatus{}
+	s.pushed(src, st, now)
 	// Another process may poll what this one has disabled.
 	if st.Disabled || src.Disabled && s.LastPoll == nil {
 		s.State, s.NextPoll = Disabled, nil
 		for i := range s.Feeds {
 			s.Feeds[i].State, s.Feeds[i].NextPoll = Disabled, nil
 		}
+		for i := range s.Pushes {
+			s.Pushes[i].State = Disabled
+		}
 	}
 	return s
+}
+
+// pushed adds the states of the connections. A source whose connections are all down, or that lacks what they named, is failing: polling goes on,
+// but what it says comes later than it could.
+func (s *Status) pushed(src *Source, st *state, now hazard.Instant) {
+	count := map[string]int{}
+	var fault *lastError
+	for i := range src.Pushes {
+		p := &src.Pushes[i]
+		k := st.Pushes[p.URL]
+		if k == nil {
+			k = &pushState{}
+		}
+		word, why := Failing, k.Error
+		switch {
+		case k.well(p, now):
+			word = OK
+		case k.Since == 0 && len(st.Pushes) == 0 && s.LastPoll != nil:
+			word = Disabled // it is polled, and no connection was tried
+		case k.Since == 0:
+			word = Starting
+		case why == nil: // whoever had it open is silent
+			why = &lastError{Class: ClassTimeout, Text: "not heard of", At: k.Heard}
+		}
+		count[word]++
+		if word == Failing && fault == nil {
+			fault = why
+		}
+		s.Pushes = append(s.Pushes, PushStatus{URL: src.shownPush(p), State: word, Since: moment(k.Since), LastHeard: moment(k.Heard), LastMessage: moment(k.LastMessage),
+			Messages: k.Messages, Failures: k.Failures, Error: why.status()})
+	}
+	if count[OK] > 0 {
+		fault = nil
+	}
+	if f := st.Feeds[pushFeed]; f != nil && fault == nil {
+		fault = src.lacks(source.Feed{URL: pushFeed}, f, st.Jobs, now)
+	}
+	if fault != nil && s.State == OK {
+		s.State, s.Error = Failing, fault.status()
+	}
+}
+
+// heard returns until when a feed that was read is known not to have said more than was pushed; 0: not at all. A poll must have found what came
+// before the connection.
+func (s *Source) heard(st *state, f *feedState, now hazard.Instant) (at hazard.Instant) {
+	for i := range s.Pushes {
+		p := &s.Pushes[i]
+		if k := st.Pushes[p.URL]; k != nil && f.Error == nil && f.LastSuccess != 0 && k.Since <= f.LastSuccess && k.well(p, now) {
+			at = max(at, k.Heard)
+		}
+	}
+	return at
 }
 
 // failure is what is wrong with the first feed that is not well; nil if all are.
@@ -204,8 +282,9 @@ func (e *lastError) status() *StatusError {
 // rank orders states by how much is wrong.
 var rank = map[string]int{OK: 0, Starting: 1, Failing: 2, Stale: 3}
 
-func feedWord(fs *feedState, every time.Duration, now hazard.Instant) string {
-	since := cmp.Or(fs.LastSuccess, fs.Since)
+// feedWord is the state of a feed of which heard is when all was known last: as a rule, by its last poll.
+func feedWord(fs *feedState, heard hazard.Instant, every time.Duration, now hazard.Instant) string {
+	since := cmp.Or(heard, fs.Since)
 	switch {
 	case since != 0 && now > since.Add(2*every+grace):
 		return Stale

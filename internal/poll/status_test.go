@@ -32,7 +32,7 @@ func TestStateWords(t *testing.T) {
 		"read in the future: a clock fault": {time.Minute, feedState{LastSuccess: now.Add(time.Hour)}, OK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := feedWord(&tt.feed, tt.every, now); got != tt.want {
+			if got := feedWord(&tt.feed, tt.feed.LastSuccess, tt.every, now); got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -79,6 +80,7 @@ type worker struct {
 	warned  map[Class]bool // since the last success
 	unsaved bool           // the last try to save the state failed
 	lists   lists          // what they list, and list no longer
+	pushed  pushes
 	follow  followUps
 }
 
@@ -112,11 +114,17 @@ func (w *worker) run(ctx context.Context) {
 		w.st.Disabled = false
 		w.save(ctx)
 	}
+	if len(w.src.Pushes) > 0 {
+		w.pushed.events = make(chan event)
+		defer w.listen(ctx)()
+	}
 	for ctx.Err() == nil {
-		wait := time.NewTimer(w.step(ctx))
+		wait := time.NewTimer(min(w.step(ctx), w.saveSoon(ctx)))
 		select {
 		case <-ctx.Done():
 		case <-wait.C:
+		case e := <-w.pushed.events:
+			w.hear(ctx, e)
 		case id := <-w.ask:
 			if id != w.st.Served { // by the process before
 				w.asked = id
@@ -187,7 +195,15 @@ func (w *worker) begin(ctx context.Context) bool {
 		w.feeds = append(w.feeds, f)
 		w.lists.of = append(w.lists.of, &f.listed)
 	}
+	if f := w.st.Feeds[pushFeed]; f != nil && len(w.src.Pushes) > 0 {
+		f.Refused, f.Hosts, f.Left = 0, nil, 0
+		kept[pushFeed] = f
+	}
 	w.st.Feeds = kept
+	maps.DeleteFunc(w.st.Pushes, func(address string, k *pushState) bool {
+		k.Up = false // whoever had it open has died
+		return !slices.ContainsFunc(w.src.Pushes, func(p source.Push) bool { return p.URL == address && w.p.opens(&p) })
+	})
 	w.keep(ctx, w.receipt(evidence.Begun, "", now), nil, nil)
 	return true
 }
@@ -253,6 +269,7 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 	w.follow.refill(began)
 	before := w.st.Last
 	w.st.Last = Counts{}
+	w.pushed.gap = false
 	err := w.protect(ctx, func() error { return w.read(ctx, f, now) })
 	if errors.Is(err, errStopped) {
 		w.st.Last = before
@@ -293,6 +310,9 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 		}
 		w.failed(ctx, f, fail, now)
 	}
+	if w.pushed.gap {
+		w.pollNow()
+	}
 	if f.due != due || f.kept.NextPoll == 0 {
 		f.kept.NextPoll = w.p.now().Add(time.Until(f.due))
 	}
@@ -304,9 +324,9 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 // stays the same over restarts and failures: so the feeds of one host stay spread over it.
 func (w *worker) interval(f *feed, now hazard.Instant) time.Duration {
 	if !w.src.Shared {
-		return delay(f.Every, w.src.Warns, 0, w.p.random())
+		return delay(w.every(f, now), w.src.Warns, 0, w.p.random())
 	}
-	every := f.Every.Milliseconds()
+	every := w.every(f, now).Milliseconds()
 	moment := int64(w.p.share(f.URL) * float64(every))
 	least := int64(now) + every*9/10
 	next := least + (every-(least-moment)%every)%every
@@ -403,7 +423,7 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	if !(w.anew && f.unread) && f.kept.LastFull <= now && now < f.kept.LastFull.Add(trust*f.Every) {
 		q.etag, q.lastModified = f.kept.ETag, f.kept.LastModified
 	}
-	a, err := w.p.client.get(ctx, q)
+	a, err := w.get(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -415,6 +435,26 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	err = w.use(ctx, f, a, now)
 	w.keep(ctx, r, a, err)
 	return err
+}
+
+// get asks once. While it waits for the answer, what is pushed is taken in: a feed that hangs delays no message.
+func (w *worker) get(ctx context.Context, q question) (a *answer, err error) {
+	if w.pushed.events == nil {
+		return w.p.client.get(ctx, q)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a, err = w.p.client.get(ctx, q)
+	}()
+	for {
+		select {
+		case <-done:
+			return a, err
+		case e := <-w.pushed.events:
+			w.hear(ctx, e)
+		}
+	}
 }
 
 // use does all that follows from the answer of a feed.

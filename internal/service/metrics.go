@@ -51,6 +51,8 @@ var (
 	sourceState    = desc("source_state", "1 for the state that the source is in, else 0.", "source", "state")
 	sourceAge      = desc("source_age_seconds", "Since the source was last read; of several feeds, the one that is worst off. Not there before the first time.", "source")
 	sourceFailures = desc("source_consecutive_failures", "Polls of the source that have failed in a row.", "source")
+	sourcePush     = desc("source_push_up", "1 if the connection over which the source pushes is up, else 0; by address.", "source", "address")
+	sourcePushed   = desc("source_pushed_messages_total", "Messages that the source has pushed, without heartbeats; by address. It starts anew when the address was given up.", "source", "address")
 	sourceDocs     = desc("source_documents", "Documents that the indexes of the source announce: read, waiting, missing (waiting for too long, or could not be read so far), refused (at addresses that are not followed).", "source", "state")
 	evidenceCount  = desc("evidence_payloads", "Payloads of sources that are kept as evidence.")
 	evidenceSize   = desc("evidence_bytes", "Bytes of the payloads that are kept as evidence: as received, and as they are kept, compressed.", "form")
@@ -62,7 +64,7 @@ var (
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, sourceState,
-		sourceAge, sourceFailures, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, reportDelay} {
+		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, reportDelay} {
 		to <- d
 	}
 }
@@ -109,6 +111,10 @@ func (s present) sourcesTo(to chan<- prometheus.Metric, gauge func(*prometheus.D
 			gauge(sourceAge, max(0, now.Time().Sub(*source.LastSuccess).Seconds()), source.Name)
 		}
 		gauge(sourceFailures, float64(source.Failures), source.Name)
+		for _, p := range source.Pushes {
+			gauge(sourcePush, one(p.State == poll.OK), source.Name, p.URL)
+			to <- prometheus.MustNewConstMetric(sourcePushed, prometheus.CounterValue, float64(p.Messages), source.Name, p.URL)
+		}
 		docs := source.Documents
 		for state, n := range map[string]int{"read": docs.Read, "waiting": docs.Waiting, "missing": docs.Missing, "refused": docs.Refused} {
 			gauge(sourceDocs, float64(n), source.Name, state)

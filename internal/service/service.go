@@ -57,6 +57,7 @@ type Config struct {
 	Known          *Sources // nil: BuiltIn
 	Sources        []string // names of the sources to poll
 	PrivateSources bool     // sources may be at private and loopback addresses
+	NoPush         bool     // sources that push are polled alone
 	Contact        string   // how the sources may reach the operator, in the User-Agent
 	ProxyURL       string   // HTTP proxy for the sources; empty: none
 	AppID          int64    // number of this installation; default 1

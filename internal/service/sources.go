@@ -486,7 +486,7 @@ func (e either) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 // NewPoller makes the poller of the sources that cfg names. keeper keeps what they give; it may be nil.
 func NewPoller(s *store.Store, in *intake.Intake, keeper *evidence.Keeper, cfg Config) (*poll.Poller, error) {
 	pc := poll.Config{Store: s, Intake: in, Evidence: keeper, Sources: cfg.Known.chosen(cfg.Sources), Log: cfg.Logger, Version: cfg.Version, Contact: cfg.Contact, ProxyURL: cfg.ProxyURL,
-		AllowPrivate: cfg.PrivateSources, Delays: cfg.delays}
+		AllowPrivate: cfg.PrivateSources, NoPush: cfg.NoPush, Delays: cfg.delays}
 	if cfg.Clock != nil {
 		pc.Now = cfg.Clock.Now
 	}

@@ -10,6 +10,7 @@ type About struct {
 	Countries []string      `json:"countries"` // ISO 3166-1 alpha-2; [] stands for the world
 	Languages []string      `json:"languages"` // RFC 5646; [] stands for any
 	Home      string        `json:"home"`      // the page about the feed; may be empty
+	OID       string        `json:"oid"`       // the authority in WMO's register; empty: not known
 	License   string        `json:"license"`
 	// Attribution is how the publisher is to be named.
 	Attribution string `json:"attribution"`
@@ -25,7 +26,7 @@ type About struct {
 func (s *Source) About() About {
 	a := About{
 		Warns: s.Warns, Covers: s.Covers, Types: append([]hazard.Type{}, s.Types...), Countries: append([]string{}, s.Countries...),
-		Languages: append([]string{}, s.Languages...), Home: s.Home, License: s.License, Attribution: s.Attribution,
+		Languages: append([]string{}, s.Languages...), Home: s.Home, OID: s.OID, License: s.License, Attribution: s.Attribution,
 		Absence: s.Absence.String(), Rank: map[hazard.Type]string{}, Coverage: s.aboutCoverage(),
 	}
 	for t, rank := range s.Rank {

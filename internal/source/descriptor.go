@@ -24,7 +24,8 @@ type Source struct {
 
 	// Hosts are hosts from which details and places may be fetched, beside those of the feeds: what a
 	// payload says must not lead the poller anywhere else. "*.example.org" stands for the domain and all
-	// hosts below it, at the usual port.
+	// hosts below it, at the usual port. "http://example.org" is a host that is asked in plain text, also
+	// by a source that is read by https: its publisher gives the documents in no other way.
 	Hosts []string
 	// Private: the addresses hold a key. Only their hosts are shown and logged.
 	Private bool
@@ -48,6 +49,8 @@ type Source struct {
 	Languages []string
 	// Home is the page for people about the feed.
 	Home string
+	// OID is the number of the authority in WMO's Register of Alerting Authorities, without "urn:oid:"; empty: not known.
+	OID string
 	// License is that of the data, as an SPDX identifier or in words, and Attribution how the publisher
 	// is to be named.
 	License, Attribution string
@@ -58,6 +61,16 @@ type Source struct {
 	Schemes []Scheme
 	// Responds: a report of the source makes a hazard a RESPONSE. An operator may leave that to editors.
 	Responds bool
+
+	// Pushes are connections over which the source sends payloads as it issues them. All are kept open, and
+	// a payload that comes twice is taken in once. Parse reads it. Polling goes on: at the interval of the
+	// feeds while no connection is up, and once at least every Eased while one is.
+	Pushes []Push
+	Eased  time.Duration
+	// Announces, if not nil, reads in a pushed message where it can be had by itself: the message and, of a
+	// heartbeat, those before it, which are then fetched if they did not come. beat: it is a heartbeat and
+	// nothing else.
+	Announces func(message []byte) (links []Link, beat bool)
 
 	// Absence is what it means that a whole list (Batch.Whole) does not name an active event.
 	Absence Absence
@@ -227,6 +240,14 @@ func (s *Source) Check() error {
 		fault("absence: %d is not one of the meanings", int(s.Absence))
 	}
 	s.checkCoverage(fault)
+	for i := range s.Pushes {
+		if err := s.Pushes[i].check(); err != nil {
+			fault("push %d: %w", i+1, err)
+		}
+	}
+	if s.Pushes != nil && s.Eased <= 0 {
+		fault("eased: missing, expected the interval of polls beside a push")
+	}
 	if (s.PlaceURL == nil) != (s.ParsePlace == nil) {
 		fault("PlaceURL and ParsePlace go together")
 	}

@@ -40,6 +40,12 @@ type Config struct {
 	MaxBytes int64
 	// Shared: the feed is one of many: see source.Source.Shared.
 	Shared bool
+	// Push are addresses of connections that give the alerts as they are issued: tcp://, on which documents follow each other, wss:// or
+	// ws://, whose messages are documents.
+	Push []string
+	// Archive are the addresses below which each pushed alert can be read by itself, in the form of Canada's NAAD System: each of
+	// them has all.
+	Archive []string
 }
 
 // Check tells what is wrong with the configuration.
@@ -53,6 +59,9 @@ func (c Config) Check() error {
 	}
 	if c.Charset != "" && frame.Charset(c.Charset) == nil {
 		errs = append(errs, fmt.Errorf("charset: %.40q, expected one such as windows-1252", c.Charset))
+	}
+	if err := c.checkPush(); err != nil {
+		errs = append(errs, err)
 	}
 	for typ := range c.Caps {
 		if _, ok := typ.Info(); !ok && typ != "" {

@@ -2,6 +2,7 @@ package cap
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -29,6 +30,12 @@ func (c Config) Source(places Places) source.Source {
 	}
 	if c.URL != "" { // else for payloads from files alone
 		s.Feeds = []source.Feed{{URL: c.URL, Every: cmp.Or(c.Every, 5*time.Minute), MaxBytes: cmp.Or(c.MaxBytes, 64<<20)}}
+	}
+	if len(c.Push) > 0 {
+		s.Pushes, s.Eased, s.Announces = c.pushes(), easedFactor*cmp.Or(c.Every, 5*time.Minute), c.announces
+		for _, base := range c.Archive {
+			s.Hosts = append(slices.Clip(s.Hosts), archiveHost(base))
+		}
 	}
 	if c.Countries == nil {
 		s.Coverage = []source.Coverage{{Role: source.RoleUnknown, Cite: "the setting of the feed names no country"}}

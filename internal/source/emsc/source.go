@@ -21,6 +21,10 @@ func Source() source.Source {
 			URL:   "https://www.seismicportal.eu/fdsnws/event/1/query?format=json&limit=200&minmag=4&orderby=time",
 			Every: time.Minute, MaxBytes: maxBytes,
 		}},
+		// Every new and changed solution, of any magnitude, within seconds (https://www.seismicportal.eu/realtime.html). There is no heartbeat but the
+		// answer to our pings. A message has some 700 bytes.
+		Pushes: []source.Push{{URL: "wss://www.seismicportal.eu/standing_order/websocket", Silence: time.Minute, MaxBytes: 1 << 20}},
+		Eased:  5 * time.Minute,
 		Covers: "earthquakes of M 4 and more",
 		Types:  []hazard.Type{hazard.Earthquake}, Languages: []string{"en"},
 		Home:    "https://www.seismicportal.eu/fdsn-wsevent.html",

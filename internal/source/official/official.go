@@ -63,6 +63,17 @@ type Feed struct {
 // Every is how often a feed of the catalog is polled.
 const Every = 5 * time.Minute
 
+// pushes are the connections on which alerts of a feed are pushed too, by its address, and archives where each of these alerts
+// can be read by itself. Both of Canada are in plain text, as its NAAD System has them (LMD User Guide).
+var (
+	pushes = map[string][]string{
+		"https://rss.naad-adna.pelmorex.com/": {"tcp://streaming1.naad-adna.pelmorex.com:8080", "tcp://streaming2.naad-adna.pelmorex.com:8080"},
+	}
+	archives = map[string][]string{
+		"https://rss.naad-adna.pelmorex.com/": {"http://capcp1.naad-adna.pelmorex.com", "http://capcp2.naad-adna.pelmorex.com"},
+	}
+)
+
 // maxBytes bounds one index or document: the largest indexes have 2 or 3 MB.
 const maxBytes = 16 << 20
 
@@ -94,7 +105,8 @@ func (f *Feed) WhyNot() string {
 // Source returns the description of the feed. Its alerts count as those of a national authority, if it has a country.
 func (f *Feed) Source() source.Source {
 	s := cap.Config{Name: f.Name, Title: f.Title, URL: f.URL, Every: Every, MaxBytes: maxBytes, Hosts: f.Hosts, Shared: true,
-		Countries: f.countries()}.Source(cap.Places{})
+		Countries: f.countries(), Push: pushes[f.URL], Archive: archives[f.URL]}.Source(cap.Places{})
+	s.OID = f.OID
 	s.Covers = "official alerts of " + f.Title
 	s.Coverage = f.coverage()
 	if f.Country == "" {

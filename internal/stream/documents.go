@@ -1,0 +1,128 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/source"
+)
+
+// listenDocuments reads XML documents from a connection, one after another.
+func (d *Dialer) listenDocuments(ctx context.Context, p *source.Push, address string, h Handler) error {
+	conn, closed, err := d.open(ctx, address, false)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	h.Up()
+	cut := documents{root: []byte(p.Root), max: p.MaxBytes}
+	for {
+		// A connection that drips is silent: only a whole message counts.
+		if err := conn.SetReadDeadline(time.Now().Add(p.Silence)); err != nil {
+			return err
+		}
+		message, err := cut.next(conn)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return silent(err, p.Silence)
+		}
+		if err := h.Receive(ctx, message); err != nil {
+			return err
+		}
+	}
+}
+
+// documents cuts a stream into the XML documents in it. What stands between two of them, or was left unfinished before the next one
+// began, is a message of its own, so that the caller learns of it.
+type documents struct {
+	root    []byte
+	max     int64
+	buf     []byte // read, and not yet given
+	scanned int    // so much of buf was searched for the end of a document
+}
+
+// next returns the next document. Its memory is the caller's.
+func (d *documents) next(r io.Reader) ([]byte, error) {
+	for {
+		if end := d.end(); end > 0 {
+			begin := d.begin(end)
+			if begin > 0 { // the document itself is given next
+				end, d.scanned = begin, 0
+			} else {
+				d.scanned = 0
+			}
+			message := bytes.TrimSpace(bytes.Clone(d.buf[:end]))
+			d.buf = append(d.buf[:0], d.buf[end:]...)
+			return message, nil
+		}
+		if int64(len(d.buf)) > d.max {
+			return nil, fmt.Errorf("%w: no end of a document in %d bytes", ErrTooLarge, d.max)
+		}
+		if len(d.buf) == 0 && cap(d.buf) > 8*bufferBytes {
+			d.buf = nil // a large message was before
+		}
+		have := len(d.buf)
+		d.buf = append(d.buf, make([]byte, bufferBytes)...)
+		n, err := r.Read(d.buf[have:])
+		d.buf = d.buf[:have+n]
+		if err == io.EOF && len(bytes.TrimSpace(d.buf)) > 0 && n == 0 {
+			err = errors.New("the connection ended within a document")
+		}
+		if err != nil && n == 0 {
+			return nil, err
+		}
+	}
+}
+
+// end returns where the first document in buf ends, behind its closing tag; 0 if it does not yet.
+func (d *documents) end() int {
+	for at := d.scanned; ; {
+		i := bytes.Index(d.buf[at:], []byte("</"))
+		if i < 0 {
+			d.scanned = max(0, len(d.buf)-1)
+			return 0
+		}
+		tag := at + i
+		j := bytes.IndexByte(d.buf[tag:min(len(d.buf), tag+maxTag)], '>')
+		if j < 0 && len(d.buf) < tag+maxTag { // the tag may go on
+			d.scanned = tag
+			return 0
+		}
+		at = tag + 2
+		if j < 0 {
+			continue
+		}
+		name := bytes.TrimSpace(d.buf[tag+2 : tag+j])
+		if colon := bytes.IndexByte(name, ':'); colon >= 0 {
+			name = name[colon+1:]
+		}
+		if bytes.Equal(name, d.root) {
+			return tag + j + 1
+		}
+	}
+}
+
+// maxTag is how long a closing tag may be.
+const maxTag = 200
+
+// begin returns where the document begins that ends at end: 0, unless something else stands before it.
+func (d *documents) begin(end int) int {
+	text := d.buf[:end]
+	begin := bytes.LastIndex(text, []byte("<?xml"))
+	if begin < 0 {
+		for _, open := range []string{"<", ":"} { // <alert and <cap:alert
+			begin = max(begin, bytes.LastIndex(text, append([]byte(open), d.root...)))
+		}
+		begin = bytes.LastIndexByte(text[:max(begin, 0)+1], '<')
+	}
+	if begin <= 0 || len(bytes.TrimSpace(text[:begin])) == 0 || bytes.Equal(bytes.TrimSpace(text[:begin]), []byte("\ufeff")) {
+		return 0
+	}
+	return begin
+}
