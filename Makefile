@@ -1,4 +1,4 @@
-# `make help` lists the targets. Go, and Node.js for the map, are needed for run and build; test needs a C compiler for the race detector.
+# `make help` lists the targets. Go, and Node.js for the map, are needed for run and build; test-all needs a C compiler for the race detector.
 # `go build ./cmd/hazardd` does without Node.js, and makes a binary without the map.
 
 # Pinned, as every dependency; they are run, not linked.
@@ -9,7 +9,7 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo 
 # What the map is made of; it is built again only when this has changed.
 MAP_SOURCES := $(wildcard internal/words/*.json) $(shell find web -path web/src/words.types.ts -prune -o -path web/node_modules -prune -o -path web/dist -prune -o -path web/e2e -prune -o -path web/basemap/dist -prune -o -type f ! -name '*.go' -print)
 
-.PHONY: run demo build web test test-web soak bench lint generate tables help
+.PHONY: run demo build web check needs test test-all test-race test-web soak bench lint generate tables help
 
 run: build ## Serve on http://127.0.0.1:8080 from ./data, polling all sources
 	bin/hazardd serve
@@ -31,10 +31,27 @@ web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm --prefix web ci
 	@touch $@
 
-test: test-web ## Run all tests with the race detector; with HAZARDD_SHARED set, those on recordings and vectors too
+check: lint ## Find faults within 30 seconds, once caches are warm: build, vet, linters, short tests
+	go build ./...
+	go test -short ./...
+
+needs: ## Say what this machine lacks for the tests, and how to get it
+	@.ci/needs
+
+# The whole tests of these take minutes each: they run with test-all.
+SLOW := TestLaws|TestGarbageIsBounded|TestRecord|TestAReplayGives|TestAnEarthquakeLastsWhile|TestJoiningDoesNotDependOnOrder|TestServiceIsWhatTheModelSays|TestTransfers|TestKillLosesNothing|TestPowerCut|TestCluster|TestPairs|TestTheDebianPackage
+
+test: needs test-web ## Run the tests that take minutes at most (15 minutes on two processors); with HAZARDD_SHARED set, those on recordings and vectors too
+	go test -timeout 15m -skip '^($(SLOW))' ./...
+
+test-all: needs test-web test-race ## Run all tests, and what else a change must pass: race detector, PostgreSQL, generated code, known vulnerabilities
+	.ci/unchanged
+	.ci/vulnerable
+
+test-race:
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
 	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/store ./internal/edit ./internal/httpapi
-	$(if $(HAZARDD_SHARED),go test -run 'Recording|Laws|AReplayGives' ./internal/service ./internal/source/... ./internal/archive ./cmd/hazardd)
+	$(if $(HAZARDD_SHARED),go test -run 'Recording|Recorded|Laws|AReplayGives' ./internal/service ./internal/source/... ./internal/archive ./cmd/hazardd)
 
 test-web: build ## Run the tests of the map, in Chromium too (Debian's package chromium, or the program that CHROMIUM names)
 	npm --prefix web test
@@ -55,10 +72,11 @@ bench: build ## Measure against baselines: prints ratios (needs nginx for one of
 	go run ./bench/nodes
 	$(if $(HAZARDD_SHARED),go run ./bench/import,@echo 'bench/import reads recordings: set HAZARDD_SHARED')
 
-lint: ## Find faults: gofmt, go vet, staticcheck
+lint: web/node_modules/.package-lock.json ## Find faults: gofmt, go vet, staticcheck; oxlint and types of the map
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 	go vet ./...
 	go run $(STATICCHECK) ./...
+	npm --prefix web run --silent lint
 
 generate: ## Make internal/store/db from the SQL, and the picture of all symbols, after a change of them
 	cd internal/store && go run $(SQLC) generate

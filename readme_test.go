@@ -14,6 +14,9 @@ import (
 
 // The tour works when pasted: each of its commands, and each answer is one.
 func TestTheTourOfTheREADMEWorks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	text, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,9 @@ import (
 
 // The client is for programs outside this module: one is built here with the module from a proxy, as go get finds it (finding X6).
 func TestAProgramElsewhereBuildsOnTheModule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const version = "v0.0.1"
 	this := module.Version{Path: "github.com/hazardd/hazardd", Version: version}
 	dir := t.TempDir()

@@ -149,6 +149,9 @@ func changesOf(t *testing.T, s *store.Store, until hazard.Instant) (list []chang
 // TestAReplayGivesWhatPollingGave polls a day of recordings by a fake clock from a server that gives them
 // as time goes, and replays what it gave, with import --list: the changes are the same.
 func TestAReplayGivesWhatPollingGave(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raced {
 		t.Skip("takes minutes with the race detector; make test runs it without")
 	}

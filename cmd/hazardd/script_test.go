@@ -53,6 +53,9 @@ type withPostgres struct{ m *testing.M }
 func (w withPostgres) Run() int { return pgtest.Main(w.m) }
 
 func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the program, which short tests do not")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,

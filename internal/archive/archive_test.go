@@ -214,6 +214,9 @@ func newSource(t *testing.T, kind string) *source {
 
 // TestTransfers moves a store from each kind of database to each, in all the ways that there are.
 func TestTransfers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ways := []struct {
 		name string
 		f    func(t *testing.T, from *source, to place)

@@ -38,6 +38,9 @@ func TestACutArchiveIsRefused(t *testing.T) {
 }
 
 func TestAnAlteredArchiveIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	text := filledArchive(t)
 	whole, err := entries(text)
 	if err != nil {

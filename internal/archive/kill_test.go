@@ -63,6 +63,9 @@ func transfer(ctx context.Context, command string, from, to place, tell archive.
 
 // A restore and a migration that are killed go on where they were, and come to the same as those that are not. Meanwhile nobody can open the store.
 func TestWhatIsKilledGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	from := kinds["SQLite"](t)
 	s := from.open(t)
 	r := rand.New(rand.NewPCG(5, 6))

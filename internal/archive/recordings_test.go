@@ -19,6 +19,9 @@ import (
 
 // What sources have really said goes to PostgreSQL and back without the loss of a byte.
 func TestRecordingsGoThereAndBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if raced {
 		t.Skip("takes minutes with the race detector; make test runs it without")
 	}

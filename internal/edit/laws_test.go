@@ -21,6 +21,9 @@ import (
 // Users of two organizations and of none, and an admin, write at random, and sources report. No active real hazard leaves the active list
 // but by who may write it, by its own source, or by its end; and what it has become part of is active, and real (findings G1 and G2).
 func TestNoWarningDisappearsByOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		e, s := newEditor(t)
 		g := &game{t: rt, ctx: t, editor: e, store: s, intake: intake.New(s, intake.Known{}), now: now}

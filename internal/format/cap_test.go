@@ -129,6 +129,9 @@ func shape(t interface{ Fatalf(string, ...any) }, text string) geo.Shape {
 
 // A second server that reads the CAP of each version as it comes has the same hazards in the end.
 func TestASecondServerThatReadsEveryVersionHasTheSameHazards(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	r := recordedHazards(t)
 	s, err := openStore(t.TempDir())
 	if err != nil {

@@ -158,6 +158,9 @@ func TestGDALReadsCSV(t *testing.T) {
 }
 
 func TestGDALReadsKML(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	forGDAL(t, func(t *testing.T, entries []*format.Entry) {
 		var layers []string
 		for _, e := range entries {

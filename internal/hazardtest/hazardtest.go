@@ -47,6 +47,9 @@ func ServeEmpty(t testing.TB, data string, alter ...func(*service.Config)) *Serv
 
 func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*service.Config)) *Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("runs the service, which short tests do not")
+	}
 	cfg := service.Config{DataDir: data, Database: pgtest.Database(t, data, ""), Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler)}
 	for _, f := range alter {
 		f(&cfg)

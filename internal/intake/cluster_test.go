@@ -120,6 +120,9 @@ func TestASplitLeavesAHazardToTheEventThatMadeIt(t *testing.T) {
 // Names that come late, revised origins, repetition, any order and any cutting into payloads: the
 // hazards are made of the same events in the end, and each is that of the event that made it.
 func TestHazardsDoNotDependOnOrderPayloadsOrRevisions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	tried := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		if tried++; raced && tried > 10 {

@@ -350,6 +350,9 @@ func TestRejectedRecordsAreKeptAndTheirNeighboursTaken(t *testing.T) {
 
 // However reports are cut into batches and ordered, the hazards are the same in the end.
 func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	kinds := []hazard.EndReason{"", "", "", hazard.EndCancelled, hazard.EndSuperseded}
 	rapid.Check(t, func(rt *rapid.T) {
 		reports := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) hazard.Report {

@@ -56,6 +56,9 @@ func (d *desk) together() []string {
 const hourAgo = noon - 3_600_000
 
 func TestEventsOfDifferentSourcesAreOneHazardByTheRuleOfTheirType(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	called := func(name string) func(*hazard.Report) { return func(r *hazard.Report) { r.Called = name } }
 	for name, tt := range map[string]struct {
 		reports []hazard.Report
@@ -278,6 +281,9 @@ func TestAnEditorUndoesAWrongJoinAndItStaysUndone(t *testing.T) {
 
 // In whatever order sources speak, the hazards are made of the same events, and say the same.
 func TestJoiningDoesNotDependOnOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	tried := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		if tried++; raced && tried > 15 {

@@ -33,6 +33,9 @@ const late hazard.Instant = 1_790_640_000_000 // 2026-09-29, after all recording
 
 // The further pairs of recordings that tell of one event, each in both orders.
 func TestRecordedPairsAreOneHazardEach(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, tt := range map[string]struct {
 		a, b recording
 		want map[string]string // an event → the events of its hazard

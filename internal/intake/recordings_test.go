@@ -136,6 +136,9 @@ func august(t testing.TB) (names []string, times map[string]hazard.Instant) {
 }
 
 func TestAugustIs205HazardsInAnyOrderAndRepeatedSaysNothingNew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	names, times := august(t)
 	history := intake.Options{History: true}
 	now := times[names[len(names)-1]].Add(time.Hour)

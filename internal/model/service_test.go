@@ -612,6 +612,9 @@ func anew(t testing.TB, from string) string {
 
 // The service and the model agree at every moment of random histories.
 func TestServiceIsWhatTheModelSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	from := template(t)
 	for name, tt := range map[string]struct {
 		can   abilities

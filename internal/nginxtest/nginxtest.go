@@ -31,6 +31,9 @@ import (
 // takes, makes that a failure.
 func Program(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("runs nginx, which short tests do not")
+	}
 	if path, err := exec.LookPath("nginx"); err == nil {
 		return path
 	}

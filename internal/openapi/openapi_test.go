@@ -38,6 +38,9 @@ func TestTheDocumentIsOpenAPI(t *testing.T) {
 
 // The validator finds what it is there for.
 func TestAFaultInTheDocumentIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, replace := range map[string][2]string{
 		"an example that its schema does not let through": {`"status":"A","autoexpire":"Y"`, `"status":"A","autoexpire":"perhaps"`},
 		"a parameter's example that does not fit":         {`"example":50000`, `"example":-1`},

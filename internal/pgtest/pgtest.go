@@ -29,6 +29,9 @@ import (
 // not, by name; HAZARDD_POSTGRES makes that a failure.
 func Programs(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("runs PostgreSQL, which short tests do not")
+	}
 	dir, err := Find()
 	if err != nil {
 		t.Fatal(err)

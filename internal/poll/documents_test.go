@@ -247,6 +247,9 @@ func TestLinksThatAreNotFollowedAreAnErrorThatNamesTheSetting(t *testing.T) {
 }
 
 func TestAnIndexOfAnySizeIsReadInBoundedState(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
 		src.Warns = true

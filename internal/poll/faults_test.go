@@ -176,6 +176,9 @@ func huge(w io.Writer) {
 // TestABadFeedHurtsOnlyItself runs each fault beside a good source: its class is seen within one rhythm, the good source is
 // read on time, little memory is used, and when the fault is gone nothing was lost.
 func TestABadFeedHurtsOnlyItself(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, tt := range faults {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b *bed) {

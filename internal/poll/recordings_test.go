@@ -69,6 +69,9 @@ func without(t *testing.T, payload []byte, kind string) []byte {
 // TestTheWeatherServicesListIsPlacedAndEndsWhatItLists plays a recorded national list with the zones that it names, then the same
 // list without the alerts of one kind.
 func TestTheWeatherServicesListIsPlacedAndEndsWhatItLists(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	full := recorded(t, "nws/full-20260715T2000Z.json")
 	const kind = "Air Quality Alert"
 	fewer := without(t, full, kind)

@@ -11,6 +11,9 @@ import (
 // skipped by name; with it a missing file is a failure.
 func Path(t testing.TB, name string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("reads recordings, which short tests do not")
+	}
 	dir := os.Getenv("HAZARDD_SHARED")
 	if dir == "" {
 		t.Skip("recordings and vectors: HAZARDD_SHARED is not set")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"flag"
 	"io"
 	"net/http"
 	"os"
@@ -20,6 +21,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if flag.Parse(); testing.Short() {
+		return // all of it runs the program, which short tests do not
+	}
 	dir, err := os.MkdirTemp("", "hazardd-rig")
 	if err != nil {
 		panic(err)

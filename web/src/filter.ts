@@ -39,7 +39,7 @@ export function matcher(f: Filter, without?: "types" | "severities" | "categorie
     (types.length === 0 || types.includes(h.type_ID)) &&
     (severities.length === 0 || severities.includes(h.severity_ID)) &&
     (categories.length === 0 || categories.includes(h.category_ID)) &&
-    (words.length === 0 || words.every((w) => haystack(h).includes(w)));
+    words.every((w) => haystack(h).includes(w));
 }
 
 /** How many hazards each choice of a dimension gives, what is chosen in the other dimensions kept. Drills count as the category that they are, and nowhere else. */

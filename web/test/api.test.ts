@@ -16,7 +16,7 @@ function server(paths: Record<string, (request: { body: string; auth: string; me
     const path = String(url);
     asked.push(`${init?.method} ${path}`);
     const handle = paths[path] ?? (() => new Response("no", { status: 404 }));
-    return handle({ body: String(init?.body ?? ""), auth: (init?.headers as Record<string, string>)["Authorization"] ?? "", method: init?.method ?? "GET" });
+    return handle({ body: String(init?.body ?? ""), auth: (init?.headers as Record<string, string> | undefined)?.["Authorization"] ?? "", method: init?.method ?? "GET" });
   });
   return { asked, api: new Api("", fetch as unknown as typeof globalThis.fetch) };
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -28,6 +29,9 @@ import (
 var common, binary string
 
 func TestMain(m *testing.M) {
+	if flag.Parse(); testing.Short() {
+		return // all of it runs the program, which short tests do not
+	}
 	var err error
 	if common, err = pgtest.TempDir(); err != nil {
 		panic(err)

@@ -258,6 +258,9 @@ func TestGarbageIsBounded(t *testing.T) {
 
 // What a list says does not depend on the order of its records.
 func TestOrderOfRecordsDoesNotMatter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	var all []string
 	for i := range 6 {
 		all = append(all, asJSON(fmt.Sprintf("A-%d", i)))
@@ -282,6 +285,9 @@ func TestOrderOfRecordsDoesNotMatter(t *testing.T) {
 
 // Whatever messages of a chain come, in whatever order, the event is the same in the end.
 func TestChainsInAnyOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	now := at(t, noon)
 	messages := []string{good}
 	for i := 2; i < 6; i++ {

@@ -626,6 +626,9 @@ var laws = sourcetest.Source{
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
 
 func TestLawsOfRSS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	sourcetest.Laws(t, sourcetest.Source{Parse: Parse, File: "gdacs/rss-20191230.xml", At: "2019-12-30T12:00:00Z", Element: "item"})
 }
 

@@ -264,6 +264,9 @@ func shown(got source.Batch, names map[string]bool) *hazard.Report {
 
 // Laws checks all laws. Without the recordings it is skipped.
 func Laws(t *testing.T, s Source) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Run("bad neighbors", s.badNeighbors)
 	if s.Element == "" {
 		t.Run("members of other types", s.otherTypes)
