@@ -357,3 +357,43 @@ test("a merge, an end and a retraction are undone from the history; what cannot 
   await expect(side.getByText(/Its end came: that is not undone/)).toBeVisible();
   await expect(side.getByRole("button", { name: /^Undo:/ })).toHaveCount(0);
 });
+
+test("an editor keeps together what a rule has joined, or parts it, by keyboard alone", async ({ page, server }) => {
+  const now = Date.now() - 60_000;
+  const quakes = [["harbour", 10, 0.1], ["island", 60, 0.5]] as const; // longitude, and how far the other source has it from there
+  const list = (features: object[]) => ({ type: "FeatureCollection", features });
+  server.import("usgs", list(quakes.map(([place, lon]) => ({
+    type: "Feature", id: `us${place}`, geometry: { type: "Point", coordinates: [lon, 0, 10] },
+    properties: { mag: 6.1, magType: "mww", place, time: now, updated: now, status: "reviewed", type: "earthquake", net: "us", code: place, ids: `,us${place},`, title: `M 6.1 - ${place}`, sig: 600 },
+  }))));
+  server.import("emsc", list(quakes.map(([place, lon, apart], i) => {
+    const unid = `20260101_000000${i}`;
+    return {
+      type: "Feature", id: unid, geometry: { type: "Point", coordinates: [lon + apart, 0, -10] },
+      properties: { unid, time: new Date(now).toISOString(), lastupdate: new Date(now).toISOString(), flynn_region: place.toUpperCase(), lat: 0, lon: lon + apart, depth: 10, evtype: "ke", auth: "EMSC", mag: 6, magtype: "mw", source_catalog: "EMSC-RTS", source_id: `${i}` },
+    };
+  })));
+  await open(page);
+  await page.getByRole("button", { name: /^Live/ }).focus();
+  await page.keyboard.press("Enter");
+  const joins = page.getByRole("region", { name: "Doubtful joins" });
+  const rows = joins.getByRole("listitem");
+  await expect(rows).toHaveCount(2);
+  await expect(rows.first()).toContainText("island"); // the most doubtful comes first
+  await expect(rows.first()).toContainText(/fits \d+ %.*emsc 20260101_0000001 with usgs usisland: 56 km/);
+  await expectAccessible(page, "doubtful joins");
+  await joins.getByRole("button", { name: /^Not the same event: .*island/ }).focus();
+  await page.keyboard.press("Enter");
+  await expect(joins.getByRole("status")).toContainText("is two hazards now.");
+  await expect(rows).toHaveCount(1);
+  await expect(joins.getByRole("heading", { name: "Doubtful joins" })).toBeFocused();
+  expect(await server.call("GET", "/hazards/active")).toHaveLength(3);
+  await page.keyboard.press("Tab"); // the hazard itself
+  await page.keyboard.press("Tab");
+  await expect(joins.getByRole("button", { name: /^Same event: .*harbour/ })).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(joins.getByRole("status")).toContainText("stays one hazard.");
+  await expect(rows).toHaveCount(0);
+  expect(await server.call("GET", "/joins?state=confirmed")).toMatchObject({ matched: 1 });
+  expect(await server.call("GET", "/joins?state=doubtful")).toMatchObject({ matched: 0 });
+});

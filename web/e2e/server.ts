@@ -111,6 +111,11 @@ export class Server {
     return this.call("POST", `/hazards/${h.hazard_ID}/products`, form);
   }
 
+  /** Takes in a payload of a source, as if it had been polled now. */
+  import(source: string, payload: unknown): void {
+    execFileSync(binary, ["import", "--source", source, "--data", this.#dir, "-"], { input: JSON.stringify(payload) });
+  }
+
   /** Ends all that is active, so that the next test begins with an empty map. */
   async clear(): Promise<void> {
     const active = await this.call<Hazard[]>("GET", "/hazards/active");

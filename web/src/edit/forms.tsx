@@ -1,10 +1,19 @@
 // What editors open: the forms, and what is asked before something is done. It is loaded when it is needed.
 import { usePage } from "../ui/context";
 import { HazardForm } from "./hazard";
+import { Held } from "./held";
+import { Joins } from "./joins";
 import { ProductForm } from "./product";
 
 export { Questions } from "./questions";
-export { Held } from "./held";
+
+/** Among the sources: what waits for an editor. */
+export const Waiting = () => (
+  <>
+    <Held />
+    <Joins />
+  </>
+);
 
 /** The form that is open, in place of the panel. */
 export function Form() {

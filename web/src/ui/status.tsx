@@ -8,7 +8,7 @@ import { usePage } from "./context";
 import { forEditors } from "./later";
 import { Menu } from "./parts";
 
-const Held = forEditors(async () => (await import("../edit/forms")).Held);
+const Waiting = forEditors(async () => (await import("../edit/forms")).Waiting);
 
 /** In the header: live or not, and how old. It opens the state of every source. */
 export function Status() {
@@ -87,7 +87,7 @@ function Sources() {
           </tbody>
         </table>
       )}
-      {editing.allowed.value && <Held />}
+      {editing.allowed.value && <Waiting />}
     </div>
   );
 }
