@@ -31,6 +31,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/geonet"
 	"github.com/hazardd/hazardd/internal/source/gvp"
 	"github.com/hazardd/hazardd/internal/source/hans"
+	"github.com/hazardd/hazardd/internal/source/jma"
 	"github.com/hazardd/hazardd/internal/source/jtwc"
 	"github.com/hazardd/hazardd/internal/source/mirror"
 	"github.com/hazardd/hazardd/internal/source/nhc"
@@ -50,6 +51,7 @@ var builtIn = []func() source.Source{
 	emsc.Source,
 	geonet.Source,
 	tsunami.Source,
+	jma.Source,
 	gdacs.Source,
 	nhc.Source,
 	jtwc.Source,

@@ -32,7 +32,7 @@ const (
 	slavic    = "Roshydromet (meteoinfo.ru), UkrHMC (meteo.gov.ua), NIMH (weather.bg), RHMZ (hidmet.gov.rs), UHMR (uhmr.gov.mk)"
 	southAsia = "SACHET/NDMA and IMD of India (sachet.ndma.gov.in), BMD, DHM of Nepal, PMD, DoM of Sri Lanka"
 	southEast = "BMKG (bmkg.go.id), MetMalaysia (met.gov.my), TMD (tmd.go.th), NCHMF (nchmf.gov.vn), PAGASA, DMH of Myanmar and Laos"
-	eastAsia  = "KMA (weather.go.kr), JMA (jma.go.jp)"
+	eastAsia  = "KMA (weather.go.kr), Japan Meteorological Agency (list of its warnings)"
 	turkish   = "MGM (mgm.gov.tr, MeteoUyarı), AFAD"
 	// vietnamese words stay as they are written: without accents they would be other words.
 	vietnamese = "NCHMF of Vietnam (nchmf.gov.vn)"

@@ -46,7 +46,9 @@ type Source struct {
 	File  string
 	More  []string
 	Files []string
-	At    string
+	// Payload is made up by the publisher's documentation, of a source of which nothing was recorded, instead.
+	Payload []byte
+	At      string
 	// List is the member of JSON that holds the records, "" if the document is an array; Element is the element of XML that is a
 	// record, instead. A list that is an object of records is made an array.
 	List, Element string
@@ -114,7 +116,9 @@ func (s Source) cut(t testing.TB) *document {
 		return d
 	}
 	var payload []byte
-	if s.File != "" {
+	if s.Payload != nil {
+		payload = s.Payload
+	} else if s.File != "" {
 		payload = recordings.Read(t, "feeds/"+s.File)
 	} else if s.Element == "" {
 		for i, name := range s.Files {

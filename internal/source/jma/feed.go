@@ -1,0 +1,107 @@
+package jma
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+)
+
+// maxElements bounds a document. One for all coasts has some 1,500.
+const maxElements = 20_000
+
+// kindOfDocument stands in the names of the documents that are read (JMA, list of information types): tsunami warnings, advisories and forecasts.
+const kindOfDocument = "_VTSE41_"
+
+// titleOfDocument is the Control/Title of these documents.
+const titleOfDocument = "津波警報・注意報・予報"
+
+// Parse reads an index or documents, as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+	p := parser{now: now}
+	text, err := frame.Text(payload, "")
+	if err != nil {
+		return p.Done(), err
+	}
+	root, err := frame.XML{Want: "an Atom feed or a Report", Records: []string{"entry", "Report"}}.Read(text, p.record)
+	if err == nil && p.Batch.Read == 0 && root != "feed" {
+		err = source.Errorf("the root element is %q, expected feed or Report", frame.ExcerptText(root))
+	}
+	return p.Done(), err
+}
+
+type parser struct {
+	frame.Batch
+	now hazard.Instant
+}
+
+func (p *parser) record(e frame.Element) {
+	where := fmt.Sprintf("records/%d", p.Batch.Read)
+	p.Batch.Read++
+	reject := func(reason string) { p.Reject(func() string { return where }, e.Raw, reason) }
+	n, notes, err := e.Tree(frame.Limits{Elements: maxElements})
+	if err != nil {
+		reject(err.Error())
+		return
+	}
+	if e.Name == "entry" {
+		p.entry(n)
+		return
+	}
+	r, reason := p.report(n)
+	switch {
+	case reason != "":
+		reject(reason)
+	case r == nil:
+		p.Ignored++
+	default:
+		source.Note(r, notes...)
+		p.Reports = append(p.Reports, *r)
+	}
+}
+
+// entry is an entry of the index: its link leads to the document, whose kind its name tells.
+func (p *parser) entry(n *frame.Node) {
+	address := ""
+	for _, l := range all(n, "link") {
+		if address == "" || strings.Contains(l.Attr("href"), kindOfDocument) {
+			address = strings.TrimSpace(l.Attr("href"))
+		}
+	}
+	if !strings.Contains(address, kindOfDocument) {
+		p.Ignored++
+		return
+	}
+	link := source.Link{URL: address, ID: get(n, "id")}
+	if at, _, err := frame.Time(get(n, "updated"), nil); err == nil {
+		link.Updated = &at
+	}
+	p.Links = append(p.Links, link)
+}
+
+// all are the children of that local name: namespaces of the documents say no more than their names do.
+func all(n *frame.Node, name string) (found []*frame.Node) {
+	for _, k := range n.Kids {
+		if k.Name == name {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+// at is the first descendant along local names; empty if there is none.
+func at(n *frame.Node, names ...string) *frame.Node {
+	for _, name := range names {
+		kids := all(n, name)
+		if len(kids) == 0 {
+			return &frame.Node{}
+		}
+		n = kids[0]
+	}
+	return n
+}
+
+// get is the text there, on one line.
+func get(n *frame.Node, names ...string) string { return hazard.CleanLine(at(n, names...).Text) }

@@ -1,0 +1,262 @@
+package jma
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/source/seismic"
+)
+
+// life is how long what a document says holds without another. While warnings are in force the agency issues one at least
+// when the observed waves change them.
+const life = 36 * time.Hour
+
+// level is a row of the table of levels.
+type level struct {
+	codes    string // of the code table "tsunami warnings, advisories and forecasts"
+	word     string // that the name of the kind begins with
+	english  string // as the agency translates it (jma.go.jp, "Tsunami Warnings/Advisories, Tsunami Information")
+	severity hazard.Severity
+	basis    string
+}
+
+// levels are in the order of danger.
+var levels = []level{
+	{"52 53", "大津波警報", "Major Tsunami Warning", hazard.Warning, "over 3 m: evacuate at once (JMA, criteria of tsunami warnings)"},
+	{"51", "津波警報", "Tsunami Warning", hazard.Warning, "up to 3 m: evacuate at once"},
+	{"62", "津波注意報", "Tsunami Advisory", hazard.Advisory, "up to 1 m: leave the water and the shore"},
+	{"71 72 73", "津波予報", "Tsunami Forecast (slight sea level change)", hazard.Information, "below 0.2 m: no damage expected"},
+}
+
+// unknown is the level of a kind that nobody knows: a warning is not withheld for its word.
+var unknown = level{english: "Tsunami notice of an unknown kind", severity: hazard.Advisory}
+
+// lifted are the codes of what is no longer in force or never was: none, warning lifted, advisory lifted.
+var lifted = []string{"00", "50", "60"}
+
+// levelOf is the level of a kind; nil if it is lifted. known is false if neither its name nor its code tells.
+func levelOf(name, code string) (l *level, known bool) {
+	switch {
+	case strings.Contains(name, "解除"), name == "津波なし", name == "" && slices.Contains(lifted, code):
+		return nil, true
+	}
+	for i := range levels {
+		if l := &levels[i]; strings.HasPrefix(name, l.word) || name == "" && slices.Contains(strings.Fields(l.codes), code) {
+			return l, true
+		}
+	}
+	return &unknown, false
+}
+
+var eventForm = regexp.MustCompile(`^\d{14}$`)
+
+// coordinateForm is latitude, longitude and height in meters (ISO 6709): "+38.0+142.9-10000/".
+var coordinateForm = regexp.MustCompile(`^([+-]\d{1,2}(?:\.\d+)?)([+-]\d{1,3}(?:\.\d+)?)([+-]\d+)?/$`)
+
+// report makes a report of a document. It says why, if it cannot; nil without a reason is no tsunami.
+func (p *parser) report(n *frame.Node) (r *hazard.Report, reason string) {
+	switch title := get(n, "Control", "Title"); {
+	case title == "":
+		return nil, "Control/Title: missing, expected " + titleOfDocument
+	case !strings.HasPrefix(title, titleOfDocument):
+		return nil, ""
+	}
+	category := hazard.Event
+	switch status := get(n, "Control", "Status"); status {
+	case "通常", "":
+	case "訓練":
+		category = hazard.Exercise
+	case "試験":
+		return nil, ""
+	default:
+		return nil, fmt.Sprintf("Control/Status: %q, expected 通常, 訓練 or 試験", frame.ExcerptText(status))
+	}
+	events := strings.Fields(get(n, "Head", "EventID"))
+	if len(events) == 0 || slices.ContainsFunc(events, func(id string) bool { return !eventForm.MatchString(id) }) || len(events) > 20 {
+		return nil, fmt.Sprintf("Head/EventID: %q, expected 14 digits", frame.ExcerptText(get(n, "Head", "EventID")))
+	}
+	slices.Sort(events) // the first earthquake of several names the event
+	issued, note, err := frame.Time(get(n, "Head", "ReportDateTime"), japan)
+	if err != nil {
+		return nil, "Head/ReportDateTime: " + err.Error()
+	}
+	d := document{issued: issued, headline: hazard.Clean(at(n, "Head", "Headline", "Text").Text)}
+	d.quake(n, events[0])
+	r = &hazard.Report{
+		Source: Name, Key: events[0], Aliases: events[1:], Version: int64(issued), Type: hazard.Tsunami, Category: category,
+		Start: min(d.origin, issued), LifeMS: life.Milliseconds(), Renewed: &issued, Country: "JP", Places: []string{"JP"},
+		Refs: []string{Name + ":" + events[0]}, URL: "https://www.jma.go.jp/bosai/map.html?contents=tsunami&lang=en", Comment: Name + ":" + events[0], Creator: "JMA",
+	}
+	if d.point != nil {
+		r.Refs = append(r.Refs, fmt.Sprintf("quake:%s@%.3f,%.3f", d.felt.Time().Format("2006-01-02T15:04:05Z"), d.point.Lat, d.point.Lon))
+	}
+	if note != "" {
+		source.Note(r, "Head/ReportDateTime: "+note)
+	}
+	if issued > p.now.Add(seismic.Skew) {
+		r.Suspect = fmt.Sprintf("Head/ReportDateTime: %v is in the future", issued)
+	}
+	d.coasts(n, r)
+	infoType := get(n, "Head", "InfoType")
+	if !slices.Contains([]string{"発表", "訂正", "取消"}, infoType) {
+		source.Note(r, fmt.Sprintf("Head/InfoType: %q, expected 発表, 訂正 or 取消", frame.ExcerptText(infoType)))
+	}
+	switch {
+	case infoType == "取消":
+		r.Ended = hazard.EndCancelled
+	case d.worst == nil && d.lifted == 0 && !strings.Contains(d.headline, "解除"):
+		return nil, "Body/Tsunami/Forecast: no coast, expected one at least, or a headline that warnings are lifted (解除)"
+	case d.worst == nil:
+		r.Ended = hazard.EndAllClear
+	}
+	worst := cmp.Or(d.worst, &levels[len(levels)-1])
+	r.Severity, r.Level = worst.severity, worst.english
+	r.Name = worst.english + " - Japan"
+	if r.Ended != "" {
+		r.Severity, r.Level, r.Name = hazard.Information, "", "Tsunami - Japan"
+	}
+	if until, _, err := frame.Time(get(n, "Head", "ValidDateTime"), japan); err == nil && until > issued {
+		r.End = &until
+	}
+	r.Description = d.description()
+	return r, ""
+}
+
+// japan is the zone of times without one.
+var japan = time.FixedZone("JST", 9*3600)
+
+// document is what a document says.
+type document struct {
+	issued, origin hazard.Instant
+	felt           hazard.Instant // when the earthquake was first seen, which follows the origin by seconds; the origin is given to the minute
+	headline       string
+	where          string // the hypocenter in words
+	magnitude      string
+	point          *hazard.Point
+	worst          *level
+	areas          []area // in force
+	lifted         int    // coasts for which it says that nothing is in force
+}
+
+type area struct {
+	level              *level
+	name, height, wave string
+}
+
+// quake reads the earthquake, whose origin the event's name tells to the second where the document has none.
+func (d *document) quake(n *frame.Node, event string) {
+	d.origin = d.issued
+	if t, err := time.ParseInLocation("20060102150405", event, japan); err == nil {
+		d.origin = min(hazard.At(t), d.issued)
+	}
+	d.felt = d.origin
+	quake := at(n, "Body", "Earthquake")
+	if t, _, err := frame.Time(get(quake, "OriginTime"), japan); err == nil && t <= d.issued {
+		if d.origin = t; d.felt < t || d.felt > t.Add(2*time.Minute) {
+			d.felt = t
+		}
+	}
+	place := at(quake, "Hypocenter", "Area")
+	d.where = get(place, "Name")
+	m := at(quake, "Magnitude")
+	d.magnitude = hazard.CleanLine(m.Text)
+	if _, err := strconv.ParseFloat(d.magnitude, 64); err != nil || strings.EqualFold(d.magnitude, "nan") {
+		d.magnitude = hazard.CleanLine(m.Attr("description"))
+	} else {
+		d.magnitude = "M " + d.magnitude
+	}
+	for _, c := range all(place, "Coordinate") {
+		if m := coordinateForm.FindStringSubmatch(strings.TrimSpace(c.Text)); m != nil && d.point == nil {
+			lat, _ := strconv.ParseFloat(m[1], 64)
+			lon, _ := strconv.ParseFloat(m[2], 64)
+			d.point = seismic.Position(frame.Number{Value: lon, Known: true}, frame.Number{Value: lat, Known: true})
+		}
+	}
+}
+
+// coasts reads what is in force for which coast.
+func (d *document) coasts(n *frame.Node, r *hazard.Report) {
+	for _, item := range all(at(n, "Body", "Tsunami", "Forecast"), "Item") {
+		a := area{name: cmp.Or(get(item, "Area", "Name"), "?")}
+		kind, code := get(item, "Category", "Kind", "Name"), get(item, "Category", "Kind", "Code")
+		l, known := levelOf(kind, code)
+		if !known {
+			source.Note(r, fmt.Sprintf("Category/Kind of %s: %q (%s), expected a warning, an advisory or a forecast", a.name, frame.ExcerptText(kind), frame.ExcerptText(code)))
+		}
+		if l == nil {
+			d.lifted++
+			continue
+		}
+		a.level = l
+		height := at(item, "MaxHeight", "TsunamiHeight")
+		a.height = cmp.Or(hazard.CleanLine(height.Attr("description")), hazard.CleanLine(height.Attr("condition")))
+		a.wave = get(item, "FirstHeight", "Condition")
+		if t, _, err := frame.Time(get(item, "FirstHeight", "ArrivalTime"), japan); err == nil {
+			a.wave = t.Time().Format("15:04") + " UTC"
+		}
+		d.areas = append(d.areas, a)
+		if d.worst == nil || worse(l, d.worst) {
+			d.worst = l
+		}
+	}
+}
+
+// worse reports whether a is the greater danger: by its row among those of one severity.
+func worse(a, b *level) bool {
+	if a.severity != b.severity {
+		return a.severity > b.severity
+	}
+	row := func(l *level) int {
+		return slices.IndexFunc(levels, func(of level) bool { return of.english == l.english })
+	}
+	return row(a) >= 0 && row(a) < row(b)
+}
+
+// maxAreas bounds the coasts that a description names. Japan has 66.
+const maxAreas = 70
+
+// description says what is expected where, in the agency's own names of coasts, the greatest danger first.
+func (d *document) description() string {
+	var b strings.Builder
+	if d.headline != "" {
+		b.WriteString(d.headline + "\n")
+	}
+	named := 0
+	for i := range levels {
+		d.list(&b, &levels[i], &named)
+	}
+	d.list(&b, &unknown, &named)
+	if d.where != "" {
+		fmt.Fprintf(&b, "Earthquake: %s %s.\n", d.where, d.magnitude)
+	}
+	fmt.Fprintf(&b, "Issued by the Japan Meteorological Agency, %s UTC.", d.issued.Time().Format("2006-01-02 15:04"))
+	return hazard.Clean(b.String())
+}
+
+func (d *document) list(b *strings.Builder, l *level, named *int) {
+	begun := false
+	for _, a := range d.areas {
+		if a.level.english != l.english || *named == maxAreas {
+			continue
+		}
+		*named++
+		if !begun {
+			b.WriteString(l.english + ": ")
+		} else {
+			b.WriteString("; ")
+		}
+		begun = true
+		b.WriteString(strings.Join(slices.DeleteFunc([]string{a.name, a.height, a.wave}, func(s string) bool { return s == "" }), " "))
+	}
+	if begun {
+		b.WriteString(".\n")
+	}
+}
