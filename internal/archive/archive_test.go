@@ -233,7 +233,13 @@ func TestTransfers(t *testing.T) {
 			source := newSource(t, from)
 			for _, to := range slices.Sorted(maps.Keys(kinds)) {
 				for _, w := range ways {
-					t.Run(w.name+", to "+to, func(t *testing.T) { w.f(t, source, kinds[to](t)) })
+					t.Run(w.name+", to "+to, func(t *testing.T) {
+						if strings.Contains(w.name, "migration") { // which leaves a store that takes no writes
+							w.f(t, newSource(t, from), kinds[to](t))
+							return
+						}
+						w.f(t, source, kinds[to](t))
+					})
 				}
 			}
 		})
@@ -363,9 +369,6 @@ func migrationGoesOnThoughTheSourceHasChanged(t *testing.T, from *source, to pla
 	if diff := cmp.Diff(sums(t, from.place), sums(t, to)); diff != "" {
 		t.Error("tables differ:", diff)
 	}
-	// The others of this source look at what is there now.
-	from.answers = from.ask(t, "red")
-	from.text, from.manifest, from.totals = back(t, s)
 }
 
 // An archive is read with what every machine has: tar, and sha256sum. (zstd, which some have not, is left to the library here.)

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/archive"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -127,6 +130,53 @@ func streamsAfterAMigration(t *testing.T, from *source, to place) {
 			t.Errorf("after %d: event %q, id %d", m.Change, event, id)
 		}
 	})
+}
+
+// A server without sources and webhooks holds no lease, so a migration cannot tell that it runs. Nothing that it acknowledges may be missing in
+// the store that was moved to: after the migration it acknowledges nothing.
+func TestAForgottenServerAcknowledgesNothingAfterAMigration(t *testing.T) {
+	for name, kind := range kinds {
+		t.Run("on "+name, func(t *testing.T) {
+			old, to := kind(t), kind(t)
+			s := hazardtest.Serve(t, old.config)
+			first := s.Do("red", "POST", "/hazards", flood("before"))
+			if first.Status != http.StatusCreated {
+				t.Fatalf("%d %s", first.Status, first.Body)
+			}
+			from := old.open(t)
+			if _, err := archive.Migrate(t.Context(), from, to.into(), true, made, nil); err != nil {
+				t.Fatal(err)
+			}
+			if a := s.Do("red", "POST", "/hazards", flood("after")); a.Status != http.StatusServiceUnavailable {
+				t.Errorf("a write after the migration: %d %s", a.Status, a.Body)
+			}
+			if a := s.Do("red", "PATCH", "/hazards/1", map[string]any{"severity_ID": "WARNING"}); a.Status != http.StatusServiceUnavailable {
+				t.Errorf("a change after the migration: %d %s", a.Status, a.Body)
+			}
+			if a := s.Do("reader", "GET", "/hazards/active", nil); a.Status != http.StatusOK {
+				t.Errorf("a read after the migration: %d %s", a.Status, a.Body)
+			}
+			// Nor does one that is started on it, nor a second migration, which would fork the history.
+			cfg := service.Config{Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)}
+			old.config(&cfg)
+			other, err := service.Open(t.Context(), cfg)
+			if _, moved := errors.AsType[*store.MovedError](err); !moved {
+				t.Errorf("a server on the old store: %v, %v", other, err)
+			}
+			third := kind(t)
+			if _, err := archive.Migrate(t.Context(), from, third.into(), true, made, nil); err == nil {
+				t.Error("the store moved to two places")
+			}
+			a := to.serve(t).Do("red", "PATCH", "/hazards/1", map[string]any{"severity_ID": "WARNING"})
+			if a.Status != http.StatusOK {
+				t.Errorf("a change of the moved store: %d %s", a.Status, a.Body)
+			}
+		})
+	}
+}
+
+func flood(name string) map[string]any {
+	return map[string]any{"hazard_Name": name, "type_ID": "FLOOD", "severity_ID": "WATCH", "latitude": 53.5, "longitude": 9.9}
 }
 
 func report(t testing.TB, s *hazardtest.Server) {

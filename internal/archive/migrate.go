@@ -10,20 +10,23 @@ import (
 )
 
 // Migrate fills an empty store with what another holds. It is the same history in another database: epoch and numbers stay, so that clients go on
-// where they were. Nobody can write to the source meanwhile; a source that a server runs on is refused. The product files are copied if
+// where they were. Nobody can write to the source meanwhile, nor afterwards (store.Frozen); a source that a server runs on is refused. The product files are copied if
 // files says so, else they must be where the target has them too. The target is whole when it returns nil: each table was read
 // back and compared. Until then nobody can open it as a store; the same call goes on.
 func Migrate(ctx context.Context, from *store.Store, into Into, files bool, now time.Time, tell Progress) (result *Result, err error) {
-	thaw, err := from.Freeze(ctx)
+	source, err := from.Freeze(ctx)
 	if err != nil {
 		return nil, err
 	}
 	frozen := true
 	defer func() {
 		if frozen {
-			err = errors.Join(err, thaw())
+			err = errors.Join(err, source.Thaw())
 		}
 	}()
+	if to, err := from.MovedTo(ctx); err != nil || to != "" && to != into.name() {
+		return nil, errors.Join(err, &store.MovedError{To: to})
+	}
 	d, err := from.Dump(ctx)
 	if err != nil {
 		return nil, err
@@ -48,8 +51,9 @@ func Migrate(ctx context.Context, from *store.Store, into Into, files bool, now 
 			return nil, err
 		}
 	}
+	// From here on nobody writes to the source: not even a server that was forgotten, whose clients would lose what it acknowledges.
 	frozen = false
-	if err := thaw(); err != nil {
+	if err := source.Move(ctx, into.name()); err != nil {
 		return nil, err
 	}
 	tell.tell("finish", 0, 0)

@@ -23,6 +23,14 @@ func (i Into) open(ctx context.Context, schema int, by, of string) (*store.Targe
 	return store.OpenTarget(ctx, i.Dir, i.Database, schema, by, of, store.WithFiles(i.Files))
 }
 
+// name is the store for people.
+func (i Into) name() string {
+	if i.Database == "" {
+		return "the data folder " + i.Dir
+	}
+	return store.RedactURL(i.Database)
+}
+
 // Result is what a transfer has come to.
 type Result struct {
 	Totals

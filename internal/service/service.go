@@ -174,6 +174,11 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if s.Store, err = store.Open(ctx, cfg.DataDir, cfg.Database, store.WithFiles(cfg.Files)); err != nil {
 		return s, err
 	}
+	if to, err := s.Store.MovedTo(ctx); err != nil {
+		return s, err
+	} else if to != "" {
+		return s, &store.MovedError{To: to}
+	}
 	if n := s.Store.Lost(); n > 0 {
 		cfg.Logger.Error("changes that were acknowledged are not in the store: its last pages or its write-ahead log are damaged, or its file was "+
 			"replaced by an older one. Their numbers are void, and clients that have seen them read anew. A backup may hold them", "changes", n)

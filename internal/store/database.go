@@ -26,6 +26,8 @@ type database interface {
 	wait(ctx context.Context, s *Store, most time.Duration) error
 	// remote tells whether the database is a server: it may be away, and lets a statement run beside a writer.
 	remote() bool
+	// refuseWrites makes the database refuse every write to the tables, from the end of the transaction on, by whatever program.
+	refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) error
 	// settled tells whether the history that this server tells is the one that the store was opened on, as far as is known.
 	settled() bool
 	// history names the history that this server tells: a server that took over from another has another name; the zero one where that cannot be.

@@ -214,6 +214,20 @@ func (*postgres) wait(context.Context, *Store, time.Duration) error { return nil
 
 func (*postgres) remote() bool { return true }
 
+func (*postgres) refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) error {
+	// 25006 is read_only_sql_transaction: servers answer 503.
+	if _, err := tx.ExecContext(ctx, `CREATE OR REPLACE FUNCTION hazardd_moved() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'the store was moved to another database' USING ERRCODE = '25006'; END $$`); err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if _, err := tx.ExecContext(ctx, `CREATE OR REPLACE TRIGGER moved BEFORE INSERT OR UPDATE OR DELETE ON `+table+` FOR EACH STATEMENT EXECUTE FUNCTION hazardd_moved()`); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 const channel = "hazardd"
 
 func (*postgres) told(ctx context.Context, tx *sql.Tx) error {

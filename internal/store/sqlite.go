@@ -119,6 +119,18 @@ func (sqlite) wait(ctx context.Context, s *Store, most time.Duration) error {
 
 func (sqlite) remote() bool { return false }
 
+func (sqlite) refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) error {
+	for _, table := range tables {
+		for _, act := range []string{"INSERT", "UPDATE", "DELETE"} {
+			if _, err := tx.ExecContext(ctx, `CREATE TRIGGER IF NOT EXISTS moved_`+table+`_`+strings.ToLower(act)+` BEFORE `+act+` ON `+table+
+				` BEGIN SELECT RAISE(ABORT, 'the store was moved to another database'); END`); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // settled: a file tells one history. One that was restored is another file.
 func (sqlite) tables() find.Tables { return find.SQLite{} }
 
@@ -180,6 +192,9 @@ func sqliteKind(err error) error {
 	failure, ok := errors.AsType[*driver.Error](err)
 	if !ok {
 		return nil
+	}
+	if failure.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER {
+		return hazard.ErrUnavailable // the only triggers are those of a store that was moved
 	}
 	switch failure.Code() & 0xff { // the primary result code
 	case sqlite3.SQLITE_FULL:

@@ -381,9 +381,15 @@ func (t *Target) Finish(ctx context.Context, anew bool, now hazard.Instant) erro
 	})
 }
 
-// Freeze keeps everybody from writing until thaw is called, so that what is read meanwhile stays what the store holds. The error of thaw says
-// that it did not last. It refuses a store that a server runs on: the server's clients would be told that it cannot be written to.
-func (s *Store) Freeze(ctx context.Context) (thaw func() error, err error) {
+// Frozen is a store that nobody can write to.
+type Frozen struct {
+	tx    *sql.Tx
+	store *Store
+}
+
+// Freeze keeps everybody from writing until the store thaws or has moved, so that what is read meanwhile stays what the store holds. It
+// refuses a store that a server runs on, as far as a lease tells of it: the server's clients would be told that it cannot be written to.
+func (s *Store) Freeze(ctx context.Context) (*Frozen, error) {
 	tx, err := s.patientTx(ctx)
 	if err != nil {
 		return nil, err
@@ -403,12 +409,43 @@ func (s *Store) Freeze(ctx context.Context) (thaw func() error, err error) {
 	if err != nil {
 		return nil, errors.Join(storeError(err), rollback(tx))
 	}
-	return func() error {
-		if _, err := tx.ExecContext(context.WithoutCancel(ctx), `SELECT 1`); err != nil {
-			return errors.Join(fmt.Errorf("the store could be written to meanwhile: %w", storeError(err)), rollback(tx))
-		}
-		return rollback(tx)
-	}, nil
+	return &Frozen{tx, s}, nil
+}
+
+// MovedError says that a store has moved to another database, which holds what came after.
+type MovedError struct{ To string }
+
+func (e *MovedError) Error() string {
+	return fmt.Sprintf("the store has moved to %s, and takes no writes any more: start the servers there", e.To)
+}
+
+// Thaw lets others write again.
+func (f *Frozen) Thaw() error { return rollback(f.tx) }
+
+// Move ends the frozen time and says in the store that it has moved to another database, named for people. From then on the database itself
+// refuses to write what people and sources say: a server that still runs on it, of whatever release, acknowledges nothing that the other
+// store does not have. An error says that others may have written meanwhile, or may write.
+func (f *Frozen) Move(ctx context.Context, to string) error {
+	_, err := f.tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('moved', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, to)
+	if err == nil {
+		err = f.store.database.refuseWrites(ctx, f.tx, saidTables)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("the store could be written to meanwhile: %w", storeError(err)), rollback(f.tx))
+	}
+	return storeError(f.tx.Commit())
+}
+
+// saidTables hold what people and sources say. What a process notes for itself (leases, states of sources) is not among them.
+var saidTables = []string{"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "hazards", "products", "changes", "events", "merges", "webhooks"}
+
+// MovedTo names the database that the store has moved to (Frozen.Move); empty if it has not.
+func (s *Store) MovedTo(ctx context.Context) (to string, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'moved'`).Scan(&to)
+	if none(err) {
+		err = nil
+	}
+	return to, storeError(err)
 }
 
 // patientTx begins a write transaction, alone, that may take its time.
