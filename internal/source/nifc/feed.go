@@ -128,6 +128,20 @@ func (in *incident) number(names ...string) (float64, bool) {
 	return 0, false
 }
 
+// within is the first of the named members that is a number from low to high; what says what that is.
+func (in *incident) within(low, high float64, what string, names ...string) (float64, bool) {
+	for _, name := range names {
+		switch v, ok := in.number(name); {
+		case !ok:
+		case v >= low && v <= high:
+			return v, true
+		default:
+			in.expected(name, in.properties[in.field(name)], what)
+		}
+	}
+	return 0, false
+}
+
 // instant is the first of the named members that is a moment, its name, and nil if there is none.
 func (in *incident) instant(names ...string) (*hazard.Instant, string) {
 	for _, name := range names {

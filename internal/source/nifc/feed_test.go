@@ -115,12 +115,15 @@ func TestABadFeatureIsRejectedAlone(t *testing.T) {
 func TestAFireIsShownWithANoteOnWhatCannotBeRead(t *testing.T) {
 	for name, tt := range map[string]struct{ bad, note string }{
 		"size an object":       {a(`32575`, `{"acres":1}`), `IncidentSize: {"acres":1}, expected a number`},
+		"less than nothing":    {a("32575", "-1"), "IncidentSize: -1, expected acres"},
+		"contained too far":    {a("90", "190"), "PercentContained: 190, expected a share of 100"},
+		"a day in words":       {a(modified, `"yesterday"`), `ModifiedOnDateTime_dt: "yesterday", expected a number`},
 		"name an array":        {a(`"Pineland Road"`, `["x"]`), `IncidentName: ["x"], expected a string`},
 		"a perimeter of lines": {edged(`"Polygon"`, `"LineString"`), `geometry: {"type":"LineString"`},
 		"a perimeter in words": {edged(`"geometry":{`, `"geometry":"none","g":{`), `geometry: "none", expected a Polygon or MultiPolygon`},
 	} {
 		batch, err := Parse(collection(tt.bad), now)
-		if err != nil || len(batch.Reports) != 1 || !strings.Contains(strings.Join(batch.Reports[0].Notes, " "), tt.note) {
+		if err != nil || len(batch.Reports) != 1 || batch.Reports[0].Suspect != "" || !strings.Contains(strings.Join(batch.Reports[0].Notes, " "), tt.note) {
 			t.Errorf("%s: error %v, %+v", name, err, batch)
 		}
 	}

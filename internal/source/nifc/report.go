@@ -87,8 +87,8 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 	start, startField := in.instant("FireDiscoveryDateTime", "CreatedOnDateTime_dt")
 	drawn, _ := in.instant("poly_DateCurrent", "poly_CreateDate")
 	name := called(cmp.Or(in.text("IncidentName"), in.text("poly_IncidentName")))
-	acres, hasSize := in.number("IncidentSize", "DailyAcres", "DiscoveryAcres", "poly_GISAcres")
-	contained, hasContained := in.number("PercentContained")
+	acres, hasSize := in.within(0, math.Inf(1), "acres", "IncidentSize", "DailyAcres", "DiscoveryAcres", "poly_GISAcres")
+	contained, hasContained := in.within(0, 100, "a share of 100", "PercentContained")
 	point, pointFault := in.point(geometry)
 	area, err := in.area(geometry)
 	if err != nil {
@@ -166,9 +166,6 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 	}
 	if drawn != nil && *drawn > now.Add(skew) {
 		doubt("poly_DateCurrent: %v is in the future", *drawn)
-	}
-	if hasSize && acres < 0 || contained < 0 || contained > 100 {
-		doubt("%s, %s: %v, %v, expected acres and a share of 100", in.field("IncidentSize"), in.field("PercentContained"), acres, contained)
 	}
 	if point == nil && len(r.Areas) == 0 && state == "" {
 		doubt("%s", pointFault)
