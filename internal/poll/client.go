@@ -138,6 +138,11 @@ func (c *client) get(ctx context.Context, q question) (*answer, error) {
 		return nil, errStopped
 	}
 	defer leave()
+	if rest := c.hosts.rest(q.url); rest > 0 {
+		f := failf(ClassBusy, "not asked: the host wants fewer requests, and is left alone")
+		f.RetryAfter = rest
+		return nil, f
+	}
 	ctx, stop := context.WithTimeoutCause(ctx, wholeTimeout, errWhole)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -172,6 +177,9 @@ func (c *client) get(ctx context.Context, q question) (*answer, error) {
 	case resp.StatusCode != http.StatusOK:
 		f := statusFailure(resp.StatusCode, said(body))
 		f.RetryAfter = retryAfter(resp.Header, time.Now())
+		if f.Class == ClassBusy {
+			c.hosts.pause(q.url, cmp.Or(f.RetryAfter, firstRetry))
+		}
 		return nil, f
 	case resp.ContentLength > q.maxBytes:
 		return nil, failf(ClassTooLarge, "%d bytes, at most %d are expected", resp.ContentLength, q.maxBytes)

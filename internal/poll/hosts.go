@@ -2,6 +2,7 @@ package poll
 
 import (
 	"context"
+	"maps"
 	"net/url"
 	"sync"
 	"time"
@@ -32,9 +33,10 @@ const (
 
 // hosts lets requests through, for each host and lane one at a time, in the order in which they came. It is safe for concurrent use.
 type hosts struct {
-	mu  sync.Mutex
-	of  map[string]*host
-	all [lanes]chan struct{}
+	mu     sync.Mutex
+	of     map[string]*host
+	paused map[string]time.Time // hosts that want to be left alone, and until when
+	all    [lanes]chan struct{}
 }
 
 // host is one host with requests. Its members are guarded by hosts.mu, but for the channels.
@@ -45,15 +47,36 @@ type host struct {
 }
 
 func newHosts() *hosts {
-	return &hosts{of: map[string]*host{}, all: [lanes]chan struct{}{make(chan struct{}, allWell), make(chan struct{}, allSlow)}}
+	return &hosts{of: map[string]*host{}, paused: map[string]time.Time{}, all: [lanes]chan struct{}{make(chan struct{}, allWell), make(chan struct{}, allSlow)}}
+}
+
+// nameOf is what a host is known by.
+func nameOf(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return authority(u)
+	}
+	return address
+}
+
+// pause leaves a host alone for a while: it answered that it is asked too often, which counts requests of all feeds.
+func (h *hosts) pause(address string, d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(h.paused, func(_ string, until time.Time) bool { return !now.Before(until) })
+	h.paused[nameOf(address)] = now.Add(d)
+}
+
+// rest is for how long the host of an address is to be left alone.
+func (h *hosts) rest(address string) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return max(0, time.Until(h.paused[nameOf(address)]))
 }
 
 // enter waits until the host of an address may be asked. leave must be called once the answer was read. Its error is that of ctx.
 func (h *hosts) enter(ctx context.Context, address string, in lane) (leave func(), err error) {
-	name := address
-	if u, err := url.Parse(address); err == nil {
-		name = authority(u)
-	}
+	name := nameOf(address)
 	at := h.use(name)
 	select {
 	case at.turn[in] <- struct{}{}:

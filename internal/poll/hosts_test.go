@@ -112,3 +112,43 @@ func TestTheSummaryOfManySourcesIsShort(t *testing.T) {
 		t.Errorf("%q", s)
 	}
 }
+
+// A host that answers 429 counts the requests of all its feeds: it is left alone for as long as it says, or a minute, and no other is.
+func TestABusyHostIsLeftAloneByAllItsFeeds(t *testing.T) {
+	for after, pause := range map[string]time.Duration{"600": 10 * time.Minute, "": time.Minute} {
+		t.Run("Retry-After "+after, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b *bed) {
+				busy := true
+				b.net.serve("bucket.example", func(w http.ResponseWriter, r *http.Request) {
+					if busy {
+						w.Header().Set("Retry-After", after)
+						w.WriteHeader(http.StatusTooManyRequests)
+						busy = false
+						return
+					}
+					_, _ = w.Write([]byte(list("x" + r.URL.Path[1:])))
+				})
+				b.net.text("other.example", list("y"))
+				all := append(sharing(20), testSource("other"))
+				stop := b.start(b.poller(all...))
+				defer stop()
+				time.Sleep(pause - 10*time.Second)
+				if n := len(b.net.asks("bucket.example")); n != 1 {
+					t.Errorf("%d requests while the host wants none", n-1)
+				}
+				if n := len(b.net.asks("other.example")); n == 0 {
+					t.Error("another host is not asked")
+				}
+				if s := b.status(all...)[3]; s.State == OK || s.Error == nil || s.Error.Class != ClassBusy {
+					t.Errorf("a feed that was not asked: %+v", s)
+				}
+				time.Sleep(7 * time.Minute)
+				for _, s := range b.status(all...) {
+					if s.State != OK {
+						t.Errorf("%s is %s afterwards: %+v", s.Name, s.State, s.Error)
+					}
+				}
+			})
+		})
+	}
+}

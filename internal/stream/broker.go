@@ -15,7 +15,7 @@ import (
 )
 
 // unacknowledged is how many messages a broker may send that were not taken in yet. They wait in memory.
-const unacknowledged = 4
+const unacknowledged = 32
 
 // atLeastOnce is the quality of service that is asked for: who sees a message twice drops it.
 const atLeastOnce = 1

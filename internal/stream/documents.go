@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/source"
@@ -19,7 +20,7 @@ func (d *Dialer) listenDocuments(ctx context.Context, p *source.Push, address st
 	}
 	defer closed()
 	h.Up()
-	cut := documents{root: []byte(p.Root), max: p.MaxBytes}
+	cut := newDocuments(p.Root, p.MaxBytes)
 	for {
 		// A connection that drips is silent: only a whole message counts.
 		if err := conn.SetReadDeadline(time.Now().Add(p.Silence)); err != nil {
@@ -42,9 +43,14 @@ func (d *Dialer) listenDocuments(ctx context.Context, p *source.Push, address st
 // began, is a message of its own, so that the caller learns of it.
 type documents struct {
 	root    []byte
+	opening *regexp.Regexp // its opening tag
 	max     int64
 	buf     []byte // read, and not yet given
 	scanned int    // so much of buf was searched for the end of a document
+}
+
+func newDocuments(root string, most int64) *documents {
+	return &documents{root: []byte(root), opening: regexp.MustCompile(`<(?:[\pL_][\pL\d._-]*:)?` + regexp.QuoteMeta(root) + `[\s/>]`), max: most}
 }
 
 // next returns the next document. Its memory is the caller's.
@@ -116,12 +122,11 @@ func (d *documents) begin(end int) int {
 	text := d.buf[:end]
 	begin := bytes.LastIndex(text, []byte("<?xml"))
 	if begin < 0 {
-		for _, open := range []string{"<", ":"} { // <alert and <cap:alert
-			begin = max(begin, bytes.LastIndex(text, append([]byte(open), d.root...)))
+		if all := d.opening.FindAllIndex(text, -1); all != nil {
+			begin = all[len(all)-1][0]
 		}
-		begin = bytes.LastIndexByte(text[:max(begin, 0)+1], '<')
 	}
-	if begin <= 0 || len(bytes.TrimSpace(text[:begin])) == 0 || bytes.Equal(bytes.TrimSpace(text[:begin]), []byte("\ufeff")) {
+	if begin <= 0 || len(bytes.TrimPrefix(bytes.TrimSpace(text[:begin]), []byte("\ufeff"))) == 0 {
 		return 0
 	}
 	return begin

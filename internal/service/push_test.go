@@ -1,0 +1,128 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source/cap"
+)
+
+// From a source that pushes to a reader's event stream nothing waits for a timer. The limits are those of a machine that does much
+// else; bench/pushed measures. What the stream was sent is counted in GET /sources and in the metrics.
+func TestAPushedAlertReachesEventStreamsAtOnce(t *testing.T) {
+	const alerts = 30
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	index := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`<rss version="2.0"><channel><title>none</title></channel></rss>`))
+	}))
+	defer index.Close()
+	known, err := service.NewSources(service.SourceSettings{CAP: []service.CAPSource{{Config: cap.Config{Name: "pushed", URL: index.URL, Push: []string{"tcp://" + l.Addr().String()}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := hazardtest.Serve(t, func(cfg *service.Config) {
+		cfg.Known, cfg.Sources, cfg.PrivateSources = known, []string{"pushed"}, true
+	})
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	c, err := client.New(srv.URL(), client.Options{Username: "reader", Password: hazardtest.Password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	sent := map[string]time.Time{}
+	var delays []time.Duration
+	next := make(chan struct{}, 1)
+	connected := func(int64) { next <- struct{}{} }
+	failed := make(chan error, 1)
+	came := make(chan string)
+	go func() {
+		for e, err := range c.Events(ctx, client.FromNow, client.EventOptions{Connected: connected}) {
+			if err != nil {
+				failed <- err
+				return
+			}
+			if e.Hazard != nil {
+				came <- e.Hazard.HazardName
+			}
+		}
+	}()
+	<-next
+	for i := range alerts {
+		name := fmt.Sprintf("Flood %d", i)
+		sent[name] = time.Now()
+		if _, err := conn.Write([]byte(pushedAlert(name, i))); err != nil {
+			t.Fatal(err)
+		}
+		for found := false; !found; {
+			select {
+			case got := <-came:
+				found = strings.Contains(got, name)
+			case err := <-failed:
+				t.Fatal(err)
+			case <-ctx.Done():
+				t.Fatalf("%s did not come", name)
+			}
+		}
+		delays = append(delays, time.Since(sent[name]))
+	}
+	cancel()
+	slices.Sort(delays)
+	if p50, last := delays[len(delays)/2], delays[len(delays)-1]; p50 > 2*time.Second || last > 10*time.Second {
+		t.Errorf("median %s, slowest %s", p50, last)
+	}
+	t.Logf("median %s, slowest %s", delays[len(delays)/2], delays[len(delays)-1])
+	list, err := c.Sources(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(list.Items, func(s client.Source) bool { return s.Name == "pushed" })
+	s := list.Items[i]
+	if len(s.Pushes) != 1 || s.Pushes[0].State != "ok" || s.Delays["sent"] == nil || s.Delays["sent"].Count < alerts || s.Delays["sent"].P99 > 10 ||
+		s.Delays["committed"] == nil || s.Delays["committed"].Count < alerts {
+		t.Errorf("GET /sources: %+v, sent %+v, committed %+v", s.Pushes, s.Delays["sent"], s.Delays["committed"])
+	}
+	answer, err := http.Get(srv.URL() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(answer.Body); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`hazardd_report_delay_seconds_count{source="pushed",stage="sent"} `,
+		`hazardd_source_push_up{address="tcp://` + l.Addr().String() + `",source="pushed"} 1`,
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %s in the metrics", want)
+		}
+	}
+}
+
+// pushedAlert is an alert as a source pushes it.
+func pushedAlert(name string, n int) string {
+	now := time.Now().UTC()
+	return fmt.Sprintf(`<?xml version="1.0" encoding="UTF-8"?><alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>2.49.0.0.999.%d</identifier><sender>office@example.org</sender><sent>%s</sent><status>Actual</status><msgType>Alert</msgType><scope>Public</scope><info><language>en</language><category>Met</category><event>%s</event><urgency>Immediate</urgency><severity>Severe</severity><certainty>Observed</certainty><expires>%s</expires><headline>%[3]s</headline><area><areaDesc>District</areaDesc><polygon>%[5]d,10 %[5]d,11 %[6]d,11 %[5]d,10</polygon></area></info></alert>
+`, n, now.Format("2006-01-02T15:04:05.000Z07:00"), name, now.Add(time.Hour).Format(time.RFC3339), n, n+1)
+}
