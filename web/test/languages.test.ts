@@ -14,7 +14,7 @@ function messages(node: unknown, path: readonly string[] = []): Map<string, stri
   if (typeof node === "string") return new Map([[path.join("."), node]]);
   return new Map(Object.entries(node as object).flatMap(([key, value]) => [...messages(value, [...path, key])]));
 }
-const parts = ({ names, map, edit, page }: Record<string, unknown>) => messages({ names, map, edit, page });
+const parts = ({ file: _, language: __, ...words }: Record<string, unknown>) => messages(words);
 
 const [english, ...others] = languages();
 const words = parts(english!);
@@ -73,7 +73,9 @@ describe.each([english!, ...others].map((l) => [l.language.id, l] as const))("%s
 });
 
 test.each([
-  [["de-CH", "en"], "en"],
-  [["en-US"], "en"],
+  [["de-CH", "pt-BR", "en"], "pt"],
+  [["zh-Hant-TW", "ar-EG"], "ar"],
+  [["en-US", "fr"], "en"],
+  [["in", "de"], "en"],
   [[], "en"],
 ])("a reader of %j gets %s", (wanted, id) => expect(best(wanted).id).toBe(id));

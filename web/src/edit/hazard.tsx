@@ -368,7 +368,7 @@ function WarningQuestion({ waiting, drill, busy, yes, no }: { waiting: Waiting; 
       <p class="warn-what">
         <Symbol h={draft as never} size={48} />
         <span>
-          <strong>{draft.hazard_Name}</strong>
+          <strong dir="auto">{draft.hazard_Name}</strong>
           <Badge id="WARNING" />
           {drill && <span class="drill-tag">{text.drill.word}</span>}
         </span>

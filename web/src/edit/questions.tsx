@@ -124,7 +124,7 @@ const What = ({ h }: { h: Hazard }) => (
   <p class="warn-what">
     <Symbol h={h} size={40} />
     <span>
-      <strong><DrillTag h={h} />{h.hazard_Name}</strong>
+      <strong><DrillTag h={h} /><bdi>{h.hazard_Name}</bdi></strong>
       <span><Badge id={h.severity_ID} /> {kindOf(h)}</span>
     </span>
   </p>
@@ -179,7 +179,7 @@ function Merge({ h }: { h: Hazard }) {
             <input type="radio" name="merge-into" checked={into === x.hazard_ID} onChange={() => setInto(x.hazard_ID)} />
             <Symbol h={x} size={28} />
             <span>
-              <strong>{x.hazard_Name}</strong>
+              <strong dir="auto">{x.hazard_Name}</strong>
               <span class="muted">{kindOf(x)} · {text.panel.numbers({ id: x.hazard_ID })} · {words.away({ km: rounded(away(x)) })}</span>
             </span>
           </label>

@@ -83,7 +83,7 @@ export class MapView {
   #me: readonly Feature[] = [];
   #gapsShown: readonly Feature[] = [];
   #selected = -1;
-  #covered = { right: 0, bottom: 0 };
+  #covered = { left: 0, right: 0, bottom: 0 };
 
   constructor(
     container: HTMLElement,
@@ -240,7 +240,7 @@ export class MapView {
 
   /** Shows all of a box at once. Tells when what is in it is drawn. */
   async look(box: readonly [west: number, south: number, east: number, north: number]): Promise<void> {
-    this.map.fitBounds([...box], { padding: { top: 40, left: 40, right: 110 + this.#covered.right, bottom: 40 + this.#covered.bottom }, maxZoom: 12, animate: false });
+    this.map.fitBounds([...box], { padding: { top: 40, left: 40 + this.#covered.left, right: 110 + this.#covered.right, bottom: 40 + this.#covered.bottom }, maxZoom: 12, animate: false });
     await this.map.once("idle");
   }
 
@@ -256,7 +256,7 @@ export class MapView {
   }
 
   /** Says what other things cover, in CSS pixels: what is brought into view comes into the middle of the rest. The map does not move. */
-  setCovered(covered: { right: number; bottom: number }): void {
+  setCovered(covered: { left: number; right: number; bottom: number }): void {
     this.#covered = covered;
   }
 
@@ -264,18 +264,18 @@ export class MapView {
   show(h: Hazard, area: readonly [number, number, number, number] | undefined, closer: boolean): void {
     const motion = this.#reducedMotion() ? { animate: false } : { duration: 700 };
     if (area && (area[2] - area[0] > 0.01 || area[3] - area[1] > 0.01)) {
-      this.map.fitBounds([...area], { padding: { top: 60, left: 60, right: 60 + this.#covered.right, bottom: 60 + this.#covered.bottom }, maxZoom: 10, ...motion });
+      this.map.fitBounds([...area], { padding: { top: 60, left: 60 + this.#covered.left, right: 60 + this.#covered.right, bottom: 60 + this.#covered.bottom }, maxZoom: 10, ...motion });
       return;
     }
     const zoom = closer ? Math.max(this.map.getZoom(), 7) : this.map.getZoom();
-    this.map.easeTo({ center: [h.longitude, h.latitude], zoom, offset: [-this.#covered.right / 2, -this.#covered.bottom / 2], ...motion });
+    this.map.easeTo({ center: [h.longitude, h.latitude], zoom, offset: [(this.#covered.left - this.#covered.right) / 2, -this.#covered.bottom / 2], ...motion });
   }
 
   /** Whether a point is in the part of the window that nothing covers. */
   shows(longitude: number, latitude: number): boolean {
     const p = this.map.project([longitude, latitude]);
     const { clientWidth, clientHeight } = this.map.getContainer();
-    return p.x > MARGIN && p.x < clientWidth - this.#covered.right - MARGIN && p.y > MARGIN && p.y < clientHeight - this.#covered.bottom - MARGIN;
+    return p.x > this.#covered.left + MARGIN && p.x < clientWidth - this.#covered.right - MARGIN && p.y > MARGIN && p.y < clientHeight - this.#covered.bottom - MARGIN;
   }
 
   jump(view: View): void {

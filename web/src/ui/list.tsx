@@ -225,7 +225,7 @@ function Row({ h, selected, hovered, fresh, here, tab, onFocus }: { h: Hazard; s
         <span class="row-body">
           <span class="row-name">
             <DrillTag h={h} />
-            {h.hazard_Name}
+            <bdi>{h.hazard_Name}</bdi>
           </span>
           <span class="row-meta">
             <Badge id={h.severity_ID} />

@@ -32,7 +32,7 @@ export function Notices() {
               <span class="notice-kind">
                 {text.notice[n.kind]} <Badge id={n.hazard.severity_ID} /> <DrillTag h={n.hazard} /> <span class="notice-age"><Ago at={n.at} /></span>
               </span>
-              <span class="notice-name">{n.hazard.hazard_Name}</span>
+              <span class="notice-name" dir="auto">{n.hazard.hazard_Name}</span>
             </span>
           </button>
           {isWarning(n) ? (
@@ -69,7 +69,7 @@ export function Tip() {
   if (!tip || !h || page.narrow.value) return null;
   return (
     <div class="tip" aria-hidden="true" style={{ left: `${tip.place.x}px`, top: `${tip.place.y}px` }}>
-      <strong><DrillTag h={h} />{h.hazard_Name}</strong>
+      <strong><DrillTag h={h} /><bdi>{h.hazard_Name}</bdi></strong>
       <span>
         <Badge id={h.severity_ID} /> {kindOf(h)} · <Ago at={Number(h.last_Update)} />
       </span>
@@ -101,7 +101,7 @@ export function Chooser() {
           <li key={h.hazard_ID}>
             <button type="button" onClick={() => page.open(h)}>
               <Symbol h={h} size={26} />
-              <span class="chooser-name"><DrillTag h={h} />{h.hazard_Name}</span>
+              <span class="chooser-name"><DrillTag h={h} /><bdi>{h.hazard_Name}</bdi></span>
               <Badge id={h.severity_ID} />
             </button>
           </li>

@@ -65,7 +65,7 @@ function Content({ h }: { h: Hazard }) {
       <header class="panel-head">
         <Symbol h={h} size={52} />
         <div>
-          <h2 ref={title} tabIndex={-1}>{h.hazard_Name}</h2>
+          <h2 ref={title} tabIndex={-1} dir="auto">{h.hazard_Name}</h2>
           <p class="panel-tags">
             <Badge id={h.severity_ID} />
             <span>{kindOf(h)}</span>
@@ -172,7 +172,7 @@ function Description({ h }: { h: Hazard }) {
 /** A text of a source: its line breaks kept, its web addresses as links, nothing of it as HTML. */
 export function Prose({ words }: { words: string }) {
   return (
-    <p class="lines">
+    <p class="lines" dir="auto">
       {pieces(words).map((p, i) =>
         p.href ? (
           <a key={i} href={p.href} target="_blank" rel="noopener noreferrer">{p.text}</a>
@@ -221,7 +221,7 @@ function Reports({ h, list }: { h: Hazard; list: readonly Report[] }) {
             <p class="report-head">
               <strong>{r.source}</strong> <Badge id={r.severity_ID} /> {r.level && <span class="muted">“{r.level}”</span>}
             </p>
-            <p>{link ? <a href={link} target="_blank" rel="noopener noreferrer">{r.name}</a> : r.name}</p>
+            <p>{link ? <a href={link} target="_blank" rel="noopener noreferrer"><bdi>{r.name}</bdi></a> : <bdi>{r.name}</bdi>}</p>
             {r.joined && <p class="muted break">{text.panel.joined({ why: r.joined })}</p>}
             <SplitButton h={h} r={r} of={list.length} />
           </li>

@@ -66,7 +66,7 @@ function Leaf({ h, node: { product: p, children } }: { h: Hazard; node: Node }) 
   const head = (
     <>
       <Icon name={iconOf[p.product_Type] ?? "file"} />
-      <span class="product-title">{p.title || p.filename || String(p.product_ID)}</span>
+      <span class="product-title" dir="auto">{p.title || p.filename || String(p.product_ID)}</span>
       {flags}
       <span class="muted age"><Ago at={Number(p.update_Date)} /></span>
     </>

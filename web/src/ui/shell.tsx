@@ -307,7 +307,12 @@ function MapPlace() {
           effect(() => map.setPlacing(store.placing.value !== undefined)),
           effect(() => map.setFocus(store.selectedHazard.value, store.hovered.value === undefined ? undefined : store.shown.value.get(store.hovered.value))),
           effect(() => map.setFresh([...store.fresh.value.keys()].map((id) => store.matching.value.get(id)).filter((h): h is Hazard => h !== undefined))),
-          effect(() => map.setCovered(page.narrow.value ? { right: 0, bottom: store.selected.value || page.editing.task.value ? map.map.getContainer().clientHeight * 0.58 : 104 } : { right: store.selected.value || page.editing.task.value ? 420 : 0, bottom: 0 })),
+          effect(() => {
+            const panel = store.selected.value !== undefined || page.editing.task.value !== undefined;
+            const side = panel && !page.narrow.value ? 420 : 0;
+            const bottom = !page.narrow.value ? 0 : panel ? map.map.getContainer().clientHeight * 0.58 : 104;
+            map.setCovered(language().dir === "rtl" ? { left: side, right: 0, bottom } : { left: 0, right: side, bottom });
+          }),
           effect(() => {
             const zoom = store.view.value?.zoom ?? 0;
             const selected = store.selectedHazard.value;
