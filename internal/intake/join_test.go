@@ -67,6 +67,10 @@ func TestEventsOfDifferentSourcesAreOneHazardByTheRuleOfTheirType(t *testing.T) 
 		"an earthquake within 16 s and 100 km": {
 			[]hazard.Report{said("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), said("emsc", "e", hazard.Earthquake, hourAgo+2100, 28.1, 40.05)},
 			[]string{"emsc:e usgs:u"}},
+		"an earthquake of a national service and of the world's": {
+			[]hazard.Report{said("bmkg", "20260911T212340", hazard.Earthquake, hourAgo+3000, 106.56, -5.81), said("usgs", "u", hazard.Earthquake, hourAgo, 106.6, -5.9),
+				said("emsc", "e", hazard.Earthquake, hourAgo+900, 106.5, -5.8)},
+			[]string{"bmkg:20260911T212340 emsc:e usgs:u"}},
 		"not an aftershock 50 s later": {
 			[]hazard.Report{said("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), said("emsc", "e", hazard.Earthquake, hourAgo+50_000, 28.05, 40)},
 			[]string{"emsc:e", "usgs:u"}},

@@ -23,6 +23,7 @@ import (
 	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/bmkg"
 	"github.com/hazardd/hazardd/internal/source/cap"
 	"github.com/hazardd/hazardd/internal/source/copernicus"
 	"github.com/hazardd/hazardd/internal/source/emsc"
@@ -50,6 +51,7 @@ var builtIn = []func() source.Source{
 	usgs.Source,
 	emsc.Source,
 	geonet.Source,
+	bmkg.Source,
 	tsunami.Source,
 	jma.Source,
 	gdacs.Source,

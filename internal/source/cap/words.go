@@ -31,7 +31,7 @@ const (
 	romanian  = "ANM (meteoromania.ro), SHM of Moldova (meteo.md), IGJEO of Albania"
 	slavic    = "Roshydromet (meteoinfo.ru), UkrHMC (meteo.gov.ua), NIMH (weather.bg), RHMZ (hidmet.gov.rs), UHMR (uhmr.gov.mk)"
 	southAsia = "SACHET/NDMA and IMD of India (sachet.ndma.gov.in), BMD, DHM of Nepal, PMD, DoM of Sri Lanka"
-	southEast = "BMKG (bmkg.go.id), MetMalaysia (met.gov.my), TMD (tmd.go.th), NCHMF (nchmf.gov.vn), PAGASA, DMH of Myanmar and Laos"
+	southEast = "the Indonesian agency (list of its warnings), MetMalaysia (met.gov.my), TMD (tmd.go.th), NCHMF (nchmf.gov.vn), PAGASA, DMH of Myanmar and Laos"
 	eastAsia  = "KMA (weather.go.kr), Japan Meteorological Agency (list of its warnings)"
 	turkish   = "MGM (mgm.gov.tr, MeteoUyarı), AFAD"
 	// vietnamese words stay as they are written: without accents they would be other words.

@@ -116,6 +116,21 @@ func Decimal(v float64) string {
 	return strconv.FormatFloat(v, 'f', 1, 64)
 }
 
+// slot is how far a catalog without ids revises an origin, twice: two earthquakes that it tells apart lie farther apart in time.
+const slot = 20 * time.Second
+
+// Named names an earthquake of a catalog that has no ids, by its origin: by the slot of time that it lies in, and as another name by the slot that
+// is next to it. An origin that is revised by up to half a slot has one of these names in common with what it was.
+func Named(start hazard.Instant) (key string, near []string) {
+	name := func(at time.Time) string { return at.UTC().Format("20060102T150405") }
+	at := start.Time().Truncate(slot)
+	next := at.Add(slot)
+	if start.Time().Sub(at) < slot/2 {
+		next = at.Add(-slot)
+	}
+	return name(at), []string{name(next)}
+}
+
 var kindForm = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,20}$`)
 
 // Describe says how strong, how deep and when the earthquake was, a line for each.
