@@ -65,6 +65,7 @@ function Sources() {
         </p>
       )}
       {Math.abs(store.api.skew) > 30_000 && <p class="warn-text">{(store.api.skew > 0 ? text.status.clockBehind : text.status.clockAhead)({ span: span(Math.abs(store.api.skew)) })}</p>}
+      {editing.allowed.value && <Waiting />}
       {store.sources.value.length > 0 && (
         <table>
           <thead>
@@ -87,7 +88,6 @@ function Sources() {
           </tbody>
         </table>
       )}
-      {editing.allowed.value && <Waiting />}
     </div>
   );
 }
