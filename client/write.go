@@ -114,7 +114,7 @@ func (c *Client) Merge(ctx context.Context, hazard, into string, opts ...CallOpt
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"into": into}, opts, "hazards", hazard, "merge")
 }
 
-// Undo takes back a merge, an end or a retraction: change is the number of the change that made it, as HazardChanges lists it. The
+// Undo takes back a merge, a split, an end or a retraction: change is the number of the change that made it, as HazardChanges lists it. The
 // answer is the hazard that goes on again.
 func (c *Client) Undo(ctx context.Context, hazard string, change int64, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"change": change}, opts, "hazards", hazard, "undo")

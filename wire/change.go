@@ -28,7 +28,7 @@ type Change struct {
 	Successor string `json:"successor,omitzero"`
 	Note      string `json:"note,omitzero"`
 	Retracted bool   `json:"retracted,omitzero"`
-	// Undoes is the number of the change that this one took back: a merge, an end or a retraction.
+	// Undoes is the number of the change that this one took back: a merge, a split, an end or a retraction.
 	Undoes int64 `json:"undoes,omitzero"`
 	// Fields are the fields that differ from the state before; in the history of one hazard only.
 	Fields []FieldChange `json:"fields,omitzero"`

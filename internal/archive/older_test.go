@@ -81,7 +81,7 @@ func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
 	from := newSource(t, "SQLite")
 	var meta []byte
 	// What the release did not have: tables, and columns of others.
-	later := []string{"forks", "contents", "wakes", "merges"}
+	later := []string{"forks", "contents", "wakes", "merges", "splits"}
 	laterColumns := map[string][]string{"changes": {"audience"}, "audit": {"client"}, "sessions": {"created_ms", "used_ms", "addr", "client"},
 		"parted": {"one"}, "reports": {"payload"}, "source_errors": {"payload"}}
 	texts := map[string][]byte{} // of the tables that have such columns

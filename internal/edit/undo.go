@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Undo takes back a merge, or an end or a retraction that a person made: body is {"change": number}. Everything is as it was before then, but
+// Undo takes back a merge, or a split, an end or a retraction that a person made: body is {"change": number}. Everything is as it was before then, but
 // for what was changed since of other things; if what is to be taken back was changed itself, it is hazard.ErrConflict, which says
 // which and what. The author must be allowed to write each hazard that the change touched. It returns the hazard that goes on
 // again. The states that it writes say which change they undo.
@@ -28,6 +29,17 @@ func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text
 		}
 		tx.Undoing(u.change)
 		undone := h.ID
+		split, err := tx.Split(u.change)
+		if err == nil && e.concerns(split, h) {
+			if err := e.undoSplit(ctx, tx, who, split); err != nil {
+				return err
+			}
+			done.State, err = tx.Hazard(split.HazardID)
+			return err
+		}
+		if err != nil && !errors.Is(err, hazard.ErrNotFound) {
+			return err
+		}
 		switch m, err := tx.Merge(u.change); {
 		case err == nil && (m.From == h.ID || m.Into == h.ID):
 			undone = m.From
@@ -69,6 +81,33 @@ func (e *Editor) undoMerge(ctx context.Context, tx *store.Tx, who Author, m *sto
 	return e.intake.Unjoin(ctx, tx, m)
 }
 
+// concerns reports whether a hazard is the one that was split, or one that its events have gone to.
+func (e *Editor) concerns(s *store.Split, h *hazard.Hazard) bool {
+	return s.HazardID == h.ID || slices.ContainsFunc(s.Events, func(m store.MovedEvent) bool { return m.To == h.ID })
+}
+
+func (e *Editor) undoSplit(ctx context.Context, tx *store.Tx, who Author, s *store.Split) error {
+	ids := []int64{s.HazardID}
+	for _, m := range s.Events {
+		if m.To != 0 {
+			ids = append(ids, m.To)
+		}
+	}
+	for _, id := range ids {
+		h, err := tx.Hazard(id)
+		if err != nil {
+			return err
+		}
+		if err := who.mayWrite(h); err != nil {
+			return err
+		}
+		if id == s.HazardID && h.Reason == hazard.EndMerged {
+			return changedSince(tx, h, "hazard %d, which was split, was merged: undo that first", id)
+		}
+	}
+	return e.intake.Unpart(ctx, tx, s)
+}
+
 func (e *Editor) undoEnd(ctx context.Context, tx *store.Tx, h *hazard.Hazard, change int64) error {
 	c, err := tx.Change(change)
 	if errors.Is(err, hazard.ErrNotFound) || err == nil && c.HazardID != h.ID {
@@ -79,7 +118,7 @@ func (e *Editor) undoEnd(ctx context.Context, tx *store.Tx, h *hazard.Hazard, ch
 	if err != nil {
 		return err
 	}
-	notUndone := fmt.Errorf("%w: change %d is not a merge, an end or a retraction by a person, or was taken back before", hazard.ErrConflict, change)
+	notUndone := fmt.Errorf("%w: change %d is not a merge, or a split, an end or a retraction by a person, or was taken back before", hazard.ErrConflict, change)
 	if c.Hazard == nil || c.Actor == "" || c.Hazard.Status != hazard.Expired || c.Hazard.Reason == hazard.EndMerged {
 		return notUndone
 	}

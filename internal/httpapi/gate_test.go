@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -346,4 +347,81 @@ func TestAMergeBySourcesIsTakenBack(t *testing.T) {
 	s.report(two)
 	apart("after both reported again")
 	wantProblem(t, s.do("red", "POST", second+"/undo", map[string]any{"change": change}), 409)
+}
+
+// A split is taken back exactly: events, products, folders and identity are as before, and what was decided is as if it had not been.
+func TestASplitIsTakenBack(t *testing.T) {
+	s := serve(t)
+	one, two := quake("one", 1), quake("two", 1)
+	two.Source, two.Key, two.Name, two.Refs = "gdacs", "2", one.Name, []string{"usgs:one"}
+	one.Products = []hazard.ReportProduct{{Key: "map", Title: "Of one", Type: hazard.URLProduct, Data: "https://example.org/one"}}
+	two.Products = []hazard.ReportProduct{{Key: "maps", Title: "Of two", Type: hazard.FolderProduct},
+		{Key: "map", Parent: "maps", Title: "Map of two", Type: hazard.URLProduct, Data: "https://example.org/two"}}
+	s.report(one)
+	s.report(two)
+	first, second := "/hazards/"+hazard.EventUUID("usgs", "one").String(), "/hazards/"+hazard.EventUUID("gdacs", "2").String()
+	h, _ := s.get("red", first)
+	for _, p := range items(t, s.do("red", "GET", first+"/products", nil)) {
+		if p.Title == "Of two" {
+			s.product("red", h.HazardID, note("title", "Beside the map of two", "parent_ID", p.ProductID))
+		}
+	}
+	state := func() (all []string) {
+		h, _ := s.get("red", first)
+		h.LastUpdate, h.UpdateDate = "", ""
+		all = append(all, fmt.Sprintf("%+v", h))
+		for _, p := range items(t, s.do("red", "GET", first+"/products", nil)) {
+			all = append(all, fmt.Sprint(p.ProductID, p.UUID, p.Title, p.ParentID, p.HazardID))
+		}
+		slices.Sort(all)
+		return append(all, string(s.do("red", "GET", first+"/reports", nil).Body))
+	}
+	before := state()
+	if len(before) != 6 {
+		t.Fatalf("%d lines, want one hazard, four products and its reports: %q", len(before), before)
+	}
+	event := map[string]any{"source": "gdacs", "event": "2"}
+	split := func() map[string]any {
+		t.Helper()
+		if a := s.do("red", "POST", first+"/split", event); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		return map[string]any{"change": s.lastOf(first, "hazard.split")}
+	}
+	undo := split()
+	if slices.Equal(state(), before) {
+		t.Fatal("the split changed nothing")
+	}
+	wantProblem(t, s.do("red", "POST", "/hazards/"+s.hazard("red").UUID+"/undo", undo), 400) // no change of that hazard
+	wantProblem(t, s.do("reader", "POST", first+"/undo", undo), 403)
+	if a := s.do("red", "POST", second+"/undo", undo); a.Status != 200 { // of either
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	if after := state(); !slices.Equal(after, before) {
+		t.Errorf("after the undo:\n%s\nbefore the split:\n%s", strings.Join(after, "\n"), strings.Join(before, "\n"))
+	}
+	if h, _ := s.get("red", second); h.Status != "E" {
+		t.Errorf("the hazard of the split: %+v", h)
+	}
+	type change struct {
+		User   string
+		Undoes int64
+	}
+	var changes []change
+	s.do("reader", "GET", first+"/changes", nil).JSON(t, &changes)
+	if !slices.Contains(changes, change{"red", undo["change"].(int64)}) {
+		t.Errorf("the history does not say who took the split back: %+v", changes)
+	}
+	wantProblem(t, s.do("red", "POST", first+"/undo", undo), 409) // once
+
+	two.Version, two.Refs, two.Point = 2, nil, &hazard.Point{Lon: 60, Lat: 20} // the names that it had stay; no verdict keeps it
+	s.report(two)
+	if after := state(); len(after) != 6 {
+		t.Errorf("after another report: %q", after)
+	}
+	undo = split()
+	if a := s.do("red", "POST", second+"/merge", map[string]any{"into": h.HazardID}); a.Status != 200 { // decided otherwise since
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	wantProblem(t, s.do("red", "POST", first+"/undo", undo), 409)
 }

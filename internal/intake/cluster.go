@@ -485,25 +485,36 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 		return c.move(events, into, maker, self)
 	}
 	if slices.Contains(events, self) {
-		from := self.HazardID
-		if self.HazardID, self.Joined = 0, ""; from != 0 {
-			c.leave(from, 0)
-			if err := c.w.tx.DropEvent(self.Source, self.Key); err != nil { // until it has its hazard
+		if self.HazardID != 0 {
+			c.leave(self.HazardID, 0)
+			if err := c.w.drop(self, c.slight); err != nil { // until it has its hazard
 				return err
 			}
 		}
-		if !c.slight {
+		if self.HazardID, self.Joined = 0, ""; !c.slight {
 			c.w.again = slight != nil
 			return nil
 		}
 	}
 	for _, e := range slight {
 		c.leave(e.HazardID, 0)
-		if err := c.w.tx.DropEvent(e.Source, e.Key); err != nil {
+		if err := c.w.drop(e, true); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// drop forgets an event that is part of no hazard from now on. slight: with the products that it gave.
+func (w *writer) drop(e *store.Event, slight bool) error {
+	if slight {
+		defer func(src string) { w.src = src }(w.src)
+		w.src = e.Source
+		if _, err := w.gone(e.HazardID, e.Key, nil); err != nil {
+			return err
+		}
+	}
+	return w.tx.DropEvent(e.Source, e.Key)
 }
 
 // leave notes that a hazard is to be settled, from which events have gone to hazard into.

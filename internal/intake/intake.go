@@ -277,7 +277,7 @@ type group struct {
 	reports  []hazard.Report
 	keys     []string // all names that the reports give it
 	absorbed []absorbed
-	renamed  bool         // a report gives it a name that is not known
+	fresh    []string     // those of them that were not known
 	united   bool         // it has become part of another group
 	made     []int64      // the hazards that the absorbed events made
 	before   *store.Event // as it is kept, nil for a new one
@@ -374,7 +374,9 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 				}
 			}
 			byKey[name] = g
-			g.renamed = g.renamed || !known[name]
+			if !known[name] {
+				g.fresh = append(g.fresh, name)
+			}
 			if !slices.Contains(g.keys, name) {
 				g.keys = append(g.keys, name)
 			}
@@ -396,7 +398,7 @@ func (g *group) unite(other *group) *group {
 	g.reports = append(g.reports, other.reports...)
 	g.absorbed = append(g.absorbed, other.absorbed...)
 	g.keys = append(g.keys, slices.DeleteFunc(slices.Clone(other.keys), func(key string) bool { return slices.Contains(g.keys, key) })...)
-	g.renamed = g.renamed || other.renamed
+	g.fresh = append(g.fresh, other.fresh...)
 	other.united = true
 	return g
 }
@@ -503,10 +505,25 @@ func (w *writer) absorb(g *group) error {
 		if err := w.keepStripped(g, parts); err != nil {
 			return err
 		}
-		parts = slices.DeleteFunc(parts, func(p hazard.Report) bool { return p.Name == "" })
-		g.reports, g.carried = append(parts, g.reports...), g.carried+len(parts)
+		g.carry(parts)
+	}
+	for _, name := range g.fresh { // what was remembered of it, though it made no hazard: that it is over
+		if name == g.event {
+			continue
+		}
+		parts, err := w.tx.Reports(w.src, name)
+		if err != nil {
+			return err
+		}
+		g.carry(parts)
 	}
 	return nil
+}
+
+// carry adds what was said of an event under another key, but for what is superseded for good.
+func (g *group) carry(parts []hazard.Report) {
+	parts = slices.DeleteFunc(parts, func(p hazard.Report) bool { return p.Name == "" })
+	g.reports, g.carried = append(parts, g.reports...), g.carried+len(parts)
 }
 
 // keepStripped keeps, of the parts of an absorbed event, those that are superseded for good: they still say when it began.
@@ -544,7 +561,7 @@ func (w *writer) take(g *group) error {
 	if err != nil || len(parts) == 0 {
 		return err
 	}
-	if g.hazardID != 0 && !changed && !g.renamed && !w.opts.Again && len(g.absorbed) == 0 {
+	if g.hazardID != 0 && !changed && len(g.fresh) == 0 && !w.opts.Again && len(g.absorbed) == 0 {
 		w.res.Unchanged++
 		w.res.Events[g.event] = true
 		return nil

@@ -82,16 +82,23 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	if len(events) == 1 {
 		return 0, fmt.Errorf("%w: %s:%s is the only event of hazard %d", hazard.ErrConflict, src, event, hazardID)
 	}
+	w := in.writer(ctx, tx, src)
+	out := &events[i]
+	found, err := tx.VerdictsOfEvent(out.Name())
+	if err != nil {
+		return 0, err
+	}
+	split := &store.Split{HazardID: hazardID, Event: out.Name(), Joined: out.Joined}
 	for j := range events {
 		if j == i {
 			continue
 		}
-		if err := tx.SaveVerdict(events[i].Name(), events[j].Name(), store.Apart); err != nil {
+		other := events[j].Name()
+		split.Found = append(split.Found, store.Found{EventName: other, Before: found[out.Name()][other]})
+		if err := tx.SaveVerdict(out.Name(), other, store.Apart); err != nil {
 			return 0, err
 		}
 	}
-	w := in.writer(ctx, tx, src)
-	out := &events[i]
 	if decided(out.Joined) { // taken back
 		out.Joined = fromRule + "it"
 		if err := tx.SaveEvent(out); err != nil {
@@ -116,7 +123,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	if err != nil {
 		return 0, err
 	}
-	if len(rest) == 0 { // without the event, the others fit another hazard: this one ends
+	if len(rest) == 0 { // without the event, the others fit another hazard: this one ends, by a merge that can be taken back
 		return now.HazardID, w.endEmptied()
 	}
 	said := hazard.Combine(rest, w.in.known.Authority, w.now)
@@ -128,7 +135,29 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	if err := tx.SaveHazardAs(hazard.HazardSplit, h, before); err != nil {
 		return 0, err
 	}
-	return now.HazardID, errors.Join(w.wake(h, false, &said), w.endEmptied())
+	return now.HazardID, errors.Join(w.wake(h, false, &said), w.endEmptied(), w.keepSplit(split, events))
+}
+
+// keepSplit keeps what it takes to take a split back: where the events of the hazard have gone.
+func (w *writer) keepSplit(s *store.Split, events []store.Event) error {
+	for i := range events {
+		e, ok, err := w.tx.FindEvent(events[i].Name())
+		if err != nil {
+			return err
+		}
+		if joined := events[i].Joined; !ok || e.HazardID != s.HazardID {
+			if e.Name() == s.Event {
+				joined = s.Joined
+			}
+			s.Events = append(s.Events, store.MovedEvent{EventName: events[i].Name(), To: e.HazardID, Joined: joined})
+		}
+	}
+	h, err := w.tx.Hazard(s.HazardID)
+	if err != nil {
+		return err
+	}
+	s.Change, s.Loose = h.Version, w.leaving(h.ID).Loose
+	return w.tx.SaveSplit(s)
 }
 
 // Take takes in a held report that a person has looked at and found good.
@@ -323,8 +352,11 @@ func (w *writer) moveProducts(from, to int64, gaveThem *store.Event) error {
 		if after.Equal(p) {
 			continue
 		}
+		m := w.leaving(from)
+		if after.ParentID != p.ParentID {
+			m.Loose = append(m.Loose, store.MovedProduct{ID: p.ID, Parent: p.ParentID})
+		}
 		if moves[p.ID] {
-			m := w.leaving(from)
 			m.Products = append(m.Products, store.MovedProduct{ID: p.ID, To: to, Parent: p.ParentID})
 		}
 		after.Updated = w.now

@@ -132,6 +132,11 @@ func (w *writer) bringBack(m *store.Merge, back map[int64]int64) error {
 			}
 		}
 	}
+	for _, loose := range m.Loose {
+		if folder, goes := back[loose.ID]; goes && folder == 0 {
+			back[loose.ID] = loose.Parent
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(back)) {
 		folder := back[id]
 		p, err := w.tx.Product(id)

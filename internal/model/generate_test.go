@@ -23,8 +23,9 @@ type step struct {
 	Reports []hazard.Report
 	Source  string
 	Key     string
-	Who     int // of editors
-	N, M    int // which hazard, among those that there are then, and which other one or which of its events
+	Who     int  // of editors
+	N, M    int  // which hazard, among those that there are then, and which other one or which of its events
+	Of2     bool // of a hazard with two events or more, if there is one
 	Fields  map[string]any
 }
 
@@ -74,7 +75,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases bool
+	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits bool
 }
 
 // generator makes histories from a seed.
@@ -155,6 +156,10 @@ func (g *generator) step() step {
 			s.Do, s.Fields = pick(g, "add", "add", "retitle", "remove"), map[string]any{"title": g.name(), "folder": g.one(3), "inside": g.one(2), "restricted": g.one(3)}
 			return s
 		}
+	}
+	if g.can.splits && g.one(6) {
+		s.Do, s.Of2 = pick(g, "split", "split", "unsplit", "unsplit", "merge", "undo"), true
+		return s
 	}
 	n := g.IntN(most)
 	switch {
@@ -315,6 +320,9 @@ func (g *generator) story() *story {
 		}
 		if g.can.parts {
 			r.Part = fmt.Sprint("p", len(st.reports))
+			if g.can.aliases { // no part of one event is one of another
+				r.Part = st.key + r.Part
+			}
 			if g.one(3) && len(st.reports) > 0 { // a new version of a part speaks for the same places
 				last := st.reports[len(st.reports)-1]
 				r.Part, r.Places, r.Replaces = last.Part, last.Places, last.Replaces

@@ -53,6 +53,13 @@ func (w *World) take(reports []hazard.Report, released bool) {
 		for _, o := range absorbed[name] {
 			w.absorbEvent(e, o)
 		}
+		for _, key := range also[name] {
+			if o := w.slight(Name{name.Source, key}); o != nil && o != e && !slices.Contains(known, name.Source+":"+key) {
+				for _, p := range o.parts() {
+					e.told = append(e.told, telling{at: w.now, report: &p})
+				}
+			}
+		}
 		for _, r := range believed {
 			r.Suspect = ""
 			e.told = append(e.told, telling{at: w.now, report: r})
@@ -210,11 +217,20 @@ func (w *World) Decide(h *Held, decision string, at instant) bool {
 // event is what a source knows under key; nil if it told nothing of it.
 func (w *World) event(name Name) *event {
 	for _, e := range w.events {
-		if e.Name == name || e.Source == name.Source && slices.Contains(e.keys, name.Key) {
+		if e.hazard != nil && (e.Name == name || e.Source == name.Source && slices.Contains(e.keys, name.Key)) {
 			return e
 		}
 	}
-	return nil
+	return w.slight(name)
+}
+
+// slight is what is remembered under a key although no hazard is made of it; nil if nothing is.
+func (w *World) slight(name Name) *event {
+	i := slices.IndexFunc(w.events, func(e *event) bool { return e.hazard == nil && e.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return w.events[i]
 }
 
 // heard works out what follows from what came of an event.
@@ -417,8 +433,16 @@ func (w *World) Split(h *Hazard, name Name, at instant) bool {
 		return false
 	}
 	return w.try(func() bool {
-		for _, o := range w.partOf(h) {
+		split := &Split{Hazard: h, event: e, why: e.why, before: map[[2]Name]bool{}}
+		events := w.partOf(h)
+		slices.SortFunc(events, (*event).before)
+		for _, o := range events {
+			split.moves = append(split.moves, move{event: o, why: o.why})
 			if o != e {
+				if one, decided := w.one[pairOf(e, o)]; decided {
+					split.before[pairOf(e, o)] = one
+				}
+				split.parted = append(split.parted, pairOf(e, o))
 				w.one[pairOf(e, o)] = false
 			}
 		}
@@ -430,7 +454,81 @@ func (w *World) Split(h *Hazard, name Name, at instant) bool {
 		if h.kept == nil {
 			h.touch(at)
 		}
+		for i := range split.moves {
+			split.moves[i].to = split.moves[i].event.hazard
+		}
+		split.moves = slices.DeleteFunc(split.moves, func(m move) bool { return m.to == h })
+		if len(w.partOf(h)) > 0 { // else it has become part of another
+			h.Splits = append(h.Splits, split)
+		}
 		return e.hazard != nil // else it is too slight to be a hazard of its own
+	})
+}
+
+// Split is that a person found an event to be another than the rest of a hazard.
+type Split struct {
+	Hazard *Hazard
+	event  *event
+	why    reason           // why it was part of the hazard
+	parted [][2]Name        // it and each other
+	before map[[2]Name]bool // what had been found about these
+	moves  []move           // the events that left; to nil: for no hazard, too slight
+}
+
+// Unsplit is that a person takes a split back: what was decided of the events is as before, and those that left are part of the hazard again,
+// as far as what is said of them now allows. It reports whether that may be.
+func (w *World) Unsplit(s *Split, at instant) bool {
+	w.Pass(at)
+	h := s.Hazard
+	if !w.By.owns(h.org) || h.Now().Reason == hazard.EndMerged || !slices.Contains(w.events, s.event) || s.event.hazard == nil ||
+		slices.ContainsFunc(s.parted, func(pair [2]Name) bool { one, decided := w.one[pair]; return !decided || one }) ||
+		!slices.ContainsFunc(s.moves, func(m move) bool { return m.event == s.event }) && s.event.hazard != h ||
+		slices.ContainsFunc(s.moves, func(m move) bool {
+			return m.to != nil && (!w.By.owns(m.to.org) || m.event.hazard != m.to || !slices.Contains(w.events, m.event))
+		}) {
+		return false
+	}
+	return w.try(func() bool {
+		for _, pair := range s.parted {
+			delete(w.one, pair)
+		}
+		maps.Copy(w.one, s.before)
+		if s.event.hazard == h {
+			s.event.why = s.why
+		}
+		var left []*Hazard
+		first := map[*Hazard]*event{} // of those that left each
+		for _, m := range s.moves {
+			if m.to == nil && (m.event.hazard != nil || len(m.event.told) == 0) {
+				continue
+			}
+			if m.to != nil && (first[m.to] == nil || m.event == s.event) {
+				first[m.to] = m.event
+			}
+			w.move(m.event, h)
+			m.event.why = m.why
+		}
+		for _, x := range w.Hazards {
+			if first[x] != nil && len(w.partOf(x)) == 0 && x.source != "" && x.kept == nil {
+				w.keep(x)
+				left = append(left, x)
+			}
+		}
+		w.regroup(nil)
+		for _, x := range left {
+			if x.kept == nil { // it goes on
+				continue
+			}
+			into := first[x].hazard
+			if x.kept.Status == hazard.Active && into.Now().Status != hazard.Active {
+				return false
+			}
+			w.absorb(x, into, false)
+		}
+		w.settle(at)
+		h.touch(at)
+		h.Splits = slices.DeleteFunc(slices.Clone(h.Splits), func(o *Split) bool { return o == s })
+		return true
 	})
 }
 
@@ -468,6 +566,11 @@ type move struct {
 func (w *World) move(e *event, to *Hazard) {
 	if e.hazard != nil && e.hazard != to {
 		w.moved[e.hazard] = append(w.moved[e.hazard], move{e, to, e.why})
+		for _, p := range w.products {
+			if p.of == e && p.hazard == e.hazard {
+				p.hazard, p.parent = to, nil
+			}
+		}
 	}
 	e.hazard = to
 }

@@ -206,6 +206,7 @@ func (w *World) house(groups [][]*event, self *event) {
 		for _, e := range g.events {
 			switch {
 			case into == nil: // all are too slight
+				w.leaveProducts(e)
 				e.hazard = nil
 				continue
 			case e == maker:

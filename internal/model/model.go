@@ -76,6 +76,8 @@ type Hazard struct {
 	goesOn        bool // it is taken up now as an active one, after its end was taken back
 	// Ends are the times that a person ended it or that it became part of another, in order.
 	Ends []*End
+	// Splits are the times that a person found one of its events to be another than the rest, in order, but those that were taken back.
+	Splits []*Split
 }
 
 // State is what a hazard was from a moment on.

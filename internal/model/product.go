@@ -36,6 +36,7 @@ type Product struct {
 	org    int64    // of who made it
 	orgs   []int64  // who may know of it; empty: everybody
 	key    string   // of a source's: its name within the event
+	of     *event   // that gave it before a person changed it, and goes with it
 }
 
 // Visible reports whether members of organizations may know of the product.
@@ -95,6 +96,9 @@ func (w *World) given(e *event) (list []*Product) {
 		if of(key) != nil || rp.Parent != "" && of(rp.Parent) == nil {
 			return
 		}
+		if id := hazard.ProductUUID(e.Source, e.Key, key); slices.ContainsFunc(w.products, func(p *Product) bool { return p.UUID == id }) {
+			return // a person's by now
+		}
 		p := &Product{UUID: hazard.ProductUUID(e.Source, e.Key, key), Title: rp.Title, Folder: rp.Type == hazard.FolderProduct,
 			hazard: e.hazard, parent: of(rp.Parent), org: hazard.NoOrg, key: key}
 		if title, ok := w.retitled[p.UUID]; ok {
@@ -118,6 +122,17 @@ func (w *World) given(e *event) (list []*Product) {
 		}
 	}
 	return list
+}
+
+// leaveProducts is that an event becomes part of no hazard: those of its products that a person has changed are that person's.
+func (w *World) leaveProducts(e *event) {
+	if e.hazard == nil {
+		return
+	}
+	for _, p := range w.changed[e] {
+		w.products = append(w.products, &Product{UUID: p.UUID, Title: w.retitled[p.UUID], hazard: e.hazard, org: hazard.NoOrg, of: e})
+	}
+	delete(w.changed, e)
 }
 
 // Add is that a person adds a product to a hazard. It reports whether that may be.

@@ -70,6 +70,7 @@ type service struct {
 	products [3]map[uuid.UUID]*hazard.Product
 	past     map[instant][]model.Product // by the model, at moments of steps
 	filtered []*filtered
+	splits   map[*model.Split]int64 // the changes that they were
 }
 
 var (
@@ -88,7 +89,8 @@ func newService(t testing.TB, dir, database string) *service {
 		t.Fatal(err)
 	}
 	sv := &service{t: t, now: noon, store: s, intake: intake.New(s, intake.Known{Authority: known.Authority(), Schemes: known.Schemes()}),
-		areas: map[string]model.Area{}, past: map[instant][]model.Product{}, seen: map[uuid.UUID]*hazard.Hazard{}, uuids: map[int64]uuid.UUID{}}
+		areas: map[string]model.Area{}, past: map[instant][]model.Product{}, seen: map[uuid.UUID]*hazard.Hazard{}, uuids: map[int64]uuid.UUID{},
+		splits: map[*model.Split]int64{}}
 	for i := range sv.products {
 		sv.products[i] = map[uuid.UUID]*hazard.Product{}
 	}
@@ -128,6 +130,9 @@ func (sv *service) do(w *model.World, s step) error {
 	var ref edit.Ref
 	if len(w.Hazards) > 0 {
 		h = w.Hazards[s.N%len(w.Hazards)]
+		if several := slices.DeleteFunc(slices.Clone(w.Hazards), func(h *model.Hazard) bool { return len(w.Events(h)) < 2 }); s.Do == "split" && s.Of2 && len(several) > 0 {
+			h = several[s.N%len(several)]
+		}
 		ref = edit.Ref{UUID: h.UUID}
 	}
 	editor := editors[s.Who]
@@ -225,7 +230,26 @@ func (sv *service) do(w *model.World, s step) error {
 			}
 			e := events[s.M%len(events)]
 			_, err = sv.edit.Split(ctx, editor, ref, nil, text(map[string]any{"source": e.Source, "event": e.Key}), s.At)
-			allowed = w.Split(h, e, s.At)
+			before := len(h.Splits)
+			if allowed = w.Split(h, e, s.At); len(h.Splits) > before && err == nil {
+				stored, err := sv.store.HazardByUUID(ctx, h.UUID)
+				if err != nil {
+					return err
+				}
+				sv.splits[h.Splits[len(h.Splits)-1]] = stored.Version
+			}
+		case "unsplit":
+			var all []*model.Split
+			for _, h := range w.Hazards {
+				all = append(all, h.Splits...)
+			}
+			if len(all) == 0 {
+				return nil
+			}
+			split := all[s.N%len(all)]
+			ref.UUID = split.Hazard.UUID
+			_, err = sv.edit.Undo(ctx, editor, ref, nil, text(map[string]any{"change": sv.splits[split]}), s.At)
+			allowed = w.Unsplit(split, s.At)
 		case "undo":
 			if len(h.Ends) == 0 {
 				return nil
@@ -626,10 +650,11 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"held and epochs": {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: true, years: true}, []uint64{48, 87, 227, 257, 355, 543, 569, 5752, 20214}},
 		"products":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, products: true}, []uint64{5, 143, 203, 5798}},
 		"drills":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, drills: true}, []uint64{32, 40441}},
-		"aliases":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true}, []uint64{21, 39, 104, 300003, 300046, 300122, 300213, 310019}},
+		"aliases":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true}, []uint64{21, 39, 104, 300003, 300046, 300122, 300213, 310019, 5190}},
 		"areas":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, areas: true}, []uint64{19, 300073}},
 		"slight":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, slight: true}, []uint64{15, 82, 141, 142, 378, 40198, 200062}},
 		"rules":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, rules: true}, []uint64{300045}},
+		"splits":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, products: true, slight: true, splits: true}, []uint64{31, 76, 5007, 340145, 340226}},
 		"merges":          {abilities{parts: true, people: true, late: true, merges: true}, []uint64{2, 56, 1389}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -674,7 +699,7 @@ func TestDatabasesAreWhatTheModelSays(t *testing.T) {
 			for seed := *first; seed < *first+uint64(*histories)/20; seed++ {
 				dir := t.TempDir()
 				steps := history(seed, *length, abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: seed%2 == 0,
-					years: seed%2 == 0, products: seed%2 == 1, drills: seed%3 == 0, rules: true, slight: true, areas: true})
+					years: seed%2 == 0, products: seed%2 == 1, drills: seed%3 == 0, rules: true, slight: true, areas: true, splits: seed%4 == 3})
 				if n, err := run(t, dir, database(t, dir), steps); err != nil {
 					t.Fatalf("seed %d, step %d: %s\n%v", seed, n, steps[n], err)
 				}

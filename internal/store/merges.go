@@ -16,6 +16,7 @@ type Merge struct {
 	Events     []MovedEvent   `json:"events,omitzero"`
 	Products   []MovedProduct `json:"products,omitzero"`
 	Joined     [][2]EventName `json:"joined,omitzero"` // pairs that were parted before
+	Loose      []MovedProduct `json:"loose,omitzero"`  // what stayed, or went, without the folder that it was in
 }
 
 // MovedEvent is an event that went from one hazard to another, and why it was part of the one.
@@ -31,6 +32,48 @@ type MovedProduct struct {
 	To     int64 `json:"to"`
 	Parent int64 `json:"parent,omitzero"`
 }
+
+// Split is what became of a hazard that a person split: what it takes to take that back.
+type Split struct {
+	Change   int64          `json:"change"` // the last of the hazard by that
+	HazardID int64          `json:"hazard"`
+	Event    EventName      `json:"event"`        // what was found to be another than the rest
+	Joined   string         `json:"why,omitzero"` // why it was part of the hazard
+	Found    []Found        `json:"found"`        // of each other event
+	Events   []MovedEvent   `json:"events"`       // what left the hazard; To 0: it is too slight to be part of any
+	Loose    []MovedProduct `json:"loose,omitzero"`
+}
+
+// Found is what people had found before about an event and another.
+type Found struct {
+	EventName
+	Before Verdict `json:"before,omitzero"`
+}
+
+// SaveSplit keeps what a split moved.
+func (t *Tx) SaveSplit(s *Split) error {
+	body, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return t.q.AddSplit(t.ctx, db.AddSplitParams{N: s.Change, HazardID: s.HazardID, Body: string(body)})
+}
+
+// Split is what the split of a change moved. ErrNotFound: the change was no split, or was taken back.
+func (t *Tx) Split(change int64) (*Split, error) {
+	body, err := t.q.Split(t.ctx, change)
+	if err != nil {
+		return nil, found(err, "a split by change %d", change)
+	}
+	s := &Split{}
+	if err := json.Unmarshal([]byte(body), s); err != nil {
+		return nil, fmt.Errorf("split: %w", err)
+	}
+	return s, nil
+}
+
+// DropSplit forgets a split that is taken back.
+func (t *Tx) DropSplit(change int64) error { return t.q.DropSplit(t.ctx, change) }
 
 // SaveMerge keeps what a merge moved.
 func (t *Tx) SaveMerge(m *Merge) error {

@@ -218,9 +218,15 @@ const (
 	One   Verdict = "one"   // they are one
 )
 
-// SaveVerdict notes what people have found about two events, in the place of what they found before.
+// SaveVerdict notes what people have found about two events, in the place of what they found before; with "", that they have found nothing.
 func (t *Tx) SaveVerdict(a, b EventName, v Verdict) error {
 	for _, p := range [][2]EventName{{a, b}, {b, a}} {
+		if v == "" {
+			if err := t.q.DropVerdict(t.ctx, db.DropVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key}); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := t.q.SaveVerdict(t.ctx, db.SaveVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key, One: v == One}); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ var transferred = []string{
 	"meta", "counters", "forks",
 	"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "attempts", "audit",
 	"geometries", "hazards", "products", "changes",
-	"event_keys", "events", "event_refs", "parted", "merges", "reports", "held", "source_errors", "source_states", "places", "wakes",
+	"event_keys", "events", "event_refs", "parted", "merges", "splits", "reports", "held", "source_errors", "source_states", "places", "wakes",
 	"webhooks", "deliveries",
 	"contents",
 }

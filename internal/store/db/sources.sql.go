@@ -124,6 +124,21 @@ func (q *Queries) AddSourceError(ctx context.Context, arg AddSourceErrorParams) 
 	return err
 }
 
+const addSplit = `-- name: AddSplit :exec
+INSERT INTO splits (n, hazard_id, body) VALUES ($1, $2, $3)
+`
+
+type AddSplitParams struct {
+	N        int64
+	HazardID int64
+	Body     string
+}
+
+func (q *Queries) AddSplit(ctx context.Context, arg AddSplitParams) error {
+	_, err := q.db.ExecContext(ctx, addSplit, arg.N, arg.HazardID, arg.Body)
+	return err
+}
+
 const countHeld = `-- name: CountHeld :one
 SELECT count(*) FROM held WHERE source = $1 AND decision = ''
 `
@@ -193,6 +208,36 @@ DELETE FROM merges WHERE n = $1
 
 func (q *Queries) DropMerge(ctx context.Context, n int64) error {
 	_, err := q.db.ExecContext(ctx, dropMerge, n)
+	return err
+}
+
+const dropSplit = `-- name: DropSplit :exec
+DELETE FROM splits WHERE n = $1
+`
+
+func (q *Queries) DropSplit(ctx context.Context, n int64) error {
+	_, err := q.db.ExecContext(ctx, dropSplit, n)
+	return err
+}
+
+const dropVerdict = `-- name: DropVerdict :exec
+DELETE FROM parted WHERE source = $1 AND event = $2 AND other_source = $3 AND other_event = $4
+`
+
+type DropVerdictParams struct {
+	Source      string
+	Event       string
+	OtherSource string
+	OtherEvent  string
+}
+
+func (q *Queries) DropVerdict(ctx context.Context, arg DropVerdictParams) error {
+	_, err := q.db.ExecContext(ctx, dropVerdict,
+		arg.Source,
+		arg.Event,
+		arg.OtherSource,
+		arg.OtherEvent,
+	)
 	return err
 }
 
@@ -1102,6 +1147,17 @@ func (q *Queries) SourceStatesLike(ctx context.Context, name string) ([]SourceSt
 		return nil, err
 	}
 	return items, nil
+}
+
+const split = `-- name: Split :one
+SELECT body FROM splits WHERE n = $1
+`
+
+func (q *Queries) Split(ctx context.Context, n int64) (string, error) {
+	row := q.db.QueryRowContext(ctx, split, n)
+	var body string
+	err := row.Scan(&body)
+	return body, err
 }
 
 const stripReport = `-- name: StripReport :exec

@@ -64,6 +64,9 @@ ORDER BY 3, 1, 2;
 INSERT INTO parted (source, event, other_source, other_event, one) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (source, event, other_source, other_event) DO UPDATE SET one = excluded.one;
 
+-- name: DropVerdict :exec
+DELETE FROM parted WHERE source = $1 AND event = $2 AND other_source = $3 AND other_event = $4;
+
 -- name: VerdictsOfEvent :many
 SELECT source, event, other_source, other_event, one FROM parted WHERE source = $1 AND event = $2;
 
@@ -169,3 +172,12 @@ SELECT body FROM merges WHERE from_id = $1 ORDER BY n DESC LIMIT 1;
 
 -- name: DropMerge :exec
 DELETE FROM merges WHERE n = $1;
+
+-- name: AddSplit :exec
+INSERT INTO splits (n, hazard_id, body) VALUES ($1, $2, $3);
+
+-- name: Split :one
+SELECT body FROM splits WHERE n = $1;
+
+-- name: DropSplit :exec
+DELETE FROM splits WHERE n = $1;
