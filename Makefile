@@ -9,7 +9,7 @@ VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo 
 # What the map is made of; it is built again only when this has changed.
 MAP_SOURCES := $(wildcard internal/words/*.json) $(shell find web -path web/src/words.types.ts -prune -o -path web/node_modules -prune -o -path web/dist -prune -o -path web/e2e -prune -o -path web/basemap/dist -prune -o -type f ! -name '*.go' -print)
 
-.PHONY: run demo build web check needs test test-all test-race test-web soak bench lint generate tables help
+.PHONY: run demo build web check needs test test-all test-race test-web soak bench lint generate tables release help
 
 run: build ## Serve on http://127.0.0.1:8080 from ./data, polling all sources
 	bin/hazardd serve
@@ -84,6 +84,9 @@ generate: ## Make internal/store/db from the SQL, and the picture of all symbols
 
 tables: ## Write the tables in docs/sources.md, after a change of a source's description
 	go test ./internal/service -run TablesOfSources -update
+
+release: web ## Make binaries and packages of VERSION in dist
+	deploy/release.sh $(VERSION) dist
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

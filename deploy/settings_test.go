@@ -162,17 +162,25 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 	if err != nil {
 		t.Skip("needs systemd-analyze (Debian's package systemd)")
 	}
-	file := filepath.Join(t.TempDir(), "hazardd.service")
-	text := strings.ReplaceAll(read(t, "deploy/hazardd.service"), "/usr/local/bin/hazardd", program)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	for _, unit := range []string{"hazardd.service", "hazardd-backup.service", "hazardd-backup.timer"} {
+		text := strings.ReplaceAll(read(t, "deploy/"+unit), "/usr/local/bin/hazardd", program)
+		if err := os.WriteFile(filepath.Join(dir, unit), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if out, err := exec.CommandContext(t.Context(), analyze, "verify", file).CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
-	}
-	// From 0 to 100, where 100 is open to everything; what remains is the network.
-	if out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--no-pager", "--threshold=15", file).CombinedOutput(); err != nil {
-		t.Errorf("systemd-analyze security: %v\n%s", err, out)
+	for _, unit := range []string{"hazardd.service", "hazardd-backup.service", "hazardd-backup.timer"} {
+		file := filepath.Join(dir, unit)
+		if out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", file).CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+		}
+		if filepath.Ext(unit) != ".service" {
+			continue
+		}
+		// From 0 to 100, where 100 is open to everything; what remains is the network.
+		if out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--no-pager", "--threshold=15", file).CombinedOutput(); err != nil {
+			t.Errorf("systemd-analyze security: %v\n%s", err, out)
+		}
 	}
 }
 

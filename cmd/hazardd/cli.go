@@ -42,6 +42,8 @@ type commandLine struct {
 
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in a shell: bash, zsh or fish."`
 
+	Man manCmd `cmd:"" hidden:"" help:"Print the manual page."`
+
 	ShowVersion kong.VersionFlag `name:"version" short:"V" help:"Print the version of this program."`
 }
 

@@ -6,11 +6,12 @@
 //
 // Standard output is for results alone: text for people, JSON with --json. Errors are one line on standard error that says what to
 // do next, progress goes there too. The status is 0, 1 when something failed or a part of it, 2 when the command line, the
-// environment or the configuration file is wrong.
+// environment or the configuration file is wrong, 130 when it was interrupted.
 package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -45,6 +46,9 @@ func run(args []string, c *console) int {
 	parsed.BindTo(store.Patient(ctx), (*context.Context)(nil)) // requests to a server have contexts of their own
 	if err := parsed.Run(c, &cli.globals); err != nil {
 		c.fail(explain(ctx, err, &cli.globals))
+		if interrupted(ctx) && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
+			return exitInterrupted
+		}
 		return exitFailed
 	}
 	return 0
@@ -52,6 +56,7 @@ func run(args []string, c *console) int {
 
 // The statuses beside 0.
 const (
-	exitFailed = 1
-	exitUsage  = 2
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130 // as a shell tells of a program that Ctrl-C has ended
 )
