@@ -32,6 +32,26 @@ type record struct {
 	AreaRole  string `json:"area_role"` // what the geometry is: alert, impact, track, point
 	PageURL   string `json:"page_url"`
 	SymbolURL string `json:"symbol_url"`
+	// What was measured: an object of values by quantity.
+	Measurements measured `json:"measurements"`
+}
+
+// measured is written as {"magnitude": 7.4, "pager_level": 3}: of a scale of words the place of the word.
+type measured []hazard.Measurement
+
+func (all measured) MarshalJSONTo(enc *jsontext.Encoder) error {
+	if err := enc.WriteToken(jsontext.BeginObject); err != nil {
+		return err
+	}
+	for _, m := range all {
+		if err := enc.WriteToken(jsontext.String(string(m.Name))); err != nil {
+			return err
+		}
+		if err := enc.WriteToken(jsontext.Float(m.Value)); err != nil {
+			return err
+		}
+	}
+	return enc.WriteToken(jsontext.EndObject)
 }
 
 func newRecord(e *Entry, base string, role hazard.AreaRole) *record {
@@ -40,6 +60,7 @@ func newRecord(e *Entry, base string, role hazard.AreaRole) *record {
 		Hazard: wire.FromHazard(h, e.Products, base), StartTime: h.Start.String(), EndTime: h.End.String(), CreateTime: h.Created.String(),
 		LastUpdateTime: h.LastUpdate.String(), UpdateTime: h.Updated.String(), SeverityRank: int(h.Severity), Source: h.Source, Reason: string(h.Reason),
 		Note: h.Note, AreaRole: string(role), PageURL: pageURL(base, h), SymbolURL: symbolURL(base, h),
+		Measurements: h.Measurements,
 	}
 	if h.Successor != uuid.Nil {
 		r.Successor = h.Successor.String()
@@ -61,7 +82,7 @@ type field struct {
 	number      bool
 }
 
-// fields are the record's fields in their order. null and an empty array are the empty text; characters that XML cannot hold, which
+// fields are the record's fields in their order. null, an empty array and an empty object are the empty text; characters that XML cannot hold, which
 // end the text for many other programs, are left out.
 func (r *record) fields() ([]field, error) {
 	text, err := marshal(r)
@@ -93,7 +114,7 @@ func (r *record) fields() ([]field, error) {
 			f.value, f.number = string(value), true
 		case 'n':
 		default:
-			if f.value = string(value); f.value == "[]" {
+			if f.value = string(value); f.value == "[]" || f.value == "{}" {
 				f.value = ""
 			}
 		}

@@ -98,6 +98,7 @@ func samples() []*format.Entry {
 		flood(4, area(hazard.ImpactArea, "MULTIPOLYGON(((-60 -10,-50 -10,-50 0,-60 0,-60 -10)),((-40 -10,-35 -10,-35 -5,-40 -5,-40 -10)))"),
 			area(hazard.TrackArea, "LINESTRING(-60 -10,-40 -5)"), func(e *format.Entry) {
 				e.Hazard.Name, e.Hazard.Type, e.Hazard.Severity, e.Hazard.Category = "Quake", hazard.Earthquake, hazard.Advisory, hazard.Response
+				e.Hazard.Measurements = []hazard.Measurement{{Name: hazard.Depth, Value: 12.5, Source: "usgs"}, {Name: hazard.Magnitude, Value: 6.1, Scale: "mww", Source: "usgs"}}
 			}),
 		flood(5, area(hazard.TrackArea, "LINESTRING(150 10,160 15,170 20)"), func(e *format.Entry) {
 			e.Hazard.Name, e.Hazard.Type, e.Hazard.Severity = "Cyclone Ána – \"the second\" & <others>; Überflutung 台风", hazard.Cyclone, hazard.Information

@@ -142,9 +142,10 @@ func ofOneSource(events []Said) Said {
 		return said
 	}
 	head := &said.Head
-	head.Areas, head.Notes, said.Places, said.Within = nil, nil, nil, nil
+	head.Areas, head.Notes, head.Measurements, said.Places, said.Within = nil, nil, nil, nil, nil
 	for _, s := range events {
 		head.Notes = addNotes(head.Notes, s.Head.Notes)
+		head.Measurements = worst(head.Measurements, s.Head.Measurements)
 		head.Severity = max(head.Severity, s.Head.Severity)
 		head.Start = min(head.Start, s.Head.Start)
 		head.Areas = append(head.Areas, s.Head.Areas...)
@@ -170,6 +171,7 @@ func (said *Said) add(s *Said) {
 			head.Areas, said.Places, said.Within, said.PlacesOf = s.Head.Areas, s.Places, s.Within, s.Head.Source
 		}
 	}
+	head.Measurements = lacking(head.Measurements, s.Head.Measurements)
 	head.Called = cmp.Or(head.Called, s.Head.Called)
 	head.URL = cmp.Or(head.URL, s.Head.URL)
 	said.End = max(said.End, s.End)

@@ -57,8 +57,11 @@ type Hazard struct {
 	URL        string  `json:"url,omitzero"` // the source's own page; empty: the service's page of the hazard
 	Comment    string  `json:"comment,omitzero"`
 
-	Areas  []AreaRef `json:"areas,omitzero"`
-	Source string    `json:"source,omitzero"` // name of the source that reported it first; empty for an editor's
+	Areas []AreaRef `json:"areas,omitzero"`
+	// Measurements are what sources measured, each quantity once, by the most authoritative source that says it; in the order of names.
+	Measurements []Measurement `json:"measurements,omitzero"`
+
+	Source string `json:"source,omitzero"` // name of the source that reported it first; empty for an editor's
 	// Sources are the names of all sources that an event of the hazard is from, sorted; nil if that is Source alone.
 	Sources []string `json:"sources,omitzero"`
 	// Reason says why the hazard ended, Successor which hazard took its place, if one did.
@@ -141,10 +144,11 @@ func (h *Hazard) Equal(o *Hazard) bool {
 	a, b := *h, *o
 	for _, x := range []*Hazard{&a, &b} {
 		x.LastUpdate, x.Updated, x.UpdateUser, x.Version = 0, 0, "", 0
-		x.Areas, x.Edited, x.Sources = nil, nil, nil
+		x.Areas, x.Edited, x.Sources, x.Measurements = nil, nil, nil, nil
 	}
 	// What is left compares with ==, but for the slices, which are set aside.
-	return equalScalars(&a, &b) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources)
+	return equalScalars(&a, &b) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources) &&
+		slices.Equal(h.Measurements, o.Measurements)
 }
 
 func equalScalars(a, b *Hazard) bool {

@@ -77,6 +77,9 @@ type Report struct {
 	// Level is the source's own word for how bad it is ("Orange", "Tropical Storm Warning"), kept beside ours.
 	Level string `json:"level,omitzero"`
 
+	// Measurements are what the source measured, each quantity once, in the order of names (source.Measure).
+	Measurements []Measurement `json:"measurements,omitzero"`
+
 	URL     string `json:"url,omitzero"`
 	Comment string `json:"comment,omitzero"`
 	Creator string `json:"creator,omitzero"`
@@ -153,7 +156,7 @@ func named(words ...string) uuid.UUID {
 // Said is what a source says of an event now, all parts taken together.
 type Said struct {
 	// Head is the latest report among those in force, with the words of the latest of the highest level, Start, End, Areas,
-	// Products and Notes of all of them, and the Refs of all parts.
+	// Products and Notes of all of them, the worst of their Measurements, and the Refs of all parts.
 	Head Report
 	// End is when the event ends; it is over at EndedAt, for Ended, when Ended is not empty.
 	End     Instant
@@ -225,7 +228,7 @@ func Derive(parts []Report, now Instant) Said {
 	said.Head = parts[counted[len(counted)-1]]
 	head := &said.Head
 	head.Start = firstStart(parts)
-	head.Areas, head.Products, head.Notes, head.Refs = nil, nil, nil, allRefs(parts)
+	head.Areas, head.Products, head.Notes, head.Refs, head.Measurements = nil, nil, nil, allRefs(parts), nil
 	loudest := counted[0] // the latest of the highest: the level and the words for it are of one part
 	for _, i := range counted {
 		if parts[i].Severity >= parts[loudest].Severity {
@@ -240,6 +243,7 @@ func Derive(parts []Report, now Instant) Said {
 		said.Open = said.Open || p.Open && p.Ended == ""
 		head.Areas = append(head.Areas, p.Areas...)
 		head.Notes = addNotes(head.Notes, p.Notes)
+		head.Measurements = worst(head.Measurements, p.Measurements)
 		if len(p.Areas) == 0 && len(p.Places) > 0 {
 			said.Places = append(said.Places, owned[i]...)
 			said.Within = append(said.Within, p.Within...)
@@ -248,6 +252,9 @@ func Derive(parts []Report, now Instant) Said {
 	}
 	if head.Products == nil && slices.ContainsFunc(parts, func(p Report) bool { return p.Products != nil }) {
 		head.Products = []ReportProduct{} // those that gave some have left, and these go with them
+	}
+	for i := range head.Measurements {
+		head.Measurements[i].Source = head.Source
 	}
 	slices.Sort(said.Within)
 	said.Within = slices.Compact(said.Within)

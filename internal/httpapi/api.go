@@ -175,6 +175,8 @@ func (a *API) routes() {
 	a.private("GET /hazards/{hazard}", a.hazard)
 	a.private("GET /hazards/{hazard}/changes", a.hazardChanges)
 	a.private("GET /hazards/{hazard}/alert-geography", a.holds(costOfObject, a.alertGeography))
+	a.private("GET /measurements", a.fixed("measurements"))
+	a.private("GET /hazards/{hazard}/measurements", a.holds(costOfObject, a.measurements))
 	a.private("GET /hazards/{hazard}/reports", a.holds(costOfObject, a.reports))
 	a.private("GET /hazards/{hazard}/related", a.holds(costOfObject, a.related))
 	a.private("GET /hazards", a.search)

@@ -29,6 +29,7 @@ func staticBodies() map[string]*reply.Body {
 	bodies := map[string]*reply.Body{}
 	for name, list := range map[string]any{
 		"types": wire.Types(), "severities": wire.Severities(), "categories": wire.Categories(), "productTypes": wire.ProductTypes(),
+		"measurements": quantities(),
 	} {
 		text, err := json.Marshal(list)
 		if err != nil {

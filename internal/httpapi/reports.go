@@ -33,8 +33,10 @@ type report struct {
 	EndDate    string        `json:"end_Date"`
 	Ended      string        `json:"ended,omitzero"` // why, if the source ended it
 	Point      *hazard.Point `json:"point,omitzero"`
-	Refs       []string      `json:"refs"`
-	URL        string        `json:"url,omitzero"`
+	// Measurements are what the source measured; absent: nothing.
+	Measurements []measurement `json:"measurements,omitempty"`
+	Refs         []string      `json:"refs"`
+	URL          string        `json:"url,omitzero"`
 	// Notes say what of it is a guess or could not be read; absent: nothing.
 	Notes []string `json:"notes,omitzero"`
 	// Payloads are those that the report is made of and that are still kept, the latest first, at most maxPayloads.
@@ -78,7 +80,7 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 		}
 		list = append(list, report{Payloads: payloads, Source: e.Source, SourceState: state.State, LastSuccess: state.LastSuccess, Event: e.Key, Joined: e.Joined, Version: strconv.FormatInt(head.Version, 10), Name: head.Name, Text: head.Description,
 			TypeID: string(head.Type), SeverityID: head.Severity.String(), Level: head.Level, StartDate: head.Start.Digits(), EndDate: said.Over().Digits(),
-			Ended: string(said.Ended), Point: head.Point, Refs: namesOf(head.Refs), URL: head.URL, Notes: head.Notes})
+			Ended: string(said.Ended), Point: head.Point, Refs: namesOf(head.Refs), URL: head.URL, Notes: head.Notes, Measurements: measurementsOf(head.Measurements)})
 	}
 	return answerJSON(w, r, list, false)
 }

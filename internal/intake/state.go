@@ -28,6 +28,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	if h.Sources = said.Sources; slices.Equal(said.Sources, []string{h.Source}) {
 		h.Sources = nil
 	}
+	h.Measurements = hazard.Since(w.now, h.Measurements, head.Measurements)
 	if before != nil {
 		if before.Source == "" { // an editor made it; sources add to what is known of it, and say nothing over the editor's word
 			return h, nil

@@ -85,6 +85,7 @@ type view struct {
 	Products                  []*product
 	ProductCount              int
 	Reports                   []report
+	Measured                  []measured
 	Origin, Org               string
 	Sources, Doubts           []source // of all, and of those that readers must not rely on
 	SourceLink                string
@@ -174,6 +175,7 @@ func (c *Hazard) view() *view {
 	for i := range c.Reports {
 		v.Reports = append(v.Reports, c.report(&c.Reports[i]))
 	}
+	v.Measured = c.measurements()
 	c.origin(v)
 	for i := range c.Changes {
 		if i < shownChanges {
@@ -312,6 +314,25 @@ func (c *Hazard) report(r *Report) report {
 		out.Text = blocks(head.Description)
 	}
 	return out
+}
+
+// measured is what was measured, in words.
+type measured struct{ Title, Value, Source string }
+
+// measurements are in the order in which people read them.
+func (c *Hazard) measurements() (list []measured) {
+	for _, info := range hazard.Quantities() {
+		m, ok := hazard.Measured(c.Hazard.Measurements, info.Name)
+		if !ok {
+			continue
+		}
+		value := cmp.Or(m.Word(), strings.TrimSpace(strconv.FormatFloat(m.Value, 'f', -1, 64)+" "+info.Unit))
+		if m.Scale != "" {
+			value += " (" + m.Scale + ")"
+		}
+		list = append(list, measured{info.Title, value, c.sourceTitle(m.Source)})
+	}
+	return list
 }
 
 // origin says where the hazard comes from, and how fresh what its sources say is.

@@ -92,14 +92,20 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 
 // docs/sources.md says of each source what its description says. make tables writes them anew.
 func TestTheTablesOfSourcesAreThoseOfTheDescriptions(t *testing.T) {
-	const file = "../../docs/sources.md"
+	all := builtIn(t)
+	tables(t, "../../docs/sources.md", map[string]string{"sources": sourcesTable(all), "ranks": ranksTable(all), "ends": endsTable(all), "terms": termsTable(all), "coverage": coverageTable(all)})
+	tables(t, "../../docs/measurements.md", map[string]string{"quantities": quantitiesTable()})
+}
+
+// tables checks the tables in a file, or writes them with -update.
+func tables(t *testing.T, file string, tables map[string]string) {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := builtIn(t)
 	doc := string(text)
-	for name, table := range map[string]string{"sources": sourcesTable(all), "ranks": ranksTable(all), "ends": endsTable(all), "terms": termsTable(all), "coverage": coverageTable(all)} {
+	for name, table := range tables {
 		begin, end := "<!-- begin "+name+": make tables -->\n", "<!-- end "+name+" -->\n"
 		before, rest, ok := strings.Cut(doc, begin)
 		is, after, ok2 := strings.Cut(rest, end)
@@ -116,6 +122,19 @@ func TestTheTablesOfSourcesAreThoseOfTheDescriptions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+func quantitiesTable() string {
+	b := &strings.Builder{}
+	fmt.Fprintln(b, "| name | unit | what it is | worse |\n|---|---|---|---|")
+	for _, info := range hazard.Quantities() {
+		unit := info.Unit
+		if len(info.Words) > 0 {
+			unit = strings.Join(info.Words, ", ")
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", info.Name, unit, info.Meaning, map[bool]string{true: "lower", false: "higher"}[info.Falling])
+	}
+	return b.String()
 }
 
 func sourcesTable(all []source.Source) string {

@@ -7,7 +7,10 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,6 +114,43 @@ func Note(r *hazard.Report, faults ...string) {
 		}
 	}
 }
+
+// Measure adds what a source measured to its report, in the unit of the quantity, rounded to three decimals; a value that is not
+// believed is noted instead. Nothing is added where the source says nothing (known is false).
+func Measure(r *hazard.Report, q hazard.Quantity, value float64, known bool) {
+	info, ok := q.Info()
+	if !ok {
+		panic("no quantity " + string(q))
+	}
+	low, high := info.Range()
+	switch {
+	case !known:
+	case !(value >= low && value <= high): // NaN too
+		Note(r, fmt.Sprintf("%s: %v, expected %v to %v", q, value, low, high))
+	default:
+		if value = math.Round(value*1000) / 1000; value == 0 {
+			value = 0 // not -0
+		}
+		r.Measurements = slices.DeleteFunc(r.Measurements, func(m hazard.Measurement) bool { return m.Name == q })
+		r.Measurements = append(r.Measurements, hazard.Measurement{Name: q, Value: value})
+		slices.SortFunc(r.Measurements, func(a, b hazard.Measurement) int { return cmp.Compare(a.Name, b.Name) })
+	}
+}
+
+// Rate adds how a source rates the event by a scale of words. A word that is not in the scale adds nothing: UNASSIGNED, Unknown.
+func Rate(r *hazard.Report, q hazard.Quantity, word string) {
+	info, _ := q.Info()
+	value, known := info.Value(word)
+	Measure(r, q, value, known)
+}
+
+// Units that sources use.
+const (
+	KmhPerKnot = 1.852
+	KmhPerMph  = 1.609344
+	HaPerAcre  = 0.40468564224 // the international acre
+	MmPerInch  = 25.4
+)
 
 // PayloadError says that a payload as a whole is not what the source publishes.
 type PayloadError struct {

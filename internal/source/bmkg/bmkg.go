@@ -143,6 +143,7 @@ func (g *gempa) reports(now hazard.Instant) (quake, tsunami *hazard.Report, reas
 		Refs: []string{Name + ":" + key}, URL: "https://www.bmkg.go.id/gempabumi", Comment: Name + ":" + key, Creator: "BMKG",
 		Suspect: strings.Join(q.Doubts("DateTime", start, "", start, now), "; "),
 	}
+	q.Measure(quake)
 	if note != "" {
 		source.Note(quake, "DateTime: "+note)
 	}

@@ -586,6 +586,8 @@ func (r *reader) report(g *group, notes []string) hazard.Report {
 	p.URL, _ = WebAddress(in.Web)
 	p.Notes = slices.Clone(g.notes)
 	source.Note(&p, append(slices.Clone(r.faults), g.faults...)...)
+	source.Rate(&p, hazard.Urgency, in.Urgency)
+	source.Rate(&p, hazard.Certainty, in.Certainty)
 	p.Suspect = joined("; ", append(slices.Clone(r.doubts), g.doubts...)...)
 	p.Products = r.products(g, p.Name)
 	return p

@@ -126,8 +126,9 @@ func TestAReportSaysWhatTheRecordSays(t *testing.T) {
 		Description: "Magnitude 5.2 (mw), Western Turkey.\nDepth: 12.7 km.\nTime: 2025-04-23 09:49:10 UTC.\nReported by EMSC as 20250423_0000124.",
 		Type:        hazard.Earthquake, Severity: hazard.Advisory, Category: hazard.Event, Start: 1745401750900, LifeMS: 24 * 3600 * 1000,
 		Point: &hazard.Point{Lon: 28.23, Lat: 40.88}, Refs: []string{"emsc:20250423_0000124"},
-		URL:     "https://www.seismicportal.eu/eventdetails.html?unid=20250423_0000124",
-		Comment: "emsc:20250423_0000124", Creator: "EMSC",
+		Measurements: []hazard.Measurement{{Name: hazard.Depth, Value: 12.7}, {Name: hazard.Magnitude, Value: 5.2, Scale: "mw"}},
+		URL:          "https://www.seismicportal.eu/eventdetails.html?unid=20250423_0000124",
+		Comment:      "emsc:20250423_0000124", Creator: "EMSC",
 		Products: []hazard.ReportProduct{
 			{Key: "emsc", Title: "EMSC", Type: hazard.FolderProduct, Time: 1745401750900},
 			{Key: "event", Parent: "emsc", Title: "Event page", Type: hazard.URLProduct, Time: 1745401750900,

@@ -112,6 +112,7 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 		Creator:     "EMSC",
 	}
 	source.Note(r, notes...)
+	q.Measure(r)
 	if withdrawn { // what turns out to be a blast is no earthquake any more, and never was one
 		r.Minor, r.Ended = true, hazard.EndWithdrawn
 		return r, ""

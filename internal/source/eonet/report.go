@@ -17,6 +17,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/cyclone"
 	"github.com/hazardd/hazardd/internal/source/frame"
 	"github.com/hazardd/hazardd/internal/source/seismic"
@@ -260,6 +261,14 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 	}
 	if last.at > first.at {
 		r.Renewed = &last.at
+	}
+	switch strings.ToLower(mag.Unit) {
+	case "kts":
+		source.Measure(r, hazard.Wind, mag.Value.Value*source.KmhPerKnot, mag.Value.Known)
+	case "acres":
+		source.Measure(r, hazard.BurntArea, mag.Value.Value*source.HaPerAcre, mag.Value.Known && typ == hazard.Wildfire)
+	case "hectare":
+		source.Measure(r, hazard.BurntArea, mag.Value.Value, mag.Value.Known && typ == hazard.Wildfire)
 	}
 	var why []string
 	if g.Closed != "" {

@@ -132,6 +132,7 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 		Notes:    notes,
 	}
 	source.Note(&r, e.mended...)
+	source.Rate(&r, hazard.GDACSLevel, level)
 	switch k.renew {
 	case byRevision:
 		if modified <= to.Add(lateRevision) {
@@ -144,6 +145,8 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	}
 	switch k.typ {
 	case hazard.Earthquake:
+		source.Measure(&r, hazard.Magnitude, magnitude, magnitude > 0)
+		source.Measure(&r, hazard.Depth, depth, hasDepth)
 		if severity == hazard.Warning {
 			r.LifeMS = redQuakeLife.Milliseconds()
 		}
@@ -163,6 +166,12 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 		}
 	case hazard.Volcano:
 		r.Called = proper(e.name)
+	case hazard.Wildfire:
+		area, ok := e.firstNumber(fireSeverity)
+		source.Measure(&r, hazard.BurntArea, area, ok)
+	case hazard.Drought:
+		area, ok := e.firstNumber(droughtSeverity)
+		source.Measure(&r, hazard.DroughtArea, area, ok)
 	}
 	r.Name = e.title(k, countries, magnitude)
 	r.Description = e.description(k, countries, from, to, modified, level, magnitude, depth, hasDepth)
@@ -358,7 +367,19 @@ func (e *event) description(
 	return hazard.Clean(strings.Join(lines, "\n"))
 }
 
-var fireSeverity = regexp.MustCompile(`(?i)impact for forest ?fire in ([0-9.]+) ha`)
+// Of a cyclone the text has the wind too, but that is the greatest of all its life, not that of now.
+var (
+	fireSeverity    = regexp.MustCompile(`(?i)impact for forest ?fire in ([0-9.]+) ha`)
+	droughtSeverity = regexp.MustCompile(`(?i)agricultural drought in ([0-9.]+) km2`)
+)
+
+// firstNumber is the number that a form finds in the words for the severity.
+func (e *event) firstNumber(form *regexp.Regexp) (v float64, ok bool) {
+	if m := form.FindStringSubmatch(e.severity); m != nil {
+		return number(m[1])
+	}
+	return 0, false
+}
 
 // inWords is the severity as GDACS words it, where that says something: "Magnitude 0 " stands for none.
 func (e *event) inWords(k *kind) string {

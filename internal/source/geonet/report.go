@@ -43,6 +43,7 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 		Refs: []string{Name + ":" + key}, URL: "https://www.geonet.org.nz/earthquake/" + key, Comment: Name + ":" + key, Creator: "GeoNet",
 		Suspect: strings.Join(q.Doubts("properties/time", start, "", start, now), "; "),
 	}
+	q.Measure(r)
 	if note != "" {
 		source.Note(r, "properties/time: "+note)
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
@@ -154,6 +155,8 @@ func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 		Comment:  Name + ":" + vn,
 		Creator:  "USGS",
 	}
+	source.Rate(&r, hazard.VolcanoAlert, alert)
+	source.Rate(&r, hazard.AviationColor, colour)
 	if l.ended {
 		r.Ended, r.Minor = hazard.EndAllClear, true
 	}

@@ -76,6 +76,8 @@ func (p *parser) add(f *fix) (reason string) {
 		r.Suspect = "the text says " + seismic.NotReal(f.name)
 	}
 	source.Note(&r, f.notes...)
+	source.Measure(&r, hazard.Wind, f.wind.Value*source.KmhPerKnot, f.wind.Known)
+	source.Measure(&r, hazard.Gust, f.gusts.Value*source.KmhPerKnot, f.gusts.Known)
 	p.Reports = append(p.Reports, r)
 	if line := line(f.track); line != "" {
 		// It says where, and not how bad.

@@ -203,11 +203,14 @@ func (p *parser) add(f fix, from form) (reason string) {
 	r.Description = f.description()
 	r.Products = f.products(&r)
 	source.Note(&r, f.notes...)
+	source.Measure(&r, hazard.Wind, f.wind.Value*source.KmhPerKnot, f.wind.Known)
+	source.Measure(&r, hazard.Gust, f.gusts.Value*source.KmhPerKnot, f.gusts.Known)
+	source.Measure(&r, hazard.Pressure, f.pressure.Value, f.pressure.Known)
 	p.Reports = append(p.Reports, r)
 	if line := lineOf(f.track); line != "" {
 		// It says where, and not how bad: a track that lags behind must not keep a severity that the storm has no more.
 		r.Part, r.Version, r.Places = r.Part+"/track", r.Version-4, []string{placeTrack}
-		r.Severity, r.Products = hazard.Information, nil
+		r.Severity, r.Products, r.Measurements = hazard.Information, nil, nil
 		r.Areas = []hazard.Area{{Role: hazard.TrackArea, Geometry: line}}
 		p.Reports = append(p.Reports, r)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
@@ -122,6 +123,8 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 		Comment:  Name + ":" + key,
 		Creator:  "NIFC",
 	}
+	source.Measure(&r, hazard.BurntArea, acres*source.HaPerAcre, hasSize)
+	source.Measure(&r, hazard.Containment, contained, hasContained)
 	if irwinForm.MatchString(key) {
 		r.Refs = append(r.Refs, "irwin:"+key)
 	}

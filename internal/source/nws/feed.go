@@ -67,6 +67,8 @@ type alert struct {
 		FlashFloodThreat   []string `json:"flashFloodDamageThreat"`
 		TornadoThreat      []string `json:"tornadoDamageThreat"`
 		ThunderstormThreat []string `json:"thunderstormDamageThreat"`
+		MaxWindGust        []string `json:"maxWindGust"` // "60 MPH", "Up to 50 MPH"
+		MaxHailSize        []string `json:"maxHailSize"` // inches: "1.25", "Up to .75"; "0.00" is none
 	} `json:"parameters"`
 }
 

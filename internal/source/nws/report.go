@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -305,7 +307,48 @@ func (r *reader) common(f *feature, t times) hazard.Report {
 		},
 	}
 	source.Note(&p, r.notes...)
+	measure(&p, al)
 	return p
+}
+
+// measure adds what the message rates and measures.
+func measure(p *hazard.Report, al *alert) {
+	threats := slices.Concat(al.Parameters.FlashFloodThreat, al.Parameters.TornadoThreat, al.Parameters.ThunderstormThreat)
+	info, _ := hazard.DamageThreat.Info()
+	slices.SortFunc(threats, func(a, b string) int { // the worst last, which counts
+		x, _ := info.Value(a)
+		y, _ := info.Value(b)
+		return cmp.Compare(x, y)
+	})
+	for _, threat := range threats {
+		source.Rate(p, hazard.DamageThreat, threat)
+	}
+	source.Rate(p, hazard.Urgency, al.Urgency)
+	source.Rate(p, hazard.Certainty, al.Certainty)
+	for _, gust := range al.Parameters.MaxWindGust {
+		mph, ok := amount(gustForm, gust)
+		source.Measure(p, hazard.Gust, mph*source.KmhPerMph, ok && mph > 0)
+	}
+	for _, hail := range al.Parameters.MaxHailSize {
+		inches, ok := amount(hailForm, hail)
+		source.Measure(p, hazard.Hail, inches*source.MmPerInch, ok && inches > 0)
+	}
+}
+
+// The forms of winds and of hail in the parameters of a message (NWSI 10-1701).
+var (
+	gustForm = regexp.MustCompile(`(?i)^(?:up to )?([0-9]*\.?[0-9]+) ?mph$`)
+	hailForm = regexp.MustCompile(`(?i)^(?:up to )?([0-9]*\.?[0-9]+)(?: ?in)?$`)
+)
+
+// amount is the number in a text of that form.
+func amount(form *regexp.Regexp, text string) (v float64, ok bool) {
+	m := form.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(m[1], 64)
+	return v, err == nil
 }
 
 // Emergency returns what a warning of the NWS is called when it threatens the worst damage, as the service itself calls it

@@ -159,6 +159,18 @@ func (q *Quake) Describe(b *strings.Builder, start hazard.Instant) {
 	b.WriteString("Time: " + start.Time().Format("2006-01-02 15:04:05") + " UTC.\n")
 }
 
+// Measure adds what was measured of the earthquake to its report.
+func (q *Quake) Measure(r *hazard.Report) {
+	source.Measure(r, hazard.Magnitude, q.Magnitude.Value, q.Magnitude.Known)
+	source.Measure(r, hazard.Depth, q.Depth.Value, q.Depth.Known)
+	source.Measure(r, hazard.Intensity, q.MMI.Value, q.MMI.Known)
+	for i := range r.Measurements {
+		if kind := strings.TrimSpace(q.Kind); r.Measurements[i].Name == hazard.Magnitude && kindForm.MatchString(kind) && !strings.EqualFold(kind, "m") {
+			r.Measurements[i].Scale = strings.ToLower(kind)
+		}
+	}
+}
+
 // Position is a point on Earth; nil if there is none. Longitudes may run on to 360 degrees, as where a region lies across the antimeridian.
 func Position(lon, lat frame.Number) *hazard.Point {
 	if !lon.Known || !lat.Known || math.Abs(lat.Value) > 90 || math.Abs(lon.Value) > 360 {

@@ -163,6 +163,9 @@ func report(b *frame.Batch, f *feature, isDetail bool, now hazard.Instant) (*haz
 		Suspect:     q.suspect(start, updated, now),
 	}
 	source.Note(r, notes...)
+	q.Measure(r)
+	source.Measure(r, hazard.FeltIntensity, q.CDI.Value, q.CDI.Known)
+	source.Rate(r, hazard.PagerLevel, q.pager)
 	switch {
 	case deleted:
 		r.Ended = hazard.EndWithdrawn
