@@ -90,10 +90,9 @@ export async function wordsOfEditors(): Promise<void> {
 /** Begins in the reader's language; in English when that cannot be loaded. */
 export const begin = (): Promise<void> => use(chosen() ?? best(navigator.languages).id).catch(() => use("en"));
 
-/** Keeps what the reader chooses, and shows it; undefined: as the browser. The pages of the service learn it by a cookie. */
+/** Shows what the reader chooses, and keeps it on this device; undefined: as the browser. */
 export async function choose(id: string | undefined): Promise<void> {
   await use(id ?? best(navigator.languages).id);
-  document.cookie = `hazardd-language=${id ?? ""}; path=${new URL(".", location.href).pathname}; SameSite=Lax; max-age=${id ? 31_536_000 : 0}`;
   try {
     if (id) localStorage.setItem(STORED, id);
     else localStorage.removeItem(STORED);

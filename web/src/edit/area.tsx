@@ -2,7 +2,7 @@
 import type { Geometry } from "geojson";
 import { usePage } from "../ui/context";
 import { alertSize, geometryOf, type Faults, type HazardDraft } from "./draft";
-import { extent, rings, rounded, squareKilometres } from "../geometry";
+import { extent, formatCorner, rings, rounded, squareKilometres } from "../geometry";
 import { position } from "../position";
 import { Fault, Field } from "./inputs";
 import type { Shape } from "./remote";
@@ -18,7 +18,7 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
   const now = area.kind === "keep" && !had ? "none" : area.kind;
   const label = { keep: had ? words.areaKeepSize({ km2: rounded(alertSize(shapes)) }) : words.areaKeep, none: words.areaNone, polygon: words.areaPolygon, circle: words.areaCircle };
   const choose = (kind: (typeof kinds)[number]) => {
-    set({ area: kind === "polygon" ? { kind, corners: "" } : kind === "circle" ? { kind, radius: "10" } : { kind: kind === "none" && !had && shapes ? "keep" : kind } });
+    set({ area: kind === "polygon" ? { kind, corners: cornersOf(shapes) } : kind === "circle" ? { kind, radius: "10" } : { kind: kind === "none" && !had && shapes ? "keep" : kind } });
     editing.placing.value = kind === "polygon" ? "corner" : kind === "circle" ? (draft.latitude === "" || draft.longitude === "" ? "place" : "rim") : undefined;
   };
   return (
@@ -60,6 +60,17 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
       <Fault id="edit-area-fault" words={faults["area"]} />
     </fieldset>
   );
+}
+
+/** Corners that are dragged by hand; more are left to other tools. */
+const MOST_CORNERS = 60;
+
+/** The corners of an area that is one plain polygon, to begin with. */
+function cornersOf(shapes: readonly Shape[] | undefined): string {
+  const [first, ...more] = (shapes ?? []).filter((s) => s.role === "alert");
+  if (first?.geometry.type !== "Polygon" || more.length > 0 || first.geometry.coordinates.length > 1) return "";
+  const ring = first.geometry.coordinates[0]!.slice(0, -1);
+  return ring.length > MOST_CORNERS ? "" : ring.map(formatCorner).join("\n");
 }
 
 /** Starts and stops what clicks on the map mean. */

@@ -1,6 +1,6 @@
 // The form of a hazard, new or changed, and the question before a warning goes out.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Geometry } from "geojson";
+import type { Geometry, Position } from "geojson";
 import { LoggedOutError, Problem } from "../api";
 import { byName, categoryName, isDrill, severities, typeName, types, type Hazard } from "../model";
 import { usePage, type Page } from "../ui/context";
@@ -9,7 +9,7 @@ import { text } from "../words";
 import { AreaFields, AreaPicture, PlaceButton } from "./area";
 import { categoriesFor, clashes, decimal, emptyHazard, faultsOf, geometryOf, hazardDraft, hazardFields, hazardNames, patch, rebase, warns, type Clash, type Faults, type Fields, type HazardDraft } from "./draft";
 import { distance, extent, formatCorner, parseCorners } from "../geometry";
-import { Clashes, Dialog, explain, Fault, Field, Required } from "./inputs";
+import { Changes, Clashes, Dialog, explain, Fault, Field, Required } from "./inputs";
 import { readHazard, record, take, type HazardState } from "./remote";
 import type { Task } from "./state";
 import { words } from "../words";
@@ -75,6 +75,7 @@ export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit
     editing.draw(draft ? shapesOf(draft) : []);
   }, [draft, state]);
   useClicks(page, draft, set);
+  useCorners(page, draft, set);
   useEffect(() => {
     if (Object.keys(faults).length > 0) root.current?.querySelector<HTMLElement>('[aria-invalid="true"], fieldset[aria-describedby$="-fault"] input')?.focus();
   }, [faults]);
@@ -178,6 +179,7 @@ export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit
           }}
         >
           {clash && <Clashes list={clash.list} by={clash.now.h.update_User ?? ""} chosen={clash.chosen} choose={(field, whose) => setClash({ ...clash, chosen: { ...clash.chosen, [field]: whose } })} />}
+          {!clash && state && <Meanwhile state={state} />}
           {!clash && <Inputs draft={draft} set={set} faults={faults} state={state} drill={drill} />}
           <Foot note={note} busy={busy} label={clash ? words.clashSave : task.kind === "edit" || state ? words.save : drill ? words.createDrill : words.create} drill={drill} />
         </form>
@@ -290,10 +292,10 @@ function shapesOf(d: HazardDraft): Geometry[] {
   const out: Geometry[] = [];
   const { geometry } = geometryOf(d);
   if (geometry) out.push(geometry);
-  else if (d.area.kind === "polygon") {
+  if (d.area.kind === "polygon") {
     const corners = [...parseCorners(d.area.corners).corners];
-    if (corners.length > 1) out.push({ type: "LineString", coordinates: corners });
-    if (corners.length === 1) out.push({ type: "Point", coordinates: corners[0]! });
+    if (!geometry && corners.length > 1) out.push({ type: "LineString", coordinates: corners });
+    for (const coordinates of corners) out.push({ type: "Point", coordinates });
   }
   const at = [decimal(d.longitude), decimal(d.latitude)];
   if (at.every((n) => !Number.isNaN(n)) && Math.abs(at[1]!) <= 90) out.push({ type: "Point", coordinates: at });
@@ -320,7 +322,10 @@ function useClicks(page: Page, draft: HazardDraft | undefined, set: (change: Par
           editing.placing.value = d.area.kind === "circle" ? "rim" : undefined;
           break;
         case "corner":
-          if (d.area.kind === "polygon") set({ area: { kind: "polygon", corners: `${d.area.corners.trim()}\n${latitudeWords}, ${longitudeWords}`.trim() } });
+          if (d.area.kind !== "polygon") break;
+          // A click on the first corner closes the area.
+          if (closes(page, d.area.corners, [longitude, latitude])) editing.placing.value = undefined;
+          else set({ area: { kind: "polygon", corners: `${d.area.corners.trim()}\n${latitudeWords}, ${longitudeWords}`.trim() } });
           break;
         case "rim": {
           const center = [decimal(d.longitude), decimal(d.latitude)];
@@ -342,6 +347,43 @@ function useClicks(page: Page, draft: HazardDraft | undefined, set: (change: Par
       map?.doubleClickZoom.enable();
     };
   }, [placing]);
+}
+
+const closes = (page: Page, words: string, at: Position): boolean => {
+  const { corners } = parseCorners(words);
+  return corners.length >= 3 && page.map.peek()?.near(corners[0]!, at) === true;
+};
+
+/** Lets the corners of a polygon be dragged on the map. */
+function useCorners(page: Page, draft: HazardDraft | undefined, set: (change: Partial<HazardDraft>) => void): void {
+  const latest = useRef({ draft, set });
+  latest.current = { draft, set };
+  const map = page.map.value;
+  const drawing = draft?.area.kind === "polygon";
+  useEffect(() => {
+    if (!map || !drawing) return;
+    const lines = () => {
+      const area = latest.current.draft?.area;
+      return area?.kind === "polygon" ? area.corners.split("\n").filter((line) => line.trim() !== "") : [];
+    };
+    return map.dragCorners(
+      () => parseCorners(lines().join("\n")).corners,
+      (index, longitude, latitude) => latest.current.set({ area: { kind: "polygon", corners: lines().map((line, i) => (i === index ? formatCorner([longitude, latitude]) : line)).join("\n") } }),
+    );
+  }, [map, drawing]);
+}
+
+/** What somebody else changes while the form is open: it is seen before it is overwritten. */
+function Meanwhile({ state }: { state: HazardState }) {
+  const { store } = usePage();
+  const now = store.live.value.get(state.h.hazard_ID);
+  if (!now || Number(now.update_Date) <= Number(state.h.update_Date)) return null;
+  return (
+    <div class="note" role="status">
+      <p>{words.meanwhileWho({ who: now.update_User ?? now.creator })}</p>
+      <Changes list={clashes(state.h, { ...now, snc_url: state.h.snc_url }, {}, hazardNames)} />
+    </div>
+  );
 }
 
 /** The question before people are warned: what, where, how large; and a second yes that no slip can give. */

@@ -130,6 +130,9 @@ const What = ({ h }: { h: Hazard }) => (
   </p>
 );
 
+/** Farther apart, in kilometres, two records are hardly one event: of the same type, and of others. A search finds all. */
+const NEAR_SAME = 150;
+const NEAR = 30;
 /** Candidates that are shown. */
 const CANDIDATES = 8;
 
@@ -144,8 +147,9 @@ function Merge({ h }: { h: Hazard }) {
   const away = (x: Hazard) => distance([h.longitude, h.latitude], [x.longitude, x.latitude]) / 1000;
   const wanted = query.trim().toLowerCase();
   // A drill is never merged with what is real.
+  const probable = (x: Hazard) => away(x) <= (x.type_ID === h.type_ID ? NEAR_SAME : NEAR) || store.areas.contains(x, h.longitude, h.latitude) || store.areas.contains(h, x.longitude, x.latitude);
   const found = [...store.live.value.values()]
-    .filter((x) => x.uuid !== h.uuid && isDrill(x) === isDrill(h) && (wanted === "" || `${x.hazard_Name} ${x.hazard_ID}`.toLowerCase().includes(wanted)))
+    .filter((x) => x.uuid !== h.uuid && isDrill(x) === isDrill(h) && (wanted === "" ? probable(x) : `${x.hazard_Name} ${x.hazard_ID}`.toLowerCase().includes(wanted)))
     .sort((a, b) => Number(b.type_ID === h.type_ID) - Number(a.type_ID === h.type_ID) || away(a) - away(b) || byLevel(a, b))
     .slice(0, CANDIDATES);
   async function go() {

@@ -251,6 +251,36 @@ export class MapView {
     if (this.map.getSource("base")) this.map.refreshTiles("base");
   }
 
+  /** Whether two places are one on the screen, for a finger or a pointer. */
+  near(a: readonly number[], b: readonly number[], pixels = 14): boolean {
+    return this.map.project([a[0]!, a[1]!]).dist(this.map.project([b[0]!, b[1]!])) <= pixels;
+  }
+
+  /** Lets corners be dragged, until the end that it returns is called; longitudes and latitudes in degrees. */
+  dragCorners(corners: () => readonly (readonly number[])[], moved: (index: number, longitude: number, latitude: number) => void): () => void {
+    let held = -1;
+    const down = (e: maplibregl.MapMouseEvent | maplibregl.MapTouchEvent) => {
+      const touch = "points" in e;
+      held = touch && e.points.length > 1 ? -1 : corners().findIndex((c) => this.near(c, [e.lngLat.lng, e.lngLat.lat], touch ? 24 : 10));
+      if (held >= 0) e.preventDefault(); // the map stays
+    };
+    const move = (e: maplibregl.MapMouseEvent | maplibregl.MapTouchEvent) => {
+      const at = e.lngLat.wrap();
+      if (held >= 0) moved(held, at.lng, at.lat);
+    };
+    const up = () => (held = -1);
+    for (const kind of ["mousedown", "touchstart"] as const) this.map.on(kind, down);
+    for (const kind of ["mousemove", "touchmove"] as const) this.map.on(kind, move);
+    window.addEventListener("pointerup", up);
+    window.addEventListener("pointercancel", up);
+    return () => {
+      for (const kind of ["mousedown", "touchstart"] as const) this.map.off(kind, down);
+      for (const kind of ["mousemove", "touchmove"] as const) this.map.off(kind, move);
+      window.removeEventListener("pointerup", up);
+      window.removeEventListener("pointercancel", up);
+    };
+  }
+
   setPlacing(on: boolean): void {
     this.map.getCanvas().style.cursor = on ? "crosshair" : "";
   }
