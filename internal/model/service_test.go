@@ -197,6 +197,9 @@ func (sv *service) do(w *model.World, s step) error {
 		switch s.Do {
 		case "add":
 			id := uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, s.At, s.N, s.M, s.Fields))
+			if slices.ContainsFunc(w.Products(), func(p *model.Product) bool { return p.UUID == id }) { // the same step twice
+				return nil
+			}
 			given := map[string]any{"uuid": id.String(), "title": s.Fields["title"], "product_Type": "TEXT_PRODUCT", "data": "a text"}
 			if s.Fields["folder"] == true {
 				given["product_Type"] = "FOLDER_PRODUCT"
