@@ -21,7 +21,7 @@ import (
 
 // knownFlags name the sources that are not built in. All commands must be told the same as the server.
 type knownFlags struct {
-	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, country, every, highest, rank, hosts, places, charset, exercises, push, archive. Several are separated by ; or given each on its own."`
+	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, country, every, highest, rank, hosts, places, charset, exercises, push, topics, archive. Several are separated by ; or given each on its own."`
 	Mirror   []mirrorSetting `name:"mirror" sep:";" placeholder:"name=… url=… user=… password-file=…" help:"Another server of this interface, whose hazards are shown too: name, url, user, password-file; title, every."`
 	Areas    areasSetting    `placeholder:"DIR" help:"A folder of GeoJSON files with areas of your own for the codes that alerts name, one file for each scheme of codes."`
 	Response bool            `default:"true" negatable:"" help:"An activation of Copernicus EMS moves a hazard from EVENT to RESPONSE."`
@@ -116,6 +116,7 @@ func (c *capSetting) UnmarshalText(text []byte) error {
 		"country":   func(v string) error { c.Countries = strings.Split(strings.ToUpper(v), ","); return nil },
 		"hosts":     func(v string) error { c.Hosts = strings.Split(v, ","); return nil },
 		"push":      func(v string) error { c.Push = strings.Split(v, ","); return nil },
+		"topics":    func(v string) error { c.Topics = strings.Split(v, ","); return nil },
 		"archive":   func(v string) error { c.Archive = strings.Split(v, ","); return nil },
 	})
 }

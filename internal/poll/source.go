@@ -98,6 +98,9 @@ func (s *Source) follows(address string) bool {
 // among reports whether an address is on a host of source.Source.Hosts.
 func among(u *url.URL, host string) bool {
 	at := authority(u)
+	if host == "*" { // any host that has a public address
+		return at == authority(&url.URL{Scheme: "https", Host: u.Hostname()})
+	}
 	if domain, ok := strings.CutPrefix(host, "*."); ok {
 		all := ":" + u.Scheme // the usual port
 		return at == strings.ToLower(domain)+all || strings.HasSuffix(at, "."+strings.ToLower(domain)+all)

@@ -3,14 +3,21 @@ package service_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	mqtt "github.com/mochi-mqtt/server/v2"
+	mqttauth "github.com/mochi-mqtt/server/v2/hooks/auth"
+	"github.com/mochi-mqtt/server/v2/listeners"
 
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/hazardtest"
@@ -125,4 +132,91 @@ func pushedAlert(name string, n int) string {
 	now := time.Now().UTC()
 	return fmt.Sprintf(`<?xml version="1.0" encoding="UTF-8"?><alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>2.49.0.0.999.%d</identifier><sender>office@example.org</sender><sent>%s</sent><status>Actual</status><msgType>Alert</msgType><scope>Public</scope><info><language>en</language><category>Met</category><event>%s</event><urgency>Immediate</urgency><severity>Severe</severity><certainty>Observed</certainty><expires>%s</expires><headline>%[3]s</headline><area><areaDesc>District</areaDesc><polygon>%[5]d,10 %[5]d,11 %[6]d,11 %[5]d,10</polygon></area></info></alert>
 `, n, now.Format("2006-01-02T15:04:05.000Z07:00"), name, now.Add(time.Hour).Format(time.RFC3339), n, n+1)
+}
+
+// A broker of WIS2 tells of two alerts: one is in its notification, the other at an address. Notifications of other data, and on other topics,
+// are none.
+func TestAlertsOfWIS2ArePushedByABroker(t *testing.T) {
+	const topics = "cache/a/wis2/+/data/core/weather/advisories-warnings/#"
+	broker := mqtt.New(&mqtt.Options{InlineClient: true, Logger: slog.New(slog.DiscardHandler)})
+	if err := broker.AddHook(new(mqttauth.AllowHook), nil); err != nil {
+		t.Fatal(err)
+	}
+	at := listeners.NewTCP(listeners.Config{ID: "tcp", Address: "127.0.0.1:0"})
+	if err := broker.AddListener(at); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = broker.Serve() }() // ends with Close
+	defer func() { _ = broker.Close() }()
+	cache := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/linked.xml" {
+			_, _ = w.Write([]byte(pushedAlert("Flood linked", 2)))
+			return
+		}
+		_, _ = w.Write([]byte(`{"type":"FeatureCollection","features":[],"numberMatched":0}`))
+	}))
+	defer cache.Close()
+	config := cap.Config{Name: "wis2", URL: cache.URL, Push: []string{"mqtt://" + at.Address()}, Topics: []string{topics}}
+	if err := config.Check(); err != nil {
+		t.Fatal(err)
+	}
+	known, err := service.NewSources(service.SourceSettings{CAP: []service.CAPSource{{Config: config}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := hazardtest.Serve(t, func(cfg *service.Config) {
+		cfg.Known, cfg.Sources, cfg.PrivateSources = known, []string{"wis2"}, true
+	})
+	c, err := client.New(srv.URL(), client.Options{Username: "reader", Password: hazardtest.Password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	notice := func(id, rest string) []byte {
+		return fmt.Appendf(nil, `{"type":"Feature","properties":{"data_id":%q,"pubtime":"2026-08-01T00:00:00Z"%s`, id, rest)
+	}
+	content, err := json.Marshal(pushedAlert("Flood within", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const topic = "cache/a/wis2/xx-office/data/core/weather/advisories-warnings/cap"
+	link := func(media, path string) string {
+		return fmt.Sprintf(`},"links":[{"rel":"canonical","type":%q,"href":"%s/%s"}]}`, media, cache.URL, path)
+	}
+	messages := map[string][]byte{
+		topic + "/1":                             notice("1", fmt.Sprintf(`,"content":{"encoding":"utf-8","value":%s}`, content)+link("application/xml", "within.xml")),
+		topic + "/2":                             notice("2", link("application/cap+xml", "linked.xml")),
+		topic + "/3":                             notice("3", link("application/bufr", "none.bufr")),
+		"cache/a/wis2/xx-office/data/core/ocean": notice("4", link("application/cap+xml", "ocean.xml")),
+	}
+	missing := map[string]bool{"within": true, "linked": true}
+	publish := func(int64) {
+		for broker.Info.Clone().Subscriptions == 0 && ctx.Err() == nil {
+			runtime.Gosched()
+		}
+		for topic, m := range messages {
+			if err := broker.Publish(topic, m, false, 1); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for e, err := range c.Events(ctx, client.FromNow, client.EventOptions{Connected: publish}) {
+		if err != nil {
+			t.Fatalf("missing %v: %v", missing, err)
+		}
+		if e.Hazard != nil {
+			for name := range missing {
+				if strings.Contains(strings.ToLower(e.Hazard.HazardName), name) {
+					delete(missing, name)
+				}
+			}
+		}
+		if len(missing) == 0 {
+			break
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("missing: %v", missing)
+	}
 }

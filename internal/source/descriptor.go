@@ -24,7 +24,7 @@ type Source struct {
 
 	// Hosts are hosts from which details and places may be fetched, beside those of the feeds: what a
 	// payload says must not lead the poller anywhere else. "*.example.org" stands for the domain and all
-	// hosts below it, at the usual port. "http://example.org" is a host that is asked in plain text, also
+	// hosts below it, at the usual port, and "*" for every host by https. "http://example.org" is a host that is asked in plain text, also
 	// by a source that is read by https: its publisher gives the documents in no other way.
 	Hosts []string
 	// Private: the addresses hold a key. Only their hosts are shown and logged.

@@ -43,6 +43,9 @@ type Config struct {
 	// Push are addresses of connections that give the alerts as they are issued: tcp://, on which documents follow each other, wss:// or
 	// ws://, whose messages are documents.
 	Push []string
+	// Topics are what is subscribed to at brokers of MQTT (mqtts://, mqtt://) in Push, whose messages are notifications of WIS2. The user
+	// and the password are those that WMO publishes for everyone.
+	Topics []string
 	// Archive are the addresses below which each pushed alert can be read by itself, in the form of Canada's NAAD System: each of
 	// them has all.
 	Archive []string

@@ -44,6 +44,9 @@ func (r *jsonReader) document(text []byte) error {
 		}
 		return err
 	}
+	if isNotice(text) {
+		return r.notices(text)
+	}
 	doc, err := list.Read(text, func(_ func() string, raw []byte) { r.record(raw) })
 	if err != nil {
 		return err

@@ -22,6 +22,10 @@ const (
 	maxPushed = 8 << 20
 	// easedFactor is how much rarer a feed is polled while a push is up.
 	easedFactor = 3
+	// everyone is the user of WIS2's global brokers, and the password (Guide to WIS, WMO-No. 1061, volume II).
+	everyone = "everyone"
+	// maxNotice bounds a notification. By its specification it has 8 KiB.
+	maxNotice = 256 << 10
 	// maxReferences bounds what a heartbeat names: it is ten.
 	maxReferences = 100
 )
@@ -31,8 +35,12 @@ func (c *Config) pushes() []source.Push {
 	var all []source.Push
 	for _, address := range c.Push {
 		p := source.Push{URL: address, Silence: pushSilence, MaxBytes: maxPushed}
-		if strings.HasPrefix(address, "tcp:") {
+		switch {
+		case strings.HasPrefix(address, "tcp:"):
 			p.Root = "alert"
+		case strings.HasPrefix(address, "mqtt"):
+			p.Topics, p.User, p.Password = c.Topics, everyone, everyone
+			p.MaxBytes = maxNotice
 		}
 		all = append(all, p)
 	}
@@ -45,8 +53,8 @@ func (c *Config) checkPush() error {
 	for _, address := range c.Push {
 		p := source.Push{URL: address}
 		u, err := p.Address()
-		if err == nil && strings.HasPrefix(u.Scheme, "mqtt") {
-			err = errors.New("expected an address beginning with tcp://, ws:// or wss://")
+		if err == nil && strings.HasPrefix(u.Scheme, "mqtt") && len(c.Topics) == 0 {
+			err = errors.New("a broker needs topics")
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("push: %.200q, %w", address, err))
@@ -66,7 +74,7 @@ func (c *Config) checkPush() error {
 // announces reads where a pushed alert is in the archive, or those that a heartbeat names.
 func (c *Config) announces(message []byte) (links []source.Link, beat bool) {
 	doc, err := Read(message, c.Charset)
-	if err != nil || len(doc.Messages) != 1 {
+	if err != nil || len(doc.Messages) != 1 || len(c.Archive) == 0 && !is(doc.Messages[0].Sender, heartbeatSender) {
 		return nil, false
 	}
 	m := &doc.Messages[0]
