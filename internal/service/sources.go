@@ -37,6 +37,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/mirror"
 	"github.com/hazardd/hazardd/internal/source/nhc"
 	"github.com/hazardd/hazardd/internal/source/nifc"
+	"github.com/hazardd/hazardd/internal/source/nswrfs"
 	"github.com/hazardd/hazardd/internal/source/nws"
 	"github.com/hazardd/hazardd/internal/source/official"
 	"github.com/hazardd/hazardd/internal/source/tsunami"
@@ -61,6 +62,7 @@ var builtIn = []func() source.Source{
 	hans.Source,
 	gvp.Source,
 	nifc.Source,
+	nswrfs.Source,
 	copernicus.Source,
 }
 
