@@ -200,7 +200,7 @@ function Facts({ h }: { h: Hazard }) {
     m.end > m.start ? (m.over < Infinity ? text.list.ends : text.list.expected)({ when: relative(m.end, store.around.value) }) : "",
     from ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away({ distance: kilometres(away(h, from)) })) : "",
   ].filter(Boolean);
-  return facts.length > 0 ? <span class="row-facts">{facts.join(" · ")}</span> : null;
+  return facts.length > 0 ? <span class="row-facts">{facts.map((fact, i) => <bdi key={i}>{i > 0 && " · "}{fact}</bdi>)}</span> : null;
 }
 
 const kilometres = (metres: number): string => number(metres < 10_000 ? Math.round(metres / 100) / 10 : Math.round(metres / 1000), { style: "unit", unit: "kilometer" });
