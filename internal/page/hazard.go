@@ -31,6 +31,8 @@ type Hazard struct {
 	Sources   []Source
 	// Ground says that its map shows land and towns, whose makers are to be named.
 	Ground bool
+	// Preview is what chats show of a link to the page; nil: nothing, for its robots may not read it.
+	Preview *Preview
 	// Changes are the latest that the visitor may know of, newest first; Earlier, how many came before them.
 	Changes []Change
 	Earlier int
@@ -65,6 +67,7 @@ var reasons = map[hazard.EndReason]struct{ short, long string }{
 // view is what the template reads.
 type view struct {
 	Frame
+	Preview                   *Preview
 	H                         *hazard.Hazard
 	Ref                       string // path of the page
 	MapURL                    string // path of the whole map, at this hazard
@@ -141,7 +144,7 @@ const shownChanges = 12
 
 func (c *Hazard) view() *view {
 	h := c.Hazard
-	v := &view{Frame: c.Frame, H: h, Ref: c.Root + "/h/" + h.UUID.String(), MapURL: c.Root + "/#h=" + h.UUID.String(), Title: h.Name, Symbol: c.Symbol(h),
+	v := &view{Frame: c.Frame, Preview: c.Preview, H: h, Ref: c.Root + "/h/" + h.UUID.String(), MapURL: c.Root + "/#h=" + h.UUID.String(), Title: h.Name, Symbol: c.Symbol(h),
 		Exercise: h.Category == hazard.Exercise, Over: !h.ActiveAt(c.Now), SeverityClass: severityClass(h.Severity), Severity: severityName(h.Severity),
 		Category: string(h.Category), Type: typeName(h.Type), Made: at(c.Now, c.Now), Start: at(h.Start, c.Now), End: at(h.End, c.Now), Updated: at(h.LastUpdate, c.Now),
 		Position: words(h.Latitude, h.Longitude), Degrees: fmt.Sprintf("%s, %s", number(h.Latitude, 5), number(h.Longitude, 5)),

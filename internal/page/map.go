@@ -20,6 +20,7 @@ type Map struct {
 	Areas  []hazard.Area
 	Ground *basemap.Archive // nil: there is only a graticule
 	Dark   bool             // for dark pages
+	Over   bool             // say that the hazard has ended: a picture may stand alone
 }
 
 // The size of the map, in its own units, and how near it looks.
@@ -53,7 +54,9 @@ type drawing struct {
 }
 
 // SVG is the map as an image of 480 by 300 units, without scripts, styles and references. Geometries that cannot be read are left out.
-func (m *Map) SVG() []byte {
+func (m *Map) SVG() []byte { return m.draw().Bytes() }
+
+func (m *Map) draw() *drawing {
 	h := m.Hazard
 	d := &drawing{palette: lightMap, lon: h.Longitude}
 	if m.Dark {
@@ -91,12 +94,15 @@ func (m *Map) SVG() []byte {
 	d.names(towns, x, y)
 	d.labels()
 	if h.Category == hazard.Exercise {
-		d.exercise()
+		d.stamp("EXERCISE", "#8a2be2", 0)
+	}
+	if m.Over {
+		d.stamp("ENDED", d.label, 66)
 	}
 	d.symbol(h)
 	d.scaleBar(h.Latitude)
 	fmt.Fprintf(d, `<rect x="0.5" y="0.5" width="%d" height="%d" fill="none" stroke="%s"/></svg>`, mapWidth-1, mapHeight-1, d.frame)
-	return d.Bytes()
+	return d
 }
 
 // shape is a geometry as lists of positions, longitude before latitude.
@@ -387,10 +393,10 @@ func (d *drawing) symbol(h *hazard.Hazard) {
 	fmt.Fprintf(d, `<g transform="translate(%.1f %.1f) scale(%.4f)">%s</g>`, x-symbolSize/2, y-symbolSize/2, symbolSize/symbolEdge, svg)
 }
 
-// exercise writes over the map what it is not.
-func (d *drawing) exercise() {
-	fmt.Fprintf(d, `<text x="%d" y="%d" text-anchor="middle" font-size="62" font-weight="800" letter-spacing="4" fill="#8a2be2" fill-opacity="0.55" transform="rotate(-24 %d %d)">EXERCISE</text>`,
-		mapWidth/2, mapHeight/2+22, mapWidth/2, mapHeight/2)
+// stamp writes over the map what else nobody would see, so many units below its middle.
+func (d *drawing) stamp(word, colour string, below int) {
+	fmt.Fprintf(d, `<text x="%d" y="%d" text-anchor="middle" font-size="62" font-weight="800" letter-spacing="4" fill="%s" fill-opacity="0.55" transform="rotate(-24 %d %d)">%s</text>`,
+		mapWidth/2, mapHeight/2+22+below, colour, mapWidth/2, mapHeight/2+below, word)
 }
 
 // scaleBar tells how long a round number of kilometres is at that latitude.

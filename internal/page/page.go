@@ -23,6 +23,8 @@ type Frame struct {
 	// Root is the path of the service's public address, without a slash at its end: empty for most.
 	Root string
 	User string // who is logged in; empty: nobody
+	// Login is the path of the form to log in, for a visitor who need not; empty: no link leads there.
+	Login string
 }
 
 // Login is the form to log in.
