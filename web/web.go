@@ -116,6 +116,29 @@ func (h Handler) Has(urlPath string) bool {
 	return ok
 }
 
+// The documents that With gives.
+const (
+	Map    = page
+	Widget = "embed.html" // for frames in other sites' pages
+)
+
+// With returns a document with more elements in its head, which the caller has escaped; nil if the binary was built without the map.
+func (h Handler) With(document string, head []byte) []byte {
+	f := h.files[document]
+	if f == nil {
+		return nil
+	}
+	return bytes.Replace(f.identity, []byte("</head>"), append(head[:len(head):len(head)], "</head>"...), 1)
+}
+
+// Policy is the Content-Security-Policy of a document that pages of those origins may show in a frame; nil: none may.
+func Policy(frames []string) string {
+	if frames == nil {
+		return policy
+	}
+	return strings.Replace(policy, "frame-ancestors 'none'", "frame-ancestors "+strings.Join(frames, " "), 1)
+}
+
 // ServeHTTP answers GET and HEAD. A path that is none is a 404 in plain text.
 func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, "/")

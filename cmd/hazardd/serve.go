@@ -19,23 +19,29 @@ type serveCmd struct {
 	sourcesFlag
 	pollFlags
 	evidenceFlags
-	AppID          int64     `name:"app-id" default:"1" placeholder:"N" help:"Number of this installation, in what its users write."`
-	MaxFile        byteSize  `default:"32MiB" placeholder:"BYTES" help:"Largest file that is taken as a product."`
-	OrgUploads     byteLimit `default:"10GiB" placeholder:"BYTES" help:"Bytes of files that an organization may upload in a day (UTC), on all nodes together; 0: any number."`
-	AllowedOrigins []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may read answers; * for all."`
-	TrustedProxies []network `placeholder:"RANGE" help:"Addresses whose X-Forwarded-For is believed."`
-	UserStreams    int       `default:"32" placeholder:"N" help:"Event streams that a user may have open."`
-	AllStreams     int       `default:"10000" placeholder:"N" help:"Event streams that all users may have open together."`
-	Connections    int       `default:"0" placeholder:"N" help:"Connections that may be open at a time; 0: as many as streams and 10000 more, or as file descriptors allow."`
-	AddressConns   int       `name:"address-connections" default:"256" placeholder:"N" help:"Connections that one address (IPv6: /64) may have open on which nobody has logged in. Trusted proxies have no such limit."`
-	UserRequests   int       `default:"64" placeholder:"N" help:"Requests that a user may have in progress; 0: any number."`
-	AllRequests    int       `default:"4096" placeholder:"N" help:"Requests that all users may have in progress together; 0: any number."`
-	UserRate       int       `default:"1000" placeholder:"N" help:"Requests of a user in a second, with ten seconds' worth at once; 0: any number."`
-	UserUploads    int       `default:"8" placeholder:"N" help:"Files that a user may send at the same time; 0: any number."`
-	WebhookTests   int       `default:"20" placeholder:"N" help:"Tests of webhooks of a user in an hour; 0: any number."`
-	WebhookAllow   []network `placeholder:"RANGE" help:"Addresses that webhooks may lead to beside the public ones: there http is allowed too, and every port."`
-	Drain          life      `placeholder:"TIME" help:"Time for which the service goes on when it is told to end, not ready any more, so that a load balancer sends new requests elsewhere."`
-	Grace          life      `default:"10s" placeholder:"TIME" help:"Time for what is running when the service is told to end."`
+	AppID           int64     `name:"app-id" default:"1" placeholder:"N" help:"Number of this installation, in what its users write."`
+	MaxFile         byteSize  `default:"32MiB" placeholder:"BYTES" help:"Largest file that is taken as a product."`
+	OrgUploads      byteLimit `default:"10GiB" placeholder:"BYTES" help:"Bytes of files that an organization may upload in a day (UTC), on all nodes together; 0: any number."`
+	AllowedOrigins  []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may read answers; * for all."`
+	TrustedProxies  []network `placeholder:"RANGE" help:"Addresses whose X-Forwarded-For is believed."`
+	UserStreams     int       `default:"32" placeholder:"N" help:"Event streams that a user may have open."`
+	AllStreams      int       `default:"10000" placeholder:"N" help:"Event streams that all users may have open together."`
+	Connections     int       `default:"0" placeholder:"N" help:"Connections that may be open at a time; 0: as many as streams and 10000 more, or as file descriptors allow."`
+	AddressConns    int       `name:"address-connections" default:"256" placeholder:"N" help:"Connections that one address (IPv6: /64) may have open on which nobody has logged in. Trusted proxies have no such limit."`
+	UserRequests    int       `default:"64" placeholder:"N" help:"Requests that a user may have in progress; 0: any number."`
+	AllRequests     int       `default:"4096" placeholder:"N" help:"Requests that all users may have in progress together; 0: any number."`
+	UserRate        int       `default:"1000" placeholder:"N" help:"Requests of a user in a second, with ten seconds' worth at once; 0: any number."`
+	UserUploads     int       `default:"8" placeholder:"N" help:"Files that a user may send at the same time; 0: any number."`
+	WebhookTests    int       `default:"20" placeholder:"N" help:"Tests of webhooks of a user in an hour; 0: any number."`
+	Public          string    `default:"off" enum:"off,read,map" placeholder:"off|read|map" help:"What can be read without an account: nothing; unrestricted hazards (read); the same, with the map and the widget (map)."`
+	PublicRate      int       `default:"50" placeholder:"N" help:"Requests of one address without an account in a second, with ten seconds' worth at once; all addresses together may have 40 times as many. 0: any number."`
+	PublicRequests  int       `default:"256" placeholder:"N" help:"Requests without an account that may be in progress together; one address may have an eighth. 0: any number."`
+	PublicStreams   int       `default:"2000" placeholder:"N" help:"Event streams without an account that may be open together; one address may have an eighth. 0: any number."`
+	EmbedSites      []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may show the widget (/embed) in a frame; * for all."`
+	SecurityContact contact   `placeholder:"ADDRESS" help:"Where to report a vulnerability: mailto: or https:, shown in /.well-known/security.txt."`
+	WebhookAllow    []network `placeholder:"RANGE" help:"Addresses that webhooks may lead to beside the public ones: there http is allowed too, and every port."`
+	Drain           life      `placeholder:"TIME" help:"Time for which the service goes on when it is told to end, not ready any more, so that a load balancer sends new requests elsewhere."`
+	Grace           life      `default:"10s" placeholder:"TIME" help:"Time for what is running when the service is told to end."`
 	logFlags
 }
 
@@ -50,7 +56,9 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		UserStreams: s.UserStreams, AllStreams: s.AllStreams, Connections: s.Connections, AddressConnections: s.AddressConns,
 		Requests: httpapi.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
 			WebhookTests: bound(s.WebhookTests)},
-		Drain: time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
+		Public: httpapi.Public(s.Public), PublicLimits: httpapi.PublicLimits{Rate: bound(s.PublicRate), Requests: bound(s.PublicRequests), Streams: bound(s.PublicStreams)},
+		SecurityContact: string(s.SecurityContact),
+		Drain:           time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
 	}
 	s.addressFlags.set(&cfg)
 	s.tokenFlags.set(&cfg)
@@ -61,6 +69,9 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	}
 	for _, o := range s.AllowedOrigins {
 		cfg.AllowedOrigins = append(cfg.AllowedOrigins, string(o))
+	}
+	for _, o := range s.EmbedSites {
+		cfg.EmbedSites = append(cfg.EmbedSites, string(o))
 	}
 	for _, n := range s.WebhookAllow {
 		cfg.WebhookAllow = append(cfg.WebhookAllow, netip.Prefix(n))

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/service"
@@ -95,6 +96,7 @@ type (
 	byteLimit byteSize // 0: none
 	network   netip.Prefix
 	origin    string
+	contact   string
 )
 
 func (a *address) UnmarshalText(text []byte) error {
@@ -223,6 +225,16 @@ func (o *origin) UnmarshalText(text []byte) error {
 		}
 	}
 	*o = origin(word)
+	return nil
+}
+
+func (c *contact) UnmarshalText(text []byte) error {
+	word := strings.TrimSpace(string(text))
+	u, err := url.Parse(word)
+	if err != nil || u.Scheme != "mailto" && u.Scheme != "https" || u.Opaque == "" && u.Host == "" || strings.ContainsFunc(word, unicode.IsSpace) {
+		return fmt.Errorf("%q is neither mailto:security@example.org nor an address of https", word)
+	}
+	*c = contact(word)
 	return nil
 }
 

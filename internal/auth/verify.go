@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -67,10 +68,19 @@ func (s *Service) Recheck(c *Caller, now hazard.Instant) (*Caller, error) {
 	if now < c.notBefore {
 		return nil, errTooEarly
 	}
-	if p := s.current.Load(); p.gen != c.gen {
+	if p := s.current.Load(); p.gen != c.gen && c.Role != Public {
 		return p.judge(c)
 	}
 	return c, nil
+}
+
+// anonymousLife is how long a caller without an account goes on: a stream ends then, and its reader resumes.
+const anonymousLife = time.Hour
+
+// Anonymous is the caller who has no account, as of now: in no organization, so that it is shown what everybody may know
+// (hazard.Product.VisibleTo), and of a role that may change nothing.
+func Anonymous(now hazard.Instant) *Caller {
+	return &Caller{Role: Public, Expires: now.Add(anonymousLife)}
 }
 
 // Standing is the role and the organizations that a user has now; not ok: there is none who may come in under that name.

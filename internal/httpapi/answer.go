@@ -65,13 +65,10 @@ func answerJSON(w http.ResponseWriter, r *http.Request, value any, restricted bo
 	return answer(w, r, body)
 }
 
-// answer writes a body, as JSON unless the header says otherwise, that must not be reused without asking again.
+// answer writes a body, as JSON unless the header says otherwise, that must not be reused without asking again; for the public: see
+// cacheControl.
 func answer(w http.ResponseWriter, r *http.Request, body *reply.Body) error {
-	cache := revalidate
-	if body.Restricted {
-		cache = noStore
-	}
-	return send(w, r, body, cache, varies)
+	return send(w, r, body, cacheControl(r, body.Restricted), varies)
 }
 
 // send writes a body in the coding that the client prefers, or 304 if it has it already (RFC 9110 section 13.1.2).

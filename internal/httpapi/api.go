@@ -72,6 +72,13 @@ type Config struct {
 	BaseURL string
 	// Requests bound what users ask for; zero: nothing is bounded.
 	Requests RequestLimits
+	// Public is what readers without an account may do, PublicLimits how much of it; empty: nothing.
+	Public       Public
+	PublicLimits PublicLimits
+	// EmbedSites are the origins whose pages may show the widget in a frame, * for all; empty: none but our own.
+	EmbedSites []string
+	// SecurityContact is where to report a vulnerability, as an address of mailto: or https:; empty: security.txt is absent.
+	SecurityContact string
 	// MaxFile bounds an uploaded file, in bytes.
 	MaxFile int64
 	// AllowedOrigins are the web origins whose pages may read answers (CORS); empty: none but our own.
@@ -94,24 +101,28 @@ var slowest = reply.Pace{Rate: 8 << 10, Patience: 10 * time.Second}
 // API answers requests. Make it with New.
 type API struct {
 	Config
-	lists   *reply.Lists
-	forms   *format.Cache
-	layers  *lru.Cache[string, *reply.Body]      // of coverage
-	regions *lru.Cache[string, *coverage.Region] // that lists were asked for
-	budget  *reply.Budget
-	readers reply.Readers
-	static  map[string]*reply.Body
-	symbols *symbols
-	page    web.Handler
-	ground  *basemap.Archive // nil: the binary is without the map
-	css     *reply.Body      // of the pages
-	visits  visits
-	about   description
-	measure *measures
-	quotas  *quotas
-	refused refusals
-	scraped http.Handler // of the metrics
-	mux     *http.ServeMux
+	lists    *reply.Lists
+	forms    *format.Cache
+	layers   *lru.Cache[string, *reply.Body]      // of coverage
+	regions  *lru.Cache[string, *coverage.Region] // that lists were asked for
+	budget   *reply.Budget
+	readers  reply.Readers
+	static   map[string]*reply.Body
+	symbols  *symbols
+	page     web.Handler
+	ground   *basemap.Archive // nil: the binary is without the map
+	pictures *lru.Cache[pictureKey, *reply.Body]
+	pencil   chan struct{} // holds one token, of who draws a picture
+	css      *reply.Body   // of the pages
+	visits   visits
+	about    description
+	measure  *measures
+	quotas   *quotas
+	crowd    *crowd
+	wakes    wakes
+	refused  refusals
+	scraped  http.Handler // of the metrics
+	mux      *http.ServeMux
 	// probe knows the routes alone, without the catch-all: it tells which methods a path has.
 	probe    *http.ServeMux
 	patterns []string // of the routes
@@ -135,7 +146,8 @@ func New(c Config) http.Handler {
 			panic(err) // a part of the program
 		}
 	}
-	a.quotas = newQuotas(c.Requests)
+	a.pictures, a.pencil = lru.New[pictureKey, *reply.Body](maxPictures), make(chan struct{}, 1)
+	a.quotas, a.crowd = newQuotas(c.Requests), newCrowd(c.PublicLimits)
 	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()
 	a.mux.Handle("/", a.measure.measure("", a.open(a.unknown)))
@@ -156,33 +168,34 @@ func New(c Config) http.Handler {
 func (a *API) routes() {
 	// The base interface, section 4.
 	a.public("POST /authorize", a.authorize)
-	a.private("GET /hazards/types", a.fixed("types"))
-	a.private("GET /hazards/severities", a.fixed("severities"))
-	a.private("GET /hazards/categories", a.fixed("categories"))
-	a.private("GET /hazards/active", a.active)
-	a.private("GET /hazards/active/areas", a.activeAreas)
-	a.private("GET /hazards/active/category/{category}", a.activeByCategory)
-	a.private("GET /hazards/active/severity/{severity}", a.activeBySeverity)
-	a.private("GET /hazards/{hazard}/products", a.products)
-	a.private("GET /products/{product}", a.holds(costOfObject, a.product))
+	a.readable("GET /hazards/types", a.fixed("types"))
+	a.readable("GET /hazards/severities", a.fixed("severities"))
+	a.readable("GET /hazards/categories", a.fixed("categories"))
+	a.readable("GET /hazards/active", a.active)
+	a.readable("GET /hazards/active/areas", a.activeAreas)
+	a.readable("GET /hazards/active/category/{category}", a.activeByCategory)
+	a.readable("GET /hazards/active/severity/{severity}", a.activeBySeverity)
+	a.readable("GET /hazards/{hazard}/products", a.products)
+	a.readable("GET /products/{product}", a.holds(costOfObject, a.product))
 
 	// Beyond it.
 	a.public("POST /authorize/refresh", a.refresh)
 	a.public("POST /authorize/revoke", a.revoke)
 	a.public("GET /.well-known/jwks.json", a.jwks)
-	a.private("GET /products/types", a.fixed("productTypes"))
-	a.private("GET /products/{product}/file", a.file)
-	a.private("GET /hazards/{hazard}", a.hazard)
-	a.private("GET /hazards/{hazard}/changes", a.hazardChanges)
-	a.private("GET /hazards/{hazard}/alert-geography", a.holds(costOfObject, a.alertGeography))
-	a.private("GET /measurements", a.fixed("measurements"))
-	a.private("GET /hazards/{hazard}/measurements", a.holds(costOfObject, a.measurements))
-	a.private("GET /hazards/{hazard}/reports", a.holds(costOfObject, a.reports))
-	a.private("GET /hazards/{hazard}/related", a.holds(costOfObject, a.related))
-	a.private("GET /hazards", a.search)
-	a.private("GET /hazards/count", a.count)
-	a.private("GET /changes", a.changes)
-	a.private("GET /events", a.events)
+	a.readable("GET /products/types", a.fixed("productTypes"))
+	a.readable("GET /products/{product}/file", a.file)
+	a.readable("GET /hazards/{hazard}", a.hazard)
+	a.readable("GET /hazards/{hazard}/changes", a.hazardChanges)
+	a.readable("GET /hazards/{hazard}/map.png", a.mapPicture)
+	a.readable("GET /hazards/{hazard}/alert-geography", a.holds(costOfObject, a.alertGeography))
+	a.readable("GET /measurements", a.fixed("measurements"))
+	a.readable("GET /hazards/{hazard}/measurements", a.holds(costOfObject, a.measurements))
+	a.readable("GET /hazards/{hazard}/reports", a.holds(costOfObject, a.reports))
+	a.readable("GET /hazards/{hazard}/related", a.holds(costOfObject, a.related))
+	a.readable("GET /hazards", a.search)
+	a.readable("GET /hazards/count", a.count)
+	a.readable("GET /changes", a.changes)
+	a.readable("GET /events", a.events)
 
 	a.private("POST /hazards", a.createHazard)
 	a.private("PATCH /hazards/{hazard}", a.patchHazard)
@@ -210,8 +223,8 @@ func (a *API) routes() {
 	a.private("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", a.redeliver)
 
 	a.private("GET /payloads/{payload}", a.payload)
-	a.private("GET /sources", a.sources)
-	a.private("GET /coverage", a.coverage)
+	a.readable("GET /sources", a.sources)
+	a.readable("GET /coverage", a.coverage)
 	a.private("POST /sources/{source}/poll", a.pollSource)
 	a.private("GET /sources/{source}/errors", a.sourceErrors)
 	a.private("POST /sources/{source}/held/{held}", a.decideHeld)
@@ -230,14 +243,14 @@ func (a *API) routes() {
 	a.paged("GET /h/{hazard}/products/{product}/file", a.pageFile)
 	a.public("GET /pages/{style}", a.style)
 	// OGC API – Features.
-	a.private("GET /ogc", a.ogcLanding)
-	a.private("GET /ogc/{$}", a.ogcLanding)
-	a.private("GET /ogc/conformance", a.ogcConformance)
-	a.private("GET /ogc/api", a.ogcAPI)
-	a.private("GET /ogc/collections", a.ogcCollections)
-	a.private("GET /ogc/collections/{collection}", a.ogcCollection)
-	a.private("GET /ogc/collections/{collection}/items", a.ogcItems)
-	a.private("GET /ogc/collections/{collection}/items/{hazard}", a.holds(costOfObject, a.ogcItem))
+	a.readable("GET /ogc", a.ogcLanding)
+	a.readable("GET /ogc/{$}", a.ogcLanding)
+	a.readable("GET /ogc/conformance", a.ogcConformance)
+	a.readable("GET /ogc/api", a.ogcAPI)
+	a.readable("GET /ogc/collections", a.ogcCollections)
+	a.readable("GET /ogc/collections/{collection}", a.ogcCollection)
+	a.readable("GET /ogc/collections/{collection}/items", a.ogcItems)
+	a.readable("GET /ogc/collections/{collection}/items/{hazard}", a.holds(costOfObject, a.ogcItem))
 
 	a.private("GET /account", a.account)
 	a.private("POST /account/password", a.changePassword)
@@ -258,13 +271,19 @@ func (a *API) routes() {
 	a.public("GET /readyz", a.readyz)
 	a.public("GET /metrics", a.metrics)
 	a.public("GET /{$}", a.index)
+	a.public("GET /embed", a.embed)
 	a.public("GET /assets/{file...}", a.mapFile)
 	a.public("GET /favicon.ico", a.mapFile)
+	a.public("GET /robots.txt", a.robots)
+	a.public("GET /.well-known/security.txt", a.securityText)
 }
 
 func (a *API) public(pattern string, h handler) { a.route(pattern, a.open(h)) }
 
-func (a *API) private(pattern string, h protected) { a.route(pattern, a.guarded(h)) }
+func (a *API) private(pattern string, h protected) { a.route(pattern, a.guarded(h, false)) }
+
+// readable serves what the public may read where the server is open to it (Config.Public); elsewhere it is private.
+func (a *API) readable(pattern string, h protected) { a.route(pattern, a.guarded(h, true)) }
 
 func (a *API) route(pattern string, h http.Handler) {
 	a.mux.Handle(pattern, a.measure.measure(pattern, h))
@@ -283,11 +302,19 @@ func (a *API) open(h handler) http.Handler {
 	})
 }
 
-// guarded serves a handler that needs a good access token.
-func (a *API) guarded(h protected) http.Handler {
+// guarded serves a handler that needs a good access token, or, if it is readable, none where the server is public.
+func (a *API) guarded(h protected, readable bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer a.recover(w, r)
 		secure(w.Header())
+		if readable {
+			if who := a.publicCaller(r, a.now()); who != nil {
+				if err := a.servePublic(w, r, who, h); err != nil {
+					a.fail(w, r, err)
+				}
+				return
+			}
+		}
 		who, err := a.caller(r, a.now())
 		if err != nil {
 			invalidToken(w)

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -26,7 +25,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 		return err
 	}
 	s := &stream{out: &answerWriter{w, http.NewResponseController(w)}, count: a.measure}
-	if s.place, err = a.join(who, s.hurry); err != nil {
+	if s.place, err = a.join(r, who, s.hurry); err != nil {
 		return err
 	}
 	taken := false
@@ -68,13 +67,24 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 }
 
 // join counts a stream of the caller; see push.Hub.Join.
-func (a *API) join(who *auth.Caller, end func()) (*push.Stream, error) {
-	place, err := a.Push.Join(who.Name, time.Now(), end)
-	if err == nil && place.Replaced > 0 {
-		a.measure.replaced.Inc()
-		a.Logger.Debug("replaced a dead stream by a new one of its user", "user", who.Name, "last_write_ago", place.Replaced)
+func (a *API) join(r *http.Request, who *auth.Caller, end func()) (*place, error) {
+	leave := func() {}
+	if who.Role == auth.Public {
+		var err error
+		if leave, err = a.crowd.stream(a.clientAddr(r), a.Now()); err != nil {
+			return nil, err
+		}
 	}
-	return place, err
+	stream, err := a.Push.Join(who.Name, time.Now(), end)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	if stream.Replaced > 0 {
+		a.measure.replaced.Inc()
+		a.Logger.Debug("replaced a dead stream by a new one of its user", "user", who.Name, "last_write_ago", stream.Replaced)
+	}
+	return &place{stream, leave}, nil
 }
 
 // eventFilter reads the parameters of a stream: which changes of which hazards it tells. nil: all.
@@ -160,8 +170,9 @@ func waitParameter(values url.Values) (time.Duration, error) {
 
 // await returns when there is something that the caller may know of after change n, when the time is over, or when the service ends: with
 // the caller as of then.
-func (a *API) await(ctx context.Context, who *auth.Caller, n int64, wait time.Duration) (*auth.Caller, error) {
-	place, err := a.join(who, func() {})
+func (a *API) await(r *http.Request, who *auth.Caller, n int64, wait time.Duration) (*auth.Caller, error) {
+	ctx := r.Context()
+	place, err := a.join(r, who, func() {})
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func mediaType(name string) string {
 // maxRanges bounds the parts of one answer: more would make it larger than the file, at little cost to who asks.
 const maxRanges = 5
 
-// file serves the content of a file product, to be kept by nobody on the way and run by no browser.
+// file serves the content of a file product, to be run by no browser, and kept on the way only if everybody may read it.
 func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := noQuery(r); err != nil {
 		return err
@@ -99,6 +99,9 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 	h.Set("Content-Disposition", disposition(p.File.Name))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Cache-Control", "private, no-store")
+	if who.Role == auth.Public {
+		h["Cache-Control"] = cacheControl(r, !p.Open())
+	}
 	h.Set("Vary", "Authorization")
 	h.Set("ETag", `"`+p.File.Digest+`"`)
 	if ranges := strings.Join(r.Header["Range"], ","); r.Method != http.MethodGet || !strings.HasPrefix(ranges, "bytes=") || strings.Count(ranges, ",") >= maxRanges {

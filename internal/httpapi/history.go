@@ -67,7 +67,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		return lostPlace(p.after, a.Live.View(a.now()).Number())
 	}
 	if wait > 0 && r.Method != http.MethodHead {
-		if who, err = a.await(r.Context(), who, p.after, wait); err != nil {
+		if who, err = a.await(r, who, p.after, wait); err != nil {
 			return err
 		}
 	}

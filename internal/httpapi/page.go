@@ -25,7 +25,8 @@ const pagePolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-a
 // hazardPattern is the page of one hazard. A program that wants JSON of it is led to the hazard itself, where its access token counts.
 const hazardPattern = "GET /h/{hazard}"
 
-// paged serves a page to visitors with a session; others are led to the form to log in, and back.
+// paged serves a page to visitors with a session, and to the public where the server is open to it; others are led to the form to log
+// in, and back.
 func (a *API) paged(pattern string, h protected) {
 	a.openPage(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		if wantsJSON(r) && pattern == hazardPattern {
@@ -33,6 +34,11 @@ func (a *API) paged(pattern string, h protected) {
 			return nil
 		}
 		who, err := a.Auth.VerifyPage(a.visits.token(r), a.now())
+		if err != nil {
+			if who := a.publicCaller(r, a.now()); who != nil {
+				return a.servePublic(w, r, who, h)
+			}
+		}
 		if err != nil && wantsJSON(r) {
 			invalidToken(w)
 			return nil
@@ -154,6 +160,12 @@ func (a *API) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now hazard.Instant) (c *pages.Hazard, restricted bool, err error) {
 	ctx := r.Context()
 	c = &pages.Hazard{Frame: pages.Frame{Root: a.visits.root, User: who.Name}, Now: now, Hazard: h, Ground: a.ground != nil, Symbol: a.symbolPath, Orgs: map[int64]string{}}
+	if a.Public.on() {
+		c.Preview = a.preview(h, "/h/"+h.UUID.String(), now)
+	}
+	if who.Role == auth.Public {
+		c.Login = a.visits.root + "/login?next=" + url.QueryEscape("/h/"+h.UUID.String())
+	}
 	for _, o := range a.Auth.Orgs() {
 		c.Orgs[o.ID] = o.Acronym
 	}

@@ -9,11 +9,13 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
-// rightsCallers are the columns of testdata/rights.txt: nobody, a read key of red's editor, and each role in the organization red, which
+// rightsCallers are the columns of testdata/rights.txt: nobody, nobody where the server is public, a read key of red's editor, and each role in the organization red, which
 // owns the objects, in the organization fire, and in none.
-var rightsCallers = []string{"", "key", "red-reader", "red", "red-admin", "fire-reader", "fire", "fire-admin", "reader", "editor", "root"}
+var rightsCallers = []string{"", "public", "key", "red-reader", "red", "red-admin", "fire-reader", "fire", "fire-admin", "reader", "editor", "root"}
 
 // rightsElsewhere are the operations that ask for no token, or whose rights other tests walk.
 var rightsElsewhere = map[string]string{
@@ -21,7 +23,7 @@ var rightsElsewhere = map[string]string{
 	"GET /key/{key}/{path}": "the column key", "GET /events": "TestWhatAReaderMayNotKnowOfIsNotInTheStream", "POST /account/password": "account tests",
 	"DELETE /account/sessions/{session-id}": "account tests", "GET /account/sessions": "account tests", "GET /account": "account tests",
 	"GET /icons/hazard/large/{type_icon}": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.svg": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.png": "public",
-	"GET /": "public", "GET /assets/{file}": "public", "GET /favicon.ico": "public", "GET /pages/{style}": "public", "GET /docs": "public", "GET /login": "public", "POST /login": "login", "POST /logout": "the cookie",
+	"GET /": "public", "GET /assets/{file}": "public", "GET /favicon.ico": "public", "GET /robots.txt": "public", "GET /.well-known/security.txt": "public", "GET /embed": "public tests", "GET /pages/{style}": "public", "GET /docs": "public", "GET /login": "public", "POST /login": "login", "POST /logout": "the cookie",
 	"POST /session": "page tests", "DELETE /session": "page tests", "GET /openapi.json": "public", "GET /healthz": "public", "GET /readyz": "public", "GET /metrics": "metrics tests",
 	"GET /h/{hazard-id}": "page tests", "GET /h/{hazard-id}/map.svg": "page tests", "GET /h/{hazard-id}/hazard.json": "page tests", "GET /h/{hazard-id}/changes.json": "page tests",
 	"GET /h/{hazard-id}/area.geojson": "page tests", "GET /h/{hazard-id}/products/{product-id}/file": "page tests",
@@ -61,6 +63,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 	} else {
 		a.JSON(t, &key)
 	}
+	public := serve(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
 	contract, err := hazardtest.Contract()
 	if err != nil {
 		t.Fatal(err)
@@ -80,16 +83,20 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		for _, object := range objects {
 			fmt.Fprintf(&got, "%-62s %-11s", op, object)
 			for _, caller := range rightsCallers {
-				fmt.Fprintf(&got, " %3d", s.rights(caller, key.Key, op, object))
+				w := s
+				if caller == "public" {
+					w, caller = public, ""
+				}
+				fmt.Fprintf(&got, " %3d", w.rights(caller, key.Key, op, object))
 			}
 			got.WriteString("\n")
 		}
 	}
 	head := fmt.Sprintf("%-62s %-11s", "operation", "object")
-	for _, name := range []string{"-", "key", "rR", "rE", "rA", "fR", "fE", "fA", "nR", "nE", "nA"} {
+	for _, name := range []string{"-", "pub", "key", "rR", "rE", "rA", "fR", "fE", "fA", "nR", "nE", "nA"} {
 		head += fmt.Sprintf(" %3s", name)
 	}
-	text := "# Status by caller: - nobody, key a read key; reader (R), editor (E) and admin (A) of red (r), the owner, of fire (f), of none (n).\n" + head + "\n" + got.String()
+	text := "# Status by caller: - nobody, pub nobody where the server is public, key a read key; reader (R), editor (E) and admin (A) of red (r), the owner, of fire (f), of none (n).\n" + head + "\n" + got.String()
 	if os.Getenv("RIGHTS_WRITE") != "" {
 		if err := os.WriteFile(table, []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -71,7 +71,7 @@ func (a *API) sources(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	list := []sourceStatus{}
 	for _, s := range states {
 		held := []heldReport{}
-		if !away {
+		if !away && who.Role != auth.Public { // what nobody believes yet is not for everybody
 			if held, err = a.heldReports(r, s.Name); err != nil {
 				return err
 			}
@@ -294,6 +294,9 @@ func (a *API) mapFile(w http.ResponseWriter, r *http.Request) error {
 // index is the map for a browser; it tells every other newcomer where to go.
 func (a *API) index(w http.ResponseWriter, r *http.Request) error {
 	if strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html") {
+		if a.Public.on() || keyed(r) != nil {
+			return a.openMap(w, r)
+		}
 		a.page.ServeHTTP(w, r)
 		return nil
 	}

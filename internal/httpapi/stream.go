@@ -32,7 +32,7 @@ const (
 // stream is one reader's stream.
 type stream struct {
 	cursor *push.Cursor
-	place  *push.Stream
+	place  *place
 	marked int64 // the number that the reader knows
 	count  *measures
 

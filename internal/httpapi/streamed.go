@@ -13,11 +13,7 @@ import (
 // takes a part for the whole.
 func (a *API) streamed(w http.ResponseWriter, r *http.Request, tag string, restricted bool, write func(io.Writer) error) error {
 	h := w.Header()
-	cache := revalidate
-	if restricted {
-		cache = noStore
-	}
-	head := map[string][]string{"Etag": {tag}, "Cache-Control": cache}
+	head := map[string][]string{"Etag": {tag}, "Cache-Control": cacheControl(r, restricted)}
 	if _, ok := h["Content-Type"]; !ok {
 		head["Content-Type"] = jsonType
 	}

@@ -44,6 +44,9 @@ func (v *View) Number() int64 { return v.number }
 // At is when the view was made: after the change that it ends with, or the latest end that it leaves out.
 func (v *View) At() hazard.Instant { return v.at }
 
+// NextEnd is when the first of the hazards in it ends by itself; hazard.MaxInstant: none does.
+func (v *View) NextEnd() hazard.Instant { return v.nextEnd }
+
 // Digits is Number in digits, as a header's list of values.
 func (v *View) Digits() []string { return v.digits }
 

@@ -136,7 +136,7 @@ func (h *Hub) Streams() int {
 	return len(h.streams)
 }
 
-// Join counts a stream of a user until Leave is called. When the user has as many as a user may have,
+// Join counts a stream of a user until Leave is called; user is empty for a reader without an account, whose share the caller counts. When the user has as many as a user may have,
 // the stream replaces the dead one that was written to longest ago, if there is one. End and a
 // replacement close Ended of the stream and call end, which must not block. The error is a
 // *TooManyError.
@@ -145,7 +145,7 @@ func (h *Hub) Join(user string, now time.Time, end func()) (*Stream, error) {
 	defer h.mu.Unlock()
 	s := &Stream{hub: h, user: user, end: end, ended: make(chan struct{})}
 	var replaced *Stream
-	if own := h.users[user]; len(own) >= h.limits.PerUser {
+	if own := h.users[user]; user != "" && len(own) >= h.limits.PerUser {
 		for _, o := range own {
 			if idle := o.idle(now); idle > max(dead, s.Replaced) {
 				replaced, s.Replaced = o, idle
@@ -163,7 +163,9 @@ func (h *Hub) Join(user string, now time.Time, end func()) (*Stream, error) {
 		replaced.stop()
 	}
 	h.streams[s] = struct{}{}
-	h.users[user] = append(h.users[user], s)
+	if user != "" {
+		h.users[user] = append(h.users[user], s)
+	}
 	select {
 	case <-h.ended:
 		close(s.ended)

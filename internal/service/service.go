@@ -76,6 +76,13 @@ type Config struct {
 	AddressConnections int
 	// Requests bound the requests of users. Zero values mean the defaults, negative ones no bound.
 	Requests httpapi.RequestLimits
+	// Public is what readers without an account may do; empty: nothing. The zero PublicLimits mean the defaults, negative ones no bound.
+	Public       httpapi.Public
+	PublicLimits httpapi.PublicLimits
+	// EmbedSites are the origins whose pages may show the widget, * for all.
+	EmbedSites []string
+	// SecurityContact is where to report a vulnerability, an address of mailto: or https:; empty: nobody says.
+	SecurityContact string
 	// WebhookAllow are the addresses beyond the public ones that webhooks may lead to.
 	WebhookAllow []netip.Prefix
 	Drain        time.Duration // for which the service goes on at the end, not ready any more, before it takes nothing new
@@ -159,6 +166,11 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		UserRate:     cmp.Or(cfg.Requests.UserRate, 1000),
 		UserUploads:  cmp.Or(cfg.Requests.UserUploads, 8),
 		WebhookTests: cmp.Or(cfg.Requests.WebhookTests, 20),
+	}
+	cfg.PublicLimits = httpapi.PublicLimits{
+		Rate:     cmp.Or(cfg.PublicLimits.Rate, 50),
+		Requests: cmp.Or(cfg.PublicLimits.Requests, 256),
+		Streams:  cmp.Or(cfg.PublicLimits.Streams, cfg.AllStreams/5),
 	}
 	cfg.AllStreams = min(cfg.AllStreams, max(1, cfg.Connections/4*3)) // requests find room beside them
 	s = &Service{cfg: cfg, ballast: make([]byte, ballast)}
@@ -285,8 +297,9 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		TrustedProxies: s.cfg.TrustedProxies,
 		Metrics:        registry,
 		Requests:       s.cfg.Requests,
-		Now:            s.cfg.Clock.Now,
-		Logger:         s.cfg.Logger,
+		Public:         s.cfg.Public, PublicLimits: s.cfg.PublicLimits, EmbedSites: s.cfg.EmbedSites, SecurityContact: s.cfg.SecurityContact,
+		Now:    s.cfg.Clock.Now,
+		Logger: s.cfg.Logger,
 	})
 }
 

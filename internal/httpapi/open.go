@@ -1,0 +1,97 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/web"
+)
+
+// What tells the scripts of a document that all it reads can be read without a login: because the server is public, or because the read key
+// of its own address is in front of every address that it asks for.
+const (
+	publicMark = `<meta name="hazardd-open" content="public">`
+	keyMark    = `<meta name="hazardd-open" content="key">`
+)
+
+// openMap serves the map to readers without an account. A link to it that names a hazard (?h=) has the preview of it.
+func (a *API) openMap(w http.ResponseWriter, r *http.Request) error {
+	if keyed(r) != nil {
+		return a.openDocument(w, r, web.Map, nil, []byte(keyMark))
+	}
+	leave, err := a.crowd.enter(r, a.clientAddr(r), a.Now())
+	if err != nil {
+		return err
+	}
+	defer leave()
+	r = a.opening(r)
+	var head []byte
+	if a.Public == PublicMap {
+		head = []byte(publicMark)
+	}
+	if id, err := uuid.Parse(r.URL.Query().Get("h")); err == nil {
+		now := a.now()
+		h, ok := a.Live.View(now).HazardByUUID(id)
+		if !ok {
+			if h, err = a.Store.HazardByUUID(r.Context(), id); err == nil {
+				h = h.ExpireAt(now)
+			} else if !errors.Is(err, hazard.ErrNotFound) {
+				return err
+			}
+		}
+		if h != nil {
+			preview, err := a.preview(h, "/?h="+id.String(), now).HTML()
+			if err != nil {
+				return err
+			}
+			head = append(head, preview...)
+		}
+	}
+	return a.openDocument(w, r, web.Map, nil, head)
+}
+
+// embed serves the widget, to be shown in a frame by the pages of EmbedSites and by our own.
+func (a *API) embed(w http.ResponseWriter, r *http.Request) error {
+	if a.Public != PublicMap && keyed(r) == nil {
+		return &problem{Status: http.StatusNotFound, Detail: "the widget is not open here; the operator opens it with --public=map, or shares a link with a read key"}
+	}
+	frames := append([]string{"'self'"}, a.EmbedSites...)
+	if slices.Contains(a.EmbedSites, "*") {
+		frames = []string{"*"}
+	}
+	mark := keyMark
+	if keyed(r) == nil {
+		r, mark = a.opening(r), publicMark
+	}
+	return a.openDocument(w, r, web.Widget, frames, []byte(mark))
+}
+
+// opening returns the request as one of the public, whose answer may be kept until something in it ends.
+func (a *API) opening(r *http.Request) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), openedContext{}, &opened{a, a.Live.View(a.now())}))
+}
+
+// openDocument serves a document of the map with more in its head.
+func (a *API) openDocument(w http.ResponseWriter, r *http.Request, document string, frames []string, head []byte) error {
+	html := a.page.With(document, head)
+	if html == nil {
+		r.URL.Path = "/"
+		a.page.ServeHTTP(w, r) // which says that it was not built
+		return nil
+	}
+	h := w.Header()
+	h["Content-Type"] = htmlType
+	h.Set("Content-Security-Policy", web.Policy(frames))
+	if frames == nil {
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	}
+	return send(w, r, reply.NewBody(html, false), cacheControl(r, false), variesPage)
+}
+
+var variesPage = []string{"Accept, Accept-Encoding"}
