@@ -1,0 +1,313 @@
+// Command public measures what a cache in front of hazardd brings for readers without an account, and whether it ever tells too much.
+//
+// It starts a server that is open to the public, on a store of its own with many hazards, and nginx with deploy/nginx.conf in front of it. Readers ask for
+// the same addresses at the server alone and then at nginx. It prints requests a second, and what 1,000 requests cost the server in processor
+// time: that figure does not depend on what else the machine does, and is what decides how large a crowd a server can have. With -ends a hazard
+// ends in each second. In all runs every answer is searched for hazards that were over when it was asked for, and for the text of products
+// that members alone may know of: both must be 0.
+//
+//	make build && go run ./bench/public
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/nginxtest"
+)
+
+var (
+	program = flag.String("hazardd", "bin/hazardd", "the program")
+	hazards = flag.Int("hazards", 600, "active hazards")
+	readers = flag.Int("readers", 16, "readers at once")
+	length  = flag.Duration("time", 10*time.Second, "length of each run")
+	ends    = flag.Bool("ends", false, "a hazard ends in each second")
+)
+
+// secret is in every restricted product, and in nothing else.
+const secret = "canary4711"
+
+// bench is what nginxtest needs of a test.
+type bench struct {
+	testing.TB
+	ctx   context.Context
+	after []func()
+}
+
+func (b *bench) Helper()                      {}
+func (b *bench) Context() context.Context     { return b.ctx }
+func (b *bench) Cleanup(f func())             { b.after = append(b.after, f) }
+func (b *bench) Failed() bool                 { return false }
+func (b *bench) Error(args ...any)            { log.Print(args...) }
+func (b *bench) Errorf(f string, args ...any) { log.Printf(f, args...) }
+func (b *bench) Logf(f string, args ...any)   { log.Printf(f, args...) }
+func (b *bench) Fatal(args ...any)            { panic(errors.New(fmt.Sprint(args...))) }
+func (b *bench) Fatalf(f string, args ...any) { panic(fmt.Errorf(f, args...)) }
+func (b *bench) Skip(args ...any)             { b.Fatal(args...) }
+
+func main() {
+	flag.Parse()
+	if err := run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run() (err error) {
+	b := &bench{ctx: context.Background()}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+		for i := len(b.after) - 1; i >= 0; i-- {
+			b.after[i]()
+		}
+	}()
+	s, err := start(b)
+	if err != nil {
+		return err
+	}
+	if err := s.fill(); err != nil {
+		return err
+	}
+	front := nginxtest.Start(b, s.addr)
+	load, _ := os.ReadFile("/proc/loadavg")
+	fmt.Printf("%d hazards, %d readers, %v each, ends=%v, load %s", *hazards, *readers, *length, *ends, load)
+	fmt.Printf("%-34s %10s %10s %8s %14s %14s %8s %6s %8s\n", "path", "alone/s", "cached/s", "times", "server ms/1000", "cached ms/1000", "less", "past", "secrets")
+	if *ends {
+		go s.endOneEachSecond(b.ctx)
+	}
+	plain, secure := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: *readers, DisableCompression: true}}, front.Client(1)
+	secure.Transport.(*http.Transport).MaxIdleConnsPerHost = *readers
+	for _, path := range []string{"/hazards/active", "/hazards/active?bbox=-20,30,40,70", "/hazards/active?f=geojson", "/hazards?limit=100", "/hazards/count", "/h/" + s.last, "/hazards/" + s.last + "/products"} {
+		alone := s.load(plain, s.url+path)
+		cached := s.load(secure, front.URL+path)
+		name, _, _ := strings.Cut(path, s.last)
+		fmt.Printf("%-34s %10.0f %10.0f %8.1f %14.1f %14.2f %8.0f %6d %8d\n", name, alone.rate, cached.rate, cached.rate/alone.rate, alone.cost, cached.cost, alone.cost/max(cached.cost, 0.001),
+			alone.past+cached.past, alone.secrets+cached.secrets)
+	}
+	return nil
+}
+
+// server is a running hazardd.
+type server struct {
+	url, addr, token, last string
+	pid                    int
+}
+
+func start(b *bench) (*server, error) {
+	dir, err := os.MkdirTemp("", "hazardd-bench-")
+	if err != nil {
+		return nil, err
+	}
+	b.Cleanup(func() { _ = os.RemoveAll(dir) })
+	data := filepath.Join(dir, "data")
+	command := func(stdin string, args ...string) (string, error) {
+		cmd := exec.Command(*program, append(args, "--data", data)...)
+		cmd.Stdin, cmd.Stderr = strings.NewReader(stdin), os.Stderr
+		out, err := cmd.Output()
+		return strings.TrimSpace(string(out)), err
+	}
+	org, err := command("", "org", "add", "RC", "--name", "Red Cross")
+	if err != nil {
+		return nil, err
+	}
+	org, _, _ = strings.Cut(org, " ")
+	if _, err := command("violet kayak thermos orbit", "user", "add", "red", "--role", "editor", "--org", org, "--password-stdin"); err != nil {
+		return nil, err
+	}
+	s := &server{}
+	if s.token, err = command("", "token", "red"); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(*program, "serve", "--data", data, "--listen", "127.0.0.1:0", "--sources", "none", "--log-level", "warn",
+		"--public", "map", "--public-rate", "0", "--public-requests", "0", "--trusted-proxies", "127.0.0.1", "--user-rate", "0")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s.pid = cmd.Process.Pid
+	b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	var text [1 << 12]byte
+	said := ""
+	for ready := regexp.MustCompile(`ready at (http://(\S+))`); ; {
+		n, err := out.Read(text[:])
+		if said += string(text[:n]); ready.MatchString(said) {
+			m := ready.FindStringSubmatch(said)
+			s.url, s.addr = m[1], m[2]
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			return s, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("hazardd did not become ready: %w", err)
+		}
+	}
+}
+
+func (s *server) post(path string, body any) (uuid string, err error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return "", err
+	}
+	req, err := http.NewRequest(http.MethodPost, s.url+path, bytes.NewReader(text))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	var made struct{ UUID string }
+	if answer, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusCreated || json.Unmarshal(answer, &made) != nil {
+		return "", fmt.Errorf("POST %s: %s %s", path, resp.Status, answer)
+	}
+	return made.UUID, nil
+}
+
+func hazard(i int, more map[string]any) map[string]any {
+	lon, lat := float64(i*37%360-180), float64(i*17%140-70)
+	h := map[string]any{"hazard_Name": fmt.Sprintf("Flood %d", i), "type_ID": "FLOOD", "severity_ID": []string{"WATCH", "WARNING", "ADVISORY"}[i%3], "latitude": lat, "longitude": lon,
+		"description": strings.Repeat("Water over the quay, and more to come. ", 12)}
+	for k, v := range more {
+		h[k] = v
+	}
+	return h
+}
+
+// fill makes the hazards, each tenth with a restricted product.
+func (s *server) fill() error {
+	for i := range *hazards {
+		uuid, err := s.post("/hazards", hazard(i, nil))
+		if err != nil {
+			return err
+		}
+		s.last = uuid
+		if i%10 == 0 || i == *hazards-1 {
+			if _, err := s.post("/hazards/"+uuid+"/products", map[string]any{"title": secret, "product_Type": "TEXT_PRODUCT", "data": secret, "security_Flag": "R"}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endOneEachSecond makes hazards that end 30 s later, one in each second.
+func (s *server) endOneEachSecond(ctx context.Context) {
+	for i := 0; ctx.Err() == nil; i++ {
+		end := time.Now().Add(30 * time.Second).UnixMilli()
+		if i == 0 {
+			for k := range 30 {
+				_, _ = s.post("/hazards", hazard(k, map[string]any{"autoexpire": "Y", "end_Date": strconv.FormatInt(end-int64(k)*1000, 10)}))
+			}
+		}
+		if _, err := s.post("/hazards", hazard(i, map[string]any{"autoexpire": "Y", "end_Date": strconv.FormatInt(end, 10)})); err != nil {
+			return // the server has ended
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// result is what a run measured.
+type result struct {
+	rate    float64 // requests a second
+	cost    float64 // ms of the server's processor time for 1,000 requests
+	past    int64   // hazards that were over when the answer was asked for
+	secrets int64
+}
+
+func (s *server) load(hc *http.Client, address string) (r result) {
+	var count, past, secrets atomic.Int64
+	before, began := processor(s.pid), time.Now()
+	var wg sync.WaitGroup
+	for range *readers {
+		wg.Go(func() {
+			for n := 0; time.Since(began) < *length; n++ {
+				asked := time.Now().UnixMilli()
+				req, _ := http.NewRequest(http.MethodGet, address, nil)
+				body, err := ask(hc, req)
+				if err != nil {
+					log.Printf("%s: %v", address, err)
+					return
+				}
+				count.Add(1)
+				if bytes.Contains(body, []byte(secret)) {
+					secrets.Add(1)
+				}
+				if n%20 == 0 { // reading costs as much as serving
+					past.Add(over(body, asked))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(began)
+	n := float64(count.Load())
+	return result{n / took.Seconds(), float64((processor(s.pid) - before).Milliseconds()) / n * 1000, past.Load(), secrets.Load()}
+}
+
+func ask(hc *http.Client, req *http.Request) ([]byte, error) {
+	resp, err := hc.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = errors.New(resp.Status)
+	}
+	return body, err
+}
+
+// over counts the hazards in an answer that had ended at a moment, in milliseconds since 1970. An answer of GET /hazards says so by itself.
+func over(body []byte, asked int64) (n int64) {
+	var list []struct {
+		Status     string `json:"status"`
+		AutoExpire string `json:"autoexpire"`
+		End        string `json:"end_Date"`
+	}
+	if json.Unmarshal(body, &list) != nil {
+		return 0
+	}
+	for _, h := range list {
+		if end, err := strconv.ParseInt(h.End, 10, 64); err == nil && h.Status == "A" && h.AutoExpire == "Y" && end <= asked {
+			n++
+		}
+	}
+	return n
+}
+
+// processor is the processor time that a process has taken.
+func processor(pid int) time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	return time.Duration(user+system) * 10 * time.Millisecond // ticks of USER_HZ, 100 a second on Linux
+}
