@@ -27,8 +27,11 @@ export class Server {
   /** The address of the service, without a slash at its end. */
   url = "";
 
-  static async start(): Promise<Server> {
-    const server = new Server();
+  /** `flags` are of `hazardd serve`. */
+  private constructor(private readonly flags: readonly string[]) {}
+
+  static async start(...flags: string[]): Promise<Server> {
+    const server = new Server(flags);
     for (const [account, role] of [[editor, "editor"], [reader, "reader"], [visitor, "reader"]] as const) {
       execFileSync(binary, ["user", "add", account.name, "--role", role, "--password-stdin", "--data", server.#dir], { input: account.password });
     }
@@ -39,7 +42,7 @@ export class Server {
   /** Starts the service; the second time on the address of the first. */
   async up(): Promise<void> {
     const listen = this.url ? new URL(this.url).host : "127.0.0.1:0";
-    const child = (this.#process = spawn(binary, ["serve", "--data", this.#dir, "--listen", listen, "--sources", "none", "--grace", "1s", "--log-level", "warn"], {
+    const child = (this.#process = spawn(binary, ["serve", "--data", this.#dir, "--listen", listen, "--sources", "none", "--grace", "1s", "--log-level", "warn", ...this.flags], {
       stdio: ["ignore", "pipe", "inherit"],
     }));
     for await (const line of createInterface({ input: child.stdout! })) {

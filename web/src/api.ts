@@ -68,6 +68,8 @@ export class Api {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Called when the login has ended by itself: its tokens are no longer accepted. */
   onEnded: () => void = () => {};
+  /** What is read needs no login: the server is public, or a key is in the address. */
+  open = false;
   /** Milliseconds that the server's clock is ahead of ours. */
   skew = 0;
 
@@ -135,14 +137,14 @@ export class Api {
   /** A request with the token. Throws a Problem for an answer that is an error, unless its status is allowed. */
   async request(path: string, options: Options = {}): Promise<Response> {
     for (let again = false; ; again = true) {
-      if (!this.#login) throw new LoggedOutError();
-      const sent = this.#login.access;
-      const answer = await this.#send(path, { ...options, headers: { ...options.headers, Authorization: `Bearer ${sent}` } });
-      if (answer.status === 403 && !again && isInvalidToken(answer)) {
+      const sent = this.#login?.access;
+      if (!sent && !this.open) throw new LoggedOutError();
+      const answer = await this.#send(path, sent ? { ...options, headers: { ...options.headers, Authorization: `Bearer ${sent}` } } : options);
+      if (sent && answer.status === 403 && !again && isInvalidToken(answer)) {
         if (this.#login?.access === sent) await this.#renew();
         continue;
       }
-      if (answer.status === 403 && isInvalidToken(answer)) {
+      if (sent && answer.status === 403 && isInvalidToken(answer)) {
         this.#end();
         throw new LoggedOutError();
       }

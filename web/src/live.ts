@@ -30,7 +30,7 @@ export interface Surroundings {
 
 // Milliseconds.
 const POLL = 800; // a change appears within a second
-const POLL_HIDDEN = 5_000; // nobody looks
+const POLL_HIDDEN = 5_000; // nobody looks, or a shared cache answers with what is as old
 const BEAT = 5_000;
 const ANSWER = 4_000; // later than this the connection counts as lost
 const RELOAD = 300_000; // the whole list again, should an event have been missed
@@ -62,7 +62,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
     const both = AbortSignal.any([signal, over.signal]);
     const answer = await api.request("/events", {
       headers: { Accept: "text/event-stream", ...(after === undefined ? {} : { "Last-Event-ID": String(after) }) },
-      allow: [404, 405, 406],
+      allow: api.open && !api.user ? [404, 405, 406, 429, 503] : [404, 405, 406], // a crowd may take all places
       signal: both,
     });
     if (!answer.ok || !answer.body) return false;
@@ -116,7 +116,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
         streams = await stream();
         // A server that ends its streams ends all of them.
         if (streams && !signal.aborted) await around.pause(PAUSES[0]! * around.random(), signal);
-      } else await around.pause(around.hidden() ? POLL_HIDDEN : POLL, signal);
+      } else await around.pause(around.hidden() || (api.open && !api.user) ? POLL_HIDDEN : POLL, signal);
       failures = 0;
     } catch (error) {
       if (signal.aborted || error instanceof LoggedOutError) return;

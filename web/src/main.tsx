@@ -20,8 +20,13 @@ import "./style.css";
 const api = new Api(new URL(".", location.href).href.replace(/\/$/, ""));
 const user = signal(api.user);
 const ended = signal(false);
+/** The server lets everybody read (public), or those who have this address (key). */
+const open = document.querySelector<HTMLMetaElement>('meta[name="hazardd-open"]')?.content;
+api.open = open !== undefined;
+/** Somebody wants to log in though the map is open. */
+const asked = signal(false);
 api.onEnded = () => {
-  ended.value = true;
+  ended.value = asked.value = true;
   user.value = undefined;
 };
 
@@ -29,14 +34,15 @@ api.onEnded = () => {
 const kept = signal<Kept | undefined>(undefined);
 
 function App() {
-  if (user.value || kept.value) return <Whole key={user.value ? "live" : "kept"} kept={user.value ? undefined : kept.value} />;
-  return <Login api={api} ended={ended.value} done={() => (user.value = api.user)} show={(view) => (kept.value = view)} />;
+  if (user.value || kept.value || (api.open && !asked.value))
+    return <Whole key={user.value ? user.value.name : kept.value ? "kept" : "open"} kept={user.value ? undefined : kept.value} />;
+  return <Login api={api} ended={ended.value} done={() => ((asked.value = false), (user.value = api.user))} show={(view) => (kept.value = view)} />;
 }
 
 /** The map, live, or as it was kept. */
 function Whole({ kept: old }: { kept: Kept | undefined }) {
   // What a view shows is in the address: after a login that ended the page is as it was.
-  const page = useMemo(() => new Page(api, new Store(api, new Areas(api), parse(location.hash))), []);
+  const page = useMemo(() => new Page(api, new Store(api, new Areas(api), parse(location.hash || location.search.replace("?", "#")))), []);
   useEffect(() => {
     const { store } = page;
     const over = new AbortController();
@@ -84,7 +90,9 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       }),
       effect(() => {
         const hash = store.hash.value;
-        if (hash !== location.hash.slice(1)) history.replaceState(null, "", `#${hash}`);
+        // Where everybody may read, a chat shows of a link the hazard that it names.
+        const h = open === "public" && store.selected.value;
+        if (hash !== location.hash.slice(1)) history.replaceState(null, "", `${h ? `?h=${h}` : location.pathname}#${hash}`);
       }),
       effect(() => {
         document.documentElement.dataset["theme"] = page.theme.value;
@@ -113,6 +121,11 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
     };
   }, []);
   const logout = () => {
+    if (api.open && !user.value && !kept.value) {
+      if (open === "key") location.href = new URL("../../", location.href).href;
+      else asked.value = true;
+      return;
+    }
     ended.value = false;
     forget();
     kept.value = undefined;

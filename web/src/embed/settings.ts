@@ -1,0 +1,49 @@
+// What the address of the widget asks for. What cannot be read is left out, but for the area: half of it would look like all.
+import { languages, words, type Words } from "./words";
+
+export interface Settings {
+  /** The parameters of the list: area, types, levels. */
+  readonly query: string;
+  /** The list is of one area: what an empty one means depends on who watches there. */
+  readonly placed: boolean;
+  readonly language: string;
+  readonly words: Words;
+  readonly title: string;
+  readonly kiosk: boolean;
+  readonly theme: "light" | "dark" | undefined;
+  /** What is wrong with the address, for whoever made it. */
+  readonly fault: string;
+}
+
+const right = new Set(["ar", "fa", "he", "ur"]);
+export const direction = (language: string): "rtl" | "ltr" => (right.has(language.split("-")[0]!) ? "rtl" : "ltr");
+
+export function readSettings(search: string, preferred: readonly string[]): Settings {
+  const p = new URLSearchParams(search);
+  const asked = p.get("lang") ?? "";
+  const language = [asked, ...(asked ? [] : preferred)].map((l) => l.toLowerCase().split("-")[0]!).find((l) => languages.includes(l)) ?? "en";
+  const query = new URLSearchParams();
+  let fault = "";
+  const bbox = p.get("bbox");
+  if (bbox !== null) {
+    const n = bbox.split(",").map((x) => (x.trim() === "" ? NaN : Number(x)));
+    const [west, south, east, north] = n as [number, number, number, number];
+    if (n.length !== 4 || n.some(Number.isNaN) || Math.abs(west) > 180 || Math.abs(east) > 180 || south < -90 || north > 90 || south > north) fault = `bbox=${bbox}: expected west,south,east,north`;
+    else query.set("bbox", n.join(","));
+  }
+  for (const name of ["type", "severity"]) {
+    const list = (p.get(name) ?? "").toUpperCase().split(",").filter((x) => /^[A-Z]{1,40}$/.test(x));
+    if (list.length) query.set(name, list.join(","));
+  }
+  const theme = p.get("theme");
+  return {
+    query: query.toString().replaceAll("%2C", ","),
+    placed: query.has("bbox"),
+    language,
+    words: words[language]!,
+    title: (p.get("title") ?? "").slice(0, 100),
+    kiosk: p.get("kiosk") === "1",
+    theme: theme === "light" || theme === "dark" ? theme : undefined,
+    fault,
+  };
+}
