@@ -63,6 +63,7 @@ func (b *bench) Fatalf(f string, args ...any) { panic(fmt.Errorf(f, args...)) }
 func (b *bench) Skip(args ...any)             { b.Fatal(args...) }
 
 func main() {
+	testing.Init() // nginxtest is for tests
 	flag.Parse()
 	if err := run(); err != nil {
 		log.Fatal(err)
