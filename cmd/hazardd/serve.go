@@ -11,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 type serveCmd struct {
@@ -20,6 +21,7 @@ type serveCmd struct {
 	pollFlags
 	evidenceFlags
 	AppID           int64     `name:"app-id" default:"1" placeholder:"N" help:"Number of this installation, in what its users write."`
+	Languages       tongues   `placeholder:"LIST" help:"Languages in which texts are given to readers who ask for none that there is, such as de,en; if not given, the authorities' own."`
 	MaxFile         byteSize  `default:"32MiB" placeholder:"BYTES" help:"Largest file that is taken as a product."`
 	OrgUploads      byteLimit `default:"10GiB" placeholder:"BYTES" help:"Bytes of files that an organization may upload in a day (UTC), on all nodes together; 0: any number."`
 	AllowedOrigins  []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may read answers; * for all."`
@@ -61,6 +63,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		Drain:           time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
 	}
 	s.addressFlags.set(&cfg)
+	cfg.Languages = tongue.Wish(s.Languages)
 	s.tokenFlags.set(&cfg)
 	s.pollFlags.set(&cfg)
 	s.evidenceFlags.set(&cfg)

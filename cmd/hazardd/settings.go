@@ -16,6 +16,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // addressFlags say where the service is.
@@ -97,7 +98,14 @@ type (
 	network   netip.Prefix
 	origin    string
 	contact   string
+	tongues   tongue.Wish
 )
+
+func (t *tongues) UnmarshalText(text []byte) error {
+	w, err := tongue.Parse(string(text))
+	*t = tongues(w)
+	return err
+}
 
 func (a *address) UnmarshalText(text []byte) error {
 	_, port, err := net.SplitHostPort(string(text))

@@ -75,6 +75,16 @@ func redact[T any](texts map[string]redactable[T], fields []string, state *T, re
 	return found
 }
 
+// redactTexts removes what the authorities of a hazard say in each of their languages, where its name or description is redacted: each
+// is one of them. It reports whether there was any.
+func redactTexts(fields []string, h *hazard.Hazard) bool {
+	if len(h.Texts) == 0 || !slices.Contains(fields, "hazard_Name") && !slices.Contains(fields, "description") {
+		return false
+	}
+	h.Texts = nil
+	return true
+}
+
 // shortestRepeated is the length, in bytes, from which a redacted text is also looked for inside the texts of sources' reports: shorter
 // ones are parts of other words.
 const shortestRepeated = 4
@@ -95,16 +105,19 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 			return err
 		}
 		mark := hazard.Redaction{Fields: r.fields, User: who.Name, At: tx.Now(), Reason: r.reason}
-		removed := map[string]bool{}
+		removed, texts := map[string]bool{}, false
 		done.State = new(*before)
 		err = tx.RewriteHazard(before.ID, func(h *hazard.Hazard) bool {
 			found := redact(hazardTexts, r.fields, h, removed)
+			if redactTexts(r.fields, h) {
+				found, texts = true, true
+			}
 			if found {
 				h.Redacted = append(h.Redacted, mark)
 			}
 			return found
 		})
-		if err != nil || len(removed) == 0 {
+		if err != nil || len(removed) == 0 && !texts {
 			return err
 		}
 		var repeated []string
@@ -113,11 +126,12 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 				repeated = append(repeated, t)
 			}
 		}
-		if err := tx.RewriteReports(before.ID, repeated, hazard.RedactedText); err != nil {
+		if err := tx.RewriteReports(before.ID, repeated, hazard.RedactedText, texts); err != nil {
 			return err
 		}
 		h := done.State
 		redact(hazardTexts, r.fields, h, removed)
+		redactTexts(r.fields, h)
 		h.Redacted = append(slices.Clone(h.Redacted), mark)
 		for _, name := range r.fields {
 			if h.Source != "" && name != "note" {

@@ -20,6 +20,7 @@ type atomEncoder struct {
 
 type atomEntry struct {
 	XMLName    xml.Name       `xml:"entry"`
+	Language   string         `xml:"xml:lang,attr,omitempty"`
 	ID         string         `xml:"id"`
 	Title      string         `xml:"title"`
 	Updated    string         `xml:"updated"`
@@ -89,6 +90,9 @@ func (a *atomEncoder) fragment(e *Entry) (Fragment, error) {
 			{"", string(h.Status), map[hazard.Status]string{hazard.Active: "Active", hazard.Expired: "Expired"}[h.Status]},
 		},
 		Summary: clean(h.Description),
+	}
+	if t := h.Says(); t != nil {
+		entry.Language = clean(t.Language)
 	}
 	if link := webURL(base, h); link != pageURL(base, h) {
 		entry.Links = append(entry.Links, atomLink{"via", "", link})

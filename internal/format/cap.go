@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/xml"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -97,6 +98,7 @@ const (
 	capRoleName     = "hazardd:area"     // what the area is: alert, impact, track, point
 	capReasonName   = "hazardd:reason"   // why it ended
 	capSuccessor    = "hazardd:successor"
+	capNameName     = "hazardd:name"    // the hazard's name in the language of the block, beside the authority's headline
 	capEnding       = "eventEndingTime" // MET Norway's: the end of the event, where that is not when the message expires
 )
 
@@ -114,24 +116,28 @@ type alert struct {
 	Note       string   `xml:"note,omitempty"`
 	References string   `xml:"references,omitempty"`
 	Incidents  string   `xml:"incidents"`
-	Info       capInfo  `xml:"info"`
+	// Info has a block for each text of the authority, and one where there is none: one language after the other.
+	Info []capInfo `xml:"info"`
 }
 
 type capInfo struct {
-	Language    string     `xml:"language"`
+	Language    string     `xml:"language,omitempty"`
 	Category    string     `xml:"category"`
 	Event       string     `xml:"event"`
-	Response    string     `xml:"responseType,omitempty"`
+	Response    []string   `xml:"responseType"`
 	Urgency     string     `xml:"urgency"`
 	Severity    string     `xml:"severity"`
 	Certainty   string     `xml:"certainty"`
+	Audience    string     `xml:"audience,omitempty"`
 	EventCode   capValue   `xml:"eventCode"`
 	Onset       string     `xml:"onset"`
 	Expires     string     `xml:"expires,omitempty"`
 	SenderName  string     `xml:"senderName"`
 	Headline    string     `xml:"headline"`
 	Description string     `xml:"description,omitempty"`
+	Instruction string     `xml:"instruction,omitempty"`
 	Web         string     `xml:"web"`
+	Contact     string     `xml:"contact,omitempty"`
 	Parameter   []capValue `xml:"parameter"`
 	Area        capArea    `xml:"area"`
 }
@@ -166,7 +172,7 @@ func (c *capEncoder) end(out *bufio.Writer) error { return out.WriteByte('\n') }
 // newAlert is the message of a hazard's present version. It names all earlier ones, so that a reader who missed some still knows
 // what they are about.
 func newAlert(e *Entry, base string) *alert {
-	h := e.Hazard
+	h := e.Hazard.Stored() // its blocks are in all languages, whoever asks
 	versions := e.Versions
 	if len(versions) == 0 {
 		versions = []Version{{h.Version, h.Updated}}
@@ -189,8 +195,7 @@ func newAlert(e *Entry, base string) *alert {
 		a.References = strings.Join(refs, " ")
 	}
 	shape, role := e.shape()
-	in := &a.Info
-	*in = capInfo{
+	in := capInfo{
 		Language: "en", Category: cmp.Or(capCategories[h.Type], "Other"), Event: typeName(h.Type), Urgency: capUrgency(h, this.Sent), Severity: cmp.Or(capSeverities[h.Severity], "Unknown"),
 		Certainty: capCertainty(h, this.Sent), EventCode: capValue{capTypeName, string(h.Type)}, Onset: capTime(h.Start),
 		SenderName: clean(cmp.Or(h.Creator, hostOf(base))), Headline: clean(h.Name), Description: clean(h.Description), Web: webURL(base, h),
@@ -207,10 +212,45 @@ func newAlert(e *Entry, base string) *alert {
 		// Only expected: the message holds until another comes.
 		add(capEnding, capTime(h.End))
 	}
+	a.Info = []capInfo{in}
+	if len(h.Texts) > 0 {
+		a.Info = nil
+		for i := range h.Texts {
+			a.Info = append(a.Info, in.of(h, &h.Texts[i]))
+		}
+	}
 	if h.Status == hazard.Expired && h.Reason != hazard.EndExpired {
 		a.ended(h)
 	}
 	return a
+}
+
+// of is the block with the words of one text. What an editor wrote stands in every block. The level is the hazard's, or what the
+// text says of itself if that is less: the highest of all blocks is the hazard's.
+func (in capInfo) of(h *hazard.Hazard, t *hazard.Text) capInfo {
+	said := h.In(t)
+	in.Language, in.Event, in.Audience = clean(t.Language), cmp.Or(clean(t.Event), in.Event), clean(t.Audience)
+	in.SenderName, in.Contact, in.Instruction = cmp.Or(clean(t.Sender), in.SenderName), clean(t.Contact), clean(t.Instruction)
+	in.Headline, in.Response = clean(cmp.Or(t.Headline, said.Name)), slices.Clone(t.Responses)
+	in.Parameter = slices.Clone(in.Parameter)
+	if h.EditedField("hazard_Name") {
+		in.Headline = clean(h.Name)
+	}
+	if in.Headline != clean(said.Name) { // a hazardd that reads it knows the name
+		in.Parameter = append(in.Parameter, capValue{capNameName, clean(said.Name)})
+	}
+	if in.Description = clean(t.Description); h.EditedField("description") {
+		in.Description = clean(h.Description)
+	}
+	if t.Web != "" && !h.EditedField("snc_url") {
+		in.Web = webURL("", &hazard.Hazard{URL: t.Web, UUID: h.UUID})
+	}
+	in.Area.Desc = cmp.Or(clean(t.Area), in.Area.Desc)
+	if t.Severity != hazard.NoSeverity && t.Severity < h.Severity && !t.Own && !h.EditedField("severity_ID") {
+		in.Severity = cmp.Or(capSeverities[t.Severity], "Unknown")
+		in.Parameter[0].Value = t.Severity.String()
+	}
+	return in
 }
 
 // ended makes the message that of a hazard's end before its time, or by somebody's word. There is nothing to cancel if it is the
@@ -219,13 +259,19 @@ func (a *alert) ended(h *hazard.Hazard) {
 	if a.References != "" {
 		a.MsgType = "Cancel"
 	}
-	if h.Reason == hazard.EndAllClear || a.MsgType != "Cancel" {
-		a.Info.Response = "AllClear" // "the subject event no longer poses a threat"
+	for i := range a.Info {
+		in := &a.Info[i]
+		in.Response, in.Instruction = nil, "" // there is nothing to do any more
+		if h.Reason == hazard.EndAllClear || a.MsgType != "Cancel" {
+			in.Response = []string{"AllClear"} // "the subject event no longer poses a threat"
+		}
+		in.Parameter = append(in.Parameter, capValue{capReasonName, string(h.Reason)})
+		if h.Successor != uuid.Nil {
+			in.Parameter = append(in.Parameter, capValue{capSuccessor, h.Successor.String()})
+		}
 	}
-	a.Info.Parameter = append(a.Info.Parameter, capValue{capReasonName, string(h.Reason)})
 	a.Note = "Ended: " + string(h.Reason)
 	if h.Successor != uuid.Nil {
-		a.Info.Parameter = append(a.Info.Parameter, capValue{capSuccessor, h.Successor.String()})
 		a.Note += "; " + h.Successor.String() + " goes on"
 	}
 	if h.Note != "" {

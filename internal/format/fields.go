@@ -34,6 +34,16 @@ type record struct {
 	SymbolURL string `json:"symbol_url"`
 	// What was measured: an object of values by quantity.
 	Measurements measured `json:"measurements"`
+	// The words of the authority in the language that hazard_Name and description are in, which the description holds too; empty: it said
+	// none, or in which language is not known. Languages are all that it speaks, separated by blanks.
+	Language     string `json:"language"`
+	Languages    string `json:"languages"`
+	Headline     string `json:"headline"`
+	Instruction  string `json:"instruction"`
+	ResponseType string `json:"response_type"` // CAP's words, separated by blanks
+	Contact      string `json:"contact"`
+	Web          string `json:"web"`
+	Audience     string `json:"audience"`
 }
 
 // measured is written as {"magnitude": 7.4, "pager_level": 3}: of a scale of words the place of the word.
@@ -65,6 +75,11 @@ func newRecord(e *Entry, base string, role hazard.AreaRole) *record {
 	if h.Successor != uuid.Nil {
 		r.Successor = h.Successor.String()
 	}
+	if t := h.Says(); t != nil {
+		r.Language, r.Headline, r.Instruction, r.ResponseType = t.Language, t.Headline, t.Instruction, strings.Join(t.Responses, " ")
+		r.Contact, r.Web, r.Audience = t.Contact, t.Web, t.Audience
+	}
+	r.Languages = strings.Join(h.Languages(), " ")
 	return r
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/maphash"
+	"strconv"
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -57,6 +58,17 @@ func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
 	for _, text := range [...]string{h.Name, h.Description, h.UpdateUser, h.Creator, h.URL, h.Comment, h.Source, h.Note, string(h.UUID[:]), string(h.Successor[:])} {
 		add(text)
 	}
+	said := -1
+	for i := range h.Texts {
+		t := &h.Texts[i]
+		if h.Says() == t {
+			said = i
+		}
+		for _, text := range [...]string{t.Language, t.Name, t.Event, t.Headline, t.Description, t.Instruction, t.Sender, t.Contact, t.Web, t.Audience, t.Area} {
+			add(text)
+		}
+	}
+	add(strconv.Itoa(said))
 	for _, a := range h.Areas {
 		add(string(a.Role))
 		add(a.Digest)

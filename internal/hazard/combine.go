@@ -84,8 +84,8 @@ func Combine(all []Said, order Authority, now Instant) Said {
 	if nameIsIdentity[head.Type] { // the best name outlives the report that gave it
 		for _, s := range all {
 			if s.Head.Type == head.Type && s.Ended != EndWithdrawn && !s.Head.Minor {
-				if s.Head.Source != head.Source {
-					head.Name = s.Head.Name
+				if s.Head.Source != head.Source && head.Name != s.Head.Name {
+					head.Name, head.Texts = s.Head.Name, nobodysOwn(head.Texts)
 				}
 				break
 			}
@@ -144,6 +144,9 @@ func ofOneSource(events []Said) Said {
 	head := &said.Head
 	head.Areas, head.Notes, head.Measurements, said.Places, said.Within = nil, nil, nil, nil, nil
 	for _, s := range events {
+		if s.Head.Key != head.Key {
+			head.Texts = append(head.Texts[:len(head.Texts):len(head.Texts)], nobodysOwn(s.Head.Texts)...)
+		}
 		head.Notes = addNotes(head.Notes, s.Head.Notes)
 		head.Measurements = worst(head.Measurements, s.Head.Measurements)
 		head.Severity = max(head.Severity, s.Head.Severity)
@@ -154,9 +157,19 @@ func ofOneSource(events []Said) Said {
 		said.End = max(said.End, s.End)
 		said.Open = said.Open || s.Open
 	}
+	head.Texts = BoundTexts(head.Texts)
 	slices.Sort(said.Within)
 	said.Within = slices.Compact(said.Within)
 	return said
+}
+
+// nobodysOwn returns texts that the hazard's name and description are not made of.
+func nobodysOwn(texts []Text) []Text {
+	texts = slices.Clone(texts)
+	for i := range texts {
+		texts[i].Own = false
+	}
+	return texts
 }
 
 // add fills in from a less authoritative source what the others leave open.
@@ -172,6 +185,7 @@ func (said *Said) add(s *Said) {
 		}
 	}
 	head.Measurements = lacking(head.Measurements, s.Head.Measurements)
+	head.Texts = BoundTexts(otherLanguages(head.Texts, s.Head.Texts))
 	head.Called = cmp.Or(head.Called, s.Head.Called)
 	head.URL = cmp.Or(head.URL, s.Head.URL)
 	said.End = max(said.End, s.End)

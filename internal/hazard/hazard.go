@@ -57,6 +57,12 @@ type Hazard struct {
 	URL        string  `json:"url,omitzero"` // the source's own page; empty: the service's page of the hazard
 	Comment    string  `json:"comment,omitzero"`
 
+	// Texts are what the authorities say in each of their languages, the first of each language before the others of it. At most
+	// MaxTexts and MaxTextBytes. Nobody alters them.
+	Texts []Text `json:"texts,omitzero"`
+	// Spoken is what In has made Name and Description of; nil: they are as they are stored.
+	Spoken *Spoken `json:"-"`
+
 	Areas []AreaRef `json:"areas,omitzero"`
 	// Measurements are what sources measured, each quantity once, by the most authoritative source that says it; in the order of names.
 	Measurements []Measurement `json:"measurements,omitzero"`
@@ -144,11 +150,11 @@ func (h *Hazard) Equal(o *Hazard) bool {
 	a, b := *h, *o
 	for _, x := range []*Hazard{&a, &b} {
 		x.LastUpdate, x.Updated, x.UpdateUser, x.Version = 0, 0, "", 0
-		x.Areas, x.Edited, x.Sources, x.Measurements = nil, nil, nil, nil
+		x.Areas, x.Edited, x.Sources, x.Measurements, x.Texts = nil, nil, nil, nil, nil
 	}
 	// What is left compares with ==, but for the slices, which are set aside.
 	return equalScalars(&a, &b) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources) &&
-		slices.Equal(h.Measurements, o.Measurements)
+		slices.Equal(h.Measurements, o.Measurements) && EqualTexts(h.Texts, o.Texts)
 }
 
 func equalScalars(a, b *Hazard) bool {

@@ -83,6 +83,8 @@ type Report struct {
 	URL     string `json:"url,omitzero"`
 	Comment string `json:"comment,omitzero"`
 	Creator string `json:"creator,omitzero"`
+	// Texts are what the authority says in each of its languages, the one that Name and Description are made of among them (Own).
+	Texts []Text `json:"texts,omitzero"`
 	// Products is the product tree, parents before children; nil if the report says nothing of products.
 	Products []ReportProduct `json:"products,omitzero"`
 	// Detail is the address of a fuller report of the same event, which alone has its products; empty if there is none.
@@ -99,6 +101,10 @@ type Report struct {
 // AgainRef begins a Ref that two issues of the same alert share. It is made of what they say, is no
 // name that anybody uses, and is shown to nobody.
 const AgainRef = "again:"
+
+// AgainElsewhereRef begins an AgainRef that issues in several languages share, each in a source of its own: two of one source are
+// never one for it.
+const AgainElsewhereRef = AgainRef + "elsewhere:"
 
 // Kept names the versions that parts of a report come from, where those are others than the report's own.
 type Kept struct {
@@ -156,7 +162,7 @@ func named(words ...string) uuid.UUID {
 // Said is what a source says of an event now, all parts taken together.
 type Said struct {
 	// Head is the latest report among those in force, with the words of the latest of the highest level, Start, End, Areas,
-	// Products and Notes of all of them, the worst of their Measurements, and the Refs of all parts.
+	// Products, Notes and Texts of all of them, the worst of their Measurements, and the Refs of all parts.
 	Head Report
 	// End is when the event ends; it is over at EndedAt, for Ended, when Ended is not empty.
 	End     Instant
@@ -236,6 +242,9 @@ func Derive(parts []Report, now Instant) Said {
 		}
 	}
 	head.named(&parts[loudest])
+	var until Instant
+	head.Texts, until = addTexts(nil, parts[loudest].Texts, now, true)
+	said.Next = min(said.Next, until)
 	said.End = parts[counted[0]].endAt()
 	for _, i := range counted {
 		p := parts[i]
@@ -244,6 +253,10 @@ func Derive(parts []Report, now Instant) Said {
 		head.Areas = append(head.Areas, p.Areas...)
 		head.Notes = addNotes(head.Notes, p.Notes)
 		head.Measurements = worst(head.Measurements, p.Measurements)
+		if i != loudest {
+			head.Texts, until = addTexts(head.Texts, p.Texts, now, false)
+			said.Next = min(said.Next, until)
+		}
 		if len(p.Areas) == 0 && len(p.Places) > 0 {
 			said.Places = append(said.Places, owned[i]...)
 			said.Within = append(said.Within, p.Within...)
@@ -256,6 +269,7 @@ func Derive(parts []Report, now Instant) Said {
 	for i := range head.Measurements {
 		head.Measurements[i].Source = head.Source
 	}
+	head.Texts = BoundTexts(head.Texts)
 	slices.Sort(said.Within)
 	said.Within = slices.Compact(said.Within)
 	return said

@@ -16,7 +16,7 @@ var (
 	jsonType     = []string{"application/json"}
 	revalidate   = []string{"private, no-cache"}
 	noStore      = []string{"no-store"}
-	varies       = []string{"Authorization, Accept, Accept-Encoding"}
+	varies       = []string{"Authorization, Accept, Accept-Encoding, Accept-Language"}
 	codingValues = [...][]string{reply.Gzip: {"gzip"}, reply.Zstd: {"zstd"}, reply.Brotli: {"br"}}
 )
 

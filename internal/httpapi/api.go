@@ -38,6 +38,7 @@ import (
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/internal/webhook"
 	"github.com/hazardd/hazardd/web"
 )
@@ -70,6 +71,8 @@ type Config struct {
 	Ready func() error
 	// BaseURL is the service's public address without a slash at its end. No answer repeats the request's Host.
 	BaseURL string
+	// Languages are those that texts are given in to a reader who asks for none that there is; none: as the authorities give them.
+	Languages tongue.Wish
 	// Requests bound what users ask for; zero: nothing is bounded.
 	Requests RequestLimits
 	// Public is what readers without an account may do, PublicLimits how much of it; empty: nothing.
@@ -157,7 +160,7 @@ func New(c Config) http.Handler {
 			AllowedOrigins: c.AllowedOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
 			AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID"},
-			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-Coverage", "Hazardd-View-Age", "Hazardd-End"},
+			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-Coverage", "Hazardd-View-Age", "Hazardd-End", "Content-Language"},
 			MaxAge:         600, // seconds
 		}).Handler(h)
 	}

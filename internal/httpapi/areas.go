@@ -20,6 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // maxAreaIDs is how many hazards a request for areas names at most: a window that somebody looks at holds fewer.
@@ -56,7 +57,7 @@ func (a *API) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Call
 		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.areasOf(w, r, v, ids, now) })
 	}
 	// Where a hazard is does not depend on who asks.
-	body, err := a.lists.Form(v, "boxes", live.Filter{}, nil, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	body, err := a.lists.Form(v, "boxes", live.Filter{}, nil, tongue.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may end; the others still wait for the body.
 		return a.writeBoxes(context.WithoutCancel(r.Context()), out, list)
 	})

@@ -603,7 +603,7 @@ func testRevalidation(t *testing.T, s *stage) {
 				if got := a.Header.Get("Cache-Control"); got != want {
 					t.Errorf("Cache-Control: %s, want %s", got, want)
 				}
-				if got := a.Header.Get("Vary"); got != "Authorization, Accept, Accept-Encoding" {
+				if got := a.Header.Get("Vary"); got != "Authorization, Accept, Accept-Encoding, Accept-Language" {
 					t.Errorf("Vary: %s", got)
 				}
 				for match, status := range map[string]int{tag: 304, "W/" + tag: 304, `"x", ` + tag: 304, "*": 304, `"x"`: 200, tag[:len(tag)-1]: 200, strings.Trim(tag, `"`): 200} {
@@ -774,7 +774,7 @@ func TestPagesOfOtherOriginsReadOnlyWhatTheOperatorAllows(t *testing.T) {
 				t.Errorf("%d, Access-Control-Allow-Origin %q, want %q", a.Status, got, want)
 			}
 			vary := strings.Join(a.Header.Values("Vary"), ", ")
-			if !strings.Contains(vary, "Authorization, Accept, Accept-Encoding") || len(tt.origins) > 0 && !strings.Contains(vary, "Origin") {
+			if !strings.Contains(vary, "Authorization, Accept, Accept-Encoding, Accept-Language") || len(tt.origins) > 0 && !strings.Contains(vary, "Origin") {
 				t.Errorf("Vary: %s", vary)
 			}
 			pre := p.do("", "OPTIONS", "/hazards", nil, "Origin", tt.origin, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type")

@@ -133,7 +133,7 @@ func TestEventsOfAHazardHoldNoneOfItsTexts(t *testing.T) {
 		return int64(m.HeapAlloc)
 	}
 	before := used()
-	cursor := p.Push.Read(p.Live.View(hazard.At(p.time())).Number(), nil)
+	cursor := p.Push.Read(p.Live.View(hazard.At(p.time())).Number(), nil, nil)
 	for i := range 60 {
 		if a := p.do("editor", "PATCH", "/hazards/"+made.UUID, fmt.Sprintf(`{"description":"number %d"}`, i)); a.Status != 200 {
 			t.Fatalf("%d %.300s", a.Status, a.Body)

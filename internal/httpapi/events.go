@@ -24,6 +24,10 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if err != nil {
 		return err
 	}
+	wish, err := a.wish(r, values)
+	if err != nil {
+		return err
+	}
 	s := &stream{out: &answerWriter{w, http.NewResponseController(w)}, count: a.measure}
 	if s.place, err = a.join(r, who, s.hurry); err != nil {
 		return err
@@ -46,12 +50,13 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
+	h["Vary"] = append(h["Vary"], "Accept-Language")
 	h.Set("X-Accel-Buffering", "no") // nginx would gather events
 	h["Hazardd-Change"] = []string{strconv.FormatInt(present, 10)}
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	s.cursor = a.Push.Read(after, filter)
+	s.cursor = a.Push.Read(after, filter, readerOf(wish))
 	first := greeting(after, lost)
 	if conn := s.takeOver(w); conn != nil {
 		taken = true
@@ -93,7 +98,7 @@ func (a *API) eventFilter(r *http.Request) (url.Values, push.Filter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, faults := search.ParseFilter(values, "after")
+	f, faults := search.ParseFilter(values, "after", langParameter)
 	if n := len(values["after"]); n > 1 {
 		return nil, nil, repeated("after", n)
 	}
@@ -103,7 +108,13 @@ func (a *API) eventFilter(r *http.Request) (url.Values, push.Filter, error) {
 	if err := a.knowSources(r.Context(), f.Sources); err != nil {
 		return nil, nil, err
 	}
-	if len(values) == 0 || len(values) == 1 && values.Has("after") {
+	filters := len(values)
+	for _, name := range []string{"after", langParameter} {
+		if values.Has(name) {
+			filters--
+		}
+	}
+	if filters == 0 {
 		return values, nil, nil
 	}
 	return values, a.Store.Select(f), nil
@@ -179,7 +190,7 @@ func (a *API) await(r *http.Request, who *auth.Caller, n int64, wait time.Durati
 	defer place.Leave()
 	over := time.NewTimer(min(wait, who.Expires.Time().Sub(a.Now())))
 	defer over.Stop()
-	cursor := a.Push.Read(n, nil)
+	cursor := a.Push.Read(n, nil, nil)
 	for {
 		if who, err = a.Auth.Recheck(who, a.now()); err != nil {
 			return nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // formatOf is the format that a request asks for, by the parameter f or by Accept.
@@ -51,13 +52,13 @@ const linkEvery = time.Minute
 
 // activeForm serves a list of active hazards in another format than JSON. The list of a format is encoded once for each change, as the
 // JSON is; path is the list's own.
-func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, filter live.Filter, f format.Format, now hazard.Instant) error {
+func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, filter live.Filter, f format.Format, wish tongue.Wish, now hazard.Instant) error {
 	if f == format.CAP { // CAP has no lists: a feed links to the alerts
 		f = format.Atom
 	}
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Active hazards", v.At()
-	body, err := a.lists.Form(v, f.String(), filter, who.Orgs, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	body, err := a.lists.Form(v, f.String(), filter, who.Orgs, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may end; the others still wait for the body.
 		return a.encode(context.WithoutCancel(r.Context()), out, a.Store, f, o, list)
 	})
@@ -65,10 +66,10 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error {
 			sendAs(w, f, false, "hazards-active")
 			a.tellView(w, v, now)
-			sum := sha256.Sum256(fmt.Append(nil, o.Self, " ", v.Audience(who.Orgs)))
+			sum := sha256.Sum256(fmt.Append(nil, o.Self, " ", v.Audience(who.Orgs), " ", wish))
 			tag := fmt.Sprintf(`"%d-%d-%s-%x"`, v.Number(), v.At(), f, sum[:9])
 			return a.streamed(w, r, tag, v.Audience(who.Orgs) != "", func(out io.Writer) error {
-				return a.encode(r.Context(), out, a.Store, f, o, v.Hazards(filter, who.Orgs))
+				return a.encode(r.Context(), out, a.Store, f, o, wish.Reader().All(v.Hazards(filter, who.Orgs)))
 			})
 		})
 	}
@@ -88,12 +89,8 @@ func (a *API) answerLink(w http.ResponseWriter, r *http.Request) error {
 }
 
 // hazardForm serves one hazard in another format than JSON.
-func (a *API) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format, v *live.View, h *hazard.Hazard, who *auth.Caller, now hazard.Instant) error {
+func (a *API) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format, v *live.View, h *hazard.Hazard, products int, who *auth.Caller, now hazard.Instant) error {
 	return a.holding(w, r, who, costOfObject, func(w http.ResponseWriter) error {
-		products, err := a.productTotal(r.Context(), v, h, who)
-		if err != nil {
-			return err
-		}
 		body, err := a.hazardDocument(w, r, a.Store, f, h, products)
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -32,14 +33,18 @@ const pageBytes = 4 << 20
 type page struct {
 	after, limit int64
 	at           *hazard.Instant // only those that had been made by then; nil: all
+	wish         tongue.Wish
 }
 
 // readPage reads the parameters of a page, and those that are known beside them.
 func (a *API) readPage(r *http.Request, more ...string) (p page, values url.Values, err error) {
-	if values, p.at, err = a.readAt(r, append(more, "after", "limit")...); err != nil {
+	if values, p.at, err = a.readAt(r, append(more, "after", "limit", langParameter)...); err != nil {
 		return p, nil, err
 	}
 	if p.after, err = intParameter(values, "after", 0, 0, math.MaxInt64); err != nil {
+		return p, nil, err
+	}
+	if p.wish, err = a.wish(r, values); err != nil {
 		return p, nil, err
 	}
 	p.limit, err = intParameter(values, "limit", defaultChanges, 1, maxChanges)
@@ -111,7 +116,7 @@ func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if err != nil {
 		return err
 	}
-	list, restricted := []wire.Change{}, false
+	list, restricted, reader := []wire.Change{}, false, p.wish.Reader()
 	for i := range changes {
 		c := &changes[i]
 		total := 0
@@ -119,6 +124,9 @@ func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Call
 			total = totals.Of(c, who.Orgs)
 		}
 		shown := wire.FromChange(c, total, a.BaseURL)
+		if c.Hazard != nil {
+			shown.Hazard = new(wire.FromHazard(reader.Of(c.Hazard), total, a.BaseURL))
+		}
 		if before != nil && (c.Product == nil || c.Product.VisibleTo(who.Orgs)) { // else it tells of a deletion alone
 			shown.Fields = before.add(c)
 		}
@@ -130,6 +138,9 @@ func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Call
 		next.Set("after", strconv.FormatInt(follows, 10))
 		next.Set("limit", strconv.FormatInt(p.limit, 10))
 		a.linkNext(w, r, next)
+	}
+	if !p.wish.None() {
+		sayLanguages(w, reader.Used())
 	}
 	if p.at != nil {
 		return a.answerAt(w, r, list, restricted, *p.at)

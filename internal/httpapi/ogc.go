@@ -91,7 +91,7 @@ func (a *API) ogcLanding(w http.ResponseWriter, r *http.Request, _ *auth.Caller)
 
 // ogcDocument reads the query of a document that has no parameter but f.
 func (a *API) ogcDocument(r *http.Request) (form string, err error) {
-	values, err := query(r, "f")
+	values, err := query(r, "f", langParameter)
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +118,7 @@ func (a *API) ogcConformance(w http.ResponseWriter, r *http.Request, _ *auth.Cal
 
 // ogcAPI serves the definition of the API.
 func (a *API) ogcAPI(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	if _, err := query(r, "f"); err != nil {
+	if _, err := query(r, "f", langParameter); err != nil {
 		return err
 	}
 	text, err := json.Marshal(ogc.Definition(a.base(r)), json.Deterministic(true))
@@ -192,6 +192,10 @@ func (a *API) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 
 // makeItems makes a page of features.
 func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller, id string, values url.Values, form string, q search.Query) (err error) {
+	wish, err := a.wish(r, values)
+	if err != nil {
+		return err
+	}
 	now := a.now()
 	f := &found{}
 	var matched int64
@@ -205,6 +209,7 @@ func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 			return err
 		}
 	}
+	f.reader = wish.Reader()
 	a.tellCoverage(w, &q)
 	var body bytes.Buffer
 	var beside ogc.Items
@@ -226,6 +231,9 @@ func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		whole = len(f.hazards) == n
 	}
 	a.tellFreshness(r.Context(), w, f.number, f.at != nil)
+	if !wish.None() {
+		sayLanguages(w, f.reader.Used())
+	}
 	var header []string
 	for _, l := range beside.Links {
 		header = append(header, fmt.Sprintf(`<%s>; rel=%q; type=%q`, l.Href, l.Rel, l.Type))
@@ -243,6 +251,7 @@ func (a *API) ogcTable(id string, f *found, beside ogc.Items, now hazard.Instant
 	}
 	t := pages.Table{Title: "Hazards", Head: []string{"Name", "Severity", "Type", "Category", "Status", "Began", "Ends"}}
 	for _, h := range f.hazards {
+		h = f.reader.Of(h)
 		t.Rows = append(t.Rows, []pages.Cell{{Text: h.Name, Href: a.BaseURL + "/h/" + h.UUID.String()}, {Text: h.Severity.String()}, {Text: string(h.Type)}, {Text: string(h.Category)},
 			{Text: string(h.Status)}, {Text: h.Start.String()}, {Text: h.End.String()}})
 	}
@@ -256,7 +265,7 @@ func (a *API) ogcQuery(r *http.Request, id string, values url.Values) (search.Qu
 	known := []string{"bbox", "datetime", "limit", "q", "cursor"}
 	for name, list := range values {
 		switch to, isFilter := ogc.Filters[name]; {
-		case name == "f":
+		case name == "f" || name == langParameter:
 		case isFilter:
 			ours[to] = list
 		case slices.Contains(known, name):
@@ -266,7 +275,7 @@ func (a *API) ogcQuery(r *http.Request, id string, values url.Values) (search.Qu
 				known = append(known, property)
 			}
 			slices.Sort(known)
-			return search.Query{}, badParameter(name, "is not known here; these are: %s, f", strings.Join(known, ", "))
+			return search.Query{}, badParameter(name, "is not known here; these are: %s, f, lang", strings.Join(known, ", "))
 		}
 	}
 	if limit := ours.Get("limit"); limit != "" {
@@ -327,6 +336,11 @@ func (a *API) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	if err != nil {
 		return err
 	}
+	wish, err := a.wish(r, r.URL.Query())
+	if err != nil {
+		return err
+	}
+	h = readIn(w, h, wish)
 	text, err := json.Marshal(struct {
 		Links []ogc.Link `json:"links"`
 	}{ogc.ItemLinks(a.base(r), id, h.UUID.String())})

@@ -16,6 +16,7 @@ import (
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -144,7 +145,11 @@ func (a *API) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if err != nil {
 		return err
 	}
-	content, restricted, err := a.pageOf(r, h, who, now)
+	wish, err := a.wish(r, r.URL.Query())
+	if err != nil { // a parameter that a portal added
+		wish = tongue.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
+	}
+	content, restricted, err := a.pageOf(r, wish.Reader().Of(h), who, now)
 	if err != nil {
 		return err
 	}

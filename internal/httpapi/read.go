@@ -94,8 +94,10 @@ func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	}
 	now := a.now()
 	v := a.Live.View(now)
-	if len(values) > 1 || len(values) == 1 && !values.Has("f") {
-		return a.searchActive(w, r, who, v, filter, now)
+	for name := range values {
+		if name != "f" && name != langParameter {
+			return a.searchActive(w, r, who, v, filter, now)
+		}
 	}
 	if len(values["f"]) > 1 {
 		return repeated("f", len(values["f"]))
@@ -107,10 +109,15 @@ func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if err != nil {
 		return err
 	}
-	if f != format.JSON {
-		return a.activeForm(w, r, who, v, filter, f, now)
+	wish, err := a.wish(r, values)
+	if err != nil {
+		return err
 	}
-	return a.answerShared(w, r, who, v, a.lists.Active(v, filter, who.Orgs), now)
+	sayLanguages(w, a.lists.Languages(v, wish))
+	if f != format.JSON {
+		return a.activeForm(w, r, who, v, filter, f, wish, now)
+	}
+	return a.answerShared(w, r, who, v, a.lists.Active(v, filter, who.Orgs, wish), now)
 }
 
 // products serves the products of a hazard, active or not (operation 8).
@@ -216,7 +223,7 @@ func (a *API) product(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 
 // hazard serves one hazard, active or not.
 func (a *API) hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, at, err := a.readAt(r, "f")
+	values, at, err := a.readAt(r, "f", langParameter)
 	if err != nil {
 		return err
 	}
@@ -224,8 +231,12 @@ func (a *API) hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if err != nil {
 		return err
 	}
+	wish, err := a.wish(r, values)
+	if err != nil {
+		return err
+	}
 	if at != nil {
-		return a.answerHazardAt(w, r, who, f, *at)
+		return a.answerHazardAt(w, r, who, f, *at, wish)
 	}
 	now := a.now()
 	v := a.Live.View(now)
@@ -234,22 +245,23 @@ func (a *API) hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 		return err
 	}
 	a.tellEnd(w, r, h)
-	if f != format.JSON {
-		return a.hazardForm(w, r, f, v, h, who, now)
+	total, err := a.productTotal(r.Context(), v, h, who)
+	if err != nil {
+		return err
 	}
-	body, err := a.hazardBody(r.Context(), v, h, who)
+	h = readIn(w, h, wish)
+	if f != format.JSON {
+		return a.hazardForm(w, r, f, v, h, total, who, now)
+	}
+	body, err := a.hazardBody(h, total)
 	if err != nil {
 		return err
 	}
 	return a.answerList(w, r, v, body, now)
 }
 
-// hazardBody is one hazard's representation for a caller.
-func (a *API) hazardBody(ctx context.Context, v *live.View, h *hazard.Hazard, who *auth.Caller) (*reply.Body, error) {
-	total, err := a.productTotal(ctx, v, h, who)
-	if err != nil {
-		return nil, err
-	}
+// hazardBody is one hazard's representation for a caller who may know of so many of its products.
+func (a *API) hazardBody(h *hazard.Hazard, total int) (*reply.Body, error) {
 	text, err := json.Marshal(wire.FromHazard(h, total, a.BaseURL))
 	if err != nil {
 		return nil, err

@@ -23,6 +23,8 @@ func TestWhatIsRedactedIsGone(t *testing.T) {
 	const secret = "secretsong"
 	r := quake("us1", 1)
 	r.Description = "as " + secret + " says"
+	r.Texts = []hazard.Text{{Language: "en", Own: true, Name: "Earthquake us1", Description: r.Description},
+		{Language: "fr", Name: "Séisme", Description: secret + " a parlé", Instruction: secret + " le dit", Contact: secret, Area: secret}}
 	s.report(r)
 	h := hazard.EventUUID(r.Source, r.Key).String()
 	if a := s.do("red", "PATCH", "/hazards/"+h, `{"comment_Text":"`+secret+` in a comment"}`); a.Status != http.StatusOK {
@@ -44,7 +46,7 @@ func TestWhatIsRedactedIsGone(t *testing.T) {
 		t.Helper()
 		for _, user := range []string{"red", "reader"} {
 			found := 0
-			for _, path := range []string{"/hazards/active", "/hazards/" + h, "/hazards/" + h + "?" + at, "/hazards/" + h + "?f=geojson", "/hazards/" + h + "?f=geojson&" + at, "/hazards/" + h + "/products", "/hazards/" + h + "/products?" + at,
+			for _, path := range []string{"/hazards/active", "/hazards/" + h, "/hazards/" + h + "?" + at, "/hazards/" + h + "?lang=fr", "/hazards/" + h + "?lang=fr&" + at, "/hazards/" + h + "?f=cap", "/hazards/" + h + "?f=geojson", "/hazards/" + h + "?f=geojson&" + at, "/hazards/" + h + "/products", "/hazards/" + h + "/products?" + at,
 				"/hazards/" + h + "/changes", "/hazards/" + h + "/changes?" + at, "/changes", "/hazards/" + h + "/reports", "/products/" + p.UUID + "?" + at, "/products/" + f.UUID, "/products/" + f.UUID + "/file", "/h/" + h} {
 				a := s.do(user, "GET", path, nil)
 				if path == "/h/"+h {

@@ -39,8 +39,36 @@ type report struct {
 	URL          string        `json:"url,omitzero"`
 	// Notes say what of it is a guess or could not be read; absent: nothing.
 	Notes []string `json:"notes,omitzero"`
+	// Texts are the source's own words in each of its languages, those of Name first; absent: it does not say them apart.
+	Texts []saidText `json:"texts,omitzero"`
 	// Payloads are those that the report is made of and that are still kept, the latest first, at most maxPayloads.
 	Payloads []payloadLink `json:"payloads,omitzero"`
+}
+
+// saidText is one info block of an alert.
+type saidText struct {
+	Language    string   `json:"language"`
+	Own         bool     `json:"own,omitzero"` // the name and the description of the report are made of it
+	Name        string   `json:"name"`
+	Event       string   `json:"event,omitzero"`
+	Headline    string   `json:"headline,omitzero"`
+	Text        string   `json:"description,omitzero"`
+	Instruction string   `json:"instruction,omitzero"`
+	Responses   []string `json:"response_type,omitzero"`
+	Sender      string   `json:"sender,omitzero"`
+	Contact     string   `json:"contact,omitzero"`
+	Web         string   `json:"web,omitzero"`
+	Audience    string   `json:"audience,omitzero"`
+	Area        string   `json:"area,omitzero"`
+}
+
+func saidTexts(texts []hazard.Text) []saidText {
+	var all []saidText
+	for i := range texts {
+		t := &texts[i]
+		all = append(all, saidText{t.Language, t.Own, t.Name, t.Event, t.Headline, t.Description, t.Instruction, t.Responses, t.Sender, t.Contact, t.Web, t.Audience, t.Area})
+	}
+	return all
 }
 
 // maxPayloads bounds the payloads that one report names: a warning in a hundred messages is made of as many.
@@ -80,7 +108,7 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 		}
 		list = append(list, report{Payloads: payloads, Source: e.Source, SourceState: state.State, LastSuccess: state.LastSuccess, Event: e.Key, Joined: e.Joined, Version: strconv.FormatInt(head.Version, 10), Name: head.Name, Text: head.Description,
 			TypeID: string(head.Type), SeverityID: head.Severity.String(), Level: head.Level, StartDate: head.Start.Digits(), EndDate: said.Over().Digits(),
-			Ended: string(said.Ended), Point: head.Point, Refs: namesOf(head.Refs), URL: head.URL, Notes: head.Notes, Measurements: measurementsOf(head.Measurements)})
+			Ended: string(said.Ended), Point: head.Point, Refs: namesOf(head.Refs), URL: head.URL, Notes: head.Notes, Measurements: measurementsOf(head.Measurements), Texts: saidTexts(head.Texts)})
 	}
 	return answerJSON(w, r, list, false)
 }
@@ -94,9 +122,15 @@ type relatedHazard struct {
 
 // related serves the hazards that have to do with one.
 func (a *API) related(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := noQuery(r); err != nil {
+	values, err := query(r, langParameter)
+	if err != nil {
 		return err
 	}
+	wish, err := a.wish(r, values)
+	if err != nil {
+		return err
+	}
+	reader := wish.Reader()
 	now := a.now()
 	h, err := a.findHazard(r, a.Live.View(now), now)
 	if err != nil {
@@ -112,8 +146,9 @@ func (a *API) related(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		if err != nil {
 			return err
 		}
-		list = append(list, relatedHazard{string(f.Relation), f.Why, wire.FromHazard(f.Hazard.ExpireAt(now), len(products), a.BaseURL)})
+		list = append(list, relatedHazard{string(f.Relation), f.Why, wire.FromHazard(reader.Of(f.Hazard.ExpireAt(now)), len(products), a.BaseURL)})
 	}
+	sayLanguages(w, reader.Used())
 	return answerJSON(w, r, list, false)
 }
 

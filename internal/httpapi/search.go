@@ -22,6 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -37,6 +38,7 @@ type found struct {
 	after   func(i int) string
 	at      *hazard.Instant // the earlier moment that it is of: how fresh the sources are now says nothing of it
 	updated hazard.Instant  // when what a document says last changed
+	reader  *tongue.Reader  // in whose languages the hazards are read
 }
 
 // search serves the hazards that a search finds, active or not.
@@ -131,7 +133,7 @@ func (a *API) searchQuery(r *http.Request) (search.Query, format.Format, error) 
 	if err != nil {
 		return search.Query{}, format.JSON, err
 	}
-	q, faults := search.Parse(values, "f")
+	q, faults := search.Parse(values, "f", langParameter)
 	if n := len(values["f"]); n > 1 {
 		return q, format.JSON, repeated("f", n)
 	}
@@ -245,7 +247,7 @@ func pagesOf(q *search.Query, after func(i int) string) func(i int) string {
 
 // page gives the hazards of a page, until what is written of them is as large as a page may be: the others are on the next.
 func (f *found) page(written interface{ Len() int }) iter.Seq2[*hazard.Hazard, int] {
-	return func(yield func(*hazard.Hazard, int) bool) {
+	return f.reader.All(func(yield func(*hazard.Hazard, int) bool) {
 		for i, h := range f.hazards {
 			if i > 0 && f.after != nil && written.Len() >= pageBytes {
 				f.hazards, f.cursor = f.hazards[:i], f.after(i-1)
@@ -255,7 +257,7 @@ func (f *found) page(written interface{ Len() int }) iter.Seq2[*hazard.Hazard, i
 				return
 			}
 		}
-	}
+	})
 }
 
 // updatedAt is when what is found last changed: at the moment that was asked about at the latest.
@@ -268,9 +270,17 @@ func updatedAt(v *live.View, at *hazard.Instant) hazard.Instant {
 
 // answerFound writes what a search found, and the link to the next page.
 func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Format, found *found) error {
+	wish, err := a.wish(r, r.URL.Query())
+	if err != nil {
+		return err
+	}
+	found.reader = wish.Reader()
 	body, err := a.foundBody(w, r, f, found)
 	if err != nil {
 		return err
+	}
+	if !wish.None() {
+		sayLanguages(w, found.reader.Used())
 	}
 	a.tellFreshness(r.Context(), w, found.number, found.at != nil)
 	if found.cursor != "" {
@@ -395,11 +405,11 @@ func (a *API) hazardNowOrAt(r *http.Request, at *hazard.Instant) (*hazard.Hazard
 }
 
 // answerHazardAt serves one hazard as of an earlier moment.
-func (a *API) answerHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Caller, f format.Format, at hazard.Instant) error {
-	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.makeHazardAt(w, r, who, f, at) })
+func (a *API) answerHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Caller, f format.Format, at hazard.Instant, wish tongue.Wish) error {
+	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.makeHazardAt(w, r, who, f, at, wish) })
 }
 
-func (a *API) makeHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Caller, f format.Format, at hazard.Instant) error {
+func (a *API) makeHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Caller, f format.Format, at hazard.Instant, wish tongue.Wish) error {
 	h, err := a.hazardAt(r, at)
 	if err != nil {
 		return err
@@ -409,6 +419,7 @@ func (a *API) makeHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Cal
 		return err
 	}
 	a.tellEnd(w, r, h)
+	h = readIn(w, h, wish)
 	if f == format.JSON {
 		return a.answerAt(w, r, wire.FromHazard(h, len(products), a.BaseURL), false, at)
 	}

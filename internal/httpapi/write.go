@@ -114,7 +114,15 @@ type condition struct {
 }
 
 func (c condition) Hazard(h *hazard.Hazard, products int) bool {
-	return c.names(wire.FromHazard(h, products, c.a.BaseURL))
+	if c.names(wire.FromHazard(h, products, c.a.BaseURL)) {
+		return true
+	}
+	for i := range h.Texts { // it was read in another language
+		if t := &h.Texts[i]; !t.Own && c.names(wire.FromHazard(h.In(t), products, c.a.BaseURL)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c condition) Product(p *hazard.Product) bool {
@@ -145,7 +153,16 @@ func (a *API) visible(ctx context.Context, n int64) {
 func (a *API) answerHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller, done edit.Done[hazard.Hazard]) error {
 	a.visible(r.Context(), done.Last)
 	now := a.now()
-	body, err := a.hazardBody(r.Context(), a.Live.View(now), done.State.ExpireAt(now), who)
+	wish, err := a.wish(r, nil)
+	if err != nil {
+		return err
+	}
+	h := done.State.ExpireAt(now)
+	total, err := a.productTotal(r.Context(), a.Live.View(now), h, who)
+	if err != nil {
+		return err
+	}
+	body, err := a.hazardBody(readIn(w, h, wish), total)
 	if err != nil {
 		return err
 	}

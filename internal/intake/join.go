@@ -273,9 +273,12 @@ func (w *writer) called(e *store.Event, names []string) (all []store.Event, err 
 
 // namesMean reports whether two events that have the name ref in common are one. The number of a
 // volcano, of a Lasting scheme, names the mountain, whose eruptions are one hazard each. A tsunami is
-// a hazard of its own, beside the earthquake that made it.
+// a hazard of its own, beside the earthquake that made it. Two alerts of one feed are no two languages of one.
 func (in *Intake) namesMean(ref string, a, b *store.Event) bool {
 	scheme, _, _ := strings.Cut(ref, ":")
+	if a.Source == b.Source && strings.HasPrefix(ref, hazard.AgainElsewhereRef) {
+		return false
+	}
 	return (a.Type == hazard.Tsunami) == (b.Type == hazard.Tsunami) &&
 		(!in.known.Schemes[scheme].Lasting || overlap(a, b, sameEruption))
 }

@@ -42,6 +42,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	holdPoint(head, placed)
 	set("hazard_Name", func() { h.Name = hazard.CleanLine(head.Name) })
 	set("description", func() { h.Description = described(head) })
+	h.Texts = textsOf(h, head)
 	set("type_ID", func() { h.Type = head.Type })
 	set("category_ID", func() { h.Category = category(before, head) })
 	set("start_Date", func() { h.Start = head.Start })
@@ -118,6 +119,16 @@ func described(head *hazard.Report) string {
 		text += "\n\nNote: " + n
 	}
 	return hazard.Clean(text)
+}
+
+// textsOf are the texts of a hazard of which head is said: none once its words were redacted, which must not come back in any language.
+func textsOf(h *hazard.Hazard, head *hazard.Report) []hazard.Text {
+	if slices.ContainsFunc(h.Redacted, func(r hazard.Redaction) bool {
+		return slices.Contains(r.Fields, "description") || slices.Contains(r.Fields, "hazard_Name")
+	}) {
+		return nil
+	}
+	return head.Texts
 }
 
 // position sets the hazard's point and areas. Of a hazard that was ended by a message that says

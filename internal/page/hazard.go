@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // Hazard is the page of one hazard for one visitor.
@@ -83,6 +85,11 @@ type view struct {
 	Position, Degrees         string
 	MapAlt                    string
 	Description               []block
+	Language, Dir             string // of the words of the authority; empty: not known
+	Instruction, Contact      []block
+	Responses                 []string
+	Audience                  string
+	Languages                 []tongueLink // others in which it is said
 	Note, Comment             []block
 	Areas                     []area
 	Products                  []*product
@@ -96,6 +103,46 @@ type view struct {
 	Recent, Older             []change
 	Earlier                   int
 	Total                     int
+}
+
+// tongueLink leads to the page in a language.
+type tongueLink struct {
+	Tag, Href string
+	Here      bool
+}
+
+// responses are CAP's words for what to do, as people say them.
+var responses = map[string]string{"Shelter": "Take shelter", "Evacuate": "Leave the area", "Prepare": "Prepare", "Execute": "Do as planned", "Avoid": "Stay away",
+	"Monitor": "Follow the news", "Assess": "Judge for yourself", "AllClear": "All clear"}
+
+// speak adds what the authority says in the language of the page.
+func (c *Hazard) speak(v *view) {
+	h := c.Hazard
+	t := h.Says()
+	if t == nil {
+		return
+	}
+	v.Language, v.Dir = t.Language, "ltr"
+	if tongue.RTL(t.Language) {
+		v.Dir = "rtl"
+	}
+	if t.Instruction != "" && !h.EditedField("description") {
+		v.Description = blocks(strings.Replace(h.Description, t.Instruction, "", 1)) // it stands below
+	}
+	if h.EditedField("description") && h.EditedField("hazard_Name") {
+		v.Language, v.Dir = "", ""
+	}
+	v.Instruction, v.Contact, v.Audience = blocks(t.Instruction), blocks(t.Contact), t.Audience
+	for _, r := range t.Responses {
+		if words := responses[r]; words != "" {
+			v.Responses = append(v.Responses, words)
+		}
+	}
+	if all := h.Languages(); len(all) > 1 {
+		for _, l := range all {
+			v.Languages = append(v.Languages, tongueLink{l, v.Ref + "?lang=" + url.QueryEscape(l), l == t.Language})
+		}
+	}
 }
 
 type next struct {
@@ -149,6 +196,7 @@ func (c *Hazard) view() *view {
 		Category: string(h.Category), Type: typeName(h.Type), Made: at(c.Now, c.Now), Start: at(h.Start, c.Now), End: at(h.End, c.Now), Updated: at(h.LastUpdate, c.Now),
 		Position: words(h.Latitude, h.Longitude), Degrees: fmt.Sprintf("%s, %s", number(h.Latitude, 5), number(h.Longitude, 5)),
 		Description: blocks(h.Description), Note: blocks(h.Note), Comment: blocks(forPeople(h.Comment)), SourceLink: safeLink(h.URL, "https", "http"), Earlier: c.Earlier, Credits: c.Ground}
+	c.speak(v)
 	if info, ok := h.Category.Info(); ok {
 		v.Category = info.Name
 	}

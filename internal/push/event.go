@@ -18,6 +18,8 @@ const (
 	left    variant = 1 << iota // the hazard has left the filter
 	deleted                     // the reader is told that the product was deleted, without its texts
 	product
+	// language is times one more than the number of the text that the hazard reads in; 0: it reads as it is stored.
+	language variant = 1 << 40
 )
 
 // event is the event of a change as a member of orgs sees it through the cursor's filter; nil if there is nothing to see.
@@ -56,8 +58,16 @@ func (c *Cursor) event(ctx context.Context, e *tail.Entry, orgs []int64) ([]byte
 			}
 		}
 	}
+	if e.Hazard != nil {
+		v += variant(c.reader.Text(e.Hazard)+1) * language
+	}
 	return e.Text(v, func() ([]byte, error) {
-		shown := wire.FromChange(seen, int(v/product), c.hub.base)
+		if i := int(v / language); i > 0 {
+			inOther := *seen
+			inOther.Hazard = seen.Hazard.In(&seen.Hazard.Texts[i-1])
+			seen = &inOther
+		}
+		shown := wire.FromChange(seen, int(v%language/product), c.hub.base)
 		shown.Left = v&left != 0
 		data, err := json.Marshal(&shown)
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // Log is the part of the store that tells where a stream can be resumed.
@@ -286,6 +287,7 @@ type Cursor struct {
 	n      int64
 	live   int64   // changes behind it were committed after the cursor was made
 	given  []given // by the last Next
+	reader *tongue.Reader
 }
 
 // given is a change of a source that a cursor gave.
@@ -303,9 +305,9 @@ func (c *Cursor) Sent(d *lateness.Delays, now hazard.Instant) {
 }
 
 // Read makes a cursor behind change n. filter chooses what is told; nil: everything. A change of a product passes if its hazard does.
-func (h *Hub) Read(n int64, filter Filter) *Cursor {
+func (h *Hub) Read(n int64, filter Filter, reader *tongue.Reader) *Cursor {
 	_, _, _, last := h.tail.Kept()
-	return &Cursor{hub: h, filter: filter, n: n, live: last}
+	return &Cursor{hub: h, filter: filter, n: n, live: last, reader: reader}
 }
 
 // Number is the change that the cursor is behind: everything up to it has been told, as far as it was to be told.

@@ -392,10 +392,10 @@ func TestEveryReaderIsToldTheLogAsItMayKnowIt(t *testing.T) {
 				if len(l.changes) > 0 && rapid.Bool().Draw(t, "resumes") {
 					from = rapid.SampledFrom(l.changes).Draw(t, "change").Number
 				}
-				r := &reader{Cursor: h.Read(from, nil), orgs: rapid.SampledFrom([][]int64{nil, {1}, {2, 3}, {9}}).Draw(t, "organizations")}
+				r := &reader{Cursor: h.Read(from, nil, nil), orgs: rapid.SampledFrom([][]int64{nil, {1}, {2, 3}, {9}}).Draw(t, "organizations")}
 				if rapid.Bool().Draw(t, "filtered") {
 					r.filter = new(severe(hazard.Watch))
-					r.Cursor = h.Read(from, r.filter)
+					r.Cursor = h.Read(from, r.filter, nil)
 				}
 				readers = append(readers, r)
 			},
@@ -425,7 +425,7 @@ func TestAnEventIsEncodedOncePerAudience(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := func(orgs []int64) [][]byte {
-		events, _, err := h.Read(0, nil).Next(t.Context(), orgs)
+		events, _, err := h.Read(0, nil, nil).Next(t.Context(), orgs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -457,7 +457,7 @@ func TestAnEventIsEncodedOncePerAudience(t *testing.T) {
 // wait waits until the hub has change n in memory.
 func wait(t testing.TB, h *Hub, n int64) error {
 	t.Helper()
-	for c := h.Read(0, nil); ; {
+	for c := h.Read(0, nil, nil); ; {
 		_, wake, err := c.Next(t.Context(), nil)
 		if err != nil || c.Number() >= n {
 			return err
@@ -507,7 +507,7 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestNobodyIsToldOfAForkThatLostNothing(t *testing.T) {
 	l := newMemoryLog()
 	h := hub(l, 0, tail.Memory)
-	c := h.Read(0, nil)
+	c := h.Read(0, nil, nil)
 	l.add(flood(1, hazard.Watch), flood(2, hazard.Watch))
 	l.skip(1000)
 	l.add(flood(3, hazard.Watch))
@@ -540,7 +540,7 @@ func TestAfterAStartMemoryHoldsTheLatestChanges(t *testing.T) {
 	before := l.reads
 	l.mu.Unlock()
 	for range 100 {
-		if got := len(all(t, h.Read(last-50, nil), nil)); got != 50 {
+		if got := len(all(t, h.Read(last-50, nil, nil), nil)); got != 50 {
 			t.Fatalf("%d events, want 50", got)
 		}
 	}
@@ -601,7 +601,7 @@ func TestTheHubGoesOnWhenTheStoreIsBack(t *testing.T) {
 		l.add(flood(1, hazard.Watch))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		events, wake, err := h.Read(0, nil).Next(t.Context(), nil)
+		events, wake, err := h.Read(0, nil, nil).Next(t.Context(), nil)
 		if len(events) > 0 || wake == nil || err != nil {
 			t.Errorf("while the store is away: %q, %v", events, err)
 		}
@@ -609,7 +609,7 @@ func TestTheHubGoesOnWhenTheStoreIsBack(t *testing.T) {
 		l.fail = nil
 		l.mu.Unlock()
 		<-wake
-		if events := all(t, h.Read(0, nil), nil); len(events) != 1 {
+		if events := all(t, h.Read(0, nil, nil), nil); len(events) != 1 {
 			t.Errorf("after that: %q", events)
 		}
 	})
@@ -772,7 +772,7 @@ func TestAHubThatIsBehindAForkTellsWhatCameBeforeIt(t *testing.T) {
 	l := newMemoryLog()
 	l.add(flood(1, hazard.Watch))
 	h := hub(l, 1, tail.Memory)
-	c := h.Read(1, nil)
+	c := h.Read(1, nil, nil)
 	l.add(flood(1, hazard.Watch)) // which the hub has not read when
 	l.skip(1_000_000)
 	l.add(flood(1, hazard.Watch), flood(1, hazard.Warning))
@@ -822,7 +822,7 @@ func TestARedactionLeavesNothingOfBeforeInMemory(t *testing.T) {
 	l.add(redacted)
 	follow()
 	_, _, from, _ := h.tail.Kept()
-	if got := strings.Join(all(t, h.Read(0, nil), nil), ""); strings.Contains(got, "secret") || !strings.Contains(got, "private") || from != 2 {
+	if got := strings.Join(all(t, h.Read(0, nil, nil), nil), ""); strings.Contains(got, "secret") || !strings.Contains(got, "private") || from != 2 {
 		t.Errorf("behind %d: %s", from, got)
 	}
 }

@@ -16,6 +16,8 @@ type key struct {
 	filter   live.Filter
 	products int64 // the hazard whose products are listed; 0: a list of hazards
 	audience live.Audience
+	// languages is what a wish makes of the view (tongue.Sets.Key): empty where it reads as it is stored.
+	languages string
 }
 
 // maxCached bounds the bodies that are kept of one view, in bytes: the lists of 5,000 hazards in every form are 40 MB. Beyond it,

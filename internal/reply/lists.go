@@ -11,10 +11,11 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Lists encodes what a view holds, each list once for each filter, form and audience for as long as the view is the present one.
+// Lists encodes what a view holds, each list once for each filter, form, audience and choice of languages for as long as the view is the present one.
 // Readers that ask for the same list at once wait for the first of them. It is safe for concurrent use.
 type Lists struct {
 	base    string
@@ -30,8 +31,16 @@ type generation struct {
 	view   *live.View
 	bodies cache
 
+	sets func() *tongue.Sets // the languages of its hazards
+
 	mu      sync.Mutex // guards records
-	records map[*hazard.Hazard]record
+	records map[said]record
+}
+
+// said names a hazard as it reads in one of its texts, by number; -1: as it is stored.
+type said struct {
+	hazard *hazard.Hazard
+	text   int
 }
 
 // record is the JSON object of a hazard that is told to have so many products.
@@ -51,7 +60,8 @@ func (l *Lists) of(v *live.View) *generation {
 	if before != nil && before.view == v {
 		return before
 	}
-	g := &generation{view: v, bodies: cache{most: maxCached}, records: map[*hazard.Hazard]record{}}
+	g := &generation{view: v, bodies: cache{most: maxCached}, records: map[said]record{},
+		sets: sync.OnceValue(func() *tongue.Sets { return tongue.SetsOf(v.Hazards(live.Filter{}, nil)) })}
 	if before == nil {
 		l.present.Store(g)
 		return g
@@ -59,9 +69,9 @@ func (l *Lists) of(v *live.View) *generation {
 	// A hazard that did not change is not encoded again: a view shares it with the one before.
 	before.mu.Lock()
 	defer before.mu.Unlock()
-	for h := range v.Hazards(live.Filter{}, nil) {
-		if r, ok := before.records[h]; ok {
-			g.records[h] = r
+	for s, r := range before.records {
+		if h, ok := v.Hazard(s.hazard.ID); ok && h == s.hazard {
+			g.records[s] = r
 		}
 	}
 	if before.view.Number() <= v.Number() && before.view.At() <= v.At() {
@@ -70,31 +80,45 @@ func (l *Lists) of(v *live.View) *generation {
 	return g
 }
 
-// Active is the JSON array of the active hazards that f lets through, as a member of orgs sees them, in the order of lists.
-func (l *Lists) Active(v *live.View, f live.Filter, orgs []int64) *Body {
-	g, k := l.of(v), key{filter: f, audience: v.Audience(orgs)}
+// Active is the JSON array of the active hazards that f lets through, as a member of orgs sees them, in the order of lists, each in the
+// language that meets the wish.
+func (l *Lists) Active(v *live.View, f live.Filter, orgs []int64, wish tongue.Wish) *Body {
+	g := l.of(v)
+	k := g.key(key{filter: f, audience: v.Audience(orgs)}, &wish)
 	if body := g.bodies.find(k); body != nil {
 		return body
 	}
-	body, err := g.bodies.get(k, func() (*Body, error) { return NewBody(g.active(l.base, f, orgs), k.audience != ""), nil })
+	body, err := g.bodies.get(k, func() (*Body, error) { return NewBody(g.active(l.base, f, orgs, wish.Reader()), k.audience != ""), nil })
 	if err != nil {
 		panic(err) // the function above returns none
 	}
 	return body
 }
 
-func (g *generation) active(base string, f live.Filter, orgs []int64) []byte {
+// key adds to a key what a wish makes of the view, and drops a wish that makes nothing of it.
+func (g *generation) key(k key, wish *tongue.Wish) key {
+	if wish.None() {
+		return k
+	}
+	if k.languages = g.sets().Key(*wish); k.languages == "" {
+		*wish = tongue.Wish{}
+	}
+	return k
+}
+
+func (g *generation) active(base string, f live.Filter, orgs []int64, reader *tongue.Reader) []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	size := 2
 	var texts [][]byte
 	for h, products := range g.view.Hazards(f, orgs) {
-		r, ok := g.records[h]
+		s := said{h, reader.Text(h)}
+		r, ok := g.records[s]
 		if !ok || r.products != products {
-			r = record{products, encode(wire.FromHazard(h, products, base))}
+			r = record{products, encode(wire.FromHazard(reader.Of(h), products, base))}
 			// What most readers see is kept for the next view.
 			if !ok || g.view.ProductTotal(h.ID, nil) == products {
-				g.records[h] = r
+				g.records[s] = r
 			}
 		}
 		texts = append(texts, r.text)
@@ -110,17 +134,26 @@ func (g *generation) active(base string, f live.Filter, orgs []int64) []byte {
 	return append(out, ']')
 }
 
-// Form is a list in another form than Active: what encode writes of the view's Hazards. What failed is encoded anew by the next reader. The error
+// Form is a list in another form than Active: what encode writes of the view's Hazards, each in the language that meets the wish. What failed is encoded anew by the next reader. The error
 // is ErrLarge if it would be larger than 16 MiB.
-func (l *Lists) Form(v *live.View, form string, f live.Filter, orgs []int64, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
-	k := key{form: form, filter: f, audience: v.Audience(orgs)}
-	return l.of(v).bodies.get(k, func() (*Body, error) {
+func (l *Lists) Form(v *live.View, form string, f live.Filter, orgs []int64, wish tongue.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
+	g := l.of(v)
+	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs)}, &wish)
+	return g.bodies.get(k, func() (*Body, error) {
 		var text buffer
-		if err := encode(&text, v.Hazards(f, orgs)); err != nil {
+		if err := encode(&text, wish.Reader().All(v.Hazards(f, orgs))); err != nil {
 			return nil, err
 		}
 		return NewBody(text.Bytes(), k.audience != ""), nil
 	})
+}
+
+// Languages are those of the wish that some hazard of the view is said in, as their authorities write them; at most 8.
+func (l *Lists) Languages(v *live.View, wish tongue.Wish) []string {
+	if wish.None() {
+		return nil
+	}
+	return l.of(v).sets().Met(wish)
 }
 
 // manyProducts is the size of products from which their list is not kept, in bytes of data.

@@ -41,7 +41,7 @@ type Filter struct {
 	Life *Span
 	// UpdatedSince is the earliest last_Update wanted.
 	UpdatedSince *hazard.Instant
-	// Text is what must be said in the name or in the description: every one of the phrases.
+	// Text is what must be said in the name or in the description, in any language of the hazard: every one of the phrases.
 	Text []Phrase
 }
 

@@ -84,12 +84,28 @@ func fold(s string) string {
 	return strings.ToLower(s)
 }
 
+// WordsOf is the words by which a hazard is found: those of its name, and those of its description and of what is said of it in other
+// languages, one text after the other.
+func WordsOf(h *hazard.Hazard) (name, description []string) {
+	name, description = Words(h.Name), Words(h.Description)
+	for i := range h.Texts {
+		t := &h.Texts[i]
+		if t.Own { // its words are in the description
+			continue
+		}
+		for _, text := range [...]string{t.Name, t.Headline, t.Description, t.Instruction, t.Area} {
+			description = append(description, Words(text)...)
+		}
+	}
+	return name, description
+}
+
 // MatchText tells whether h says all that the filter's Text asks for.
 func (f *Filter) MatchText(h *hazard.Hazard) bool {
 	if len(f.Text) == 0 {
 		return true
 	}
-	name, description := Words(h.Name), Words(h.Description)
+	name, description := WordsOf(h)
 	for _, p := range f.Text {
 		if !p.in(name) && !p.in(description) {
 			return false

@@ -17,6 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/source/nws"
+	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // replay plays recordings as if live: each is read and taken in at the moment when it was recorded, and between them hazards end.
@@ -75,7 +76,7 @@ func (r *replay) active() map[string]shown {
 		r.t.Fatal(err)
 	}
 	var list []shown
-	if err := json.Unmarshal(reply.NewLists("https://hazards.example.org").Active(l.View(r.now), live.Filter{}, nil).Bytes(reply.Identity), &list); err != nil {
+	if err := json.Unmarshal(reply.NewLists("https://hazards.example.org").Active(l.View(r.now), live.Filter{}, nil, tongue.Wish{}).Bytes(reply.Identity), &list); err != nil {
 		r.t.Fatal(err)
 	}
 	all := map[string]shown{}

@@ -40,6 +40,7 @@ import (
 	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/internal/webhook"
 )
 
@@ -53,7 +54,9 @@ type Config struct {
 	Evidence evidence.Limits
 	Listen   string // host:port
 	// PublicURL is the address that clients know the service by, without a slash at its end; empty: http:// and Listen.
-	PublicURL      string
+	PublicURL string
+	// Languages are those that texts are given in to a reader who asks for none that there is; none: as the authorities give them.
+	Languages      tongue.Wish
 	Known          *Sources // nil: BuiltIn
 	Sources        []string // names of the sources to poll
 	PrivateSources bool     // sources may be at private and loopback addresses
@@ -292,6 +295,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		PollNow:        s.poller.Poll,
 		Ready:          s.ready,
 		BaseURL:        s.cfg.PublicURL,
+		Languages:      s.cfg.Languages,
 		MaxFile:        s.cfg.MaxFile,
 		AllowedOrigins: s.cfg.AllowedOrigins,
 		TrustedProxies: s.cfg.TrustedProxies,

@@ -74,8 +74,9 @@ func (t *Tx) rewrite(which string, id int64, alter func(n int64, body string) (s
 	return nil
 }
 
-// RewriteReports replaces texts, wherever a source's reports about a hazard, held ones too, repeat them.
-func (t *Tx) RewriteReports(hazardID int64, texts []string, by string) error {
+// RewriteReports replaces texts, wherever a source's reports about a hazard, held ones too, repeat them. With languages, what the reports
+// say in each language (hazard.Report.Texts) goes as well.
+func (t *Tx) RewriteReports(hazardID int64, texts []string, by string, languages bool) error {
 	for _, table := range []string{"reports", "held"} {
 		type row struct {
 			source, event, part string
@@ -98,7 +99,13 @@ func (t *Tx) RewriteReports(hazardID int64, texts []string, by string) error {
 			return err
 		}
 		for _, r := range all {
-			body, err := replaceTexts(r.body, texts, by)
+			body, err := r.body, error(nil)
+			if languages {
+				body, err = withoutTexts(body)
+			}
+			if err == nil {
+				body, err = replaceTexts(body, texts, by)
+			}
 			if err != nil {
 				return err
 			}
@@ -111,6 +118,20 @@ func (t *Tx) RewriteReports(hazardID int64, texts []string, by string) error {
 		}
 	}
 	return nil
+}
+
+// withoutTexts is a report as it is stored, without its texts by language.
+func withoutTexts(body string) (string, error) {
+	if body == "" {
+		return "", nil
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal([]byte(body), &members); err != nil || members["texts"] == nil {
+		return body, err
+	}
+	delete(members, "texts")
+	text, err := json.Marshal(members, json.Deterministic(true))
+	return string(text), err
 }
 
 // replaceTexts replaces texts in the strings of a JSON text, and leaves the rest as it is.

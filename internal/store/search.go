@@ -294,7 +294,7 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 			}
 		}
 		page.Hazards, keys = append(page.Hazards, h), append(keys, p.key)
-		if size += len(h.Name) + len(h.Description) + len(h.Comment); size >= maxPage && r.query.Limit > 0 && i+1 < len(found) {
+		if size += len(h.Name) + len(h.Description) + len(h.Comment) + hazard.SizeOfTexts(h.Texts); size >= maxPage && r.query.Limit > 0 && i+1 < len(found) {
 			page.Cursor = behind(p.key)
 			break
 		}

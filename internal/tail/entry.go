@@ -89,7 +89,7 @@ func sizeOf(c *hazard.Change) int64 {
 }
 
 func sizeOfHazard(h *hazard.Hazard) int64 {
-	return int64(1<<10 + len(h.Name) + len(h.Description) + len(h.Comment) + len(h.Note))
+	return int64(1<<10 + len(h.Name) + len(h.Description) + len(h.Comment) + len(h.Note) + hazard.SizeOfTexts(h.Texts))
 }
 
 // concerns reports whether what the entry says depends on who may read the product numbered id, and was made when that was not today's audience.

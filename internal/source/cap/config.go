@@ -22,6 +22,11 @@ type Config struct {
 	Every time.Duration
 	// Language is that of the texts that are shown where a message has several, as in RFC 5646 ("de", "fr-CA"); empty: English.
 	Language string
+	// Spoken is the language of messages that say none; empty: American English, as CAP has it.
+	Spoken string
+	// Siblings are the languages of the feeds of the country, this one's among them, each of which may give the alerts of this one in its
+	// language; nil: none is known.
+	Siblings []string
 	// Caps are the highest levels of a source that calls everything severe, by type; the type "" stands for all that have none.
 	Caps map[hazard.Type]hazard.Severity
 	// Exercises: exercises become hazards, of category EXERCISE and under keys of their own. Without it they are ignored.

@@ -36,6 +36,7 @@ type Info struct {
 	Urgency      string     `xml:"urgency"`   // Immediate, Expected, Future, Past, Unknown; Past alone is no end
 	Severity     string     `xml:"severity"`  // Extreme, Severe, Moderate, Minor, Unknown
 	Certainty    string     `xml:"certainty"` // Observed, Likely (in 1.0 Very Likely), Possible, Unlikely, Unknown
+	Audience     string     `xml:"audience"`  // "the intended audience of the alert message", in words
 	EventCode    []Value    `xml:"eventCode"`
 	Effective    string     `xml:"effective"` // from when the information holds
 	Onset        string     `xml:"onset"`     // "the expected time of the beginning of the subject event"
@@ -45,6 +46,7 @@ type Info struct {
 	Description  string     `xml:"description"`
 	Instruction  string     `xml:"instruction"`
 	Web          string     `xml:"web"`
+	Contact      string     `xml:"contact"`
 	Parameter    []Value    `xml:"parameter"`
 	Resource     []Resource `xml:"resource"`
 	Area         []Area     `xml:"area"`

@@ -256,7 +256,7 @@ func (r *reader) fingerprints(g *group) []string {
 			out = append(out, hazard.AgainRef+hex.EncodeToString(h.Sum(nil)[:12]))
 		}
 	}
-	return out
+	return append(out, r.inOtherLanguages(g)...)
 }
 
 // window is the number of the hour that holds at, beginning half an hour earlier if half is 1.

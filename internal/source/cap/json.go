@@ -196,6 +196,7 @@ func (m member) info() Info {
 		Urgency: m.word("urgency"), Severity: m.word("severity"), Certainty: m.word("certainty"), EventCode: m.values("eventCode"),
 		Effective: m.word("effective"), Onset: m.word("onset"), Expires: m.word("expires"), SenderName: m.word("senderName"),
 		Headline: m.word("headline"), Description: m.word("description"), Instruction: m.word("instruction"), Web: m.word("web"),
+		Contact: m.word("contact"), Audience: m.word("audience"),
 		Parameter: m.values("parameter"),
 	}
 	for _, r := range m.objects("resource") {

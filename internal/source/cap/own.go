@@ -9,6 +9,9 @@ import (
 // What hazardd writes beside the words of CAP (package format), so that a hazard that goes from one server to another is the same at
 // both. It is only understood where it agrees with the words that everybody reads.
 
+// ownName is the parameter in which a hazardd says the name of a hazard in the language of a block, beside the authority's headline.
+const ownName = "hazardd:name"
+
 // ownWords are CAP's words for our levels.
 var ownWords = map[hazard.Severity]string{
 	hazard.Warning: "Extreme", hazard.Watch: "Severe", hazard.Advisory: "Moderate", hazard.Information: "Minor", hazard.Termination: "Minor",

@@ -497,8 +497,11 @@ func (r *reader) states(groups []*group) []hazard.Report {
 		p.Ended, p.Successor = g.ended, g.successor
 		reports = append(reports, p)
 	}
+	alsoWhere(groups, reports)
+	alsoSaid(reports)
 	if follows {
 		base := r.report(worst, nil)
+		base.Texts = nil
 		base.Part, base.Places, base.Within, base.Areas, base.Products = stem, nil, nil, nil, nil
 		base.Ended, base.End = hazard.EndExpired, &r.sent // it only clears the place
 		for _, p := range reports {
@@ -565,16 +568,12 @@ func (r *reader) cancel(groups []*group) hazard.Report {
 // report is what a group says, without its part and end reason.
 func (r *reader) report(g *group, notes []string) hazard.Report {
 	p := r.common
-	p.Refs = append(slices.Clone(p.Refs), r.fingerprints(g)...)
+	p.Refs = slices.Concat(p.Refs, r.fingerprints(g))
 	in := g.in
-	agency := cmp.Or(hazard.CleanLine(Text(cut(in.SenderName, maxTitle))), r.cfg.Title, hazard.CleanLine(r.m.Sender))
-	p.Name = name(in, anything[normal(in.Event)])
-	p.Description = description(agency, in, g.level, r.sent, notes...)
-	if _, ok := in.ownType(); ok { // another hazardd: the headline is the hazard's name
-		p.Name = cmp.Or(hazard.CleanLine(cut(in.Headline, maxTitle)), p.Name)
-		if p.Category == hazard.Event {
-			p.Category = in.ownCategory()
-		}
+	agency := r.agency(in)
+	p.Name, p.Description, p.Texts = r.nameOf(in), description(agency, in, g.level, r.sent, notes...), r.texts(g)
+	if _, ok := in.ownType(); ok && p.Category == hazard.Event { // another hazardd
+		p.Category = in.ownCategory()
 	}
 	p.Type, p.Severity, p.Level = g.typ, g.severity, g.level.word
 	p.Start, p.End = g.start, g.end

@@ -29,7 +29,11 @@ func TestMessageBecomesAReport(t *testing.T) {
 		Refs:         append([]string{"cap:weather@example.org,A-1"}, again...),
 		Measurements: []hazard.Measurement{{Name: hazard.Certainty, Value: 4}, {Name: hazard.Urgency, Value: 4}},
 		URL:          "https://example.org/a",
-		Comment:      "cap-test:weather@example.org,A-1,2026-11-21T11:00:00Z", Creator: "Weather Office",
+		Texts: []hazard.Text{{Language: "en-GB", Own: true, Name: "Flood Warning - Test County",
+			Lead:  "Weather Office: Flood Warning (Severe, Immediate, Observed), issued 21 Nov 2026 11:00 UTC",
+			Event: "Flood Warning", Headline: "Flooding of the Test River", Description: "Water rises.", Instruction: "Move to higher ground.",
+			Sender: "Weather Office", Web: "https://example.org/a", Area: "Test County", Severity: hazard.Warning}},
+		Comment: "cap-test:weather@example.org,A-1,2026-11-21T11:00:00Z", Creator: "Weather Office",
 		Products: []hazard.ReportProduct{
 			{Key: "cap-test", Title: "cap-test", Type: hazard.FolderProduct, Time: sent},
 			{Key: "text", Parent: "cap-test", Title: "Flooding of the Test River", Type: hazard.TextProduct,

@@ -165,6 +165,13 @@ func shortArea(areas []Area) string {
 
 // description is the message for a reader: who said what and when in their own words, then the text, in paragraphs.
 func description(agency string, in *Info, l level, sent hazard.Instant, notes ...string) string {
+	parts := append([]string{lead(agency, in, l, sent)}, notes...)
+	parts = append(parts, Text(in.Headline), Text(in.Description), Text(in.Instruction))
+	return shortened(joined("\n\n", parts...), maxDescription)
+}
+
+// lead is the line with which a description begins.
+func lead(agency string, in *Info, l level, sent hazard.Instant) string {
 	first := agency + ": " + hazard.CleanLine(Text(in.Event))
 	words := []string{l.word}
 	for _, w := range []string{in.Severity, in.Urgency, in.Certainty} {
@@ -175,10 +182,7 @@ func description(agency string, in *Info, l level, sent hazard.Instant, notes ..
 	if w := joined(", ", words...); w != "" {
 		first += " (" + w + ")"
 	}
-	first += ", issued " + sent.Time().Format("2 Jan 2006 15:04 UTC")
-	parts := append([]string{hazard.CleanLine(first)}, notes...)
-	parts = append(parts, Text(in.Headline), Text(in.Description), Text(in.Instruction))
-	return shortened(joined("\n\n", parts...), maxDescription)
+	return hazard.CleanLine(first + ", issued " + sent.Time().Format("2 Jan 2006 15:04 UTC"))
 }
 
 // shortened is s cut to n bytes, with a sign that it was.

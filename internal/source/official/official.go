@@ -10,6 +10,7 @@ package official
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -105,7 +106,7 @@ func (f *Feed) WhyNot() string {
 // Source returns the description of the feed. Its alerts count as those of a national authority, if it has a country.
 func (f *Feed) Source() source.Source {
 	s := cap.Config{Name: f.Name, Title: f.Title, URL: f.URL, Every: Every, MaxBytes: maxBytes, Hosts: f.Hosts, Shared: true,
-		Countries: f.countries(), Push: pushes[f.URL], Archive: archives[f.URL]}.Source(cap.Places{})
+		Countries: f.countries(), Spoken: f.Language, Siblings: f.siblings(), Push: pushes[f.URL], Archive: archives[f.URL]}.Source(cap.Places{})
 	s.OID = f.OID
 	s.Covers = "official alerts of " + f.Title
 	s.Coverage = f.coverage()
@@ -119,6 +120,23 @@ func (f *Feed) Source() source.Source {
 		s.License = f.License
 	}
 	return s
+}
+
+// siblings are the languages of the feeds of the country: its authorities give each alert once in each.
+func (f *Feed) siblings() []string {
+	if f.Country == "" {
+		return nil
+	}
+	var all []string
+	for i := range Feeds() {
+		if o := &Feeds()[i]; o.Country == f.Country && o.Language != "" && !slices.Contains(all, o.Language) {
+			all = append(all, o.Language)
+		}
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	return all
 }
 
 func (f *Feed) countries() []string {

@@ -53,12 +53,12 @@ type Writing struct {
 	tx    *sql.Tx
 	index Index
 	boxOf func(*hazard.Hazard) (geo.Box, error)
-	texts map[int64][2]string // names and descriptions of hazards whose words are still to be written
+	texts map[int64]*hazard.Hazard // those whose words are still to be written
 }
 
 // Begin makes a Writing of a transaction. boxOf is asked for the box of a hazard whose row is written whole.
 func Begin(ctx context.Context, tx *sql.Tx, index Index, boxOf func(*hazard.Hazard) (geo.Box, error)) *Writing {
-	return &Writing{ctx, tx, index, boxOf, map[int64][2]string{}}
+	return &Writing{ctx, tx, index, boxOf, map[int64]*hazard.Hazard{}}
 }
 
 // Save makes the hazard h found as it is now, changed at a moment. before is the state that it replaces, nil for a new one. Most changes of a hazard
@@ -80,7 +80,7 @@ func (w *Writing) Anew(h *hazard.Hazard, made, changed hazard.Instant) error {
 
 func (w *Writing) whole(h, before *hazard.Hazard, made, changed hazard.Instant) error {
 	if before == nil || !sameText(h, before) {
-		w.texts[h.ID] = [2]string{h.Name, h.Description}
+		w.texts[h.ID] = h
 	}
 	box, err := w.boxOf(h)
 	if err != nil {
@@ -96,7 +96,8 @@ func (w *Writing) whole(h, before *hazard.Hazard, made, changed hazard.Instant) 
 // of its own of what it has got whenever another statement follows that may have to be undone.
 func (w *Writing) End() error {
 	for _, id := range slices.Sorted(maps.Keys(w.texts)) {
-		if err := w.index.text(w, id, search.Words(w.texts[id][0]), search.Words(w.texts[id][1])); err != nil {
+		name, description := search.WordsOf(w.texts[id])
+		if err := w.index.text(w, id, name, description); err != nil {
 			return err
 		}
 	}
@@ -113,7 +114,9 @@ func samePlace(h, o *hazard.Hazard) bool {
 	return h.Longitude == o.Longitude && h.Latitude == o.Latitude && slices.Equal(h.Areas, o.Areas)
 }
 
-func sameText(h, o *hazard.Hazard) bool { return h.Name == o.Name && h.Description == o.Description }
+func sameText(h, o *hazard.Hazard) bool {
+	return h.Name == o.Name && h.Description == o.Description && hazard.EqualTexts(h.Texts, o.Texts)
+}
 
 // nowhere is the box of a hazard without a place.
 var nowhere = geo.Box{West: 0, South: 100, East: 0, North: 100}

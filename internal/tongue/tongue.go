@@ -1,0 +1,296 @@
+// Package tongue says which of the languages of a hazard a reader is shown.
+//
+// A Wish is what a reader understands, best first: the parameter lang, the field Accept-Language, or the setting of the server. It is
+// matched with the languages in which authorities speak (hazard.Text) by golang.org/x/text/language, as RFC 4647 and CLDR have it: a wish
+// for "fr-CH" is met by "fr". Where no language meets it, the hazard reads as it is stored. Nothing is translated.
+//
+// Answers differ by what is chosen, not by what is wished: Sets.Key is the same for all wishes that come to the same, and empty
+// for those that come to what everybody reads. So what a cache holds is bounded by the languages that there are.
+//
+// A Wish and Sets may be used by several goroutines, a Reader by one. The package knows no HTTP but the form of the field.
+package tongue
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/language"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// The bounds of a wish: browsers send some ten languages.
+const (
+	maxBytes = 500
+	maxTags  = 16
+)
+
+// Wish is languages in the order in which a reader likes them. The zero Wish is none.
+type Wish struct{ tags []language.Tag }
+
+// None reports whether nothing is wished.
+func (w Wish) None() bool { return len(w.tags) == 0 }
+
+// String is the list of the languages, as Parse reads it.
+func (w Wish) String() string {
+	words := make([]string, len(w.tags))
+	for i, t := range w.tags {
+		words[i] = t.String()
+	}
+	return strings.Join(words, ",")
+}
+
+// Or is the wish, and after it what other wishes.
+func (w Wish) Or(other Wish) Wish { return Wish{slices.Concat(w.tags, other.tags)} }
+
+// Parse reads a list of tags of RFC 5646, separated by commas. A tag that is well-formed and names no language that anybody knows is
+// met by nothing. Its error names the tag that is none.
+func Parse(list string) (Wish, error) {
+	if len(list) > maxBytes {
+		return Wish{}, fmt.Errorf("has %d bytes, at most %d are taken", len(list), maxBytes)
+	}
+	var w Wish
+	for word := range strings.SplitSeq(list, ",") {
+		word = strings.TrimSpace(word)
+		t, err := language.Parse(word)
+		var unknown language.ValueError
+		if err != nil && !errors.As(err, &unknown) || word == "" {
+			return Wish{}, fmt.Errorf("%.40q is no language; expected tags such as fr or pt-BR, separated by commas", word)
+		}
+		if err == nil && t != language.Und {
+			w.tags = append(w.tags, t)
+		}
+	}
+	if len(w.tags) > maxTags {
+		return Wish{}, fmt.Errorf("has %d languages, at most %d are taken", len(w.tags), maxTags)
+	}
+	return w, nil
+}
+
+// Accepted reads the field Accept-Language (RFC 9110, section 12.5.4), by its weights. What of it cannot be read, or goes beyond the bounds,
+// is not looked at: clients send it unasked. A wildcard wishes nothing.
+func Accepted(lines []string) Wish {
+	if len(lines) == 0 {
+		return Wish{}
+	}
+	field := strings.Join(lines, ",")
+	if len(field) > maxBytes {
+		field = field[:maxBytes]
+		field = field[:max(0, strings.LastIndexByte(field, ','))]
+	}
+	tags, weights, err := language.ParseAcceptLanguage(field)
+	if err != nil { // one bad item spoils the list for that reader
+		tags, weights = nil, nil
+		for item := range strings.SplitSeq(field, ",") {
+			if t, q, err := language.ParseAcceptLanguage(item); err == nil {
+				tags, weights = append(tags, t...), append(weights, q...)
+			}
+		}
+		order := make([]int, len(tags))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return int(1000 * (weights[b] - weights[a])) })
+		sorted := make([]language.Tag, len(tags))
+		liked := make([]float32, len(tags))
+		for i, j := range order {
+			sorted[i], liked[i] = tags[j], weights[j]
+		}
+		tags, weights = sorted, liked
+	}
+	var w Wish
+	for i, t := range tags {
+		if weights[i] > 0 && !t.IsRoot() && t.String() != "mul" && len(w.tags) < maxTags {
+			w.tags = append(w.tags, t)
+		}
+	}
+	return w
+}
+
+// RTL reports whether a language is written from right to left.
+func RTL(tag string) bool {
+	t, err := language.Parse(tag)
+	if err != nil {
+		return false
+	}
+	script, _ := t.Script()
+	return slices.Contains([]string{"Arab", "Hebr", "Syrc", "Thaa", "Nkoo", "Adlm", "Rohg", "Mand", "Samr"}, script.String())
+}
+
+// set is the languages that a hazard is said in.
+type set struct {
+	key     string
+	tags    []language.Tag
+	first   []int // of each tag, the first text of the hazard
+	matcher language.Matcher
+	written map[int]string // of those texts, the tag as its author writes it
+}
+
+// keyOf names the languages of texts, in their order.
+func keyOf(texts []hazard.Text) string {
+	if len(texts) == 1 {
+		return texts[0].Language
+	}
+	var b strings.Builder
+	for i := range texts {
+		b.WriteString(texts[i].Language)
+		b.WriteByte(',')
+	}
+	return b.String()
+}
+
+func newSet(key string, texts []hazard.Text) *set {
+	s := &set{key: key, written: map[int]string{}}
+	for i := range texts {
+		t, err := language.Parse(texts[i].Language)
+		if err != nil || t.IsRoot() || slices.Contains(s.tags, t) {
+			continue
+		}
+		s.tags, s.first, s.written[i] = append(s.tags, t), append(s.first, i), texts[i].Language
+	}
+	if len(s.tags) > 0 {
+		s.matcher = language.NewMatcher(s.tags)
+	}
+	return s
+}
+
+// choose is the number of the text that meets a wish best; -1: none does.
+func (s *set) choose(w Wish) int {
+	if s.matcher == nil || len(w.tags) == 0 {
+		return -1
+	}
+	// Each wish by itself, since the library would have an exact match for a later one go before "fr-CA" for "fr". What is only
+	// understood by most who wish something else comes last.
+	for _, least := range []language.Confidence{language.High, language.Low} {
+		for _, t := range w.tags {
+			if _, i, confidence := s.matcher.Match(t); confidence >= least {
+				return s.first[i]
+			}
+		}
+	}
+	return -1
+}
+
+// maxChosen bounds what a Reader keeps: a stream has one for days.
+const maxChosen = 64
+
+// Reader chooses the text of one hazard after the other for one wish.
+type Reader struct {
+	wish   Wish
+	chosen map[string]int
+	used   []string
+}
+
+// Reader is a reader with the wish.
+func (w Wish) Reader() *Reader { return &Reader{wish: w} }
+
+// Text is the number of the text of h that meets the wish best, -1 if none does, or if it is the one that h is made of.
+func (r *Reader) Text(h *hazard.Hazard) int {
+	if r == nil || len(r.wish.tags) == 0 || len(h.Texts) == 0 {
+		return -1
+	}
+	key := keyOf(h.Texts)
+	i, ok := r.chosen[key]
+	if !ok {
+		if r.chosen == nil {
+			r.chosen = map[string]int{}
+		}
+		if len(r.chosen) >= maxChosen {
+			clear(r.chosen)
+		}
+		i = newSet(key, h.Texts).choose(r.wish)
+		r.chosen[key] = i
+	}
+	if i < 0 || h.Texts[i].Own {
+		return -1
+	}
+	return i
+}
+
+// maxUsed bounds the languages that an answer names.
+const maxUsed = 8
+
+// Of is the hazard as the reader reads it.
+func (r *Reader) Of(h *hazard.Hazard) *hazard.Hazard {
+	if i := r.Text(h); i >= 0 {
+		h = h.In(&h.Texts[i])
+	}
+	if t := h.Says(); r != nil && t != nil && len(r.used) < maxUsed && !slices.Contains(r.used, t.Language) {
+		r.used = append(r.used, t.Language)
+	}
+	return h
+}
+
+// All is what Of makes of hazards, each with its number.
+func (r *Reader) All(list iter.Seq2[*hazard.Hazard, int]) iter.Seq2[*hazard.Hazard, int] {
+	return func(yield func(*hazard.Hazard, int) bool) {
+		for h, n := range list {
+			if !yield(r.Of(h), n) {
+				return
+			}
+		}
+	}
+}
+
+// Used are the languages of the hazards that Of has given, as far as they are known; at most 8.
+func (r *Reader) Used() []string { return r.used }
+
+// Sets are the languages that many hazards are said in.
+type Sets struct {
+	all  []*set
+	owns map[string][]int // of each set, the texts that hazards are made of, -1 for none
+}
+
+// SetsOf are the languages of hazards.
+func SetsOf(hazards iter.Seq2[*hazard.Hazard, int]) *Sets {
+	s := &Sets{owns: map[string][]int{}}
+	for h := range hazards {
+		if len(h.Texts) == 0 {
+			continue
+		}
+		key := keyOf(h.Texts)
+		own := slices.IndexFunc(h.Texts, func(t hazard.Text) bool { return t.Own })
+		known, ok := s.owns[key]
+		if !ok {
+			s.all = append(s.all, newSet(key, h.Texts))
+		}
+		if !slices.Contains(known, own) {
+			s.owns[key] = append(known, own)
+		}
+	}
+	slices.SortFunc(s.all, func(a, b *set) int { return strings.Compare(a.key, b.key) })
+	return s
+}
+
+// Met are the languages that are chosen for a wish, as the authorities write them, those of the first wished first; at most 8.
+func (s *Sets) Met(w Wish) []string {
+	var met []string
+	for _, t := range w.tags {
+		for _, set := range s.all {
+			if i := set.choose(Wish{[]language.Tag{t}}); i >= 0 && set.choose(w) == i && len(met) < maxUsed {
+				if tag := set.written[i]; !slices.Contains(met, tag) {
+					met = append(met, tag)
+				}
+			}
+		}
+	}
+	return met
+}
+
+// Key names what the hazards read like for a wish: it is the same for wishes that choose the same texts, and empty for those that choose
+// none but those that the hazards are made of.
+func (s *Sets) Key(w Wish) string {
+	if w.None() {
+		return ""
+	}
+	var b strings.Builder
+	for n, set := range s.all {
+		if i := set.choose(w); i >= 0 && slices.ContainsFunc(s.owns[set.key], func(own int) bool { return own != i }) {
+			fmt.Fprintf(&b, "%d:%d ", n, i)
+		}
+	}
+	return b.String()
+}
