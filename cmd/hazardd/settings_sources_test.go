@@ -85,7 +85,7 @@ func TestFaultySourcesOfAnOperatorAreRefused(t *testing.T) {
 	}
 	const good = "url=https://a.example.org/ "
 	for setting, want := range map[string]string{
-		"--cap=https://a.example.org/":                       "is no key=value; the keys are charset, country, every,",
+		"--cap=https://a.example.org/":                       "is no key=value; the keys are archive, charset, country, every,",
 		"--cap=" + good + "lang=de":                          `"lang" is no key`,
 		"--cap=" + good + "langage=de":                       `did you mean language?`,
 		"--cap=" + good + "name=a name=b":                    "name is there twice",
