@@ -13,7 +13,7 @@ var laws = sourcetest.Source{
 	Parse: func(payload []byte, now hazard.Instant) (source.Batch, error) {
 		return mirror.Parse(payload, mirror.Name, schemes, now)
 	},
-	Files: []string{"base-interface/HpSrvSearchTestOrder.json", "base-interface/hpsrvhazard01.json", "base-interface/hpsrvsearch.json"},
+	Files:  []string{"base-interface/HpSrvSearchTestOrder.json", "base-interface/hpsrvhazard01.json", "base-interface/hpsrvsearch.json"},
 	At:     "2025-02-07T00:00:00Z",
 	Needed: []string{"uuid", "severity_ID", "category_ID", "status", "latitude", "longitude"},
 }
