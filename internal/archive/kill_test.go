@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -66,8 +67,8 @@ func TestWhatIsKilledGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	from := kinds["SQLite"](t)
-	s := from.open(t)
+	first := kinds["SQLite"](t)
+	s := first.open(t)
 	r := rand.New(rand.NewPCG(5, 6))
 	const hazards = 800 // long ones: several transactions of the tables that are largest
 	_, err := s.Write(t.Context(), hazard.At(made), store.Origin{User: "ada"}, func(tx *store.Tx) error {
@@ -84,13 +85,23 @@ func TestWhatIsKilledGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _, totals := back(t, s)
-	if err := errors.Join(s.Close(), os.WriteFile(from.dir+".backup", text, 0o600)); err != nil {
+	if err := errors.Join(s.Close(), os.WriteFile(first.dir+".backup", text, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"restore", "migrate"} {
 		for kind, place := range kinds {
 			t.Run(command+" to "+kind, func(t *testing.T) {
 				to := place(t)
+				from := first
+				if command == "migrate" { // a store moves to one place alone
+					from.dir = filepath.Join(t.TempDir(), "data")
+					if err := os.CopyFS(from.dir, os.DirFS(first.dir)); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.Chmod(from.dir, 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
 				var points []int64
 				for i := range int64(4) {
 					points = append(points, i*totals.Rows()/4+1+r.Int64N(totals.Rows()/4))
