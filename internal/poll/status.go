@@ -210,11 +210,9 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 	return s
 }
 
-// pushed adds the states of the connections. A source whose connections are all down, or that lacks what they named, is failing: polling goes on,
-// but what it says comes later than it could.
+// pushed adds the states of the connections. One that is down does not make the source failing, since polling goes on at its interval; that the
+// source lacks what a connection named does.
 func (s *Status) pushed(src *Source, st *state, now hazard.Instant) {
-	count := map[string]int{}
-	var fault *lastError
 	for i := range src.Pushes {
 		p := &src.Pushes[i]
 		k := st.Pushes[p.URL]
@@ -232,21 +230,13 @@ func (s *Status) pushed(src *Source, st *state, now hazard.Instant) {
 		case why == nil: // whoever had it open is silent
 			why = &lastError{Class: ClassTimeout, Text: "not heard of", At: k.Heard}
 		}
-		count[word]++
-		if word == Failing && fault == nil {
-			fault = why
-		}
 		s.Pushes = append(s.Pushes, PushStatus{URL: src.shownPush(p), State: word, Since: moment(k.Since), LastHeard: moment(k.Heard), LastMessage: moment(k.LastMessage),
 			Messages: k.Messages, Failures: k.Failures, Error: why.status()})
 	}
-	if count[OK] > 0 {
-		fault = nil
-	}
-	if f := st.Feeds[pushFeed]; f != nil && fault == nil {
-		fault = src.lacks(source.Feed{URL: pushFeed}, f, st.Jobs, now)
-	}
-	if fault != nil && s.State == OK {
-		s.State, s.Error = Failing, fault.status()
+	if f := st.Feeds[pushFeed]; f != nil && s.State == OK {
+		if fault := src.lacks(source.Feed{URL: pushFeed}, f, st.Jobs, now); fault != nil {
+			s.State, s.Error = Failing, fault.status()
+		}
 	}
 }
 
