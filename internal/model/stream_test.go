@@ -32,7 +32,7 @@ type filtered struct {
 func (sv *service) filteredReaders() (list []*filtered) {
 	hub := push.New(sv.tail, sv.store, "http://localhost", push.Limits{PerUser: 1, All: 1})
 	reader := func(what string, f search.Filter, wants func(*model.State) bool) {
-		list = append(list, &filtered{what, wants, hub.Read(0, sv.store.Select(f), nil), map[uuid.UUID]string{}}, nil)
+		list = append(list, &filtered{what, wants, hub.Read(0, sv.store.Select(f), nil), map[uuid.UUID]string{}})
 	}
 	reader("active warnings", search.Filter{Severities: []hazard.Severity{hazard.Warning}, Statuses: []hazard.Status{hazard.Active}},
 		func(s *model.State) bool { return s.Severity == hazard.Warning && s.Status == hazard.Active })

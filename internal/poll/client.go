@@ -120,6 +120,8 @@ type question struct {
 	etag, lastModified string
 	maxBytes           int64
 	in                 lane
+	// feed: a host that says it is asked too often is left alone by all feeds. What is asked for beside feeds must not silence them: it waits by itself.
+	feed bool
 }
 
 // answer is a complete answer, or what came of one.
@@ -177,7 +179,7 @@ func (c *client) get(ctx context.Context, q question) (*answer, error) {
 	case resp.StatusCode != http.StatusOK:
 		f := statusFailure(resp.StatusCode, said(body))
 		f.RetryAfter = retryAfter(resp.Header, time.Now())
-		if f.Class == ClassBusy {
+		if f.Class == ClassBusy && q.feed {
 			c.hosts.pause(q.url, cmp.Or(f.RetryAfter, firstRetry))
 		}
 		return nil, f

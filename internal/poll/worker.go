@@ -416,7 +416,7 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	if w.src.Read != nil {
 		return w.converse(ctx, f, now)
 	}
-	q := question{url: f.URL, maxBytes: f.MaxBytes}
+	q := question{url: f.URL, maxBytes: f.MaxBytes, feed: true}
 	if f.kept.Error != nil {
 		q.in = laneOf(f.kept.Error.Class)
 	}
