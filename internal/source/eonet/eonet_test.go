@@ -174,7 +174,8 @@ func TestJSONAndGeoJSONComeToTheSameReport(t *testing.T) {
 		Point: &hazard.Point{Lon: -105.6, Lat: 15.7},
 		Areas: []hazard.Area{{Role: hazard.TrackArea, Geometry: `{"type":"LineString","coordinates":[[-99.4,14.4],[-105.6,15.7]]}`}},
 		Refs:  []string{"eonet:EONET_15547", "atcf:EP142025"}, Called: "Narda", Level: "Tropical Storm",
-		URL: "https://eonet.gsfc.nasa.gov/api/v3/events/EONET_15547", Comment: "eonet:EONET_15547", Creator: "NASA EONET",
+		Measurements: []hazard.Measurement{{Name: hazard.Wind, Value: 111.12}},
+		URL:          "https://eonet.gsfc.nasa.gov/api/v3/events/EONET_15547", Comment: "eonet:EONET_15547", Creator: "NASA EONET",
 		Products: []hazard.ReportProduct{
 			{Key: "eonet", Title: "NASA EONET", Type: hazard.FolderProduct, Time: start},
 			{Key: "event", Parent: "eonet", Title: "Event record (JSON)", Type: hazard.URLProduct, Time: start, Data: "https://eonet.gsfc.nasa.gov/api/v3/events/EONET_15547"},

@@ -67,8 +67,9 @@ func TestARecordedVolcanoIsReportedInFull(t *testing.T) {
 			"Set by: Alaska Volcano Observatory (USGS).",
 		Type: hazard.Volcano, Severity: hazard.Watch, Category: hazard.Event, Start: sent, LifeMS: 30 * 24 * 3600 * 1000,
 		Called: "Great Sitkin", Level: "WATCH/ORANGE",
-		URL:     "https://volcanoes.usgs.gov/hans-public/notice/DOI-USGS-AVO-2026-07-27T19:33:00+00:00",
-		Comment: "hans:311120", Creator: "USGS",
+		Measurements: []hazard.Measurement{{Name: hazard.AviationColor, Value: 3}, {Name: hazard.VolcanoAlert, Value: 3}},
+		URL:          "https://volcanoes.usgs.gov/hans-public/notice/DOI-USGS-AVO-2026-07-27T19:33:00+00:00",
+		Comment:      "hans:311120", Creator: "USGS",
 		Products: []hazard.ReportProduct{
 			{Key: "hans", Title: "USGS volcano notices", Type: hazard.FolderProduct, Time: sent},
 			{Key: "notice", Parent: "hans", Title: "Daily update, 27 July 2026 19:44 UTC", Type: hazard.URLProduct, Time: sent, Comment: "WATCH/ORANGE",

@@ -225,7 +225,8 @@ func TestAStormOfTheList(t *testing.T) {
 			"Basin: Central Pacific. ATCF: CP012026.",
 		Type: hazard.Cyclone, Severity: hazard.Warning, Category: hazard.Event, Start: start, LifeMS: 24 * 3600 * 1000,
 		Point: &hazard.Point{Lon: -172, Lat: 30.3}, Places: []string{"storm"}, Refs: []string{"atcf:CP012026"}, Called: "Lala", Level: "Hurricane",
-		URL: "https://www.nhc.noaa.gov/", Comment: "nhc:cp012026", Creator: "NHC",
+		Measurements: []hazard.Measurement{{Name: hazard.Pressure, Value: 976}, {Name: hazard.Wind, Value: 138.9}},
+		URL:          "https://www.nhc.noaa.gov/", Comment: "nhc:cp012026", Creator: "NHC",
 		Products: []hazard.ReportProduct{
 			{Key: "nhc", Title: "NHC", Type: hazard.FolderProduct, Time: start},
 			{Key: "public-advisory", Parent: "nhc", Title: "Public advisory", Type: hazard.URLProduct, Time: start, Comment: "Advisory 40",

@@ -119,7 +119,8 @@ func TestARecordedPerimeterIsReportedInFull(t *testing.T) {
 		Areas: []hazard.Area{{Role: hazard.ImpactArea, Geometry: `{"type":"Polygon","coordinates":[[[-118.833190229241,36.5666217489034],` +
 			`[-118.825737734141,36.5848995880037],[-118.825673520281,36.5849320144191],[-118.825804797663,36.5848042363482],[-118.833190229241,36.5666217489034]]]}`}},
 		Refs: []string{"irwin:" + key, "nifc:2021-CAKNP-000116"}, Called: "Colony", Level: "Type 2 Incident",
-		URL: "https://irwin.doi.gov/observer/incidents/2021-CAKNP-000116", Comment: "nifc:" + key, Creator: "NIFC",
+		Measurements: []hazard.Measurement{{Name: hazard.BurntArea, Value: 32416.433}, {Name: hazard.Containment, Value: 75}},
+		URL:          "https://irwin.doi.gov/observer/incidents/2021-CAKNP-000116", Comment: "nifc:" + key, Creator: "NIFC",
 		Products: []hazard.ReportProduct{
 			{Key: "nifc", Title: "NIFC", Type: hazard.FolderProduct, Time: start},
 			{Key: "perimeter", Parent: "nifc", Title: "Perimeter of 2021-09-17", Type: hazard.TextProduct, Time: drawn,

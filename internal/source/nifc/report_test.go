@@ -22,6 +22,7 @@ func TestALocationIsReportedInFull(t *testing.T) {
 		Point: &hazard.Point{Lon: -82.65, Lat: 30.78}, Refs: []string{"irwin:" + guid, "nifc:2026-GAGAS-320025"},
 		Called: "Pineland Road", Level: "Type 2 Incident", URL: "https://irwin.doi.gov/observer/incidents/2026-GAGAS-320025",
 		Comment: "nifc:" + guid, Creator: "NIFC",
+		Measurements: []hazard.Measurement{{Name: hazard.BurntArea, Value: 13182.635}, {Name: hazard.Containment, Value: 90}},
 		Products: []hazard.ReportProduct{
 			{Key: "nifc", Title: "NIFC", Type: hazard.FolderProduct, Time: start},
 			{Key: "irwin", Parent: "nifc", Title: "IRWIN incident 2026-GAGAS-320025", Type: hazard.URLProduct,

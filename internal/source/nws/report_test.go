@@ -20,11 +20,12 @@ func TestMessageBecomesAReport(t *testing.T) {
 			"Tornado Warning issued May 21 by NWS Des Moines IA\n\nA tornado was near Ankeny.\n\nTAKE COVER NOW!",
 		Type: hazard.Tornado, Severity: hazard.Warning, Category: hazard.Event,
 		Start: sent, End: new(at(t, "2026-05-21T19:45:00Z")),
-		Areas:   []hazard.Area{{Role: hazard.AlertArea, Geometry: `{"coordinates":[[[-93,41],[-92,41],[-92,42],[-93,41]]],"type":"Polygon"}`}},
-		Places:  []string{"IAC153", "IAC169"},
-		Within:  []string{"019153", "019169"},
-		URL:     "https://api.weather.gov/alerts/urn:oid:1.1",
-		Comment: "nws:KDMX.TO.W.0044.2026", Creator: "NWS Des Moines IA",
+		Areas:        []hazard.Area{{Role: hazard.AlertArea, Geometry: `{"coordinates":[[[-93,41],[-92,41],[-92,42],[-93,41]]],"type":"Polygon"}`}},
+		Places:       []string{"IAC153", "IAC169"},
+		Within:       []string{"019153", "019169"},
+		Measurements: []hazard.Measurement{{Name: hazard.Certainty, Value: 4}, {Name: hazard.Urgency, Value: 4}},
+		URL:          "https://api.weather.gov/alerts/urn:oid:1.1",
+		Comment:      "nws:KDMX.TO.W.0044.2026", Creator: "NWS Des Moines IA",
 		Products: []hazard.ReportProduct{
 			{Key: "nws", Title: "NWS", Type: hazard.FolderProduct, Time: sent},
 			{
