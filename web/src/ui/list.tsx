@@ -106,7 +106,7 @@ function ListHead() {
   return (
     <div class="list-head">
       <p role="status">
-        <strong>{!known || store.past.value?.unrecorded ? text.list.unknown : store.everywhere.value || !store.bounds.value ? text.list.total({ n: matching }) : text.list.inView({ n: listed, total: matching })}</strong>
+        <strong>{!known || store.past.value?.unrecorded ? text.list.unknown : store.everywhere.value || !store.bounds.value || listed === matching ? text.list.total({ n: matching }) : text.list.inView({ n: listed, total: matching })}</strong>
         {isFiltering(store.filter.value) && <span class="muted"> · {text.list.matching({ n: matching, all })}</span>}
       </p>
       <label class="sort">
