@@ -352,7 +352,7 @@ test("a merge, an end and a retraction are undone from the history; what cannot 
   await expect.poll(async () => (await server.read(one)).severity_ID).toBe("WARNING");
 
   // Its own end is nobody's mistake.
-  const short = await server.hazard("Squall", { type_ID: "STORM", autoexpire: "Y", end_Date: String(Date.now() + 2_500) });
+  const short = await server.hazard("Squall", { type_ID: "STORM", autoexpire: "Y", end_Date: String(Date.now() + 6_000) });
   await page.evaluate((uuid) => (location.hash = `map=8/53.55/10&h=${uuid}`), short.uuid);
   await expect(side.getByRole("heading", { level: 2 })).toHaveText(short.hazard_Name);
   await expect(side.getByText("This hazard is over.")).toBeVisible();
