@@ -28,6 +28,7 @@ func TestRecordingsGoThereAndBack(t *testing.T) {
 	from, there, again := kinds["SQLite"](t), kinds["PostgreSQL"](t), kinds["SQLite"](t)
 	from.database = "sqlite:?synchronous=off"
 	record(t, from.open(t))
+	before := from.ask(t, "admin") // a store that has moved opens for nobody who would write
 	if _, err := archive.Migrate(t.Context(), from.open(t), there.into(), true, made, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +42,8 @@ func TestRecordingsGoThereAndBack(t *testing.T) {
 	if diff := cmp.Diff(sums(t, from, replaced...), sums(t, again, replaced...)); diff != "" {
 		t.Error("tables differ when they are back:", diff)
 	}
-	if a, b := from.ask(t, "admin"), again.ask(t, "admin"); !cmp.Equal(a, b) {
-		t.Error("answers differ:", cmp.Diff(a, b))
+	if diff := cmp.Diff(before, again.ask(t, "admin")); diff != "" {
+		t.Error("answers differ:", diff)
 	}
 	for _, table := range totals.Tables {
 		switch table.Name {
