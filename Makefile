@@ -72,7 +72,7 @@ bench: build ## Measure against baselines: prints ratios (needs nginx for one of
 	go run ./bench/nodes
 	$(if $(HAZARDD_SHARED),go run ./bench/import,@echo 'bench/import reads recordings: set HAZARDD_SHARED')
 
-lint: web/node_modules/.package-lock.json ## Find faults: gofmt, go vet, staticcheck; oxlint and types of the map
+lint: web/node_modules/.package-lock.json ## Find faults: gofmt, go vet, staticcheck; format, oxlint and types of the map
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 	go vet ./...
 	go run $(STATICCHECK) ./...

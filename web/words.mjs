@@ -61,7 +61,9 @@ export function types() {
     if (isPlain(node)) return "string";
     return `(a: { ${[...argumentsOf(node)].map(([name, type]) => `readonly ${name}: ${type === "number" ? "number" : "string | number"};`).join(" ")} }) => string`;
   };
-  return `// Made by words.mjs from internal/words/en.json. Do not edit.\n${Object.entries(english).map(([name, node]) => `export interface ${name[0].toUpperCase()}${name.slice(1)}Words ${write(node)}`).join("\n")}\n`;
+  return `// Made by words.mjs from internal/words/en.json. Do not edit.\n${
+    Object.entries(english).map(([name, node]) => `export interface ${name[0].toUpperCase()}${name.slice(1)}Words ${write(node)}`).join("\n")
+  }\n`;
 }
 
 /** The plugin: virtual:words lists the languages and loads their words. */

@@ -20,7 +20,7 @@ test("a warning stays until it is acknowledged, and counts in the tab's title an
   await server.hazard("Chlorine at the quay", { type_ID: "ACCIDENT", severity_ID: "WARNING" });
   await expect(page).toHaveTitle("(1) hazardd");
   expect(await icon()).not.toBe(plain);
-  if (isPhone(page)) for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click();
+  if (isPhone(page)) { for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click(); }
   await expect(card(page, "Spill at the quay")).toBeVisible();
   await expect(card(page, "Spill at the quay")).toHaveCount(0, { timeout: 15_000 });
   await expect(card(page, "Chlorine at the quay")).toBeVisible();

@@ -14,11 +14,28 @@ test("a burst of new alerts among many hazards leaves the page usable", async ({
       const severities = ["INFORMATION", "INFORMATION", "ADVISORY", "ADVISORY", "WATCH", "WARNING"];
       const begin = Date.now() - 3_600_000;
       const hazard = (n: number) => ({
-        hazard_ID: n, uuid: `00000000-0000-7000-8000-${String(n).padStart(12, "0")}`, hazard_Name: `Hazard ${n}`,
+        hazard_ID: n,
+        uuid: `00000000-0000-7000-8000-${String(n).padStart(12, "0")}`,
+        hazard_Name: `Hazard ${n}`,
         description: "Reported by several observers. Roads are closed, people are asked to stay at home and to keep away from the water. ".repeat(3),
-        type_ID: types[n % types.length], severity_ID: severities[n % severities.length], category_ID: "EVENT", status: "A", autoexpire: "Y",
-        start_Date: String(begin), end_Date: String(begin + 86_400_000 + n), create_Date: String(begin + n), last_Update: String(begin + n * 100), update_Date: String(begin + n * 100), update_User: null,
-        creator: "", latitude: -20 + ((n * 0.618034) % 1) * 85, longitude: ((n * 137.508) % 360) - 180, product_total: "0", org_ID: -1, app_ID: 0, comment_Text: "",
+        type_ID: types[n % types.length],
+        severity_ID: severities[n % severities.length],
+        category_ID: "EVENT",
+        status: "A",
+        autoexpire: "Y",
+        start_Date: String(begin),
+        end_Date: String(begin + 86_400_000 + n),
+        create_Date: String(begin + n),
+        last_Update: String(begin + n * 100),
+        update_Date: String(begin + n * 100),
+        update_User: null,
+        creator: "",
+        latitude: -20 + ((n * 0.618034) % 1) * 85,
+        longitude: ((n * 137.508) % 360) - 180,
+        product_total: "0",
+        org_ID: -1,
+        app_ID: 0,
+        comment_Text: "",
       });
       const head = { "Hazardd-Change": String(active), "Hazardd-Sources": 'ok=1; stale=0; failing=0; names=""', "Content-Type": "application/json" };
       const list = JSON.stringify(Array.from({ length: active }, (_, i) => hazard(i + 1)));
@@ -26,8 +43,13 @@ test("a burst of new alerts among many hazards leaves the page usable", async ({
         const h = hazard(n);
         const [x, y, d] = [h.longitude, h.latitude, n % 10 === 0 ? 0.8 : 0];
         return {
-          type: "Feature", id: n, bbox: [x, y, Math.min(180, x + d), y + d], properties: { update_Date: h.update_Date, role: d ? "alert" : "point" },
-          geometry: shape ? (d ? { type: "Polygon", coordinates: [[[x, y], [Math.min(180, x + d), y], [Math.min(180, x + d), y + d], [x, y + d], [x, y]]] } : { type: "Point", coordinates: [x, y] }) : null,
+          type: "Feature",
+          id: n,
+          bbox: [x, y, Math.min(180, x + d), y + d],
+          properties: { update_Date: h.update_Date, role: d ? "alert" : "point" },
+          geometry: shape
+            ? (d ? { type: "Polygon", coordinates: [[[x, y], [Math.min(180, x + d), y], [Math.min(180, x + d), y + d], [x, y + d], [x, y]]] } : { type: "Point", coordinates: [x, y] })
+            : null,
         };
       };
       const w = window as unknown as { burst: () => number; tasks: number[]; last: number };
@@ -39,7 +61,9 @@ test("a burst of new alerts among many hazards leaves the page usable", async ({
         if (url.pathname === "/hazards/active") return new Response(options?.method === "HEAD" ? null : list, { headers: { ...head, "Hazardd-Change": String(last) } });
         if (url.pathname === "/hazards/active/areas") {
           const ids = url.searchParams.get("ids")?.split(",").map(Number);
-          return new Response(JSON.stringify({ type: "FeatureCollection", features: (ids ?? Array.from({ length: last }, (_, i) => i + 1)).map((n) => feature(n, ids !== undefined)) }), { headers: head });
+          return new Response(JSON.stringify({ type: "FeatureCollection", features: (ids ?? Array.from({ length: last }, (_, i) => i + 1)).map((n) => feature(n, ids !== undefined)) }), {
+            headers: head,
+          });
         }
         if (url.pathname === "/events") return new Response(new ReadableStream<Uint8Array>({ start: (c) => void (stream = c) }), { headers: { "Content-Type": "text/event-stream" } });
         return asked(input, options);
@@ -72,7 +96,9 @@ test("a burst of new alerts among many hazards leaves the page usable", async ({
   const begin = await page.evaluate(() => (window as unknown as { burst: () => number }).burst());
   await expect(page.getByText("11,000 hazards")).toBeVisible({ timeout: 60_000 });
   await page.waitForTimeout(2_000);
-  const trace = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: readonly { name: string; ph: string; pid: number; tid: number; tdur?: number; dur?: number; args: { name?: string } }[] };
+  const trace = JSON.parse((await browser.stopTracing()).toString()) as {
+    traceEvents: readonly { name: string; ph: string; pid: number; tid: number; tdur?: number; dur?: number; args: { name?: string } }[];
+  };
   const { last, tasks } = await page.evaluate(() => {
     const w = window as unknown as { last: number; tasks: number[] };
     return { last: w.last, tasks: w.tasks };
@@ -82,7 +108,9 @@ test("a burst of new alerts among many hazards leaves the page usable", async ({
   const work = trace.traceEvents.filter((e) => e.tdur !== undefined && e.name.endsWith("RunTask") && mains.has(`${e.pid}/${e.tid}`)).map((e) => e.tdur! / 1000);
   expect(work.length, "tasks in the trace").toBeGreaterThan(10);
   const longest = Math.max(...work);
-  const figures = `list complete after ${(last - begin).toFixed(0)} ms; longest task ${longest.toFixed(0)} ms of processor, ${Math.max(0, ...tasks).toFixed(0)} ms of time; load ${loadavg()[0]!.toFixed(1)}`;
+  const figures = `list complete after ${(last - begin).toFixed(0)} ms; longest task ${longest.toFixed(0)} ms of processor, ${Math.max(0, ...tasks).toFixed(0)} ms of time; load ${
+    loadavg()[0]!.toFixed(1)
+  }`;
   console.log(figures);
   test.info().annotations.push({ type: "burst", description: figures });
   expect(last - begin).toBeLessThan(5_000); // 1,000 is the goal where nobody else works: at a load of 20 on two processors it took 2,550

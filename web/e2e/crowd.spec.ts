@@ -8,7 +8,7 @@ const names = (page: BrowserPage) => page.locator("#list .row-name");
 test("a cluster shows the levels of what it holds", async ({ page, server }) => {
   for (let n = 0; n < 6; n++) await server.hazard(`Tremor ${n}`, { type_ID: "EARTHQUAKE", severity_ID: n === 0 ? "WARNING" : "INFORMATION", latitude: 53.55 + n * 0.001 });
   await open(page, "#map=4/53.55/10");
-  if (isPhone(page)) for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click();
+  if (isPhone(page)) { for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click(); }
   const at = await middle(page);
   const pixels = async () => {
     const shot = await page.screenshot({ clip: { x: at.x - 30, y: at.y - 30, width: 60, height: 60 } });

@@ -365,17 +365,54 @@ test("an editor keeps together what a rule has joined, or parts it, by keyboard 
   const now = Date.now() - 60_000;
   const quakes = [["harbour", 10, 0.1], ["island", 60, 0.5]] as const; // longitude, and how far the other source has it from there
   const list = (features: object[]) => ({ type: "FeatureCollection", features });
-  server.import("usgs", list(quakes.map(([place, lon]) => ({
-    type: "Feature", id: `us${place}`, geometry: { type: "Point", coordinates: [lon, 0, 10] },
-    properties: { mag: 6.1, magType: "mww", place, time: now, updated: now, status: "reviewed", type: "earthquake", net: "us", code: place, ids: `,us${place},`, title: `M 6.1 - ${place}`, sig: 600 },
-  }))));
-  server.import("emsc", list(quakes.map(([place, lon, apart], i) => {
-    const unid = `20260101_000000${i}`;
-    return {
-      type: "Feature", id: unid, geometry: { type: "Point", coordinates: [lon + apart, 0, -10] },
-      properties: { unid, time: new Date(now).toISOString(), lastupdate: new Date(now).toISOString(), flynn_region: place.toUpperCase(), lat: 0, lon: lon + apart, depth: 10, evtype: "ke", auth: "EMSC", mag: 6, magtype: "mw", source_catalog: "EMSC-RTS", source_id: `${i}` },
-    };
-  })));
+  server.import(
+    "usgs",
+    list(quakes.map(([place, lon]) => ({
+      type: "Feature",
+      id: `us${place}`,
+      geometry: { type: "Point", coordinates: [lon, 0, 10] },
+      properties: {
+        mag: 6.1,
+        magType: "mww",
+        place,
+        time: now,
+        updated: now,
+        status: "reviewed",
+        type: "earthquake",
+        net: "us",
+        code: place,
+        ids: `,us${place},`,
+        title: `M 6.1 - ${place}`,
+        sig: 600,
+      },
+    }))),
+  );
+  server.import(
+    "emsc",
+    list(quakes.map(([place, lon, apart], i) => {
+      const unid = `20260101_000000${i}`;
+      return {
+        type: "Feature",
+        id: unid,
+        geometry: { type: "Point", coordinates: [lon + apart, 0, -10] },
+        properties: {
+          unid,
+          time: new Date(now).toISOString(),
+          lastupdate: new Date(now).toISOString(),
+          flynn_region: place.toUpperCase(),
+          lat: 0,
+          lon: lon + apart,
+          depth: 10,
+          evtype: "ke",
+          auth: "EMSC",
+          mag: 6,
+          magtype: "mw",
+          source_catalog: "EMSC-RTS",
+          source_id: `${i}`,
+        },
+      };
+    })),
+  );
   await open(page);
   await page.getByRole("button", { name: /^Live/ }).focus();
   await page.keyboard.press("Enter");

@@ -5,7 +5,11 @@ import { languages } from "../words.mjs";
 const long = "SEVERE FLOODING IS EXPECTED. Move to higher ground.";
 
 test("a reader of Arabic gets the map in Arabic, from right to left, with the texts of alerts as they are", async ({ browser, server }) => {
-  const h = await server.hazard("Flood of the Elbe", { severity_ID: "WARNING", description: long, area: { type: "Polygon", coordinates: [[[9.5, 53.3], [10.5, 53.3], [10.5, 53.8], [9.5, 53.8], [9.5, 53.3]]] } });
+  const h = await server.hazard("Flood of the Elbe", {
+    severity_ID: "WARNING",
+    description: long,
+    area: { type: "Polygon", coordinates: [[[9.5, 53.3], [10.5, 53.3], [10.5, 53.8], [9.5, 53.8], [9.5, 53.3]]] },
+  });
   const context = await browser.newContext({ locale: "ar-EG", baseURL: server.url });
   const page = await context.newPage();
   if (test.info().project.name === "phone") await page.setViewportSize({ width: 360, height: 740 });

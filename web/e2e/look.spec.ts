@@ -24,7 +24,7 @@ test("symbols stand on the map where the hazards are, and open them", async ({ p
   const flood = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
   await open(page, "#map=8/53.55/10");
   await expect(row(page, flood)).toBeVisible();
-  if (isPhone(page)) for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click();
+  if (isPhone(page)) { for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click(); }
   const at = await middle(page);
   // The halo of a warning is exactly this red, on any basemap.
   const red = async () => {
@@ -143,7 +143,7 @@ test("the page is accessible with its list, its menus, its legend and its slider
   await page.getByRole("button", { name: /^Live/ }).click();
   await expectAccessible(page, "sources");
   await page.keyboard.press("Escape");
-  if (isPhone(page)) for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click();
+  if (isPhone(page)) { for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click(); }
   await page.getByRole("button", { name: "Legend" }).click();
   await page.getByTitle("Look at another time").click();
   await expectAccessible(page, "legend and slider");

@@ -50,14 +50,21 @@ test("the map with many hazards", async ({ page, server }) => {
         const [latitude, longitude] = [-20 + ((n * 0.618034) % 1) * 85, ((n * 137.508) % 360) - 180];
         const area = n % 10 === 0 ? { type: "Polygon", coordinates: [[[0, 0], [0.8, 0.1], [1, 0.9], [0.1, 0.8], [0, 0]].map(([x, y]) => [Math.min(180, longitude + x!), latitude + y!])] } : undefined;
         await server.hazard(`Hazard ${n} of many`, {
-          latitude, longitude, type_ID: types[n % types.length], severity_ID: severities[n % severities.length],
+          latitude,
+          longitude,
+          type_ID: types[n % types.length],
+          severity_ID: severities[n % severities.length],
           description: "Reported by several observers. Roads are closed, people are asked to stay at home and to keep away from the water. ".repeat(3),
           ...(area ? { area } : {}),
         });
       }
     }),
   );
-  console.log(`${(await server.call<Hazard[]>("GET", "/hazards/active")).length} active hazards, ${isPhone(page) ? "phone" : "wide"}; ${availableParallelism()} processors, ${loadavg()[0]!.toFixed(1)} tasks on them`);
+  console.log(
+    `${(await server.call<Hazard[]>("GET", "/hazards/active")).length} active hazards, ${isPhone(page) ? "phone" : "wide"}; ${availableParallelism()} processors, ${
+      loadavg()[0]!.toFixed(1)
+    } tasks on them`,
+  );
 
   // What comes over the wire, as coded.
   const cdp = await page.context().newCDPSession(page);

@@ -7,9 +7,12 @@ const small = (page: BrowserPage) =>
   page.evaluate(() =>
     [...document.querySelectorAll<HTMLElement>("button, a[href], input, select, summary, textarea")]
       .filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.closest(".prose, .lines, .maplibregl-ctrl-attrib-inner, .skip, [inert]"))
-      .map((e) => ({ e: e.matches("input[type=checkbox], input[type=radio]") ? (e.closest("label") ?? e) : e, box: (e.matches("input[type=checkbox], input[type=radio]") ? (e.closest("label") ?? e) : e).getBoundingClientRect() }))
+      .map((e) => ({
+        e: e.matches("input[type=checkbox], input[type=radio]") ? (e.closest("label") ?? e) : e,
+        box: (e.matches("input[type=checkbox], input[type=radio]") ? (e.closest("label") ?? e) : e).getBoundingClientRect(),
+      }))
       .filter(({ box }) => box.width > 1 && box.height > 1 && (box.width < 43.5 || box.height < 43.5))
-      .map(({ e, box }) => `${e.tagName} ${e.className} "${(e.getAttribute("aria-label") ?? e.textContent ?? "").slice(0, 40)}" ${box.width.toFixed(0)}x${box.height.toFixed(0)}`),
+      .map(({ e, box }) => `${e.tagName} ${e.className} "${(e.getAttribute("aria-label") ?? e.textContent ?? "").slice(0, 40)}" ${box.width.toFixed(0)}x${box.height.toFixed(0)}`)
   );
 
 test("on a phone everything that is touched has 44 pixels", async ({ page, server }) => {
@@ -53,7 +56,7 @@ test("where I am is shown, and no request tells the server of it", async ({ page
   page.on("request", (r) => sent.push(`${r.url().split("#")[0]} ${r.postData() ?? ""} ${r.headers()["referer"] ?? ""}`));
   await open(page, "#map=3/0/0&list=all");
   await expect(row(page, h)).toBeVisible();
-  if (isPhone(page)) for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click();
+  if (isPhone(page)) { for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click(); }
   await page.getByRole("button", { name: "Where I am" }).click();
   await expect(page).toHaveURL(/map=8\/53\.6123\/10\.0456/);
   await expect(page.locator("#list .row-facts").first()).toContainText("7.6 km away");

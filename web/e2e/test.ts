@@ -90,7 +90,10 @@ export async function expectAccessible(page: BrowserPage, screen: string): Promi
         const w = window as unknown as { axe?: typeof axe };
         // oxlint-disable-next-line no-eval -- the driver's own code
         if (!w.axe) (0, eval)(source!); // the driver's own code: the page's policy does not bind it
-        const { violations } = await w.axe!.run(document, { resultTypes: ["violations"], runOnly: dark ? ["color-contrast"] : ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
+        const { violations } = await w.axe!.run(document, {
+          resultTypes: ["violations"],
+          runOnly: dark ? ["color-contrast"] : ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+        });
         return violations.map((v) => `${v.id}: ${v.help}\n` + v.nodes.map((n) => `    ${n.target.join(" ")}: ${n.failureSummary?.replaceAll("\n", " ")}`).join("\n"));
       },
       [axe.source, scheme === "dark"] as const, // of all that axe looks at, the themes differ in colours alone

@@ -9,7 +9,7 @@ const names = (page: BrowserPage) => page.locator("#list .row-name");
 
 /** On a phone the list covers the map. */
 async function toMap(page: BrowserPage): Promise<void> {
-  if (isPhone(page)) for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click();
+  if (isPhone(page)) { for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click(); }
 }
 
 // M1. The window is Los Angeles at zoom 10, the hazards' points are far outside of it.
@@ -17,7 +17,13 @@ test("what reaches into the window is listed and drawn; what contains its middle
   const heat = await server.hazard("Extreme Heat - Los Angeles", { type_ID: "EXTREMETEMPERATURE", severity_ID: "ADVISORY", latitude: 36.5, longitude: -117, area: box(-119.5, 33.2, -116.5, 37) });
   const surf = await server.hazard("High Surf - Coast", { type_ID: "HIGHSURF", severity_ID: "WARNING", latitude: 32, longitude: -117, area: box(-118.5, 31.5, -116, 33.95) });
   // Its box holds the window, its area goes around it.
-  const around = await server.hazard("Drought - Around", { type_ID: "DROUGHT", severity_ID: "WARNING", latitude: 30.5, longitude: -110, area: area([-125, 30], [-110, 30], [-110, 31], [-124, 31], [-124, 40], [-125, 40]) });
+  const around = await server.hazard("Drought - Around", {
+    type_ID: "DROUGHT",
+    severity_ID: "WARNING",
+    latitude: 30.5,
+    longitude: -110,
+    area: area([-125, 30], [-110, 30], [-110, 31], [-124, 31], [-124, 40], [-125, 40]),
+  });
   await open(page, "#map=10/34.05/-118.25");
   await expect(names(page)).toHaveText([heat.hazard_Name, surf.hazard_Name]);
   await expect(row(page, heat)).toContainText("Here");
@@ -56,7 +62,15 @@ test("a list whose areas cannot be read says so", async ({ page, server, watch }
 test("the areas of all hazards in view are drawn, and where some are not, the map says so", async ({ page, server }) => {
   const first = await server.hazard("The first of many", { severity_ID: "ADVISORY", latitude: 53.95, longitude: 10, area: box(9.9, 53.4, 10.1, 53.9) });
   for (let n = 0; n < 16; n++) {
-    await Promise.all(Array.from({ length: 10 }, (_, i) => server.hazard(`Later ${n * 10 + i}`, { severity_ID: "ADVISORY", latitude: 53 + n * 0.02, longitude: 8.9 + i * 0.02, area: box(8.9 + i * 0.02, 53 + n * 0.02, 8.91 + i * 0.02, 53.01 + n * 0.02) })));
+    await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        server.hazard(`Later ${n * 10 + i}`, {
+          severity_ID: "ADVISORY",
+          latitude: 53 + n * 0.02,
+          longitude: 8.9 + i * 0.02,
+          area: box(8.9 + i * 0.02, 53 + n * 0.02, 8.91 + i * 0.02, 53.01 + n * 0.02),
+        })),
+    );
   }
   const asked: string[] = [];
   page.on("request", (r) => /areas|alert-geography/.test(r.url()) && asked.push(r.url()));

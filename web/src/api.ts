@@ -136,7 +136,7 @@ export class Api {
 
   /** A request with the token. Throws a Problem for an answer that is an error, unless its status is allowed. */
   async request(path: string, options: Options = {}): Promise<Response> {
-    for (let again = false; ; again = true) {
+    for (let again = false;; again = true) {
       const sent = this.#login?.access;
       if (!sent && !this.open) throw new LoggedOutError();
       const answer = await this.#send(path, sent ? { ...options, headers: { ...options.headers, Authorization: `Bearer ${sent}` } } : options);
@@ -172,7 +172,7 @@ export class Api {
 
   /** POSTs a form with a file; `sent` hears what share of it has left, from 0 to 1, which fetch cannot tell. Throws as request does. */
   async upload<T>(path: string, form: FormData, sent: (share: number) => void, signal: AbortSignal): Promise<T> {
-    for (let again = false; ; again = true) {
+    for (let again = false;; again = true) {
       if (!this.#login) throw new LoggedOutError();
       const access = this.#login.access;
       const answer = await post(this.base + path, access, form, sent, signal);

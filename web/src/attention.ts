@@ -89,8 +89,14 @@ export class Attention {
   async #notify(warnings: readonly Notice[]): Promise<void> {
     if (!("Notification" in globalThis) || Notification.permission !== "granted") return;
     const [first] = warnings as readonly [Notice, ...Notice[]];
-    const title = warnings.length === 1 ? text.notice.spoken({ kind: first.kind, severity: severityName(severity(first.hazard.severity_ID)), name: first.hazard.hazard_Name, drill: isDrill(first.hazard) ? "yes" : "no" }) : text.notice.many({ n: warnings.length, warnings: warnings.length });
-    const options = { tag: warnings.length === 1 ? first.hazard.uuid : "hazardd", body: warnings.length === 1 ? "" : warnings.slice(0, 5).map((n) => n.hazard.hazard_Name).join("\n"), icon: "assets/app-192.png" };
+    const title = warnings.length === 1
+      ? text.notice.spoken({ kind: first.kind, severity: severityName(severity(first.hazard.severity_ID)), name: first.hazard.hazard_Name, drill: isDrill(first.hazard) ? "yes" : "no" })
+      : text.notice.many({ n: warnings.length, warnings: warnings.length });
+    const options = {
+      tag: warnings.length === 1 ? first.hazard.uuid : "hazardd",
+      body: warnings.length === 1 ? "" : warnings.slice(0, 5).map((n) => n.hazard.hazard_Name).join("\n"),
+      icon: "assets/app-192.png",
+    };
     try {
       const shown = new Notification(title, options);
       shown.onclick = () => {

@@ -7,8 +7,7 @@ import { Protocol } from "pmtiles";
 import archive from "../basemap/dist/world.pmtiles?url";
 
 /** Whose work is shown, for the map's attribution control. Natural Earth asks for nothing; GeoNames' licence asks for its name. */
-export const attribution =
-  'Made with <a href="https://www.naturalearthdata.com/" target="_blank" rel="noopener">Natural Earth</a>' +
+export const attribution = 'Made with <a href="https://www.naturalearthdata.com/" target="_blank" rel="noopener">Natural Earth</a>' +
   ' · towns: <a href="https://www.geonames.org/" target="_blank" rel="noopener">GeoNames</a> (CC BY)';
 
 /** The last zoom with tiles of its own: basemap/build.mjs, DEEPEST. */
@@ -17,14 +16,28 @@ const deepest = 7;
 /** Colours. Words have a contrast of 4.5 or more (WCAG 2.2, 1.4.3) to all that they may lie on: a test measures it. */
 export const palettes = {
   light: {
-    sea: "#d6e0e7", shelf: "#c6d3dc", land: "#f4f3ef", river: "#c5d3dc",
-    border: "#b3aca1", province: "#ddd8cf", dot: "#8b867e",
-    country: "#555a61", city: "#4c5057", water: "#4d6577",
+    sea: "#d6e0e7",
+    shelf: "#c6d3dc",
+    land: "#f4f3ef",
+    river: "#c5d3dc",
+    border: "#b3aca1",
+    province: "#ddd8cf",
+    dot: "#8b867e",
+    country: "#555a61",
+    city: "#4c5057",
+    water: "#4d6577",
   },
   dark: {
-    sea: "#0f151b", shelf: "#18212a", land: "#222a33", river: "#19222b",
-    border: "#566270", province: "#333d48", dot: "#7d8894",
-    country: "#a3adb8", city: "#b6bfc9", water: "#7e93a6",
+    sea: "#0f151b",
+    shelf: "#18212a",
+    land: "#222a33",
+    river: "#19222b",
+    border: "#566270",
+    province: "#333d48",
+    dot: "#7d8894",
+    country: "#a3adb8",
+    city: "#b6bfc9",
+    water: "#7e93a6",
   },
 } satisfies Record<"light" | "dark", Record<string, string>>;
 
@@ -52,7 +65,11 @@ export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
   const source = { source: "base" } as const;
   const borderWidth = byZoom(0, 0.4, 4, 0.9, 8, 1.5);
   const label = (layer: string, filter: ExpressionSpecification, layout: SymbolLayerSpecification["layout"], colour: string, halo: string): LayerSpecification => ({
-    id: `base-label-${layer}`, type: "symbol", ...source, "source-layer": layer, filter,
+    id: `base-label-${layer}`,
+    type: "symbol",
+    ...source,
+    "source-layer": layer,
+    filter,
     layout: { "text-field": ["get", "name"], ...layout },
     paint: { "text-color": colour, "text-halo-color": halo, "text-halo-width": 1.2, "text-halo-blur": 0.4 },
   });
@@ -71,7 +88,14 @@ export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
       { id: "base-lake", type: "fill", ...source, "source-layer": "lake", paint: { "fill-color": c.sea, "fill-outline-color": c.shelf } },
       { id: "base-border", type: "line", ...source, "source-layer": "border", filter: ["!", disputed], paint: { "line-color": c.border, "line-width": borderWidth } },
       { id: "base-border-disputed", type: "line", ...source, "source-layer": "border", filter: disputed, paint: { "line-color": c.border, "line-width": borderWidth, "line-dasharray": [3, 2.5] } },
-      { id: "base-dot", type: "circle", ...source, "source-layer": "city", filter: due, paint: { "circle-radius": ["case", ["has", "capital"], 2.4, 1.7], "circle-color": c.land, "circle-stroke-color": c.dot, "circle-stroke-width": ["case", ["has", "capital"], 1.4, 1] } },
+      {
+        id: "base-dot",
+        type: "circle",
+        ...source,
+        "source-layer": "city",
+        filter: due,
+        paint: { "circle-radius": ["case", ["has", "capital"], 2.4, 1.7], "circle-color": c.land, "circle-stroke-color": c.dot, "circle-stroke-width": ["case", ["has", "capital"], 1.4, 1] },
+      },
       // MapLibre gives the upper layer the room: countries before towns before seas.
       label("sea", ["all", due, notOver], { "text-font": regular, "text-size": byZoom(1, 11, 4, 12.5, 7, 14), "text-letter-spacing": 0.08, "text-max-width": 7, "text-padding": 6 }, c.water, c.sea),
       label(
@@ -80,7 +104,12 @@ export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
         {
           "text-font": regular,
           "text-size": ["interpolate", ["linear"], ["zoom"], 2, 10.5, 6, ["case", [">", ["get", "people"], 1e6], 13, 11.5], 11, ["case", [">", ["get", "people"], 1e5], 15, 12.5]],
-          "text-variable-anchor": ["left", "right", "top", "bottom"], "text-radial-offset": 0.45, "text-justify": "auto", "text-max-width": 8, "text-padding": 3, "symbol-sort-key": ["get", "from"],
+          "text-variable-anchor": ["left", "right", "top", "bottom"],
+          "text-radial-offset": 0.45,
+          "text-justify": "auto",
+          "text-max-width": 8,
+          "text-padding": 3,
+          "symbol-sort-key": ["get", "from"],
         },
         c.city,
         c.land,
@@ -91,7 +120,10 @@ export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
         {
           "text-font": strong,
           "text-size": ["interpolate", ["linear"], ["zoom"], 1, 10.5, 4, ["case", large, 12.5, 11], 7, ["case", large, 15, 12.5]],
-          "text-letter-spacing": 0.03, "text-max-width": 7, "text-padding": 4, "symbol-sort-key": ["get", "rank"],
+          "text-letter-spacing": 0.03,
+          "text-max-width": 7,
+          "text-padding": 4,
+          "symbol-sort-key": ["get", "rank"],
         },
         c.country,
         c.land,

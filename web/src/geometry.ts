@@ -58,10 +58,14 @@ function signed(ring: readonly Position[]): number {
 export function squareKilometres(g: Geometry): number {
   const rings = (p: readonly Position[][]): number => p.reduce((sum, ring, i) => sum + (i === 0 ? 1 : -1) * Math.abs(signed(ring)), 0) / 1e6;
   switch (g.type) {
-    case "Polygon": return rings(g.coordinates);
-    case "MultiPolygon": return g.coordinates.reduce((sum, p) => sum + rings(p), 0);
-    case "GeometryCollection": return g.geometries.reduce((sum, part) => sum + squareKilometres(part), 0);
-    default: return 0;
+    case "Polygon":
+      return rings(g.coordinates);
+    case "MultiPolygon":
+      return g.coordinates.reduce((sum, p) => sum + rings(p), 0);
+    case "GeometryCollection":
+      return g.geometries.reduce((sum, part) => sum + squareKilometres(part), 0);
+    default:
+      return 0;
   }
 }
 

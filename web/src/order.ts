@@ -46,7 +46,7 @@ export function byDistance(far: (h: Hazard) => number): Compare {
   const known = new Map<Hazard, number>();
   const of = (h: Hazard) => {
     let d = known.get(h);
-    if (d === undefined) known.set(h, (d = far(h)));
+    if (d === undefined) known.set(h, d = far(h));
     return d;
   };
   return (a, b) => of(a) - of(b) || byLevel(a, b);

@@ -60,12 +60,18 @@ function crosses([west, south, east, north]: Bounds, a: Position, b: Position): 
 /** Calls f with each ring, line and point of a geometry. */
 function eachLine(g: Geometry, f: (line: readonly Position[]) => void): void {
   switch (g.type) {
-    case "Point": return f([g.coordinates]);
-    case "MultiPoint": return g.coordinates.forEach((p) => f([p]));
-    case "LineString": return f(g.coordinates);
+    case "Point":
+      return f([g.coordinates]);
+    case "MultiPoint":
+      return g.coordinates.forEach((p) => f([p]));
+    case "LineString":
+      return f(g.coordinates);
     case "MultiLineString":
-    case "Polygon": return g.coordinates.forEach(f);
-    case "MultiPolygon": return g.coordinates.forEach((rings) => rings.forEach(f));
-    case "GeometryCollection": return g.geometries.forEach((part) => eachLine(part, f));
+    case "Polygon":
+      return g.coordinates.forEach(f);
+    case "MultiPolygon":
+      return g.coordinates.forEach((rings) => rings.forEach(f));
+    case "GeometryCollection":
+      return g.geometries.forEach((part) => eachLine(part, f));
   }
 }

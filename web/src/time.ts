@@ -74,7 +74,7 @@ const relatives = new Map<string, Intl.RelativeTimeFormat>();
  */
 export function relative(at: number, now: number, language = locale()): string {
   let format = relatives.get(language);
-  if (!format) relatives.set(language, (format = new Intl.RelativeTimeFormat(language, { numeric: "always", style: "short" })));
+  if (!format) relatives.set(language, format = new Intl.RelativeTimeFormat(language, { numeric: "always", style: "short" }));
   const ahead = at - now;
   for (const [unit, size] of units) if (Math.abs(ahead) >= size) return format.format(Math.trunc(ahead / size), unit);
   return new Intl.RelativeTimeFormat(language, { numeric: "auto" }).format(0, "second");
@@ -85,7 +85,7 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 function formatter(language: string, zone: string | undefined, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${language}|${zone}|${JSON.stringify(options)}`;
   let f = formats.get(key);
-  if (!f) formats.set(key, (f = new Intl.DateTimeFormat(language, { ...options, ...(zone ? { timeZone: zone } : {}) })));
+  if (!f) formats.set(key, f = new Intl.DateTimeFormat(language, { ...options, ...(zone ? { timeZone: zone } : {}) }));
   return f;
 }
 
@@ -93,8 +93,7 @@ const date: Intl.DateTimeFormatOptions = { day: "numeric", month: "short", year:
 const minutes: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 
 /** In a zone, the reader's unless another is named, with the zone's name: "21 Nov 2026, 14:03 CET". */
-export const local = (at: number, language = locale(), zone = zoneOf()): string =>
-  Number.isFinite(at) ? formatter(language, zone, { ...date, ...minutes, timeZoneName: "short" }).format(at) : "–";
+export const local = (at: number, language = locale(), zone = zoneOf()): string => Number.isFinite(at) ? formatter(language, zone, { ...date, ...minutes, timeZoneName: "short" }).format(at) : "–";
 
 /** In UTC; the date is left out when it is the same day in the zone that is shown beside it. Empty when that is UTC itself. */
 export function utc(at: number, language = locale(), zone = zoneOf()): string {

@@ -107,7 +107,7 @@ const formats = new Map<string, Intl.NumberFormat>();
 export function number(n: number, options: Intl.NumberFormatOptions = {}): string {
   const key = locale() + JSON.stringify(options);
   let f = formats.get(key);
-  if (!f) formats.set(key, (f = new Intl.NumberFormat(locale(), options)));
+  if (!f) formats.set(key, f = new Intl.NumberFormat(locale(), options));
   return f.format(n);
 }
 

@@ -16,7 +16,10 @@ function service(n: number) {
       if (lost) throw new LostError("away");
       const ids = /ids=([\d,]+)/.exec(path)?.[1]?.split(",").map(Number);
       const features = (ids ?? list.map((h) => h.hazard_ID)).map((id) => ({
-        type: "Feature", id, bbox: [0, 0, 1, 1], properties: { update_Date: "1", role: "alert" },
+        type: "Feature",
+        id,
+        bbox: [0, 0, 1, 1],
+        properties: { update_Date: "1", role: "alert" },
         geometry: ids ? { type: "Polygon", coordinates: [[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]] } : null,
       }));
       return new Response(JSON.stringify({ type: "FeatureCollection", features }));

@@ -25,7 +25,15 @@ describe.each(["light", "dark"] as const)("the %s theme", (theme) => {
     expect(Object.values(style.sources)).toEqual([expect.objectContaining({ tiles: [expect.stringMatching(/^pmtiles:\/\/https:\/\/hazards\.example\//)] })]);
   });
 
-  test.each([
-    ["country", "land"], ["country", "sea"], ["city", "land"], ["city", "sea"], ["water", "sea"], ["city", "river"], ["city", "shelf"],
-  ] as const)("words of a %s on %s can be read", (word, ground) => expect(contrast(c[word], c[ground])).toBeGreaterThanOrEqual(4.5));
+  test.each(
+    [
+      ["country", "land"],
+      ["country", "sea"],
+      ["city", "land"],
+      ["city", "sea"],
+      ["water", "sea"],
+      ["city", "river"],
+      ["city", "shelf"],
+    ] as const,
+  )("words of a %s on %s can be read", (word, ground) => expect(contrast(c[word], c[ground])).toBeGreaterThanOrEqual(4.5));
 });

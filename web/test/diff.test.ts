@@ -42,7 +42,9 @@ describe("records over the old state", () => {
   test("that is over and was never there changes nothing", () => expect(mergeSome(state, [hazard({ hazard_ID: 9, status: "E" })]).hazards).toBe(state));
   test("that says the same changes nothing", () => expect(mergeSome(state, [{ ...a }]).hazards).toBe(state));
   test("that come in a row are one difference, from what was to what is", () => {
-    const { hazards, diff } = mergeSome(state, [{ ...a, hazard_Name: "x" }, hazard({ hazard_ID: 9 }), { ...a, hazard_Name: "y" }, hazard({ hazard_ID: 9, status: "E" }), { ...b, hazard_Name: "z" }, { ...b }]);
+    const { hazards, diff } = mergeSome(state, [{ ...a, hazard_Name: "x" }, hazard({ hazard_ID: 9 }), { ...a, hazard_Name: "y" }, hazard({ hazard_ID: 9, status: "E" }), { ...b, hazard_Name: "z" }, {
+      ...b,
+    }]);
     expect(diff).toEqual({ added: [], changed: [{ from: a, to: { ...a, hazard_Name: "y" } }], removed: [] });
     expect([...hazards.keys()]).toEqual([1, 2]);
     expect(hazards.get(2)).toBe(b);

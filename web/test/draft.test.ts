@@ -1,5 +1,21 @@
 import { describe, expect, test } from "vitest";
-import { categoriesFor, clashes, decimal, emptyHazard, faultsOf, geometryOf, hazardDraft, hazardFields, hazardNames, localTime, patch, productFields, emptyProduct, rebase, warns } from "../src/edit/draft";
+import {
+  categoriesFor,
+  clashes,
+  decimal,
+  emptyHazard,
+  faultsOf,
+  geometryOf,
+  hazardDraft,
+  hazardFields,
+  hazardNames,
+  localTime,
+  patch,
+  productFields,
+  emptyProduct,
+  rebase,
+  warns,
+} from "../src/edit/draft";
 import { words as all } from "../src/words";
 import { hazard } from "./hazard";
 
@@ -22,10 +38,27 @@ describe("a draft", () => {
     });
   });
   test("of a new hazard names all that is missing at once, and leaves to the service what it chooses better", () => {
-    expect(hazardFields(emptyHazard(false)).faults).toEqual({ hazard_Name: all.fault.missing, type_ID: all.fault.missing, severity_ID: all.fault.missing, latitude: all.fault.missing, longitude: all.fault.missing });
+    expect(hazardFields(emptyHazard(false)).faults).toEqual({
+      hazard_Name: all.fault.missing,
+      type_ID: all.fault.missing,
+      severity_ID: all.fault.missing,
+      latitude: all.fault.missing,
+      longitude: all.fault.missing,
+    });
     const { fields, faults } = hazardFields({ ...emptyHazard(true), hazard_Name: " Drill ", type_ID: "FLOOD", severity_ID: "WATCH", latitude: "1", longitude: "-2.5" });
     expect(faults).toEqual({});
-    expect(fields).toEqual({ hazard_Name: "Drill", type_ID: "FLOOD", severity_ID: "WATCH", category_ID: "EXERCISE", description: "", autoexpire: "N", snc_url: "", comment_Text: "", latitude: 1, longitude: -2.5 });
+    expect(fields).toEqual({
+      hazard_Name: "Drill",
+      type_ID: "FLOOD",
+      severity_ID: "WATCH",
+      category_ID: "EXERCISE",
+      description: "",
+      autoexpire: "N",
+      snc_url: "",
+      comment_Text: "",
+      latitude: 1,
+      longitude: -2.5,
+    });
   });
   test.each(["", "12°", "1,234,5", "abc"])("takes no %j for a number", (s) => expect(decimal(s)).toBeNaN());
   test("has an area of corners or of a circle, or says what that takes", () => {
@@ -80,7 +113,9 @@ test("a drill stays a drill, and nothing real becomes one", () => {
 });
 
 test("faults stand at their fields; those of no field that is shown are told together", () => {
-  expect(faultsOf([{ pointer: "/hazard_Name", detail: "is empty" }, { pointer: "/org_ID", detail: "is none" }, { detail: "all of it" }, { pointer: "/hazard_Name", detail: "is long" }], ["hazard_Name"])).toEqual({
+  expect(
+    faultsOf([{ pointer: "/hazard_Name", detail: "is empty" }, { pointer: "/org_ID", detail: "is none" }, { detail: "all of it" }, { pointer: "/hazard_Name", detail: "is long" }], ["hazard_Name"]),
+  ).toEqual({
     hazard_Name: "is empty; is long",
     "": "org_ID is none; all of it",
   });

@@ -45,14 +45,16 @@ test("lists are in the service's order: most severe, last updated, lowest number
   expect(list.sort(byLevel).map((h) => h.hazard_ID)).toEqual([3, 2, 4, 5]);
 });
 
-test.each([
-  ["inside", [-10, -10, 10, 10], 0, 0, true],
-  ["on the edge", [-10, -10, 10, 10], 10, 10, true],
-  ["beside", [-10, -10, 10, 10], 11, 0, false],
-  ["above", [-10, -10, 10, 10], 0, 11, false],
-  ["across the antimeridian, west of it", [170, -10, 190, 10], 175, 0, true],
-  ["across the antimeridian, east of it", [170, -10, 190, 10], -175, 0, true],
-  ["across the antimeridian, the other side of the world", [170, -10, 190, 10], 0, 0, false],
-  ["a window far west", [-200, -10, -170, 10], 170, 0, true],
-  ["the whole world, more than once", [-300, -90, 300, 90], 123, 45, true],
-] as const)("the window holds a point %s: %j %d %d", (_, bounds, lon, lat, want) => expect(within(bounds, lon, lat)).toBe(want));
+test.each(
+  [
+    ["inside", [-10, -10, 10, 10], 0, 0, true],
+    ["on the edge", [-10, -10, 10, 10], 10, 10, true],
+    ["beside", [-10, -10, 10, 10], 11, 0, false],
+    ["above", [-10, -10, 10, 10], 0, 11, false],
+    ["across the antimeridian, west of it", [170, -10, 190, 10], 175, 0, true],
+    ["across the antimeridian, east of it", [170, -10, 190, 10], -175, 0, true],
+    ["across the antimeridian, the other side of the world", [170, -10, 190, 10], 0, 0, false],
+    ["a window far west", [-200, -10, -170, 10], 170, 0, true],
+    ["the whole world, more than once", [-300, -90, 300, 90], 123, 45, true],
+  ] as const,
+)("the window holds a point %s: %j %d %d", (_, bounds, lon, lat, want) => expect(within(bounds, lon, lat)).toBe(want));

@@ -22,7 +22,10 @@ describe("the size of an area", () => {
     expect(squareKilometres({ type: "MultiPolygon", coordinates: [[outer], [hole]] })).toBeCloseTo(whole + inner, 6);
   });
   test.each([
-    [10, 53.5, 10_000], [179.98, -17, 50_000], [0, 0, 1_000_000], [-71, 68, 250_000],
+    [10, 53.5, 10_000],
+    [179.98, -17, 50_000],
+    [0, 0, 1_000_000],
+    [-71, 68, 250_000],
   ])("of a circle at %d, %d with a radius of %d m is that of its cap, but for the corners", (x, y, r) => {
     const cap = 2 * Math.PI * 6371.0088 ** 2 * (1 - Math.cos(r / 6_371_008.8));
     const size = squareKilometres(circle([x, y], r));

@@ -23,7 +23,8 @@ describe("reflow", () => {
       "* WHAT...Flooding caused by excessive rainfall continues to be expected.\n\n* WHERE...Portions of Louisiana.",
     ));
   test("leaves short lines, lists and tables", () => {
-    const list = "Stay away from the coast and from the mouths of all the rivers.\n* Follow the authorities.\nShort.\nLines.\nRiver      Stage     Forecast of the next three days here\nRhine      7.1       7.4";
+    const list =
+      "Stay away from the coast and from the mouths of all the rivers.\n* Follow the authorities.\nShort.\nLines.\nRiver      Stage     Forecast of the next three days here\nRhine      7.1       7.4";
     expect(reflow(list)).toBe(list);
   });
   test("takes any line end", () => expect(reflow("a\r\nb\rc")).toBe("a\nb\nc"));

@@ -36,7 +36,12 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
         <>
           <div class="place-row">
             <PlaceButton what="corner" />
-            <button type="button" class="small" disabled={area.corners.trim() === ""} onClick={() => set({ area: { kind: "polygon", corners: area.corners.trim().split("\n").slice(0, -1).join("\n") } })}>
+            <button
+              type="button"
+              class="small"
+              disabled={area.corners.trim() === ""}
+              onClick={() => set({ area: { kind: "polygon", corners: area.corners.trim().split("\n").slice(0, -1).join("\n") } })}
+            >
               {words.undo}
             </button>
           </div>

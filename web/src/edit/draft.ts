@@ -36,8 +36,19 @@ export function localTime(milliseconds: number): string {
 }
 
 export const emptyHazard = (drill: boolean): HazardDraft => ({
-  hazard_Name: "", description: "", type_ID: "", severity_ID: "", category_ID: drill ? "EXERCISE" : "EVENT",
-  start_Date: "", end_Date: "", autoexpire: "N", latitude: "", longitude: "", snc_url: "", comment_Text: "", area: { kind: "none" },
+  hazard_Name: "",
+  description: "",
+  type_ID: "",
+  severity_ID: "",
+  category_ID: drill ? "EXERCISE" : "EVENT",
+  start_Date: "",
+  end_Date: "",
+  autoexpire: "N",
+  latitude: "",
+  longitude: "",
+  snc_url: "",
+  comment_Text: "",
+  area: { kind: "none" },
 });
 
 export const hazardDraft = (h: Hazard): HazardDraft => ({
@@ -62,8 +73,10 @@ export const decimal = (s: string): number => (/^\s*[-+−]?\d+([.,]\d+)?\s*$/.t
 /** The geometry that a draft's area is; undefined: it stays, null: there is none. A fault says what is missing to make one. */
 export function geometryOf(d: Pick<HazardDraft, "area" | "latitude" | "longitude">): { readonly geometry?: Geometry | null | undefined; readonly fault?: string } {
   switch (d.area.kind) {
-    case "keep": return { geometry: undefined };
-    case "none": return { geometry: null };
+    case "keep":
+      return { geometry: undefined };
+    case "none":
+      return { geometry: null };
     case "polygon": {
       const { corners, wrong } = parseCorners(d.area.corners);
       if (wrong !== undefined) return { fault: words.fault.corner({ line: wrong }) };
@@ -142,7 +155,8 @@ export function rebase<D extends object>(theirs: D, draft: D, mine: Fields, yiel
 }
 
 /** The fields of a hazard that editors write and that a reader would want to know of. The area is compared by the key `area`. */
-export const hazardNames = ["hazard_Name", "type_ID", "severity_ID", "category_ID", "status", "latitude", "longitude", "area", "start_Date", "end_Date", "autoexpire", "description", "snc_url", "comment_Text"];
+export const hazardNames = ["hazard_Name", "type_ID", "severity_ID", "category_ID", "status", "latitude", "longitude", "area", "start_Date", "end_Date", "autoexpire", "description", "snc_url",
+  "comment_Text"];
 export const productNames = ["title", "data", "parent_ID", "is_Hidden", "security_Flag", "org_IDs", "comment_Text", "timeline_Date"];
 
 /** Whether what is to be written warns people who are not warned yet: a new warning, a raised one, or one that moves or changes its area. */

@@ -7,7 +7,24 @@ import { usePage, type Page } from "../ui/context";
 import { Badge, IconButton, Symbol } from "../ui/parts";
 import { text } from "../words";
 import { AreaFields, AreaPicture, PlaceButton } from "./area";
-import { categoriesFor, clashes, decimal, emptyHazard, faultsOf, geometryOf, hazardDraft, hazardFields, hazardNames, patch, rebase, warns, type Clash, type Faults, type Fields, type HazardDraft } from "./draft";
+import {
+  categoriesFor,
+  clashes,
+  decimal,
+  emptyHazard,
+  faultsOf,
+  geometryOf,
+  hazardDraft,
+  hazardFields,
+  hazardNames,
+  patch,
+  rebase,
+  warns,
+  type Clash,
+  type Faults,
+  type Fields,
+  type HazardDraft,
+} from "./draft";
 import { distance, extent, formatCorner, parseCorners } from "../geometry";
 import { Changes, Clashes, Dialog, explain, Fault, Field, Required } from "./inputs";
 import { readHazard, record, take, type HazardState } from "./remote";
@@ -163,27 +180,36 @@ export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit
         </div>
         <IconButton icon="close" label={words.cancel} onClick={() => editing.leave()} class="panel-close" />
       </header>
-      {!draft ? (
-        <p class="panel-body">
-          {note || words.reading} {note && <button type="button" onClick={() => setAttempt(attempt + 1)}>{words.retry}</button>}
-        </p>
-      ) : (
-        <form
-          class="panel-body edit-form"
-          noValidate
-          onSubmit={(e) => {
-            e.preventDefault();
-            if (busy) return;
-            if (clash) resolve();
-            else void submit(state, draft);
-          }}
-        >
-          {clash && <Clashes list={clash.list} by={clash.now.h.update_User ?? ""} chosen={clash.chosen} choose={(field, whose) => setClash({ ...clash, chosen: { ...clash.chosen, [field]: whose } })} />}
-          {!clash && state && <Meanwhile state={state} />}
-          {!clash && <Inputs draft={draft} set={set} faults={faults} state={state} drill={drill} />}
-          <Foot note={note} busy={busy} label={clash ? words.clashSave : task.kind === "edit" || state ? words.save : drill ? words.createDrill : words.create} drill={drill} />
-        </form>
-      )}
+      {!draft
+        ? (
+          <p class="panel-body">
+            {note || words.reading} {note && <button type="button" onClick={() => setAttempt(attempt + 1)}>{words.retry}</button>}
+          </p>
+        )
+        : (
+          <form
+            class="panel-body edit-form"
+            noValidate
+            onSubmit={(e) => {
+              e.preventDefault();
+              if (busy) return;
+              if (clash) resolve();
+              else void submit(state, draft);
+            }}
+          >
+            {clash && (
+              <Clashes
+                list={clash.list}
+                by={clash.now.h.update_User ?? ""}
+                chosen={clash.chosen}
+                choose={(field, whose) => setClash({ ...clash, chosen: { ...clash.chosen, [field]: whose } })}
+              />
+            )}
+            {!clash && state && <Meanwhile state={state} />}
+            {!clash && <Inputs draft={draft} set={set} faults={faults} state={state} drill={drill} />}
+            <Foot note={note} busy={busy} label={clash ? words.clashSave : task.kind === "edit" || state ? words.save : drill ? words.createDrill : words.create} drill={drill} />
+          </form>
+        )}
       {waiting && <WarningQuestion waiting={waiting} drill={drill} busy={busy} no={() => setWaiting(undefined)} yes={() => void send(waiting)} />}
     </section>
   );
@@ -195,18 +221,20 @@ export function Foot({ note, busy, label, drill }: { note: string; busy: boolean
   return (
     <div class="edit-foot">
       <p role="alert" class="fault">{note}</p>
-      {editing.leaving.value ? (
-        <div class="edit-buttons" role="group" aria-label={words.discard}>
-          <p>{words.discard}</p>
-          <button type="button" class="danger" onClick={() => editing.end()}>{words.discardYes}</button>
-          <button type="button" onClick={() => (editing.leaving.value = false)}>{words.discardNo}</button>
-        </div>
-      ) : (
-        <div class="edit-buttons">
-          <button type="submit" class={`primary ${drill ? "drill-button" : ""}`} disabled={busy}>{busy ? words.saving : label}</button>
-          <button type="button" onClick={() => editing.leave()}>{words.cancel}</button>
-        </div>
-      )}
+      {editing.leaving.value
+        ? (
+          <div class="edit-buttons" role="group" aria-label={words.discard}>
+            <p>{words.discard}</p>
+            <button type="button" class="danger" onClick={() => editing.end()}>{words.discardYes}</button>
+            <button type="button" onClick={() => (editing.leaving.value = false)}>{words.discardNo}</button>
+          </div>
+        )
+        : (
+          <div class="edit-buttons">
+            <button type="submit" class={`primary ${drill ? "drill-button" : ""}`} disabled={busy}>{busy ? words.saving : label}</button>
+            <button type="button" onClick={() => editing.leave()}>{words.cancel}</button>
+          </div>
+        )}
     </div>
   );
 }
@@ -250,7 +278,10 @@ function Inputs({ draft, set, faults, state, drill }: { draft: HazardDraft; set:
         </Field>
       </div>
       <fieldset class="severities" aria-describedby={faults["severity_ID"] ? "edit-severity_ID-fault" : undefined}>
-        <legend>{words.field["severity_ID"]}<Required /></legend>
+        <legend>
+          {words.field["severity_ID"]}
+          <Required />
+        </legend>
         {[...severities].reverse().map((s) => (
           <label key={s.id} class={draft.severity_ID === s.id ? "on" : ""}>
             <input type="radio" name="severity_ID" value={s.id} checked={draft.severity_ID === s.id} aria-invalid={faults["severity_ID"] !== undefined} onChange={() => set({ severity_ID: s.id })} />

@@ -42,7 +42,9 @@ export function Held() {
       <ul>
         {list.map((h) => (
           <li key={`${h.source} ${h.id}`}>
-            <p><strong>{h.name || h.event}</strong> <span class="muted">{h.source}: {h.reason}</span></p>
+            <p>
+              <strong>{h.name || h.event}</strong> <span class="muted">{h.source}: {h.reason}</span>
+            </p>
             <button type="button" class="small" aria-label={words.releaseLong({ name: h.name || h.event })} onClick={() => void decide(h, "released")}>{words.release}</button>{" "}
             <button type="button" class="small" aria-label={words.dismissLong({ name: h.name || h.event })} onClick={() => void decide(h, "dismissed")}>{words.dismiss}</button>
           </li>

@@ -18,14 +18,25 @@ export interface Attributes {
 }
 
 /** An input with its label, what helps to fill it in, and what is wrong with it. */
-export function Field({ name, label, faults, hint, required, children, class: more = "" }: { name: string; label?: string; faults: Faults; hint?: string | undefined; required?: boolean; children: (a: Attributes) => ComponentChildren; class?: string }) {
+export function Field(
+  { name, label, faults, hint, required, children, class: more = "" }: {
+    name: string;
+    label?: string;
+    faults: Faults;
+    hint?: string | undefined;
+    required?: boolean;
+    children: (a: Attributes) => ComponentChildren;
+    class?: string;
+  },
+) {
   const id = `edit-${name}`;
   const fault = faults[name];
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(" ") || undefined;
   return (
     <div class={`field ${more}`}>
       <label for={id}>
-        {label ?? byId(words.field, name)}{required && <Required />}
+        {label ?? byId(words.field, name)}
+        {required && <Required />}
       </label>
       {children({ id, name, "aria-invalid": fault !== undefined, "aria-describedby": described })}
       {hint && <p class="hint" id={`${id}-hint`}>{hint}</p>}
@@ -37,8 +48,8 @@ export function Field({ name, label, faults, hint, required, children, class: mo
 /** The mark of what cannot be left out. */
 export const Required = () => (
   <>
-    <span class="required" aria-hidden="true"> *</span>
-    <span class="sr"> ({words.required})</span>
+    <span class="required" aria-hidden="true">*</span>
+    <span class="sr">({words.required})</span>
   </>
 );
 
@@ -90,14 +101,21 @@ export function told(field: string, value: unknown): string {
   if (typeof value === "object") return "size" in value ? told(field, `${rounded(Number(value.size))} km²`) : "type" in value ? `${rounded(squareKilometres(value as Geometry))} km²` : words.changed;
   if (field.endsWith("_Date") && /^-?\d+$/.test(s)) return local(Number(s));
   switch (field) {
-    case "severity_ID": return severityName(severity(s));
-    case "category_ID": return categoryName(s);
-    case "type_ID": return typeName(s);
-    case "status": return byId(words.states, s) ?? s;
+    case "severity_ID":
+      return severityName(severity(s));
+    case "category_ID":
+      return categoryName(s);
+    case "type_ID":
+      return typeName(s);
+    case "status":
+      return byId(words.states, s) ?? s;
     case "autoexpire":
-    case "is_Hidden": return byId(words.yes, s) ?? s;
-    case "security_Flag": return byId(words.security, s) ?? s;
-    default: return s.length > 300 ? `${s.slice(0, 300)} …` : s;
+    case "is_Hidden":
+      return byId(words.yes, s) ?? s;
+    case "security_Flag":
+      return byId(words.security, s) ?? s;
+    default:
+      return s.length > 300 ? `${s.slice(0, 300)} …` : s;
   }
 }
 
@@ -115,14 +133,18 @@ export function Changes({ list }: { list: readonly Clash[] }) {
 }
 
 /** What others changed while we wrote: what we had touched too must be chosen, the rest is taken over. */
-export function Clashes({ list, by, chosen, choose }: { list: readonly Clash[]; by: string; chosen: Readonly<Record<string, "mine" | "theirs">>; choose: (field: string, whose: "mine" | "theirs") => void }) {
+export function Clashes(
+  { list, by, chosen, choose }: { list: readonly Clash[]; by: string; chosen: Readonly<Record<string, "mine" | "theirs">>; choose: (field: string, whose: "mine" | "theirs") => void },
+) {
   const open = list.filter((c) => c.mine !== undefined);
   const taken = list.filter((c) => c.mine === undefined);
   const root = useRef<HTMLElement>(null);
   useEffect(() => root.current?.focus(), []);
   return (
     <section class="clashes" ref={root} tabIndex={-1} aria-label={words.clash({ n: list.length })}>
-      <p role="alert"><strong>{words.clash({ n: list.length })}</strong> {by && words.by({ who: by })}</p>
+      <p role="alert">
+        <strong>{words.clash({ n: list.length })}</strong> {by && words.by({ who: by })}
+      </p>
       {open.map((c) => (
         <fieldset key={c.field}>
           <legend>{byId(words.field, c.field) ?? c.field}</legend>

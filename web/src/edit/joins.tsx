@@ -66,8 +66,9 @@ export function Joins() {
           return (
             <li key={j.id}>
               <p>
-                {h ? <button type="button" class="link join-name" title={words.joinOpen({ name: j.hazard_Name })} onClick={() => page.open(h, { zoom: true })}>{j.hazard_Name}</button> : <strong>{j.hazard_Name}</strong>}{" "}
-                <strong>{words.joinFits({ percent: number(Math.round(j.score * 100)) })}</strong>{" "}
+                {h
+                  ? <button type="button" class="link join-name" title={words.joinOpen({ name: j.hazard_Name })} onClick={() => page.open(h, { zoom: true })}>{j.hazard_Name}</button>
+                  : <strong>{j.hazard_Name}</strong>} <strong>{words.joinFits({ percent: number(Math.round(j.score * 100)) })}</strong>{" "}
                 <span class="muted">
                   {words.joinPair({ source: j.event.source, event: j.event.event, otherSource: j.with.source, otherEvent: j.with.event })}:{" "}
                   {j.kilometers === undefined ? words.joinSeconds({ seconds }) : words.joinApart({ km: number(Math.round(j.kilometers)), seconds })}. <bdi>{j.reason}</bdi>

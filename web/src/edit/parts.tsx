@@ -19,7 +19,17 @@ export function New() {
     editing.start({ kind: "new", drill, uuid: randomUUID() });
   };
   return (
-    <Menu class="new-menu" label={text.edit.newLong} title={text.edit.newLong} button={<><Icon name="plus" /><span class="wide">{text.edit.new}</span></>}>
+    <Menu
+      class="new-menu"
+      label={text.edit.newLong}
+      title={text.edit.newLong}
+      button={
+        <>
+          <Icon name="plus" />
+          <span class="wide">{text.edit.new}</span>
+        </>
+      }
+    >
       {(close) => (
         <>
           <button type="button" class="new-choice" onClick={() => start(false, close)}>
@@ -44,7 +54,9 @@ export function HazardActions({ h }: { h: Hazard }) {
   const active = h.status === "A";
   return (
     <div class="actions edit-actions" role="group" aria-label={text.edit.edit}>
-      <button type="button" class="primary" onClick={() => editing.start({ kind: "edit", h })}><Icon name="words" /> {text.edit.edit}</button>
+      <button type="button" class="primary" onClick={() => editing.start({ kind: "edit", h })}>
+        <Icon name="words" /> {text.edit.edit}
+      </button>
       {active && h.category_ID === "EVENT" && <button type="button" onClick={ask("response")}>{text.edit.response}</button>}
       {active && <button type="button" onClick={ask("end")}>{text.edit.end}</button>}
       {active && <button type="button" onClick={ask("merge")}>{text.edit.merge}</button>}
@@ -79,7 +91,11 @@ export function ProductTools({ h, p }: { h: Hazard; p: Product }) {
   if (!editing.may(p)) return null;
   return (
     <span class="tools">
-      <IconButton icon="words" label={text.edit.editProduct({ title: p.title })} onClick={() => editing.start({ kind: "product", h, type: p.product_Type, parent: p.parent_ID, product: p, uuid: p.uuid })} />
+      <IconButton
+        icon="words"
+        label={text.edit.editProduct({ title: p.title })}
+        onClick={() => editing.start({ kind: "product", h, type: p.product_Type, parent: p.parent_ID, product: p, uuid: p.uuid })}
+      />
       <IconButton
         icon="close"
         label={text.edit.removeProduct({ title: p.title })}
@@ -117,7 +133,12 @@ export function UndoButton({ h, c, history }: { h: Hazard; c: Change; history: r
   const { kind } = undo;
   return (
     <p>
-      <button type="button" class="small" aria-label={text.edit.undoLong({ what: changeName(c), change: c.change })} onClick={() => (editing.question.value = { kind: "undo", h, change: c, undo: kind })}>
+      <button
+        type="button"
+        class="small"
+        aria-label={text.edit.undoLong({ what: changeName(c), change: c.change })}
+        onClick={() => (editing.question.value = { kind: "undo", h, change: c, undo: kind })}
+      >
         {text.edit.undoChange}
       </button>
     </p>

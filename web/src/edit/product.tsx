@@ -136,9 +136,7 @@ export function ProductForm({ task }: { task: Extract<Task, { kind: "product" }>
         </div>
         <IconButton icon="close" label={words.cancel} onClick={() => editing.leave()} class="panel-close" />
       </header>
-      {!draft ? (
-        <p class="panel-body">{note || words.reading}</p>
-      ) : (
+      {!draft ? <p class="panel-body">{note || words.reading}</p> : (
         <form
           class="panel-body edit-form"
           noValidate
@@ -149,7 +147,14 @@ export function ProductForm({ task }: { task: Extract<Task, { kind: "product" }>
             else void submit(state, draft);
           }}
         >
-          {clash && <Clashes list={clash.list} by={clash.now.product.update_User} chosen={clash.chosen} choose={(field, whose) => setClash({ ...clash, chosen: { ...clash.chosen, [field]: whose } })} />}
+          {clash && (
+            <Clashes
+              list={clash.list}
+              by={clash.now.product.update_User}
+              chosen={clash.chosen}
+              choose={(field, whose) => setClash({ ...clash, chosen: { ...clash.chosen, [field]: whose } })}
+            />
+          )}
           {!clash && (
             <>
               <Field name="title" faults={faults} required>

@@ -20,10 +20,14 @@ export function Questions() {
   const q = editing.question.value;
   if (!q) return null;
   switch (q.kind) {
-    case "merge": return <Merge h={q.h} />;
-    case "split": return <Split q={q} />;
-    case "undo": return <Undo q={q} key={q.change.change} />;
-    default: return <Ask q={q} key={q.kind} />;
+    case "merge":
+      return <Merge h={q.h} />;
+    case "split":
+      return <Split q={q} />;
+    case "undo":
+      return <Undo q={q} key={q.change.change} />;
+    default:
+      return <Ask q={q} key={q.kind} />;
   }
 }
 
@@ -124,8 +128,13 @@ const What = ({ h }: { h: Hazard }) => (
   <p class="warn-what">
     <Symbol h={h} size={40} />
     <span>
-      <strong><DrillTag h={h} /><bdi>{h.hazard_Name}</bdi></strong>
-      <span><Badge id={h.severity_ID} /> {kindOf(h)}</span>
+      <strong>
+        <DrillTag h={h} />
+        <bdi>{h.hazard_Name}</bdi>
+      </strong>
+      <span>
+        <Badge id={h.severity_ID} /> {kindOf(h)}
+      </span>
     </span>
   </p>
 );
@@ -220,7 +229,9 @@ function Split({ q }: { q: Extract<Question, { kind: "split" }> }) {
   }
   return (
     <Dialog title={words.splitTitle} close={close}>
-      <p><strong>{q.report.name}</strong> <span class="muted">{q.report.source} {q.report.event}</span></p>
+      <p>
+        <strong>{q.report.name}</strong> <span class="muted">{q.report.source} {q.report.event}</span>
+      </p>
       <p>{words.splitText({ source: q.report.source })}</p>
       <p role="alert" class="fault">{note}</p>
       <div class="dialog-buttons">
@@ -279,7 +290,11 @@ function Undo({ q }: { q: Extract<Question, { kind: "undo" }> }) {
     <Dialog title={words.undoTitles[q.undo]} close={close} class={isDrill(h) ? "dialog-drill" : ""}>
       <What h={h} />
       <p>{q.undo === "merge" ? words.undoTexts.merge({ other: other ? `“${other}”` : words.undoOther }) : words.undoTexts[q.undo]}</p>
-      {past && <p><strong>{words.undoOver({ end: local(end) })}</strong></p>}
+      {past && (
+        <p>
+          <strong>{words.undoOver({ end: local(end) })}</strong>
+        </p>
+      )}
       {list.length > 0 && (
         <>
           <h3>{words.undoBack}</h3>

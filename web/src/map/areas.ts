@@ -132,7 +132,7 @@ export class Areas {
     let size = sizes.get(known.shapes);
     if (size === undefined) {
       const of = (role: string) => known.shapes.filter((s) => s.role === role).reduce((sum, s) => sum + squareKilometres(s.geometry), 0);
-      sizes.set(known.shapes, (size = of("alert") || of("impact")));
+      sizes.set(known.shapes, size = of("alert") || of("impact"));
     }
     return size || undefined;
   }
@@ -236,7 +236,7 @@ export class Areas {
     for (const f of answer.features) {
       const id = idOf(f);
       let of = found.get(id);
-      if (!of) found.set(id, (of = { boxes: [], shapes: f.geometry ? [] : undefined }));
+      if (!of) found.set(id, of = { boxes: [], shapes: f.geometry ? [] : undefined });
       if (f.bbox) of.boxes.push(f.bbox as [number, number, number, number]);
       const role = f.properties.role ?? f.properties.area_role;
       if (f.geometry && role !== "point" && of.shapes!.length < PARTS) of.shapes!.push({ role: role as AreaProperties["role"], geometry: f.geometry });

@@ -147,7 +147,7 @@ export function parts(counts: readonly number[]): { readonly rank: number; reado
     .map((share, rank) => ({ rank, share: share / sum }))
     .reverse()
     .filter(({ share }) => share > 0)
-    .map(({ rank, share }) => ({ rank, from, to: (from += share) }));
+    .map(({ rank, share }) => ({ rank, from, to: from += share }));
 }
 
 /**

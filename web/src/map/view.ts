@@ -381,16 +381,29 @@ export class MapView {
     add({ id: "gaps", type: "fill", source: "gaps", paint: { "fill-pattern": `gap|${this.#theme}`, "fill-opacity": 0.8 } }, firstLabel);
     // Areas lie beneath the basemap's names.
     add({
-      id: "areas-fill", type: "fill", source: "areas", filter: polygon,
+      id: "areas-fill",
+      type: "fill",
+      source: "areas",
+      filter: polygon,
       layout: { "fill-sort-key": byRank },
       paint: { "fill-pattern": ["concat", "pattern|", ["get", "severity"], "|", ["to-string", ["get", "drill"]]], "fill-opacity": ["case", ["==", ["get", "role"], "impact"], 0.6, 0.9] },
     }, firstLabel);
-    add({ id: "areas-edge", type: "line", source: "areas", filter: polygon, layout: { "line-sort-key": byRank, "line-join": "round" }, paint: { "line-color": edge, "line-width": 3, "line-opacity": 0.55 } }, firstLabel);
+    add({
+      id: "areas-edge",
+      type: "line",
+      source: "areas",
+      filter: polygon,
+      layout: { "line-sort-key": byRank, "line-join": "round" },
+      paint: { "line-color": edge, "line-width": 3, "line-opacity": 0.55 },
+    }, firstLabel);
     // The line tells the severity too: from dots to unbroken.
     const dashes: Record<string, number[] | undefined> = { TERMINATION: [1, 4], INFORMATION: [0.5, 2], ADVISORY: [2, 2], WATCH: [5, 2] };
     for (const s of severities) {
       add({
-        id: `areas-line-${s.id}`, type: "line", source: "areas", filter: ["all", polygon, ["==", ["get", "severity"], s.id], ["==", ["get", "drill"], 0]],
+        id: `areas-line-${s.id}`,
+        type: "line",
+        source: "areas",
+        filter: ["all", polygon, ["==", ["get", "severity"], s.id], ["==", ["get", "drill"], 0]],
         layout: { "line-join": "round" },
         paint: { "line-color": s.colour, "line-width": s.id === "WARNING" ? 2.4 : 1.8, ...(dashes[s.id] ? { "line-dasharray": dashes[s.id]! } : {}) },
       }, firstLabel);
@@ -398,16 +411,53 @@ export class MapView {
     // No real area has a line of black and white.
     for (const [id, colour, dash] of [["areas-line-drill-back", "#ffffff", undefined], ["areas-line-drill", "#000000", [3, 3]]] as const) {
       add({
-        id, type: "line", source: "areas", filter: ["all", polygon, ["==", ["get", "drill"], 1]],
+        id,
+        type: "line",
+        source: "areas",
+        filter: ["all", polygon, ["==", ["get", "drill"], 1]],
         layout: { "line-join": "round" },
         paint: { "line-color": colour, "line-width": 2.4, ...(dash ? { "line-dasharray": [...dash] } : {}) },
       }, firstLabel);
     }
-    add({ id: "areas-track-edge", type: "line", source: "areas", filter: line, layout: { "line-cap": "round", "line-join": "round" }, paint: { "line-color": edge, "line-width": 5, "line-opacity": 0.8 } }, firstLabel);
-    add({ id: "areas-track", type: "line", source: "areas", filter: line, layout: { "line-cap": "round", "line-join": "round", "line-sort-key": byRank }, paint: { "line-color": colour, "line-width": 2.6 } }, firstLabel);
-    add({ id: "areas-points", type: "circle", source: "areas", filter: ["==", ["geometry-type"], "Point"], paint: { "circle-radius": 3.5, "circle-color": colour, "circle-stroke-color": edge, "circle-stroke-width": 1.2 } }, firstLabel);
-    add({ id: "areas-selected", type: "line", source: "areas", filter: ["==", ["get", "id"], this.#selected], layout: { "line-join": "round" }, paint: { "line-color": dark ? "#ffffff" : "#0b2f57", "line-width": 2.5, "line-gap-width": 3 } }, firstLabel);
-    add({ id: "areas-selected-track", type: "line", source: "areas", filter: ["==", ["get", "id"], this.#selected], layout: { "line-join": "round" }, paint: { "line-color": colour, "line-width": 3 } }, firstLabel);
+    add({
+      id: "areas-track-edge",
+      type: "line",
+      source: "areas",
+      filter: line,
+      layout: { "line-cap": "round", "line-join": "round" },
+      paint: { "line-color": edge, "line-width": 5, "line-opacity": 0.8 },
+    }, firstLabel);
+    add({
+      id: "areas-track",
+      type: "line",
+      source: "areas",
+      filter: line,
+      layout: { "line-cap": "round", "line-join": "round", "line-sort-key": byRank },
+      paint: { "line-color": colour, "line-width": 2.6 },
+    }, firstLabel);
+    add({
+      id: "areas-points",
+      type: "circle",
+      source: "areas",
+      filter: ["==", ["geometry-type"], "Point"],
+      paint: { "circle-radius": 3.5, "circle-color": colour, "circle-stroke-color": edge, "circle-stroke-width": 1.2 },
+    }, firstLabel);
+    add({
+      id: "areas-selected",
+      type: "line",
+      source: "areas",
+      filter: ["==", ["get", "id"], this.#selected],
+      layout: { "line-join": "round" },
+      paint: { "line-color": dark ? "#ffffff" : "#0b2f57", "line-width": 2.5, "line-gap-width": 3 },
+    }, firstLabel);
+    add({
+      id: "areas-selected-track",
+      type: "line",
+      source: "areas",
+      filter: ["==", ["get", "id"], this.#selected],
+      layout: { "line-join": "round" },
+      paint: { "line-color": colour, "line-width": 3 },
+    }, firstLabel);
 
     add({ id: "me", type: "circle", source: "me", paint: { "circle-radius": 7, "circle-color": "#0b63ce", "circle-stroke-color": "#ffffff", "circle-stroke-width": 3 } });
     add({ id: "draft-fill", type: "fill", source: "draft", filter: polygon, paint: { "fill-color": "#a21caf", "fill-opacity": 0.2 } });
@@ -417,7 +467,9 @@ export class MapView {
     // A picture, as the symbols are: what draws it is ready when the first comes.
     add({ id: "fresh", type: "symbol", source: "fresh", layout: { "icon-image": "ring|fresh", "icon-allow-overlap": true, "icon-ignore-placement": true } });
     add({
-      id: "focus-ring", type: "circle", source: "focus",
+      id: "focus-ring",
+      type: "circle",
+      source: "focus",
       paint: {
         "circle-radius": SYMBOL / 2 + 4,
         "circle-color": mark,
@@ -430,15 +482,28 @@ export class MapView {
       const drill = source === "drills" ? "1" : "0";
       const shared = { "icon-allow-overlap": true, "icon-ignore-placement": true } as const;
       add({
-        id: source, type: "symbol", source, filter: ["!", ["has", "point_count"]],
+        id: source,
+        type: "symbol",
+        source,
+        filter: ["!", ["has", "point_count"]],
         layout: { ...shared, "icon-image": ["get", "icon"], "symbol-sort-key": byRank },
       });
       add({
-        id: `${source}-clusters`, type: "symbol", source, filter: ["has", "point_count"],
+        id: `${source}-clusters`,
+        type: "symbol",
+        source,
+        filter: ["has", "point_count"],
         layout: { ...shared, "icon-image": ["concat", "cluster|", ...parts, "|", drill] as unknown as ExpressionSpecification, "symbol-sort-key": weight },
       });
     }
-    for (const id of ["draft-point"]) add({ id, type: "circle", source: "draft", filter: ["==", ["geometry-type"], "Point"], paint: { "circle-radius": 7, "circle-color": "#a21caf", "circle-stroke-color": "#ffffff", "circle-stroke-width": 2 } });
+    for (const id of ["draft-point"])
+      add({
+        id,
+        type: "circle",
+        source: "draft",
+        filter: ["==", ["geometry-type"], "Point"],
+        paint: { "circle-radius": 7, "circle-color": "#a21caf", "circle-stroke-color": "#ffffff", "circle-stroke-width": 2 },
+      });
     this.#ready = true;
   }
 

@@ -134,8 +134,16 @@ function Sessions({ changes }: { changes: number }) {
                       {s.current && <span class="flag">{text.account.current}</span>}
                       <span class="muted break">{s.address || text.account.noAddress}</span>
                       <span class="muted">
-                        {s.created && <>{text.account.since} <Ago at={Date.parse(s.created)} /></>}
-                        {s.last_used && <>, {text.account.used} <Ago at={Date.parse(s.last_used)} /></>}
+                        {s.created && (
+                          <>
+                            {text.account.since} <Ago at={Date.parse(s.created)} />
+                          </>
+                        )}
+                        {s.last_used && (
+                          <>
+                            , {text.account.used} <Ago at={Date.parse(s.last_used)} />
+                          </>
+                        )}
                       </span>
                     </span>
                     {!s.current && (

@@ -41,7 +41,9 @@ export function Filters() {
               title={severityName(s)}
               onClick={() => store.setFilter({ severities: toggled(f.severities, s.id) })}
             >
-              <span class="chip-mark"><SeverityMark id={s.id} /></span>
+              <span class="chip-mark">
+                <SeverityMark id={s.id} />
+              </span>
               <span class="chip-n">{number(n)}</span> <span class="chip-name">{severityCode(s)}</span>
               <span class="sr">{severityName(s)}</span>
             </button>
@@ -67,10 +69,24 @@ function Choices({ of, all }: { of: "types" | "categories"; all: readonly string
   const chosen = f[of];
   const name = of === "types" ? typeName : categoryName;
   const label = of === "types" ? text.filter.type : text.filter.category;
-  const words =
-    chosen.length === 0 ? (of === "types" ? text.filter.anyType : text.filter.anyCategory) : chosen.length === 1 ? name(chosen[0]!) : of === "types" ? text.filter.types({ n: chosen.length }) : text.filter.categories({ n: chosen.length });
+  const words = chosen.length === 0
+    ? (of === "types" ? text.filter.anyType : text.filter.anyCategory)
+    : chosen.length === 1
+    ? name(chosen[0]!)
+    : of === "types"
+    ? text.filter.types({ n: chosen.length })
+    : text.filter.categories({ n: chosen.length });
   return (
-    <Menu class={`choices ${chosen.length ? "on" : ""}`} label={label} button={<><span>{words}</span><Icon name="down" /></>}>
+    <Menu
+      class={`choices ${chosen.length ? "on" : ""}`}
+      label={label}
+      button={
+        <>
+          <span>{words}</span>
+          <Icon name="down" />
+        </>
+      }
+    >
       <ChoiceList of={of} all={all} label={label} />
     </Menu>
   );

@@ -44,8 +44,8 @@ function Changes({ h, list }: { h: Hazard; list: readonly Change[] }) {
         <li key={c.change}>
           <p>
             <strong>{changeName(c)}</strong>
-            {c.product && <> “{c.product.title}”</>}
-            <span class="muted"> {c.user ?? c.source ?? text.history.service}</span>
+            {c.product && <>“{c.product.title}”</>}
+            <span class="muted">{c.user ?? c.source ?? text.history.service}</span>
           </p>
           <p class="muted">
             #{c.change} · <When at={Date.parse(c.time)} of={h} />
@@ -76,13 +76,15 @@ function Fields({ change }: { change: Change }) {
         <div key={f.field}>
           <dt>{byId(text.history.fields, f.field) ?? f.field}</dt>
           <dd>
-            {isLong(f.from) || isLong(f.to) || f.field === "area" ? (
-              text.history.changed
-            ) : (
-              <>
-                <del>{show(f.field, f.from)}</del> <span aria-hidden="true">→</span> <ins>{show(f.field, f.to)}</ins>
-              </>
-            )}
+            {isLong(f.from) || isLong(f.to) || f.field === "area"
+              ? (
+                text.history.changed
+              )
+              : (
+                <>
+                  <del>{show(f.field, f.from)}</del> <span aria-hidden="true">→</span> <ins>{show(f.field, f.to)}</ins>
+                </>
+              )}
           </dd>
         </div>
       ))}
@@ -97,9 +99,13 @@ function show(field: string, value: unknown): string {
   const s = String(value);
   if (field.endsWith("_Date") && /^-?\d+$/.test(s)) return local(Number(s));
   switch (field) {
-    case "severity_ID": return severityName(severity(s));
-    case "category_ID": return categoryName(s);
-    case "type_ID": return typeName(s);
-    default: return s;
+    case "severity_ID":
+      return severityName(severity(s));
+    case "category_ID":
+      return categoryName(s);
+    case "type_ID":
+      return typeName(s);
+    default:
+      return s;
   }
 }

@@ -17,9 +17,7 @@ export function LanguageChoice() {
         <span>{text.header.language}</span>
         <select value={own ?? ""} onChange={(e) => change(e.currentTarget.value || undefined)}>
           <option value="">{text.language.browser({ name: best(navigator.languages).name })}</option>
-          {languages.map((l) => (
-            <option key={l.id} value={l.id} lang={l.id} dir={l.dir}>{l.name}</option>
-          ))}
+          {languages.map((l) => <option key={l.id} value={l.id} lang={l.id} dir={l.dir}>{l.name}</option>)}
         </select>
       </label>
       {!language().checked && <p class="hint">{text.language.unchecked}</p>}

@@ -17,7 +17,10 @@ export function Legend() {
         {[...severities].reverse().map((s) => (
           <li key={s.id}>
             <Symbol h={{ type_ID: "INCIDENT", category_ID: "EVENT", severity_ID: s.id }} size={26} />
-            <span class={`badge sev-${s.id}`}><SeverityMark id={s.id} />{severityName(s)}</span>
+            <span class={`badge sev-${s.id}`}>
+              <SeverityMark id={s.id} />
+              {severityName(s)}
+            </span>
             <span class={`swatch area-${s.id}`} aria-hidden="true" />
           </li>
         ))}
@@ -32,11 +35,19 @@ export function Legend() {
           </li>
         ))}
       </ul>
-      <p class="legend-gap"><span class="swatch" aria-hidden="true" /> {text.legend.gap}</p>
+      <p class="legend-gap">
+        <span class="swatch" aria-hidden="true" /> {text.legend.gap}
+      </p>
       <h3>{text.legend.cluster}</h3>
       <p class="cluster-sample" aria-hidden="true">
-        <span class="sev-WARNING mixed"><b>{number(24)}</b><i>{number(2)} {severityCode(severity("WARNING"))}</i></span>
-        <span class="sev-WATCH"><b>{number(8)}</b><i>{severityCode(severity("WATCH"))}</i></span>
+        <span class="sev-WARNING mixed">
+          <b>{number(24)}</b>
+          <i>{number(2)} {severityCode(severity("WARNING"))}</i>
+        </span>
+        <span class="sev-WATCH">
+          <b>{number(8)}</b>
+          <i>{severityCode(severity("WATCH"))}</i>
+        </span>
       </p>
     </section>
   );

@@ -76,7 +76,9 @@ export function List() {
           {rows.map(line)}
           {drillRows.length > 0 && (
             <li class="list-drills">
-              <p><strong class="drill-tag">{text.drill.word}</strong> {text.drill.listed({ n: drills.length })}</p>
+              <p>
+                <strong class="drill-tag">{text.drill.word}</strong> {text.drill.listed({ n: drills.length })}
+              </p>
             </li>
           )}
           {drillRows.map(line)}
@@ -106,8 +108,14 @@ function ListHead() {
   return (
     <div class="list-head">
       <p role="status">
-        <strong>{!known || store.past.value?.unrecorded ? text.list.unknown : store.everywhere.value || !store.bounds.value || listed === matching ? text.list.total({ n: matching }) : text.list.inView({ n: listed, total: matching })}</strong>
-        {isFiltering(store.filter.value) && <span class="muted"> · {text.list.matching({ n: matching, all })}</span>}
+        <strong>
+          {!known || store.past.value?.unrecorded
+            ? text.list.unknown
+            : store.everywhere.value || !store.bounds.value || listed === matching
+            ? text.list.total({ n: matching })
+            : text.list.inView({ n: listed, total: matching })}
+        </strong>
+        {isFiltering(store.filter.value) && <span class="muted">· {text.list.matching({ n: matching, all })}</span>}
       </p>
       <label class="sort">
         <span class="sr">{text.list.sort}</span>
@@ -150,15 +158,17 @@ function Nothing({ alone }: { alone: boolean }) {
     : !known
     ? text.list.loading
     : store.real.value === 0
-      ? past ? text.time.none : text.list.noneAtAll
-      : store.sorted.value.length === 0 ? text.list.noneMatch : store.unplaced.value > 0 ? "" : text.list.noneHere;
+    ? past ? text.time.none : text.list.noneAtAll
+    : store.sorted.value.length === 0
+    ? text.list.noneMatch
+    : store.unplaced.value > 0
+    ? ""
+    : text.list.noneHere;
   return (
     <div id={alone ? "list" : undefined} class="nothing" tabIndex={-1}>
       <p>{words}</p>
       {known && !past && <Worth />}
-      {store.sorted.value.length > 0 && !store.everywhere.value && (
-        <button type="button" onClick={() => (store.everywhere.value = true)}>{text.list.showAll}</button>
-      )}
+      {store.sorted.value.length > 0 && !store.everywhere.value && <button type="button" onClick={() => (store.everywhere.value = true)}>{text.list.showAll}</button>}
     </div>
   );
 }
@@ -171,12 +181,18 @@ function Worth() {
   const said = store.sources.value.filter((s) => s.state === "ok" && s.last_success);
   return (
     <>
-      {byId(text.list.none, worth) && <p class="caution"><strong>{byId(text.list.none, worth)}</strong></p>}
+      {byId(text.list.none, worth) && (
+        <p class="caution">
+          <strong>{byId(text.list.none, worth)}</strong>
+        </p>
+      )}
       {said.length > 0 && (
         <p class="muted">
-          {text.list.said}{" "}
-          {said.map((s, i) => (
-            <span key={s.name} title={s.title}>{i > 0 && ", "}{s.name} (<Ago at={Date.parse(s.last_success!)} />)</span>
+          {text.list.said} {said.map((s, i) => (
+            <span key={s.name} title={s.title}>
+              {i > 0 && ", "}
+              {s.name} (<Ago at={Date.parse(s.last_success!)} />)
+            </span>
           ))}
           .
         </p>
@@ -195,7 +211,11 @@ function Facts({ h }: { h: Hazard }) {
   const size = store.areas.size(h);
   const from = store.me.value ?? (store.order.value === "distance" ? store.from.value : undefined);
   const facts = [
-    near && !fold(h.hazard_Name).includes(fold(near.town.name)) ? (near.metres < 5_000 ? text.list.at({ town: near.town.name }) : text.list.near({ distance: kilometres(near.metres), direction: byId(text.list.directions, String(near.direction))!, town: near.town.name })) : "",
+    near && !fold(h.hazard_Name).includes(fold(near.town.name))
+      ? (near.metres < 5_000
+        ? text.list.at({ town: near.town.name })
+        : text.list.near({ distance: kilometres(near.metres), direction: byId(text.list.directions, String(near.direction))!, town: near.town.name }))
+      : "",
     size === undefined ? "" : text.list.size({ km2: rounded(size) }),
     m.end > m.start ? (m.over < Infinity ? text.list.ends : text.list.expected)({ when: relative(m.end, store.around.value) }) : "",
     from ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away({ distance: kilometres(away(h, from)) })) : "",
@@ -205,7 +225,9 @@ function Facts({ h }: { h: Hazard }) {
 
 const kilometres = (metres: number): string => number(metres < 10_000 ? Math.round(metres / 100) / 10 : Math.round(metres / 1000), { style: "unit", unit: "kilometer" });
 
-function Row({ h, selected, hovered, fresh, here, tab, onFocus }: { h: Hazard; selected: boolean; hovered: boolean; fresh: "new" | "raised" | undefined; here: boolean; tab: boolean; onFocus: () => void }) {
+function Row(
+  { h, selected, hovered, fresh, here, tab, onFocus }: { h: Hazard; selected: boolean; hovered: boolean; fresh: "new" | "raised" | undefined; here: boolean; tab: boolean; onFocus: () => void },
+) {
   const page = usePage();
   const s = severity(h.severity_ID);
   return (
@@ -230,7 +252,9 @@ function Row({ h, selected, hovered, fresh, here, tab, onFocus }: { h: Hazard; s
           <span class="row-meta">
             <Badge id={h.severity_ID} />
             <span class="row-kind">{kindOf(h)}</span>
-            <span class="row-age"><Ago at={moments(h).updated} of={h} /></span>
+            <span class="row-age">
+              <Ago at={moments(h).updated} of={h} />
+            </span>
           </span>
           <Facts h={h} />
         </span>

@@ -30,16 +30,17 @@ export function Notices() {
             <Symbol h={n.hazard} size={32} />
             <span>
               <span class="notice-kind">
-                {text.notice[n.kind]} <Badge id={n.hazard.severity_ID} /> <DrillTag h={n.hazard} /> <span class="notice-age"><Ago at={n.at} /></span>
+                {text.notice[n.kind]} <Badge id={n.hazard.severity_ID} /> <DrillTag h={n.hazard} />{" "}
+                <span class="notice-age">
+                  <Ago at={n.at} />
+                </span>
               </span>
               <span class="notice-name" dir="auto">{n.hazard.hazard_Name}</span>
             </span>
           </button>
-          {isWarning(n) ? (
-            <button type="button" class="small" aria-label={text.notice.acknowledgeLong({ name: n.hazard.hazard_Name })} onClick={() => store.acknowledge([n])}>{text.notice.acknowledge}</button>
-          ) : (
-            <IconButton icon="close" label={text.notice.dismiss} onClick={() => store.acknowledge([n])} />
-          )}
+          {isWarning(n)
+            ? <button type="button" class="small" aria-label={text.notice.acknowledgeLong({ name: n.hazard.hazard_Name })} onClick={() => store.acknowledge([n])}>{text.notice.acknowledge}</button>
+            : <IconButton icon="close" label={text.notice.dismiss} onClick={() => store.acknowledge([n])} />}
         </li>
       ))}
       {warned.length > 1 && (
@@ -69,7 +70,10 @@ export function Tip() {
   if (!tip || !h || page.narrow.value) return null;
   return (
     <div class="tip" aria-hidden="true" style={{ left: `${tip.place.x}px`, top: `${tip.place.y}px` }}>
-      <strong><DrillTag h={h} /><bdi>{h.hazard_Name}</bdi></strong>
+      <strong>
+        <DrillTag h={h} />
+        <bdi>{h.hazard_Name}</bdi>
+      </strong>
       <span>
         <Badge id={h.severity_ID} /> {kindOf(h)} · <Ago at={Number(h.last_Update)} />
       </span>
@@ -101,7 +105,10 @@ export function Chooser() {
           <li key={h.hazard_ID}>
             <button type="button" onClick={() => page.open(h)}>
               <Symbol h={h} size={26} />
-              <span class="chooser-name"><DrillTag h={h} /><bdi>{h.hazard_Name}</bdi></span>
+              <span class="chooser-name">
+                <DrillTag h={h} />
+                <bdi>{h.hazard_Name}</bdi>
+              </span>
               <Badge id={h.severity_ID} />
             </button>
           </li>

@@ -29,9 +29,7 @@ export function Panel() {
       <button type="button" class="sheet-handle" aria-expanded={tall} aria-label={tall ? text.panel.smaller : text.panel.larger} onClick={() => setTall(!tall)}>
         <span />
       </button>
-      {h ? (
-        <Content key={h.hazard_ID} h={h} />
-      ) : (
+      {h ? <Content key={h.hazard_ID} h={h} /> : (
         <div class="panel-missing">
           <IconButton icon="close" label={text.close} onClick={() => page.close()} class="panel-close" />
           <p>{note || text.panel.loading}</p>
@@ -132,13 +130,17 @@ function Times({ h, over, sources }: { h: Hazard; over: boolean; sources: readon
   return (
     <dl class="facts">
       <dt>{text.panel.starts}</dt>
-      <dd><When at={Number(h.start_Date)} of={h} /></dd>
+      <dd>
+        <When at={Number(h.start_Date)} of={h} />
+      </dd>
       <dt>{over ? text.panel.ended : h.autoexpire === "Y" ? text.panel.ends : text.panel.expectedEnd}</dt>
-      <dd><When at={Number(over ? h.last_Update : h.end_Date)} of={h} /></dd>
+      <dd>
+        <When at={Number(over ? h.last_Update : h.end_Date)} of={h} />
+      </dd>
       <dt>{text.panel.updated}</dt>
       <dd>
         <When at={Number(h.last_Update)} of={h} />
-        {h.update_User && <span class="muted"> {text.panel.by} {h.update_User}</span>}
+        {h.update_User && <span class="muted">{text.panel.by} {h.update_User}</span>}
       </dd>
       <dt>{text.panel.position}</dt>
       <dd>{position(h.latitude, h.longitude, 3)}</dd>
@@ -149,9 +151,9 @@ function Times({ h, over, sources }: { h: Hazard; over: boolean; sources: readon
           <span key={name}>
             {i > 0 && ", "}
             <span title={source?.title}>{name}</span>
-            {source?.state === "stale" && <strong class="warn-text"> {text.panel.stale}</strong>}
-            {source?.state === "disabled" && <span class="muted"> {text.panel.disabled}</span>}
-            {source?.last_success && <span class="muted"> · {relative(Date.parse(source.last_success), store.around.value)}</span>}
+            {source?.state === "stale" && <strong class="warn-text">{text.panel.stale}</strong>}
+            {source?.state === "disabled" && <span class="muted">{text.panel.disabled}</span>}
+            {source?.last_success && <span class="muted">· {relative(Date.parse(source.last_success), store.around.value)}</span>}
           </span>
         ))}
       </dd>
@@ -174,18 +176,18 @@ export function Prose({ words }: { words: string }) {
   return (
     <p class="lines" dir="auto">
       {pieces(words).map((p, i) =>
-        p.href ? (
-          <a key={i} href={p.href} target="_blank" rel="noopener noreferrer">{p.text}</a>
-        ) : (
+        p.href ? <a key={i} href={p.href} target="_blank" rel="noopener noreferrer">{p.text}</a> : (
           p.text
-        ),
+        )
       )}
     </p>
   );
 }
 
 /** A part of the panel that can be folded. */
-export function Section({ title, count, open, onToggle, children }: { title: string; count?: number | undefined; open: boolean; onToggle?: (open: boolean) => void; children: preact.ComponentChildren }) {
+export function Section(
+  { title, count, open, onToggle, children }: { title: string; count?: number | undefined; open: boolean; onToggle?: (open: boolean) => void; children: preact.ComponentChildren },
+) {
   return (
     <details class="section" open={open} onToggle={(e) => onToggle?.(e.currentTarget.open)}>
       <summary>
@@ -221,7 +223,15 @@ function Reports({ h, list }: { h: Hazard; list: readonly Report[] }) {
             <p class="report-head">
               <strong>{r.source}</strong> <Badge id={r.severity_ID} /> {r.level && <span class="muted">“{r.level}”</span>}
             </p>
-            <p>{link ? <a href={link} target="_blank" rel="noopener noreferrer"><bdi>{r.name}</bdi></a> : <bdi>{r.name}</bdi>}</p>
+            <p>
+              {link
+                ? (
+                  <a href={link} target="_blank" rel="noopener noreferrer">
+                    <bdi>{r.name}</bdi>
+                  </a>
+                )
+                : <bdi>{r.name}</bdi>}
+            </p>
             {r.joined && <p class="muted break">{text.panel.joined({ why: r.joined })}</p>}
             <SplitButton h={h} r={r} of={list.length} />
           </li>

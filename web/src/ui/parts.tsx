@@ -14,11 +14,9 @@ export function Symbol({ h, size }: { h: Pick<Hazard, "type_ID" | "category_ID" 
   const drill = h.category_ID === "EXERCISE";
   return (
     <span class={`symbol ${drill ? "drill" : ""}`} aria-hidden="true" style={{ "--size": `${size}px` }}>
-      {bad === address ? (
-        <span class={`symbol-plain sev-${s.id}`}>{severityCode(s)}</span>
-      ) : (
-        <img src={`${address}.svg`} width={size} height={size} alt="" loading="lazy" decoding="async" onError={() => setBad(address)} />
-      )}
+      {bad === address
+        ? <span class={`symbol-plain sev-${s.id}`}>{severityCode(s)}</span>
+        : <img src={`${address}.svg`} width={size} height={size} alt="" loading="lazy" decoding="async" onError={() => setBad(address)} />}
     </span>
   );
 }
@@ -74,8 +72,8 @@ export function When({ at, of }: { at: number; of?: Placed | undefined }) {
   return (
     <time dateTime={iso(at)}>
       {local(at, undefined, zoneOf(of))}
-      {other && <span class="muted nowrap"> · {other}</span>}
-      <span class="muted"> · </span>
+      {other && <span class="muted nowrap">· {other}</span>}
+      <span class="muted">·</span>
       <span class="muted nowrap">{relative(at, store.around.value)}</span>
     </time>
   );
@@ -122,7 +120,9 @@ export const Icon = ({ name }: { name: IconName }) => (
 );
 
 /** A button of an icon alone; its name is told to screen readers and on hover. */
-export function IconButton({ icon, label, title = label, onClick, pressed, class: name = "" }: { icon: IconName; label: string; title?: string; onClick: () => void; pressed?: boolean; class?: string }) {
+export function IconButton(
+  { icon, label, title = label, onClick, pressed, class: name = "" }: { icon: IconName; label: string; title?: string; onClick: () => void; pressed?: boolean; class?: string },
+) {
   return (
     <button type="button" class={`icon-button ${name}`} aria-label={label} title={title} onClick={onClick} {...(pressed === undefined ? {} : { "aria-pressed": pressed })}>
       <Icon name={icon} />
@@ -134,7 +134,16 @@ export function IconButton({ icon, label, title = label, onClick, pressed, class
  * A button that opens something beneath it: closed by Escape, by a click elsewhere, or by leaving it. One that holds text
  * alone is `text`: the keyboard scrolls it.
  */
-export function Menu({ label, button, children, class: name = "", title, text = false }: { label: string; button: ComponentChildren; children: ComponentChildren | ((close: () => void) => ComponentChildren); class?: string; title?: string; text?: boolean }) {
+export function Menu(
+  { label, button, children, class: name = "", title, text = false }: {
+    label: string;
+    button: ComponentChildren;
+    children: ComponentChildren | ((close: () => void) => ComponentChildren);
+    class?: string;
+    title?: string;
+    text?: boolean;
+  },
+) {
   const [open, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLButtonElement>(null);

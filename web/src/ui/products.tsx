@@ -68,7 +68,9 @@ function Leaf({ h, node: { product: p, children } }: { h: Hazard; node: Node }) 
       <Icon name={iconOf[p.product_Type] ?? "file"} />
       <span class="product-title" dir="auto">{p.title || p.filename || String(p.product_ID)}</span>
       {flags}
-      <span class="muted age"><Ago at={Number(p.update_Date)} /></span>
+      <span class="muted age">
+        <Ago at={Number(p.update_Date)} />
+      </span>
     </>
   );
   switch (p.product_Type) {
@@ -83,15 +85,17 @@ function Leaf({ h, node: { product: p, children } }: { h: Hazard; node: Node }) 
       return (
         <details>
           <summary class="product">{head}</summary>
-          <div class="product-text"><Prose words={reflow(p.data ?? "")} /></div>
+          <div class="product-text">
+            <Prose words={reflow(p.data ?? "")} />
+          </div>
         </details>
       );
     case "URL_PRODUCT": {
       const link = webAddress(p.data);
-      return link ? (
-        <a class="product" href={link} target="_blank" rel="noopener noreferrer" title={link}>{head}</a>
-      ) : (
-        <p class="product">{head} <span class="muted break">{p.data}</span></p>
+      return link ? <a class="product" href={link} target="_blank" rel="noopener noreferrer" title={link}>{head}</a> : (
+        <p class="product">
+          {head} <span class="muted break">{p.data}</span>
+        </p>
       );
     }
     default:
@@ -128,7 +132,9 @@ function Picture({ p, head }: { p: Product; head: preact.ComponentChildren }) {
       {typeof state === "object" && (
         <p class="picture">
           <img src={state.address} alt={p.title || name} onError={() => setState("failed")} />
-          <button type="button" class="small" onClick={() => save(state.content, name)}><Icon name="download" /> {text.product.download}</button>
+          <button type="button" class="small" onClick={() => save(state.content, name)}>
+            <Icon name="download" /> {text.product.download}
+          </button>
         </p>
       )}
     </details>
@@ -153,7 +159,10 @@ function FileProduct({ p, head }: { p: Product; head: preact.ComponentChildren }
     <>
       <button type="button" class="product" disabled={state === "busy"} title={name} onClick={() => void download()}>
         {head}
-        <span class="download"><Icon name="download" /><span class="sr">{text.product.download}</span></span>
+        <span class="download">
+          <Icon name="download" />
+          <span class="sr">{text.product.download}</span>
+        </span>
       </button>
       {state === "busy" && <p class="muted empty">{text.product.downloading}</p>}
       {state === "failed" && <p class="warn-text empty">{text.product.failed}</p>}

@@ -145,7 +145,17 @@ function Header({ account, attention, logout }: { account: () => void; attention
         <Icon name="clock" /> <span class="wide">{text.header.time}</span>
       </button>
       <IconButton icon={choice === "auto" ? "auto" : choice === "light" ? "sun" : "moon"} label={text.header.theme[choice]} onClick={() => page.chooseTheme(next[choice])} class="header-icon" />
-      <Menu class="account" label={text.header.menu} title={text.header.menu} button={<><Icon name="user" /><span class="wide">{user?.name}</span></>}>
+      <Menu
+        class="account"
+        label={text.header.menu}
+        title={text.header.menu}
+        button={
+          <>
+            <Icon name="user" />
+            <span class="wide">{user?.name}</span>
+          </>
+        }
+      >
         {(close) => (
           <>
             <p class="muted">{user && text.header.account({ name: user.name, role: names.role[user.role] })}</p>
@@ -158,15 +168,17 @@ function Header({ account, attention, logout }: { account: () => void; attention
             >
               <Icon name="bell" /> {text.attention.title}
             </button>
-            {user && <button
-              type="button"
-              onClick={() => {
-                close(); // the focus is on the menu then, and comes back to it
-                account();
-              }}
-            >
-              <Icon name="lock" /> {text.account.open}
-            </button>}
+            {user && (
+              <button
+                type="button"
+                onClick={() => {
+                  close(); // the focus is on the menu then, and comes back to it
+                  account();
+                }}
+              >
+                <Icon name="lock" /> {text.account.open}
+              </button>
+            )}
             <LanguageChoice />
             <ZoneChoice />
             <button type="button" onClick={logout}>
@@ -221,7 +233,11 @@ function PrintHead() {
       <h2>{text.print.title({ at: `${local(at)} ${utc(at)}` })}</h2>
       {map && <img src={map} alt={text.print.map} />}
       <ul aria-label={text.legend.severity}>
-        {[...severities].reverse().map((s) => <li key={s.id}><Badge id={s.id} /> <span class={`swatch area-${s.id}`} aria-hidden="true" /></li>)}
+        {[...severities].reverse().map((s) => (
+          <li key={s.id}>
+            <Badge id={s.id} /> <span class={`swatch area-${s.id}`} aria-hidden="true" />
+          </li>
+        ))}
       </ul>
     </div>
   );

@@ -17,8 +17,13 @@ export function Status() {
   const age = c.heard === undefined ? undefined : store.now.value - c.heard;
   const worth = trust(c.fresh.sources);
   const state = c.state === "lost" ? "lost" : c.state === "connecting" ? "wait" : worth !== "good" && worth !== "unknown" || c.fresh.viewAge !== undefined ? "warn" : store.past.value ? "wait" : "ok";
-  const words =
-    c.state === "connecting" ? text.status.connecting : c.state === "lost" ? text.status.offline({ age: age === undefined ? "" : span(age) }) : store.past.value ? text.status.past : text.status.live;
+  const words = c.state === "connecting"
+    ? text.status.connecting
+    : c.state === "lost"
+    ? text.status.offline({ age: age === undefined ? "" : span(age) })
+    : store.past.value
+    ? text.status.past
+    : text.status.live;
   return (
     <Menu
       text
@@ -41,10 +46,16 @@ export function Status() {
 /** Why the view may not be the whole truth, in a few words; empty: nothing speaks for that. */
 function doubt(s: SourcesState | undefined): string {
   switch (trust(s)) {
-    case "unread": return text.status.unread;
-    case "none": return text.status.noSources;
-    case "partly": return s!.stale + s!.failing > 0 ? s!.names.length > 0 && s!.names.length <= 3 ? text.status.stale({ names: listed(s!.names) }) : text.status.staleMany({ n: s!.stale + s!.failing }) : text.status.starting({ n: s!.starting });
-    default: return "";
+    case "unread":
+      return text.status.unread;
+    case "none":
+      return text.status.noSources;
+    case "partly":
+      return s!.stale + s!.failing > 0
+        ? s!.names.length > 0 && s!.names.length <= 3 ? text.status.stale({ names: listed(s!.names) }) : text.status.staleMany({ n: s!.stale + s!.failing })
+        : text.status.starting({ n: s!.starting });
+    default:
+      return "";
   }
 }
 
@@ -80,7 +91,8 @@ function Sources() {
               <tr key={source.name}>
                 <th scope="row" title={source.title}>{source.name}</th>
                 <td>
-                  <span class={`dot ${source.state === "ok" ? "ok" : source.state === "stale" || source.state === "failing" ? "warn" : "wait"}`} aria-hidden="true" /> {byId(names.source, source.state) ?? source.state}
+                  <span class={`dot ${source.state === "ok" ? "ok" : source.state === "stale" || source.state === "failing" ? "warn" : "wait"}`} aria-hidden="true" />{" "}
+                  {byId(names.source, source.state) ?? source.state}
                 </td>
                 <td>{source.last_success ? relative(Date.parse(source.last_success), store.around.value) : text.status.neverRead}</td>
               </tr>
@@ -102,16 +114,29 @@ export function Banners() {
     <div class="banners" role="region" aria-label={text.status.banners}>
       {c.state === "lost" && (
         <p class="banner lost">
-          <strong>{text.status.lost({ since: (store.now.value - (c.lostSince ?? store.now.value) > 43_200_000 ? local : clock)(c.lostSince ?? store.now.value), span: span(store.now.value - (c.lostSince ?? store.now.value)) })}</strong>{" "}
+          <strong>
+            {text.status.lost({
+              since: (store.now.value - (c.lostSince ?? store.now.value) > 43_200_000 ? local : clock)(c.lostSince ?? store.now.value),
+              span: span(store.now.value - (c.lostSince ?? store.now.value)),
+            })}
+          </strong>{" "}
           {c.heard === undefined ? text.status.never : text.status.asOf({ at: store.now.value - c.heard > 43_200_000 ? local(c.heard) : clock(c.heard) })}
         </p>
       )}
       {c.state === "live" && c.fresh.viewAge !== undefined && <p class="banner lost">{text.status.old({ span: span(c.fresh.viewAge * 1000) })}</p>}
-      {c.state === "live" && trust(c.fresh.sources) === "unread" && <p class="banner lost"><strong>{text.status.unreadLong}</strong></p>}
+      {c.state === "live" && trust(c.fresh.sources) === "unread" && (
+        <p class="banner lost">
+          <strong>{text.status.unreadLong}</strong>
+        </p>
+      )}
       {past && (
         <p class="banner past">
           <span>
-            {past.state === "loading" ? text.time.loading({ at: short(past.at) }) : past.state === "failed" || past.unrecorded ? past.note : text.time.banner({ at: short(past.at), n: [...past.hazards.values()].filter((h) => !isDrill(h)).length })}
+            {past.state === "loading"
+              ? text.time.loading({ at: short(past.at) })
+              : past.state === "failed" || past.unrecorded
+              ? past.note
+              : text.time.banner({ at: short(past.at), n: [...past.hazards.values()].filter((h) => !isDrill(h)).length })}
           </span>
           <button type="button" class="small" onClick={() => void store.lookAt(undefined)}>{text.time.now}</button>
         </p>

@@ -41,20 +41,22 @@ export function TimeBar() {
       </div>
       <div class="timebar-row">
         <output class="timebar-at">
-          {store.past.value ? (
-            <>
-              {local(at)} <span class="muted">{utc(at)}</span>
-            </>
-          ) : (
-            <><Icon name="clock" /> {text.status.live}</>
-          )}
+          {store.past.value
+            ? (
+              <>
+                {local(at)} <span class="muted">{utc(at)}</span>
+              </>
+            )
+            : (
+              <>
+                <Icon name="clock" /> {text.status.live}
+              </>
+            )}
         </output>
         <label>
           <span class="sr">{text.time.span}</span>
           <select value={range} onChange={(e) => setRange(Number(e.currentTarget.value))}>
-            {(["day", "week", "month"] as const).map((span) => (
-              <option key={span} value={spans[span]}>{text.time.spans[span]}</option>
-            ))}
+            {(["day", "week", "month"] as const).map((span) => <option key={span} value={spans[span]}>{text.time.spans[span]}</option>)}
           </select>
         </label>
         <label>
