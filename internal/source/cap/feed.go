@@ -122,7 +122,7 @@ func Read(payload []byte, charset string) (Document, error) {
 	}
 	r := reading{}
 	root, err := frame.XML{Want: "a CAP alert or an index of alerts", Records: []string{"alert", "item", "entry"}}.Read(text, r.element)
-	r.doc.Bad = r.bad.List()
+	r.doc.Bad = r.bad.Done().Rejects
 	if err == nil && !roots[root] && len(r.doc.Messages)+len(r.doc.Bad) == 0 {
 		err = source.Errorf("the root element is %.40q, expected alert, rss, feed or an envelope of alerts", root)
 	}
@@ -138,7 +138,7 @@ const maxAddress = 2 << 10
 // reading is what was read of a document.
 type reading struct {
 	doc  Document
-	bad  source.Rejects
+	bad  frame.Batch
 	read int  // alerts, good and bad
 	more bool // than maxAlerts
 }
@@ -172,7 +172,7 @@ func (r *reading) element(e frame.Element) {
 
 // reject keeps a record that is no alert, though it should be one.
 func (r *reading) reject(raw []byte, format string, args ...any) {
-	r.bad.Add(source.Reject{Record: fmt.Sprintf("alerts/%d", r.read-1), Reason: fmt.Sprintf(format, args...), Raw: source.Keep(raw)})
+	r.bad.Reject(func() string { return fmt.Sprintf("alerts/%d", r.read-1) }, raw, fmt.Sprintf(format, args...))
 }
 
 // alert reads an alert, and reports whether it could be read. One of another namespace is counted: it may be CAP that nobody here

@@ -26,7 +26,7 @@ var list = frame.Collection{
 func readJSON(text []byte) (Document, error) {
 	r := jsonReader{}
 	err := r.document(text)
-	r.doc.Bad = r.bad.List()
+	r.doc.Bad = r.bad.Done().Rejects
 	if err == nil && r.more {
 		err = &source.PayloadError{Reason: fmt.Sprintf("more than %d alerts", maxAlerts), Cut: true}
 	}
@@ -38,8 +38,8 @@ type jsonReader struct{ reading }
 func (r *jsonReader) document(text []byte) error {
 	if text[0] == '[' {
 		err := frame.List(text, "CAP alerts", func(_ func() string, raw []byte) { r.dashboard(raw) })
-		if bad := r.bad.List(); err == nil && len(bad) > 0 && len(r.doc.Messages)+len(r.doc.Links) == 0 {
-			r.bad = source.Rejects{}
+		if bad := r.bad.Done().Rejects; err == nil && len(bad) > 0 && len(r.doc.Messages)+len(r.doc.Links) == 0 {
+			r.bad.Clear()
 			return source.Errorf("a JSON array of something else (%s), expected CAP alerts or the dashboard of NINA", bad[0].Reason)
 		}
 		return err

@@ -49,25 +49,20 @@ func Parse(cfg Config, payload []byte, now hazard.Instant) (source.Batch, error)
 			doc.Links, err = links, nil
 		}
 	}
-	p := parser{cfg: cfg, now: now, batch: source.Batch{Links: doc.Links}, seen: map[string]*seen{}}
-	for _, bad := range doc.Bad {
-		p.batch.Read++
-		p.rejects.Add(bad)
-	}
+	p := parser{cfg: cfg, now: now, Batch: frame.Batch{Batch: source.Batch{Links: doc.Links, Read: len(doc.Bad)}}, seen: map[string]*seen{}}
+	p.Add(doc.Bad...)
 	for i := range doc.Messages {
 		p.record(&doc.Messages[i], i)
 	}
 	p.holdContradictions()
-	p.batch.Rejects = p.rejects.List()
-	return p.batch, err
+	return p.Done(), err
 }
 
 type parser struct {
-	cfg     Config
-	now     hazard.Instant
-	batch   source.Batch
-	seen    map[string]*seen
-	rejects source.Rejects
+	frame.Batch
+	cfg  Config
+	now  hazard.Instant
+	seen map[string]*seen
 }
 
 // seen is what was read under one triple of sender, identifier and time.
@@ -94,22 +89,22 @@ func (p *parser) record(m *Message, i int) {
 	default:
 		s.clash = true
 	}
-	p.batch.Read++
+	p.Batch.Read++
 	r := reader{cfg: p.cfg, now: p.now, m: &m.Alert, zone: frame.Zone(m.Sent), faults: slices.Clone(m.Notes)}
 	reports, err := r.read()
 	if err != nil {
-		p.rejects.Add(source.Reject{Record: record, Reason: err.Error(), Raw: source.Keep(m.Raw)})
+		p.Reject(frame.At(record), m.Raw, err.Error())
 		return
 	}
 	for _, f := range r.unplaced {
-		p.rejects.Add(source.Reject{Record: record, Reason: f, Raw: source.Keep(m.Raw)})
+		p.Reject(frame.At(record), m.Raw, f)
 	}
 	if len(reports) == 0 {
-		p.batch.Ignored++
+		p.Ignored++
 	}
 	for _, r := range reports {
-		s.reports = append(s.reports, len(p.batch.Reports))
-		p.batch.Reports = append(p.batch.Reports, r)
+		s.reports = append(s.reports, len(p.Reports))
+		p.Reports = append(p.Reports, r)
 	}
 }
 
@@ -120,7 +115,7 @@ func (p *parser) holdContradictions() {
 			continue
 		}
 		for _, i := range s.reports {
-			r := &p.batch.Reports[i]
+			r := &p.Reports[i]
 			r.Suspect = joined("; ", r.Suspect, "another message of the same sender, identifier and time has other content")
 		}
 	}

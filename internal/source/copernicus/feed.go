@@ -2,7 +2,6 @@ package copernicus
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -46,9 +45,9 @@ type activation struct {
 	ActivationTime text `json:"activationTime"`
 	LastUpdate     text `json:"lastUpdate"` // not in the detail
 
-	Closed    text `json:"closed"`
-	Sensitive text `json:"sensitive"` // not for the public
-	DRMPhase  text `json:"drmPhase"`  // of the unified list: "response", or what is no emergency
+	Closed    text           `json:"closed"`
+	Sensitive jsontext.Value `json:"sensitive"` // not for the public
+	DRMPhase  text           `json:"drmPhase"`  // of the unified list: "response", or what is no emergency
 
 	Centroid text `json:"centroid"` // POINT (lon lat)
 	Extent   text `json:"extent"`   // the box around all areas of interest, as POLYGON
@@ -171,59 +170,25 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 //
 // The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
 func (c Config) Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
-	p := parser{config: c, now: now}
-	doc, err := list.Read(payload, p.record)
+	b := frame.Batch{ID: func(raw []byte) string {
+		return clip(hazard.CleanLine(clip(frame.Word(frame.Member(raw, "code")), 4*maxName)), maxName)
+	}}
+	record := func(where func() string, raw []byte) {
+		frame.Record(&b, where, raw, func(a *activation) (*hazard.Report, string) { return c.report(a, now) })
+	}
+	doc, err := list.Read(payload, record)
 	switch {
 	case err != nil || doc.Listed != "":
 	case doc.Head["results"] != nil:
 		err = source.Errorf("results: %s, expected one array", frame.Excerpt(doc.Head["results"]))
 	case doc.Head["code"] != nil:
-		p.record(func() string { return "results/0" }, doc.Object)
+		record(frame.At("results/0"), doc.Object)
 	case doc.Complaint() != "":
 		err = source.Errorf("an error message instead of activations: %s", doc.Complaint())
 	default:
 		err = source.Errorf("results: missing, expected an array of activations")
 	}
-	p.batch.Rejects = p.rejects.List()
-	return p.batch, err
+	return b.Done(), err
 }
 
 var list = frame.Collection{Want: "activations", Lists: []string{"results"}, Heads: append([]string{"code"}, frame.Complaints...)}
-
-type parser struct {
-	config  Config
-	now     hazard.Instant
-	batch   source.Batch
-	rejects source.Rejects
-}
-
-// record reads one activation.
-func (p *parser) record(where func() string, raw []byte) {
-	p.batch.Read++
-	var a activation
-	notes, err := frame.Decode(raw, &a)
-	if err != nil {
-		p.reject("", where, func() string { return frame.Fault(err, raw) }, raw)
-		return
-	}
-	r, ignored, reason := p.config.report(&a, p.now)
-	switch {
-	case reason != "":
-		p.reject(string(a.Code), where, func() string { return strings.Join(append(notes, reason), "; ") }, raw)
-	case ignored != "":
-		p.batch.Ignored++
-	default:
-		source.Note(&r, notes...)
-		p.batch.Reports = append(p.batch.Reports, r)
-	}
-}
-
-// reject notes a record that could not be read.
-func (p *parser) reject(code string, where, reason func() string, raw []byte) {
-	reject := source.Reject{}
-	if !p.rejects.Full() {
-		record := cmp.Or(clip(hazard.CleanLine(clip(code, 4*maxName)), maxName), where())
-		reject = source.Reject{Record: record, Reason: reason(), Raw: source.Keep(raw)}
-	}
-	p.rejects.Add(reject)
-}

@@ -297,13 +297,8 @@ func TestABadRecordIsOneRejectAndItsNeighboursStay(t *testing.T) {
 		"a number":            {"7", "results/1", "7, expected an object"},
 		"nothing in it":       {"{}", "results/1", "code: missing, expected EMSR and a number"},
 		"another code":        {listed("EMSR888", "EMSX1"), "EMSX1", `code: "EMSX1", expected EMSR and a number`},
-		"an unknown category": {listed(`"Wildfire"`, `"Meteorite"`), "EMSR888", `category: "Meteorite", expected a category of Copernicus EMS such as Wildfire`},
-		"no category":         {listed(`"Wildfire"`, `null`), "EMSR888", `category: missing, expected a category of Copernicus EMS such as Wildfire`},
-		"category a list":     {listed(`"Wildfire"`, `["Wildfire"]`), "EMSR888", `category: "[\"Wildfire\"]", expected a string; category: missing, expected a category of Copernicus EMS such as Wildfire`},
-		"a wrong event time":  {listed("2026-07-03T07:16:00", "3/7/2026"), "EMSR888", `eventTime: "3/7/2026", expected a time such as 2026-07-03T16:38:00`},
-		"no activation time":  {listed(`"2026-07-03T16:38:00"`, "null"), "EMSR888", `activationTime: missing, expected a time such as 2026-07-03T16:38:00`},
-		"no update":           {listed(`"2026-07-06T11:41:14.133381"`, "null"), "EMSR888", `lastUpdate: missing, expected a time such as 2026-07-03T16:38:00`},
-		"a wrong state":       {listed(`"closed":false`, `"closed":"perhaps"`), "EMSR888", `closed: "perhaps", expected true or false`},
+		"neither time":        {listed(`"2026-07-03T16:38:00"`, "null", "2026-07-03T07:16:00", "3/7/2026"), "EMSR888", `activationTime: missing, expected a time such as 2026-07-03T16:38:00`},
+		"perhaps not for all": {detail(`"sensitive":false`, `"sensitive":["no"]`), "EMSR888", `sensitive: ["no"], expected true or false`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			batch := parsed(t, page(listed(), tt.bad, listed("EMSR888", "EMSR889")), now)
@@ -314,6 +309,26 @@ func TestABadRecordIsOneRejectAndItsNeighboursStay(t *testing.T) {
 				t.Errorf("%s: %s; want %s: %s", r.Record, r.Reason, tt.record, tt.reason)
 			}
 		})
+	}
+}
+
+// D36: an activation is shown, whatever else of it cannot be read.
+func TestADoubtfulFieldIsANote(t *testing.T) {
+	for name, tt := range map[string]struct {
+		bad, note string
+		typ       hazard.Type
+	}{
+		"an unknown category": {listed(`"Wildfire"`, `"Meteorite"`), `category: "Meteorite", expected a category`, hazard.Occurrence},
+		"no category":         {listed(`"Wildfire"`, `null`), `category: missing, expected a category`, hazard.Occurrence},
+		"a wrong event time":  {listed("2026-07-03T07:16:00", "3/7/2026"), `eventTime: "3/7/2026", expected a time`, hazard.Wildfire},
+		"no activation time":  {listed(`"2026-07-03T16:38:00"`, "null"), `activationTime: missing, expected a time`, hazard.Wildfire},
+		"no update":           {listed(`"2026-07-06T11:41:14.133381"`, "null"), `lastUpdate: missing, expected a time`, hazard.Wildfire},
+		"a wrong state":       {listed(`"closed":false`, `"closed":"perhaps"`), `closed: "perhaps", expected true or false`, hazard.Wildfire},
+	} {
+		r := only(t, page(tt.bad))
+		if r.Suspect != "" || r.Ended != "" || r.Type != tt.typ || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], tt.note) {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 var laws = sourcetest.Source{
 	Parse: Parse, File: "copernicus-ems/rapidmapping-activations-list.json", At: "2026-07-06T11:41:00Z", List: "results",
-	Needed: []string{"code", "category", "countries", "eventTime", "activationTime", "lastUpdate", "closed", "sensitive", "drmPhase", "centroid", "name"},
+	Needed: []string{"code", "countries", "sensitive", "drmPhase", "centroid", "name"},
 }
 
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // kind is a row of the table of categories.
@@ -78,35 +80,45 @@ var (
 	unreal   = regexp.MustCompile(`(?i)\b(test|exercise|drill)\b`)
 )
 
-// report makes the report of an activation; or says why it is ignored, or cannot be read.
-func (c Config) report(a *activation, now hazard.Instant) (r hazard.Report, ignored, reason string) {
+// report makes the report of an activation; nil, if it is of none that is a hazard. It says why, if it cannot.
+func (c Config) report(a *activation, now hazard.Instant) (r *hazard.Report, reason string) {
+	const aTime = "a time such as 2026-07-03T16:38:00"
+	var notes []string
 	code := strings.ToUpper(strings.TrimSpace(string(a.Code)))
+	secret := strings.Trim(string(a.Sensitive), `"`)
 	k := kindOf(a.Category)
 	switch {
 	case recoveryCode.MatchString(code), a.DRMPhase != "" && !strings.EqualFold(string(a.DRMPhase), "response"):
-		return r, "risk and recovery mapping: no emergency", ""
+		return nil, "" // risk and recovery mapping: no emergency
 	case !rapidCode.MatchString(code):
-		return r, "", fault("code", string(a.Code), "EMSR and a number")
-	case strings.EqualFold(string(a.Sensitive), "true"):
-		return r, "sensitive: not for the public", ""
-	case k == nil:
-		return r, "", fault("category", string(a.Category), "a category of Copernicus EMS such as Wildfire")
-	case k.typ == "":
-		return r, k.category + ": " + k.basis, ""
+		return nil, fault("code", string(a.Code), "EMSR and a number")
+	case strings.EqualFold(secret, "true"):
+		return nil, "" // not for the public
+	case len(a.Sensitive) > 0 && a.Sensitive.Kind() != 'n' && !strings.EqualFold(secret, "false"):
+		return nil, "sensitive: " + frame.Excerpt(a.Sensitive) + ", expected true or false"
+	case k == nil: // an emergency nevertheless
+		notes = append(notes, fault("category", string(a.Category), "a category of Copernicus EMS such as Wildfire"))
+		k = &kind{typ: hazard.Occurrence, label: "Emergency"}
+	case k.typ == "": // k.basis says why
+		return nil, ""
 	}
 	activated, ok := date(string(a.ActivationTime))
-	if !ok {
-		return r, "", fault("activationTime", string(a.ActivationTime), "a time such as 2026-07-03T16:38:00")
-	}
-	start := activated
-	if a.EventTime != "" {
-		if start, ok = date(string(a.EventTime)); !ok {
-			return r, "", fault("eventTime", string(a.EventTime), "a time such as 2026-07-03T16:38:00")
+	start, known := date(string(a.EventTime))
+	switch {
+	case !ok && !known:
+		return nil, fault("activationTime", string(a.ActivationTime), aTime)
+	case !ok:
+		notes = append(notes, fault("activationTime", string(a.ActivationTime), aTime))
+		activated = start
+	case !known:
+		if a.EventTime != "" {
+			notes = append(notes, fault("eventTime", string(a.EventTime), aTime))
 		}
+		start = activated
 	}
 	closed, err := strconv.ParseBool(cmp.Or(string(a.Closed), "false"))
 	if err != nil {
-		return r, "", fault("closed", string(a.Closed), "true or false")
+		notes = append(notes, fault("closed", string(a.Closed), "true or false"))
 	}
 	isDetail := a.AOIs != nil
 	renewed := a.renewed(max(start, activated), now)
@@ -114,8 +126,9 @@ func (c Config) report(a *activation, now hazard.Instant) (r hazard.Report, igno
 	switch updated, ok = date(string(a.LastUpdate)); {
 	case ok:
 		renewed = max(renewed, updated)
-	case !isDetail || a.LastUpdate != "":
-		return r, "", fault("lastUpdate", string(a.LastUpdate), "a time such as 2026-07-03T16:38:00")
+	case !isDetail || a.LastUpdate != "": // of a list, which was made some time since
+		notes = append(notes, fault("lastUpdate", string(a.LastUpdate), aTime))
+		updated = renewed
 	case closed: // the detail does not say when it was made. Nothing is done any more after the last product
 		updated = renewed
 	default: // it is of the time it was read
@@ -123,7 +136,7 @@ func (c Config) report(a *activation, now hazard.Instant) (r hazard.Report, igno
 	}
 	name := line(a.Name)
 	typ, title, called := a.title(k, name)
-	r = hazard.Report{
+	r = &hazard.Report{
 		Source:   Name,
 		Key:      code,
 		Version:  a.version(updated),
@@ -150,12 +163,13 @@ func (c Config) report(a *activation, now hazard.Instant) (r hazard.Report, igno
 	}
 	r.Description = a.description(code, activated, updated, closed)
 	if isDetail {
-		r.Products = a.products(&r, activated)
+		r.Products = a.products(r, activated)
 	} else if !closed {
 		r.Detail = api + "public-activations/?code=" + code
 	}
-	r.Suspect = strings.Join(a.suspicions(&r, name, activated, updated, now), "; ")
-	return r, "", ""
+	r.Suspect = strings.Join(a.suspicions(r, name, activated, updated, now), "; ")
+	source.Note(r, notes...)
+	return r, ""
 }
 
 // version orders what is said of an activation: by the time of its last update. The unified list, which has less, comes before the

@@ -13,8 +13,9 @@ type Batch struct {
 	source.Batch
 	// ID is the name that a record has by itself, readable or not; empty if it has none. Rejects are named by it.
 	ID func(raw []byte) string
-	// Events are the names of the events that a reject of that name may be about: see source.Reject. Without it, it may be about any.
-	Events  func(record string) []string
+	// Events are the names of the events that a reject of that name, which was received as raw, may be about: see source.Reject. Without it,
+	// it may be about any.
+	Events  func(record string, raw []byte) []string
 	rejects source.Rejects
 }
 
@@ -37,11 +38,21 @@ func (b *Batch) Reject(where func() string, raw []byte, reasons ...string) {
 		}
 		reject.Record = cmp.Or(reject.Record, where())
 		if b.Events != nil {
-			reject.Events = b.Events(reject.Record)
+			reject.Events = b.Events(reject.Record, raw)
 		}
 	}
 	b.rejects.Add(reject)
 }
+
+// Add keeps rejects that somebody else made.
+func (b *Batch) Add(bad ...source.Reject) {
+	for _, r := range bad {
+		b.rejects.Add(r)
+	}
+}
+
+// At is the place of a record that is known already.
+func At(where string) func() string { return func() string { return where } }
 
 // Read reads a record of JSON as a T, with notes on what could not be read; nil if it could not be read at all, and was rejected.
 func Read[T any](b *Batch, where func() string, raw []byte) (record *T, notes []string) {

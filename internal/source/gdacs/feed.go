@@ -138,11 +138,6 @@ type group struct {
 	notes    []string // on what could not be read
 }
 
-// reject notes a record that could not be read.
-func (p *parser) reject(where string, raw []byte, reasons ...string) {
-	p.Reject(func() string { return where }, raw, reasons...)
-}
-
 // add makes the report of an event.
 func (p *parser) add(e *event, where string, raw []byte) {
 	r, reason := e.report(p.now)
@@ -150,7 +145,7 @@ func (p *parser) add(e *event, where string, raw []byte) {
 		if isNumber(e.number) {
 			where = hazard.CleanLine(clip(e.key(), maxID))
 		}
-		p.reject(where, raw, append(e.mended, reason)...)
+		p.Reject(frame.At(where), raw, append(e.mended, reason)...)
 		return
 	}
 	p.Reports = append(p.Reports, r)

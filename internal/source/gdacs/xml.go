@@ -43,7 +43,7 @@ func (p *parser) xml(payload []byte) error {
 func (p *parser) element(record frame.Element, where string) {
 	n, notes, err := record.Tree(frame.Limits{Elements: maxElements})
 	if err != nil {
-		p.reject(where, record.Raw, err.Error())
+		p.Reject(frame.At(where), record.Raw, err.Error())
 		return
 	}
 	alert := n
@@ -55,7 +55,7 @@ func (p *parser) element(record frame.Element, where string) {
 		}
 	}
 	if !strings.HasPrefix(alert.Space, capSpace) {
-		p.reject(where, record.Raw, fault("alert", alert.Space, "the namespace of CAP"))
+		p.Reject(frame.At(where), record.Raw, fault("alert", alert.Space, "the namespace of CAP"))
 		return
 	}
 	e, reason := capEvent(alert)
@@ -76,7 +76,7 @@ func (p *parser) element(record frame.Element, where string) {
 
 func (p *parser) record(e *event, notes []string, reason, where string, raw []byte) {
 	if reason != "" {
-		p.reject(where, raw, append(notes, reason)...)
+		p.Reject(frame.At(where), raw, append(notes, reason)...)
 		return
 	}
 	e.mended = notes

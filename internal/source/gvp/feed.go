@@ -52,17 +52,15 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	if err == nil {
 		_, err = frame.XML{Want: "RSS", Roots: []string{"rss"}, Records: []string{"item"}}.Read(text, p.record)
 	}
-	if err == nil && p.batch.Read == 0 && !bytes.Contains(text, []byte("<channel")) {
+	if err == nil && p.Batch.Read == 0 && !bytes.Contains(text, []byte("<channel")) {
 		err = source.Errorf("no channel in rss, expected one")
 	}
-	p.batch.Rejects = p.bad.List()
-	return p.batch, err
+	return p.Done(), err
 }
 
 type parser struct {
-	now   hazard.Instant
-	batch source.Batch
-	bad   source.Rejects
+	frame.Batch
+	now hazard.Instant
 	// known are the reports of one volcano, week and moment, to find copies, and those that contradict each other.
 	known map[string][]reported
 }
@@ -75,17 +73,17 @@ type reported struct {
 
 // record reads one item.
 func (p *parser) record(e frame.Element) {
-	where := fmt.Sprintf("items/%d", p.batch.Read)
-	p.batch.Read++
+	where := fmt.Sprintf("items/%d", p.Batch.Read)
+	p.Batch.Read++
 	n, notes, err := e.Tree(frame.Limits{Elements: maxElements})
 	if err != nil {
-		p.bad.Add(source.Reject{Record: where, Reason: err.Error(), Raw: source.Keep(e.Raw)})
+		p.Reject(frame.At(where), e.Raw, err.Error())
 		return
 	}
 	it := itemOf(n)
 	r, err := report(it, p.now)
 	if err != nil {
-		p.bad.Add(source.Reject{Record: cmp.Or(number(it), where), Reason: hazard.CleanLine(err.Error()), Raw: source.Keep(e.Raw)})
+		p.Reject(frame.At(cmp.Or(number(it), where)), e.Raw, err.Error())
 		return
 	}
 	source.Note(&r, notes...)
@@ -93,18 +91,18 @@ func (p *parser) record(e frame.Element) {
 	id := fmt.Sprintf("%s %s %d", r.Key, r.Part, r.Version)
 	for _, other := range p.known[id] {
 		if other.item == *it {
-			p.batch.Ignored++ // a copy
+			p.Ignored++ // a copy
 			return
 		}
 	}
 	if p.known == nil {
 		p.known = map[string][]reported{}
 	}
-	p.known[id] = append(p.known[id], reported{*it, len(p.batch.Reports)})
-	p.batch.Reports = append(p.batch.Reports, r)
+	p.known[id] = append(p.known[id], reported{*it, len(p.Reports)})
+	p.Reports = append(p.Reports, r)
 	if same := p.known[id]; len(same) > 1 {
 		for _, other := range same {
-			if r := &p.batch.Reports[other.at]; !strings.HasSuffix(r.Suspect, clash) {
+			if r := &p.Reports[other.at]; !strings.HasSuffix(r.Suspect, clash) {
 				r.Suspect = joined("; ", r.Suspect, clash)
 			}
 		}

@@ -1,7 +1,6 @@
 package hans
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -53,18 +52,24 @@ type volcano struct {
 // An empty list is Whole: all is quiet. The error, if any, is a *source.PayloadError; what could be read before it is in
 // the Batch nevertheless.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
-	p := parser{now: now}
+	p := parser{now: now, Batch: frame.Batch{
+		ID: func(raw []byte) string { return (&volcano{Number: frame.Scalar(frame.Member(raw, "vnum"))}).number() },
+		Events: func(record string, raw []byte) []string {
+			if strings.Contains(record, "/") { // its place in the list
+				return nil
+			}
+			return []string{record}
+		},
+	}}
 	err := frame.List(payload, "volcanoes", p.record)
-	p.batch.Rejects = p.rejects.List()
-	p.batch.Whole = err == nil && !p.other
-	return p.batch, err
+	p.Whole = err == nil && !p.other
+	return p.Done(), err
 }
 
 type parser struct {
-	now     hazard.Instant
-	batch   source.Batch
-	rejects source.Rejects
-	other   bool // the list has positions: it is another than that of the elevated or monitored volcanoes
+	frame.Batch
+	now   hazard.Instant
+	other bool // the list has positions: it is another than that of the elevated or monitored volcanoes
 	// known are the records of one volcano and notice, to find copies, and those that contradict each other.
 	known map[string][]reported
 }
@@ -77,40 +82,37 @@ type reported struct {
 
 // record reads one record.
 func (p *parser) record(where func() string, raw []byte) {
-	p.batch.Read++
-	var v volcano
-	notes, err := frame.Decode(raw, &v)
-	if err != nil {
-		p.reject(where, v, func() string { return frame.Fault(err, raw) }, raw)
+	v, notes := frame.Read[volcano](&p.Batch, where, raw)
+	if v == nil {
 		return
 	}
 	p.other = p.other || v.Latitude.Known || v.NameAppended != ""
 	if v.AlertLevel == "" && v.ColorCode == "" && v.Latitude.Known { // of the catalogue
-		p.batch.Ignored++
+		p.Ignored++
 		return
 	}
 	r, err := v.report(p.now)
 	if err != nil {
-		p.reject(where, v, func() string { return strings.Join(append(notes, err.Error()), "; ") }, raw)
+		p.Reject(where, raw, append(notes, err.Error())...)
 		return
 	}
 	source.Note(&r, notes...)
 	// Of two records of one volcano, notice and moment nobody knows which counts.
 	id := fmt.Sprintf("%s %s %d", r.Key, r.Part, r.Version)
 	for _, other := range p.known[id] {
-		if other.volcano == v {
-			p.batch.Ignored++ // a copy
+		if other.volcano == *v {
+			p.Ignored++ // a copy
 			return
 		}
 	}
 	if p.known == nil {
 		p.known = map[string][]reported{}
 	}
-	p.known[id] = append(p.known[id], reported{v, len(p.batch.Reports)})
-	p.batch.Reports = append(p.batch.Reports, r)
+	p.known[id] = append(p.known[id], reported{*v, len(p.Reports)})
+	p.Reports = append(p.Reports, r)
 	if same := p.known[id]; len(same) > 1 {
 		for _, other := range same {
-			if r := &p.batch.Reports[other.at]; !strings.HasSuffix(r.Suspect, clash) {
+			if r := &p.Reports[other.at]; !strings.HasSuffix(r.Suspect, clash) {
 				r.Suspect = joined("; ", r.Suspect, clash)
 			}
 		}
@@ -119,18 +121,6 @@ func (p *parser) record(where func() string, raw []byte) {
 
 // clash is why nobody can tell which of several records counts.
 const clash = "another record of the same volcano and notice says something else"
-
-func (p *parser) reject(where func() string, v volcano, reason func() string, raw []byte) {
-	reject := source.Reject{}
-	if !p.rejects.Full() {
-		reject = source.Reject{Record: where(), Reason: hazard.CleanLine(reason()), Raw: source.Keep(raw)}
-		// A record that broke off before its number still may have one.
-		if vn := cmp.Or(v.number(), (&volcano{Number: frame.Scalar(frame.Member(raw, "vnum"))}).number()); vn != "" {
-			reject.Record, reject.Events = vn, []string{vn}
-		}
-	}
-	p.rejects.Add(reject)
-}
 
 // clip cuts s to at most n bytes, between characters, and lets go of the rest.
 func clip(s string, n int) string {

@@ -3,6 +3,7 @@ package jtwc
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,11 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-var laws = sourcetest.Source{Parse: Parse, At: "2026-09-27T16:00:00Z"}
+var laws = sourcetest.Source{
+	Parse: Parse, File: "jtwc/jtwc-abpw.txt", At: "2026-08-09T04:00:00Z", Record: regexp.MustCompile(`(?s)\(\d\) AT \d{2}AUG.*?FURTHER\s+DETAILS\.`),
+}
+
+func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
 
 func at(t testing.TB, s string) hazard.Instant {
 	t.Helper()

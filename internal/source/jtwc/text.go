@@ -30,7 +30,12 @@ var (
 	// A storm in the summary of an advisory.
 	summary = regexp.MustCompile(`AT (\d{2})([A-Z]{3})(\d{2}) (\d{4})Z, ` + storm + ` WAS LOCATED NEAR (\d{1,2}\.\d)([NS]) (\d{1,3}\.\d)([EW])`)
 	summed  = regexp.MustCompile(`MAXIMUM SUSTAINED SURFACE WINDS WERE ESTIMATED AT (\d{2,3}) KNOTS(?: GUSTING TO (\d{2,3}) KNOTS)?`)
-	located = regexp.MustCompile(`\bWAS LOCATED NEAR\b`)
+	located = regexp.MustCompile(`\bLOCATED NEAR\b`)
+	winds   = regexp.MustCompile(`\bSUSTAINED SURFACE WINDS\b`)
+	// The part of an advisory about storms, for each ocean, and the numbers in it.
+	sections = regexp.MustCompile(`\bA\. TROPICAL CYCLONE SUMMARY:(.*?)(?: B\. |$)`)
+	numbered = regexp.MustCompile(`\([0-9]{1,2}\)`)
+	quiet    = regexp.MustCompile(`^ *(?:NO OTHER TROPICAL CYCLONES|NONE)\b`)
 )
 
 // Parse reads the index, a warning, or an advisory, as of now. Texts of other kinds that the center issues are ignored. An
@@ -59,7 +64,7 @@ type parser struct {
 }
 
 func (p *parser) text(doc []byte) error {
-	whole := func() string { return "text" }
+	whole := frame.At("text")
 	text := strings.ToUpper(strings.Join(strings.Fields(hazard.Clean(string(doc[:min(len(doc), maxText)]))), " "))
 	head := header.FindStringSubmatchIndex(text)
 	if head == nil {
@@ -97,9 +102,9 @@ func (p *parser) text(doc []byte) error {
 	return cut
 }
 
-// ended reports whether the text of a message came to its end: "//" after the remarks.
+// ended reports whether the text of a message came to its end: "//" after the remarks, as after each line before them.
 func ended(text string) bool {
-	return strings.HasSuffix(strings.TrimSpace(strings.TrimSuffix(text, "NNNN")), "//")
+	return strings.Contains(text, "RMKS/") && strings.HasSuffix(strings.TrimSpace(strings.TrimSuffix(text, "NNNN")), "//")
 }
 
 // warning reads a warning; nil without a reason if it is of another center's storm.
@@ -143,42 +148,69 @@ func (p *parser) warning(text, issued string) (f *fix, reason string) {
 	return f, ""
 }
 
-// advisory reads the summaries of storms of an advisory. Each is a record: one that cannot be read costs no other.
+// advisory reads the summaries of storms of an advisory, "(1) AT 09AUG26 0000Z, TYPHOON 12W (DOLPHIN) WAS LOCATED NEAR …". Each is a
+// record: one that cannot be read costs no other.
 func (p *parser) advisory(text string, doc []byte) {
-	all := summary.FindAllStringSubmatchIndex(text, maxStorms)
-	for i, at := range all {
+	all := sections.FindAllStringSubmatch(text, maxStorms)
+	if len(all) == 0 {
 		p.Batch.Read++
-		until := len(text)
-		if i+1 < len(all) {
-			until = all[i+1][0]
-		}
-		m := summary.FindStringSubmatch(text[at[0]:at[1]])
-		f := &fix{class: m[5], number: m[6], letter: m[7], name: m[8], form: "advisory",
-			point: seismic.Position(degrees(m[11], m[12], "W"), degrees(m[9], m[10], "S"))}
-		if !f.ours() {
-			p.Ignored++
-			continue
-		}
-		reason := ""
-		if t, err := time.Parse("02Jan061504", m[1]+m[2][:1]+strings.ToLower(m[2][1:])+m[3]+m[4]); err != nil {
-			reason = frame.ExcerptText(m[0]) + ": expected a time such as 09AUG26 0000Z"
-		} else {
-			f.at, f.issued = hazard.At(t), hazard.At(t)
-			if w := summed.FindStringSubmatch(text[at[1]:until]); w != nil {
-				f.wind, f.gusts = integer(w[1]), integer(w[2])
-			}
-			reason = p.add(f)
-		}
-		if reason != "" {
-			p.Reject(func() string { return m[6] + m[7] }, doc, reason)
-		}
+		p.Reject(frame.At("summary"), doc, "the advisory has no TROPICAL CYCLONE SUMMARY")
 	}
-	if n := len(located.FindAllString(text, maxStorms)) - len(all); n > 0 {
-		p.Batch.Read += n
-		p.Reject(func() string { return "summary" }, doc, strconv.Itoa(n)+" storms were located in words that are not known, expected AT 09AUG26 0000Z, TYPHOON 12W (NAME) WAS LOCATED NEAR")
+	for _, section := range all {
+		begin := numbered.FindAllStringIndex(section[1], maxStorms)
+		before := section[1]
+		if len(begin) > 0 {
+			before = section[1][:begin[0][0]]
+		}
+		if before = strings.Trim(before, " .:"); before != "" && before != "NONE" {
+			p.Batch.Read++
+			p.Reject(frame.At("summary"), doc, frame.ExcerptText(before)+": expected NONE, or storms with a number such as (1) before each")
+		}
+		for i, at := range begin {
+			until := len(section[1])
+			if i+1 < len(begin) {
+				until = begin[i+1][0]
+			}
+			p.summary(section[1][at[1]:until], "summary/"+strconv.Itoa(i), doc)
+		}
 	}
 	if p.Batch.Read == 0 {
 		p.Batch.Read, p.Ignored = 1, 1 // there is no storm
+	}
+}
+
+// summary reads the summary of a storm.
+func (p *parser) summary(text, where string, doc []byte) {
+	if quiet.MatchString(text) {
+		return
+	}
+	p.Batch.Read++
+	m := summary.FindStringSubmatch(text)
+	if m == nil {
+		p.Reject(frame.At(where), doc, frame.ExcerptText(text)+": expected AT 09AUG26 0000Z, TYPHOON 12W (NAME) WAS LOCATED NEAR 27.8N 123.2E")
+		return
+	}
+	if len(located.FindAllString(text, 2)) > 1 || len(winds.FindAllString(text, 2)) > 1 { // what follows has lost its beginning
+		p.Batch.Read++
+		p.Reject(frame.At(where), doc, frame.ExcerptText(text)+": expected one storm behind each number")
+	}
+	f := &fix{class: m[5], number: m[6], letter: m[7], name: m[8], form: "advisory",
+		point: seismic.Position(degrees(m[11], m[12], "W"), degrees(m[9], m[10], "S"))}
+	if !f.ours() {
+		p.Ignored++
+		return
+	}
+	t, err := time.Parse("02Jan061504", m[1]+m[2][:1]+strings.ToLower(m[2][1:])+m[3]+m[4])
+	if err != nil {
+		p.Reject(frame.At(m[6]+m[7]), doc, frame.ExcerptText(m[0])+": expected a time such as 09AUG26 0000Z")
+		return
+	}
+	f.at, f.issued = hazard.At(t), hazard.At(t)
+	if w := summed.FindStringSubmatch(text); w != nil {
+		f.wind, f.gusts = integer(w[1]), integer(w[2])
+	}
+	if reason := p.add(f); reason != "" {
+		p.Reject(frame.At(m[6]+m[7]), doc, reason)
 	}
 }
 

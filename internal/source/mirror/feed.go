@@ -88,7 +88,7 @@ func nobody(uuid.UUID, int64) (hazard.Report, bool) { return hazard.Report{}, fa
 // read reads a list of hazards, or one hazard, at now. What was read before an error is good if the error is Cut.
 func read(payload []byte, name string, schemes source.Schemes, now hazard.Instant, before known) (*list, error) {
 	l := &list{Batch: frame.Batch{ID: recordName}, at: map[uuid.UUID]int{}, isLost: map[uuid.UUID]bool{}}
-	l.Events = func(record string) []string {
+	l.Events = func(record string, _ []byte) []string {
 		id, ok := readUUID(record)
 		if last, found := before(id, number(strings.TrimPrefix(record, numbered))); found {
 			return []string{last.Key}

@@ -50,7 +50,7 @@ type forest struct {
 	keys     map[string]bool
 	tree     []hazard.ReportProduct
 	done     map[int64]string // product_ID → its key
-	rejects  source.Rejects
+	rejects  frame.Batch
 }
 
 // readProducts makes the product tree of a hazard, folders before what is in them, never nil. What may not be mirrored, and what is in it,
@@ -66,7 +66,7 @@ func readProducts(payload []byte, record string) ([]hazard.ReportProduct, []sour
 		return nil, nil, err // half a tree would delete the other half
 	}
 	tree := f.grown()
-	return tree, f.rejects.List(), nil
+	return tree, f.rejects.Done().Rejects, nil
 }
 
 // read reads one product. Of one that is not open, nothing is repeated; nor of one that cannot be read, since nobody can say who may know
@@ -75,7 +75,7 @@ func (f *forest) read(i int, raw []byte) {
 	var p item
 	notes, err := frame.Decode(raw, &p)
 	if err != nil {
-		f.reject(fmt.Sprintf("%s/%d", f.record, i), nil, "a product that cannot be read, and is not repeated here")
+		f.rejects.Reject(frame.At(fmt.Sprintf("%s/%d", f.record, i)), nil, "a product that cannot be read, and is not repeated here")
 		if raw[0] == '{' {
 			f.close(number(frame.Scalar(frame.Member(raw, "product_ID"))))
 		}
@@ -92,9 +92,9 @@ func (f *forest) read(i int, raw []byte) {
 		f.products = append(f.products, p)
 	case closed:
 	case p.id == 0:
-		f.reject(fmt.Sprintf("%s/%d", f.record, i), raw, fmt.Sprintf("product_ID: %s, expected a number above zero", word(p.ProductID)))
+		f.rejects.Reject(frame.At(fmt.Sprintf("%s/%d", f.record, i)), raw, fmt.Sprintf("product_ID: %s, expected a number above zero", word(p.ProductID)))
 	default:
-		f.reject(fmt.Sprintf("%s/%d", f.record, i), raw, fmt.Sprintf("parent_ID: %s, expected the number of a folder, or 0", parent))
+		f.rejects.Reject(frame.At(fmt.Sprintf("%s/%d", f.record, i)), raw, fmt.Sprintf("parent_ID: %s, expected the number of a folder, or 0", parent))
 	}
 }
 
@@ -105,10 +105,6 @@ func (f *forest) close(id int64) {
 	} else {
 		f.shut[id] = true
 	}
-}
-
-func (f *forest) reject(record string, raw []byte, reason string) {
-	f.rejects.Add(source.Reject{Record: record, Reason: reason, Raw: source.Keep(raw)})
 }
 
 // grown is the tree.
@@ -191,7 +187,7 @@ func (f *forest) grow(folder int64, key string) {
 			rp, reject := f.product(p)
 			f.done[p.id] = rp.Key
 			if reject != "" {
-				f.reject("product "+frame.ExcerptText(cmp.Or(p.UUID, strconv.FormatInt(p.id, 10))), nil, reject)
+				f.rejects.Reject(frame.At("product "+frame.ExcerptText(cmp.Or(p.UUID, strconv.FormatInt(p.id, 10)))), nil, reject)
 				continue
 			}
 			rp.Parent = queue[0].key

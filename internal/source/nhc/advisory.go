@@ -67,7 +67,7 @@ func (p *parser) tcm(text string, raw []byte) {
 		if f.id != "" {
 			record = f.id
 		}
-		p.reject(record, reason, raw)
+		p.Reject(frame.At(record), raw, reason)
 	}
 }
 

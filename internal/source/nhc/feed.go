@@ -86,7 +86,7 @@ var links = []link{
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now, Batch: frame.Batch{
 		ID: func(raw []byte) string { return atcfID(frame.Word(frame.Member(raw, "id"))) },
-		Events: func(record string) []string {
+		Events: func(record string, _ []byte) []string {
 			if id := atcfID(record); id != "" {
 				return []string{strings.ToLower(id)}
 			}
@@ -186,11 +186,6 @@ func (p *parser) storm(where func() string, raw []byte) {
 	if reason != "" {
 		p.Reject(where, raw, append(notes, reason)...)
 	}
-}
-
-// reject notes a record that could not be read.
-func (p *parser) reject(record, reason string, raw []byte) {
-	p.Reject(func() string { return record }, raw, reason)
 }
 
 // fix is what the list says of a storm.

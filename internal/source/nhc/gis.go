@@ -69,13 +69,13 @@ func (l *layer) read(p *parser, raw []byte, where string) {
 		err = json.Unmarshal(orEmpty(f.Properties), &s.attributes, frame.Options, json.MatchCaseInsensitiveNames(true))
 	}
 	if err != nil {
-		p.reject(where, frame.Fault(err, raw), raw)
+		p.Reject(frame.At(where), raw, frame.Fault(err, raw))
 		return
 	}
 	s.kind = f.Geometry.Type
 	if s.foreign() {
 		l.foreign++
-		p.reject(where, "properties: none of a layer of the centre, expected stormnum, advisnum, basin, radii, tcww or idp_source", raw)
+		p.Reject(frame.At(where), raw, "properties: none of a layer of the centre, expected stormnum, advisnum, basin, radii, tcww or idp_source")
 		return
 	}
 	switch row := s.ignored(); {
@@ -88,7 +88,7 @@ func (l *layer) read(p *parser, raw []byte, where string) {
 		s.track = points(f.Geometry.Coordinates)
 	}
 	if len(s.track) == 0 {
-		p.reject(where, "geometry/coordinates: "+cmp.Or(frame.Excerpt(f.Geometry.Coordinates), frame.Nothing)+", expected positions", raw)
+		p.Reject(frame.At(where), raw, "geometry/coordinates: "+cmp.Or(frame.Excerpt(f.Geometry.Coordinates), frame.Nothing)+", expected positions")
 		return
 	}
 	l.features = append(l.features, s)
@@ -156,7 +156,7 @@ func (l *layer) finish(p *parser, name string) {
 	for _, s := range l.features {
 		f, reason := s.fix(name)
 		if reason != "" {
-			p.reject(s.where, reason, s.raw)
+			p.Reject(frame.At(s.where), s.raw, reason)
 			continue
 		}
 		key := fmt.Sprint(f.id, f.issued, advisoryNumber(f.advisory), s.kind == "Point")
@@ -189,7 +189,7 @@ func (l *layer) finish(p *parser, name string) {
 			reason = p.add(now, from)
 		}
 		if reason != "" {
-			p.reject(f.id, reason, f.spots[0].raw)
+			p.Reject(frame.At(f.id), f.spots[0].raw, reason)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (p *parser) xml(doc []byte) error {
 		n, notes, err := e.Tree(frame.Limits{Elements: maxElements})
 		if err != nil {
 			p.Batch.Read++
-			p.reject("item/"+strconv.Itoa(items-1), err.Error(), e.Raw)
+			p.Reject(frame.At("item/"+strconv.Itoa(items-1)), e.Raw, err.Error())
 			return
 		}
 		it := itemOf(n)
@@ -111,7 +111,7 @@ func (p *parser) item(it *item, i int, raw []byte) {
 			reason = p.add(f, formRSS)
 		}
 		if reason != "" {
-			p.reject(cmp.Or(atcfID(it.Cyclone.ATCF), where), reason, fmt.Appendf(nil, "%+v", *it.Cyclone))
+			p.Reject(frame.At(cmp.Or(atcfID(it.Cyclone.ATCF), where)), fmt.Appendf(nil, "%+v", *it.Cyclone), reason)
 		}
 		return
 	}
@@ -122,9 +122,9 @@ func (p *parser) item(it *item, i int, raw []byte) {
 	title := strings.ToLower(frame.Clip(hazard.CleanLine(frame.Clip(it.Title, 4*maxName)), 4*maxName))
 	switch {
 	case title == "" && it.Description == "" && it.GUID == "":
-		p.reject(where, "title: missing, and description too, expected one of them", raw)
+		p.Reject(frame.At(where), raw, "title: missing, and description too, expected one of them")
 	case strings.HasPrefix(title, "summary for"):
-		p.reject(where, "nhc:Cyclone: missing, expected one in "+frame.ExcerptText(it.Title), []byte(it.Title+"\n"+it.Description))
+		p.Reject(frame.At(where), []byte(it.Title+"\n"+it.Description), "nhc:Cyclone: missing, expected one in "+frame.ExcerptText(it.Title))
 	case strings.HasPrefix(title, strings.ToLower(noStorms)):
 		p.ignore("none")
 	case strings.Contains(title, "outlook"):

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -186,10 +185,9 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		err = source.Errorf("features: %s, expected an array", cmp.Or(frame.Excerpt(doc.Head["features"]), frame.Nothing))
 	}
 	p.conclude()
-	p.batch.Rejects = p.rejects.List()
 	more := says(doc.Head["exceededTransferLimit"]) || says(frame.Member(doc.Head["properties"], "exceededTransferLimit"))
-	p.batch.Whole = err == nil && !more && p.batch.Read > 0
-	return p.batch, err
+	p.Whole = err == nil && !more && p.Batch.Read > 0
+	return p.Done(), err
 }
 
 var list = frame.Collection{
@@ -200,9 +198,8 @@ var list = frame.Collection{
 func says(raw []byte) bool { return len(raw) > 0 && raw[0] != 'f' && raw[0] != 'n' }
 
 type parser struct {
+	frame.Batch
 	now     hazard.Instant
-	batch   source.Batch
-	rejects source.Rejects
 	ignored map[string]int // how many records, by the reason
 	// found are the records of each incident and part, order the incidents in the order of the document.
 	found map[string][]found
@@ -210,7 +207,9 @@ type parser struct {
 }
 
 func newParser(now hazard.Instant) parser {
-	return parser{now: now, ignored: map[string]int{}, found: map[string][]found{}}
+	return parser{now: now, ignored: map[string]int{}, found: map[string][]found{}, Batch: frame.Batch{
+		Events: func(_ string, raw []byte) []string { return names(raw) },
+	}}
 }
 
 // found is what one record says.
@@ -221,31 +220,24 @@ type found struct {
 
 // record reads one feature.
 func (p *parser) record(where func() string, raw []byte) {
-	p.batch.Read++
-	var f feature
-	notes, err := frame.Decode(raw, &f)
-	switch {
-	case err != nil:
-		err = errors.New(frame.Fault(err, raw))
-	case f.Properties == nil:
-		err = errors.New("properties: missing, expected an object")
-	}
-	if err != nil {
-		p.reject(where, func() string { return err.Error() }, raw)
+	f, notes := frame.Read[feature](&p.Batch, where, raw)
+	if f == nil {
 		return
 	}
-	in := incidentOf(&f)
+	if f.Properties == nil {
+		p.Reject(where, raw, "properties: missing, expected an object")
+		return
+	}
+	in := incidentOf(f)
 	key := in.key()
 	if key == "" {
-		p.reject(where, func() string {
-			return fmt.Sprintf("%s: %q, expected an id such as {BA2C4EC7-36BF-4B79-B6D1-8706200326BF}", in.field("IrwinID"), excerpt(in.text("IrwinID")))
-		}, raw)
+		p.Reject(where, raw, fmt.Sprintf("%s: %q, expected an id such as {BA2C4EC7-36BF-4B79-B6D1-8706200326BF}", in.field("IrwinID"), excerpt(in.text("IrwinID"))))
 		return
 	}
 	r, reason, err := in.report(f.Geometry, key, p.now)
 	switch {
 	case err != nil:
-		p.reject(func() string { return key }, func() string { return strings.Join(append(notes, err.Error()), "; ") }, raw)
+		p.Reject(frame.At(key), raw, append(notes, err.Error())...)
 		return
 	case reason != "":
 		p.ignore(reason)
@@ -261,16 +253,8 @@ func (p *parser) record(where func() string, raw []byte) {
 
 // ignore counts a record that makes no hazard, for a reason.
 func (p *parser) ignore(reason string) {
-	p.batch.Ignored++
+	p.Ignored++
 	p.ignored[reason]++
-}
-
-func (p *parser) reject(where, reason func() string, raw []byte) {
-	reject := source.Reject{}
-	if !p.rejects.Full() {
-		reject = source.Reject{Record: where(), Reason: hazard.CleanLine(reason()), Raw: source.Keep(raw), Events: names(raw)}
-	}
-	p.rejects.Add(reject)
 }
 
 // names are the names of the fire that a record is about which could not be read as a whole; nil if it
@@ -320,7 +304,7 @@ func (p *parser) conclude() {
 		for range all[1:] {
 			p.ignore(repeated)
 		}
-		p.batch.Reports = append(p.batch.Reports, r)
+		p.Reports = append(p.Reports, r)
 	}
 }
 

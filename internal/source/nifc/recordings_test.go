@@ -22,7 +22,7 @@ type counts struct {
 
 func count(t testing.TB, p *parser) counts {
 	t.Helper()
-	b := &p.batch
+	b := p.Done()
 	got := counts{Read: b.Read, Whole: b.Whole, Ignored: map[string]int{}, Rejects: map[string]int{}}
 	for reason, n := range p.ignored {
 		got.Ignored[reason] = n
@@ -85,8 +85,7 @@ func TestEveryRecordingIsRead(t *testing.T) {
 			p := newParser(tt.at)
 			_, _ = list.Read(payload, p.record)
 			p.conclude()
-			p.batch.Rejects = p.rejects.List()
-			p.batch.Whole = batch.Whole
+			p.Whole = batch.Whole
 			got := count(t, &p)
 			for _, m := range []*map[string]int{&tt.want.Ignored, &tt.want.Rejects} {
 				if *m == nil {

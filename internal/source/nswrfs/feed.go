@@ -66,7 +66,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		ID: func(raw []byte) string {
 			return number(frame.Word(frame.Member(frame.Member(raw, "properties"), "guid")))
 		},
-		Events: func(record string) []string {
+		Events: func(record string, _ []byte) []string {
 			if idForm.MatchString(record) {
 				return []string{record}
 			}

@@ -94,29 +94,28 @@ var list = frame.Collection{
 // force). Copies of one message count as one record. Messages that share an id and the time of issue but not the content
 // are all suspect.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
-	p := parser{now: now, seen: map[copyKey]*seen{}}
+	p := newParser(now)
 	doc, err := list.Read(payload, p.record)
 	kind := doc.Word("type")
 	switch {
 	case kind != "FeatureCollection" && (kind != "" || err == nil): // whatever it is, it is no list of alerts
-		p = parser{now: now, seen: map[copyKey]*seen{}}
+		p = newParser(now)
 		if err != nil {
 			break
 		}
 		if kind != "Feature" || doc.Head["properties"] == nil {
 			return source.Batch{}, notThis(kind, doc.Word("title"), doc.Word("detail"), `"FeatureCollection" or "Feature"`)
 		}
-		p.record(func() string { return "feature" }, doc.Object)
+		p.record(frame.At("feature"), doc.Object)
 	case err == nil && doc.Listed == "":
 		return source.Batch{}, source.Errorf("features: %s, expected an array", cmp.Or(frame.Excerpt(doc.Head["features"]), frame.Nothing))
 	}
 	p.holdContradictions()
-	p.batch.Rejects = p.rejects.List()
 	if err == nil && doc.Word("title") == nationalTitle {
 		p.keepListed()
-		p.batch.Whole = !paged(doc.Head["pagination"]) && p.batch.Read > 0
+		p.Whole = !paged(doc.Head["pagination"]) && p.Batch.Read > 0
 	}
-	return p.batch, err
+	return p.Done(), err
 }
 
 // paged reports whether the list goes on at another address.
@@ -126,12 +125,21 @@ func paged(raw []byte) bool {
 }
 
 type parser struct {
-	now     hazard.Instant
-	batch   source.Batch
-	rejects source.Rejects
-	seen    map[copyKey]*seen
+	frame.Batch
+	now  hazard.Instant
+	seen map[copyKey]*seen
 	// openEnded are the indices of reports whose end the service has not said.
 	openEnded []int
+}
+
+func newParser(now hazard.Instant) parser {
+	return parser{now: now, seen: map[copyKey]*seen{}, Batch: frame.Batch{
+		// A forgiving look for the id alone: a person who looks into the reject can then find the message.
+		ID: func(raw []byte) string {
+			return hazard.CleanLine(cut(frame.Word(frame.Member(frame.Member(raw, "properties"), "id")), maxID))
+		},
+		Events: func(_ string, raw []byte) []string { return names(raw, now) },
+	}}
 }
 
 // copyKey is what two records have in common when they should be copies of one message.
@@ -151,18 +159,17 @@ type seen struct {
 
 // record reads one feature.
 func (p *parser) record(where func() string, raw []byte) {
-	var f feature
-	notes, err := frame.Decode(raw, &f)
-	if err != nil {
-		p.reject(raw, where, func() string { return frame.Fault(err, raw) })
+	f, notes := frame.Read[feature](&p.Batch, where, raw)
+	if f == nil {
 		return
 	}
 	var m message
-	if err = f.check(); err == nil {
-		m, err = read(&f, notes, p.now)
+	err := f.check()
+	if err == nil {
+		m, err = read(f, notes, p.now)
 	}
 	if err != nil {
-		p.reject(raw, where, func() string { return strings.Join(append(notes, err.Error()), "; ") })
+		p.Reject(where, raw, append(notes, err.Error())...)
 		return
 	}
 	key := copyKey{f.Properties.ID, m.sent}
@@ -172,21 +179,21 @@ func (p *parser) record(where func() string, raw []byte) {
 		s = &seen{raw: raw}
 		p.seen[key] = s
 	case s.same(raw):
+		p.Batch.Read-- // a copy
 		return
 	default:
 		s.clash = true
 	}
-	p.batch.Read++
 	if len(m.reports) == 0 {
-		p.batch.Ignored++
+		p.Ignored++
 	}
 	for _, r := range m.reports {
-		at := len(p.batch.Reports)
+		at := len(p.Reports)
 		s.reports = append(s.reports, at)
 		if r.openEnded && r.Ended == "" {
 			p.openEnded = append(p.openEnded, at)
 		}
-		p.batch.Reports = append(p.batch.Reports, r.Report)
+		p.Reports = append(p.Reports, r.Report)
 	}
 }
 
@@ -210,19 +217,6 @@ func (f *feature) check() error {
 
 // maxID bounds an identifier, in bytes. The service's have about 70.
 const maxID = 255
-
-func (p *parser) reject(raw []byte, where, why func() string) {
-	p.batch.Read++
-	reject := source.Reject{}
-	if !p.rejects.Full() {
-		// A second, forgiving look for the id alone: a person who looks into the reject can then find the message.
-		id := frame.Word(frame.Member(frame.Member(raw, "properties"), "id"))
-		reject = source.Reject{
-			Record: cmp.Or(hazard.CleanLine(cut(id, maxID)), where()), Reason: why(), Raw: source.Keep(raw), Events: names(raw, p.now),
-		}
-	}
-	p.rejects.Add(reject)
-}
 
 // names are the names of the events that a rejected message may speak of; nil if it does not tell. An
 // event with VTEC strings is known by these alone, so each of them must be readable.
@@ -306,7 +300,7 @@ func (p *parser) holdContradictions() {
 			continue
 		}
 		for _, i := range s.reports {
-			r := &p.batch.Reports[i]
+			r := &p.Reports[i]
 			r.Suspect = joined("; ", r.Suspect, "another message of the same id and time of issue has other content")
 		}
 	}
@@ -318,7 +312,7 @@ func (p *parser) holdContradictions() {
 func (p *parser) keepListed() {
 	end := ceil(p.now.Add(30*time.Minute), 15*time.Minute)
 	for _, i := range p.openEnded {
-		if r := &p.batch.Reports[i]; *r.End <= p.now.Add(grace) {
+		if r := &p.Reports[i]; *r.End <= p.now.Add(grace) {
 			r.End = new(end)
 		}
 	}

@@ -5,6 +5,7 @@
 //   - A member that is not of its type hides no hazard, unless nobody could name or place the hazard without it.
 //   - A payload that is cut gives what came before the cut, and proves no absence.
 //   - The order of the records, and their repetition, change nothing.
+//   - A text is read whatever its white space and the case of its letters.
 //   - UTF-16, and a byte order mark, are read; so are, in XML, UTF-8 under another declaration, entities of HTML, bare & and <,
 //     and control characters.
 //   - Whatever is sent, the parser returns, in memory in proportion to the payload, and without a panic.
@@ -52,6 +53,8 @@ type Source struct {
 	// List is the member of JSON that holds the records, "" if the document is an array; Element is the element of XML that is a
 	// record, instead. A list that is an object of records is made an array.
 	List, Element string
+	// Record matches a record of a text that is neither.
+	Record *regexp.Regexp
 	// Needed are the members of a record of JSON without which it is rejected or ignored, as patterns of their places:
 	// "properties/id", "references/*/sent". A member below one of them, or around it, is needed too.
 	Needed []string
@@ -133,7 +136,16 @@ func (s Source) cut(t testing.TB) *document {
 		payload = slices.Concat([]byte(`<?xml version="1.0" encoding="UTF-8"?><records>`), payload, []byte("</records>"))
 	}
 	d := &document{}
-	if s.Element != "" {
+	if s.Record != nil {
+		places := s.Record.FindAllIndex(payload, -1)
+		if len(places) == 0 {
+			t.Fatalf("%s has no record", s.File)
+		}
+		d.head, d.tail, d.comma = payload[:places[0][0]], payload[places[len(places)-1][1]:], []byte("\n")
+		for _, p := range places {
+			d.records = append(d.records, payload[p[0]:p[1]])
+		}
+	} else if s.Element != "" {
 		places := regexp.MustCompile(`(?s)<(?:\w+:)?`+s.Element+`[ >].*?</(?:\w+:)?`+s.Element+`>`).FindAllIndex(payload, -1)
 		if len(places) == 0 {
 			t.Fatalf("%s has no element %s", s.File, s.Element)
@@ -272,7 +284,7 @@ func Laws(t *testing.T, s Source) {
 		t.Skip("takes seconds")
 	}
 	t.Run("bad neighbors", s.badNeighbors)
-	if s.Element == "" {
+	if s.Element == "" && s.Record == nil {
 		t.Run("members of other types", s.otherTypes)
 	}
 	t.Run("truncation", s.truncation)
@@ -318,6 +330,21 @@ func (s Source) faults(record []byte) []fault {
 			{"a comment without end", inText("<!-- "), false},
 			{"nothing", []byte("<" + s.Element + "/>"), false},
 			{"no end", swap(end, "", 1), false},
+		}
+	}
+	if s.Record != nil {
+		half, digits := len(record)/2, regexp.MustCompile(`[0-9]`)
+		return []fault{
+			{"other white space", regexp.MustCompile(`\s+`).ReplaceAll(record, []byte(" \r\n\t ")), true},
+			{"no-break spaces", bytes.ReplaceAll(record, []byte(" "), []byte("\u00a0")), true},
+			{"control characters", bytes.ReplaceAll(record, []byte(" "), []byte(" \x0b\x00")), true},
+			{"small letters", bytes.ToLower(record), true},
+			{"half of it", record[:half], false},
+			{"the other half", record[half:], false},
+			{"no digits", digits.ReplaceAll(record, []byte("?")), false},
+			{"nines", digits.ReplaceAll(record, []byte("9")), false},
+			{"no blanks", regexp.MustCompile(`\s+`).ReplaceAll(record, nil), false},
+			{"bytes that are no text", bytes.ReplaceAll(record, []byte("A"), []byte{0xff}), false},
 		}
 	}
 	at := firstString.FindIndex(record)

@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/cap"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 const (
@@ -50,27 +51,21 @@ var levels = []struct {
 // No batch is Whole: an index names the latest message alone.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	doc, err := cap.Read(payload, "")
-	b := source.Batch{Read: len(doc.Bad), Links: doc.Links}
-	var rejects source.Rejects
-	for _, bad := range doc.Bad {
-		rejects.Add(bad)
-	}
+	b := frame.Batch{Batch: source.Batch{Read: len(doc.Bad), Links: doc.Links}}
+	b.Add(doc.Bad...)
 	for i := range doc.Messages {
 		m := &doc.Messages[i]
-		b.Read++
+		b.Batch.Read++
 		reports, err := read(m, now)
 		switch {
 		case err != nil:
-			rejects.Add(source.Reject{
-				Record: cmp.Or(hazard.CleanLine(m.Identifier), fmt.Sprintf("alerts/%d", i)), Reason: err.Error(), Raw: source.Keep(m.Raw),
-			})
+			b.Reject(frame.At(cmp.Or(hazard.CleanLine(m.Identifier), fmt.Sprintf("alerts/%d", i))), m.Raw, err.Error())
 		case len(reports) == 0:
 			b.Ignored++
 		}
 		b.Reports = append(b.Reports, reports...)
 	}
-	b.Rejects = rejects.List()
-	return b, err
+	return b.Done(), err
 }
 
 // identifierForm is "PAAQ-13-r5qho6": centre, number of the message, code of the event.
