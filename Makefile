@@ -4,6 +4,8 @@
 # Pinned, as every dependency; they are run, not linked.
 SQLC        := github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# By npx: it needs an older TypeScript than the map.
+OPENAPI_TYPES := openapi-typescript@7.13.0
 VERSION     := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
 # What the map is made of; it is built again only when this has changed.
@@ -78,9 +80,11 @@ lint: web/node_modules/.package-lock.json ## Find faults: gofmt, go vet, staticc
 	go run $(STATICCHECK) ./...
 	npm --prefix web run --silent lint
 
-generate: ## Make internal/store/db from the SQL, and the picture of all symbols, after a change of them
+generate: ## Make internal/store/db from the SQL; the picture of all symbols; what the map knows of internal/hazard and the OpenAPI document
 	cd internal/store && go run $(SQLC) generate
 	go run ./internal/symbol/sheet docs/symbols.png
+	go run ./internal/symbol/vocabulary web/src
+	npx --yes $(OPENAPI_TYPES) internal/openapi/openapi.yaml --immutable --output web/src/openapi.types.ts
 
 tables: ## Write the tables in docs/sources.md, after a change of a source's description
 	go test ./internal/service -run TablesOfSources -update

@@ -5,5 +5,6 @@ export function languages(): {
   readonly [part: string]: unknown;
 }[];
 export function argumentsOf(message: string): Map<string, "string" | "number">;
-export function words(): Plugin;
+export const embed: Readonly<Record<string, readonly string[]>>;
+export function words(parts?: Readonly<Record<string, readonly string[]>>): Plugin;
 export function wordsFile(chunk: { facadeModuleId: string | null }): string | null;

@@ -9,8 +9,9 @@ import { parse } from "@messageformat/parser";
 
 const folder = new URL("../internal/words/", import.meta.url);
 
-/** Parts of the words, each a file of its own: those that a first visit needs, and those of editors. */
-const parts = { map: ["names", "map"], edit: ["edit"] };
+/** Parts of the words, each a file of its own: those that a first visit needs, and those of editors. The widget has a build of its own, and one part. */
+const map = { map: ["names", "map"], edit: ["edit"] };
+export const embed = { embed: ["names", "embed"] };
 
 /** All languages as their files have them, English first. */
 export function languages() {
@@ -67,7 +68,7 @@ export function types() {
 }
 
 /** The plugin: virtual:words lists the languages and loads their words. */
-export function words() {
+export function words(parts = map) {
   return {
     name: "words",
     resolveId: (id) => (id === "virtual:words" || id.startsWith("virtual:words/") ? `\0${id}` : undefined),

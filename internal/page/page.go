@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 // Frame is what every page has around its content.
@@ -58,6 +59,7 @@ var style, stylePath = func() ([]byte, string) {
 	if err != nil {
 		panic(err) // a part of the program
 	}
+	css = append([]byte(symbol.CSS()), css...)
 	sum := sha256.Sum256(css)
 	return css, "/pages/" + hex.EncodeToString(sum[:8]) + ".css"
 }()

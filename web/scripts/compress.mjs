@@ -14,6 +14,8 @@ const files = readdirSync(dist, { recursive: true, encoding: "utf8" })
   .sort();
 // A file whose name says that it is loaded later is not, if one of the first load cannot do without it.
 const needed = new Set(files.filter((name) => !LATER.some((prefix) => name.startsWith(prefix))));
+// Nor if the page asks for it at once, whatever it is named.
+for (const [, to] of readFileSync(join(dist, "index.html"), "utf8").matchAll(/(?:src|href)="\.\/([^"]+)"/g)) if (files.includes(to)) needed.add(to);
 for (const name of needed) {
   if (!name.endsWith(".js")) continue;
   for (const [, , to] of readFileSync(join(dist, name), "utf8").matchAll(/(from|import)\s*"\.\/([^"]+\.js)"/g)) needed.add(`assets/${to}`);

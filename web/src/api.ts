@@ -4,6 +4,15 @@
 // "Invalid Token" renews them once and repeats the request. All errors are a Problem (the service answered), or a
 // LostError (it did not).
 
+import type { components, paths } from "./openapi.types";
+
+/** What the service speaks of, as internal/openapi/openapi.yaml describes it. */
+export type Schemas = components["schemas"];
+
+type Content<R> = R extends { content: { "application/json": infer T } } ? T : never;
+/** The JSON that GET of a path of the document answers with. */
+export type Answer<P extends keyof paths> = paths[P]["get"] extends { responses: { 200: infer R } } ? Content<R> : never;
+
 /** The service answered with an error (RFC 9457). */
 export class Problem extends Error {
   constructor(
@@ -32,7 +41,7 @@ export class LoggedOutError extends Error {
 
 export interface User {
   readonly name: string;
-  readonly role: "reader" | "editor" | "admin";
+  readonly role: Schemas["Account"]["role"];
   readonly orgs: readonly number[];
 }
 
@@ -153,9 +162,14 @@ export class Api {
     }
   }
 
-  /** GET of JSON. */
-  async get<T>(path: string, options: Options = {}): Promise<T> {
-    return (await this.request(path, options)).json() as Promise<T>;
+  /** GET of JSON. The document's name of the path says what comes: `get<"/hazards/{hazard-id}">("/hazards/5")`. */
+  async get<P extends keyof paths>(path: string, options: Options = {}): Promise<Answer<P>> {
+    return (await this.request(path, options)).json() as Promise<Answer<P>>;
+  }
+
+  /** GET of GeoJSON, in the form that its path gives. */
+  async geo<T extends { readonly type: string }>(path: string, signal?: AbortSignal): Promise<T> {
+    return (await this.request(path, { headers: { Accept: "application/geo+json" }, signal })).json() as Promise<T>;
   }
 
   /** POST, PATCH or DELETE; the JSON of the answer, undefined if it has none. For conditional writes give ifMatch the ETag that was read. */
@@ -244,7 +258,7 @@ export class Api {
     throw new Problem(answer.status, text.length > 0 && text.length < 200 && !text.startsWith("<") ? text.trim() : `status ${answer.status}`, [], wait);
   }
 
-  #keep(pair: { accessToken: string; refreshToken: string }): void {
+  #keep(pair: Schemas["TokenPair"]): void {
     const claims = decodeClaims(pair.accessToken);
     const life = (claims.exp - claims.iat) * 1000;
     this.#login = {

@@ -144,7 +144,7 @@ function icon(count: number): void {
     c.fillStyle = colour;
     c.fill();
   };
-  disc(31, "#ff0000");
+  disc(31, severity("WARNING").colour);
   disc(26, "#0f1720");
   c.fillStyle = "#ffffff";
   c.font = `700 ${count > 9 ? 30 : 40}px system-ui, sans-serif`;

@@ -14,6 +14,7 @@ import { Login } from "./ui/login";
 import { Shell } from "./ui/shell";
 import { keepLastView, parse } from "./url";
 import "maplibre-gl/dist/maplibre-gl.css";
+import "./vocabulary.css";
 import "./style.css";
 
 // The service is where the page is.

@@ -272,7 +272,7 @@ export class Store implements Sink {
     for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
     this.productChanges.value = counts;
     if (ids.size > REREAD) return; // the next list has them
-    const read = await Promise.allSettled([...ids].map((id) => this.api.get<Hazard>(`/hazards/${id}`)));
+    const read = await Promise.allSettled([...ids].map((id) => this.api.get<"/hazards/{hazard-id}">(`/hazards/${id}`)));
     const live = this.live.peek();
     this.live.value = mergeSome(live, read.flatMap((r) => (r.status === "fulfilled" && live.has(r.value.hazard_ID) ? r.value : []))).hazards;
   }
@@ -373,7 +373,7 @@ export class Store implements Sink {
     if (!uuid || this.elsewhere.peek()?.uuid === uuid) return;
     this.elsewhere.value = { uuid, hazard: undefined, note: "" };
     try {
-      const hazard = await this.api.get<Hazard>(`/hazards/${uuid}`);
+      const hazard = await this.api.get<"/hazards/{hazard-id}">(`/hazards/${uuid}`);
       this.elsewhere.value = { uuid, hazard, note: "" };
     } catch (error) {
       const note = error instanceof Problem && error.status === 404 ? text.panel.unknown : text.panel.unread;
@@ -408,7 +408,7 @@ export class Store implements Sink {
 
   async readSources(): Promise<void> {
     try {
-      this.sources.value = await this.api.get<Source[]>("/sources");
+      this.sources.value = await this.api.get<"/sources">("/sources");
     } catch {
       // The status bar says that the connection is lost.
     }

@@ -1,6 +1,15 @@
 declare module "virtual:words" {
-  import type { EditWords, MapWords, NamesWords } from "./words.types";
+  import type { EditWords, EmbedWords, MapWords, NamesWords } from "./words.types";
   import type { Language } from "./words";
   export const languages: readonly Language[];
-  export const load: Readonly<Record<string, { map(): Promise<{ default: { names: NamesWords; map: MapWords } }>; edit(): Promise<{ default: { edit: EditWords } }> }>>;
+  export const load: Readonly<
+    Record<
+      string,
+      {
+        map(): Promise<{ default: { names: NamesWords; map: MapWords } }>;
+        edit(): Promise<{ default: { edit: EditWords } }>; /** In the widget alone. */
+        embed(): Promise<{ default: { names: NamesWords; embed: EmbedWords } }>;
+      }
+    >
+  >;
 }

@@ -2,6 +2,7 @@
 // the chosen one is loaded. What shows words reads them here when it is drawn: it is drawn again when another language is chosen.
 import { signal } from "@preact/signals";
 import { languages, load } from "virtual:words";
+import { best as bestOf } from "./language";
 import type { EditWords, MapWords, NamesWords } from "./words.types";
 
 export interface Language {
@@ -58,17 +59,8 @@ export function chosen(): string | undefined {
   }
 }
 
-/** The best language for a reader of these, the most wanted first (RFC 4647, section 3.4). */
-export function best(wanted: readonly string[]): Language {
-  for (const tag of wanted) {
-    const parts = tag.toLowerCase().split("-");
-    for (let n = parts.length; n > 0; n--) {
-      const found = languages.find((l) => l.id.toLowerCase() === parts.slice(0, n).join("-"));
-      if (found) return found;
-    }
-  }
-  return languages[0]!;
-}
+/** The best language for a reader of these, the most wanted first. */
+export const best = (wanted: readonly string[]): Language => bestOf(languages, wanted);
 
 /** Loads a language and shows the page in it. Throws when it cannot be loaded: the page stays as it is. */
 export async function use(id: string): Promise<void> {

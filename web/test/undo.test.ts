@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { returning, undoOf } from "../src/edit/undo";
 import type { Change } from "../src/model";
 
-const change = (n: number, type: string, other: Partial<Change> = {}): Change => ({ change: n, time: "2026-11-22T06:00:00Z", type, ...other });
+const change = (n: number, type: Change["type"], other: Partial<Change> = {}): Change => ({ change: n, time: "2026-11-22T06:00:00Z", type, ...other });
 const merged = change(5, "hazard.merged", { user: "ada", successor: "x", fields: [{ field: "status", from: "A", to: "E" }, { field: "update_Date", from: "1", to: "2" }] });
 
 test.each(

@@ -1,15 +1,11 @@
 // Among the sources: what is held until an editor has looked.
 import { useEffect, useState } from "preact/hooks";
+import type { Schemas } from "../api";
 import { usePage } from "../ui/context";
 import { explain } from "./inputs";
 import { words } from "../words";
 
-interface HeldReport {
-  readonly id: number;
-  readonly event: string;
-  readonly name: string;
-  readonly reason: string;
-}
+type HeldReport = Schemas["HeldReport"];
 
 export function Held() {
   const { store, editing } = usePage();
@@ -20,7 +16,7 @@ export function Held() {
   useEffect(() => {
     if (!allowed) return;
     const over = new AbortController();
-    store.api.get<{ name: string; held: HeldReport[] }[]>("/sources", { signal: over.signal }).then(
+    store.api.get<"/sources">("/sources", { signal: over.signal }).then(
       (sources) => setList(sources.flatMap((s) => s.held.map((h) => ({ ...h, source: s.name })))),
       () => {}, // the table above says that it cannot be read
     );

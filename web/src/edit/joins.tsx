@@ -1,25 +1,12 @@
 // Among the sources: what rules have made one hazard, the most doubtful first, to be kept together or parted.
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Answer } from "../api";
 import { usePage } from "../ui/context";
 import { number, words } from "../words";
 import { explain } from "./inputs";
 
-interface EventName {
-  readonly source: string;
-  readonly event: string;
-}
-
-interface Join {
-  readonly id: string;
-  readonly hazard_ID: number;
-  readonly hazard_Name: string;
-  readonly event: EventName;
-  readonly with: EventName;
-  readonly score: number;
-  readonly kilometers?: number;
-  readonly seconds: number;
-  readonly reason: string;
-}
+type Joined = Answer<"/joins">;
+type Join = Joined["joins"][number];
 
 /** How many are listed: who has judged them sees the next. */
 const LISTED = 10;
@@ -27,7 +14,7 @@ const LISTED = 10;
 export function Joins() {
   const page = usePage();
   const { store, editing } = page;
-  const [list, setList] = useState<{ readonly matched: number; readonly joins: readonly Join[] }>({ matched: 0, joins: [] });
+  const [list, setList] = useState<Joined>({ matched: 0, joins: [] });
   const [note, setNote] = useState({ said: "", fault: "" });
   const [count, setCount] = useState(0);
   const root = useRef<HTMLElement>(null);
@@ -35,7 +22,7 @@ export function Joins() {
   useEffect(() => {
     if (!allowed) return;
     const over = new AbortController();
-    store.api.get<typeof list>(`/joins?state=doubtful&limit=${LISTED}`, { signal: over.signal }).then(
+    store.api.get<"/joins">(`/joins?state=doubtful&limit=${LISTED}`, { signal: over.signal }).then(
       (found) => {
         setList(found);
         if (count > 0) requestAnimationFrame(() => root.current?.querySelector<HTMLElement>("h3")?.focus()); // the button that was used is gone

@@ -34,7 +34,7 @@ export function ProductForm({ task }: { task: Extract<Task, { kind: "product" }>
     title.current?.focus();
     if (kept) editing.dirty.value = true;
     const { signal } = over.current;
-    store.api.get<Product[]>(`/hazards/${task.h.hazard_ID}/products`, { signal }).then(
+    store.api.get<"/hazards/{hazard-id}/products">(`/hazards/${task.h.hazard_ID}/products`, { signal }).then(
       (list) => setFolders(list.filter((p) => p.product_Type === "FOLDER_PRODUCT" && p.product_ID !== task.product?.product_ID)),
       () => {}, // without the list it can be put where it was asked to be
     );

@@ -257,7 +257,7 @@ function Undo({ q }: { q: Extract<Question, { kind: "undo" }> }) {
   };
   useEffect(() => {
     look();
-    if (q.undo === "merge" && change.successor) store.api.get<Hazard>(`/hazards/${change.successor}`).then((x) => setOther(x.hazard_Name), () => {}); // then it stays without its name
+    if (q.undo === "merge" && change.successor) store.api.get<"/hazards/{hazard-id}">(`/hazards/${change.successor}`).then((x) => setOther(x.hazard_Name), () => {}); // then it stays without its name
   }, []);
   async function go() {
     if (!tag) return look();

@@ -20,7 +20,7 @@ export interface HazardState {
 export async function readHazard(api: Api, id: number | string, signal?: AbortSignal): Promise<HazardState> {
   const answer = await api.request(`/hazards/${id}`, { signal });
   const h = (await answer.json()) as Hazard;
-  const areas = await api.get<FeatureCollection<Geometry, { role: string }>>(`/hazards/${id}/alert-geography`, { headers: { Accept: "application/geo+json" }, signal });
+  const areas = await api.geo<FeatureCollection<Geometry, { role: string }>>(`/hazards/${id}/alert-geography`, signal);
   return {
     h: ownPage(h) ? { ...h, snc_url: "" } : h,
     tag: answer.headers.get("ETag") ?? "",

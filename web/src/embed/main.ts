@@ -2,7 +2,8 @@
 // says what it does not know.
 import { freshness, trust, type Trust } from "../freshness";
 import type { Hazard } from "../model";
-import { direction, readSettings } from "./settings";
+import { load } from "virtual:words";
+import { readSettings } from "./settings";
 import "./embed.css";
 
 // Milliseconds. Pauses are never the same on two pages.
@@ -14,16 +15,17 @@ const MOST = 100; // rows
 
 const base = new URL(".", location.href).href;
 const settings = readSettings(location.search, navigator.languages);
-const { words, language } = settings;
+const { language } = settings;
+const { names, embed: words } = (await load[language.id]!.embed()).default;
 const root = document.getElementById("widget")!;
-document.documentElement.lang = language;
-document.documentElement.dir = direction(language);
+document.documentElement.lang = language.id;
+document.documentElement.dir = language.dir;
 if (settings.theme) document.documentElement.dataset["theme"] = settings.theme;
 if (settings.kiosk) document.documentElement.dataset["kiosk"] = "";
 document.title = settings.title || words.title;
 
-const time = new Intl.DateTimeFormat(language, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const day = new Intl.DateTimeFormat(language, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+const time = new Intl.DateTimeFormat(language.locale, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const day = new Intl.DateTimeFormat(language.locale, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
 interface State {
   hazards: readonly Hazard[];
@@ -46,10 +48,10 @@ function make<K extends keyof HTMLElementTagNameMap>(name: K, attributes: Readon
 }
 
 function row(h: Hazard): HTMLElement {
-  const level = words.levels[h.severity_ID] ?? h.severity_ID;
+  const level = names.severity[h.severity_ID] ?? h.severity_ID;
   const end = Number(h.end_Date);
   const drill = h.category_ID === "EXERCISE";
-  const when = h.autoexpire === "Y" ? words.until(day.format(end)) : words.since(day.format(Number(h.start_Date)));
+  const when = h.autoexpire === "Y" ? words.until({ time: day.format(end) }) : words.since({ time: day.format(Number(h.start_Date)) });
   return make(
     "li",
     { class: `level-${h.severity_ID.toLowerCase()}${drill ? " drill" : ""}` },
@@ -57,7 +59,7 @@ function row(h: Hazard): HTMLElement {
     make(
       "div",
       {},
-      make("span", { class: "level" }, drill ? `${words.exercise} · ${level}` : level),
+      make("span", { class: "level" }, drill ? `${words.drill} · ${level}` : level),
       " ",
       make("a", { href: `${base}?h=${h.uuid}#h=${h.uuid}`, target: "_blank", rel: "noopener", dir: "auto" }, h.hazard_Name),
       make("span", { class: "when" }, when),
@@ -73,7 +75,7 @@ function draw(): void {
   const notes: HTMLElement[] = [];
   const alert = (text: string) => notes.push(make("p", { class: "alert", role: "alert" }, text));
   if (settings.fault) alert(settings.fault);
-  else if (stale) alert(state.readAt === undefined ? words.never : words.lost(time.format(state.readAt)));
+  else if (stale) alert(state.readAt === undefined ? words.never : words.lost({ time: time.format(state.readAt) }));
   else if (state.readAt === undefined) notes.push(make("p", {}, words.loading));
   else {
     if (active.length === 0) {
@@ -86,7 +88,7 @@ function draw(): void {
   const foot = make(
     "footer",
     {},
-    make("span", { class: "age" }, state.readAt === undefined ? "" : words.read(time.format(state.readAt))),
+    make("span", { class: "age" }, state.readAt === undefined ? "" : words.read({ time: time.format(state.readAt) })),
     " ",
     make("a", { href: base, target: "_blank", rel: "noopener" }, more > 0 ? `${words.map} (+${more})` : words.map),
   );

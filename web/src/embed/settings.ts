@@ -1,13 +1,14 @@
 // What the address of the widget asks for. What cannot be read is left out, but for the area: half of it would look like all.
-import { languages, words, type Words } from "./words";
+import { languages } from "virtual:words";
+import { best } from "../language";
+import type { Language } from "../words";
 
 export interface Settings {
   /** The parameters of the list: area, types, levels. */
   readonly query: string;
   /** The list is of one area: what an empty one means depends on who watches there. */
   readonly placed: boolean;
-  readonly language: string;
-  readonly words: Words;
+  readonly language: Language;
   readonly title: string;
   readonly kiosk: boolean;
   readonly theme: "light" | "dark" | undefined;
@@ -15,13 +16,10 @@ export interface Settings {
   readonly fault: string;
 }
 
-const right = new Set(["ar", "fa", "he", "ur"]);
-export const direction = (language: string): "rtl" | "ltr" => (right.has(language.split("-")[0]!) ? "rtl" : "ltr");
-
 export function readSettings(search: string, preferred: readonly string[]): Settings {
   const p = new URLSearchParams(search);
   const asked = p.get("lang") ?? "";
-  const language = [asked, ...(asked ? [] : preferred)].map((l) => l.toLowerCase().split("-")[0]!).find((l) => languages.includes(l)) ?? "en";
+  const language = best(languages, asked ? [asked] : preferred);
   const query = new URLSearchParams();
   let fault = "";
   const bbox = p.get("bbox");
@@ -40,7 +38,6 @@ export function readSettings(search: string, preferred: readonly string[]): Sett
     query: query.toString().replaceAll("%2C", ","),
     placed: query.has("bbox"),
     language,
-    words: words[language]!,
     title: (p.get("title") ?? "").slice(0, 100),
     kiosk: p.get("kiosk") === "1",
     theme: theme === "light" || theme === "dark" ? theme : undefined,

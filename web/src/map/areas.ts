@@ -213,7 +213,7 @@ export class Areas {
 
   /** Reads all areas of a moment in the past, which has no boxes of its own. */
   async #past(at: number): Promise<void> {
-    const answer = await this.api.get<Answer>(`/hazards/active?f=geojson&at=${encodeURIComponent(new Date(at).toISOString())}`);
+    const answer = await this.api.geo<Answer>(`/hazards/active?f=geojson&at=${encodeURIComponent(new Date(at).toISOString())}`);
     if (at !== this.#at) return;
     const asked = [...this.#all.values()];
     const found = this.#keep(answer, asked, (f) => f.properties.hazard_ID!);
@@ -222,7 +222,7 @@ export class Areas {
 
   /** Reads the area of a hazard that is not among the others: one that is over. */
   async #alone(h: Hazard): Promise<void> {
-    const feature = await this.api.get<Answer["features"][number]>(`/hazards/${h.hazard_ID}?f=geojson`);
+    const feature = await this.api.geo<Answer["features"][number]>(`/hazards/${h.hazard_ID}?f=geojson`);
     this.#keep({ type: "FeatureCollection", features: [feature] }, [h], () => h.hazard_ID);
   }
 

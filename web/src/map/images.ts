@@ -180,7 +180,7 @@ export function cluster(counts: readonly number[], drill: boolean): Picture {
         c.moveTo(x + e / 2, y + e / 2);
         c.arc(x + e / 2, y + e / 2, e, (p.from - 0.25) * 2 * Math.PI, (p.to - 0.25) * 2 * Math.PI);
         c.closePath();
-        c.fillStyle = severities[p.rank]?.colour ?? "#666666";
+        c.fillStyle = (severities[p.rank] ?? severities[0]).colour;
         c.fill();
         if (p.to - p.from < 1) {
           c.lineWidth = 1;
@@ -331,7 +331,7 @@ export class Images {
       asked = (async () => {
         try {
           const size = Math.min(512, Math.max(16, Math.round(SYMBOL * density())));
-          const answer = await fetch(`${symbolAddress({ type_ID: type, category_ID: category as never, severity_ID: severityId as never })}.png?size=${size}`);
+          const answer = await fetch(`${symbolAddress({ type_ID: type as never, category_ID: category as never, severity_ID: severityId as never })}.png?size=${size}`);
           if (answer.ok) this.#symbols.set(id, await createImageBitmap(await answer.blob()));
           else if (answer.status === 404) this.#symbols.set(id, "none");
           else this.#asked.delete(id);

@@ -372,7 +372,7 @@ export class MapView {
 
     const dark = this.#theme === "dark";
     const edge = dark ? "#000000" : "#1b2733";
-    const colour = ["match", ["get", "severity"], ...severities.flatMap((s) => [s.id, s.colour]), "#666666"] as unknown as ExpressionSpecification;
+    const colour = ["match", ["get", "severity"], ...severities.flatMap((s) => [s.id, s.colour]), severity("").colour] as unknown as ExpressionSpecification;
     const polygon: FilterSpecification = ["==", ["geometry-type"], "Polygon"];
     const line: FilterSpecification = ["==", ["geometry-type"], "LineString"];
     const add = (layer: LayerSpecification, before?: string) => map.addLayer(layer, before);

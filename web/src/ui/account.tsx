@@ -1,24 +1,14 @@
 // The user's own account: the password, and the logins that are alive. Reached from the menu of the header, over the page.
 import { useState } from "preact/hooks";
-import { LoggedOutError, LostError, Problem } from "../api";
+import { LoggedOutError, LostError, Problem, type Schemas } from "../api";
 import { faultsOf, type Faults } from "../edit/draft";
 import { Dialog, Field } from "../edit/inputs";
 import { programOf } from "../program";
 import { byId, names, text } from "../words";
 import { usePage } from "./context";
-import { Ago, useData } from "./parts";
-import { Loading } from "./panel";
+import { Ago, Loading, useData } from "./parts";
 
-interface Session {
-  readonly id: string;
-  readonly created: string | null; // RFC 3339, as all times here
-  readonly last_used: string | null;
-  readonly expires: string | null;
-  /** Empty: not known. */
-  readonly address: string;
-  readonly client: string;
-  readonly current: boolean;
-}
+type Session = Schemas["Session"];
 
 export function Account({ close }: { close: () => void }) {
   const { store } = usePage();
@@ -103,7 +93,7 @@ function Sessions({ changes }: { changes: number }) {
   const [ended, setEnded] = useState(0);
   const [note, setNote] = useState("");
   const [busy, setBusy] = useState(false);
-  const state = useData<readonly Session[]>(`sessions ${changes}/${ended}`, (signal) => store.api.get("/account/sessions", { signal }));
+  const state = useData<readonly Session[]>(`sessions ${changes}/${ended}`, (signal) => store.api.get<"/account/sessions">("/account/sessions", { signal }));
   async function end(these: readonly Session[]) {
     setNote("");
     setBusy(true);

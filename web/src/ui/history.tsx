@@ -5,8 +5,7 @@ import { categoryName, severity, severityName, typeName, type Change, type Hazar
 import { byId, text } from "../words";
 import { local } from "../time";
 import { usePage } from "./context";
-import { changeName, useData, When } from "./parts";
-import { Loading, Section } from "./panel";
+import { changeName, Loading, Section, useData, When } from "./parts";
 
 export function History({ h, version }: { h: Hazard; version: string }) {
   const { store } = usePage();

@@ -3,13 +3,13 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { HazardActions, MergedHere, SplitButton } from "../edit/parts";
 import { isDrill, type Hazard, type Report, type Source } from "../model";
 import { matcher } from "../filter";
-import { pieces, reflow, webAddress } from "../prose";
-import { number, text } from "../words";
+import { reflow, webAddress } from "../prose";
+import { text } from "../words";
 import { position } from "../position";
 import { relative } from "../time";
 import { usePage } from "./context";
 import { History } from "./history";
-import { Badge, Icon, IconButton, kindOf, Symbol, useData, When } from "./parts";
+import { Badge, Icon, IconButton, kindOf, Loading, Prose, Section, Symbol, useData, When } from "./parts";
 import { Products } from "./products";
 
 export function Panel() {
@@ -50,7 +50,7 @@ function Content({ h }: { h: Hazard }) {
     focused.current = focus;
   }, [focus]);
   const version = `${h.update_Date}/${h.last_Update}/${store.productChanges.value.get(h.hazard_ID) ?? 0}`;
-  const reports = useData<readonly Report[]>(`${h.hazard_ID} ${version}`, (signal) => store.api.get(`/hazards/${h.hazard_ID}/reports`, { signal }));
+  const reports = useData<readonly Report[]>(`${h.hazard_ID} ${version}`, (signal) => store.api.get<"/hazards/{hazard-id}/reports">(`/hazards/${h.hazard_ID}/reports`, { signal }));
   const over = h.status !== "A" && !store.past.value;
   const hidden = !over && !matcher(store.filter.value)(h);
   return (
@@ -169,47 +169,6 @@ function sourcesOf(reports: readonly Report[] | undefined, states: readonly Sour
 function Description({ h }: { h: Hazard }) {
   const words = reflow(h.description);
   return <div class="prose">{words ? <Prose words={words} /> : <p class="muted">{text.panel.noDescription}</p>}</div>;
-}
-
-/** A text of a source: its line breaks kept, its web addresses as links, nothing of it as HTML. */
-export function Prose({ words }: { words: string }) {
-  return (
-    <p class="lines" dir="auto">
-      {pieces(words).map((p, i) =>
-        p.href ? <a key={i} href={p.href} target="_blank" rel="noopener noreferrer">{p.text}</a> : (
-          p.text
-        )
-      )}
-    </p>
-  );
-}
-
-/** A part of the panel that can be folded. */
-export function Section(
-  { title, count, open, onToggle, children }: { title: string; count?: number | undefined; open: boolean; onToggle?: (open: boolean) => void; children: preact.ComponentChildren },
-) {
-  return (
-    <details class="section" open={open} onToggle={(e) => onToggle?.(e.currentTarget.open)}>
-      <summary>
-        <h3>
-          {title}
-          {count !== undefined && <span class="count">{number(count)}</span>}
-        </h3>
-        <Icon name="down" />
-      </summary>
-      <div class="section-body">{children}</div>
-    </details>
-  );
-}
-
-export function Loading<T>({ state, children }: { state: { data: T | undefined; failed: boolean; retry: () => void }; children: (data: T) => preact.ComponentChildren }) {
-  if (state.data !== undefined) return <>{children(state.data)}</>;
-  if (!state.failed) return <p class="muted">{text.panel.loading}</p>;
-  return (
-    <p class="muted">
-      {text.panel.failed} <button type="button" class="small" onClick={state.retry}>{text.panel.retry}</button>
-    </p>
-  );
 }
 
 function Reports({ h, list }: { h: Hazard; list: readonly Report[] }) {

@@ -2,7 +2,8 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { categoryName, isDrill, severity, severityCode, severityName, symbolAddress, typeName, type Change, type Hazard } from "../model";
-import { byId, text } from "../words";
+import { pieces } from "../prose";
+import { byId, number, text } from "../words";
 import { local, relative, utc, zoneOf, type Placed } from "../time";
 import { usePage } from "./context";
 
@@ -203,4 +204,45 @@ export function useData<T>(key: string | undefined, read: (signal: AbortSignal) 
   }, [key, attempt]);
   const mine = thing(state.of) === thing(key);
   return { data: mine ? state.data : undefined, failed: mine && state.failed, retry: () => setAttempt(attempt + 1) };
+}
+
+/** A text of a source: its line breaks kept, its web addresses as links, nothing of it as HTML. */
+export function Prose({ words }: { words: string }) {
+  return (
+    <p class="lines" dir="auto">
+      {pieces(words).map((p, i) =>
+        p.href ? <a key={i} href={p.href} target="_blank" rel="noopener noreferrer">{p.text}</a> : (
+          p.text
+        )
+      )}
+    </p>
+  );
+}
+
+/** A part of the panel that can be folded. */
+export function Section(
+  { title, count, open, onToggle, children }: { title: string; count?: number | undefined; open: boolean; onToggle?: (open: boolean) => void; children: ComponentChildren },
+) {
+  return (
+    <details class="section" open={open} onToggle={(e) => onToggle?.(e.currentTarget.open)}>
+      <summary>
+        <h3>
+          {title}
+          {count !== undefined && <span class="count">{number(count)}</span>}
+        </h3>
+        <Icon name="down" />
+      </summary>
+      <div class="section-body">{children}</div>
+    </details>
+  );
+}
+
+export function Loading<T>({ state, children }: { state: { data: T | undefined; failed: boolean; retry: () => void }; children: (data: T) => ComponentChildren }) {
+  if (state.data !== undefined) return <>{children(state.data)}</>;
+  if (!state.failed) return <p class="muted">{text.panel.loading}</p>;
+  return (
+    <p class="muted">
+      {text.panel.failed} <button type="button" class="small" onClick={state.retry}>{text.panel.retry}</button>
+    </p>
+  );
 }

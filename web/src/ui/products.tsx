@@ -6,15 +6,17 @@ import { reflow, webAddress } from "../prose";
 import { text } from "../words";
 import { tree, type Node } from "../tree";
 import { usePage } from "./context";
-import { Ago, Icon, useData, type IconName } from "./parts";
-import { Loading, Prose, Section } from "./panel";
+import { Ago, Icon, Loading, Prose, Section, type IconName, useData } from "./parts";
 
 export function Products({ h, version }: { h: Hazard; version: string }) {
   const { store } = usePage();
   const [hidden, setHidden] = useState(false);
   const at = store.past.value?.at;
   const query = at === undefined ? "" : `?at=${encodeURIComponent(new Date(at).toISOString())}`;
-  const state = useData<readonly Product[]>(`${h.hazard_ID} ${version}/${h.product_total}/${query}`, (signal) => store.api.get(`/hazards/${h.hazard_ID}/products${query}`, { signal }));
+  const state = useData<readonly Product[]>(
+    `${h.hazard_ID} ${version}/${h.product_total}/${query}`,
+    (signal) => store.api.get<"/hazards/{hazard-id}/products">(`/hazards/${h.hazard_ID}/products${query}`, { signal }),
+  );
   const total = state.data?.length ?? Number(h.product_total);
   const anyHidden = state.data?.some((p) => p.is_Hidden === "Y");
   return (

@@ -1,0 +1,11 @@
+/** The best of the languages for a reader of these tags, the most wanted first (RFC 4647, section 3.4); the first if none fits. */
+export function best<L extends { readonly id: string }>(languages: readonly L[], wanted: readonly string[]): L {
+  for (const tag of wanted) {
+    const parts = tag.toLowerCase().split("-");
+    for (let n = parts.length; n > 0; n--) {
+      const found = languages.find((l) => l.id.toLowerCase() === parts.slice(0, n).join("-"));
+      if (found) return found;
+    }
+  }
+  return languages[0]!;
+}
