@@ -128,7 +128,10 @@ func (e *atomEntry) locate(h *hazard.Hazard, shape geo.Shape) {
 	}
 }
 
-func (a *atomEncoder) end(out *bufio.Writer) error {
+func (a *atomEncoder) end(out *bufio.Writer, n int) error {
+	if next := a.options.page(n).next(); next != "" { // RFC 5005, section 3
+		out.WriteString(`<link rel="next" type="application/atom+xml" href="` + escaped(next) + `"/>`)
+	}
 	out.WriteString("</feed>\n")
 	return nil
 }

@@ -167,7 +167,7 @@ func (c *capEncoder) fragment(e *Entry) (Fragment, error) {
 
 func (c *capEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int) { out.Write(fr.text) }
 
-func (c *capEncoder) end(out *bufio.Writer) error { return out.WriteByte('\n') }
+func (c *capEncoder) end(out *bufio.Writer, _ int) error { return out.WriteByte('\n') }
 
 // newAlert is the message of a hazard's present version. It names all earlier ones, so that a reader who missed some still knows
 // what they are about.

@@ -169,7 +169,7 @@ func (j *jsonEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, n in
 	}
 }
 
-func (j *jsonEncoder) end(out *bufio.Writer) error {
+func (j *jsonEncoder) end(out *bufio.Writer, _ int) error {
 	if !j.lines && !j.options.Single {
 		out.WriteByte(']')
 	}
@@ -217,7 +217,7 @@ func (c *csvEncoder) fragment(e *Entry) (Fragment, error) {
 
 func (c *csvEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int) { out.Write(fr.text) }
 
-func (c *csvEncoder) end(*bufio.Writer) error { return nil }
+func (c *csvEncoder) end(*bufio.Writer, int) error { return nil }
 
 // cell writes a field in quotes (RFC 4180, section 2, rules 5 to 7). encoding/csv is not used: it writes a line break within a field
 // either as CR LF there too, or as LF at the end of records.

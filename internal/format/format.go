@@ -103,10 +103,38 @@ type Options struct {
 	Title string
 	// Updated is when what the document says last changed.
 	Updated hazard.Instant
-	// Beside is a JSON object whose members stand beside those of a GeoJSON document (RFC 7946, section 6.1); empty: there are none.
-	Beside []byte
+	// Links of one hazard stand beside the members of its GeoJSON (RFC 7946, section 6.1).
+	Links []Link
+	// Page says how a list goes on. It is asked once all hazards of the list are written. nil: the document is the whole list.
+	Page func() Page
 	// Single: the document is of one hazard, and takes exactly one entry.
 	Single bool
+}
+
+// Page is what a list says of itself. GeoJSON has all of it, under the names of OGC API – Features (OGC 17-069r4, section 7.16); KML and Atom
+// lead to the next page; the other formats have no place for it.
+type Page struct {
+	Matched int64          // hazards on all pages
+	Time    hazard.Instant // of the answer; zero: it is not said
+	Links   []Link         // that of the next page, if there is one, has the relation next
+}
+
+// next is the address of the next page; empty: this is the last.
+func (p Page) next() string {
+	for _, l := range p.Links {
+		if l.Rel == "next" {
+			return l.Href
+		}
+	}
+	return ""
+}
+
+// Link leads to another document (RFC 8288 for Rel; OGC 17-069r4, section 7.2, for the names).
+type Link struct {
+	Href  string `json:"href"`
+	Rel   string `json:"rel"`
+	Type  string `json:"type,omitzero"`
+	Title string `json:"title,omitzero"`
 }
 
 // Writer writes a document.
@@ -127,7 +155,20 @@ type encoder interface {
 	fragment(e *Entry) (Fragment, error)
 	// add writes the fragment of h, which n others came before.
 	add(out *bufio.Writer, h *hazard.Hazard, fr Fragment, n int)
-	end(out *bufio.Writer) error
+	// end ends the document of n hazards.
+	end(out *bufio.Writer, n int) error
+}
+
+// page is what a list of n hazards says of itself.
+func (o *Options) page(n int) Page {
+	if o.Page != nil {
+		return o.Page()
+	}
+	p := Page{Matched: int64(n)}
+	if o.Self != "" {
+		p.Links = []Link{{Href: o.Self, Rel: "self"}}
+	}
+	return p
 }
 
 // NewWriter begins a document on w. Nothing is written before the first entry, or Close.
@@ -203,7 +244,7 @@ func (w *Writer) Close() error {
 		w.err = w.encoder.begin(w.out)
 	}
 	if w.err == nil {
-		w.err = w.encoder.end(w.out)
+		w.err = w.encoder.end(w.out, w.written)
 	}
 	if w.err == nil {
 		w.err = w.out.Flush()

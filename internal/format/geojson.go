@@ -2,6 +2,7 @@ package format
 
 import (
 	"bufio"
+	"fmt"
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -9,7 +10,7 @@ import (
 
 // geoJSONEncoder writes GeoJSON (RFC 7946). Geometries are cut at the antimeridian (section 3.1.9), outer rings run
 // counterclockwise (section 3.1.6), positions have six decimals at most; geo promises all that. The box of a collection follows
-// its features, for it is known last: the order of members has no meaning.
+// its features, for it is known last, and so does what it says of itself: the order of members has no meaning.
 type geoJSONEncoder struct {
 	options Options
 	extent  extent
@@ -17,19 +18,9 @@ type geoJSONEncoder struct {
 
 func (g *geoJSONEncoder) begin(out *bufio.Writer) error {
 	if !g.options.Single {
-		out.WriteString(`{"type":"FeatureCollection",`)
-		g.beside(out)
-		out.WriteString(`"features":[`)
+		out.WriteString(`{"type":"FeatureCollection","features":[`)
 	}
 	return nil
-}
-
-// beside writes the members that stand beside ours.
-func (g *geoJSONEncoder) beside(out *bufio.Writer) {
-	if n := len(g.options.Beside); n > 2 {
-		out.Write(g.options.Beside[1 : n-1])
-		out.WriteByte(',')
-	}
 }
 
 // fragment is a Feature from its box on.
@@ -64,8 +55,9 @@ func (g *geoJSONEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr Fragment, n
 	out.WriteString(`{"type":"Feature","id":"`)
 	out.WriteString(h.UUID.String())
 	out.WriteString(`",`)
-	if g.options.Single {
-		g.beside(out)
+	if len(g.options.Links) > 0 {
+		out.Write(appendLinks(nil, g.options.Links))
+		out.WriteByte(',')
 	}
 	if fr.placed {
 		g.extent.add(fr.box.West, fr.box.South, fr.box.East, fr.box.North)
@@ -73,7 +65,7 @@ func (g *geoJSONEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr Fragment, n
 	out.Write(fr.text)
 }
 
-func (g *geoJSONEncoder) end(out *bufio.Writer) error {
+func (g *geoJSONEncoder) end(out *bufio.Writer, n int) error {
 	if g.options.Single {
 		return nil
 	}
@@ -82,8 +74,25 @@ func (g *geoJSONEncoder) end(out *bufio.Writer) error {
 		west, south, east, north := g.extent.box()
 		out.Write(appendBox([]byte{','}, geo.Box{West: west, South: south, East: east, North: north}))
 	}
+	p := g.options.page(n)
+	fmt.Fprintf(out, `,"numberMatched":%d,"numberReturned":%d`, p.Matched, n)
+	if p.Time != 0 {
+		fmt.Fprintf(out, `,"timeStamp":"%s"`, p.Time)
+	}
+	if len(p.Links) > 0 {
+		out.Write(appendLinks([]byte{','}, p.Links))
+	}
 	out.WriteByte('}')
 	return nil
+}
+
+// appendLinks writes the member links.
+func appendLinks(b []byte, links []Link) []byte {
+	text, err := marshal(links)
+	if err != nil { // texts and nothing else
+		panic(err)
+	}
+	return append(append(b, `"links":`...), text...)
 }
 
 // appendBox writes the member bbox (section 5): the southwest corner, then the northeast one, whatever lies between.

@@ -125,9 +125,13 @@ func (k *kmlEncoder) fragment(e *Entry) (Fragment, error) {
 	return xmlFragment(&p)
 }
 
-func (k *kmlEncoder) end(out *bufio.Writer) error {
+func (k *kmlEncoder) end(out *bufio.Writer, n int) error {
 	if !k.options.Single && k.folder != hazard.NoSeverity {
 		out.WriteString(`</Folder>`)
+	}
+	// A globe reads the next page by itself, and so all of them.
+	if p := k.options.page(n); p.next() != "" {
+		fmt.Fprintf(out, `<NetworkLink><name>The next page, of %d hazards in all</name><Link><href>%s</href></Link></NetworkLink>`, p.Matched, escaped(p.next()))
 	}
 	out.WriteString("</Document></kml>\n")
 	return nil

@@ -61,7 +61,7 @@ func (a *API) answerOGC(w http.ResponseWriter, r *http.Request, form string, doc
 }
 
 // ogcPage makes a page of links.
-func ogcPage(title, description string, links []ogc.Link) *pages.Document {
+func ogcPage(title, description string, links []format.Link) *pages.Document {
 	d := &pages.Document{Title: title, Description: description}
 	for _, l := range links {
 		if l.Rel != "self" {
@@ -72,7 +72,7 @@ func ogcPage(title, description string, links []ogc.Link) *pages.Document {
 }
 
 // htmlOf is where a link leads for people.
-func htmlOf(l ogc.Link) string {
+func htmlOf(l format.Link) string {
 	if l.Type == ogc.JSON && !strings.Contains(l.Href, "?") {
 		return l.Href + "?f=html"
 	}
@@ -198,44 +198,32 @@ func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	}
 	now := a.now()
 	f := &found{}
-	var matched int64
 	if id != ogc.ActiveHazards || narrow(&q.Statuses, hazard.Active) {
 		if f, err = a.searchStore(r.Context(), q, who, now); err != nil {
 			return err
 		}
-		all := q
-		all.Cursor = ""
-		if matched, _, err = a.Store.Count(r.Context(), all, now); err != nil {
+		if err := a.countFound(r.Context(), &q, f); err != nil {
 			return err
 		}
 	}
 	f.reader = wish.Reader()
 	a.tellCoverage(w, &q)
+	links := func() []format.Link { return ogc.PageLinks(a.base(r), id, values, f.cursor) }
+	if form == ogc.HTML {
+		a.tellFreshness(r.Context(), w, f.number, f.at != nil)
+		return a.answerOGC(w, r, form, nil, func() *pages.Document { return a.ogcTable(id, f, links(), now) })
+	}
 	var body bytes.Buffer
-	var beside ogc.Items
-	for whole := false; !whole; { // what stands beside the hazards tells how many of them the page holds, which the page decides
-		n := len(f.hazards)
-		beside = ogc.ItemsOf(a.base(r), id, values, f.cursor, matched, n, now)
-		if form == ogc.HTML {
-			a.tellFreshness(r.Context(), w, f.number, f.at != nil)
-			return a.answerOGC(w, r, form, nil, func() *pages.Document { return a.ogcTable(id, f, beside, now) })
-		}
-		text, err := json.Marshal(beside)
-		if err != nil {
-			return err
-		}
-		body.Reset()
-		if err := a.encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.base(r), Beside: text}, f.page(&body)); err != nil {
-			return err
-		}
-		whole = len(f.hazards) == n
+	page := func() format.Page { return format.Page{Matched: f.matched, Time: now, Links: links()} }
+	if err := a.encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.base(r), Page: page}, f.page(&body)); err != nil {
+		return err
 	}
 	a.tellFreshness(r.Context(), w, f.number, f.at != nil)
 	if !wish.None() {
 		sayLanguages(w, f.reader.Used())
 	}
 	var header []string
-	for _, l := range beside.Links {
+	for _, l := range links() {
 		header = append(header, fmt.Sprintf(`<%s>; rel=%q; type=%q`, l.Href, l.Rel, l.Type))
 	}
 	w.Header()["Link"] = header
@@ -244,8 +232,8 @@ func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 }
 
 // ogcTable is a page of features for people.
-func (a *API) ogcTable(id string, f *found, beside ogc.Items, now hazard.Instant) *pages.Document {
-	d := ogcPage("Hazards", fmt.Sprintf("%d of %d, as of %s.", beside.NumberReturned, beside.NumberMatched, now), beside.Links)
+func (a *API) ogcTable(id string, f *found, links []format.Link, now hazard.Instant) *pages.Document {
+	d := ogcPage("Hazards", fmt.Sprintf("%d of %d, as of %s.", len(f.hazards), f.matched, now), links)
 	if id == ogc.ActiveHazards {
 		d.Title = "Active hazards"
 	}
@@ -322,6 +310,9 @@ func (a *API) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	now := a.now()
 	v := a.Live.View(now)
 	h, err := a.findHazard(r, v, now)
+	if p, ok := errors.AsType[*problem](err); ok && p.Status == http.StatusBadRequest {
+		return &problem{Status: http.StatusNotFound, Detail: p.Detail} // no feature has such an id (section 7.17)
+	}
 	if err != nil {
 		return err
 	}
@@ -341,14 +332,9 @@ func (a *API) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		return err
 	}
 	h = readIn(w, h, wish)
-	text, err := json.Marshal(struct {
-		Links []ogc.Link `json:"links"`
-	}{ogc.ItemLinks(a.base(r), id, h.UUID.String())})
-	if err != nil {
-		return err
-	}
 	var body bytes.Buffer
-	err = a.encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.base(r), Single: true, Beside: text}, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
+	o := format.Options{Base: a.base(r), Single: true, Links: ogc.ItemLinks(a.base(r), id, h.UUID.String())}
+	err = a.encode(r.Context(), &body, a.Store, format.GeoJSON, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"os"
 	"os/exec"
@@ -103,7 +104,7 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 		Paths   map[string]any
 	}
 	get(linkTo(t, landing.Links, "service-desc"), "application/vnd.oai.openapi+json;version=3.0").JSON(t, &definition)
-	if definition.OpenAPI != "3.0.3" || definition.Paths["/collections/{id}/items"] == nil {
+	if definition.OpenAPI != "3.0.3" || definition.Paths["/collections/hazards/items"] == nil || definition.Paths["/collections/active-hazards/items"] == nil {
 		t.Errorf("definition %+v", definition)
 	}
 	var collections struct {
@@ -148,8 +149,8 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 		}
 		// The pages for people lead on, too.
 		for _, path := range []string{"", "/conformance", "/collections", "/collections/" + c.ID, "/collections/" + c.ID + "/items"} {
-			html := string(get(s.URL()+"/key/"+k.Key+"/ogc"+path+"?f=html", "text/html").Body)
-			for _, m := range regexp.MustCompile(`href="([^"]+)"`).FindAllStringSubmatch(html, -1) {
+			text := string(get(s.URL()+"/key/"+k.Key+"/ogc"+path+"?f=html", "text/html").Body)
+			for _, m := range regexp.MustCompile(`href="([^"]+)"`).FindAllStringSubmatch(text, -1) {
 				if strings.Contains(m[1], "/ogc") {
 					get(strings.ReplaceAll(m[1], "&amp;", "&"), "")
 				}
@@ -191,7 +192,7 @@ func TestItemsAreFilteredAsPart1Says(t *testing.T) {
 			t.Errorf("%s: faults %q", query, p.faults())
 		}
 	}
-	for path, status := range map[string]int{"/collections/nothing": 404, "/collections/nothing/items": 404, "/collections/hazards/items/999": 404, "/collections/hazards/items/x": 400} {
+	for path, status := range map[string]int{"/collections/nothing": 404, "/collections/nothing/items": 404, "/collections/hazards/items/999": 404, "/collections/hazards/items/x": 404} {
 		wantProblem(t, s.do("reader", http.MethodGet, "/ogc"+path, nil), status)
 	}
 	if a := s.do("", http.MethodGet, "/ogc", nil); a.Status != http.StatusForbidden || string(a.Body) != "Invalid Token" {
@@ -237,5 +238,68 @@ func TestGDALReadsTheCollections(t *testing.T) {
 	}
 	if out = run("-ro", address, "hazards", "-where", "type_ID = 'WILDFIRE'"); !strings.Contains(out, "= Fire") || strings.Contains(out, "= Storm") {
 		t.Errorf("of a type GDAL reads %s", out)
+	}
+	// The server filters, not GDAL, which would have to read all pages.
+	for i := range 40 {
+		s.made("red", "/hazards", flood("hazard_Name", fmt.Sprint("Flood ", i), "latitude", i))
+	}
+	out = run("-ro", "--debug", "on", "-oo", "PAGE_SIZE=2", "-so", "-where", "type_ID = 'WILDFIRE'", address, "hazards")
+	asked := regexp.MustCompile(`Fetch\([^)]*/items[^)]*\)`).FindAllString(out, -1)
+	if len(asked) == 0 || len(asked) > 3 || !strings.Contains(out, "Feature Count: 1") {
+		t.Errorf("for the one wildfire of 45 hazards GDAL asks %d times: %s", len(asked), out)
+	}
+}
+
+// Who reads only the body of a list in GeoJSON, KML or Atom learns that there is more, and where.
+func TestAListSaysInItsBodyThatThereIsMore(t *testing.T) {
+	s := scenery(t)
+	k := makeKey(t, s, "red")
+	key := "/key/" + k.Key
+	for _, list := range []struct {
+		path string
+		all  []string
+	}{
+		{"/hazards?f=geojson&sort=hazard_ID", []string{"Fire", "Flood East", "Flood West", "Over", "Storm"}},
+		{"/hazards?f=geojson&q=flood", []string{"Flood East", "Flood West"}},
+		{"/hazards/active?f=geojson", []string{"Fire", "Flood East", "Flood West", "Storm"}},
+		{"/hazards/active?f=geojson&sort=hazard_ID", []string{"Fire", "Flood East", "Flood West", "Storm"}},
+	} {
+		var whole ogcFeatures
+		s.do("", http.MethodGet, key+list.path, nil).JSON(t, &whole)
+		if !slices.Equal(whole.names(), list.all) || whole.NumberMatched != len(list.all) || whole.NumberReturned != len(list.all) {
+			t.Errorf("%s: %v, %d of %d", list.path, whole.names(), whole.NumberReturned, whole.NumberMatched)
+		}
+		if linkTo(t, whole.Links, "self"); slices.ContainsFunc(whole.Links, func(l ogcLink) bool { return l.Rel == "next" }) {
+			t.Errorf("%s: of one page, %+v", list.path, whole.Links)
+		}
+		var names []string
+		pages := 0
+		for next := key + list.path + "&limit=2"; next != ""; pages++ {
+			var page ogcFeatures
+			s.do("", http.MethodGet, next, nil).JSON(t, &page)
+			if page.NumberMatched != len(list.all) || page.NumberReturned != len(page.Features) || page.NumberReturned > 2 {
+				t.Errorf("%s: %d hazards, it says %d of %d", next, len(page.Features), page.NumberReturned, page.NumberMatched)
+			}
+			names, next = append(names, page.names()...), ""
+			for _, l := range page.Links {
+				if l.Rel == "next" {
+					next = strings.TrimPrefix(l.Href, s.URL())
+				}
+			}
+		}
+		if slices.Sort(names); !slices.Equal(names, list.all) || pages != (len(list.all)+1)/2 {
+			t.Errorf("%s: by the links of %d pages %v", list.path, pages, names)
+		}
+	}
+	for form, next := range map[string]string{"kml": `<NetworkLink><name>The next page, of 5 hazards in all</name><Link><href>([^<]+)</href>`, "atom": `<link rel="next" type="application/atom\+xml" href="([^"]+)"/>`} {
+		a := s.do("", http.MethodGet, key+"/hazards?limit=3&f="+form, nil)
+		m := regexp.MustCompile(next).FindSubmatch(a.Body)
+		if m == nil {
+			t.Fatalf("%s does not lead on: %s", form, a.Body)
+		}
+		rest := s.do("", http.MethodGet, strings.TrimPrefix(html.UnescapeString(string(m[1])), s.URL()), nil)
+		if rest.Status != http.StatusOK || rest.Header.Get("Content-Type") != a.Header.Get("Content-Type") || regexp.MustCompile(next).Match(rest.Body) {
+			t.Errorf("the second page in %s: %d %s", form, rest.Status, rest.Body)
+		}
 	}
 }

@@ -34,6 +34,7 @@ type found struct {
 	restricted bool // a product was counted that not everybody may know of
 	number     int64
 	cursor     string // where the next page begins; empty: this is the last
+	matched    int64  // hazards on all pages; -1: nobody has counted them
 	// after is the cursor of a page that begins behind one of hazards; nil: the search has no pages.
 	after   func(i int) string
 	at      *hazard.Instant // the earlier moment that it is of: how fresh the sources are now says nothing of it
@@ -56,7 +57,7 @@ func (a *API) search(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 			return err
 		}
 		a.tellCoverage(w, &q)
-		return a.answerFound(w, r, f, found)
+		return a.answerFound(w, r, f, &q, found)
 	})
 }
 
@@ -100,7 +101,7 @@ func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	}
 	if !narrow(&q.Statuses, hazard.Active) || filter.Category != "" && !narrow(&q.Categories, filter.Category) || filter.Severity != 0 && !narrow(&q.Severities, filter.Severity) {
 		a.tellCoverage(w, &q)
-		return a.answerFound(w, r, form, &found{number: v.Number(), at: q.At, updated: v.At()}) // path and parameters contradict each other
+		return a.answerFound(w, r, form, &q, &found{number: v.Number(), at: q.At, updated: v.At()}) // path and parameters contradict each other
 	}
 	return a.holding(w, r, who, costOfSearch(&q, form), func(w http.ResponseWriter) error {
 		var f *found
@@ -114,7 +115,7 @@ func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Cal
 			return err
 		}
 		a.tellCoverage(w, &q)
-		return a.answerFound(w, r, form, f)
+		return a.answerFound(w, r, form, &q, f)
 	})
 }
 
@@ -194,7 +195,11 @@ func (a *API) searchStore(ctx context.Context, q search.Query, who *auth.Caller,
 	if err != nil {
 		return nil, err
 	}
-	return &found{hazards: p.Hazards, totals: p.Totals, restricted: p.Restricted, number: p.Number, cursor: p.Cursor, after: pagesOf(&q, p.After), at: q.At, updated: updatedAt(a.Live.View(now), q.At)}, nil
+	matched := int64(-1)
+	if q.Cursor == "" && p.Cursor == "" {
+		matched = int64(len(p.Hazards))
+	}
+	return &found{matched: matched, hazards: p.Hazards, totals: p.Totals, restricted: p.Restricted, number: p.Number, cursor: p.Cursor, after: pagesOf(&q, p.After), at: q.At, updated: updatedAt(a.Live.View(now), q.At)}, nil
 }
 
 // searchView finds active hazards in the view, as the store would: also while that is away, unless it is needed for a ref or for areas that
@@ -222,7 +227,7 @@ func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, 
 		}
 	}
 	slices.SortFunc(list, func(x, y one) int { return q.Sort.Compare(q.Sort.Key(x.h), q.Sort.Key(y.h)) })
-	f := &found{number: v.Number(), restricted: v.Audience(who.Orgs) != "", updated: v.At()}
+	f := &found{number: v.Number(), matched: int64(len(list)), restricted: v.Audience(who.Orgs) != "", updated: v.At()}
 	after := func(i int) string {
 		return q.Encode(search.Cursor{Number: v.Number(), Now: now, Key: q.Sort.Key(list[i].h)}, a.Store.Epoch())
 	}
@@ -269,13 +274,13 @@ func updatedAt(v *live.View, at *hazard.Instant) hazard.Instant {
 }
 
 // answerFound writes what a search found, and the link to the next page.
-func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Format, found *found) error {
+func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Format, q *search.Query, found *found) error {
 	wish, err := a.wish(r, r.URL.Query())
 	if err != nil {
 		return err
 	}
 	found.reader = wish.Reader()
-	body, err := a.foundBody(w, r, f, found)
+	body, err := a.foundBody(w, r, f, q, found)
 	if err != nil {
 		return err
 	}
@@ -291,7 +296,18 @@ func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Forma
 	return answer(w, r, body)
 }
 
-func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format, found *found) (*reply.Body, error) {
+// countFound counts what a search finds on all its pages, unless that is known.
+func (a *API) countFound(ctx context.Context, q *search.Query, found *found) (err error) {
+	if found.matched >= 0 {
+		return nil
+	}
+	all := *q
+	all.Cursor = ""
+	found.matched, _, err = a.Store.Count(ctx, all, a.now())
+	return err
+}
+
+func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format, q *search.Query, found *found) (*reply.Body, error) {
 	var text bytes.Buffer
 	if f == format.JSON {
 		text.WriteByte('[')
@@ -311,6 +327,21 @@ func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format,
 	}
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Hazards", found.updated
+	if f == format.GeoJSON || f == format.KML { // which say it
+		if err := a.countFound(r.Context(), q, found); err != nil {
+			return nil, err
+		}
+	}
+	o.Page = func() format.Page {
+		p := format.Page{Matched: found.matched, Links: []format.Link{{Href: o.Self, Rel: "self", Type: f.MediaType(false)}}}
+		if found.cursor != "" {
+			next := r.URL.Query()
+			next.Set("f", f.String())
+			next.Set("cursor", found.cursor)
+			p.Links = append(p.Links, format.Link{Href: a.pageAddress(r, next), Rel: "next", Type: f.MediaType(false)})
+		}
+		return p
+	}
 	if err := a.encode(r.Context(), &text, a.storeAt(found.at), f, o, found.page(&text)); err != nil {
 		return nil, err
 	}
@@ -328,7 +359,12 @@ func (a *API) storeAt(at *hazard.Instant) format.Store {
 
 // linkNext tells where the next page is (RFC 8288).
 func (a *API) linkNext(w http.ResponseWriter, r *http.Request, parameters url.Values) {
-	w.Header().Set("Link", fmt.Sprintf(`<%s%s?%s>; rel="next"`, a.base(r), r.URL.EscapedPath(), parameters.Encode()))
+	w.Header().Set("Link", fmt.Sprintf(`<%s>; rel="next"`, a.pageAddress(r, parameters)))
+}
+
+// pageAddress is the address of the answer to the same path with other parameters.
+func (a *API) pageAddress(r *http.Request, parameters url.Values) string {
+	return a.base(r) + r.URL.EscapedPath() + "?" + parameters.Encode()
 }
 
 // tellFreshness says as of which change an answer of the store is true, and how fresh the sources are, if it is of now. It waits

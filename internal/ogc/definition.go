@@ -1,6 +1,10 @@
 package ogc
 
-import "github.com/hazardd/hazardd/internal/hazard"
+import (
+	"strings"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
 
 // object is a JSON object.
 type object map[string]any
@@ -23,7 +27,7 @@ func Definition(base string) any {
 			"schema": object{"type": "array", "items": of}}
 	}
 	one := func(name, description string, schema object) object {
-		return object{"name": name, "in": "query", "description": description, "schema": schema}
+		return object{"name": name, "in": "query", "description": description, "style": "form", "explode": false, "schema": schema} // as requirements 18 and 25 have it
 	}
 	answer := func(description, mediaType, schema string) object {
 		return object{"description": description, "content": object{mediaType: object{"schema": object{"$ref": "#/components/schemas/" + schema}}, HTML: object{"schema": object{"type": "string"}}}}
@@ -44,27 +48,32 @@ func Definition(base string) any {
 	text := object{"type": "string"}
 	feature := object{"type": "object", "required": []string{"type", "geometry", "properties"}, "properties": object{"type": enum([]string{"Feature"}), "id": object{"type": "string", "format": "uuid"},
 		"geometry": object{"type": "object", "nullable": true}, "properties": object{"type": "object", "nullable": true}, "links": links}}
+	paths := object{
+		"/":            get("landing", "The landing page", []any{f}, answer("Where all begins", JSON, "page")),
+		"/conformance": get("conformance", "What this API conforms to", []any{f}, answer("The requirements classes", JSON, "conformance")),
+		"/api":         get("definition", "This document", []any{f}, object{"description": "OpenAPI 3.0", "content": object{OpenAPI: object{"schema": object{"type": "object"}}}}),
+		"/collections": get("collections", "All collections", []any{f}, answer("The collections", JSON, "page")),
+	}
+	// Each collection by its name: clients such as GDAL look for the parameters of the path that they read.
+	for _, c := range collections {
+		path, name := "/collections/"+c.id, camel(c.id)
+		paths[path] = get("describe"+name, "About the collection: "+c.title, []any{f}, answer("The collection", JSON, "collection"))
+		paths[path+"/items"] = get("items"+name, "Features of the collection: "+c.title, []any{ref("bbox"), ref("datetime"), ref("limit"), ref("type_ID"), ref("severity_ID"), ref("category_ID"), ref("status"),
+			ref("source"), ref("q"), ref("cursor"), f}, answer("A page of features", GeoJSON, "features"))
+		paths[path+"/items/{uuid}"] = get("item"+name, "One feature of the collection: "+c.title, []any{ref("uuid"), f}, answer("The feature", GeoJSON, "feature"))
+	}
 	return object{
 		"openapi": "3.0.3",
 		"info": object{"title": "hazardd features", "version": "1.0.0",
 			"description": "Hazards as OGC API – Features – Part 1. The whole service is described at " + base + "/openapi.json."},
-		"servers": []object{{"url": base + "/ogc"}},
-		"tags":    []object{{"name": "features"}},
-		"paths": object{
-			"/":                              get("landing", "The landing page", []any{f}, answer("Where all begins", JSON, "page")),
-			"/conformance":                   get("conformance", "What this API conforms to", []any{f}, answer("The requirements classes", JSON, "conformance")),
-			"/api":                           get("definition", "This document", []any{f}, object{"description": "OpenAPI 3.0", "content": object{OpenAPI: object{"schema": object{"type": "object"}}}}),
-			"/collections":                   get("collections", "All collections", []any{f}, answer("The collections", JSON, "page")),
-			"/collections/{id}":              get("collection", "One collection", []any{ref("id"), f}, answer("The collection", JSON, "collection")),
-			"/collections/{id}/items":        get("items", "Features of a collection", []any{ref("id"), ref("bbox"), ref("datetime"), ref("limit"), ref("type_ID"), ref("severity_ID"), ref("category_ID"), ref("status"), ref("source"), ref("q"), ref("cursor"), f}, answer("A page of features", GeoJSON, "features")),
-			"/collections/{id}/items/{uuid}": get("item", "One feature", []any{ref("id"), ref("uuid"), f}, answer("The feature", GeoJSON, "feature")),
-		},
+		"servers":  []object{{"url": base + "/ogc"}},
+		"tags":     []object{{"name": "features"}},
+		"paths":    paths,
 		"security": []object{{"token": []string{}}, {}},
 		"components": object{
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
 				"description": "Of POST /authorize; or a read-only key in the address, /key/KEY/ogc."}},
 			"parameters": object{
-				"id":          object{"name": "id", "in": "path", "required": true, "description": "Id of a collection.", "schema": enum(Names())},
 				"uuid":        object{"name": "uuid", "in": "path", "required": true, "description": "UUID or number of a hazard.", "schema": text},
 				"bbox":        object{"name": "bbox", "in": "query", "description": "West, south, east, north in degrees (CRS84); with six numbers the heights are not looked at. West above east crosses the antimeridian.", "style": "form", "explode": false, "schema": object{"type": "array", "minItems": 4, "maxItems": 6, "items": object{"type": "number"}}},
 				"datetime":    one("datetime", "A moment or an interval (RFC 3339), open with .. at either end: hazards whose life meets it.", text),
@@ -97,4 +106,13 @@ func Definition(base string) any {
 			},
 		},
 	}
+}
+
+// camel is the id of a collection as it is part of the name of an operation.
+func camel(id string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(id, "-") {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return b.String()
 }

@@ -6,10 +6,11 @@
 package ogc
 
 import (
+	"maps"
 	"net/url"
 	"strings"
 
-	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/format"
 )
 
 // The media types of the documents.
@@ -23,19 +24,11 @@ const (
 // crs84 is longitude, latitude in WGS 84, the only reference system of part 1.
 const crs84 = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
 
-// Link leads to another document (OGC 17-069r4, section 7.2; RFC 8288 for Rel).
-type Link struct {
-	Href  string `json:"href"`
-	Rel   string `json:"rel"`
-	Type  string `json:"type,omitzero"`
-	Title string `json:"title,omitzero"`
-}
-
 // Page is a document that people can read too: what it is, where it leads, and what is on it.
 type Page struct {
-	Title       string `json:"title"`
-	Description string `json:"description"`
-	Links       []Link `json:"links"`
+	Title       string        `json:"title"`
+	Description string        `json:"description"`
+	Links       []format.Link `json:"links"`
 	// Collections is there only on the page of all of them.
 	Collections []Collection `json:"collections,omitzero"`
 }
@@ -47,13 +40,13 @@ type Conformance struct {
 
 // Collection describes a set of features (section 7.14).
 type Collection struct {
-	ID          string   `json:"id"`
-	Title       string   `json:"title"`
-	Description string   `json:"description"`
-	Links       []Link   `json:"links"`
-	Extent      Extent   `json:"extent"`
-	ItemType    string   `json:"itemType"`
-	CRS         []string `json:"crs"`
+	ID          string        `json:"id"`
+	Title       string        `json:"title"`
+	Description string        `json:"description"`
+	Links       []format.Link `json:"links"`
+	Extent      Extent        `json:"extent"`
+	ItemType    string        `json:"itemType"`
+	CRS         []string      `json:"crs"`
 }
 
 // Extent is where and when features of a collection may be.
@@ -89,9 +82,14 @@ func Names() []string { return []string{ActiveHazards, Hazards} }
 // Filters are the properties of features that items can be filtered by (section 7.15.5), and the parameter of a search that each is.
 var Filters = map[string]string{"type_ID": "type", "severity_ID": "severity", "category_ID": "category", "status": "status", "source": "source"}
 
+// link leads to href, which is of that media type.
+func link(href, rel, mediaType, title string) format.Link {
+	return format.Link{Href: href, Rel: rel, Type: mediaType, Title: title}
+}
+
 // selves are the links of a document to itself in its two forms; form is the one that it is in.
-func selves(address, form, title string) []Link {
-	links := []Link{{address + "?f=json", "self", JSON, title}, {address + "?f=html", "alternate", HTML, title + ", as a page"}}
+func selves(address, form, title string) []format.Link {
+	links := []format.Link{link(address+"?f=json", "self", JSON, title), link(address+"?f=html", "alternate", HTML, title+", as a page")}
 	if form == HTML {
 		links[0].Rel, links[1].Rel = "alternate", "self"
 	}
@@ -105,11 +103,11 @@ func Landing(base, form string) Page {
 		Title:       "hazardd",
 		Description: "Hazards: earthquakes, storms, floods, fires and more; where, how bad, and what is known about them.",
 		Links: append(selves(root, form, "This document"),
-			Link{root + "/api", "service-desc", OpenAPI, "The definition of this API"},
-			Link{base + "/docs", "service-doc", HTML, "The documentation of the whole service"},
-			Link{root + "/conformance", "conformance", JSON, "What this API conforms to"},
-			Link{root + "/collections", "data", JSON, "The collections"},
-			Link{base + "/", "related", HTML, "The map"}),
+			link(root+"/api", "service-desc", OpenAPI, "The definition of this API"),
+			link(base+"/docs", "service-doc", HTML, "The documentation of the whole service"),
+			link(root+"/conformance", "conformance", JSON, "What this API conforms to"),
+			link(root+"/collections", "data", JSON, "The collections"),
+			link(base+"/", "related", HTML, "The map")),
 	}
 }
 
@@ -137,44 +135,34 @@ func CollectionOf(base, id, form string) Collection {
 		}
 	}
 	address := base + "/ogc/collections/" + id
-	out.Links = append(selves(address, form, "This document"), Link{address + "/items", "items", GeoJSON, out.Title}, Link{address + "/items?f=html", "items", HTML, out.Title + ", as a page"})
+	out.Links = append(selves(address, form, "This document"), link(address+"/items", "items", GeoJSON, out.Title), link(address+"/items?f=html", "items", HTML, out.Title+", as a page"))
 	out.Extent.Spatial.BBox, out.Extent.Spatial.CRS = [][]float64{{-180, -90, 180, 90}}, crs84
 	out.Extent.Temporal.Interval, out.Extent.Temporal.TRS = [][]*string{{nil, nil}}, "http://www.opengis.net/def/uom/ISO-8601/0/Gregorian"
 	return out
 }
 
-// Items are the members that stand beside the features of a page (section 7.16).
-type Items struct {
-	Links          []Link `json:"links"`
-	TimeStamp      string `json:"timeStamp"` // RFC 3339
-	NumberMatched  int64  `json:"numberMatched"`
-	NumberReturned int    `json:"numberReturned"`
-}
-
-// ItemsOf is what stands beside a page of n features of matched, asked for with values; cursor is where the next page begins, empty for the last.
-func ItemsOf(base, id string, values url.Values, cursor string, matched int64, n int, now hazard.Instant) Items {
+// PageLinks are the links of a page of features (section 7.15.7) that was asked for with values; cursor is where the next page begins, empty
+// for the last.
+func PageLinks(base, id string, values url.Values, cursor string) []format.Link {
 	address := base + "/ogc/collections/" + id + "/items"
 	with := func(name, value string) string {
-		v := url.Values{}
-		for key, all := range values {
-			v[key] = all
-		}
+		v := maps.Clone(values)
 		v.Set(name, value)
 		return address + "?" + v.Encode()
 	}
-	links := []Link{{with("f", "json"), "self", GeoJSON, "This page"}, {with("f", "html"), "alternate", HTML, "This page, for people"},
-		{base + "/ogc/collections/" + id, "collection", JSON, "The collection"}}
+	links := []format.Link{link(with("f", "json"), "self", GeoJSON, "This page"), link(with("f", "html"), "alternate", HTML, "This page, for people"),
+		link(base+"/ogc/collections/"+id, "collection", JSON, "The collection")}
 	if cursor != "" {
-		links = append(links, Link{with("cursor", cursor), "next", GeoJSON, "The next page"})
+		links = append(links, link(with("cursor", cursor), "next", GeoJSON, "The next page"))
 	}
-	return Items{Links: links, TimeStamp: now.String(), NumberMatched: matched, NumberReturned: n}
+	return links
 }
 
 // ItemLinks are the links of one feature (section 7.17).
-func ItemLinks(base, id, uuid string) []Link {
+func ItemLinks(base, id, uuid string) []format.Link {
 	collection := base + "/ogc/collections/" + id
-	return []Link{{collection + "/items/" + uuid, "self", GeoJSON, "This hazard"}, {collection + "/items/" + uuid + "?f=html", "alternate", HTML, "The page of this hazard"},
-		{collection, "collection", JSON, "The collection"}}
+	return []format.Link{link(collection+"/items/"+uuid, "self", GeoJSON, "This hazard"), link(collection+"/items/"+uuid+"?f=html", "alternate", HTML, "The page of this hazard"),
+		link(collection, "collection", JSON, "The collection")}
 }
 
 // Form is the form that f names: JSON (also "geojson") or HTML; ok is false if there is none of that name.
