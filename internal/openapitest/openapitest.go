@@ -207,7 +207,11 @@ func (c *Contract) check(a Answer, name string) error {
 	return nil
 }
 
+// find is the template of a path, which may have a slash at its end.
 func (c *Contract) find(name string) *template {
+	if len(name) > 1 {
+		name = strings.TrimSuffix(name, "/")
+	}
 	for _, t := range c.paths {
 		if t.match.MatchString(name) {
 			return t
