@@ -74,6 +74,11 @@ func (s *Service) Recheck(c *Caller, now hazard.Instant) (*Caller, error) {
 	return c, nil
 }
 
+// Unchanged reports whether nobody's rights have changed since c was judged, so that only the time could make Recheck give another answer.
+func (s *Service) Unchanged(c *Caller) bool {
+	return c.gen == s.current.Load().gen || c.Role == Public
+}
+
 // anonymousLife is how long a caller without an account goes on: a stream ends then, and its reader resumes.
 const anonymousLife = time.Hour
 

@@ -199,7 +199,7 @@ func (a *API) await(r *http.Request, who *auth.Caller, n int64, wait time.Durati
 		if err != nil || len(events) > 0 {
 			return who, err
 		}
-		if wake == nil {
+		if wake == nil || !a.Auth.Unchanged(who) {
 			wake = closed
 		}
 		select {

@@ -86,6 +86,10 @@ func (o *connWriter) deadline(t time.Time, slack time.Duration) {
 }
 
 func (o *connWriter) write(texts [][]byte) error {
+	if len(texts) == 1 {
+		_, err := o.Write(texts[0])
+		return err
+	}
 	buffers := net.Buffers(texts)
 	_, err := buffers.WriteTo(o.Conn)
 	return err
@@ -170,10 +174,10 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 				return
 			}
 			s.count.told.Add(float64(len(events)))
-			s.cursor.Sent(a.Delays, a.now())
+			s.cursor.Sent(a.Delays, a.now)
 			s.marked, sent = s.cursor.Number(), time.Now()
 		}
-		if wake == nil { // there is more
+		if wake == nil || !a.Auth.Unchanged(who) { // there may be more; or the alarm of a change of rights may have come before wake was there
 			wake = closed
 		}
 		select {

@@ -298,9 +298,13 @@ type given struct {
 
 // Sent counts how late the events of the last Next are, which were written now. Those that a reader has missed before, and
 // resumes, do not count.
-func (c *Cursor) Sent(d *lateness.Delays, now hazard.Instant) {
+func (c *Cursor) Sent(d *lateness.Delays, now func() hazard.Instant) {
+	if len(c.given) == 0 {
+		return
+	}
+	at := now().Time()
 	for _, g := range c.given {
-		d.Observe(g.source, lateness.Sent, now.Time().Sub(g.at.Time()))
+		d.Observe(g.source, lateness.Sent, at.Sub(g.at.Time()))
 	}
 }
 
@@ -314,8 +318,8 @@ func (h *Hub) Read(n int64, filter Filter, reader *tongue.Reader) *Cursor {
 func (c *Cursor) Number() int64 { return c.n }
 
 // Next returns the next events that a member of orgs may know of, each in the form of the event stream, and moves behind them. It does not
-// wait for changes: wake is not nil when there are none, and is closed when there may be. Without events and wake, there was
-// nothing to tell in the piece of the log that was read: ask again. The events must not be changed.
+// wait for changes: wake is not nil when there are no others, and is closed when there may be. Without wake there may be others now: ask again.
+// The events must not be changed.
 //
 // If what the cursor has told was replaced by another history, one event says so, which is a reset, and the cursor is behind the fork.
 func (c *Cursor) Next(ctx context.Context, orgs []int64) (events [][]byte, wake <-chan struct{}, err error) {

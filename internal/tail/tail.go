@@ -284,7 +284,7 @@ func (t *Tail) Kept() (changes int, bytes, from, last int64) {
 }
 
 // After returns the next changes above n, all up to upTo: from memory, or from the log where that does not reach back to n. wake is not nil
-// when there are none now, and is closed when there may be. It is a *store.ForkedError if n is of a history that was replaced.
+// when there are no others now, and is closed when there may be. It is a *store.ForkedError if n is of a history that was replaced.
 func (t *Tail) After(ctx context.Context, n int64) (entries []*Entry, upTo int64, wake <-chan struct{}, err error) {
 	entries, upTo, wake, ok := t.remembered(n)
 	if ok {
@@ -314,7 +314,7 @@ func (t *Tail) remembered(n int64) (entries []*Entry, upTo int64, wake <-chan st
 	if rest := t.ring[i:]; len(rest) > maxGiven {
 		return slices.Clone(rest[:maxGiven]), rest[maxGiven-1].Number, nil, true
 	}
-	return slices.Clone(t.ring[i:]), t.last, nil, true
+	return slices.Clone(t.ring[i:]), t.last, t.wake, true
 }
 
 // read is After from the log, as far as the memory has come.
