@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // ref names an earlier message.
@@ -44,7 +45,7 @@ func (r *reader) references() error {
 			strings.Count(triple, ",") < 2 && (!ok || is(r.m.MsgType, "Cancel")) && !uniqueForm.MatchString(id) {
 			continue
 		}
-		f := ref{sender: hazard.CleanLine(sender), id: hazard.CleanLine(cut(id, maxID))}
+		f := ref{sender: hazard.CleanLine(sender), id: hazard.CleanLine(frame.Cut(id, maxID))}
 		if at, err := ParseTime(when); err == nil {
 			f.sent, f.timed = at, at != r.sent
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/place"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // maxCircle is the greatest radius of a circle, in kilometres: a quarter of the way round the Earth.
@@ -69,13 +70,13 @@ func (a *Area) places() (codes, within []string) {
 		r := rank(v)
 		// Some write several codes as one value, separated by blanks.
 		for code := range strings.FieldsSeq(v.Value) {
-			code = cut(hazard.CleanLine(code), maxPlace)
+			code = frame.Cut(hazard.CleanLine(code), maxPlace)
 			switch {
 			case code == "":
 			case r == best && best < len(vocabularies):
 				codes = append(codes, vocabularies[r].prefix+code)
 			case r == best:
-				codes = append(codes, cut(hazard.CleanLine(v.Name), maxPlace)+":"+code)
+				codes = append(codes, frame.Cut(hazard.CleanLine(v.Name), maxPlace)+":"+code)
 			case r < len(vocabularies) && vocabularies[r].prefix == "SAME:":
 				within = append(within, code)
 			default:
@@ -83,7 +84,7 @@ func (a *Area) places() (codes, within []string) {
 				if r < len(vocabularies) {
 					prefix = vocabularies[r].prefix
 				}
-				if c := cut(hazard.CleanLine(prefix), maxPlace) + code; place.Known(place.ParseCode(c)) {
+				if c := frame.Cut(hazard.CleanLine(prefix), maxPlace) + code; place.Known(place.ParseCode(c)) {
 					within = append(within, c)
 				}
 			}
@@ -104,7 +105,7 @@ func shortPlace(desc string) string {
 		return desc
 	}
 	sum := sha256.Sum256([]byte(desc))
-	return cut(desc, maxPlace-17) + "~" + hex.EncodeToString(sum[:8])
+	return frame.Cut(desc, maxPlace-17) + "~" + hex.EncodeToString(sum[:8])
 }
 
 // isHole reports whether a value among the codes of an area is the outline of a part that is not warned (DWD, CAP profile 2.1).

@@ -74,7 +74,7 @@ type seen struct {
 
 // record reads one alert.
 func (p *parser) record(m *Message, i int) {
-	id := hazard.CleanLine(cut(m.Identifier, maxID))
+	id := hazard.CleanLine(frame.Cut(m.Identifier, maxID))
 	record := cmp.Or(id, fmt.Sprintf("alerts/%d", i))
 	text, _ := json.Marshal(m.Alert) // strings alone: it cannot fail
 	sum := sha256.Sum256(text)
@@ -116,7 +116,7 @@ func (p *parser) holdContradictions() {
 		}
 		for _, i := range s.reports {
 			r := &p.Reports[i]
-			r.Suspect = joined("; ", r.Suspect, "another message of the same sender, identifier and time has other content")
+			r.Suspect = frame.Joined("; ", r.Suspect, "another message of the same sender, identifier and time has other content")
 		}
 	}
 }
@@ -424,7 +424,7 @@ func successor(in *Info) string {
 	if err != nil {
 		return ""
 	}
-	return exact(hazard.CleanLine(words[0]), hazard.CleanLine(cut(words[1], maxID)), at)
+	return exact(hazard.CleanLine(words[0]), hazard.CleanLine(frame.Cut(words[1], maxID)), at)
 }
 
 // ending is the end that an info block says. That it is Past, or expires, is none.
@@ -582,7 +582,7 @@ func (r *reader) report(g *group, notes []string) hazard.Report {
 	source.Note(&p, append(slices.Clone(r.faults), g.faults...)...)
 	source.Rate(&p, hazard.Urgency, in.Urgency)
 	source.Rate(&p, hazard.Certainty, in.Certainty)
-	p.Suspect = joined("; ", append(slices.Clone(r.doubts), g.doubts...)...)
+	p.Suspect = frame.Joined("; ", append(slices.Clone(r.doubts), g.doubts...)...)
 	p.Products = r.products(g, p.Name)
 	return p
 }
@@ -593,12 +593,12 @@ func (r *reader) products(g *group, title string) []hazard.ReportProduct {
 	out := []hazard.ReportProduct{{Key: folder, Title: cmp.Or(r.cfg.Title, folder), Type: hazard.FolderProduct, Time: r.sent}}
 	add := func(p hazard.ReportProduct) {
 		p.Parent, p.Time = folder, r.sent
-		p.Title = cut(p.Title, maxTitle)
+		p.Title = frame.Cut(p.Title, maxTitle)
 		if !slices.ContainsFunc(out, func(o hazard.ReportProduct) bool { return o.Key == p.Key }) {
 			out = append(out, p)
 		}
 	}
-	if text := joined("\n\n", Text(in.Headline), Text(in.Description), Text(in.Instruction)); text != "" {
+	if text := frame.Joined("\n\n", Text(in.Headline), Text(in.Description), Text(in.Instruction)); text != "" {
 		add(hazard.ReportProduct{
 			Key: "text", Title: cmp.Or(hazard.CleanLine(Text(in.Headline)), title), Type: hazard.TextProduct,
 			Data: shortened(text, maxProduct), Comment: hazard.CleanLine(r.m.Identifier),
@@ -609,8 +609,8 @@ func (r *reader) products(g *group, title string) []hazard.ReportProduct {
 	}
 	for i, f := range in.Resource {
 		if u, ok := WebAddress(f.URI); ok && i < maxResources {
-			desc := hazard.CleanLine(Text(cut(f.Desc, maxTitle)))
-			add(hazard.ReportProduct{Key: "resource/" + u, Title: cmp.Or(desc, "Resource"), Type: hazard.URLProduct, Data: u, Comment: hazard.CleanLine(cut(f.MimeType, 100))})
+			desc := hazard.CleanLine(Text(frame.Cut(f.Desc, maxTitle)))
+			add(hazard.ReportProduct{Key: "resource/" + u, Title: cmp.Or(desc, "Resource"), Type: hazard.URLProduct, Data: u, Comment: hazard.CleanLine(frame.Cut(f.MimeType, 100))})
 		}
 	}
 	return out

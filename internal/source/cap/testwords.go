@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // tests are sentences of tests that came as real, in small letters.
@@ -26,10 +26,10 @@ func TestWords(m *Alert) string {
 			found := ""
 			low := strings.ToLower(f.text)
 			switch {
-			case f.field == "event" && hasWord(strings.ToUpper(f.text), "TEST", nil), hasWord(f.text, "TEST", nil),
+			case f.field == "event" && frame.HasWord(strings.ToUpper(f.text), "TEST", nil), frame.HasWord(f.text, "TEST", nil),
 				f.field != "instruction" && strings.HasPrefix(normal(f.text)+" ", "test "):
 				found = "TEST"
-			case f.field != "instruction" && (hasWord(f.text, "EXERCISE", carefully) || hasWord(f.text, "DRILL", carefully)):
+			case f.field != "instruction" && (frame.HasWord(f.text, "EXERCISE", carefully) || frame.HasWord(f.text, "DRILL", carefully)):
 				found = "EXERCISE or DRILL"
 			default:
 				if i := slices.IndexFunc(tests, func(w string) bool { return strings.Contains(low, w) }); i >= 0 {
@@ -45,28 +45,3 @@ func TestWords(m *Alert) string {
 }
 
 var carefully = []string{"CAUTION", "CARE", "DUE", "VIGILANCE", "EXTREME"}
-
-// hasWord tells whether text has the whole word, unless "NOT A" precedes it or one of the next three words is in but.
-func hasWord(text, word string, but []string) bool {
-	for from := 0; ; {
-		i := strings.Index(text[from:], word)
-		if i < 0 {
-			return false
-		}
-		before, after := text[:from+i], text[from+i+len(word):]
-		from += i + len(word)
-		last, _ := utf8.DecodeLastRuneInString(before)
-		next, _ := utf8.DecodeRuneInString(after)
-		if isWordRune(last) || isWordRune(next) || strings.HasSuffix(strings.TrimRight(before, " \n"), "NOT A") {
-			continue
-		}
-		following := strings.FieldsFunc(cut(after, 60), func(r rune) bool { return !isWordRune(r) })
-		if !slices.ContainsFunc(following[:min(len(following), 3)], func(w string) bool { return slices.Contains(but, w) }) {
-			return true
-		}
-	}
-}
-
-func isWordRune(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
-}

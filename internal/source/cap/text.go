@@ -2,7 +2,6 @@ package cap
 
 import (
 	"cmp"
-	"fmt"
 	"html"
 	"net/netip"
 	"net/url"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 	"github.com/hazardd/hazardd/internal/source/nws"
 )
 
@@ -25,7 +25,7 @@ const (
 // Text is what a person reads in text that may hold HTML: without tags, comments and scripts, with the characters that entities
 // stand for. Line breaks stay.
 func Text(s string) string {
-	s = cut(s, 4*maxProduct)
+	s = frame.Cut(s, 4*maxProduct)
 	for range 3 { // what is written twice over is markup too
 		plain := html.UnescapeString(s)
 		if strings.ContainsRune(plain, '<') {
@@ -101,8 +101,8 @@ func name(in *Info, headline bool) string {
 		kept = append(kept, w)
 	}
 	what = sentence(cmp.Or(strings.Join(kept, " "), what, hazard.CleanLine(Text(in.Headline)), "Alert"))
-	where := cmp.Or(shortArea(in.Area), hazard.CleanLine(cut(in.Param("country"), areaWidth))) // GDACS calls its areas "Polygon"
-	return joined(" - ", cut(what, maxTitle), where)
+	where := cmp.Or(shortArea(in.Area), hazard.CleanLine(frame.Cut(in.Param("country"), areaWidth))) // GDACS calls its areas "Polygon"
+	return frame.Joined(" - ", frame.Cut(what, maxTitle), where)
 }
 
 // withoutPlace drops what a headline says before a colon of the kind of message ("Entwarnung: …").
@@ -141,33 +141,18 @@ const areaWidth = 80
 func shortArea(areas []Area) string {
 	var names []string
 	for i := range areas {
-		if n := hazard.CleanLine(Text(cut(areas[i].Desc, 1000))); n != "" && !is(n, "Polygon", "Circle", "Area", "Point") && !slices.Contains(names[:min(len(names), 50)], n) {
+		if n := hazard.CleanLine(Text(frame.Cut(areas[i].Desc, 1000))); n != "" && !is(n, "Polygon", "Circle", "Area", "Point") && !slices.Contains(names[:min(len(names), 50)], n) {
 			names = append(names, n)
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	out := names[0]
-	if utf8.RuneCountInString(out) > areaWidth {
-		out = strings.TrimSpace(string([]rune(out)[:areaWidth-1])) + "…"
-	}
-	for i, name := range names[1:] {
-		more := fmt.Sprintf(" and %d more", len(names)-1-i)
-		room := areaWidth - utf8.RuneCountInString(out) - len("; ") - utf8.RuneCountInString(name)
-		if room < 0 || i+2 < len(names) && room < len(more) {
-			return out + more
-		}
-		out += "; " + name
-	}
-	return out
+	return frame.Names(names, areaWidth)
 }
 
 // description is the message for a reader: who said what and when in their own words, then the text, in paragraphs.
 func description(agency string, in *Info, l level, sent hazard.Instant, notes ...string) string {
 	parts := append([]string{lead(agency, in, l, sent)}, notes...)
 	parts = append(parts, Text(in.Headline), Text(in.Description), Text(in.Instruction))
-	return shortened(joined("\n\n", parts...), maxDescription)
+	return shortened(frame.Joined("\n\n", parts...), maxDescription)
 }
 
 // lead is the line with which a description begins.
@@ -179,7 +164,7 @@ func lead(agency string, in *Info, l level, sent hazard.Instant) string {
 			words = append(words, w)
 		}
 	}
-	if w := joined(", ", words...); w != "" {
+	if w := frame.Joined(", ", words...); w != "" {
 		first += " (" + w + ")"
 	}
 	return hazard.CleanLine(first + ", issued " + sent.Time().Format("2 Jan 2006 15:04 UTC"))
@@ -190,23 +175,7 @@ func shortened(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return strings.TrimSpace(cut(s, n-len("…"))) + "…"
-}
-
-// joined joins the words that are not empty.
-func joined(sep string, words ...string) string {
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }), sep)
-}
-
-// cut is the beginning of s, at most n bytes, never half a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return strings.TrimSpace(frame.Cut(s, n-len("…"))) + "…"
 }
 
 // httpAddress reads an address of http or https without a user; nil if it is none.

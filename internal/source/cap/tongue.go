@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // How much of the texts of one block is kept beside its description, in bytes.
@@ -55,9 +56,9 @@ func (r *reader) texts(g *group) []hazard.Text {
 	for _, in := range g.infos {
 		t := hazard.Text{
 			Language: r.tongue(in), Own: in == g.in, Name: r.nameOf(in), Lead: lead(r.agency(in), in, g.level, r.sent),
-			Event: hazard.CleanLine(Text(cut(in.Event, maxTitle))), Headline: Text(cut(in.Headline, maxContact)),
+			Event: hazard.CleanLine(Text(frame.Cut(in.Event, maxTitle))), Headline: Text(frame.Cut(in.Headline, maxContact)),
 			Description: shortened(Text(in.Description), maxDescription), Instruction: shortened(Text(in.Instruction), maxInstruction),
-			Sender: hazard.CleanLine(Text(cut(in.SenderName, maxTitle))), Contact: shortened(Text(in.Contact), maxContact),
+			Sender: hazard.CleanLine(Text(frame.Cut(in.SenderName, maxTitle))), Contact: shortened(Text(in.Contact), maxContact),
 			Audience: shortened(Text(in.Audience), maxContact), Severity: g.severity,
 		}
 		t.Web, _ = WebAddress(in.Web)
@@ -69,7 +70,7 @@ func (r *reader) texts(g *group) []hazard.Text {
 		}
 		var names []string
 		for _, a := range in.Area {
-			if n := hazard.CleanLine(Text(cut(a.Desc, 1000))); n != "" && len(names) < 200 && !slices.Contains(names, n) {
+			if n := hazard.CleanLine(Text(frame.Cut(a.Desc, 1000))); n != "" && len(names) < 200 && !slices.Contains(names, n) {
 				names = append(names, n)
 			}
 		}
@@ -87,14 +88,14 @@ func (r *reader) texts(g *group) []hazard.Text {
 func (r *reader) nameOf(in *Info) string {
 	n := name(in, anything[normal(in.Event)])
 	if _, ok := in.ownType(); ok { // another hazardd
-		n = cmp.Or(hazard.CleanLine(cut(in.Param(ownName), maxTitle)), hazard.CleanLine(cut(in.Headline, maxTitle)), n)
+		n = cmp.Or(hazard.CleanLine(frame.Cut(in.Param(ownName), maxTitle)), hazard.CleanLine(frame.Cut(in.Headline, maxTitle)), n)
 	}
 	return n
 }
 
 // agency is who says what a block says, for people.
 func (r *reader) agency(in *Info) string {
-	return cmp.Or(hazard.CleanLine(Text(cut(in.SenderName, maxTitle))), r.cfg.Title, hazard.CleanLine(r.m.Sender))
+	return cmp.Or(hazard.CleanLine(Text(frame.Cut(in.SenderName, maxTitle))), r.cfg.Title, hazard.CleanLine(r.m.Sender))
 }
 
 // alsoSaid gives the worst of the reports of a message what the others say that it takes the place of wholly: they speak for no place

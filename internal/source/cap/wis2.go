@@ -71,7 +71,7 @@ func (r *jsonReader) notice(raw []byte) {
 	if c := p.Content; c != nil {
 		text, err := decoded(c.Encoding, c.Value)
 		if err != nil {
-			r.bad.Add(source.Reject{Record: hazard.CleanLine(cut(p.DataID, maxID)), Reason: fmt.Sprintf("properties/content: %.200s", err), Raw: source.Keep(raw)})
+			r.bad.Add(source.Reject{Record: hazard.CleanLine(frame.Cut(p.DataID, maxID)), Reason: fmt.Sprintf("properties/content: %.200s", err), Raw: source.Keep(raw)})
 		} else if bytes.Contains(text, []byte("urn:oasis:names:tc:emergency:cap:")) { // else it is no alert
 			doc, err := Read(text, "")
 			if err == nil && len(doc.Messages) > 0 {
@@ -85,7 +85,7 @@ func (r *jsonReader) notice(raw []byte) {
 	}
 	for _, l := range n.Links {
 		if slices.Contains([]string{"canonical", "update"}, l.Rel) && mayBeAlert(l.Type, l.Href) && len(r.doc.Links) < maxAlerts {
-			r.doc.Links = append(r.doc.Links, source.Link{URL: cut(l.Href, maxAddress), ID: cut(p.DataID, maxID) + " " + cut(p.PubTime, 40)})
+			r.doc.Links = append(r.doc.Links, source.Link{URL: frame.Cut(l.Href, maxAddress), ID: frame.Cut(p.DataID, maxID) + " " + frame.Cut(p.PubTime, 40)})
 			return // the first is the cache's
 		}
 	}

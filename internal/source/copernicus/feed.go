@@ -152,7 +152,7 @@ func (n *names) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		if err := c.UnmarshalJSONFrom(dec); err != nil {
 			return err
 		}
-		if name := clip(hazard.CleanLine(clip(string(c), 4*maxName)), maxName); name != "" && len(*n) < maxCountries {
+		if name := frame.Clip(hazard.CleanLine(frame.Clip(string(c), 4*maxName)), maxName); name != "" && len(*n) < maxCountries {
 			*n = append(*n, name)
 		}
 	}
@@ -171,7 +171,7 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 // The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
 func (c Config) Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	b := frame.Batch{ID: func(raw []byte) string {
-		return clip(hazard.CleanLine(clip(frame.Word(frame.Member(raw, "code")), 4*maxName)), maxName)
+		return frame.Clip(hazard.CleanLine(frame.Clip(frame.Word(frame.Member(raw, "code")), 4*maxName)), maxName)
 	}}
 	record := func(where func() string, raw []byte) {
 		frame.Record(&b, where, raw, func(a *activation) (*hazard.Report, string) { return c.report(a, now) })

@@ -213,9 +213,9 @@ func (a *activation) title(k *kind, name string) (typ hazard.Type, title, called
 		}
 	}
 	if where == "" {
-		return typ, clip(label, maxName), called
+		return typ, frame.Clip(label, maxName), called
 	}
-	return typ, clip(label+" - "+where, maxName), called
+	return typ, frame.Clip(label+" - "+where, maxName), called
 }
 
 // isCyclone tells whether text speaks of a tropical cyclone.
@@ -266,7 +266,7 @@ func (a *activation) areas() []hazard.Area {
 func (a *activation) description(code string, activated, updated hazard.Instant, closed bool) string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	why := hazard.Clean(clip(string(cmp.Or(a.Reason, a.Snippet)), maxText))
+	why := hazard.Clean(frame.Clip(string(cmp.Or(a.Reason, a.Snippet)), maxText))
 	if why != "" {
 		lines = append(lines, why, "")
 	}
@@ -312,10 +312,10 @@ func figures(a *activation) []string {
 	var lines []string
 	for name, value := range all {
 		v := line(value)
-		if name = clip(hazard.CleanLine(clip(name, 4*maxName)), maxName); name == "" || name == "max_extent" || v == "" || v == "-" || v == "NA" {
+		if name = frame.Clip(hazard.CleanLine(frame.Clip(name, 4*maxName)), maxName); name == "" || name == "max_extent" || v == "" || v == "-" || v == "NA" {
 			continue
 		}
-		lines = append(lines, name+": "+clip(v, maxName))
+		lines = append(lines, name+": "+frame.Clip(v, maxName))
 	}
 	slices.Sort(lines)
 	return lines[:min(len(lines), maxFigures)]
@@ -351,12 +351,12 @@ func (a *activation) products(r *hazard.Report, activated hazard.Instant) []haza
 				when = activated
 			}
 			kind := cmp.Or(productNames[p.Type], line(p.Type))
-			monitoring := clip(line(p.Monitoring), maxName)
-			title := clip(fmt.Sprintf("%s: %s", line(area.Name), kind), maxName)
+			monitoring := frame.Clip(line(p.Monitoring), maxName)
+			title := frame.Clip(fmt.Sprintf("%s: %s", line(area.Name), kind), maxName)
 			if monitoring != "" && monitoring != "0" {
 				title += ", monitoring " + monitoring
 			}
-			key := clip(fmt.Sprintf("aoi%s/%s/%s", line(area.Number), line(p.Type), cmp.Or(monitoring, "0")), maxName)
+			key := frame.Clip(fmt.Sprintf("aoi%s/%s/%s", line(area.Number), line(p.Type), cmp.Or(monitoring, "0")), maxName)
 			add(key, title, address(p.At), when)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 const (
@@ -35,42 +35,26 @@ func fault(field, value, expected string) string {
 
 // said is a value as a reason quotes it.
 func said(s string) string {
-	s = hazard.CleanLine(clip(s, 4*maxSaid))
+	s = hazard.CleanLine(frame.Clip(s, 4*maxSaid))
 	if s == "" {
 		return "missing"
 	}
 	if len(s) > maxSaid {
-		s = clip(s, maxSaid) + "…"
+		s = frame.Clip(s, maxSaid) + "…"
 	}
 	return strconv.Quote(s)
 }
 
 // line is a text on one line.
-func line(t text) string { return clip(hazard.CleanLine(clip(string(t), maxText)), maxText) }
-
-// clip cuts s to at most n bytes, between characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.TrimSpace(s[:n])
+func line(t text) string {
+	return frame.Clip(hazard.CleanLine(frame.Clip(string(t), maxText)), maxText)
 }
-
-// maxAddress bounds a web address, in bytes, as browsers do.
-const maxAddress = 2000
 
 // address is s if it is an address of http or https. Blanks, control characters and letters beyond ASCII are in none.
 func address(t text) string {
-	s := strings.TrimSpace(string(t))
-	if s == "" || len(s) > maxAddress || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	web := frame.WebAddress(string(t))
+	if u, err := url.Parse(web); err != nil || !strings.Contains(u.Hostname(), ".") {
 		return ""
 	}
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(u.Hostname(), ".") || u.User != nil {
-		return ""
-	}
-	return u.String()
+	return web
 }

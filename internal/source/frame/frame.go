@@ -8,8 +8,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -296,21 +294,11 @@ func Excerpt(raw []byte) string {
 	return ExcerptText(string(raw))
 }
 
+// ExcerptText is the beginning of s, fit to show on one line.
 func ExcerptText(s string) string {
-	s = hazard.CleanLine(s)
+	s = hazard.CleanLine(Clip(s, 4*MaxExcerpt))
 	if len(s) <= MaxExcerpt {
 		return s
 	}
 	return Clip(s, MaxExcerpt) + "…"
-}
-
-// Clip cuts s to at most n bytes, between characters.
-func Clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.TrimSpace(s[:n])
 }

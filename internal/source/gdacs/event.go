@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/cyclone"
+	"github.com/hazardd/hazardd/internal/source/frame"
 	"github.com/hazardd/hazardd/internal/town"
 )
 
@@ -303,9 +304,9 @@ func (e *event) title(k *kind, countries []string, magnitude float64) string {
 	size := ""
 	if e.point != nil && (k.typ == hazard.Wildfire || k.typ == hazard.Flood) {
 		if near, ok := town.Nearest(e.point.Lon, e.point.Lat); ok {
-			where = joined(", ", near.Words(), where)
+			where = frame.Joined(", ", near.Words(), where)
 		} else {
-			where = joined(", ", degrees(*e.point), where)
+			where = frame.Joined(", ", degrees(*e.point), where)
 		}
 	}
 	if m := fireSeverity.FindStringSubmatch(e.severity); m != nil && k.typ == hazard.Wildfire {
@@ -313,13 +314,13 @@ func (e *event) title(k *kind, countries []string, magnitude float64) string {
 	}
 	switch {
 	case k.typ == hazard.Volcano && name != "":
-		where = joined(", ", name, where)
+		where = frame.Joined(", ", name, where)
 	case where == "" && region != "":
 		where = region
 	case where == "" && e.point != nil && k.typ != hazard.Cyclone: // a storm at sea has a name
 		where = degrees(*e.point)
 	}
-	return clip(joined(" - ", what, where), 2*maxName-len(size)) + size
+	return frame.Clip(frame.Joined(" - ", what, where), 2*maxName-len(size)) + size
 }
 
 // description tells people what is known, a line for each thing.
@@ -350,7 +351,7 @@ func (e *event) description(
 	default:
 		say("From %s UTC.", from.Time().Format("2006-01-02 15:04"))
 	}
-	if s := strings.TrimRight(hazard.CleanLine(strings.ReplaceAll(clip(e.impact, maxText), "&", "")), " ."); s != "" {
+	if s := strings.TrimRight(hazard.CleanLine(strings.ReplaceAll(frame.Clip(e.impact, maxText), "&", "")), " ."); s != "" {
 		say("People: %s.", s)
 	}
 	line := fmt.Sprintf("GDACS alert level: %s (%s UTC)", level, modified.Time().Format("2006-01-02 15:04"))
@@ -358,7 +359,7 @@ func (e *event) description(
 		line += "; of the event as a whole: " + other
 	}
 	lines = append(lines, line+".")
-	if agency := hazard.CleanLine(clip(e.agency, maxID)); agency != "" {
+	if agency := hazard.CleanLine(frame.Clip(e.agency, maxID)); agency != "" {
 		say("Data: %s.", agency)
 	}
 	if glides := e.glides(); len(glides) > 0 {
@@ -383,7 +384,7 @@ func (e *event) firstNumber(form *regexp.Regexp) (v float64, ok bool) {
 
 // inWords is the severity as GDACS words it, where that says something: "Magnitude 0 " stands for none.
 func (e *event) inWords(k *kind) string {
-	s := strings.TrimRight(hazard.CleanLine(clip(e.severity, maxText)), " .")
+	s := strings.TrimRight(hazard.CleanLine(frame.Clip(e.severity, maxText)), " .")
 	switch {
 	case s == "Magnitude 0":
 		return ""
@@ -406,7 +407,7 @@ var (
 )
 
 func (e *event) glides() []string {
-	all := glideForm.FindAllString(strings.ToUpper(clip(e.glide, maxText)), 16)
+	all := glideForm.FindAllString(strings.ToUpper(frame.Clip(e.glide, maxText)), 16)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -488,11 +489,6 @@ func (e *event) suspicions(from, to, modified, now hazard.Instant) []string {
 		}
 	}
 	return why
-}
-
-// joined joins the words that are not empty.
-func joined(sep string, words ...string) string {
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), sep)
 }
 
 // place sets the position, longitude first. One that can only be a swapped pair is swapped, and doubted.

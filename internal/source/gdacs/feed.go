@@ -143,7 +143,7 @@ func (p *parser) add(e *event, where string, raw []byte) {
 	r, reason := e.report(p.now)
 	if reason != "" {
 		if isNumber(e.number) {
-			where = hazard.CleanLine(clip(e.key(), maxID))
+			where = hazard.CleanLine(frame.Clip(e.key(), maxID))
 		}
 		p.Reject(frame.At(where), raw, append(e.mended, reason)...)
 		return
@@ -317,7 +317,7 @@ func pairs(raw jsontext.Value, prefix string) []link {
 	}
 	var links []link
 	for name, address := range all {
-		title := clip(hazard.CleanLine(name), maxName)
+		title := frame.Clip(hazard.CleanLine(name), maxName)
 		links = append(links, link{id: prefix + title, title: title, address: string(address)})
 	}
 	slices.SortFunc(links, func(a, b link) int { return cmp.Or(strings.Compare(a.id, b.id), strings.Compare(a.address, b.address)) })
@@ -339,7 +339,7 @@ func figures(raw jsontext.Value) string {
 	}
 	var lines []string
 	for _, f := range all {
-		line := clip(hazard.CleanLine(clip(string(f.Description), maxText)), 4*maxName)
+		line := frame.Clip(hazard.CleanLine(frame.Clip(string(f.Description), maxText)), 4*maxName)
 		if !f.Latest || line == "" || len(lines) == maxFigures {
 			continue
 		}

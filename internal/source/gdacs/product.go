@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // link is an image, page or document that GDACS names.
@@ -88,19 +89,12 @@ func (e *event) products(r *hazard.Report, at hazard.Instant) []hazard.ReportPro
 	return tree
 }
 
-// maxAddress bounds a web address, in bytes, as browsers do.
-const maxAddress = 2000
-
 // address is s if it is an address of http or https that a reader can follow: blanks, control characters and letters beyond
 // ASCII are in none, nor the braces of a template that was not filled in, and hosts have a dot (GDACS_ARCGIS is its own).
 func address(s string) string {
-	s = strings.TrimSpace(s)
-	if s == "" || len(s) > maxAddress || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '{' || r == '}' }) {
+	web := frame.WebAddress(s)
+	if u, err := url.Parse(web); err != nil || !strings.Contains(u.Hostname(), ".") || strings.ContainsAny(s, "{}") {
 		return ""
 	}
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(u.Hostname(), ".") || u.User != nil {
-		return ""
-	}
-	return u.String()
+	return web
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // layouts are the forms of dates, all of them UTC.
@@ -54,7 +54,7 @@ func number(s string) (float64, bool) {
 // places are the names in a list of countries. Lists have empty entries, blanks in double and "&" or " and " for the same.
 func places(list string) []string {
 	var names []string
-	for name := range strings.SplitSeq(hazard.CleanLine(strings.ReplaceAll(clip(list, maxText), "&", " and ")), ",") {
+	for name := range strings.SplitSeq(hazard.CleanLine(strings.ReplaceAll(frame.Clip(list, maxText), "&", " and ")), ",") {
 		name = strings.TrimSpace(name)
 		if name != "" && !strings.EqualFold(name, "[unknown]") && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -85,7 +85,7 @@ var (
 
 // proper is the name of an event without its year ("LALA-26", " Southern Africa-2018"), in readable case.
 func proper(name string) string {
-	name = yearSuffix.ReplaceAllString(clip(hazard.CleanLine(clip(name, maxText)), maxName), "")
+	name = yearSuffix.ReplaceAllString(frame.Clip(hazard.CleanLine(frame.Clip(name, maxText)), maxName), "")
 	if name != strings.ToUpper(name) {
 		return name
 	}
@@ -118,25 +118,14 @@ const (
 
 // said is a value as a reason quotes it.
 func said(s string) string {
-	s = hazard.CleanLine(clip(s, 4*maxSaid))
+	s = hazard.CleanLine(frame.Clip(s, 4*maxSaid))
 	if s == "" {
 		return "missing"
 	}
 	if len(s) > maxSaid {
-		s = clip(s, maxSaid) + "…"
+		s = frame.Clip(s, maxSaid) + "…"
 	}
 	return strconv.Quote(s)
-}
-
-// clip cuts s to at most n bytes, between characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.TrimSpace(s[:n])
 }
 
 // decimal writes a number with one decimal, as magnitudes are; never as -0.0.

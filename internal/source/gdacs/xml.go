@@ -147,7 +147,7 @@ var victimsText = regexp.MustCompile(`caused (\d+ (?:deaths?|killed) and \d+ dis
 
 // victims are the figures that the description of a flood ends with.
 func victims(description string) string {
-	if m := victimsText.FindStringSubmatch(clip(description, maxText)); m != nil {
+	if m := victimsText.FindStringSubmatch(frame.Clip(description, maxText)); m != nil {
 		return m[1]
 	}
 	return ""

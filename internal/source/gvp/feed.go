@@ -103,7 +103,7 @@ func (p *parser) record(e frame.Element) {
 	if same := p.known[id]; len(same) > 1 {
 		for _, other := range same {
 			if r := &p.Reports[other.at]; !strings.HasSuffix(r.Suspect, clash) {
-				r.Suspect = joined("; ", r.Suspect, clash)
+				r.Suspect = frame.Joined("; ", r.Suspect, clash)
 			}
 		}
 	}

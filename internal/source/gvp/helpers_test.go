@@ -11,6 +11,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // shared reads a recording or a vector. They are not part of this repository: HAZARDD_SHARED names the folder that has them.
@@ -114,7 +115,7 @@ func checkReport(t testing.TB, r *hazard.Report) {
 	check(r.Name != "" && r.Name == hazard.CleanLine(r.Name) && r.Called != "" && r.Level != "", "name %q, called %q, level %q", r.Name, r.Called, r.Level)
 	check(r.Description == hazard.Clean(r.Description) && !strings.Contains(r.Description, "\r"), "description %q", r.Description)
 	check(r.Comment == "gvp:"+r.Key && r.Creator != "", "comment %q", r.Comment)
-	check(r.URL == "" || r.URL == webAddress(r.URL), "url %q", r.URL)
+	check(r.URL == "" || r.URL == frame.WebAddress(r.URL), "url %q", r.URL)
 	check(r.Point != nil || r.Suspect != "", "no point, and not held")
 	check(r.Point == nil || *r.Point != hazard.Point{} && max(r.Point.Lon, -r.Point.Lon) <= 180 && max(r.Point.Lat, -r.Point.Lat) <= 90, "point %v", r.Point)
 	keys := map[string]bool{}
@@ -125,7 +126,7 @@ func checkReport(t testing.TB, r *hazard.Report) {
 		case hazard.FolderProduct:
 			check(i == 0 && p.Key == Name && p.Parent == "", "folder %q", p.Key)
 		case hazard.URLProduct:
-			check(p.Parent == Name && p.Data != "" && p.Data == webAddress(p.Data), "product %q: %q", p.Key, p.Data)
+			check(p.Parent == Name && p.Data != "" && p.Data == frame.WebAddress(p.Data), "product %q: %q", p.Key, p.Data)
 		case hazard.TextProduct:
 			check(p.Parent == Name && p.Data != "" && p.Data == hazard.Clean(p.Data), "product %q: %q", p.Key, p.Data)
 		default:

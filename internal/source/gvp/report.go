@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // row is a row of the mapping table: a word of the report for what a volcano does.
@@ -50,11 +51,11 @@ const (
 func report(it *item, now hazard.Instant) (hazard.Report, error) {
 	vn := number(it)
 	if vn == "" {
-		return hazard.Report{}, fmt.Errorf("guid: %q, expected an address that ends in #vn_ and a volcano number of six digits", excerpt(it.guid))
+		return hazard.Report{}, fmt.Errorf("guid: %q, expected an address that ends in #vn_ and a volcano number of six digits", frame.ExcerptText(it.guid))
 	}
 	t := readTitle(it.title)
 	if t.name == "" {
-		return hazard.Report{}, fmt.Errorf("title: %q, expected Name (Country) - Report for … - …", excerpt(it.title))
+		return hazard.Report{}, fmt.Errorf("title: %q, expected Name (Country) - Report for … - …", frame.ExcerptText(it.title))
 	}
 	published, err := parseTime(it.pubDate)
 	switch {
@@ -62,7 +63,7 @@ func report(it *item, now hazard.Instant) (hazard.Report, error) {
 	case strings.TrimSpace(it.pubDate) == "" && t.weekKnown:
 		published = hazard.At(t.to.AddDate(0, 0, 1)) // reports appear the day after their week
 	default:
-		return hazard.Report{}, fmt.Errorf("pubDate: %q, expected a date as in RFC 1123", excerpt(it.pubDate))
+		return hazard.Report{}, fmt.Errorf("pubDate: %q, expected a date as in RFC 1123", frame.ExcerptText(it.pubDate))
 	}
 
 	r := hazard.Report{
@@ -80,7 +81,7 @@ func report(it *item, now hazard.Instant) (hazard.Report, error) {
 		Start:    published,
 		Renewed:  &published,
 		LifeMS:   life.Milliseconds(),
-		URL:      webAddress(it.guid),
+		URL:      frame.WebAddress(it.guid),
 		Comment:  Name + ":" + vn,
 		Creator:  "Smithsonian GVP",
 	}
@@ -93,12 +94,12 @@ func report(it *item, now hazard.Instant) (hazard.Report, error) {
 			called, known, r.Level = row.called, true, row.activity
 		}
 	}
-	r.Name = called + " - " + joined(", ", t.name, t.country)
+	r.Name = called + " - " + frame.Joined(", ", t.name, t.country)
 
 	var doubts []string
 	doubt := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
 	if !known {
-		doubt("title: %q is not in the mapping table", excerpt(t.activity))
+		doubt("title: %q is not in the mapping table", frame.ExcerptText(t.activity))
 	}
 	if published > now.Add(skew) {
 		doubt("pubDate: %v is in the future", published)
@@ -117,9 +118,9 @@ func report(it *item, now hazard.Instant) (hazard.Report, error) {
 	if t.week != "" {
 		title += " for " + t.week
 	}
-	r.Description = joined("\n\n",
+	r.Description = frame.Joined("\n\n",
 		fmt.Sprintf("Smithsonian / USGS Weekly Volcanic Activity Report, published on %s: %s.",
-			joined(" for the week of ", published.Time().Format("2 January 2006"), t.week), r.Level),
+			frame.Joined(" for the week of ", published.Time().Format("2 January 2006"), t.week), r.Level),
 		text)
 	r.Products = products(&r, title, text, links)
 	return r, nil
@@ -148,7 +149,7 @@ func products(r *hazard.Report, title, text string, links []link) []hazard.Repor
 			continue
 		}
 		seen[l.address] = true
-		words := hazard.CleanLine(clip(l.words, maxExcerpt))
+		words := hazard.CleanLine(frame.Clip(l.words, frame.MaxExcerpt))
 		if words == "" {
 			words = l.address
 		}
@@ -166,7 +167,7 @@ var numbers = []*regexp.Regexp{
 func number(it *item) string {
 	for _, address := range []string{it.guid, it.link} {
 		for _, form := range numbers {
-			if m := form.FindStringSubmatch(strings.TrimSpace(clip(address, maxAddress))); m != nil {
+			if m := form.FindStringSubmatch(strings.TrimSpace(frame.Clip(address, 2000))); m != nil {
 				return m[1]
 			}
 		}
@@ -191,7 +192,7 @@ var (
 const maxWords = 400
 
 func readTitle(s string) title {
-	s = strings.NewReplacer("–", "-", "—", "-").Replace(hazard.CleanLine(html.UnescapeString(clip(s, maxWords))))
+	s = strings.NewReplacer("–", "-", "—", "-").Replace(hazard.CleanLine(html.UnescapeString(frame.Clip(s, maxWords))))
 	m := titleForm.FindStringSubmatch(s)
 	if m == nil {
 		return title{}
@@ -227,7 +228,7 @@ var zones = strings.NewReplacer(" EDT", " -0400", " EST", " -0500", " GMT", " +0
 
 // parseTime reads a date as in RFC 822, with a year of four digits.
 func parseTime(s string) (hazard.Instant, error) {
-	s = zones.Replace(hazard.CleanLine(clip(s, maxExcerpt)))
+	s = zones.Replace(hazard.CleanLine(frame.Clip(s, frame.MaxExcerpt)))
 	if _, after, ok := strings.Cut(s, ","); ok {
 		s = strings.TrimSpace(after)
 	}
@@ -247,8 +248,8 @@ func parseTime(s string) (hazard.Instant, error) {
 
 // readPoint reads "latitude longitude". It says why, if there is no position to be believed.
 func readPoint(s string) (*hazard.Point, string) {
-	words := strings.FieldsFunc(clip(s, maxExcerpt), func(r rune) bool { return r <= ' ' || r == ',' })
-	fault := fmt.Sprintf("georss:point: %q, expected latitude and longitude in degrees", excerpt(s))
+	words := strings.FieldsFunc(frame.Clip(s, frame.MaxExcerpt), func(r rune) bool { return r <= ' ' || r == ',' })
+	fault := fmt.Sprintf("georss:point: %q, expected latitude and longitude in degrees", frame.ExcerptText(s))
 	if len(words) != 2 {
 		return nil, fault
 	}

@@ -1,14 +1,12 @@
 package gvp
 
 import (
-	"net/url"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/net/html"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // link is an address that a text refers to.
@@ -56,7 +54,7 @@ func plainText(markup string) (string, []link) {
 			case "a", "img":
 				attribute := map[string]string{"a": "href", "img": "src"}[token.Data]
 				for _, a := range token.Attr {
-					if at := webAddress(a.Val); a.Key == attribute && at != "" && len(links) < maxLinks {
+					if at := frame.WebAddress(a.Val); a.Key == attribute && at != "" && len(links) < maxLinks {
 						links = append(links, link{address: at})
 						if token.Data == "a" {
 							open = len(links) - 1
@@ -102,49 +100,4 @@ func blanks(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// maxAddress bounds a web address, in bytes, as browsers do.
-const maxAddress = 2000
-
-// webAddress is s if it is an absolute address of http or https, else empty. Blanks, control characters and letters beyond
-// ASCII, which can make an address look like another, are in none.
-func webAddress(s string) string {
-	s = strings.TrimSpace(s)
-	if s == "" || len(s) > maxAddress || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return ""
-	}
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Opaque != "" {
-		return ""
-	}
-	return u.String()
-}
-
-// maxExcerpt bounds what a reason quotes of a payload, in bytes.
-const maxExcerpt = 80
-
-// excerpt is the beginning of s, fit to show on one line.
-func excerpt(s string) string {
-	s = hazard.CleanLine(clip(s, 4*maxExcerpt))
-	if len(s) <= maxExcerpt {
-		return s
-	}
-	return clip(s, maxExcerpt) + "…"
-}
-
-// clip cuts s to at most n bytes, between characters, and lets go of the rest.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.Clone(strings.TrimSpace(s[:n]))
-}
-
-// joined joins the words that are not empty.
-func joined(sep string, words ...string) string {
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), sep)
 }

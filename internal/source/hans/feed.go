@@ -3,7 +3,6 @@ package hans
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
@@ -113,7 +112,7 @@ func (p *parser) record(where func() string, raw []byte) {
 	if same := p.known[id]; len(same) > 1 {
 		for _, other := range same {
 			if r := &p.Reports[other.at]; !strings.HasSuffix(r.Suspect, clash) {
-				r.Suspect = joined("; ", r.Suspect, clash)
+				r.Suspect = frame.Joined("; ", r.Suspect, clash)
 			}
 		}
 	}
@@ -121,14 +120,3 @@ func (p *parser) record(where func() string, raw []byte) {
 
 // clash is why nobody can tell which of several records counts.
 const clash = "another record of the same volcano and notice says something else"
-
-// clip cuts s to at most n bytes, between characters, and lets go of the rest.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.Clone(strings.TrimSpace(s[:n]))
-}

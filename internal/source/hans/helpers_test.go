@@ -11,6 +11,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // shared reads a recording. They are not part of this repository: HAZARDD_SHARED names the folder that has them.
@@ -110,7 +111,7 @@ func checkReport(t testing.TB, r *hazard.Report) {
 	check(r.Point == nil || *r.Point != hazard.Point{} && max(r.Point.Lon, -r.Point.Lon) <= 180 && max(r.Point.Lat, -r.Point.Lat) <= 90, "point %v", r.Point)
 	for i, p := range r.Products {
 		check(p.Title != "" && p.Title == hazard.CleanLine(p.Title) && (i == 0) == (p.Type == hazard.FolderProduct), "product %q, title %q", p.Key, p.Title)
-		check(p.Type != hazard.URLProduct || p.Data == webAddress(p.Data) && p.Data != "", "product %q: %q", p.Key, p.Data)
+		check(p.Type != hazard.URLProduct || p.Data == frame.WebAddress(p.Data) && p.Data != "", "product %q: %q", p.Key, p.Data)
 		check(p.Type != hazard.TextProduct || p.Data == hazard.Clean(p.Data) && p.Data != "", "product %q: %q", p.Key, p.Data)
 	}
 }

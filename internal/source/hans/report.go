@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -107,7 +105,7 @@ func (v *volcano) number() string {
 
 // called is the volcano's name.
 func (v *volcano) called() string {
-	return hazard.CleanLine(clip(cmp.Or(v.Name, strings.TrimSuffix(v.NameAppended, " Volcano")), maxName))
+	return hazard.CleanLine(frame.Clip(cmp.Or(v.Name, strings.TrimSuffix(v.NameAppended, " Volcano")), maxName))
 }
 
 // maxName bounds a name, in bytes.
@@ -132,9 +130,9 @@ func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 		return hazard.Report{}, err
 	}
 	l, known := levelOf(alert, colour)
-	kind := hazard.CleanLine(clip(cmp.Or(v.NoticeType, v.NoticeTypeCAP), frame.MaxExcerpt))
+	kind := hazard.CleanLine(frame.Clip(cmp.Or(v.NoticeType, v.NoticeTypeCAP), frame.MaxExcerpt))
 	kind = cmp.Or(kinds[strings.ToUpper(kind)], kind, "notice")
-	notice := hazard.CleanLine(clip(v.Notice, maxName))
+	notice := hazard.CleanLine(frame.Clip(v.Notice, maxName))
 
 	r := hazard.Report{
 		Source:   Name,
@@ -143,15 +141,15 @@ func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 		Part:     cmp.Or(notice, sent.String()),
 		Places:   []string{placePrefix + vn},
 		Version:  int64(sent),
-		Name:     "Volcanic Activity - " + joined(", ", name, cmp.Or(regions[vn[:3]], "United States")),
+		Name:     "Volcanic Activity - " + frame.Joined(", ", name, cmp.Or(regions[vn[:3]], "United States")),
 		Type:     hazard.Volcano,
 		Severity: cmp.Or(l.severity, hazard.Information),
 		Category: hazard.Event,
 		Start:    sent,
 		LifeMS:   life.Milliseconds(),
 		Called:   name,
-		Level:    joined("/", alert, colour),
-		URL:      webAddress(v.NoticeURL),
+		Level:    frame.Joined("/", alert, colour),
+		URL:      frame.WebAddress(v.NoticeURL),
 		Comment:  Name + ":" + vn,
 		Creator:  "USGS",
 	}
@@ -184,7 +182,7 @@ func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 	r.Suspect = strings.Join(doubts, "; ")
 
 	when := sent.Time().Format("2 January 2006 15:04 UTC")
-	observatory := cmp.Or(hazard.CleanLine(clip(v.Observatory, maxName)), "USGS")
+	observatory := cmp.Or(hazard.CleanLine(frame.Clip(v.Observatory, maxName)), "USGS")
 	if observatory != "USGS" {
 		observatory += " (USGS)"
 	}
@@ -195,8 +193,8 @@ func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 	if colour != "" {
 		said = append(said, "aviation colour code "+colour)
 	}
-	synopsis := hazard.Clean(clip(v.Synopsis, maxSynopsis))
-	r.Description = joined("\n\n",
+	synopsis := hazard.Clean(frame.Clip(v.Synopsis, maxSynopsis))
+	r.Description = frame.Joined("\n\n",
 		fmt.Sprintf("%s: %s, by %s of %s.", name, strings.Join(said, ", "), article(kind), when),
 		synopsis,
 		fmt.Sprintf("The level means: %s. Set by: %s.", l.means, observatory))
@@ -273,26 +271,4 @@ func parseTime(s string) (hazard.Instant, error) {
 }
 
 // word is a word of the system in capitals.
-func word(s string) string { return strings.ToUpper(hazard.CleanLine(clip(s, frame.MaxExcerpt))) }
-
-// joined joins the words that are not empty.
-func joined(sep string, words ...string) string {
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), sep)
-}
-
-// maxAddress bounds a web address, in bytes, as browsers do.
-const maxAddress = 2000
-
-// webAddress is s if it is an absolute address of http or https, else empty. Blanks, control characters and letters beyond
-// ASCII, which can make an address look like another, are in none.
-func webAddress(s string) string {
-	s = strings.TrimSpace(s)
-	if s == "" || len(s) > maxAddress || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return ""
-	}
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Opaque != "" {
-		return ""
-	}
-	return u.String()
-}
+func word(s string) string { return strings.ToUpper(hazard.CleanLine(frame.Clip(s, frame.MaxExcerpt))) }

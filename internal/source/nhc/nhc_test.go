@@ -16,6 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
@@ -618,11 +619,11 @@ func checkReport(t testing.TB, r *hazard.Report) {
 	check(r.Name != "" && r.Name == hazard.CleanLine(r.Name), "name %q", r.Name)
 	check(r.Called == hazard.CleanLine(r.Called) && r.Level == hazard.CleanLine(r.Level), "called %q, level %q", r.Called, r.Level)
 	check(r.Description == hazard.Clean(r.Description) && r.Description != "", "description %q", r.Description)
-	check(r.Comment == "nhc:"+r.Key && r.Creator == "NHC" && webAddress(r.URL) == r.URL && r.URL != "", "comment %q, creator %q, url %q", r.Comment, r.Creator, r.URL)
+	check(r.Comment == "nhc:"+r.Key && r.Creator == "NHC" && frame.WebAddress(r.URL) == r.URL && r.URL != "", "comment %q, creator %q, url %q", r.Comment, r.Creator, r.URL)
 	keys := map[string]bool{}
 	for i, p := range r.Products {
 		check((i == 0) == (p.Type == hazard.FolderProduct) && p.Title != "" && !keys[p.Key], "product %+v", p)
-		check(i == 0 || p.Parent == Name && p.Data != "" && webAddress(p.Data) == p.Data, "product %+v", p)
+		check(i == 0 || p.Parent == Name && p.Data != "" && frame.WebAddress(p.Data) == p.Data, "product %+v", p)
 		keys[p.Key] = true
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -195,7 +194,7 @@ func (p *parser) add(f fix, from form) (reason string) {
 		Refs:     []string{"atcf:" + f.id},
 		Called:   properName(f.name),
 		Level:    f.levelWords(),
-		URL:      cmp.Or(f.url, webAddress(f.documents["forecastGraphics"].URL), site),
+		URL:      cmp.Or(f.url, frame.WebAddress(f.documents["forecastGraphics"].URL), site),
 		Comment:  Name + ":" + key,
 		Creator:  "NHC",
 		Suspect:  strings.Join(why, "; "),
@@ -368,7 +367,7 @@ func (f *fix) products(r *hazard.Report) []hazard.ReportProduct {
 	}
 	for _, l := range links {
 		d := f.documents[l.member]
-		u := webAddress(l.address(&d))
+		u := frame.WebAddress(l.address(&d))
 		if u == "" {
 			continue
 		}
@@ -461,23 +460,6 @@ func lettered(s, letters string) frame.Number {
 		v = -v
 	}
 	return frame.Number{Value: v, Known: true}
-}
-
-// maxAddress bounds a web address, in bytes, as browsers do.
-const maxAddress = 2000
-
-// webAddress is s if it is an absolute web address of http or https; else empty. Blanks, control characters and letters beyond
-// ASCII, which can make an address look like another, are in none.
-func webAddress(s string) string {
-	s = strings.TrimSpace(s)
-	if s == "" || len(s) > maxAddress || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return ""
-	}
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Opaque != "" {
-		return ""
-	}
-	return u.String()
 }
 
 // parseTime reads an instant of ISO 8601 or of RFC 1123, as the list and the RSS have them.

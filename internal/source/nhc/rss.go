@@ -152,7 +152,7 @@ var (
 // fix is what nhc:Cyclone says of a storm.
 func (it *item) fix() (f fix, reason string) {
 	c := it.Cyclone
-	f = fix{id: atcfID(c.ATCF), name: c.Name, url: webAddress(it.Link)}
+	f = fix{id: atcfID(c.ATCF), name: c.Name, url: frame.WebAddress(it.Link)}
 	if f.id == "" {
 		return f, "nhc:atcf: " + cmp.Or(frame.ExcerptText(c.ATCF), frame.Nothing) + ", expected an ATCF identity such as AL012022"
 	}

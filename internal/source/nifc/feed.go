@@ -90,7 +90,7 @@ func (in *incident) text(names ...string) string {
 		switch raw.Kind() {
 		case '"':
 			b, _ := jsontext.AppendUnquote(nil, raw) // its error is the invalid UTF-8 that was allowed
-			if s := hazard.CleanLine(clip(string(b), maxWords)); s != "" {
+			if s := hazard.CleanLine(frame.Clip(string(b), maxWords)); s != "" {
 				return s
 			}
 		case '0':
@@ -157,7 +157,7 @@ func (in *incident) instant(names ...string) (*hazard.Instant, string) {
 }
 
 func (in *incident) expected(name string, raw jsontext.Value, what string) {
-	fault := fmt.Sprintf("%s: %s, expected %s", in.field(name), excerpt(string(raw)), what)
+	fault := fmt.Sprintf("%s: %s, expected %s", in.field(name), frame.ExcerptText(string(raw)), what)
 	if !slices.Contains(in.faults, fault) {
 		in.faults = append(in.faults, fault)
 	}
@@ -231,7 +231,7 @@ func (p *parser) record(where func() string, raw []byte) {
 	in := incidentOf(f)
 	key := in.key()
 	if key == "" {
-		p.Reject(where, raw, fmt.Sprintf("%s: %q, expected an id such as {BA2C4EC7-36BF-4B79-B6D1-8706200326BF}", in.field("IrwinID"), excerpt(in.text("IrwinID"))))
+		p.Reject(where, raw, fmt.Sprintf("%s: %q, expected an id such as {BA2C4EC7-36BF-4B79-B6D1-8706200326BF}", in.field("IrwinID"), frame.ExcerptText(in.text("IrwinID"))))
 		return
 	}
 	r, reason, err := in.report(f.Geometry, key, p.now)

@@ -70,15 +70,15 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 	row := slices.IndexFunc(categories, func(c category) bool { return c.word == kind })
 	switch {
 	case row < 0:
-		doubt("%s: %q, expected WF, RX or CX", in.field("IncidentTypeCategory"), excerpt(kind))
+		doubt("%s: %q, expected WF, RX or CX", in.field("IncidentTypeCategory"), frame.ExcerptText(kind))
 	case categories[row].ignored != "":
 		return r, categories[row].ignored, nil
 	}
 	if drawn := in.text("poly_FeatureCategory"); strings.Contains(strings.ToLower(drawn), "prescribed") {
-		doubt("poly_FeatureCategory: %q, but %s is %q", excerpt(drawn), in.field("IncidentTypeCategory"), kind)
+		doubt("poly_FeatureCategory: %q, but %s is %q", frame.ExcerptText(drawn), in.field("IncidentTypeCategory"), kind)
 	}
 	if what := in.text("IncidentTypeKind"); what != "" && what != "FI" {
-		doubt("%s: %q, expected FI", in.field("IncidentTypeKind"), excerpt(what))
+		doubt("%s: %q, expected FI", in.field("IncidentTypeKind"), frame.ExcerptText(what))
 	}
 	if other := irwin(in.text("poly_IRWINID")); other != "" && other != key && irwinForm.MatchString(key) {
 		doubt("poly_IRWINID: %s, but %s is %s", other, in.field("IrwinID"), key)
@@ -110,7 +110,7 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 		Key:      key,
 		Places:   []string{incidentPlace},
 		Version:  int64(*modified),
-		Name:     "Wildfire - " + joined(", ", cmp.Or(name, in.unique(), "unnamed"), in.state()),
+		Name:     "Wildfire - " + frame.Joined(", ", cmp.Or(name, in.unique(), "unnamed"), in.state()),
 		Type:     hazard.Wildfire,
 		Severity: severity(acres),
 		Category: hazard.Event,
@@ -156,7 +156,7 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 	}
 
 	if w := notReal(name); w != "" {
-		doubt("%s says %s: %q", in.field("IncidentName"), w, excerpt(name))
+		doubt("%s says %s: %q", in.field("IncidentName"), w, frame.ExcerptText(name))
 	}
 	switch {
 	case *start > now.Add(skew):
@@ -195,7 +195,7 @@ func (in *incident) description(r *hazard.Report, name, state string, size float
 	if c := in.text("POOCounty"); c != "" {
 		county = c + " County"
 	}
-	where := joined(", ", county, in.state())
+	where := frame.Joined(", ", county, in.state())
 	first := "Wildfire"
 	if name != "" {
 		first += " " + name
@@ -217,7 +217,7 @@ func (in *incident) description(r *hazard.Report, name, state string, size float
 	if state != "" {
 		say("Declared %s.", state)
 	}
-	if b := joined(", ", in.text("FireBehaviorGeneral"), in.text("FireBehaviorGeneral1"), in.text("FireBehaviorGeneral2")); b != "" {
+	if b := frame.Joined(", ", in.text("FireBehaviorGeneral"), in.text("FireBehaviorGeneral1"), in.text("FireBehaviorGeneral2")); b != "" {
 		say("Behaviour: %s.", strings.ToLower(b))
 	}
 	if c := in.text("FireCause"); c != "" {
@@ -289,7 +289,7 @@ func (in *incident) point(geometry jsontext.Value) (*hazard.Point, string) {
 				return p, ""
 			}
 		}
-		fault = fmt.Sprintf("geometry: %s, expected a Point with longitude and latitude", excerpt(string(compact(geometry))))
+		fault = fmt.Sprintf("geometry: %s, expected a Point with longitude and latitude", frame.ExcerptText(string(compact(geometry))))
 	}
 	lat, ok1 := in.number("InitialLatitude")
 	lon, ok2 := in.number("InitialLongitude")
@@ -321,22 +321,17 @@ func (in *incident) area(geometry jsontext.Value) (string, error) {
 	case !in.perimeter || kind == 0 || kind == 'n':
 		return "", nil
 	case kind != '{':
-		return "", fmt.Errorf("geometry: %s, expected a Polygon or MultiPolygon", excerpt(string(geometry)))
+		return "", fmt.Errorf("geometry: %s, expected a Polygon or MultiPolygon", frame.ExcerptText(string(geometry)))
 	}
 	var g struct {
 		Type        string         `json:"type"`
 		Coordinates jsontext.Value `json:"coordinates"`
 	}
 	if err := json.Unmarshal(geometry, &g, frame.Options); err != nil || g.Type != "Polygon" && g.Type != "MultiPolygon" || g.Coordinates.Kind() != '[' {
-		return "", fmt.Errorf("geometry: %s, expected a Polygon or MultiPolygon", excerpt(string(compact(geometry))))
+		return "", fmt.Errorf("geometry: %s, expected a Polygon or MultiPolygon", frame.ExcerptText(string(compact(geometry))))
 	}
 	if text := compact(g.Coordinates); string(text) != "[]" {
 		return `{"type":"` + g.Type + `","coordinates":` + string(text) + `}`, nil
 	}
 	return "", nil
-}
-
-// joined joins the words that are not empty.
-func joined(sep string, words ...string) string {
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), sep)
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // maxWords bounds a text of the incident data, in bytes. The longest recorded has under 100.
@@ -104,26 +102,3 @@ func grouped(v float64) string {
 
 // percent writes a share without needless decimals.
 func percent(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) + " %" }
-
-// maxExcerpt bounds what a reason quotes of a payload, in bytes.
-const maxExcerpt = 80
-
-// excerpt is the beginning of s, fit to show on one line.
-func excerpt(s string) string {
-	s = hazard.CleanLine(clip(s, 4*maxExcerpt))
-	if len(s) <= maxExcerpt {
-		return s
-	}
-	return clip(s, maxExcerpt) + "…"
-}
-
-// clip cuts s to at most n bytes, between characters, and lets go of the rest.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return strings.Clone(strings.TrimSpace(s[:n]))
-}

@@ -136,7 +136,7 @@ func newParser(now hazard.Instant) parser {
 	return parser{now: now, seen: map[copyKey]*seen{}, Batch: frame.Batch{
 		// A forgiving look for the id alone: a person who looks into the reject can then find the message.
 		ID: func(raw []byte) string {
-			return hazard.CleanLine(cut(frame.Word(frame.Member(frame.Member(raw, "properties"), "id")), maxID))
+			return hazard.CleanLine(frame.Cut(frame.Word(frame.Member(frame.Member(raw, "properties"), "id")), maxID))
 		},
 		Events: func(_ string, raw []byte) []string { return names(raw, now) },
 	}}
@@ -256,7 +256,7 @@ func names(raw []byte, now hazard.Instant) (all []string) {
 
 // chainNames are the identifiers of a message without VTEC and of those that it follows; nil without its own.
 func chainNames(about []byte) []string {
-	id := hazard.CleanLine(cut(frame.Word(frame.Member(about, "id")), maxID))
+	id := hazard.CleanLine(frame.Cut(frame.Word(frame.Member(about, "id")), maxID))
 	if id == "" {
 		return nil
 	}
@@ -301,7 +301,7 @@ func (p *parser) holdContradictions() {
 		}
 		for _, i := range s.reports {
 			r := &p.Reports[i]
-			r.Suspect = joined("; ", r.Suspect, "another message of the same id and time of issue has other content")
+			r.Suspect = frame.Joined("; ", r.Suspect, "another message of the same id and time of issue has other content")
 		}
 	}
 }
@@ -333,7 +333,7 @@ func ceil(t hazard.Instant, d time.Duration) hazard.Instant {
 // notThis is the error of a JSON document of another kind: a problem document (RFC 9457) tells what is wrong.
 func notThis(typ, title, detail, want string) error {
 	if title != "" && detail != "" || strings.Contains(typ, "/problems/") {
-		return source.Errorf("problem document: %s", hazard.CleanLine(cut(joined(": ", title, detail), 300)))
+		return source.Errorf("problem document: %s", hazard.CleanLine(frame.Cut(frame.Joined(": ", title, detail), 300)))
 	}
 	return source.Errorf("type: %.40q, expected %s", typ, want)
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/hazardd/hazardd/internal/geo"
@@ -255,7 +254,7 @@ func (s *speak) report(r hazard.Report, al *alert, t times, now hazard.Instant) 
 	if span.end > now.Add(farAhead) {
 		doubts = append(doubts, fmt.Sprintf("%s: %v is more than 366 days ahead", span.endField, span.end))
 	}
-	r.Suspect = joined("; ", doubts...)
+	r.Suspect = frame.Joined("; ", doubts...)
 
 	if r.Category == hazard.Exercise {
 		r.Key, r.Aliases, r.Earlier = exercise(r.Key), each(r.Aliases, exercise), each(r.Earlier, exercise)
@@ -278,13 +277,13 @@ func each(list []string, f func(string) string) []string {
 // common is the part of the report that is the same for each event of the message.
 func (r *reader) common(f *feature, t times) hazard.Report {
 	al := f.Properties
-	name, area := cmp.Or(Emergency(al.Event, threat(al.Parameters.FlashFloodThreat), threat(al.Parameters.TornadoThreat), threat(al.Parameters.ThunderstormThreat)), hazard.CleanLine(al.Event), hazard.CleanLine(cut(al.Headline, areaWidth)), "Weather alert"), shortArea(al.Area)
+	name, area := cmp.Or(Emergency(al.Event, threat(al.Parameters.FlashFloodThreat), threat(al.Parameters.TornadoThreat), threat(al.Parameters.ThunderstormThreat)), hazard.CleanLine(al.Event), hazard.CleanLine(frame.Cut(al.Headline, areaWidth)), "Weather alert"), shortArea(al.Area)
 	sender := hazard.CleanLine(al.SenderName)
 	p := hazard.Report{
 		Source:      Name,
 		Part:        al.ID,
 		Version:     int64(t.sent),
-		Name:        joined(" - ", name, area),
+		Name:        frame.Joined(" - ", name, area),
 		Description: description(al),
 		Within:      sames(al),
 		URL:         address(al),
@@ -303,7 +302,7 @@ func (r *reader) common(f *feature, t times) hazard.Report {
 		{
 			Key: "text", Parent: "nws", Type: hazard.TextProduct, Time: t.sent, Comment: al.ID,
 			Title: cmp.Or(hazard.CleanLine(al.Headline), p.Name),
-			Data:  hazard.Clean(joined("\n\n", al.Headline, forecasterHeadline(al), al.Description, al.Instruction)),
+			Data:  hazard.Clean(frame.Joined("\n\n", al.Headline, forecasterHeadline(al), al.Description, al.Instruction)),
 		},
 	}
 	source.Note(&p, r.notes...)
@@ -481,22 +480,22 @@ func testWords(al *alert) string {
 	found := func(field, words string) string {
 		return fmt.Sprintf("status is Actual, but %s says %q", field, words)
 	}
-	if hasWord(strings.ToUpper(al.Event), "TEST", nil) {
-		return found("event", hazard.CleanLine(cut(al.Event, 60)))
+	if frame.HasWord(strings.ToUpper(al.Event), "TEST", nil) {
+		return found("event", hazard.CleanLine(frame.Cut(al.Event, 60)))
 	}
 	texts := []struct{ field, text string }{
 		{"headline", al.Headline}, {"NWSheadline", forecasterHeadline(al)},
 		{"description", al.Description}, {"instruction", al.Instruction},
 	}
 	for i, t := range texts {
-		if hasWord(t.text, "TEST", nil) {
+		if frame.HasWord(t.text, "TEST", nil) {
 			return found(t.field, "TEST")
 		}
 		if i > 1 {
 			continue
 		}
 		for _, word := range []string{"EXERCISE", "DRILL"} {
-			if hasWord(t.text, word, []string{"CAUTION", "CARE", "DUE", "VIGILANCE"}) {
+			if frame.HasWord(t.text, word, []string{"CAUTION", "CARE", "DUE", "VIGILANCE"}) {
 				return found(t.field, word)
 			}
 		}
@@ -504,43 +503,18 @@ func testWords(al *alert) string {
 	return ""
 }
 
-// hasWord tells whether text has the whole word, unless "NOT A" precedes it or one of the next three words is in but.
-func hasWord(text, word string, but []string) bool {
-	for from := 0; ; {
-		i := strings.Index(text[from:], word)
-		if i < 0 {
-			return false
-		}
-		before, after := text[:from+i], text[from+i+len(word):]
-		from += i + len(word)
-		last, _ := utf8.DecodeLastRuneInString(before)
-		next, _ := utf8.DecodeRuneInString(after)
-		if isWordRune(last) || isWordRune(next) || strings.HasSuffix(strings.TrimRight(before, " \n"), "NOT A") {
-			continue
-		}
-		following := strings.FieldsFunc(cut(after, 60), func(r rune) bool { return !isWordRune(r) })
-		if !slices.ContainsFunc(following[:min(len(following), 3)], func(w string) bool { return slices.Contains(but, w) }) {
-			return true
-		}
-	}
-}
-
-func isWordRune(r rune) bool {
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
-}
-
 func forecasterHeadline(al *alert) string { return strings.Join(al.Parameters.Headline, "\n") }
 
 // description is the message for a reader: who said what in the service's own words, then its text, in paragraphs.
 func description(al *alert) string {
 	first := "NWS: " + al.Event
-	if triple := joined(", ", al.Severity, al.Urgency, al.Certainty); triple != "" {
+	if triple := frame.Joined(", ", al.Severity, al.Urgency, al.Certainty); triple != "" {
 		first += " (" + triple + ")"
 	}
 	if al.SenderName != "" {
 		first += " by " + al.SenderName
 	}
-	return hazard.Clean(joined("\n\n", hazard.CleanLine(first), cmp.Or(forecasterHeadline(al), al.Headline),
+	return hazard.Clean(frame.Joined("\n\n", hazard.CleanLine(first), cmp.Or(forecasterHeadline(al), al.Headline),
 		unwrap(hazard.Clean(al.Description)), unwrap(hazard.Clean(al.Instruction))))
 }
 
@@ -581,36 +555,5 @@ func shortArea(desc string) string {
 			names = append(names, part)
 		}
 	}
-	if len(names) == 0 {
-		return ""
-	}
-	out := names[0]
-	if utf8.RuneCountInString(out) > areaWidth {
-		out = strings.TrimSpace(string([]rune(out)[:areaWidth-1])) + "…"
-	}
-	for i, name := range names[1:] {
-		more := fmt.Sprintf(" and %d more", len(names)-1-i)
-		room := areaWidth - utf8.RuneCountInString(out) - len("; ") - utf8.RuneCountInString(name)
-		if room < 0 || i+2 < len(names) && room < len(more) {
-			return out + more
-		}
-		out += "; " + name
-	}
-	return out
-}
-
-// joined joins the words that are not empty.
-func joined(sep string, words ...string) string {
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }), sep)
-}
-
-// cut is the beginning of s, at most n bytes, never half a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return frame.Names(names, areaWidth)
 }

@@ -110,7 +110,7 @@ func places(al *alert, fire bool) []string {
 const maxPlace = 40
 
 func placeCode(code string, fire bool) string {
-	code = cut(hazard.CleanLine(code), maxPlace)
+	code = frame.Cut(hazard.CleanLine(code), maxPlace)
 	if code != "" && fire {
 		return firePrefix + code
 	}

@@ -237,9 +237,9 @@ func (m *message) report(in *cap.Info, cancelled bool) hazard.Report {
 	if r.Point == nil && len(r.Areas) == 0 && len(r.Places) == 0 && r.Ended == "" {
 		doubts = append(doubts, "no place: neither EventLatLon nor area")
 	}
-	r.Name = joined(" - ", cmp.Or(event, "Tsunami"), cmp.Or(q.location, shortened(desc)))
+	r.Name = frame.Joined(" - ", cmp.Or(event, "Tsunami"), cmp.Or(q.location, shortened(desc)))
 	r.URL, _ = cap.WebAddress(in.Web)
-	r.Suspect = joined("; ", doubts...)
+	r.Suspect = frame.Joined("; ", doubts...)
 	r.Description = m.description(agency, event, in, desc)
 	r.Products = m.products(in, r.Name)
 	return r
@@ -302,12 +302,12 @@ func (m *message) description(agency, event string, in *cap.Info, area string) s
 	}
 	earthquake := ""
 	if len(facts) > 0 {
-		earthquake = "Earthquake " + joined(", ", append([]string{q.location}, facts...)...) + "."
+		earthquake = "Earthquake " + frame.Joined(", ", append([]string{q.location}, facts...)...) + "."
 	}
 	if area == q.location || strings.EqualFold(area, q.location) {
 		area = ""
 	}
-	text := joined("\n\n", hazard.CleanLine(first), hazard.CleanLine(earthquake), area, paragraph(in.Description), paragraph(in.Instruction))
+	text := frame.Joined("\n\n", hazard.CleanLine(first), hazard.CleanLine(earthquake), area, paragraph(in.Description), paragraph(in.Instruction))
 	return hazard.Clean(cut(text, maxDescription))
 }
 
@@ -326,7 +326,7 @@ func (m *message) products(in *cap.Info, title string) []hazard.ReportProduct {
 			out = append(out, p)
 		}
 	}
-	if text := joined("\n\n", paragraph(in.Headline), paragraph(in.Description), paragraph(in.Instruction)); text != "" {
+	if text := frame.Joined("\n\n", paragraph(in.Headline), paragraph(in.Description), paragraph(in.Instruction)); text != "" {
 		add(hazard.ReportProduct{Key: "text/" + m.centre, Title: title, Type: hazard.TextProduct, Data: cut(text, 4*maxDescription), Comment: m.centre + " message " + m.number})
 	}
 	if u, ok := cap.WebAddress(in.Web); ok {
@@ -368,11 +368,6 @@ func shortened(desc string) string {
 		return strings.TrimSpace(string(r[:width-1])) + "…"
 	}
 	return desc
-}
-
-// joined joins the words that are not empty.
-func joined(sep string, words ...string) string {
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }), sep)
 }
 
 // cut is the beginning of s, at most n bytes; what is left of a character at its end goes.

@@ -1,0 +1,96 @@
+package frame
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Joined joins the words that are not empty or blank.
+func Joined(sep string, words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }), sep)
+}
+
+// Cut is the beginning of s, at most n bytes, never half a character. It shares the memory of s.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Clip is Cut without the blanks around it, and lets go of the rest of s.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.Clone(strings.TrimSpace(Cut(s, n)))
+}
+
+// maxAddress bounds a web address, in bytes, as browsers do.
+const maxAddress = 2000
+
+// WebAddress is s if it is an absolute address of http or https, else empty. Blanks, control characters and letters beyond
+// ASCII, which can make an address look like another, are in none, and neither is a password.
+func WebAddress(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || len(s) > maxAddress || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return ""
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Opaque != "" {
+		return ""
+	}
+	return u.String()
+}
+
+// HasWord reports whether text has the whole word, unless "NOT A" precedes it or one of the next three words is in but. All is in capitals.
+func HasWord(text, word string, but []string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		before, after := text[:from+i], text[from+i+len(word):]
+		from += i + len(word)
+		last, _ := utf8.DecodeLastRuneInString(before)
+		next, _ := utf8.DecodeRuneInString(after)
+		if isWordRune(last) || isWordRune(next) || strings.HasSuffix(strings.TrimRight(before, " \n"), "NOT A") {
+			continue
+		}
+		following := strings.FieldsFunc(Cut(after, 60), func(r rune) bool { return !isWordRune(r) })
+		if !slices.ContainsFunc(following[:min(len(following), 3)], func(w string) bool { return slices.Contains(but, w) }) {
+			return true
+		}
+	}
+}
+
+func isWordRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+// Names lists names as far as they fit in width characters, and says how many more there are.
+func Names(names []string, width int) string {
+	if len(names) == 0 {
+		return ""
+	}
+	out := names[0]
+	if utf8.RuneCountInString(out) > width {
+		out = strings.TrimSpace(string([]rune(out)[:width-1])) + "…"
+	}
+	for i, name := range names[1:] {
+		more := fmt.Sprintf(" and %d more", len(names)-1-i)
+		room := width - utf8.RuneCountInString(out) - len("; ") - utf8.RuneCountInString(name)
+		if room < 0 || i+2 < len(names) && room < len(more) {
+			return out + more
+		}
+		out += "; " + name
+	}
+	return out
+}
