@@ -143,7 +143,13 @@ func kmlGeometry(h *hazard.Hazard, shape geo.Shape) (*kmlPoint, *kmlShapes) {
 	if shape.IsZero() || shape.IsPoint() {
 		return &point, nil
 	}
-	all := &kmlShapes{Points: []kmlPoint{point}}
+	all := kmlParts(shape)
+	all.Points = append([]kmlPoint{point}, all.Points...)
+	return nil, &all
+}
+
+// kmlParts are the geometries of a shape.
+func kmlParts(shape geo.Shape) (all kmlShapes) {
 	for _, p := range shape.Points() {
 		all.Points = append(all.Points, kmlPoint{tuples([]geo.Position{p})})
 	}
@@ -157,7 +163,7 @@ func kmlGeometry(h *hazard.Hazard, shape geo.Shape) (*kmlPoint, *kmlShapes) {
 		}
 		all.Polygons = append(all.Polygons, p)
 	}
-	return nil, all
+	return all
 }
 
 // tuples writes positions as KML has them.

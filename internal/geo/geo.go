@@ -86,7 +86,10 @@ func (s Shape) Coarse() bool { return s.coarse }
 // Size returns about how many bytes s takes in memory, with its index.
 func (s Shape) Size() int { return 128 + 40*s.positions() }
 
-// positions is how many positions s has.
+// Positions is how many positions s has.
+func (s Shape) Positions() int { return s.positions() }
+
+// positions is Positions.
 func (s Shape) positions() int {
 	n := len(s.points)
 	for _, p := range s.polygons {

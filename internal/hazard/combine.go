@@ -99,6 +99,11 @@ func Combine(all []Said, order Authority, now Instant) Said {
 			head.Category = Response
 		}
 	}
+	said.Shapes = nil
+	for i := range counted {
+		said.Shapes = append(said.Shapes, counted[i].Shapes...)
+	}
+	said.Shapes = said.Shapes[:min(len(said.Shapes), MaxShapesRefs)]
 	said.Next, said.Ending = next, slices.ContainsFunc(all, func(s Said) bool { return s.Ending })
 	said.Sources = slices.Compact(sources)
 	return said

@@ -66,6 +66,8 @@ type Hazard struct {
 	Areas []AreaRef `json:"areas,omitzero"`
 	// Measurements are what sources measured, each quantity once, by the most authoritative source that says it; in the order of names.
 	Measurements []Measurement `json:"measurements,omitzero"`
+	// Shapes are the cones, tracks, contours and the like that its sources give, those of the most authoritative source first.
+	Shapes []ShapesRef `json:"shapes,omitzero"`
 
 	Source string `json:"source,omitzero"` // name of the source that reported it first; empty for an editor's
 	// Sources are the names of all sources that an event of the hazard is from, sorted; nil if that is Source alone.
@@ -150,11 +152,11 @@ func (h *Hazard) Equal(o *Hazard) bool {
 	a, b := *h, *o
 	for _, x := range []*Hazard{&a, &b} {
 		x.LastUpdate, x.Updated, x.UpdateUser, x.Version = 0, 0, "", 0
-		x.Areas, x.Edited, x.Sources, x.Measurements, x.Texts = nil, nil, nil, nil, nil
+		x.Areas, x.Edited, x.Sources, x.Measurements, x.Shapes, x.Texts = nil, nil, nil, nil, nil, nil
 	}
 	// What is left compares with ==, but for the slices, which are set aside.
 	return equalScalars(&a, &b) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources) &&
-		slices.Equal(h.Measurements, o.Measurements) && EqualTexts(h.Texts, o.Texts)
+		slices.Equal(h.Measurements, o.Measurements) && slices.Equal(h.Shapes, o.Shapes) && EqualTexts(h.Texts, o.Texts)
 }
 
 func equalScalars(a, b *Hazard) bool {

@@ -178,6 +178,8 @@ type Said struct {
 	PlacesOf string
 	// Sources are the names of all sources that said something, sorted, after Combine.
 	Sources []string
+	// Shapes are those that the source gives of the event; after Combine, of all that counts. Derive does not know them.
+	Shapes []ShapesRef
 	// Next is the first moment after the one asked about at which this can change although nobody
 	// says anything: a part runs out. MaxInstant if there is none.
 	Next Instant

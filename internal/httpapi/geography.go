@@ -54,9 +54,10 @@ type properties struct {
 	Status     string `json:"status"`
 }
 
+// collection holds areas (feature) and after them shapes (shapeFeature).
 type collection struct {
-	Type     string    `json:"type"`
-	Features []feature `json:"features"`
+	Type     string `json:"type"`
+	Features []any  `json:"features"`
 }
 
 const geoJSON = "application/geo+json"
@@ -87,11 +88,18 @@ func (a *API) alertGeography(w http.ResponseWriter, r *http.Request, _ *auth.Cal
 		areas = []hazard.Area{{Role: hazard.PointArea, Geometry: geo.Circle(h.Longitude, h.Latitude, 0).GeoJSON()}}
 	}
 	if wantGeoJSON {
-		out := collection{Type: "FeatureCollection", Features: []feature{}}
+		out := collection{Type: "FeatureCollection", Features: []any{}}
 		for i, area := range areas {
 			out.Features = append(out.Features, feature{Type: "Feature", ID: h.UUID.String() + "/" + strconv.Itoa(i), Geometry: jsontext.Value(area.Geometry),
 				Properties: properties{Role: string(area.Role), HazardID: h.ID, UUID: h.UUID.String(), Name: h.Name, TypeID: string(h.Type),
 					SeverityID: h.Severity.String(), CategoryID: string(h.Category), Status: string(h.Status)}})
+		}
+		shapes, _, err := a.shapesOf(r.Context(), h, refsOf(h), nil)
+		if err != nil {
+			return err
+		}
+		for _, f := range shapes.Features {
+			out.Features = append(out.Features, f)
 		}
 		w.Header()["Content-Type"] = []string{geoJSON}
 		return answerJSON(w, r, out, false)

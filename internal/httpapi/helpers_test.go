@@ -148,7 +148,13 @@ func (w *world) settle(n int64) {
 // report lets a source say something.
 func (w *world) report(reports ...hazard.Report) {
 	w.t.Helper()
-	res, err := intake.New(w.Store, intake.Known{}).Apply(w.t.Context(), reports[0].Source, source.Batch{Reports: reports, Read: len(reports)}, hazard.At(time.Now()), intake.Options{})
+	w.takeIn(reports[0].Source, source.Batch{Reports: reports, Read: len(reports)})
+}
+
+// takeIn takes in a batch of a source.
+func (w *world) takeIn(src string, batch source.Batch) {
+	w.t.Helper()
+	res, err := intake.New(w.Store, intake.Known{}).Apply(w.t.Context(), src, batch, hazard.At(time.Now()), intake.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -39,10 +39,11 @@ type Intake struct {
 	store *store.Store
 	known Known
 	areas areas
+	drawn drawn
 }
 
 // New makes an Intake that writes to s.
-func New(s *store.Store, known Known) *Intake { return &Intake{s, known, newAreas()} }
+func New(s *store.Store, known Known) *Intake { return &Intake{s, known, newAreas(), newDrawn()} }
 
 // Options say how a batch came.
 type Options struct {
@@ -171,11 +172,21 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	if len(parts) == 0 && batch.Rejects != nil {
 		parts = [][]hazard.Report{nil}
 	}
+	drawings, faults, err := in.keepDrawings(ctx, src, &batch)
+	if err != nil {
+		return res, fmt.Errorf("take in %s: %w", src, err)
+	}
+	if faults != nil { // they are kept with the rejects, and are no records
+		batch.Rejects = append(slices.Clone(batch.Rejects), faults...)
+		if len(parts) == 0 {
+			parts = [][]hazard.Report{nil}
+		}
+	}
 	known := othersOf(batch.Reports)
 	for _, take := range parts {
 		in.areas.prepare(ctx, take, in.known.Places[src])
 		last, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
-			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), opts: opts, res: &res, others: known}
+			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), opts: opts, res: &res, others: known, drawings: drawings}
 			if err := w.rejects(batch.Rejects); err != nil {
 				return err
 			}
@@ -187,6 +198,11 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 		batch.Rejects = nil
 		res.Last = max(res.Last, last)
 	}
+	last, err := in.drawLoose(ctx, src, &batch, drawings, clock, opts, &res)
+	if err != nil {
+		return res, fmt.Errorf("take in %s: %w", src, err)
+	}
+	res.Last = max(res.Last, last)
 	return res, nil
 }
 
@@ -236,9 +252,10 @@ type writer struct {
 	refs   map[string]bool // what others call events of the batch
 	others *others
 	// emptied are hazards whose events have become part of others, which are still to end.
-	emptied []emptied
-	moves   map[int64]*store.Merge // what has moved away from hazards, by their numbers
-	again   bool                   // events wait for the hazard that the present one is to make
+	emptied  []emptied
+	moves    map[int64]*store.Merge        // what has moved away from hazards, by their numbers
+	again    bool                          // events wait for the hazard that the present one is to make
+	drawings map[string][]hazard.ShapesRef // what the batch draws, by the names of events
 	// reopened are hazards that go on after a merge, by their numbers: what they were before it.
 	reopened map[int64]*hazard.Hazard
 }
@@ -277,13 +294,14 @@ type group struct {
 	reports  []hazard.Report
 	keys     []string // all names that the reports give it
 	absorbed []absorbed
-	fresh    []string     // those of them that were not known
-	united   bool         // it has become part of another group
-	made     []int64      // the hazards that the absorbed events made
-	before   *store.Event // as it is kept, nil for a new one
-	left     int64        // the hazard that it was part of, if it is to make a new one
-	refs     []string     // names of the event that reports of parts told which are superseded for good
-	carried  int          // how many of the reports, the first ones, are those of absorbed events
+	fresh    []string           // those of them that were not known
+	united   bool               // it has become part of another group
+	made     []int64            // the hazards that the absorbed events made
+	before   *store.Event       // as it is kept, nil for a new one
+	left     int64              // the hazard that it was part of, if it is to make a new one
+	refs     []string           // names of the event that reports of parts told which are superseded for good
+	shapes   []hazard.ShapesRef // those of absorbed events
+	carried  int                // how many of the reports, the first ones, are those of absorbed events
 }
 
 // absorbed is another event that turned out to be the same.
@@ -489,6 +507,7 @@ func (w *writer) absorb(g *group) error {
 			return err
 		}
 		g.absorbed[i].hazardID = e.HazardID
+		g.shapes = mergeShapes(g.shapes, e.Shapes)
 		if slices.SortFunc(beside, compareMakers); len(beside) > 0 && beside[0].Name() == name {
 			g.made = append(g.made, e.HazardID)
 		}
@@ -561,12 +580,17 @@ func (w *writer) take(g *group) error {
 	if err != nil || len(parts) == 0 {
 		return err
 	}
-	if g.hazardID != 0 && !changed && len(g.fresh) == 0 && !w.opts.Again && len(g.absorbed) == 0 {
+	shapes, drew, err := w.draw(g)
+	if err != nil {
+		return err
+	}
+	if g.hazardID != 0 && !changed && !drew && len(g.fresh) == 0 && !w.opts.Again && len(g.absorbed) == 0 {
 		w.res.Unchanged++
 		w.res.Events[g.event] = true
 		return nil
 	}
 	own := hazard.Derive(parts, w.now)
+	own.Shapes = shapes
 	if g.hazardID == 0 && (own.Ended == hazard.EndWithdrawn || !w.opts.History && own.Over() < w.now.Add(-maxPast)) {
 		w.res.Ignored++
 		return w.forget(g, parts)
@@ -625,6 +649,11 @@ func (w *writer) take(g *group) error {
 	}
 	if err := w.remember(g, h, &own, parts, joined, isNew); err != nil {
 		return err
+	}
+	if drew {
+		if err := w.tx.SaveShapes(store.EventName{Source: w.src, Key: g.event}, shapes); err != nil {
+			return err
+		}
 	}
 	if w.again {
 		self, _, err := w.tx.FindEvent(store.EventName{Source: w.src, Key: g.event})
@@ -686,7 +715,9 @@ func (w *writer) derived(hazardID int64) (events []store.Event, all []hazard.Sai
 			return nil, nil, err
 		}
 		if len(parts) > 0 {
-			events, all = append(events, e), append(all, hazard.Derive(parts, w.now))
+			said := hazard.Derive(parts, w.now)
+			said.Shapes = e.Shapes
+			events, all = append(events, e), append(all, said)
 		}
 	}
 	return events, all, nil

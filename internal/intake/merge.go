@@ -397,6 +397,7 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 		return 0, err
 	}
 	own := hazard.Derive(parts, w.now)
+	own.Shapes = e.Shapes
 	left, errL := w.tx.Hazard(e.HazardID)
 	id, errF := w.freeUUID(e.Source, e.Key)
 	if err := errors.Join(errL, errF); err != nil {

@@ -29,6 +29,7 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 		h.Sources = nil
 	}
 	h.Measurements = hazard.Since(w.now, h.Measurements, head.Measurements)
+	h.Shapes = said.Shapes
 	if before != nil {
 		if before.Source == "" { // an editor made it; sources add to what is known of it, and say nothing over the editor's word
 			return h, nil

@@ -34,8 +34,20 @@ type Batch struct {
 	// Lasting are the keys of the events that go on because this list, read to its end, names them; nil: the payload is no
 	// such list. Of other events it says nothing.
 	Lasting []string
+	// Drawings are the cones, tracks, contours and the like of events: those of the reports, or of events that are known.
+	Drawings []Drawing
 	// Current: what the reports say depends on when the payload was read, since it lists what goes on.
 	Current bool
+}
+
+// Drawing is what one document of a source draws of one event. A later one of the same part takes its place; one without shapes takes it
+// away.
+type Drawing struct {
+	Key     string // a name of the event, as in Report.Key or Report.Aliases
+	Part    string // as in hazard.ShapesRef
+	Version int64  // as in hazard.ShapesRef
+	// Shapes are in the order in which people read them: at most hazard.MaxShapes, each with a role and a time.
+	Shapes []hazard.Shape
 }
 
 // Link is an entry of an index that leads to a document.

@@ -34,7 +34,7 @@ func (s *Store) Check(ctx context.Context, fault func(what string)) (done Checke
 	if err := s.database.check(ctx, tx, fault); err != nil {
 		return done, fmt.Errorf("check the structure of the database: %w", storeError(err))
 	}
-	for _, step := range []func() error{c.changes, c.hazards, c.products, c.geometries} {
+	for _, step := range []func() error{c.changes, c.hazards, c.products, c.geometries, c.shapes} {
 		if err := step(); err != nil {
 			return done, storeError(err)
 		}
@@ -197,6 +197,16 @@ func (c *checker) geometries() error {
 			c.fault(err.Error())
 		}
 	}, &digest, &text)
+}
+
+func (c *checker) shapes() error {
+	var digest string
+	var body []byte
+	return c.rows(`SELECT digest, body FROM shapes ORDER BY digest`, func() {
+		if _, err := openShapes(digest, body); err != nil {
+			c.fault(err.Error())
+		}
+	}, &digest, &body)
 }
 
 // contents opens the product files that states in the log name: opening one that was not read before compares it with its digest.

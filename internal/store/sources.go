@@ -34,8 +34,18 @@ func (t *Tx) AddEventKey(source, key, event string) error {
 
 // KnownKeys tells which of keys a source has reported an event under.
 func (t *Tx) KnownKeys(source string, keys []string) (map[string]bool, error) {
-	return t.known(`SELECT k.key FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
-		WHERE `+t.store.database.listed("k.key", 1)+` AND k.source = $2`, keys, source)
+	return t.known(knownKeys(t.store), keys, source)
+}
+
+// KnownKeys is Tx.KnownKeys outside of a transaction.
+func (s *Store) KnownKeys(ctx context.Context, source string, keys []string) (map[string]bool, error) {
+	found, err := knownNames(ctx, s.reads, s, knownKeys(s), keys, source)
+	return found, storeError(err)
+}
+
+func knownKeys(s *Store) string {
+	return `SELECT k.key FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
+		WHERE ` + s.database.listed("k.key", 1) + ` AND k.source = $2`
 }
 
 // Event is one event of one source: the hazard that it is part of, and what events of other sources are compared with.
@@ -47,6 +57,8 @@ type Event struct {
 	Point       *hazard.Point
 	Called      string
 	Joined      string // why it is part of that hazard; empty: it made it
+	// Shapes are those that its source gave, one for each part. SaveEvent leaves them as they are: see SaveShapes.
+	Shapes []hazard.ShapesRef
 }
 
 // SaveEvent keeps an event.
@@ -57,6 +69,18 @@ func (t *Tx) SaveEvent(e *Event) error {
 		p.Lon, p.Lat = e.Point.Lon, e.Point.Lat
 	}
 	return t.q.SaveEvent(t.ctx, p)
+}
+
+// SaveShapes keeps which shapes are an event's. They themselves have to be kept already (KeepShapes).
+func (t *Tx) SaveShapes(name EventName, refs []hazard.ShapesRef) error {
+	text, err := json.Marshal(refs)
+	if err != nil {
+		return err
+	}
+	if len(refs) == 0 {
+		text = nil
+	}
+	return t.q.SetShapes(t.ctx, db.SetShapesParams{Source: name.Source, Event: name.Key, Shapes: string(text)})
 }
 
 // FindEvent reads an event, and tells whether it is known.
@@ -141,6 +165,11 @@ func decodeEvents(rows []db.Event, err error) ([]Event, error) {
 	for i, r := range rows {
 		events[i] = Event{Source: r.Source, Key: r.Event, HazardID: r.HazardID, Type: hazard.Type(r.TypeID), Start: hazard.Instant(r.StartMs),
 			End: hazard.Instant(r.EndMs), Called: r.Called, Joined: r.Joined}
+		if r.Shapes != "" {
+			if err := json.Unmarshal([]byte(r.Shapes), &events[i].Shapes); err != nil {
+				return nil, fmt.Errorf("shapes of event %s:%s: %w", r.Source, r.Event, err)
+			}
+		}
 		if r.Placed {
 			events[i].Point = &hazard.Point{Lon: r.Lon, Lat: r.Lat}
 		}
@@ -184,11 +213,15 @@ func (t *Tx) KnownRefs(refs []string) (map[string]bool, error) {
 
 // known asks which of names a query finds, whose first parameter they are.
 func (t *Tx) known(query string, names []string, more ...any) (map[string]bool, error) {
+	return knownNames(t.ctx, t.tx, t.store, query, names, more...)
+}
+
+func knownNames(ctx context.Context, d db.DBTX, s *Store, query string, names []string, more ...any) (map[string]bool, error) {
 	found := map[string]bool{}
 	if len(names) == 0 {
 		return found, nil
 	}
-	rows, err := t.tx.QueryContext(t.ctx, query, append([]any{t.store.database.names(names)}, more...)...)
+	rows, err := d.QueryContext(ctx, query, append([]any{s.database.names(names)}, more...)...)
 	if err != nil {
 		return nil, err
 	}

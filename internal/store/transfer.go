@@ -26,7 +26,7 @@ import (
 var transferred = []string{
 	"meta", "counters", "forks",
 	"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "attempts", "audit",
-	"geometries", "hazards", "products", "changes",
+	"geometries", "shapes", "hazards", "products", "changes",
 	"event_keys", "events", "event_refs", "parted", "merges", "splits", "reports", "held", "source_errors", "source_states", "places", "wakes",
 	"webhooks", "deliveries",
 	"contents",
@@ -169,6 +169,11 @@ func (t *Table) Intact(row []any) error {
 		digest, _ := column("digest").(string)
 		text, _ := column("geojson").(string)
 		return intactGeometry(digest, text)
+	case "shapes":
+		digest, _ := column("digest").(string)
+		body, _ := column("body").([]byte)
+		_, err := openShapes(digest, body)
+		return err
 	}
 	return nil
 }

@@ -40,6 +40,7 @@ type Event struct {
 	Lat      float64
 	Called   string
 	Joined   string
+	Shapes   string
 }
 
 type Fork struct {

@@ -95,6 +95,20 @@ func (q *Queries) AddRef(ctx context.Context, arg AddRefParams) error {
 	return err
 }
 
+const addShapes = `-- name: AddShapes :exec
+INSERT INTO shapes (digest, body) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING
+`
+
+type AddShapesParams struct {
+	Digest string
+	Body   []byte
+}
+
+func (q *Queries) AddShapes(ctx context.Context, arg AddShapesParams) error {
+	_, err := q.db.ExecContext(ctx, addShapes, arg.Digest, arg.Body)
+	return err
+}
+
 const addSourceError = `-- name: AddSourceError :exec
 INSERT INTO source_errors (id, source, record, reason, first_ms, last_ms, times, raw, payload)
 VALUES ($1, $2, $3, $4, $5, $5, 1, $6, $7)
@@ -263,7 +277,7 @@ func (q *Queries) EventKey(ctx context.Context, arg EventKeyParams) (EventKeyRow
 }
 
 const eventOf = `-- name: EventOf :one
-SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events WHERE source = $1 AND event = $2
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined, shapes FROM events WHERE source = $1 AND event = $2
 `
 
 type EventOfParams struct {
@@ -286,15 +300,16 @@ func (q *Queries) EventOf(ctx context.Context, arg EventOfParams) (Event, error)
 		&i.Lat,
 		&i.Called,
 		&i.Joined,
+		&i.Shapes,
 	)
 	return i, err
 }
 
 const eventsCalled = `-- name: EventsCalled :many
-SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined, e.shapes
 FROM event_refs r JOIN events e ON e.source = r.source AND e.event = r.event WHERE r.ref = $1
 UNION
-SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined, e.shapes
 FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event WHERE k.source = $2 AND k.key = $3
 ORDER BY 3, 1, 2
 `
@@ -327,6 +342,7 @@ func (q *Queries) EventsCalled(ctx context.Context, arg EventsCalledParams) ([]E
 			&i.Lat,
 			&i.Called,
 			&i.Joined,
+			&i.Shapes,
 		); err != nil {
 			return nil, err
 		}
@@ -342,7 +358,7 @@ func (q *Queries) EventsCalled(ctx context.Context, arg EventsCalledParams) ([]E
 }
 
 const eventsJoinedByRule = `-- name: EventsJoinedByRule :many
-SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined, e.shapes
 FROM events e JOIN hazards h ON h.id = e.hazard_id
 WHERE h.status = 'A' AND e.joined LIKE 'near %' ORDER BY e.hazard_id, e.source, e.event LIMIT $1
 `
@@ -369,6 +385,7 @@ func (q *Queries) EventsJoinedByRule(ctx context.Context, maxRows int32) ([]Even
 			&i.Lat,
 			&i.Called,
 			&i.Joined,
+			&i.Shapes,
 		); err != nil {
 			return nil, err
 		}
@@ -384,7 +401,7 @@ func (q *Queries) EventsJoinedByRule(ctx context.Context, maxRows int32) ([]Even
 }
 
 const eventsNear = `-- name: EventsNear :many
-SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined, shapes FROM events
 WHERE type_id = $1 AND ROUND(lat * 10) IN ($2, $3, $4, $5)
     AND lon BETWEEN $6 AND $7 AND lat BETWEEN $8 AND $9
     AND start_ms + 0 BETWEEN $10 AND $11 AND placed AND source <> $12
@@ -441,6 +458,7 @@ func (q *Queries) EventsNear(ctx context.Context, arg EventsNearParams) ([]Event
 			&i.Lat,
 			&i.Called,
 			&i.Joined,
+			&i.Shapes,
 		); err != nil {
 			return nil, err
 		}
@@ -456,7 +474,7 @@ func (q *Queries) EventsNear(ctx context.Context, arg EventsNearParams) ([]Event
 }
 
 const eventsOfHazard = `-- name: EventsOfHazard :many
-SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events WHERE hazard_id = $1 ORDER BY source, event
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined, shapes FROM events WHERE hazard_id = $1 ORDER BY source, event
 `
 
 func (q *Queries) EventsOfHazard(ctx context.Context, hazardID int64) ([]Event, error) {
@@ -480,6 +498,7 @@ func (q *Queries) EventsOfHazard(ctx context.Context, hazardID int64) ([]Event, 
 			&i.Lat,
 			&i.Called,
 			&i.Joined,
+			&i.Shapes,
 		); err != nil {
 			return nil, err
 		}
@@ -495,7 +514,7 @@ func (q *Queries) EventsOfHazard(ctx context.Context, hazardID int64) ([]Event, 
 }
 
 const eventsStarting = `-- name: EventsStarting :many
-SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined, shapes FROM events
 WHERE type_id = $1 AND start_ms BETWEEN $2 AND $3 ORDER BY start_ms, source, event
 `
 
@@ -526,6 +545,7 @@ func (q *Queries) EventsStarting(ctx context.Context, arg EventsStartingParams) 
 			&i.Lat,
 			&i.Called,
 			&i.Joined,
+			&i.Shapes,
 		); err != nil {
 			return nil, err
 		}
@@ -553,6 +573,17 @@ type ForgetReportParams struct {
 func (q *Queries) ForgetReport(ctx context.Context, arg ForgetReportParams) error {
 	_, err := q.db.ExecContext(ctx, forgetReport, arg.Source, arg.Event, arg.Part)
 	return err
+}
+
+const hasShapes = `-- name: HasShapes :one
+SELECT EXISTS (SELECT 1 FROM shapes WHERE digest = $1)
+`
+
+func (q *Queries) HasShapes(ctx context.Context, digest string) (bool, error) {
+	row := q.db.QueryRowContext(ctx, hasShapes, digest)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
 }
 
 const heldDecision = `-- name: HeldDecision :one
@@ -1030,6 +1061,32 @@ func (q *Queries) SaveVerdict(ctx context.Context, arg SaveVerdictParams) error 
 		arg.One,
 	)
 	return err
+}
+
+const setShapes = `-- name: SetShapes :exec
+UPDATE events SET shapes = $3 WHERE source = $1 AND event = $2
+`
+
+type SetShapesParams struct {
+	Source string
+	Event  string
+	Shapes string
+}
+
+func (q *Queries) SetShapes(ctx context.Context, arg SetShapesParams) error {
+	_, err := q.db.ExecContext(ctx, setShapes, arg.Source, arg.Event, arg.Shapes)
+	return err
+}
+
+const shapesOf = `-- name: ShapesOf :one
+SELECT body FROM shapes WHERE digest = $1
+`
+
+func (q *Queries) ShapesOf(ctx context.Context, digest string) ([]byte, error) {
+	row := q.db.QueryRowContext(ctx, shapesOf, digest)
+	var body []byte
+	err := row.Scan(&body)
+	return body, err
 }
 
 const sourceErrors = `-- name: SourceErrors :many

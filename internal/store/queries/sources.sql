@@ -18,26 +18,26 @@ ON CONFLICT (source, event) DO UPDATE SET hazard_id = excluded.hazard_id, type_i
 DELETE FROM events WHERE source = $1 AND event = $2;
 
 -- name: EventOf :one
-SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events WHERE source = $1 AND event = $2;
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined, shapes FROM events WHERE source = $1 AND event = $2;
 
 -- name: EventsOfHazard :many
-SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events WHERE hazard_id = $1 ORDER BY source, event;
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined, shapes FROM events WHERE hazard_id = $1 ORDER BY source, event;
 
 -- name: EventsStarting :many
-SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined, shapes FROM events
 WHERE type_id = sqlc.arg(type_id) AND start_ms BETWEEN sqlc.arg(from_ms) AND sqlc.arg(to_ms) ORDER BY start_ms, source, event;
 
 -- name: EventsNear :many
 -- The rows of the index events_by_place that the box touches are named, so that it finds the box and not a belt around the
 -- earth. Adding 0 keeps the databases from using the index by time, which finds all of a season.
-SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined FROM events
+SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined, shapes FROM events
 WHERE type_id = sqlc.arg(type_id) AND ROUND(lat * 10) IN (sqlc.arg(row1), sqlc.arg(row2), sqlc.arg(row3), sqlc.arg(row4))
     AND lon BETWEEN sqlc.arg(west) AND sqlc.arg(east) AND lat BETWEEN sqlc.arg(south) AND sqlc.arg(north)
     AND start_ms + 0 BETWEEN sqlc.arg(from_ms) AND sqlc.arg(to_ms) AND placed AND source <> sqlc.arg(without);
 
 -- name: EventsJoinedByRule :many
 -- Those of active hazards; a reason that begins so is a rule's (intake/cluster.go).
-SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined, e.shapes
 FROM events e JOIN hazards h ON h.id = e.hazard_id
 WHERE h.status = 'A' AND e.joined LIKE 'near %' ORDER BY e.hazard_id, e.source, e.event LIMIT sqlc.arg(max_rows);
 
@@ -53,10 +53,10 @@ ORDER BY r.source, r.event, r.ref;
 
 -- name: EventsCalled :many
 -- The events that some source gave a name of another, or that are known to their own source by it.
-SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined, e.shapes
 FROM event_refs r JOIN events e ON e.source = r.source AND e.event = r.event WHERE r.ref = sqlc.arg(ref)
 UNION
-SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined, e.shapes
 FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event WHERE k.source = sqlc.arg(scheme) AND k.key = sqlc.arg(id)
 ORDER BY 3, 1, 2;
 
@@ -181,3 +181,15 @@ SELECT body FROM splits WHERE n = $1;
 
 -- name: DropSplit :exec
 DELETE FROM splits WHERE n = $1;
+
+-- name: SetShapes :exec
+UPDATE events SET shapes = $3 WHERE source = $1 AND event = $2;
+
+-- name: HasShapes :one
+SELECT EXISTS (SELECT 1 FROM shapes WHERE digest = $1);
+
+-- name: AddShapes :exec
+INSERT INTO shapes (digest, body) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING;
+
+-- name: ShapesOf :one
+SELECT body FROM shapes WHERE digest = $1;

@@ -20,11 +20,12 @@ export interface HazardState {
 export async function readHazard(api: Api, id: number | string, signal?: AbortSignal): Promise<HazardState> {
   const answer = await api.request(`/hazards/${id}`, { signal });
   const h = (await answer.json()) as Hazard;
-  const areas = await api.geo<FeatureCollection<Geometry, { role: string }>>(`/hazards/${id}/alert-geography`, signal);
+  const areas = await api.geo<FeatureCollection<Geometry, { role: string; from?: string }>>(`/hazards/${id}/alert-geography`, signal);
   return {
     h: ownPage(h) ? { ...h, snc_url: "" } : h,
     tag: answer.headers.get("ETag") ?? "",
-    shapes: areas.features.filter((f) => f.properties.role !== "point").map((f) => ({ role: f.properties.role, geometry: f.geometry })),
+    // What has a time is what a source drew, such as a cone, and no area of the hazard.
+    shapes: areas.features.filter((f) => f.properties.role !== "point" && f.properties.from === undefined).map((f) => ({ role: f.properties.role, geometry: f.geometry })),
   };
 }
 

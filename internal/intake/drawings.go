@@ -1,0 +1,238 @@
+package intake
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// maxDrawn bounds what is remembered of drawings that were kept, in bytes: a source repeats most of them in every poll.
+const maxDrawn = 1 << 20
+
+// drawn remembers under which digest what a source drew was kept. It is safe for concurrent use.
+type drawn struct{ kept *lru.Cache[digest, string] }
+
+func newDrawn() drawn { return drawn{lru.New[digest, string](maxDrawn)} }
+
+// keyOf names what a drawing says, before it is mended.
+func keyOf(src string, shapes []hazard.Shape) digest {
+	h := sha256.New()
+	word := func(s string) {
+		_, _ = h.Write(binary.AppendUvarint(nil, uint64(len(s))))
+		_, _ = h.Write([]byte(s))
+	}
+	word(src)
+	for i := range shapes {
+		s := &shapes[i]
+		band := ""
+		if s.Band != nil {
+			band = fmt.Sprint(s.Band.Kind, " ", s.Band.Value)
+		}
+		word(fmt.Sprint(s.Role, int64(s.From), int64(s.To), s.Forecast))
+		word(band)
+		word(s.Label)
+		word(s.Geometry)
+	}
+	return digest(h.Sum(nil))
+}
+
+// keepDrawings mends and keeps what a batch draws of events that are known, or that its reports make known, before any transaction that
+// names it. What could not be drawn is told by faults. The result is by the names of events.
+func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Batch) (all map[string][]hazard.ShapesRef, faults []source.Reject, err error) {
+	if len(batch.Drawings) == 0 {
+		return nil, nil, nil
+	}
+	wanted := map[string]bool{}
+	for i := range batch.Reports {
+		if r := &batch.Reports[i]; !r.Minor && r.Suspect == "" {
+			for _, name := range append([]string{r.Key}, r.Aliases...) {
+				wanted[name] = true
+			}
+		}
+	}
+	var ask []string
+	for i := range batch.Drawings {
+		if key := batch.Drawings[i].Key; !wanted[key] {
+			ask = append(ask, key)
+		}
+	}
+	known, err := in.store.KnownKeys(ctx, src, ask)
+	if err != nil {
+		return nil, nil, err
+	}
+	all = map[string][]hazard.ShapesRef{}
+	var docs [][]hazard.Shape
+	var fresh []freshRef
+	for i := range batch.Drawings {
+		d := &batch.Drawings[i]
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if !wanted[d.Key] && !known[d.Key] {
+			continue
+		}
+		ref := hazard.ShapesRef{Source: src, Part: d.Part, Version: d.Version}
+		if len(d.Shapes) > 0 {
+			as := keyOf(src, d.Shapes)
+			text, ok := in.drawn.kept.Get(as)
+			if !ok {
+				shapes, wrong := mend(src, d.Shapes)
+				for _, w := range wrong {
+					faults = append(faults, source.Reject{Record: d.Key + " " + d.Part, Reason: w, Events: []string{d.Key}})
+				}
+				if len(shapes) == 0 {
+					continue
+				}
+				docs, fresh = append(docs, shapes), append(fresh, freshRef{as, d.Key, len(all[d.Key])})
+			}
+			ref.Digest = text
+		}
+		all[d.Key] = append(all[d.Key], ref)
+	}
+	digests, err := in.store.KeepShapes(ctx, docs)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, f := range fresh {
+		in.drawn.kept.Put(f.as, digests[i], len(digests[i])+64)
+		all[f.key][f.at].Digest = digests[i]
+	}
+	return all, faults, nil
+}
+
+// freshRef is a drawing that was not kept before: as is what it says, and its place that in the list of the event called key.
+type freshRef struct {
+	as  digest
+	key string
+	at  int
+}
+
+// mend makes the geometries of shapes what is stored, within the bounds of one document, and says what is left out.
+func mend(src string, shapes []hazard.Shape) (mended []hazard.Shape, wrong []string) {
+	positions, bytes := 0, 0
+	for i := range shapes {
+		s := shapes[i]
+		if err := s.Check(); err != nil {
+			wrong = append(wrong, err.Error())
+			continue
+		}
+		g, err := geo.ParseLoose([]byte(s.Geometry))
+		if err != nil {
+			wrong = append(wrong, fmt.Sprintf("geometry of a %s: %v", s.Role, err))
+			continue
+		}
+		s.Source, s.Geometry = src, g.GeoJSON()
+		s.Label = hazard.CleanLine(s.Label)
+		positions, bytes = positions+g.Positions(), bytes+len(s.Geometry)+len(s.Label)+400
+		if len(mended) == hazard.MaxShapes || positions > hazard.MaxShapePositions || bytes > hazard.MaxShapeBytes {
+			wrong = append(wrong, fmt.Sprintf("%d of %d shapes are left out: at most %d with %d positions and %d bytes are kept of one document",
+				len(shapes)-i, len(shapes), hazard.MaxShapes, hazard.MaxShapePositions, hazard.MaxShapeBytes))
+			break
+		}
+		mended = append(mended, s)
+	}
+	return mended, wrong[:min(len(wrong), 10)]
+}
+
+// mergeShapes adds to what is known what came: of each part the greatest version counts, the later one of two of the same.
+func mergeShapes(have, came []hazard.ShapesRef) []hazard.ShapesRef {
+	all := slices.Clone(have)
+	for _, ref := range came {
+		i := slices.IndexFunc(all, func(o hazard.ShapesRef) bool { return o.Source == ref.Source && o.Part == ref.Part })
+		switch {
+		case i < 0 && len(all) < hazard.MaxShapeParts:
+			all = append(all, ref)
+		case i >= 0 && ref.Version >= all[i].Version && (ref.Version > all[i].Version || ref.Digest != all[i].Digest):
+			if ref.Digest == all[i].Digest {
+				continue // the same shapes again are no change
+			}
+			all[i] = ref
+		}
+	}
+	all = slices.DeleteFunc(all, func(ref hazard.ShapesRef) bool { return ref.Digest == "" })
+	slices.SortFunc(all, func(a, b hazard.ShapesRef) int { return cmp.Compare(a.Part, b.Part) })
+	return all
+}
+
+// draw is which shapes are those of a group's event, and whether that differs from what is kept.
+func (w *writer) draw(g *group) (refs []hazard.ShapesRef, changed bool, err error) {
+	var have []hazard.ShapesRef
+	if g.before != nil {
+		have = g.before.Shapes
+	}
+	refs = mergeShapes(have, g.shapes)
+	for _, key := range g.keys {
+		refs = mergeShapes(refs, w.drawings[key])
+	}
+	return refs, !slices.Equal(refs, have), nil
+}
+
+// drawLoose takes in what a batch draws of events of which it has no report.
+func (in *Intake) drawLoose(ctx context.Context, src string, batch *source.Batch, drawings map[string][]hazard.ShapesRef, clock hazard.Clock, opts Options, res *Result) (last int64, err error) {
+	named := map[string]bool{}
+	for i := range batch.Reports {
+		for _, name := range append([]string{batch.Reports[i].Key}, batch.Reports[i].Aliases...) {
+			named[name] = true
+		}
+	}
+	var keys []string
+	for key := range drawings {
+		if !named[key] {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	for some := range slices.Chunk(keys, chunk) {
+		n, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
+			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), opts: opts, res: res, drawings: drawings}
+			for _, key := range some {
+				if err := w.drawKnown(key); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return last, err
+		}
+		last = max(last, n)
+	}
+	return last, nil
+}
+
+// drawKnown takes in what is drawn of an event that is known.
+func (w *writer) drawKnown(key string) error {
+	src := w.src
+	defer func() { w.src = src }() // renew goes through the hazard's other sources
+	known, err := w.tx.KnownKeys(src, []string{key})
+	if err != nil || !known[key] {
+		return err
+	}
+	event, _, err := w.tx.Event(src, key)
+	if err != nil {
+		return err
+	}
+	name := store.EventName{Source: src, Key: event}
+	e, ok, err := w.tx.FindEvent(name)
+	if err != nil || !ok {
+		return err
+	}
+	refs := mergeShapes(e.Shapes, w.drawings[key])
+	if slices.Equal(refs, e.Shapes) {
+		return nil
+	}
+	if err := w.tx.SaveShapes(name, refs); err != nil {
+		return err
+	}
+	w.res.Updated++
+	return w.renew(e.HazardID)
+}
