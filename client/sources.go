@@ -10,7 +10,7 @@ import (
 type Source struct {
 	Name        string     `json:"name"`
 	Title       string     `json:"title"`
-	State       string     `json:"state"` // ok, stale, failing, starting, disabled
+	State       string     `json:"state"` // ok, stale, failing, starting, unheard, disabled
 	Feeds       []Feed     `json:"feeds"`
 	Pushes      []Push     `json:"pushes"` // the connections over which it pushes
 	LastPoll    *time.Time `json:"last_poll"`

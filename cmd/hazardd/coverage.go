@@ -151,7 +151,7 @@ func writeCoverage(w io.Writer, a *coverage.About, colour bool) error {
 		return err
 	}
 	t = newTable("SOURCE", "ROLE", "STATE", "AGE", "FROM", "TYPES", "AUTHORITY")
-	t.colours[2] = map[string]string{poll.OK: green, poll.Failing: yellow, poll.Stale: red, poll.Starting: dim, poll.Disabled: dim}
+	t.colours[2] = map[string]string{poll.OK: green, poll.Failing: yellow, poll.Stale: red, poll.Starting: dim, poll.Unheard: yellow, poll.Disabled: dim}
 	for _, s := range a.Sources {
 		var names []string
 		for _, t := range s.Types {

@@ -38,7 +38,7 @@ func (l *sourceListCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		t := newTable("NAME", "STATE", "LAST SUCCESS", "AGE", "LAG", "NEXT POLL", "NEW", "UPDATED", "HELD", "REJECTED", "ERROR")
-		t.colours[1] = map[string]string{poll.OK: green, poll.Failing: yellow, poll.Stale: red, poll.Starting: dim, poll.Disabled: dim}
+		t.colours[1] = map[string]string{poll.OK: green, poll.Failing: yellow, poll.Stale: red, poll.Starting: dim, poll.Unheard: yellow, poll.Disabled: dim}
 		for _, st := range states {
 			t.add(sourceRow(&st, c.now())...)
 		}

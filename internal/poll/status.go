@@ -20,6 +20,7 @@ const (
 	Stale    = "stale"    // not read for more than two rhythms and a grace: what it says now is not known
 	Failing  = "failing"  // the last poll failed, what it said before is still fresh; or documents are missing that it announced
 	Starting = "starting" // not read yet
+	Unheard  = "unheard"  // of the catalog, and not read once in more than two rhythms and a grace: perhaps nothing is there at all
 	Disabled = "disabled" // not polled
 )
 
@@ -179,6 +180,9 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 				word = Failing
 			}
 		}
+		if word == Stale && src.Shared && fs.LastSuccess == 0 {
+			word = Unheard
+		}
 		s.Feeds = append(s.Feeds, FeedStatus{URL: src.shown(f.URL), Every: int64(f.Every / time.Second), State: word, LastPoll: moment(fs.LastPoll),
 			LastSuccess: moment(fs.LastSuccess), LastChanged: moment(fs.LastChanged), NextPoll: moment(fs.NextPoll), Failures: fs.Failures, Error: fault.status()})
 		if shown == nil || rank[word] > worst || rank[word] == worst && fs.LastSuccess > shown.LastSuccess {
@@ -270,7 +274,7 @@ func (e *lastError) status() *StatusError {
 }
 
 // rank orders states by how much is wrong.
-var rank = map[string]int{OK: 0, Starting: 1, Failing: 2, Stale: 3}
+var rank = map[string]int{OK: 0, Starting: 1, Failing: 2, Unheard: 3, Stale: 4}
 
 // feedWord is the state of a feed of which heard is when all was known last: as a rule, by its last poll.
 func feedWord(fs *feedState, heard hazard.Instant, every time.Duration, now hazard.Instant) string {
@@ -314,7 +318,8 @@ func Readings(all []Status) coverage.Readings {
 const mostNamed = 10
 
 // Summary is the value of the header Hazardd-Sources: how many sources are well, how many are not, the names of those
-// if they are few, and how many are disabled.
+// if they are few, and how many are disabled. Those of the catalog that never answered are counted by themselves, or what has gone silent could not be
+// told among them.
 func Summary(all []Status) string {
 	count := map[string]int{}
 	var names []string
@@ -325,7 +330,7 @@ func Summary(all []Status) string {
 		}
 	}
 	text := fmt.Sprintf("ok=%d; stale=%d", count[OK], count[Stale])
-	for _, word := range []string{Failing, Starting, Disabled} {
+	for _, word := range []string{Failing, Starting, Unheard, Disabled} {
 		if count[word] > 0 {
 			text += fmt.Sprintf("; %s=%d", word, count[word])
 		}

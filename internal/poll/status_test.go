@@ -39,6 +39,37 @@ func TestStateWords(t *testing.T) {
 	}
 }
 
+// A feed of the catalog that never answered is told from one that has gone silent; another source is stale either way, and no such feed is fresh.
+func TestAFeedThatNeverAnsweredIsUnheard(t *testing.T) {
+	now := hazard.At(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	for name, tt := range map[string]struct {
+		shared bool
+		feed   feedState
+		want   string
+	}{
+		"never read":             {true, feedState{Since: now.Add(-time.Hour), LastPoll: now, Failures: 9, Error: &lastError{}}, Unheard},
+		"read once":              {true, feedState{Since: now.Add(-time.Hour), LastSuccess: now.Add(-time.Hour), Failures: 9, Error: &lastError{}}, Stale},
+		"not tried for long":     {true, feedState{Since: now.Add(-time.Minute), Failures: 1, Error: &lastError{}}, Failing},
+		"built in, never read":   {false, feedState{Since: now.Add(-time.Hour), Failures: 9, Error: &lastError{}}, Stale},
+		"a catalog's, just read": {true, feedState{Since: now.Add(-time.Hour), LastSuccess: now}, OK},
+	} {
+		src := testSource("a")
+		src.Shared = tt.shared
+		st := &state{}
+		*st.feed(src.Feeds[0].URL) = tt.feed
+		s := status(&src, st, now)
+		if s.State != tt.want || s.Feeds[0].State != tt.want {
+			t.Errorf("%s: %s, %+v, want %s", name, s.State, s.Feeds, tt.want)
+		}
+		if r := Readings([]Status{s})["a"]; r.Fresh != (tt.want == OK) || !r.Polled {
+			t.Errorf("%s: for coverage %+v", name, r)
+		}
+	}
+	if got := Summary([]Status{{State: OK}, {State: Unheard, Name: "x"}, {State: Stale, Name: "y"}}); got != `ok=1; stale=1; unheard=1; names="y"` {
+		t.Error(got)
+	}
+}
+
 func TestASourceIsAsBadAsItsWorstFeed(t *testing.T) {
 	now := hazard.At(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 	src := testSource("a")

@@ -104,7 +104,7 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 // sourcesTo collects the states of the sources as they were read last.
 func (s present) sourcesTo(to chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string), now hazard.Instant) {
 	for _, source := range s.cfg.Known.statusesOf(*s.kept.Load(), s.cfg.Sources, now) {
-		for _, state := range []string{poll.OK, poll.Stale, poll.Failing, poll.Starting, poll.Disabled} {
+		for _, state := range []string{poll.OK, poll.Stale, poll.Failing, poll.Starting, poll.Unheard, poll.Disabled} {
 			gauge(sourceState, one(source.State == state), source.Name, state)
 		}
 		if source.LastSuccess != nil {

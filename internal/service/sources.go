@@ -23,7 +23,9 @@ import (
 	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/bbk"
 	"github.com/hazardd/hazardd/internal/source/bmkg"
+	"github.com/hazardd/hazardd/internal/source/calfire"
 	"github.com/hazardd/hazardd/internal/source/cap"
 	"github.com/hazardd/hazardd/internal/source/copernicus"
 	"github.com/hazardd/hazardd/internal/source/emsc"
@@ -55,6 +57,7 @@ var builtIn = []func() source.Source{
 	bmkg.Source,
 	tsunami.Source,
 	jma.Source,
+	bbk.Source,
 	gdacs.Source,
 	nhc.Source,
 	jtwc.Source,
@@ -63,6 +66,7 @@ var builtIn = []func() source.Source{
 	gvp.Source,
 	nifc.Source,
 	nswrfs.Source,
+	calfire.Source,
 	copernicus.Source,
 }
 
@@ -118,6 +122,7 @@ func NewSources(set SourceSettings) (*Sources, error) {
 		if set.NoResponse && src.Responds {
 			src.Parse = withoutResponse(src.Parse)
 		}
+		s.off[src.Name] = src.Off != ""
 		own = append(own, src)
 	}
 	if err := check(own); err != nil {
@@ -328,7 +333,7 @@ func (s *Sources) official(src *source.Source) bool {
 	}
 	for _, f := range s.catalog {
 		if f.By == src.Name {
-			return true
+			return !s.off[src.Name]
 		}
 	}
 	return false

@@ -32,6 +32,8 @@ type Source struct {
 	// Warns: the source warns of what is to come or under way, so that each minute without it counts. It
 	// is read at every start, and at least every two minutes while it fails.
 	Warns bool
+	// Off is why the source is not polled unless an operator names it; empty: it is.
+	Off string
 	// Shared: it is one of the many feeds of the catalog, of which many are at one host. Each has its own
 	// moment in the interval, also after a restart, and one that keeps failing is asked every half hour.
 	Shared bool

@@ -8,6 +8,8 @@ export interface Sources {
   readonly failing: number;
   /** Not read yet. */
   readonly starting: number;
+  /** Of the official feeds, those that have never answered. */
+  readonly unheard?: number;
   /** Of those that are stale or failing. */
   readonly names: readonly string[];
 }
@@ -29,7 +31,7 @@ export function freshness(headers: Headers): Freshness {
   if (said !== null) {
     const value = (name: string) => new RegExp(`(?:^|[;\\s])${name}\\s*=\\s*(?:"([^"]*)"|([^;"\\s]+))`).exec(said);
     const count = (name: string) => number(value(name)?.[2] ?? value(name)?.[1] ?? null) ?? 0;
-    sources = { ok: count("ok"), stale: count("stale"), failing: count("failing"), starting: count("starting"), names: (value("names")?.[1] ?? "").split(/[,\s]+/).filter(Boolean) };
+    sources = { ok: count("ok"), stale: count("stale"), failing: count("failing"), starting: count("starting"), ...(count("unheard") > 0 && { unheard: count("unheard") }), names: (value("names")?.[1] ?? "").split(/[,\s]+/).filter(Boolean) };
   }
   return { change: number(headers.get("Hazardd-Change")), sources, viewAge: number(headers.get("Hazardd-View-Age")) };
 }
@@ -50,5 +52,5 @@ export type Trust =
 export function trust(s: Sources | undefined): Trust {
   if (!s) return "unknown";
   const bad = s.stale + s.failing + s.starting;
-  return s.ok > 0 ? (bad > 0 ? "partly" : "good") : bad > 0 ? "unread" : "none";
+  return s.ok > 0 ? (bad > 0 ? "partly" : "good") : bad + (s.unheard ?? 0) > 0 ? "unread" : "none";
 }

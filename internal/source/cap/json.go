@@ -2,8 +2,12 @@ package cap
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
@@ -105,7 +109,13 @@ func (r *jsonReader) record(raw []byte) {
 		r.reject(raw, "an object without identifier, msgType and info, expected an alert")
 		return
 	}
-	r.doc.Messages = append(r.doc.Messages, Message{Alert: o.alert(), Raw: raw, Notes: notes})
+	notes = append(notes, o.faults("", "")...)
+	a := o.alert()
+	if v := o.get("info"); v != nil && len(a.Information) == 0 && len(notes) > 0 { // it would look like a message without one
+		r.reject(raw, "%s", strings.Join(notes, "; "))
+		return
+	}
+	r.doc.Messages = append(r.doc.Messages, Message{Alert: a, Raw: raw, Notes: notes})
 }
 
 // dashboard reads an entry of NINA's dashboard.
@@ -151,6 +161,60 @@ func words(v any) []string {
 	}
 	return nil
 }
+
+// inside are the members of an object that hold objects, by the member that holds it; all others are texts.
+var inside = map[string][]string{
+	"": {"info"}, "info": {"eventCode", "parameter", "resource", "area"}, "area": {"geocode"},
+}
+
+// faults says which members that are read are of another type than CAP has: an object for a text, or a text for an object.
+func (m member) faults(kind, prefix string) (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		v, bare := m[name], strings.TrimSuffix(name, "_list")
+		expected := "a text"
+		if slices.Contains(inside[kind], bare) {
+			expected = "objects"
+		}
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
+		}
+		for i, e := range list {
+			where := prefix + name
+			if ok {
+				where += fmt.Sprintf("/%d", i)
+			}
+			o, isObject := e.(map[string]any)
+			_, isList := e.([]any)
+			switch {
+			case e == nil || !known[bare]:
+			case isObject && expected == "objects" && slices.ContainsFunc(slices.Collect(maps.Keys(o)), func(n string) bool { return known[strings.TrimSuffix(n, "_list")] }):
+				all = append(all, member(o).faults(bare, where+"/")...)
+			case isObject || isList || expected != "a text":
+				text, _ := json.Marshal(e)
+				all = append(all, fmt.Sprintf("%s: %s, expected %s", where, frame.Excerpt(text), expected))
+			}
+			if len(all) > maxFaults {
+				return all
+			}
+		}
+	}
+	return all
+}
+
+// maxFaults bounds what is told of one alert.
+const maxFaults = 20
+
+// known are the names of the members that are read.
+var known = func() map[string]bool {
+	names := map[string]bool{}
+	for name := range strings.FieldsSeq("identifier sender sent status msgType source scope note code references incidents info " +
+		"language category event responseType urgency severity certainty eventCode effective onset expires senderName headline description instruction web contact audience parameter " +
+		"resource resourceDesc mimeType uri area areaDesc polygon circle geocode valueName value") {
+		names[name] = true
+	}
+	return names
+}()
 
 // objects are the objects of a list, or the one that stands for a list.
 func (m member) objects(name string) []member {

@@ -1,0 +1,92 @@
+package calfire
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+)
+
+// feature is an incident of GeoJSON. Its geometry is the point of its properties again.
+type feature struct {
+	Properties *incident `json:"properties"`
+}
+
+// incident is one, with the members of all lists.
+type incident struct {
+	UniqueID  string       `json:"UniqueId"`
+	Name      string       `json:"Name"`
+	Type      string       `json:"Type"` // Wildfire, Fire, Hazmat, Flood, Earthquake; null in the older lists
+	Location  string       `json:"Location"`
+	County    string       `json:"County"`   // several are between commas
+	Counties  []string     `json:"Counties"` // in the older list
+	AdminUnit string       `json:"AdminUnit"`
+	Started   string       `json:"Started"`
+	Updated   string       `json:"Updated"`
+	Acres     frame.Number `json:"AcresBurned"`      // goes down as well as up
+	Contained frame.Number `json:"PercentContained"` // too
+	Longitude frame.Number `json:"Longitude"`
+	Latitude  frame.Number `json:"Latitude"`
+	URL       string       `json:"Url"`          // may begin with /
+	Page      string       `json:"CanonicalUrl"` // in the older list
+	Condition string       `json:"ConditionStatement"`
+	// What says whether the fire goes on: IsActive, Active in the older list, and Final, the last report on it.
+	IsActive jsontext.Value `json:"IsActive"`
+	Active   jsontext.Value `json:"Active"`
+	Final    jsontext.Value `json:"Final"`
+	// Public is false for what is not published.
+	Public jsontext.Value `json:"Public"`
+}
+
+var idForm = regexp.MustCompile(`^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// id is the name of an incident; empty if it has none.
+func id(text string) string {
+	if text = strings.ToLower(strings.TrimSpace(text)); !idForm.MatchString(text) {
+		return ""
+	}
+	return text
+}
+
+// Parse reads a list as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+	b := frame.Batch{ID: func(raw []byte) string {
+		if inner := frame.Member(raw, "properties"); inner != nil {
+			raw = inner
+		}
+		return id(frame.Word(frame.Member(raw, "UniqueId")))
+	}}
+	record := func(where func() string, raw []byte) {
+		if frame.Member(raw, "properties") == nil && !bytes.HasPrefix([]byte(where()), []byte("features/")) && where() != "feature" {
+			frame.Record(&b, where, raw, func(i *incident) (*hazard.Report, string) { return i.report(now) })
+			return
+		}
+		frame.Record(&b, where, raw, func(f *feature) (*hazard.Report, string) {
+			if f.Properties == nil {
+				return nil, "properties: " + frame.Nothing + ", expected an object"
+			}
+			return f.Properties.report(now)
+		})
+	}
+	text, err := frame.JSON(payload)
+	if err != nil {
+		return source.Batch{}, err
+	}
+	c := frame.Cursor{Doc: text}
+	if c.Next() == '[' {
+		err = frame.List(text, "incidents", record)
+		return b.Done(), err
+	}
+	k := frame.Collection{Want: "incidents", Lists: []string{"Incidents"}}
+	if bytes.Contains(text, []byte(`"Incidents"`)) {
+		_, err = k.Read(text, record)
+		return b.Done(), err
+	}
+	_, err = frame.Collection{}.Features(text, "incidents", &b, record)
+	return b.Done(), err
+}

@@ -1,0 +1,163 @@
+package calfire
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/source/seismic"
+)
+
+// life is how long an incident lasts that nobody mentions (judgement: of the recorded active ones, all were updated within a week).
+const life = 14 * 24 * time.Hour
+
+// large is the size from which a fire is a WATCH, in acres (judgement: as for the fires of the interagency center and of satellites). The
+// department has no levels: who has to leave is said by the sheriffs.
+const large = 10_000
+
+// others are the types of incidents that are no wildfires (recorded, and the filter of the department's page).
+var others = []string{"Hazmat", "Flood", "Earthquake", "Structure Fire", "Vehicle Fire", "Prescribed Fire", "Law Enforcement", "Medical", "Rescue", "Other"}
+
+// report maps an incident; nil if it is no wildfire, or not public. It says why, if it cannot.
+func (i *incident) report(now hazard.Instant) (*hazard.Report, string) {
+	key := id(i.UniqueID)
+	if key == "" {
+		return nil, fmt.Sprintf("UniqueId: %q, expected one such as 2347b6fb-8468-46bb-9917-d5cea3f1efdd", frame.ExcerptText(i.UniqueID))
+	}
+	if public, known := truth(i.Public); known && !public {
+		return nil, ""
+	} else if !known && said(i.Public) {
+		return nil, "Public: " + frame.Excerpt(i.Public) + ", expected true or false"
+	}
+	kind := hazard.CleanLine(i.Type)
+	if slices.ContainsFunc(others, func(o string) bool { return strings.EqualFold(o, kind) }) {
+		return nil, ""
+	}
+	point := seismic.Position(i.Longitude, i.Latitude)
+	if point != nil && point.Lat == 0 && point.Lon == 0 {
+		point = nil
+	}
+	if point == nil {
+		return nil, fmt.Sprintf("Longitude, Latitude: %s, %s, expected a position", i.Longitude.Said(), i.Latitude.Said())
+	}
+	var notes []string
+	updated, fault := instant("Updated", i.Updated)
+	if fault != "" {
+		notes = append(notes, fault)
+		updated = now
+	}
+	start, fault := instant("Started", i.Started)
+	if fault != "" {
+		notes = append(notes, fault)
+		start = updated
+	}
+	called := strings.Trim(frame.Clip(hazard.CleanLine(i.Name), 200), " ,;-")
+	county := hazard.CleanLine(cmp.Or(i.County, strings.Join(i.Counties, ", ")))
+	r := &hazard.Report{
+		Source: Name, Key: key, Version: int64(updated), Type: hazard.Wildfire, Severity: hazard.Information, Category: hazard.Event, Start: start,
+		Renewed: &updated, LifeMS: life.Milliseconds(), Point: point, Called: called, Refs: []string{Name + ":" + key}, URL: page(cmp.Or(i.URL, i.Page)),
+		Name:    "Wildfire - " + strings.Join(slices.DeleteFunc([]string{called, counties(county), "California"}, func(s string) bool { return s == "" }), ", "),
+		Comment: Name + ":" + key, Creator: "CAL FIRE",
+	}
+	if i.Acres.Known && i.Acres.Value >= large {
+		r.Severity = hazard.Watch
+	}
+	source.Measure(r, hazard.BurntArea, i.Acres.Value*source.HaPerAcre, i.Acres.Known)
+	source.Measure(r, hazard.Containment, i.Contained.Value, i.Contained.Known)
+	active, known := truth(i.IsActive)
+	if !known {
+		active, known = truth(i.Active)
+	}
+	final, isFinal := truth(i.Final)
+	switch {
+	case known && !active, !known && isFinal && final:
+		r.Ended, r.Minor = hazard.EndAllClear, true // of a fire that nobody heard of nothing is made
+	case !known: // until somebody says that it is over
+		notes = append(notes, "IsActive: "+cmp.Or(frame.Excerpt(i.IsActive), frame.Nothing)+", expected true or false")
+	}
+	r.Description = i.describe(county, r.Ended != "")
+	if w := seismic.NotReal(called); w != "" {
+		r.Suspect = "Name says " + w + ": " + frame.ExcerptText(called)
+	} else if updated > now.Add(24*time.Hour) || start > now.Add(24*time.Hour) {
+		r.Suspect = fmt.Sprintf("Started, Updated: %v, %v: in the future", start, updated)
+	}
+	source.Note(r, notes...)
+	return r, ""
+}
+
+// said reports whether a member says something.
+func said(raw []byte) bool { return len(raw) > 0 && raw[0] != 'n' }
+
+// truth reads a member that says yes or no, as text too; known is false if it says neither.
+func truth(raw []byte) (yes, known bool) {
+	v, err := strconv.ParseBool(strings.ToLower(strings.Trim(string(raw), `" `)))
+	return v, err == nil && len(raw) > 1 // 1 and 0 are numbers
+}
+
+// instant reads a time; of a day alone, that at its begin.
+func instant(member, text string) (at hazard.Instant, fault string) {
+	text = strings.TrimSpace(text)
+	if len(text) == len("2024-06-15") {
+		text += "T00:00Z"
+	}
+	at, _, err := frame.Time(text, nil)
+	if err != nil {
+		return 0, member + ": " + err.Error()
+	}
+	return at, ""
+}
+
+// counties names them: "Butte County", "Butte, Tehama".
+func counties(list string) string {
+	if list == "" || strings.ContainsAny(list, ",/&") || strings.Contains(strings.ToLower(list), "county") {
+		return list
+	}
+	return list + " County"
+}
+
+// page is the address of an incident's page; the list of all if it has none of the department.
+func page(address string) string {
+	address = strings.TrimSpace(address)
+	if strings.HasPrefix(address, "/incidents/") {
+		address = site + address
+	}
+	if !strings.HasPrefix(address, site+"/") || hazard.CleanLine(address) != address || len(address) > 500 {
+		return site + "/incidents"
+	}
+	return address
+}
+
+var tag = regexp.MustCompile(`<[^<>]*>`)
+
+func (i *incident) describe(county string, over bool) string {
+	var lines []string
+	say := func(what, text string) {
+		if text = hazard.CleanLine(frame.Clip(text, 2000)); text != "" {
+			lines = append(lines, what+": "+text+".")
+		}
+	}
+	number := func(n frame.Number, unit string) string {
+		if !n.Known || n.Value < 0 {
+			return ""
+		}
+		return strconv.FormatFloat(math.Round(n.Value*10)/10, 'f', -1, 64) + unit
+	}
+	say("Size", number(i.Acres, " acres"))
+	say("Contained", number(i.Contained, " %"))
+	say("Location", i.Location)
+	say("County", county)
+	say("Responsible", i.AdminUnit)
+	say("Conditions", tag.ReplaceAllString(frame.Clip(i.Condition, 8<<10), " "))
+	if over {
+		lines = append(lines, "No longer active.")
+	}
+	return hazard.Clean(strings.Join(lines, "\n"))
+}
