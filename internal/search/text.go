@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -98,6 +99,11 @@ func WordsOf(h *hazard.Hazard) (name, description []string) {
 		}
 	}
 	return name, description
+}
+
+// TextIsWords reports whether Text asks for words alone, in any order, and for no phrase of several.
+func (f *Filter) TextIsWords() bool {
+	return !slices.ContainsFunc(f.Text, func(p Phrase) bool { return len(p.Words) > 1 })
 }
 
 // MatchText tells whether h says all that the filter's Text asks for.

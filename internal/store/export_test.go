@@ -63,6 +63,11 @@ func (s *Store) Exec(ctx context.Context, text string) error {
 	return err
 }
 
+// Ask asks the database itself for one text.
+func (s *Store) Ask(ctx context.Context, query string) (text string, err error) {
+	return text, s.read.QueryRowContext(ctx, query).Scan(&text)
+}
+
 // HoldRemovals makes the removals of contents fail from now on; late does them after all, and says how many there were.
 func HoldRemovals(s *Store) (late func(context.Context) (int, error)) {
 	h := &holding{Place: s.files}

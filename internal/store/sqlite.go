@@ -96,7 +96,10 @@ type sqlite struct{}
 
 func (sqlite) name() string { return "sqlite" }
 
-func (sqlite) migration(text string) string { return text }
+// migration makes a number that is the key of a table its rowid: it needs no index beside the table. Stores that are older have one, and work alike.
+func (sqlite) migration(text string) string {
+	return strings.ReplaceAll(text, " BIGINT PRIMARY KEY", " INTEGER PRIMARY KEY")
+}
 
 // alone: a write transaction has taken the lock of the file at its beginning.
 func (sqlite) alone(context.Context, *sql.Tx) error { return nil }
@@ -150,7 +153,7 @@ func (sqlite) snapshot() *sql.TxOptions { return &sql.TxOptions{ReadOnly: true} 
 func (sqlite) patient(context.Context, *sql.Tx) error { return nil }
 
 func (sqlite) columns() string {
-	return `SELECT name, lower(type), pk FROM pragma_table_info($1) ORDER BY cid`
+	return `SELECT name, iif(lower(type) = 'integer', 'bigint', lower(type)), pk FROM pragma_table_info($1) ORDER BY cid`
 }
 
 func (sqlite) onlyText() bool { return false }

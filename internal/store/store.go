@@ -404,6 +404,9 @@ const oldest = "oldest_schema"
 // withoutBodies is the first schema whose programs can do without hazards.body. A store that is made by one of them has none.
 const withoutBodies = 10
 
+// ofNewStores is the first schema whose programs can use a store that new.sql has altered.
+const ofNewStores = 21
+
 // migrate brings the schema up to date: each file of migrations once, in the order of its number, under the write lock.
 // It refuses a store that this program would not understand. upTo is how many there are to be, or more; then looks at the store in the same
 // transaction, and its error takes all back.
@@ -457,6 +460,11 @@ func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error)
 			}
 		}
 	}
+	if have == 0 && upTo >= ofNewStores {
+		if err := s.asNew(ctx, tx); err != nil {
+			return err
+		}
+	}
 	if err := then(tx); err != nil {
 		return err
 	}
@@ -491,11 +499,30 @@ func (s *Store) migration(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	own, err := migrations.ReadFile("migrations/" + s.database.name() + "/" + name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+	own, err := s.own(name)
+	return s.database.migration(string(common)) + own, err
+}
+
+// own is the text of a file that this database alone has; empty if it has none.
+func (s *Store) own(name string) (string, error) {
+	text, err := migrations.ReadFile("migrations/" + s.database.name() + "/" + name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
-	return s.database.migration(string(common)) + string(own), nil
+	return string(text), err
+}
+
+// asNew alters the tables of a store in which nothing can be found yet, once, to what programs of earlier schemas could not use: new.sql of the
+// database.
+func (s *Store) asNew(ctx context.Context, tx *sql.Tx) error {
+	text, err := s.own("new.sql")
+	if err != nil || text == "" || bearable(ctx, tx, ofNewStores, ofNewStores-1) != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, text); err != nil {
+		return fmt.Errorf("make a new store: %w", storeError(err))
+	}
+	return storeError(db.New(tx).SetMeta(ctx, db.SetMetaParams{Name: oldest, Value: strconv.Itoa(ofNewStores)}))
 }
 
 // bearable tells whether a program that knows the schema called known can use a store of a later one.

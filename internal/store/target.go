@@ -341,6 +341,9 @@ func (t *Target) read(ctx context.Context, f func(*sql.Tx) error) error {
 // Update makes the tables those of this release, once all have been filled, and what is in them found by searches. Contents can be put from then on.
 func (t *Target) Update(ctx context.Context) error {
 	err := t.store.migrate(ctx, Schema(), func(tx *sql.Tx) error {
+		if err := t.store.asNew(ctx, tx); err != nil {
+			return err
+		}
 		now, err := tablesOf(ctx, tx, t.store.database)
 		if err != nil || slices.EqualFunc(now, t.Tables, func(a, b Table) bool { return a.Name == b.Name && sameTable(&a, &b) }) {
 			return err

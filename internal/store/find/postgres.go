@@ -76,9 +76,7 @@ type postgresFinder struct{ *Question }
 func (Postgres) Finder(f *Question) Finder { return postgresFinder{f} }
 
 // TellsText: a vector knows what words there are, not in which order and in which of the texts.
-func (f postgresFinder) TellsText() bool {
-	return !slices.ContainsFunc(f.Filter.Text, func(p search.Phrase) bool { return len(p.Words) > 1 })
-}
+func (f postgresFinder) TellsText() bool { return f.Filter.TextIsWords() }
 
 // conditions adds the conditions of the filter.
 func (f postgresFinder) conditions() {

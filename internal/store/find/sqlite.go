@@ -144,16 +144,16 @@ type sqliteFinder struct{ *Question }
 // Finder is that of Tables.
 func (SQLite) Finder(f *Question) Finder { return sqliteFinder{f} }
 
-// TellsText: FTS5 knows phrases, and is asked in both ways to the rows that are counted.
-func (f sqliteFinder) TellsText() bool { return true }
+// TellsText: the table knows what words there are, not in which order. One that an earlier program made does, and is asked no more than that.
+func (f sqliteFinder) TellsText() bool { return f.Filter.TextIsWords() }
 
-// conditions adds the conditions of the filter.
-func (f sqliteFinder) conditions() {
+// conditions adds the conditions of the filter, without that of its text if each row is looked into.
+func (f sqliteFinder) conditions(text bool) {
 	f.filtered()
 	if f.Filter.Ref != "" {
 		f.where.add("s.id IN (SELECT value FROM json_each(?))", numbers(f.Filter.Hazards))
 	}
-	if f.Filter.Text != nil && !f.TextLater {
+	if text && f.Filter.Text != nil {
 		f.where.add("s.id IN (SELECT rowid FROM hazard_words WHERE hazard_words MATCH ?)", wordsQuery(f.Filter.Text))
 	}
 }
@@ -166,13 +166,16 @@ func numbers(ids []int64) string {
 	return string(text)
 }
 
-// wordsQuery is the text in the language of FTS5: phrases are in double quotes, which no word holds.
+// wordsQuery asks FTS5 for all words of the text. They are in double quotes, which no word holds.
 func wordsQuery(text []search.Phrase) string {
-	terms := make([]string, len(text))
-	for i, p := range text {
-		terms[i] = `"` + strings.Join(p.Words, " ") + `"`
-		if p.Prefix {
-			terms[i] += " *"
+	var terms []string
+	for _, p := range text {
+		for i, w := range p.Words {
+			term := `"` + w + `"`
+			if p.Prefix && i == len(p.Words)-1 {
+				term += " *"
+			}
+			terms = append(terms, term)
 		}
 	}
 	return strings.Join(terms, " AND ")
@@ -397,9 +400,9 @@ func (f sqliteFinder) Each(ctx context.Context, after *search.Key, found func(Ro
 	if err != nil {
 		return err
 	}
-	f.TextLater = way == nil
+	f.TextLater = way == nil || !f.TellsText()
 	f.WithBodies = f.TextLater && f.Filter.Text != nil // one statement for each would take most of the time
-	f.conditions()
+	f.conditions(way != nil)
 	order := f.order()
 	if way != nil {
 		where := f.where
@@ -552,16 +555,18 @@ func (f sqliteFinder) types(ctx context.Context) (all []hazard.Type, err error) 
 
 // rows calls found with rows until it returns false, and tells whether it did not.
 func (f sqliteFinder) rows(ctx context.Context, from, where condition, order string, found func(Row) (bool, error)) (more bool, err error) {
-	columns := rowColumns
-	if f.WithBodies {
-		columns += ", c.body"
-		from.text += " CROSS JOIN changes c ON c.n = s.n"
+	rowsInOrder := func(columns string) string {
+		query := "SELECT " + columns + " FROM " + from.text
+		if where.text != "" {
+			query += " WHERE " + where.text
+		}
+		return query + " ORDER BY " + order
 	}
-	query := "SELECT " + columns + " FROM " + from.text
-	if where.text != "" {
-		query += " WHERE " + where.text
+	query := rowsInOrder(rowColumns)
+	if f.WithBodies { // each is read when its row's turn comes: to sort them would be dear. LIMIT -1 keeps SQLite from doing so.
+		query = "SELECT " + rowColumns + ", c.body FROM (" + rowsInOrder(rowColumns+", s.n") + " LIMIT -1) s CROSS JOIN changes c ON c.n = s.n"
 	}
-	return f.read(ctx, query+" ORDER BY "+order, slices.Concat(from.args, where.args), found)
+	return f.read(ctx, query, slices.Concat(from.args, where.args), found)
 }
 
 // Count counts the rows, without looking at any.
@@ -571,7 +576,7 @@ func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f.conditions()
+	f.conditions(true)
 	from := conditionOf("searchable s")
 	if way != nil {
 		from = way.from

@@ -1,0 +1,1 @@
+-- Nothing: programs of this schema can use stores that new.sql has altered.
