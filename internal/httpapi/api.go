@@ -240,6 +240,7 @@ func (a *API) routes() {
 	a.openPage("POST /login", a.login)
 	a.openPage("POST /logout", a.logout)
 	a.paged(hazardPattern, a.holds(costOfObject, a.hazardPage))
+	a.paged("GET /status", a.statusPage)
 	a.paged("GET /h/{hazard}/map.svg", a.holds(costOfObject, a.pageMap))
 	a.paged("GET /h/{hazard}/hazard.json", inForm("application/json", a.hazard))
 	a.paged("GET /h/{hazard}/changes.json", inForm("application/json", a.hazardChanges))

@@ -7,16 +7,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lateness"
 	pages "github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/symbol"
 	"github.com/hazardd/hazardd/internal/tongue"
+	"github.com/hazardd/hazardd/internal/words"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -83,6 +87,67 @@ func (a *API) openPage(pattern string, h handler) {
 	}))
 }
 
+// zoneParameter names the zone of the visitor (IANA), in which a page shows times beside UTC. The map gives it to the links that it makes.
+const zoneParameter = "tz"
+
+// frame is what a page has around its content, in the language of the visitor: that of the parameter lang, else of Accept-Language, else the server's,
+// if there are words in it. What of it cannot be read is not looked at: portals add parameters to links.
+func (a *API) frame(r *http.Request) pages.Frame {
+	values := r.URL.Query()
+	wish := tongue.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
+	if asked, err := tongue.Parse(values.Get(langParameter)); err == nil {
+		wish = asked.Or(wish)
+	}
+	f := pages.Frame{Root: a.visits.root, Language: words.Best(wish.Tags()...)}
+	if name := values.Get(zoneParameter); name != "" && name != "Local" && len(name) < 64 {
+		if zone, err := time.LoadLocation(name); err == nil {
+			f.Zone = zone
+		}
+	}
+	return f
+}
+
+// statusPage serves what people ask first: whether the service knows what it should.
+func (a *API) statusPage(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	now := a.now()
+	states, err := a.Sources(r.Context())
+	away := errors.Is(err, hazard.ErrUnavailable) && states != nil
+	if err != nil && !away {
+		return err
+	}
+	v := a.Live.View(now)
+	s := &pages.Status{Frame: a.frame(r), Now: now, Away: away, Change: v.Number(), Active: v.Len()}
+	s.User = who.Name
+	if who.Role == auth.Public {
+		s.Login = a.visits.root + "/login?next=/status"
+	}
+	for _, state := range states {
+		source := pages.SourceStatus{Source: pageSource(&state)}
+		if state.LastChanged != nil {
+			source.Changed = hazard.At(*state.LastChanged)
+		}
+		if d := a.Delays.Of(state.Name, lateness.Committed); d != nil {
+			source.Delay, source.Slowest = time.Duration(d.Median*float64(time.Second)), time.Duration(d.P99*float64(time.Second))
+		}
+		s.Sources = append(s.Sources, source)
+	}
+	html, err := s.HTML()
+	if err != nil {
+		return err
+	}
+	writeHTML(w, http.StatusOK, html)
+	return nil
+}
+
+// pageSource is the state of a source as pages show it.
+func pageSource(s *poll.Status) pages.Source {
+	source := pages.Source{Name: s.Name, Title: s.Title, State: s.State}
+	if s.LastSuccess != nil {
+		source.Read = hazard.At(*s.LastSuccess)
+	}
+	return source
+}
+
 // failPage writes the page that an error has, with the status of the API; the problem itself to who asked for JSON.
 func (a *API) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	if wantsJSON(r) {
@@ -90,12 +155,12 @@ func (a *API) failPage(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	p := a.problem(w, r, err)
-	out := &pages.Problem{Frame: pages.Frame{Root: a.visits.root}, Status: p.Status, Title: http.StatusText(p.Status), Detail: sentence(p.Detail), Instance: p.Instance}
+	out := &pages.Problem{Frame: a.frame(r), Status: p.Status, Title: http.StatusText(p.Status), Foreign: true, Detail: sentence(p.Detail), Instance: p.Instance}
 	if who, err := a.Auth.VerifyPage(a.visits.token(r), a.now()); err == nil {
 		out.User = who.Name
 	}
 	if r.PathValue("hazard") != "" && r.PathValue("product") == "" && (p.Status == http.StatusNotFound || len(p.Errors) > 0 && p.Errors[0].Parameter == "hazard-id") {
-		out.Title, out.Hazard = "No such hazard", true
+		out.Title, out.Foreign, out.Hazard = out.Language.Say("noHazard"), false, true
 	}
 	html, err := out.HTML()
 	if err != nil {
@@ -164,7 +229,8 @@ func (a *API) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 // pageOf gathers what the visitor may know of the hazard, and reports whether any of it is restricted.
 func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now hazard.Instant) (c *pages.Hazard, restricted bool, err error) {
 	ctx := r.Context()
-	c = &pages.Hazard{Frame: pages.Frame{Root: a.visits.root, User: who.Name}, Now: now, Hazard: h, Ground: a.ground != nil, Symbol: a.symbolPath, Orgs: map[int64]string{}}
+	c = &pages.Hazard{Frame: a.frame(r), Now: now, Hazard: h, Ground: a.ground != nil, Symbol: a.symbolPath, Orgs: map[int64]string{}}
+	c.User = who.Name
 	if a.Public.on() {
 		c.Preview = a.preview(h, "/h/"+h.UUID.String(), now)
 	}
@@ -202,11 +268,7 @@ func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now ha
 		return nil, false, err
 	}
 	for _, s := range states {
-		source := pages.Source{Name: s.Name, Title: s.Title, State: s.State}
-		if s.LastSuccess != nil {
-			source.Read = hazard.At(*s.LastSuccess)
-		}
-		c.Sources = append(c.Sources, source)
+		c.Sources = append(c.Sources, pageSource(&s))
 	}
 	secret, err := a.pageHistory(r, c, who)
 	return c, restricted || secret, err

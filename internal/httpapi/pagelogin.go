@@ -12,6 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	pages "github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/words"
 )
 
 // Pages are read by people, whose browser shows a cookie by itself: it serves reading pages and nothing else, since any site can make a
@@ -133,7 +134,7 @@ func (a *API) loginPage(w http.ResponseWriter, r *http.Request) error {
 		a.seeOther(w, next)
 		return nil
 	}
-	return a.answerLogin(w, http.StatusOK, &pages.Login{Next: next})
+	return a.answerLogin(w, http.StatusOK, &pages.Login{Frame: a.frame(r), Next: next})
 }
 
 // login takes the form: the limits, the work and the status codes are those of POST /authorize.
@@ -150,16 +151,16 @@ func (a *API) login(w http.ResponseWriter, r *http.Request) error {
 		// The body may hold a password: nothing of it is repeated.
 		return &problem{Status: http.StatusBadRequest, Detail: "the form is not whole: expected the fields username and password, each once"}
 	}
-	again := &pages.Login{Next: localPath(form.Get("next")), Username: hazard.CleanLine(form.Get("username"))}
+	again := &pages.Login{Frame: a.frame(r), Next: localPath(form.Get("next")), Username: hazard.CleanLine(form.Get("username"))}
 	now := a.now()
 	token, err := a.Auth.AuthorizePage(r.Context(), form.Get("username"), auth.Password(form.Get("password")), a.origin(r), now)
 	if limited, ok := errors.AsType[*auth.LimitedError](err); ok {
-		again.Error = "Too many attempts have failed. Try again in " + inWords(limited.RetryAfter) + "."
+		again.Error = again.Language.Say("tooMany", "span", inWords(again.Language, limited.RetryAfter))
 		w.Header().Set("Retry-After", retryAfter(limited.RetryAfter))
 		return a.answerLogin(w, http.StatusTooManyRequests, again)
 	}
 	if errors.Is(err, auth.ErrDenied) {
-		again.Error = "User name and password do not fit. Capitals and blanks count."
+		again.Error = again.Language.Say("denied")
 		w.Header().Set("WWW-Authenticate", realm)
 		return a.answerLogin(w, http.StatusUnauthorized, again)
 	}
@@ -182,7 +183,6 @@ func (a *API) logout(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) answerLogin(w http.ResponseWriter, status int, form *pages.Login) error {
-	form.Root = a.visits.root
 	html, err := form.HTML()
 	if err != nil {
 		return err
@@ -225,8 +225,10 @@ func retryAfter(d time.Duration) string {
 	return strconv.Itoa(int((d + time.Second - 1) / time.Second))
 }
 
-func inWords(d time.Duration) string {
+func inWords(l *words.Language, d time.Duration) string {
 	switch n := int((d + time.Second - 1) / time.Second); {
+	case l != words.English():
+		return l.Say("statusSeconds", "n", n)
 	case n <= 1:
 		return "a second"
 	case n < 120:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/openapi"
+	"github.com/hazardd/hazardd/internal/words"
 )
 
 // Docs is the description of the interface, for people.
@@ -18,7 +19,7 @@ type Docs struct {
 }
 
 // HTML is the page.
-func (d *Docs) HTML() ([]byte, error) { return execute("docs.html", d) }
+func (d *Docs) HTML() ([]byte, error) { return execute(words.English(), "docs.html", d) }
 
 var docsFuncs = template.FuncMap{"prose": prose, "phrase": phrase, "curl": curl, "anchor": anchor, "lower": strings.ToLower}
 

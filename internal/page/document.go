@@ -1,5 +1,7 @@
 package page
 
+import "github.com/hazardd/hazardd/internal/words"
+
 // Document is a page that is made of tables and links: what a program reads as JSON, for people.
 type Document struct {
 	Frame
@@ -22,4 +24,4 @@ type Cell struct {
 }
 
 // HTML is the page.
-func (d *Document) HTML() ([]byte, error) { return execute("document.html", d) }
+func (d *Document) HTML() ([]byte, error) { return execute(words.English(), "document.html", d) }

@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/tongue"
+	"github.com/hazardd/hazardd/internal/words"
 )
 
 // Hazard is the page of one hazard for one visitor.
@@ -55,15 +56,10 @@ type Source struct {
 	Read  hazard.Instant // when it was read last; 0: never
 }
 
-// reasons say why a hazard ended.
-var reasons = map[hazard.EndReason]struct{ short, long string }{
-	hazard.EndExpired:    {"its end was reached", "The end that was given for it has come."},
-	hazard.EndCancelled:  {"cancelled", "Its issuer has cancelled it before its end."},
-	hazard.EndAllClear:   {"all clear", "It is over: the all-clear was given."},
-	hazard.EndSuperseded: {"superseded", "Another hazard has taken its place."},
-	hazard.EndWithdrawn:  {"withdrawn", "Its source has withdrawn it."},
-	hazard.EndRetracted:  {"retracted", "It was a false report, and has been taken back."},
-	hazard.EndMerged:     {"merged", "It was found to be one and the same as another hazard."},
+// reasons are the keys of the words for why a hazard ended: reason… in short, why… as a sentence.
+var reasons = map[hazard.EndReason]string{
+	hazard.EndExpired: "Expired", hazard.EndCancelled: "Cancelled", hazard.EndAllClear: "AllClear", hazard.EndSuperseded: "Superseded",
+	hazard.EndWithdrawn: "Withdrawn", hazard.EndRetracted: "Retracted", hazard.EndMerged: "Merged",
 }
 
 // view is what the template reads.
@@ -111,10 +107,6 @@ type tongueLink struct {
 	Here      bool
 }
 
-// responses are CAP's words for what to do, as people say them.
-var responses = map[string]string{"Shelter": "Take shelter", "Evacuate": "Leave the area", "Prepare": "Prepare", "Execute": "Do as planned", "Avoid": "Stay away",
-	"Monitor": "Follow the news", "Assess": "Judge for yourself", "AllClear": "All clear"}
-
 // speak adds what the authority says in the language of the page.
 func (c *Hazard) speak(v *view) {
 	h := c.Hazard
@@ -134,8 +126,8 @@ func (c *Hazard) speak(v *view) {
 	}
 	v.Instruction, v.Contact, v.Audience = blocks(t.Instruction), blocks(t.Contact), t.Audience
 	for _, r := range t.Responses {
-		if words := responses[r]; words != "" {
-			v.Responses = append(v.Responses, words)
+		if key := "response" + r; c.language().Knows(key) {
+			v.Responses = append(v.Responses, c.say(key))
 		}
 	}
 	if all := h.Languages(); len(all) > 1 {
@@ -162,7 +154,7 @@ type product struct {
 	Again                 bool // all of the text is in the description
 	Link, LinkText        string
 	FileURL, Name, Detail string
-	RestrictedTo          []string
+	RestrictedTo          string // organizations; empty: it is open
 	By                    string
 	At                    moment
 	Place                 string
@@ -192,33 +184,30 @@ const shownChanges = 12
 func (c *Hazard) view() *view {
 	h := c.Hazard
 	v := &view{Frame: c.Frame, Preview: c.Preview, H: h, Ref: c.Root + "/h/" + h.UUID.String(), MapURL: c.Root + "/#h=" + h.UUID.String(), Title: h.Name, Symbol: c.Symbol(h),
-		Exercise: h.Category == hazard.Exercise, Over: !h.ActiveAt(c.Now), SeverityClass: severityClass(h.Severity), Severity: severityName(h.Severity),
-		Category: string(h.Category), Type: typeName(h.Type), Made: at(c.Now, c.Now), Start: at(h.Start, c.Now), End: at(h.End, c.Now), Updated: at(h.LastUpdate, c.Now),
-		Position: words(h.Latitude, h.Longitude), Degrees: fmt.Sprintf("%s, %s", number(h.Latitude, 5), number(h.Longitude, 5)),
+		Exercise: h.Category == hazard.Exercise, Over: !h.ActiveAt(c.Now), SeverityClass: severityClass(h.Severity), Severity: c.severity(h.Severity),
+		Category: c.language().NameOf("category", string(h.Category)), Type: c.language().NameOf("type", string(h.Type)), Made: c.at(c.Now, c.Now), Start: c.at(h.Start, c.Now), End: c.at(h.End, c.Now), Updated: c.at(h.LastUpdate, c.Now),
+		Position: dms(h.Latitude, h.Longitude), Degrees: fmt.Sprintf("%s, %s", number(h.Latitude, 5), number(h.Longitude, 5)),
 		Description: blocks(h.Description), Note: blocks(h.Note), Comment: blocks(forPeople(h.Comment)), SourceLink: safeLink(h.URL, "https", "http"), Earlier: c.Earlier, Credits: c.Ground}
 	c.speak(v)
-	if info, ok := h.Category.Info(); ok {
-		v.Category = info.Name
-	}
 	if v.Exercise {
-		v.Title = "EXERCISE: " + v.Title
+		v.Title = c.say("exerciseNamed", "name", v.Title)
 	}
 	switch {
 	case v.Over:
-		v.EndLabel = "Ended"
+		v.EndLabel = c.say("ended")
 		if h.End > c.Now { // it was not said when
 			v.End = v.Updated
 		}
 	case !h.AutoExpire && h.End <= c.Now:
-		v.EndLabel = "Was expected to end"
+		v.EndLabel = c.say("wasExpected")
 	case !h.AutoExpire:
-		v.EndLabel = "Expected to end"
+		v.EndLabel = c.say("expected")
 	default:
-		v.EndLabel = "Ends"
+		v.EndLabel = c.say("ends")
 	}
 	if v.Over {
-		v.Title = "Ended: " + v.Title
-		v.Reason = cmp.Or(reasons[h.Reason].long, "It is over.")
+		v.Title = c.say("endedNamed", "name", v.Title)
+		v.Reason = c.say("why" + cmp.Or(reasons[h.Reason], "Over"))
 	}
 	v.Next = c.next()
 	v.Areas, v.MapAlt = c.areas()
@@ -244,20 +233,15 @@ func (c *Hazard) next() *next {
 	if h.Successor == uuid.Nil {
 		return nil
 	}
-	n := &next{Name: "hazard " + h.Successor.String(), Href: c.Root + "/h/" + h.Successor.String()}
+	n := &next{Name: c.say("nextUnknown", "id", h.Successor), Href: c.Root + "/h/" + h.Successor.String()}
 	if s := c.Successor; s != nil {
-		n.Name, n.Symbol, n.Severity, n.SeverityClass, n.Over = s.Name, c.Symbol(s), severityName(s.Severity), severityClass(s.Severity), !s.ActiveAt(c.Now)
+		n.Name, n.Symbol, n.Severity, n.SeverityClass, n.Over = s.Name, c.Symbol(s), c.severity(s.Severity), severityClass(s.Severity), !s.ActiveAt(c.Now)
 	}
 	return n
 }
 
-// roles say what an area means.
-var roles = map[hazard.AreaRole][2]string{
-	hazard.AlertArea:  {"Alert area", "who is in it should know"},
-	hazard.ImpactArea: {"Impact area", "where damage is, or will be"},
-	hazard.TrackArea:  {"Track", "where it went, or will go"},
-	hazard.PointArea:  {"Position", "only the position is known"},
-}
+// roles are the keys of the words for what an area means; with What behind them, of what that says.
+var roles = map[hazard.AreaRole]string{hazard.AlertArea: "areaAlert", hazard.ImpactArea: "areaImpact", hazard.TrackArea: "areaTrack", hazard.PointArea: "areaPoint"}
 
 // areas lists the areas by role, and says what the map shows.
 func (c *Hazard) areas() (list []area, alt string) {
@@ -278,20 +262,20 @@ func (c *Hazard) areas() (list []area, alt string) {
 		}
 		size := ""
 		if km2 > 0 {
-			size = squareKilometres(km2)
+			size = c.squareKilometres(km2)
 		}
 		if n > 1 {
-			size = strings.TrimSuffix(fmt.Sprintf("%d shapes, %s", n, size), ", ")
+			size = strings.TrimSuffix(c.say("shapes", "n", n)+", "+size, ", ")
 		}
-		list = append(list, area{Role: roles[role][0], What: roles[role][1], Class: string(role), Size: size})
-		names = append(names, strings.ToLower(roles[role][0]))
+		list = append(list, area{Role: c.say(roles[role]), What: c.say(roles[role] + "What"), Class: string(role), Size: size})
+		names = append(names, c.say(roles[role]))
 	}
 	if len(list) == 0 {
-		list = append(list, area{Role: roles[hazard.PointArea][0], What: roles[hazard.PointArea][1], Class: string(hazard.PointArea)})
+		list = append(list, area{Role: c.say(roles[hazard.PointArea]), What: c.say(roles[hazard.PointArea] + "What"), Class: string(hazard.PointArea)})
 	}
-	alt = "Small map around " + words(c.Hazard.Latitude, c.Hazard.Longitude)
+	alt = c.say("mapAlt", "position", dms(c.Hazard.Latitude, c.Hazard.Longitude))
 	if len(names) > 0 {
-		alt += ", with the " + strings.Join(names, " and the ")
+		alt = c.say("mapAreas", "map", alt, "areas", strings.Join(names, ", "))
 	}
 	return list, alt
 }
@@ -327,39 +311,44 @@ func (c *Hazard) products() (roots []*product, count int) {
 }
 
 func (c *Hazard) product(p *hazard.Product) *product {
-	out := &product{Title: p.Title, Comment: forPeople(p.Comment), At: at(p.Updated, c.Now), By: cmp.Or(p.UpdateUser, p.UserID), Place: cut(p.Geometry, 120)}
+	out := &product{Title: p.Title, Comment: forPeople(p.Comment), At: c.at(p.Updated, c.Now), By: cmp.Or(p.UpdateUser, p.UserID), Place: cut(p.Geometry, 120)}
 	if p.Source != "" && !p.Edited {
 		out.By = c.sourceTitle(p.Source)
 	}
-	for _, id := range p.OrgIDs {
-		out.RestrictedTo = append(out.RestrictedTo, c.org(id))
+	orgs := make([]string, len(p.OrgIDs))
+	for i, id := range p.OrgIDs {
+		orgs[i] = c.org(id)
 	}
+	out.RestrictedTo = strings.Join(orgs, ", ")
 	switch p.Type {
 	case hazard.FolderProduct:
-		out.Kind, out.Folder = "Folder", true
+		out.Kind, out.Folder = c.say("folder"), true
 	case hazard.TextProduct:
-		out.Kind, out.Text, out.Again = "Text", blocks(p.Data), saysAgain(p.Data, c.Hazard.Description)
+		out.Kind, out.Text, out.Again = c.say("text"), blocks(p.Data), saysAgain(p.Data, c.Hazard.Description)
 	case hazard.URLProduct:
-		out.Kind, out.Link, out.LinkText = "Link", safeLink(p.Data, "https", "http"), p.Data
+		out.Kind, out.Link, out.LinkText = c.say("link"), safeLink(p.Data, "https", "http"), p.Data
 	case hazard.FileProduct:
-		out.Kind, out.File = "File", true
+		out.Kind, out.File = c.say("file"), true
 		out.FileURL = c.Root + "/h/" + c.Hazard.UUID.String() + "/products/" + strconv.FormatInt(p.ID, 10) + "/file"
-		out.Name, out.Detail = p.File.Name, strings.TrimPrefix(strings.ToUpper(strings.TrimPrefix(path.Ext(p.File.Name), "."))+", "+bytesInWords(p.File.Size), ", ")
+		out.Name, out.Detail = p.File.Name, strings.TrimPrefix(strings.ToUpper(strings.TrimPrefix(path.Ext(p.File.Name), "."))+", "+c.bytes(p.File.Size), ", ")
 	}
 	return out
 }
 
 func (c *Hazard) report(r *Report) report {
 	head := &r.Said.Head
-	out := report{Source: c.sourceTitle(r.Source), Joined: r.Joined, Name: head.Name, Level: head.Level, Severity: severityName(head.Severity),
-		SeverityClass: severityClass(head.Severity), Type: typeName(head.Type), Link: safeLink(head.URL, "https", "http"), Start: at(head.Start, c.Now),
-		End: at(r.Said.Over(), c.Now), EndLabel: "Ends", Reason: reasons[r.Said.Ended].short}
+	out := report{Source: c.sourceTitle(r.Source), Joined: r.Joined, Name: head.Name, Level: head.Level, Severity: c.severity(head.Severity),
+		SeverityClass: severityClass(head.Severity), Type: c.language().NameOf("type", string(head.Type)), Link: safeLink(head.URL, "https", "http"), Start: c.at(head.Start, c.Now),
+		End: c.at(r.Said.Over(), c.Now), EndLabel: c.say("ends")}
+	if key, ok := reasons[r.Said.Ended]; ok {
+		out.Reason = c.say("reason" + key)
+	}
 	if r.Said.Over() <= c.Now {
-		out.EndLabel = "Ended"
+		out.EndLabel = c.say("ended")
 	}
 	// A version is a time of issue in most sources, but for some a count.
 	if said := hazard.Instant(head.Version); said > 1e12 && said < c.Now.Add(maxRelative) {
-		out.Said = at(said, c.Now)
+		out.Said = c.at(said, c.Now)
 	}
 	if !saysAgain(head.Description, c.Hazard.Description) {
 		out.Text = blocks(head.Description)
@@ -405,20 +394,20 @@ func (c *Hazard) origin(v *view) {
 	for _, name := range names {
 		i := slices.IndexFunc(c.Sources, func(s Source) bool { return s.Name == name })
 		if i < 0 {
-			v.Sources = append(v.Sources, source{Title: name, State: "imported", Never: true, Words: "taken from files; it is not polled here"})
+			v.Sources = append(v.Sources, source{Title: name, State: "imported", Never: true, Words: c.say("sourceImported")})
 			continue
 		}
 		s := c.Sources[i]
-		out := source{Title: s.Title, State: s.State, Never: s.Read == 0, Read: at(s.Read, c.Now)}
+		out := source{Title: s.Title, State: s.State, Never: s.Read == 0, Read: c.at(s.Read, c.Now)}
 		switch s.State {
 		case "stale":
-			out.Words = "it could not be read since"
+			out.Words = c.say("sourceStale")
 		case "failing":
-			out.Words = "the last attempt to read it failed"
+			out.Words = c.say("sourceFailing")
 		case "disabled":
-			out.Words = "it is not polled by this server"
+			out.Words = c.say("sourceDisabled")
 		case "starting":
-			out.Words = "it has not been read since the service started"
+			out.Words = c.say("sourceStarting")
 		}
 		if (s.State == "stale" || s.State == "disabled") && !v.Over {
 			v.Doubts = append(v.Doubts, out)
@@ -438,9 +427,14 @@ func (c *Hazard) sourceTitle(name string) string {
 
 func (c *Hazard) org(id int64) string {
 	if id < 0 {
-		return "none"
+		return c.say("none")
 	}
-	return cmp.Or(c.Orgs[id], "organization "+strconv.FormatInt(id, 10))
+	return cmp.Or(c.Orgs[id], c.say("organizationNumber", "id", id))
+}
+
+// severity is the level in the words of the page.
+func (f *Frame) severity(s hazard.Severity) string {
+	return f.language().NameOf("severity", s.String())
 }
 
 func severityName(s hazard.Severity) string {
@@ -468,8 +462,8 @@ func typeName(t hazard.Type) string {
 	return info.Name
 }
 
-// words is a position as people write it, in degrees, minutes and seconds.
-func words(lat, lon float64) string {
+// dms is a position as people write it, in degrees, minutes and seconds.
+func dms(lat, lon float64) string {
 	return angle(lat, "N", "S") + ", " + angle(lon, "E", "W")
 }
 
@@ -494,29 +488,33 @@ func number(x float64, decimals int) string {
 	return text
 }
 
-func squareKilometres(km2 float64) string {
+func (f *Frame) squareKilometres(km2 float64) string {
 	switch {
 	case km2 < 0.01:
-		return grouped(int64(math.Round(km2*1e6))) + " m²"
+		return f.grouped(int64(math.Round(km2*1e6))) + " m²"
 	case km2 < 10:
 		return strconv.FormatFloat(km2, 'f', 2, 64) + " km²"
 	}
-	return grouped(int64(math.Round(km2))) + " km²"
+	return f.grouped(int64(math.Round(km2))) + " km²"
 }
 
-// grouped is n with its digits in threes.
-func grouped(n int64) string {
+// grouped is n with its digits in threes, parted by a comma in English, and elsewhere by a narrow blank, which is no decimal sign in any language.
+func (f *Frame) grouped(n int64) string {
+	part := "\u202f"
+	if f.language() == words.English() {
+		part = ","
+	}
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
+		text = text[:i] + part + text[i:]
 	}
 	return text
 }
 
-func bytesInWords(n int64) string {
+func (f *Frame) bytes(n int64) string {
 	switch {
 	case n < 1000:
-		return fmt.Sprintf("%d bytes", n)
+		return f.say("bytes", "n", n)
 	case n < 1000_000:
 		return fmt.Sprintf("%d kB", (n+500)/1000)
 	}

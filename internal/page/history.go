@@ -38,48 +38,49 @@ type field struct {
 	Long     bool // the values are texts of some length
 }
 
-// kinds are the kinds of change in words.
+// kinds are the keys of the words for the kinds of change.
 var kinds = map[hazard.ChangeKind]string{
-	hazard.HazardCreated: "Reported", hazard.HazardUpdated: "Updated", hazard.HazardExpired: "Ended", hazard.HazardMerged: "Merged with another hazard",
-	hazard.HazardSplit: "Parted from another hazard", hazard.ProductCreated: "Product added", hazard.ProductUpdated: "Product changed", hazard.ProductDeleted: "Product removed",
+	hazard.HazardCreated: "changeHazardCreated", hazard.HazardUpdated: "changeHazardUpdated", hazard.HazardExpired: "changeHazardExpired", hazard.HazardMerged: "changeHazardMerged",
+	hazard.HazardSplit: "changeHazardSplit", hazard.ProductCreated: "changeProductCreated", hazard.ProductUpdated: "changeProductUpdated", hazard.ProductDeleted: "changeProductDeleted",
 }
 
-// labels are the fields that are shown, in words. The others say when and by whom, which stands beside them.
+// labels are the keys of the words for the fields that are shown. The others say when and by whom, which stands beside them.
 var labels = map[string]string{
-	"hazard_Name": "Name", "description": "Description", "type_ID": "Type", "severity_ID": "Severity", "category_ID": "Category", "status": "Status",
-	"autoexpire": "Ends by itself", "start_Date": "Start", "end_Date": "End", "latitude": "Latitude", "longitude": "Longitude", "snc_url": "Page of the source",
-	"comment_Text": "Comment", "creator": "Reported by", "org_ID": "Organization", "area": "Area",
-	"title": "Title", "product_Type": "Kind", "data": "Content", "filename": "File", "parent_ID": "Folder", "is_Hidden": "Hidden", "security_Flag": "Restricted",
-	"org_IDs": "Restricted to", "timeline_Date": "Time", "geo_Locations": "Place",
+	"hazard_Name": "field_hazard_Name", "description": "field_description", "type_ID": "type", "severity_ID": "severity", "category_ID": "category", "status": "field_status",
+	"autoexpire": "field_autoexpire", "start_Date": "field_start_Date", "end_Date": "field_end_Date", "latitude": "field_latitude", "longitude": "field_longitude", "snc_url": "sourcePage",
+	"comment_Text": "comment", "creator": "reportedBy", "org_ID": "organization", "area": "field_area",
+	"title": "field_title", "product_Type": "kind", "data": "field_data", "filename": "file", "parent_ID": "folder", "is_Hidden": "field_is_Hidden", "security_Flag": "field_security_Flag",
+	"org_IDs": "field_org_IDs", "timeline_Date": "field_timeline_Date", "geo_Locations": "field_geo_Locations",
 }
 
 // longValue is from how many characters on a value is shown on demand only.
 const longValue = 90
 
 func (c *Hazard) change(ch *Change) change {
-	out := change{Number: ch.Number, At: at(ch.At, c.Now), What: kinds[ch.Kind]}
+	out := change{Number: ch.Number, At: c.at(ch.At, c.Now), What: c.say(kinds[ch.Kind])}
 	switch {
 	case ch.Product != nil:
 		out.What += ": " + ch.Product.Title
 	case ch.Hazard.Reason != "" && ch.Kind == hazard.HazardExpired:
-		out.What += ": " + reasons[ch.Hazard.Reason].short
+		out.What += ": " + c.say("reason"+reasons[ch.Hazard.Reason])
 		out.Note = ch.Hazard.Note
 	}
 	switch {
 	case ch.Actor != "":
-		out.Who = "by " + ch.Actor
+		out.Who = c.say("by", "who", ch.Actor)
 	case ch.Source != "":
-		out.Who = "from " + c.sourceTitle(ch.Source)
+		out.Who = c.say("from", "source", c.sourceTitle(ch.Source))
 	default:
-		out.Who = "by the service itself"
+		out.Who = c.say("byService")
 	}
 	for _, f := range ch.Fields {
-		label, ok := labels[f.Name]
+		key, ok := labels[f.Name]
 		if !ok {
 			continue
 		}
+		label := c.say(key)
 		if f.Name == "area" { // its text is a list of digests
-			out.Fields = append(out.Fields, field{Name: label, To: "redrawn"})
+			out.Fields = append(out.Fields, field{Name: label, To: c.say("redrawn")})
 			continue
 		}
 		shown := field{Name: label, From: c.value(f.Name, f.From), To: c.value(f.Name, f.To)}
@@ -108,32 +109,30 @@ func (c *Hazard) value(name string, v any) string {
 	switch name {
 	case "start_Date", "end_Date", "timeline_Date":
 		if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
-			return at(hazard.Instant(ms), c.Now).Words
+			return c.at(hazard.Instant(ms), c.Now).Words
 		}
 	case "severity_ID":
 		if s, ok := hazard.ParseSeverity(text); ok {
-			return severityName(s)
+			return c.severity(s)
 		}
 	case "type_ID":
-		return typeName(hazard.Type(text))
+		return c.language().NameOf("type", text)
 	case "category_ID":
-		if info, ok := hazard.Category(text).Info(); ok {
-			return info.Name
-		}
+		return c.language().NameOf("category", text)
 	case "org_ID":
 		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return c.org(id)
 		}
 	}
-	words := map[string]string{
-		"status A": "active", "status E": "ended", "autoexpire Y": "yes", "autoexpire N": "no", "is_Hidden Y": "yes", "is_Hidden N": "no",
+	keys := map[string]string{
+		"status A": "stateA", "status E": "stateE", "autoexpire Y": "yes", "autoexpire N": "no", "is_Hidden Y": "yes", "is_Hidden N": "no",
 		"security_Flag R": "yes", "security_Flag A": "no", "parent_ID 0": "none",
 	}
-	if w, ok := words[name+" "+text]; ok {
-		return w
+	if key, ok := keys[name+" "+text]; ok {
+		return c.say(key)
 	}
 	if text == "" {
-		return "nothing"
+		return c.say("nothing")
 	}
 	return text
 }

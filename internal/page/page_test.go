@@ -19,18 +19,20 @@ import (
 
 const now hazard.Instant = 1795240800000 // 2026-11-21T06:00:00Z
 
+var english Frame
+
 func TestTimesAreToldInTheUnitThatSaysMost(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "just now", 59 * time.Second: "just now", -time.Second: "in less than a minute", time.Minute: "1 minute ago", -90 * time.Second: "in 1 minute",
 		119 * time.Minute: "119 minutes ago", 2 * time.Hour: "2 hours ago", -47*time.Hour - 59*time.Minute: "in 47 hours", 48 * time.Hour: "2 days ago",
 		-30 * 24 * time.Hour: "in 30 days", 3 * 365 * 24 * time.Hour: "", -3 * 365 * 24 * time.Hour: "",
 	} {
-		if got := relative(now.Add(-d), now); got != want {
+		if got := english.relative(now.Add(-d), now); got != want {
 			t.Errorf("%v ago: %q, want %q", d, got, want)
 		}
 	}
 	for _, i := range []hazard.Instant{hazard.MinInstant, hazard.MaxInstant} {
-		if got := relative(i, now); got != "" {
+		if got := english.relative(i, now); got != "" {
 			t.Errorf("%v: %q", i, got)
 		}
 	}
@@ -115,10 +117,10 @@ func FuzzText(f *testing.F) {
 
 func TestValuesInWords(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
-		{words(35.5, -139.51), "35° 30′ 00″ N, 139° 30′ 36″ W"}, {words(-0.00001, 0), "0° 00′ 00″ S, 0° 00′ 00″ E"}, {words(-89.99999, 180), "90° 00′ 00″ S, 180° 00′ 00″ E"},
+		{dms(35.5, -139.51), "35° 30′ 00″ N, 139° 30′ 36″ W"}, {dms(-0.00001, 0), "0° 00′ 00″ S, 0° 00′ 00″ E"}, {dms(-89.99999, 180), "90° 00′ 00″ S, 180° 00′ 00″ E"},
 		{number(-17, 5), "-17"}, {number(1.234567, 5), "1.23457"}, {number(-0.000001, 5), "0"}, {number(100, 0), "100"},
-		{squareKilometres(0.0012), "1,200 m²"}, {squareKilometres(4.256), "4.26 km²"}, {squareKilometres(1234567), "1,234,567 km²"},
-		{bytesInWords(999), "999 bytes"}, {bytesInWords(1500), "2 kB"}, {bytesInWords(32 << 20), "33.6 MB"},
+		{english.squareKilometres(0.0012), "1,200 m²"}, {english.squareKilometres(4.256), "4.26 km²"}, {english.squareKilometres(1234567), "1,234,567 km²"},
+		{english.bytes(999), "999 bytes"}, {english.bytes(1500), "2 kB"}, {english.bytes(32 << 20), "33.6 MB"},
 		{typeName(hazard.PoliticalConflict), "Political Conflict"}, {typeName(hazard.Cyclone), "Tropical Cyclone"}, {cut("äöü", 2), "ä…"}, {cut("äöü", 3), "äöü"},
 	} {
 		if tt.got != tt.want {
@@ -174,7 +176,7 @@ func TestWhatReadersMustNotOverlookIsSaid(t *testing.T) {
 		"ended, of a stale source": {func(c *Hazard) {
 			ended(hazard.EndExpired)(c)
 			c.Hazard.Source, c.Sources = "usgs", []Source{{Name: "usgs", Title: "USGS earthquakes", State: "stale", Read: now}}
-		}, []string{"has ended"}, []string{"out of date"}},
+		}, []string{"has ended"}, []string{"may be out of date"}},
 		"of a source that is no more": {func(c *Hazard) { c.Hazard.Source = "oldfeed" }, []string{"oldfeed", "taken from files"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/words"
 )
 
 // Preview is what a chat shows of a link to a hazard (Open Graph protocol, and what X reads instead).
@@ -23,7 +24,7 @@ const previewText = 200
 func NewPreview(h *hazard.Hazard, now hazard.Instant, url, picture string) *Preview {
 	level := severityName(h.Severity)
 	p := &Preview{Title: level + ": " + hazard.CleanLine(h.Name), URL: url, Picture: picture, Width: pictureWidth, Height: pictureWidth * mapHeight / mapWidth,
-		Alt: "Map around " + words(h.Latitude, h.Longitude)}
+		Alt: "Map around " + dms(h.Latitude, h.Longitude)}
 	until := "Ends " + at(h.End, now).Words
 	switch {
 	case !h.ActiveAt(now):
@@ -46,4 +47,4 @@ func NewPreview(h *hazard.Hazard, now hazard.Instant, url, picture string) *Prev
 }
 
 // HTML is the preview as elements of a head.
-func (p *Preview) HTML() ([]byte, error) { return execute("preview", p) }
+func (p *Preview) HTML() ([]byte, error) { return execute(words.English(), "preview", p) }

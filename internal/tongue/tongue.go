@@ -43,6 +43,9 @@ func (w Wish) String() string {
 	return strings.Join(words, ",")
 }
 
+// Tags are the languages in the order of the wish. The caller must not change the slice.
+func (w Wish) Tags() []language.Tag { return w.tags }
+
 // Or is the wish, and after it what other wishes.
 func (w Wish) Or(other Wish) Wish { return Wish{slices.Concat(w.tags, other.tags)} }
 

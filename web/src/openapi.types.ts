@@ -691,7 +691,8 @@ export interface paths {
         /**
          * Where to alert
          * @description The hazard's area in WKT and WKB; as GeoJSON with `Accept: application/geo+json`, or `?f=geojson`. `role` says what it is: the area to `alert`, that of the
-         *     `impact`, a `track`, or the `point` when no area is known.
+         *     `impact`, a `track`, or the `point` when no area is known. After the areas, the GeoJSON has the shapes of `GET /hazards/{hazard-id}/shapes`, which have a time
+         *     (`from`).
          */
         readonly get: operations["getAlertGeography"];
         readonly put?: never;
@@ -738,6 +739,32 @@ export interface paths {
          *     source says. With `at`, what was known then. An empty list means that no source said a number.
          */
         readonly get: operations["listMeasurements"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/hazards/{hazard-id}/shapes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Cones, tracks, contours
+         * @description What sources draw of the hazard: of a storm its cone, track, positions and wind radii, of an earthquake the contours of its intensity, of a tsunami coasts with
+         *     times of arrival, of a fire its perimeter. Each has a role and a time, and many a band: the quantity and the value that it stands for. With `at`, what was
+         *     known then; with `earlier`, also what other shapes have taken the place of, so that a fire's growth can be drawn. An answer holds at most 4 MiB of geometries;
+         *     `left_out` counts what is not in it, `role` asks for less.
+         */
+        readonly get: operations["listShapes"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -1337,23 +1364,6 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/ogc/": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        /** Landing page, with a slash at its end */
-        readonly get: operations["getOgcLandingPageBelow"];
-        readonly put?: never;
-        readonly post?: never;
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "/ogc/conformance": {
         readonly parameters: {
             readonly query?: never;
@@ -1694,6 +1704,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/status": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What the service knows, for people
+         * @description Whether sources are up to date, when each was last read and said something new, and how late its reports were; and this node. Where the server is public everybody
+         *     may read it.
+         */
+        readonly get: operations["getStatusPage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/h/{hazard-id}": {
         readonly parameters: {
             readonly query?: never;
@@ -1707,7 +1738,7 @@ export interface paths {
         /**
          * Page of a hazard
          * @description What is known of it, its map, its products, what each source says, and its history. It prints, and needs no script. Any parameter is let pass: mail programs add
-         *     theirs to links. Who asks for JSON is led to `/hazards/{hazard-id}`.
+         *     theirs to links. Who asks for JSON is led to `/hazards/{hazard-id}`. `lang` chooses the language of the page's own words and of the authority's, as far as there are any.
          */
         readonly get: operations["getHazardPage"];
         readonly put?: never;
@@ -2475,7 +2506,7 @@ export interface components {
              */
             readonly in_Dashboard: "";
             /** @description Always empty. */
-            readonly roles: readonly unknown[];
+            readonly roles: readonly string[];
         };
         /**
          * @example {
@@ -2792,23 +2823,94 @@ export interface components {
         readonly AreaCollection: {
             /** @constant */
             readonly type: "FeatureCollection";
-            readonly features: readonly {
-                /** @constant */
-                readonly type: "Feature";
-                /** @description The hazard's uuid and the number of the area in it. */
-                readonly id: string;
-                readonly geometry: components["schemas"]["Geometry"];
-                readonly properties: {
-                    readonly role: components["schemas"]["AreaRole"];
-                    readonly hazard_ID: number;
-                    readonly uuid: components["schemas"]["Uuid"];
-                    readonly hazard_Name: string;
-                    readonly type_ID: components["schemas"]["TypeId"];
-                    readonly severity_ID: components["schemas"]["SeverityId"];
-                    readonly category_ID: components["schemas"]["CategoryId"];
-                    readonly status: components["schemas"]["Status"];
-                };
-            }[];
+            readonly features: readonly (components["schemas"]["AreaFeature"] | components["schemas"]["ShapeFeature"])[];
+        };
+        readonly AreaFeature: {
+            /** @constant */
+            readonly type: "Feature";
+            /** @description The hazard's uuid and the number of the area in it. */
+            readonly id: string;
+            readonly geometry: components["schemas"]["Geometry"];
+            readonly properties: {
+                readonly role: components["schemas"]["AreaRole"];
+                readonly hazard_ID: number;
+                readonly uuid: components["schemas"]["Uuid"];
+                readonly hazard_Name: string;
+                readonly type_ID: components["schemas"]["TypeId"];
+                readonly severity_ID: components["schemas"]["SeverityId"];
+                readonly category_ID: components["schemas"]["CategoryId"];
+                readonly status: components["schemas"]["Status"];
+            };
+        };
+        readonly ShapeFeature: {
+            /** @constant */
+            readonly type: "Feature";
+            /** @description Names the shape; another one has another. */
+            readonly id: string;
+            readonly geometry: components["schemas"]["Geometry"];
+            readonly properties: {
+                readonly role: components["schemas"]["ShapeRole"];
+                readonly hazard_ID: number;
+                readonly uuid: components["schemas"]["Uuid"];
+                readonly hazard_Name: string;
+                readonly type_ID: components["schemas"]["TypeId"];
+                readonly severity_ID: components["schemas"]["SeverityId"];
+                readonly category_ID: components["schemas"]["CategoryId"];
+                readonly status: components["schemas"]["Status"];
+                /** @description The quantity that the shape stands for a value of: one of `GET /measurements`. Absent: it stands for none. */
+                readonly band?: string;
+                /** @description The value of the band. */
+                readonly value?: number;
+                /** @description The unit of the value. */
+                readonly unit?: string;
+                /** @description The word that the value stands for, in a scale of words. */
+                readonly word?: string;
+                /**
+                 * Format: date-time
+                 * @description The first moment for which it holds.
+                 */
+                readonly from: string;
+                /**
+                 * Format: date-time
+                 * @description The last moment for which it holds. Absent: until the source says otherwise.
+                 */
+                readonly to?: string;
+                /** @description Whether it is expected, and was not observed. */
+                readonly forecast: boolean;
+                /** @description What it is, for people. */
+                readonly title: string;
+                /** @description In which it is drawn: that of the published scale of its band, where there is one. */
+                readonly color: string;
+                /** @description The source that drew it. */
+                readonly source: string;
+                /** @description The document of the source that it is from. */
+                readonly part: string;
+                /**
+                 * Format: date-time
+                 * @description Since when the service has it; with `earlier` alone.
+                 */
+                readonly since?: string;
+                /**
+                 * Format: date-time
+                 * @description When another took its place; of earlier ones alone.
+                 */
+                readonly until?: string;
+            };
+        };
+        /**
+         * @description What a shape is: the `area` where an impact is expected; the `extent` that was seen from above; the `cone` in which the center of a storm may go; a cloud of `ash`; the
+         *     `wind radius` in which the wind is at least as strong as the band; the `perimeter` of a fire; a `contour` along which the band has its value; a `coast` that a
+         *     wave reaches; a `track`; a `position`.
+         * @enum {unknown}
+         */
+        readonly ShapeRole: "area" | "extent" | "cone" | "ash" | "wind radius" | "perimeter" | "contour" | "coast" | "track" | "position";
+        /** @description GeoJSON (RFC 7946). */
+        readonly ShapeCollection: {
+            /** @constant */
+            readonly type: "FeatureCollection";
+            readonly features: readonly components["schemas"]["ShapeFeature"][];
+            /** @description How many shapes are not in the answer, since it would be too large. Absent: none. */
+            readonly left_out?: number;
         };
         /**
          * @description GeoJSON (RFC 7946).
@@ -2858,13 +2960,19 @@ export interface components {
             readonly geometry: components["schemas"]["Geometry"];
             readonly properties: components["schemas"]["HazardProperties"];
         };
-        /** @description GeoJSON (RFC 7946). */
+        /** @description GeoJSON (RFC 7946). What it says beside it has the names of OGC API – Features (OGC 17-069r4, section 7.16). */
         readonly HazardFeatureCollection: {
             /** @constant */
             readonly type: "FeatureCollection";
             readonly features: readonly components["schemas"]["HazardFeature"][];
             /** @description There is none without features. */
             readonly bbox?: components["schemas"]["Bbox"];
+            /** @description Hazards on all pages. */
+            readonly numberMatched: number;
+            /** @description Hazards on this page. */
+            readonly numberReturned: number;
+            /** @description Where this list is (`self`), and its next page (`next`); without one, that was all. */
+            readonly links: readonly components["schemas"]["OgcLink"][];
         };
         /** @description The members of a Hazard, and more that programs which make tables and maps know. CSV and KML have the same fields. */
         readonly HazardProperties: {
@@ -2943,7 +3051,7 @@ export interface components {
              */
             readonly in_Dashboard?: "";
             /** @description Always empty. */
-            readonly roles?: readonly unknown[];
+            readonly roles?: readonly string[];
             /** @description start_Date. */
             readonly start_time: components["schemas"]["Instant"];
             /** @description end_Date. */
@@ -3414,10 +3522,10 @@ export interface components {
         };
         /**
          * @description `ok` was read within its interval; `failing` failed the last time, what it said is still fresh, or it lacks documents that it announced; `stale` was not read for so long that what it says now is not known;
-         *     `starting` was not read yet; `disabled` is polled by no process, by its operator's choice.
+         *     `starting` was not read yet; `unheard` is of the catalog and has not been read once since it was first asked, for as long as makes another `stale`; `disabled` is polled by no process, by its operator's choice.
          * @enum {string}
          */
-        readonly SourceState: "ok" | "stale" | "failing" | "starting" | "disabled";
+        readonly SourceState: "ok" | "stale" | "failing" | "starting" | "unheard" | "disabled";
         readonly PollError: {
             /**
              * @description What kind of fault it was.
@@ -4057,62 +4165,6 @@ export interface components {
             /** @description The `webhook-id` of the message. */
             readonly message_id?: string;
         };
-        /**
-         * @example {
-         *       "type": "hazard.updated",
-         *       "timestamp": "2026-11-21T06:15:00.123Z",
-         *       "data": {
-         *         "change": 4712,
-         *         "time": "2026-11-21T06:15:00.123Z",
-         *         "type": "hazard.updated",
-         *         "source": "usgs",
-         *         "hazard": {
-         *           "hazard_ID": 1207,
-         *           "uuid": "5f0c6c8e-53c5-5b53-9d1f-6a0a4d1c2b7e",
-         *           "hazard_Name": "Earthquake M 6.4 - 38 km WSW of Cape Town Harbour",
-         *           "description": "Magnitude 6.4 at a depth of 12 km.\nStrong shaking was felt along the coast.",
-         *           "type_ID": "EARTHQUAKE",
-         *           "severity_ID": "WARNING",
-         *           "category_ID": "EVENT",
-         *           "status": "A",
-         *           "autoexpire": "Y",
-         *           "start_Date": "1795240800000",
-         *           "end_Date": "1795327200000",
-         *           "create_Date": "1795240934120",
-         *           "last_Update": "1795241811004",
-         *           "update_Date": "1795241811004",
-         *           "update_User": null,
-         *           "creator": "USGS",
-         *           "latitude": -34.0152,
-         *           "longitude": 18.0431,
-         *           "product_total": "3",
-         *           "org_ID": -1,
-         *           "app_ID": 0,
-         *           "app_IDs": "",
-         *           "charter_Uri": "",
-         *           "glide_Uri": "",
-         *           "snc_url": "https://earthquake.usgs.gov/earthquakes/eventpage/us7000zzzz",
-         *           "areabrief_url": null,
-         *           "comment_Text": "us7000zzzz",
-         *           "master_Incident_ID": "",
-         *           "message_ID": "",
-         *           "in_Dashboard": "",
-         *           "roles": []
-         *         }
-         *       }
-         *     }
-         */
-        readonly WebhookMessage: {
-            /** @description The type of the change; `test` for a test. */
-            readonly type: components["schemas"]["ChangeType"] | "test";
-            /** @description When it happened. */
-            readonly timestamp: components["schemas"]["Instant"];
-            /** @description The change; of a test, the webhook and a word about it. */
-            readonly data: components["schemas"]["Change"] | {
-                readonly webhook: components["schemas"]["Uuid"];
-                readonly message: string;
-            };
-        };
         readonly OgcLink: {
             /** Format: uri */
             readonly href: string;
@@ -4218,7 +4270,7 @@ export interface components {
     };
     responses: {
         /** @description The pair of tokens. They must not be kept by anybody on the way. */
-        readonly TokenPair: {
+        readonly NewTokens: {
             headers: {
                 readonly ETag: components["headers"]["ETag"];
                 readonly "Cache-Control": components["headers"]["Cache-Control"];
@@ -4401,7 +4453,7 @@ export interface components {
             };
         };
         /** @description The form. */
-        readonly LoginForm: {
+        readonly LoginPage: {
             headers: {
                 readonly "Cache-Control": components["headers"]["Cache-Control"];
                 readonly [name: string]: unknown;
@@ -4719,6 +4771,11 @@ export interface components {
          */
         readonly ActiveFormat: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson" | "networklink";
         /**
+         * @description The time zone in which times are shown beside UTC, by its IANA name. One that is not known is not looked at.
+         * @example Europe/Berlin
+         */
+        readonly Zone: string;
+        /**
          * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
          *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
          *     is translated.
@@ -4784,7 +4841,7 @@ export interface components {
          *       -10
          *     ]
          */
-        readonly Bbox: readonly number[];
+        readonly InBox: readonly number[];
         /**
          * @description With `radius`: that have a place near this one. Longitude and latitude, in degrees.
          * @example [
@@ -5021,7 +5078,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            readonly 200: components["responses"]["TokenPair"];
+            readonly 200: components["responses"]["NewTokens"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 401: components["responses"]["Denied"];
             readonly 408: components["responses"]["TooSlow"];
@@ -6439,6 +6496,69 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly listShapes: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The format.
+                 * @example geojson
+                 */
+                readonly f?: "geojson" | "kml";
+                /**
+                 * @description Roles of shapes, separated by commas.
+                 * @example contour
+                 */
+                readonly role?: string;
+                /**
+                 * @description Also those of the past.
+                 * @example true
+                 */
+                readonly earlier?: boolean;
+                /**
+                 * @description A moment that is past (RFC 3339). The answer is what you would have been answered then: what had been written, with the ends that had come.
+                 *     Write the zone as `Z`, or its plus as `%2B`.
+                 * @example 2026-11-21T06:00:00Z
+                 */
+                readonly at?: components["parameters"]["At"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The shapes, areas first and positions last. An empty list means that no source drew any. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-ChangeMaybe"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/geo+json": components["schemas"]["ShapeCollection"];
+                    readonly "application/vnd.google-earth.kml+xml": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly listReports: {
         readonly parameters: {
             readonly query?: never;
@@ -7643,43 +7763,6 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
-    readonly getOgcLandingPageBelow: {
-        readonly parameters: {
-            readonly query?: {
-                /**
-                 * @description The form; it goes before `Accept`. `geojson` is `json`.
-                 * @example json
-                 */
-                readonly f?: components["parameters"]["OgcForm"];
-                /**
-                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
-                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
-                 *     is translated.
-                 * @example fr-CA,fr
-                 */
-                readonly lang?: components["parameters"]["Lang"];
-            };
-            readonly header?: {
-                /**
-                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
-                 * @example "3f7a1c0b9e2d4c58"
-                 */
-                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
-            };
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody?: never;
-        readonly responses: {
-            readonly 200: components["responses"]["OgcDocument"];
-            readonly 304: components["responses"]["NotModified"];
-            readonly 400: components["responses"]["BadRequest"];
-            readonly 403: components["responses"]["InvalidToken"];
-            readonly 429: components["responses"]["TooManyRequests"];
-            readonly 500: components["responses"]["InternalError"];
-            readonly 503: components["responses"]["Unavailable"];
-        };
-    };
     readonly getOgcConformance: {
         readonly parameters: {
             readonly query?: {
@@ -8515,9 +8598,61 @@ export interface operations {
             readonly 500: components["responses"]["PageProblem"];
         };
     };
+    readonly getStatusPage: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+                /**
+                 * @description The time zone in which times are shown beside UTC, by its IANA name. One that is not known is not looked at.
+                 * @example Europe/Berlin
+                 */
+                readonly tz?: components["parameters"]["Zone"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The page. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/html": string;
+                };
+            };
+            readonly 303: components["responses"]["SeeOther"];
+            readonly 403: components["responses"]["PageForbidden"];
+            readonly 429: components["responses"]["PageProblem"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageProblem"];
+        };
+    };
     readonly getHazardPage: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+                /**
+                 * @description The time zone in which times are shown beside UTC, by its IANA name. One that is not known is not looked at.
+                 * @example Europe/Berlin
+                 */
+                readonly tz?: components["parameters"]["Zone"];
+            };
             readonly header?: never;
             readonly path: {
                 /** @description The hazard's number, or its uuid. */
@@ -8768,7 +8903,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 200: components["responses"]["LoginForm"];
+            readonly 200: components["responses"]["LoginPage"];
             readonly 303: components["responses"]["SeeOther"];
             readonly 500: components["responses"]["PageProblem"];
         };
@@ -9019,7 +9154,17 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["WebhookMessage"];
+                readonly "application/json": {
+                    /** @description The type of the change; `test` for a test. */
+                    readonly type: components["schemas"]["ChangeType"] | "test";
+                    /** @description When it happened. */
+                    readonly timestamp: components["schemas"]["Instant"];
+                    /** @description The change; of a test, the webhook and a word about it. */
+                    readonly data: components["schemas"]["Change"] | {
+                        readonly webhook: components["schemas"]["Uuid"];
+                        readonly message: string;
+                    };
+                };
             };
         };
         readonly responses: {

@@ -1,0 +1,80 @@
+package page
+
+import (
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// Status is the page that says whether the service knows what it should.
+type Status struct {
+	Frame
+	Now hazard.Instant
+	// Away: the database cannot be reached, and what is shown is as of before that.
+	Away    bool
+	Change  int64 // the last that lists show
+	Active  int   // hazards
+	Sources []SourceStatus
+}
+
+// SourceStatus is a source as the page shows it.
+type SourceStatus struct {
+	Source
+	Changed hazard.Instant // when it last said something new; 0: never
+	// Delay and Slowest are how late half of its reports, and 99 of 100, were at most; 0: not known.
+	Delay, Slowest time.Duration
+}
+
+type statusView struct {
+	Frame
+	Ref    string // path of the page
+	Made   moment
+	Away   bool
+	None   bool // no source has been read
+	Bad    int  // sources that are not up to date
+	Change int64
+	Active int
+	Read   []statusRow
+	Others []string // titles of sources that are not polled
+}
+
+type statusRow struct {
+	Title, State   string
+	Never          bool
+	At, Changed    moment
+	Delay, Slowest string
+}
+
+// HTML is the page.
+func (s *Status) HTML() ([]byte, error) {
+	v := statusView{Frame: s.Frame, Ref: s.Root + "/status", Made: s.at(s.Now, s.Now), Away: s.Away, None: true, Change: s.Change, Active: s.Active}
+	for _, source := range s.Sources {
+		if source.State == "disabled" {
+			v.Others = append(v.Others, source.Title)
+			continue
+		}
+		row := statusRow{Title: source.Title, State: source.State, Never: source.Read == 0}
+		if !row.Never {
+			row.At, v.None = s.at(source.Source.Read, s.Now), false
+		}
+		if source.Changed != 0 {
+			row.Changed = s.at(source.Changed, s.Now)
+		}
+		if source.Delay > 0 {
+			row.Delay, row.Slowest = s.seconds(source.Delay), s.seconds(source.Slowest)
+		}
+		if source.State != "ok" {
+			v.Bad++
+		}
+		v.Read = append(v.Read, row)
+	}
+	return execute(s.language(), "status.html", &v)
+}
+
+// seconds is a time with the precision that it has use for.
+func (f *Frame) seconds(d time.Duration) string {
+	if d < 10*time.Second {
+		return f.say("statusSeconds", "n", number(d.Seconds(), 1))
+	}
+	return f.say("statusSeconds", "n", f.grouped(int64(d.Round(time.Second)/time.Second)))
+}
