@@ -17,6 +17,7 @@ import (
 type serveCmd struct {
 	addressFlags
 	tokenFlags
+	oidcFlags
 	sourcesFlag
 	pollFlags
 	evidenceFlags
@@ -65,6 +66,9 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	s.addressFlags.set(&cfg)
 	cfg.Languages = tongue.Wish(s.Languages)
 	s.tokenFlags.set(&cfg)
+	if err := s.oidcFlags.set(&cfg); err != nil {
+		return err
+	}
 	s.pollFlags.set(&cfg)
 	s.evidenceFlags.set(&cfg)
 	if err := s.sourcesFlag.set(&cfg); err != nil {

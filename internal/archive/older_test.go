@@ -82,7 +82,7 @@ func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
 	var meta []byte
 	// What the release did not have: tables, and columns of others.
 	later := []string{"forks", "contents", "wakes", "merges", "splits", "shapes"}
-	laterColumns := map[string][]string{"changes": {"audience"}, "audit": {"client"}, "sessions": {"created_ms", "used_ms", "addr", "client"},
+	laterColumns := map[string][]string{"changes": {"audience"}, "audit": {"client"}, "sessions": {"created_ms", "used_ms", "addr", "client", "provider"},
 		"parted": {"one"}, "reports": {"payload"}, "source_errors": {"payload"}, "events": {"shapes"}}
 	texts := map[string][]byte{} // of the tables that have such columns
 	old := rewrite(t, from.text, func(name string, content []byte) []byte {

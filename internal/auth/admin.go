@@ -108,6 +108,9 @@ func (s *Service) setPassword(ctx context.Context, by Actor, name, field string,
 		bad.Add(field, "%s", why)
 		return bad.Err()
 	}
+	if u := s.current.Load().users[name]; u != nil && u.Subject != "" {
+		return fmt.Errorf("%w: user %q logs in at the OpenID provider %s and has no password here", hazard.ErrConflict, name, u.Issuer)
+	}
 	h, err := s.newHash(ctx, p)
 	if err != nil {
 		return err
@@ -137,7 +140,8 @@ func (s *Service) Enable(ctx context.Context, by Actor, name string, now hazard.
 // hazard.ErrNotFound.
 func (s *Service) RemoveUser(ctx context.Context, by Actor, name string, now hazard.Instant) error {
 	err := s.update(ctx, by, ActionRemove, name, "", now, func(u *User) {
-		*u = User{Name: name, Role: Reader, PasswordHash: s.dummy, Disabled: true, Removed: now, Created: u.Created, NotBefore: max(u.NotBefore, nextSecond(now))}
+		*u = User{Name: name, Role: Reader, PasswordHash: s.dummy, Disabled: true, Removed: now, Created: u.Created, NotBefore: max(u.NotBefore, nextSecond(now)),
+			Issuer: u.Issuer, Subject: u.Subject} // so that the provider does not bring the user back under another name
 	})
 	if err != nil {
 		return err

@@ -154,7 +154,7 @@ func (s *Service) Issue(ctx context.Context, by Actor, name string, now hazard.I
 	if err != nil {
 		return Pair{}, err
 	}
-	s.keepSession(ctx, session, u, Origin{Addr: by.Addr, Client: by.Client}, expiry(now, s.cfg.RefreshLife), false, now)
+	s.keepSession(ctx, session, u, Origin{Addr: by.Addr, Client: by.Client}, expiry(now, s.loginLife(u)), false, now)
 	return pair, nil
 }
 
@@ -164,8 +164,16 @@ func (s *Service) issue(p *picture, u *User, now hazard.Instant) (Pair, uuid.UUI
 	if err != nil {
 		return Pair{}, uuid.Nil, err
 	}
-	pair, err := s.pair(p, g, u.Name, g.Refresh, expiry(g.Issued, s.cfg.RefreshLife))
+	pair, err := s.pair(p, g, u.Name, g.Refresh, expiry(g.Issued, s.loginLife(u)))
 	return pair, g.Refresh, err
+}
+
+// loginLife is the longest life of a login of the user.
+func (s *Service) loginLife(u *User) time.Duration {
+	if u.Subject != "" {
+		return s.cfg.ProviderLife
+	}
+	return s.cfg.RefreshLife
 }
 
 // grant is what a new pair for the user is made of.

@@ -32,7 +32,7 @@ func (s *Service) AuthorizePage(ctx context.Context, username string, password P
 		return PageToken{}, err
 	}
 	g.Access = g.Refresh // to end the session ends the login
-	token, err := s.pageToken(p, g, u.Name, g.Refresh)
+	token, err := s.pageToken(p, g, u, g.Refresh)
 	if err != nil {
 		return PageToken{}, err
 	}
@@ -49,23 +49,27 @@ func (s *Service) Page(c *Caller, now hazard.Instant) (PageToken, error) {
 	if err != nil {
 		return PageToken{}, err
 	}
-	g, err := s.grant(p, p.user(c.Name), now)
+	if c.foreign {
+		return PageToken{}, refusal("a provider's token opens no session for pages; log in at /login/provider")
+	}
+	u := p.user(c.Name)
+	g, err := s.grant(p, u, now)
 	if err != nil {
 		return PageToken{}, err
 	}
-	return s.pageToken(p, g, c.Name, c.sid)
+	return s.pageToken(p, g, u, c.sid)
 }
 
-func (s *Service) pageToken(p *picture, g Grant, user string, session uuid.UUID) (PageToken, error) {
+func (s *Service) pageToken(p *picture, g Grant, u *User, session uuid.UUID) (PageToken, error) {
 	end := expiry(g.Issued, s.cfg.PageLife)
-	// A session is named by a UUIDv7 of the moment of its login (newID), from which its refresh tokens live RefreshLife.
+	// A session is named by a UUIDv7 of the moment of its login (newID), from which its refresh tokens live as long as the login.
 	if session.Version() == 7 {
-		end = min(end, expiry(loginTime(session), s.cfg.RefreshLife))
+		end = min(end, expiry(loginTime(session), s.loginLife(u)))
 	}
 	if end <= g.Issued {
 		return PageToken{}, refusal("the login has ended")
 	}
-	c, err := s.claims(g, user, session, end)
+	c, err := s.claims(g, u.Name, session, end)
 	if err != nil {
 		return PageToken{}, err
 	}

@@ -27,7 +27,10 @@ type Config struct {
 	AccessLife  time.Duration // default 1 h
 	RefreshLife time.Duration // from the login, however often it is renewed; default 30 d; never less than AccessLife
 	PageLife    time.Duration // of a session that serves pages; default 12 h, a shift; never more than RefreshLife
-	KeyLife     time.Duration // how long a key signs; default 90 d
+	// ProviderLife is the longest life of a login by an OpenID provider, however often it is renewed; default 12 h, never more than
+	// RefreshLife. Without a notice of the provider, a user who was removed there stays logged in for so long.
+	ProviderLife time.Duration
+	KeyLife      time.Duration // how long a key signs; default 90 d
 	// Remember is how many verified access tokens are kept, so that the same token costs no second signature check;
 	// default 65,536, of about 1 kB each when full.
 	Remember int
@@ -63,6 +66,8 @@ type picture struct {
 	gen     uint64 // rises with every Reload: a judgement with the same gen still holds
 	version int64
 	users   map[string]*User
+	// known are the users of OpenID providers, disabled and removed ones too.
+	known   map[identity]*User
 	orgs    []Org
 	keys    map[string]*signer
 	byAge   []*signer // oldest first
@@ -94,6 +99,7 @@ func New(store Store, cfg Config) *Service {
 	cfg.AccessLife = cmp.Or(cfg.AccessLife, time.Hour)
 	cfg.RefreshLife = max(cmp.Or(cfg.RefreshLife, 30*24*time.Hour), cfg.AccessLife)
 	cfg.PageLife = min(cmp.Or(cfg.PageLife, 12*time.Hour), cfg.RefreshLife)
+	cfg.ProviderLife = min(cmp.Or(cfg.ProviderLife, 12*time.Hour), cfg.RefreshLife)
 	cfg.KeyLife = cmp.Or(cfg.KeyLife, 90*24*time.Hour)
 	cfg.Remember = cmp.Or(cfg.Remember, 1<<16)
 	if cfg.Rand == nil {
@@ -188,6 +194,7 @@ func newPicture(gen uint64, d Data) *picture {
 		gen:     gen,
 		version: d.Version,
 		users:   make(map[string]*User, len(d.Users)),
+		known:   map[identity]*User{},
 		orgs:    d.Orgs,
 		keys:    make(map[string]*signer, len(d.Keys)),
 		revoked: make(map[uuid.UUID]struct{}, len(d.Revoked)),
@@ -198,7 +205,15 @@ func newPicture(gen uint64, d Data) *picture {
 		p.readKeys[d.ReadKeys[i].Sum] = &d.ReadKeys[i]
 	}
 	for i := range d.Users {
-		p.users[d.Users[i].Name] = &d.Users[i]
+		u := &d.Users[i]
+		p.users[u.Name] = u
+		if u.Subject == "" {
+			continue
+		}
+		// Two nodes may have added one person at the same moment under two names: the older one counts.
+		if id := (identity{u.Issuer, u.Subject}); p.known[id] == nil || u.Created < p.known[id].Created {
+			p.known[id] = u
+		}
 	}
 	for _, k := range d.Keys {
 		if k.ID == "" {
@@ -220,7 +235,7 @@ func newPicture(gen uint64, d Data) *picture {
 
 // user is the user of that name who may come in, or nil.
 func (p *picture) user(name string) *User {
-	if u := p.users[name]; u != nil && !u.Disabled && u.Role.Known() {
+	if u := p.users[name]; u != nil && !u.Disabled && u.Lapsed == 0 && u.Role.Known() {
 		return u
 	}
 	return nil

@@ -65,6 +65,12 @@ type Store interface {
 	// Sessions lists the sessions of a user that are kept and not revoked, in any order.
 	Sessions(ctx context.Context, user string) ([]Session, error)
 
+	// ProviderSessions lists the sessions that stem from a session of the OpenID provider and are kept and not revoked, in any order.
+	ProviderSessions(ctx context.Context, provider string) ([]Session, error)
+
+	// Once keeps the id until then. hazard.ErrConflict: it is kept already. The version does not change.
+	Once(ctx context.Context, id uuid.UUID, until hazard.Instant) error
+
 	// ReplaceKeys puts k in the place of all keys, and forgets all sessions.
 	ReplaceKeys(ctx context.Context, k Key, a Audit) error
 
@@ -76,7 +82,7 @@ type Store interface {
 	//   - a row with Revoked 0 whose Child.Refresh equals next.Parent: Parent, Child, Used, Addr and Client become those of next.
 	//   - any other row stays as it is.
 	//
-	// It returns the row as it is afterwards. User, Expires, Created and ID of a row never change.
+	// It returns the row as it is afterwards. User, Expires, Created, Provider and ID of a row never change.
 	AdvanceSession(ctx context.Context, next Session) (Session, error)
 
 	// RevokeSession sets Revoked of the row of s.ID to s.Revoked, inserting s if there is none (Parent and Child may be
@@ -119,6 +125,16 @@ type User struct {
 	PasswordEnds hazard.Instant
 	// NotBefore: tokens that were issued before are refused, whatever their life.
 	NotBefore hazard.Instant
+
+	// Issuer and Subject name the user at an OpenID provider. Such a user has no password here. Empty: a local account.
+	Issuer  string `json:",omitzero"`
+	Subject string `json:",omitzero"`
+	// Vouched is when the provider issued the newest token that Role and Orgs were taken from.
+	Vouched hazard.Instant `json:",omitzero"`
+	// Lapsed is since when the provider gives the user no role here; 0: it gives one. The user cannot come in until it does again.
+	Lapsed hazard.Instant `json:",omitzero"`
+	// LoggedOut is when the provider last ended the user's logins; its own tokens that were issued until then are refused.
+	LoggedOut hazard.Instant `json:",omitzero"`
 }
 
 // Org is an organization, whose members may see the products that are restricted to it.
@@ -158,6 +174,9 @@ type Session struct {
 	Parent  uuid.UUID      // jti of the refresh token that was used last
 	Child   Grant          // what that use gave; its refresh token is the only one that may be used next
 	Revoked hazard.Instant // 0: alive
+
+	// Provider is the id of the OpenID provider's session that the login stems from; empty: none, or the provider gave no id.
+	Provider string
 
 	// When the user logged in, and when the session was used last: a login or a renewal; 0 if not known.
 	Created, Used hazard.Instant

@@ -27,6 +27,7 @@ type Caller struct {
 	issued, notBefore hazard.Instant
 	gen               uint64             // of the picture by which Role and Orgs hold
 	readKey           *[sha256.Size]byte // sum of the read key that it speaks by; nil: a token
+	foreign           bool               // the token is the OpenID provider's
 }
 
 // Verify returns the caller that the access token speaks for. Errors are of the kind ErrInvalidToken.
@@ -114,6 +115,12 @@ func (p *picture) judge(c *Caller) (*Caller, error) {
 		return nil, refusal("user unknown or disabled")
 	case c.issued < u.NotBefore:
 		return nil, refusal("issued before the user's tokens were revoked")
+	case c.foreign && (u.Subject == "" || c.issued <= u.LoggedOut):
+		return nil, refusal("the provider has ended the login")
+	case c.foreign:
+		judged := *c
+		judged.Role, judged.Orgs, judged.gen = u.Role, u.Orgs, p.gen
+		return &judged, nil
 	case p.keys[c.kid] == nil:
 		return nil, refusal("unknown key")
 	}

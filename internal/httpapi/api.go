@@ -37,6 +37,7 @@ import (
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/signon"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/internal/webhook"
@@ -82,6 +83,9 @@ type Config struct {
 	EmbedSites []string
 	// SecurityContact is where to report a vulnerability, as an address of mailto: or https:; empty: security.txt is absent.
 	SecurityContact string
+	// Provider is where people may log in with another account, and ProviderTitle what they know it as; nil: nowhere.
+	Provider      *signon.Provider
+	ProviderTitle string
 	// MaxFile bounds an uploaded file, in bytes.
 	MaxFile int64
 	// AllowedOrigins are the web origins whose pages may read answers (CORS); empty: none but our own.
@@ -121,6 +125,7 @@ type API struct {
 	about    description
 	measure  *measures
 	quotas   *quotas
+	attempts attempts
 	crowd    *crowd
 	wakes    wakes
 	refused  refusals
@@ -150,6 +155,7 @@ func New(c Config) http.Handler {
 		}
 	}
 	a.pictures, a.pencil = lru.New[pictureKey, *reply.Body](maxPictures), make(chan struct{}, 1)
+	a.attempts = newAttempts()
 	a.quotas, a.crowd = newQuotas(c.Requests), newCrowd(c.PublicLimits)
 	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()
@@ -239,6 +245,11 @@ func (a *API) routes() {
 	a.openPage("GET /login", a.loginPage)
 	a.openPage("POST /login", a.login)
 	a.openPage("POST /logout", a.logout)
+	a.public("GET /login/methods", a.loginMethods)
+	a.openPage("GET /login/provider", a.toProvider)
+	a.openPage("GET /login/callback", a.fromProvider)
+	a.public("POST /login/tokens", a.providerTokens)
+	a.public("POST /login/ended", a.providerLogout)
 	a.paged(hazardPattern, a.holds(costOfObject, a.hazardPage))
 	a.paged("GET /status", a.statusPage)
 	a.paged("GET /h/{hazard}/map.svg", a.holds(costOfObject, a.pageMap))
@@ -322,7 +333,7 @@ func (a *API) guarded(h protected, readable bool) http.Handler {
 		}
 		who, err := a.caller(r, a.now())
 		if err != nil {
-			invalidToken(w)
+			a.answerRefused(w, r, err)
 			return
 		}
 		known(r)

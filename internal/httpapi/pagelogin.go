@@ -53,6 +53,11 @@ func (v *visits) setCookie(w http.ResponseWriter, token auth.PageToken, now haza
 
 func (v *visits) clearCookie(w http.ResponseWriter) { v.put(w, "", -1) }
 
+// putFor sets a cookie of a login at the provider; of an age below 0 it ends.
+func (v *visits) putFor(w http.ResponseWriter, what, value string, maxAge int, site http.SameSite) {
+	http.SetCookie(w, &http.Cookie{Name: v.cookie + what, Value: value, Path: "/", MaxAge: maxAge, Secure: v.secure, HttpOnly: true, SameSite: site})
+}
+
 func (v *visits) put(w http.ResponseWriter, value string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{Name: v.cookie, Value: value, Path: "/", MaxAge: maxAge, Secure: v.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }
@@ -183,6 +188,9 @@ func (a *API) logout(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) answerLogin(w http.ResponseWriter, status int, form *pages.Login) error {
+	if a.Provider != nil {
+		form.Provider = a.ProviderTitle
+	}
 	html, err := form.HTML()
 	if err != nil {
 		return err

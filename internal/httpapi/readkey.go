@@ -133,5 +133,10 @@ func (a *API) caller(r *http.Request, now hazard.Instant) (*auth.Caller, error) 
 	if k := keyed(r); k != nil {
 		return k.who, nil
 	}
-	return a.Auth.Verify(bearer(r.Header), now)
+	token := bearer(r.Header)
+	who, err := a.Auth.Verify(token, now)
+	if err != nil && a.Provider != nil && token != "" {
+		return a.providerCaller(r, token, now)
+	}
+	return who, err
 }

@@ -24,6 +24,7 @@ var rightsElsewhere = map[string]string{
 	"DELETE /account/sessions/{session-id}": "account tests", "GET /account/sessions": "account tests", "GET /account": "account tests",
 	"GET /icons/hazard/large/{type_icon}": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.svg": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.png": "public",
 	"GET /": "public", "GET /assets/{file}": "public", "GET /favicon.ico": "public", "GET /robots.txt": "public", "GET /.well-known/security.txt": "public", "GET /embed": "public tests", "GET /pages/{style}": "public", "GET /docs": "public", "GET /login": "public", "POST /login": "login", "POST /logout": "the cookie",
+	"GET /login/methods": "public", "GET /login/provider": "provider tests", "GET /login/callback": "provider tests", "POST /login/tokens": "its own cookie", "POST /login/ended": "its own token",
 	"POST /session": "page tests", "DELETE /session": "page tests", "GET /openapi.json": "public", "GET /healthz": "public", "GET /readyz": "public", "GET /metrics": "metrics tests",
 	"GET /status": "page tests", "GET /h/{hazard-id}": "page tests", "GET /h/{hazard-id}/map.svg": "page tests", "GET /h/{hazard-id}/hazard.json": "page tests", "GET /h/{hazard-id}/changes.json": "page tests",
 	"GET /h/{hazard-id}/area.geojson": "page tests", "GET /h/{hazard-id}/products/{product-id}/file": "page tests",

@@ -43,6 +43,7 @@ type Login struct {
 	Next     string // path to go on to, checked by the caller
 	Username string // as typed before
 	Error    string // why the last try failed; empty: there was none
+	Provider string // where else one may log in; empty: nowhere
 }
 
 // Problem is an error as a page.

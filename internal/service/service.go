@@ -38,6 +38,7 @@ import (
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/signon"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
 	"github.com/hazardd/hazardd/internal/tongue"
@@ -66,6 +67,11 @@ type Config struct {
 	AppID          int64    // number of this installation; default 1
 	AccessLife     time.Duration
 	RefreshLife    time.Duration
+	// Provider is the OpenID provider that people may log in at, without its Redirect; nil: none. ProviderTitle is what they know it as;
+	// empty: the host of its address. ProviderLife is the longest life of such a login; default 12 h.
+	Provider       *signon.Config
+	ProviderTitle  string
+	ProviderLife   time.Duration
 	MaxFile        int64 // bytes of an uploaded file; default 32 MiB
 	OrgUploads     int64 // bytes of files that an organization may upload in a day; default 10 GiB, negative: any number
 	AllowedOrigins []string
@@ -110,6 +116,7 @@ type Service struct {
 	intake   *intake.Intake
 	poller   *poll.Poller
 	Evidence *evidence.Keeper
+	provider *signon.Provider
 	listener net.Listener
 	conns    *listen.Listener // listener within limits
 	server   *http.Server
@@ -207,6 +214,16 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if s.cfg.PublicURL == "" {
 		s.cfg.PublicURL = "http://" + s.listener.Addr().String()
 	}
+	if cfg.Provider != nil {
+		at := *cfg.Provider
+		at.Redirect = s.cfg.PublicURL + "/login/callback"
+		if s.provider, err = signon.New(at, s.Now); err != nil {
+			return s, fmt.Errorf("login provider: %w", err)
+		}
+		if u, err := url.Parse(at.Issuer); err == nil {
+			s.cfg.ProviderTitle = cmp.Or(cfg.ProviderTitle, u.Hostname())
+		}
+	}
 	now := s.Now()
 	s.Auth = NewAuth(s.Store, s.cfg)
 	if err := s.Auth.Reload(ctx); err != nil {
@@ -296,6 +313,8 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Ready:          s.ready,
 		BaseURL:        s.cfg.PublicURL,
 		Languages:      s.cfg.Languages,
+		Provider:       s.provider,
+		ProviderTitle:  s.cfg.ProviderTitle,
 		MaxFile:        s.cfg.MaxFile,
 		AllowedOrigins: s.cfg.AllowedOrigins,
 		TrustedProxies: s.cfg.TrustedProxies,
@@ -390,7 +409,9 @@ func (s *Service) run(ctx context.Context) error {
 		defer served()
 		return s.serve(ctx)
 	})
-	return errors.Join(parts.Wait(), s.Evidence.Close(), s.Store.Close())
+	err := parts.Wait()
+	s.provider.Close()
+	return errors.Join(err, s.Evidence.Close(), s.Store.Close())
 }
 
 // serve answers requests until ctx ends, then finishes those that are running.
@@ -535,7 +556,7 @@ func (s *Service) tick(ctx context.Context) error {
 		if time.Since(purged) > purgeEvery {
 			purged = time.Now()
 			s.forgetFirstPassword(now)
-			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now))
+			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now), s.Auth.LapseIdentities(ctx, now))
 		}
 		if err != nil && ctx.Err() == nil && !warned {
 			s.cfg.Logger.Warn("users, keys and sources are as they were", "error", err)

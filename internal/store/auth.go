@@ -290,7 +290,7 @@ func (a authStore) AdvanceSession(ctx context.Context, next auth.Session) (after
 func addSession(ctx context.Context, q *db.Queries, s auth.Session, child string) error {
 	_, err := q.BeginSession(ctx, db.BeginSessionParams{ID: s.ID.String(), Username: s.User, ExpiresMs: int64(s.Expires),
 		Parent: s.Parent.String(), Refresh: s.Child.Refresh.String(), Child: child,
-		CreatedMs: int64(s.Created), UsedMs: int64(s.Used), Addr: addrText(s.Addr), Client: s.Client})
+		CreatedMs: int64(s.Created), UsedMs: int64(s.Used), Addr: addrText(s.Addr), Client: s.Client, Provider: s.Provider})
 	return err
 }
 
@@ -316,6 +316,30 @@ func (a authStore) Sessions(ctx context.Context, user string) ([]auth.Session, e
 	return list, nil
 }
 
+func (a authStore) ProviderSessions(ctx context.Context, provider string) ([]auth.Session, error) {
+	rows, err := a.readQ.SessionsOfProvider(ctx, provider)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	list := make([]auth.Session, len(rows))
+	for i, row := range rows {
+		if list[i], err = decodeSession(db.SessionRow(row)); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (a authStore) Once(ctx context.Context, id uuid.UUID, until hazard.Instant) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		n, err := q.AddOnce(ctx, db.AddOnceParams{ID: id.String(), UntilMs: int64(until)})
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: used already", hazard.ErrConflict)
+		}
+		return err
+	})
+}
+
 func (a authStore) ReplaceKeys(ctx context.Context, k auth.Key, audit auth.Audit) error {
 	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
 		return cmp.Or(q.RemoveSigningKeys(ctx), q.EndAllSessions(ctx),
@@ -327,7 +351,7 @@ func decodeSession(row db.SessionRow) (s auth.Session, err error) {
 	id, err1 := uuid.Parse(row.ID)
 	parent, err2 := uuid.Parse(row.Parent)
 	s = auth.Session{ID: id, User: row.Username, Expires: hazard.Instant(row.ExpiresMs), Parent: parent, Revoked: hazard.Instant(row.RevokedMs),
-		Created: hazard.Instant(row.CreatedMs), Used: hazard.Instant(row.UsedMs), Client: row.Client}
+		Created: hazard.Instant(row.CreatedMs), Used: hazard.Instant(row.UsedMs), Client: row.Client, Provider: row.Provider}
 	addr, err3 := addrOf(row.Addr)
 	s.Addr = addr
 	if err := errors.Join(err1, err2, err3, json.Unmarshal([]byte(row.Child), &s.Child)); err != nil {

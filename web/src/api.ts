@@ -71,6 +71,12 @@ const RENEW = 0.8;
 
 type Fetch = typeof fetch;
 
+/** A login elsewhere that the server takes. */
+export interface Provider {
+  readonly title: string;
+  readonly url: string;
+}
+
 export class Api {
   #login: Login | undefined;
   #renewing: Promise<void> | undefined;
@@ -99,6 +105,22 @@ export class Api {
   /** Exchanges credentials for tokens. A Problem of status 401 says that they were not accepted. */
   async login(username: string, password: string): Promise<User> {
     const answer = await this.#send("/authorize", { method: "POST", body: { username, password } });
+    await this.#fail(answer);
+    this.#keep(await answer.json());
+    void this.#session("POST");
+    return this.#login!.user;
+  }
+
+  /** Where else one may log in than here, if anywhere. */
+  async provider(): Promise<Provider | undefined> {
+    const answer = await this.#send("/login/methods", { method: "GET" });
+    return answer.ok ? ((await answer.json()).provider ?? undefined) : undefined;
+  }
+
+  /** Fetches the tokens of a login at the provider from which the browser has just come back; undefined: there was none. */
+  async loginFromProvider(): Promise<User | undefined> {
+    const answer = await this.#send("/login/tokens", { method: "POST" });
+    if (answer.status === 401) return undefined;
     await this.#fail(answer);
     this.#keep(await answer.json());
     void this.#session("POST");

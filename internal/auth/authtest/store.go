@@ -371,6 +371,39 @@ func (s *Store) Sessions(ctx context.Context, user string) ([]auth.Session, erro
 	return list, nil
 }
 
+// ProviderSessions implements auth.Store.
+func (s *Store) ProviderSessions(ctx context.Context, provider string) ([]auth.Session, error) {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	var list []auth.Session
+	for _, x := range s.sessions {
+		if provider != "" && x.Provider == provider && x.Revoked == 0 {
+			list = append(list, x)
+		}
+	}
+	return list, nil
+}
+
+// Once implements auth.Store.
+func (s *Store) Once(ctx context.Context, id uuid.UUID, until hazard.Instant) error {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	if _, used := s.revoked[id]; used {
+		return hazard.ErrConflict
+	}
+	if s.revoked == nil {
+		s.revoked = map[uuid.UUID]hazard.Instant{}
+	}
+	s.revoked[id] = until
+	return nil
+}
+
 // ReplaceKeys implements auth.Store.
 func (s *Store) ReplaceKeys(ctx context.Context, k auth.Key, a auth.Audit) error {
 	end, err := s.begin(ctx)

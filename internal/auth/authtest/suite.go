@@ -338,8 +338,22 @@ func advance(t *testing.T, s auth.Store) {
 func sessions(t *testing.T, s auth.Store) {
 	ctx, id, other := t.Context(), uuid.New(), uuid.New()
 	login := auth.Session{ID: id, User: "ann", Expires: t0 + 1000, Child: auth.Grant{Refresh: id, Orgs: []int64{}}, Created: t0, Used: t0,
-		Addr: netip.MustParseAddr("2001:db8::1"), Client: "a browser"}
+		Addr: netip.MustParseAddr("2001:db8::1"), Client: "a browser", Provider: "theirs"}
 	must(t, s.AddSession(ctx, login))
+	ofProvider := func(provider string) int {
+		list, err := s.ProviderSessions(ctx, provider)
+		must(t, err)
+		return len(list)
+	}
+	want(t, "of a session of the provider", []int{ofProvider("theirs"), ofProvider("another"), ofProvider("")}, []int{1, 0, 0})
+	must(t, s.AddSession(ctx, auth.Session{ID: uuid.New(), User: "eve", Expires: t0 + 1000, Child: auth.Grant{Refresh: uuid.New()}}))
+	want(t, "of no session of a provider", ofProvider(""), 0)
+	version := load(t, s).Version
+	must(t, s.Once(ctx, other, t0+1000))
+	if err := s.Once(ctx, other, t0+2000); !errors.Is(err, hazard.ErrConflict) {
+		t.Errorf("an id a second time: %v", err)
+	}
+	want(t, "the version", load(t, s).Version, version)
 	list := func(user string) []auth.Session {
 		list, err := s.Sessions(ctx, user)
 		must(t, err)
@@ -352,13 +366,13 @@ func sessions(t *testing.T, s auth.Store) {
 	next.Created, next.Used, next.Addr, next.Client = t0+5, t0+5, netip.MustParseAddr("192.0.2.1"), "another"
 	after, err := s.AdvanceSession(ctx, next)
 	must(t, err)
-	next.Created, next.User, next.Expires = login.Created, login.User, login.Expires
+	next.Created, next.User, next.Expires, next.Provider = login.Created, login.User, login.Expires, login.Provider
 	want(t, "the first use of a login that is kept", after, next)
 	must(t, s.AddSession(ctx, login)) // too late
 	want(t, "after the renewal", list("ann"), []auth.Session{next})
 
 	must(t, s.RevokeSession(ctx, auth.Session{ID: id, Revoked: t0}, t0, auth.Audit{}))
-	want(t, "after the end", len(list("ann")), 0)
+	want(t, "after the end", []int{len(list("ann")), ofProvider("theirs")}, []int{0, 0})
 
 	must(t, s.AddSession(ctx, auth.Session{ID: other, User: "ann", Expires: t0 + 1000, Child: auth.Grant{Refresh: other}}))
 	must(t, s.AddKey(ctx, key("old", t0), ""))

@@ -58,6 +58,23 @@ func (q *Queries) AddFailure(ctx context.Context, arg AddFailureParams) error {
 	return err
 }
 
+const addOnce = `-- name: AddOnce :execrows
+INSERT INTO revocations (id, until_ms) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING
+`
+
+type AddOnceParams struct {
+	ID      string
+	UntilMs int64
+}
+
+func (q *Queries) AddOnce(ctx context.Context, arg AddOnceParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, addOnce, arg.ID, arg.UntilMs)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const addOrganization = `-- name: AddOrganization :execrows
 INSERT INTO organizations (id, acronym, name) VALUES ($1, $2, $3) ON CONFLICT (acronym) DO NOTHING
 `
@@ -220,8 +237,8 @@ func (q *Queries) AttemptsOf(ctx context.Context, key string) (AttemptsOfRow, er
 }
 
 const beginSession = `-- name: BeginSession :execrows
-INSERT INTO sessions (id, username, expires_ms, parent, refresh, child, revoked_ms, created_ms, used_ms, addr, client)
-VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10)
+INSERT INTO sessions (id, username, expires_ms, parent, refresh, child, revoked_ms, created_ms, used_ms, addr, client, provider)
+VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11)
 ON CONFLICT (id) DO NOTHING
 `
 
@@ -236,6 +253,7 @@ type BeginSessionParams struct {
 	UsedMs    int64
 	Addr      string
 	Client    string
+	Provider  string
 }
 
 // A login, or the first renewal of one that has no row: its own refresh token is the parent then.
@@ -251,6 +269,7 @@ func (q *Queries) BeginSession(ctx context.Context, arg BeginSessionParams) (int
 		arg.UsedMs,
 		arg.Addr,
 		arg.Client,
+		arg.Provider,
 	)
 	if err != nil {
 		return 0, err
@@ -483,7 +502,7 @@ func (q *Queries) SaveUser(ctx context.Context, arg SaveUserParams) error {
 }
 
 const session = `-- name: Session :one
-SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client FROM sessions WHERE id = $1
+SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client, provider FROM sessions WHERE id = $1
 `
 
 type SessionRow struct {
@@ -497,6 +516,7 @@ type SessionRow struct {
 	UsedMs    int64
 	Addr      string
 	Client    string
+	Provider  string
 }
 
 func (q *Queries) Session(ctx context.Context, id string) (SessionRow, error) {
@@ -513,12 +533,13 @@ func (q *Queries) Session(ctx context.Context, id string) (SessionRow, error) {
 		&i.UsedMs,
 		&i.Addr,
 		&i.Client,
+		&i.Provider,
 	)
 	return i, err
 }
 
 const sessionsOf = `-- name: SessionsOf :many
-SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client FROM sessions
+SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client, provider FROM sessions
 WHERE username = $1 AND revoked_ms = 0
 `
 
@@ -533,6 +554,7 @@ type SessionsOfRow struct {
 	UsedMs    int64
 	Addr      string
 	Client    string
+	Provider  string
 }
 
 func (q *Queries) SessionsOf(ctx context.Context, username string) ([]SessionsOfRow, error) {
@@ -555,6 +577,61 @@ func (q *Queries) SessionsOf(ctx context.Context, username string) ([]SessionsOf
 			&i.UsedMs,
 			&i.Addr,
 			&i.Client,
+			&i.Provider,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const sessionsOfProvider = `-- name: SessionsOfProvider :many
+SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client, provider FROM sessions
+WHERE provider = $1 AND provider <> '' AND revoked_ms = 0
+`
+
+type SessionsOfProviderRow struct {
+	ID        string
+	Username  string
+	ExpiresMs int64
+	Parent    string
+	Child     string
+	RevokedMs int64
+	CreatedMs int64
+	UsedMs    int64
+	Addr      string
+	Client    string
+	Provider  string
+}
+
+func (q *Queries) SessionsOfProvider(ctx context.Context, provider string) ([]SessionsOfProviderRow, error) {
+	rows, err := q.db.QueryContext(ctx, sessionsOfProvider, provider)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SessionsOfProviderRow{}
+	for rows.Next() {
+		var i SessionsOfProviderRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Username,
+			&i.ExpiresMs,
+			&i.Parent,
+			&i.Child,
+			&i.RevokedMs,
+			&i.CreatedMs,
+			&i.UsedMs,
+			&i.Addr,
+			&i.Client,
+			&i.Provider,
 		); err != nil {
 			return nil, err
 		}

@@ -57,8 +57,8 @@ ON CONFLICT (key) DO UPDATE SET failures = 0,
 
 -- name: BeginSession :execrows
 -- A login, or the first renewal of one that has no row: its own refresh token is the parent then.
-INSERT INTO sessions (id, username, expires_ms, parent, refresh, child, revoked_ms, created_ms, used_ms, addr, client)
-VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10)
+INSERT INTO sessions (id, username, expires_ms, parent, refresh, child, revoked_ms, created_ms, used_ms, addr, client, provider)
+VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: AdvanceSession :execrows
@@ -68,11 +68,18 @@ UPDATE sessions SET parent = sqlc.arg(parent), refresh = sqlc.arg(refresh), chil
 WHERE id = sqlc.arg(id) AND revoked_ms = 0 AND refresh = sqlc.arg(parent);
 
 -- name: Session :one
-SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client FROM sessions WHERE id = $1;
+SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client, provider FROM sessions WHERE id = $1;
 
 -- name: SessionsOf :many
-SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client FROM sessions
+SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client, provider FROM sessions
 WHERE username = $1 AND revoked_ms = 0;
+
+-- name: SessionsOfProvider :many
+SELECT id, username, expires_ms, parent, child, revoked_ms, created_ms, used_ms, addr, client, provider FROM sessions
+WHERE provider = $1 AND provider <> '' AND revoked_ms = 0;
+
+-- name: AddOnce :execrows
+INSERT INTO revocations (id, until_ms) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING;
 
 -- name: EndAllSessions :exec
 DELETE FROM sessions;

@@ -1,18 +1,36 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { LostError, Problem, type Api } from "../api";
+import { LostError, Problem, type Api, type Provider } from "../api";
 import { keptView, type Kept } from "../offline";
 import { text } from "../words";
 import { local, relative } from "../time";
 import { LanguageChoice } from "./language";
+
+/** Under this name the tab keeps the address of its view while its user logs in at the provider. */
+const AWAY = "hazardd-away";
 
 /** The login page. `ended` says that a login was there and is over. */
 export function Login({ api, ended, done, show }: { api: Api; ended: boolean; done: () => void; show: (kept: Kept) => void }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState("");
   const [kept, setKept] = useState<Kept>();
+  const [provider, setProvider] = useState<Provider>();
   const name = useRef<HTMLInputElement>(null);
   useEffect(() => {
     name.current?.focus();
+    void api.provider().then(setProvider, () => {});
+    const view = comeBack();
+    if (view !== undefined) {
+      setBusy(true);
+      api.loginFromProvider().then((user) => {
+        setBusy(false);
+        if (!user) return;
+        if (view) history.replaceState(null, "", view);
+        done();
+      }, (e: unknown) => {
+        setBusy(false);
+        setError(explain(e));
+      });
+    }
     // What was kept is for those without a connection: with one there is better.
     const look = () => void (navigator.onLine ? fetch("healthz", { cache: "no-store" }).then(() => undefined, keptView) : keptView()).then(setKept);
     look();
@@ -45,6 +63,11 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
         <h1>{text.name}</h1>
         <p>{text.tagline}</p>
         {ended && !error && <p role="status">{text.login.ended}</p>}
+        {provider && (
+          <a class="button provider" href={provider.url} onClick={goAway}>
+            {text.login.provider({ name: provider.title })}
+          </a>
+        )}
         <label for="username">{text.login.user}</label>
         <input id="username" name="username" autocomplete="username" autocapitalize="none" spellcheck={false} required ref={name} />
         <label for="password">{text.login.password}</label>
@@ -61,6 +84,25 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
       </form>
     </main>
   );
+}
+
+function goAway(): void {
+  try {
+    sessionStorage.setItem(AWAY, location.hash);
+  } catch {
+    // The tab keeps nothing: its user logs in once more.
+  }
+}
+
+/** The view that was left for the provider; undefined: none was. */
+function comeBack(): string | undefined {
+  try {
+    const view = sessionStorage.getItem(AWAY) ?? undefined;
+    sessionStorage.removeItem(AWAY);
+    return view;
+  } catch {
+    return undefined;
+  }
 }
 
 function explain(e: unknown): string {

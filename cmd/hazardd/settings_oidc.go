@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/signon"
+)
+
+// oidcFlags say at which OpenID provider people may log in.
+type oidcFlags struct {
+	Issuer      oidcIssuer  `name:"oidc-issuer" placeholder:"URL" help:"OpenID provider that people may log in at, by the address that its tokens name as iss."`
+	ClientID    string      `name:"oidc-client-id" placeholder:"ID" help:"Id of this server at the OpenID provider."`
+	SecretFile  string      `name:"oidc-secret-file" type:"path" placeholder:"FILE" help:"File with the secret of this server at the OpenID provider; without it the client is public."`
+	Groups      []oidcGroup `name:"oidc-groups" placeholder:"GROUP=ROLE[:ORG+ORG]" help:"What the members of the provider's groups may do: reader, editor or admin, and in which organizations, by acronym or id. The group * is everybody."`
+	GroupsClaim string      `name:"oidc-groups-claim" default:"groups" placeholder:"NAME" help:"Claim that holds the groups; dots lead into objects."`
+	NameClaim   string      `name:"oidc-name-claim" default:"preferred_username" placeholder:"NAME" help:"Claim that suggests a name for a new user."`
+	Audience    []string    `name:"oidc-audience" placeholder:"NAME" help:"Audiences of the provider's access tokens that the API accepts; if not given, the id of the client."`
+	Scopes      []string    `name:"oidc-scopes" default:"profile" placeholder:"SCOPE" help:"Scopes that are asked for beside openid."`
+	Title       string      `name:"oidc-title" placeholder:"TEXT" help:"Name of the provider on the login page; if not given, its host."`
+	Life        life        `name:"oidc-life" default:"12h" placeholder:"TIME" help:"Longest life of a login at the OpenID provider, however often it is renewed."`
+}
+
+type (
+	oidcIssuer string
+	oidcGroup  signon.Group
+)
+
+func (o *oidcIssuer) UnmarshalText(text []byte) error {
+	u, err := httpURL(strings.TrimSpace(string(text)))
+	if err != nil {
+		return err
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("%q must be without user, query and fragment", u.Redacted())
+	}
+	*o = oidcIssuer(strings.TrimSpace(string(text)))
+	return nil
+}
+
+func (o *oidcGroup) UnmarshalText(text []byte) error {
+	g, err := signon.ParseGroup(strings.TrimSpace(string(text)))
+	*o = oidcGroup(g)
+	return err
+}
+
+func (f *oidcFlags) set(cfg *service.Config) error {
+	if f.Issuer == "" {
+		if f.ClientID != "" || len(f.Groups) > 0 || f.SecretFile != "" {
+			return errors.New("--oidc-issuer is missing: the other --oidc settings need it")
+		}
+		return nil
+	}
+	p := &signon.Config{Issuer: string(f.Issuer), ClientID: f.ClientID, Audiences: f.Audience, GroupsClaim: f.GroupsClaim, NameClaim: f.NameClaim, Scopes: f.Scopes}
+	for _, g := range f.Groups {
+		p.Groups = append(p.Groups, signon.Group(g))
+	}
+	if f.SecretFile != "" {
+		text, err := os.ReadFile(f.SecretFile)
+		if err != nil {
+			return fmt.Errorf("--oidc-secret-file: %w", err)
+		}
+		if p.Secret = auth.Password(strings.TrimSpace(string(text))); p.Secret == "" {
+			return fmt.Errorf("--oidc-secret-file: %s is empty", f.SecretFile)
+		}
+	}
+	cfg.Provider, cfg.ProviderTitle, cfg.ProviderLife = p, f.Title, time.Duration(f.Life)
+	return nil
+}

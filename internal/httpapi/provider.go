@@ -1,0 +1,243 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/signon"
+)
+
+// Logins at an OpenID provider. The browser keeps a secret in a cookie while its user is away; nothing of a login is kept here before it
+// has succeeded. An application of this server then fetches its tokens with a second cookie, which works once and for a minute: no
+// token is ever in an address, and no cookie but that one gives tokens.
+
+// providerCookie and handoverCookie follow the name of the page's cookie in those of a login that is under way, and of one that is done.
+const (
+	providerCookie = "-login"
+	handoverCookie = "-handover"
+)
+
+// The bounds of what one address may ask for about logins at the provider: each may cost a request to the provider.
+const (
+	providerRate   = 10 // in a second
+	providerBurst  = 60
+	providerMemory = 1 << 20 // bytes for the addresses that came last
+	providerSize   = 128     // bytes of one
+)
+
+// attempts counts requests about provider logins by address.
+type attempts struct {
+	byAddr *lru.Cache[netip.Prefix, *rate.Limiter]
+}
+
+func newAttempts() attempts { return attempts{lru.New[netip.Prefix, *rate.Limiter](providerMemory)} }
+
+func (t attempts) take(addr netip.Addr, now time.Time) error {
+	bits := 64
+	if addr.Is4() {
+		bits = 32
+	}
+	from, _ := addr.Prefix(bits) // an address that is none counts as one and the same
+	limiter, ok := t.byAddr.Get(from)
+	if !ok {
+		limiter = rate.NewLimiter(providerRate, providerBurst)
+		t.byAddr.Put(from, limiter, providerSize)
+	}
+	if limiter.AllowN(now, 1) {
+		return nil
+	}
+	return &hazard.LimitError{Limit: "provider-logins", Kind: hazard.LimitShare, RetryAfter: time.Second,
+		Detail: fmt.Sprintf("more than %d requests a second of your address about logins at the provider (limit provider-logins); wait and try again", providerRate)}
+}
+
+// loginMethods says how people log in here.
+func (a *API) loginMethods(w http.ResponseWriter, r *http.Request) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	type provider struct {
+		Title string `json:"title"`
+		URL   string `json:"url"`
+	}
+	methods := struct {
+		Password bool      `json:"password"`
+		Provider *provider `json:"provider"`
+	}{Password: true}
+	if a.Provider != nil {
+		methods.Provider = &provider{a.ProviderTitle, a.BaseURL + "/login/provider"}
+	}
+	return answerJSON(w, r, methods, false)
+}
+
+// needProvider is an error where no provider is set, or an address asks too often.
+func (a *API) needProvider(r *http.Request) error {
+	if a.Provider == nil {
+		return &problem{Status: http.StatusNotFound, Detail: "this server has no login provider; log in with a user name and a password"}
+	}
+	return a.attempts.take(a.clientAddr(r), a.Now())
+}
+
+// toProvider leads a browser to the provider.
+func (a *API) toProvider(w http.ResponseWriter, r *http.Request) error {
+	if err := a.needProvider(r); err != nil {
+		return err
+	}
+	address, secret, err := a.Provider.Begin(r.Context())
+	if err != nil {
+		return a.providerProblem(r, err)
+	}
+	next := localPath(r.URL.Query().Get("next"))
+	value := string(secret) + "~" + base64.RawURLEncoding.EncodeToString([]byte(next))
+	if len(value) > 3000 { // browsers drop larger cookies
+		value = string(secret) + "~"
+	}
+	a.visits.putFor(w, providerCookie, value, int(signon.StateLife/time.Second), http.SameSiteLaxMode)
+	h := w.Header()
+	h.Set("Location", address)
+	h["Cache-Control"] = noStore
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// fromProvider takes a browser that the provider leads back.
+func (a *API) fromProvider(w http.ResponseWriter, r *http.Request) error {
+	if err := a.needProvider(r); err != nil {
+		return err
+	}
+	kept, encoded, _ := strings.Cut(onlyCookie(r, a.visits.cookie+providerCookie), "~")
+	answer, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return a.providerProblem(r, fmt.Errorf("%w: its parameters cannot be read", signon.ErrRefused))
+	}
+	now := a.now()
+	id, err := a.Provider.Finish(r.Context(), answer, signon.Secret(kept))
+	if err != nil {
+		return a.providerProblem(r, err)
+	}
+	// The provider takes a code once; that a browser's secret works once, too, does not depend on the provider.
+	if err := a.Auth.Once(r.Context(), signon.Secret(kept).ID(), now.Add(signon.StateLife)); errors.Is(err, hazard.ErrConflict) {
+		return a.providerProblem(r, fmt.Errorf("%w: it was used before", signon.ErrRefused))
+	} else if err != nil {
+		return err
+	}
+	login, err := a.Auth.AuthorizeIdentity(r.Context(), id, a.origin(r), now)
+	if err != nil {
+		return a.providerProblem(r, err)
+	}
+	// Only now: an answer that another site forged must not end the login that is under way.
+	a.visits.putFor(w, providerCookie, "", -1, http.SameSiteLaxMode)
+	a.visits.setCookie(w, login.Page, now)
+	a.visits.putFor(w, handoverCookie, login.Handover, 60, http.SameSiteStrictMode)
+	next := "/"
+	if text, err := base64.RawURLEncoding.DecodeString(encoded); err == nil && len(text) > 0 {
+		next = localPath(string(text))
+	}
+	a.seeOther(w, next)
+	return nil
+}
+
+// providerTokens gives an application of this server the tokens of a login at the provider that its browser has just made.
+func (a *API) providerTokens(w http.ResponseWriter, r *http.Request) error {
+	if err := a.visits.sameOrigin(r); err != nil {
+		return err
+	}
+	if err := a.needProvider(r); err != nil {
+		return err
+	}
+	handover := onlyCookie(r, a.visits.cookie+handoverCookie)
+	pair, err := a.Auth.RedeemHandover(r.Context(), handover, a.now())
+	if err != nil {
+		return err
+	}
+	a.visits.putFor(w, handoverCookie, "", -1, http.SameSiteStrictMode)
+	return answerPair(w, r, pair)
+}
+
+// providerLogout takes the provider's notice that a login has ended there (OpenID Connect Back-Channel Logout 1.0).
+func (a *API) providerLogout(w http.ResponseWriter, r *http.Request) error {
+	if err := a.needProvider(r); err != nil {
+		return err
+	}
+	body, err := readBody(w, r, maxLogin)
+	if err != nil {
+		return err
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil || len(form["logout_token"]) != 1 {
+		return &problem{Status: http.StatusBadRequest, Detail: "the form must have the field logout_token, once"}
+	}
+	notice, err := a.Provider.Notice(r.Context(), form.Get("logout_token"))
+	if err != nil {
+		return a.providerProblem(r, err)
+	}
+	if err := a.Auth.EndIdentity(r.Context(), a.Provider.Issuer(), notice.Subject, notice.Session, notice.Issued, a.now()); err != nil {
+		return err
+	}
+	// After the deed: a notice that is sent again because the deed failed must not be taken for one that was heard.
+	if err := a.Auth.Once(r.Context(), notice.ID, notice.Until); err != nil && !errors.Is(err, hazard.ErrConflict) {
+		return err
+	}
+	w.Header()["Cache-Control"] = noStore
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// providerProblem is what a visitor is told of an error of a login at the provider. The reason goes to the log, for it may tell of others.
+func (a *API) providerProblem(r *http.Request, err error) error {
+	p := &problem{}
+	switch {
+	case errors.Is(err, signon.ErrUnavailable):
+		p.Status, p.retry = http.StatusServiceUnavailable, 10*time.Second
+		p.Detail = "the login provider does not answer, so nobody can log in there now; try again soon, or log in with a local account. Sessions that are open go on"
+	case errors.Is(err, signon.ErrBusy):
+		return &hazard.LimitError{Limit: "provider-exchanges", Kind: hazard.LimitCapacity, RetryAfter: 2 * time.Second,
+			Detail: "too many logins at the provider are under way (limit provider-exchanges); try again"}
+	case errors.Is(err, signon.ErrRefused):
+		p.Status, p.Detail = http.StatusBadRequest, "this login at the provider is not accepted: it was cancelled, took too long, was used before, or was begun in another browser; start again at /login"
+	case errors.Is(err, auth.ErrNoAccess):
+		p.Status, p.Detail = http.StatusForbidden, "you are logged in at the provider, but none of your groups there has access to this server; ask its administrator"
+	case errors.Is(err, auth.ErrDenied):
+		p.Status, p.Detail = http.StatusForbidden, "your account is disabled on this server; ask its administrator"
+	default:
+		return err
+	}
+	if ok, missed := a.refused.take("provider", a.now()); ok {
+		a.Logger.Warn("login at the provider failed", "error", err, "repeated", missed)
+	}
+	if p.Status == http.StatusForbidden {
+		a.Auth.Refused(r.Context(), auth.Actor{Addr: a.clientAddr(r), Client: program(r)}, auth.ActionLogin, "", err.Error(), a.now())
+	}
+	return p
+}
+
+// providerCaller is whom a token of the provider speaks for.
+func (a *API) providerCaller(r *http.Request, token string, now hazard.Instant) (*auth.Caller, error) {
+	id, expires, err := a.Provider.Bearer(r.Context(), token)
+	if err != nil {
+		return nil, err
+	}
+	return a.Auth.VerifyIdentity(r.Context(), id, expires, now)
+}
+
+// answerRefused answers a request whose token is not accepted, or cannot be judged now.
+func (a *API) answerRefused(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case errors.Is(err, signon.ErrUnavailable), errors.Is(err, signon.ErrBusy):
+		a.fail(w, r, a.providerProblem(r, err))
+	case errors.Is(err, auth.ErrInvalidToken), errors.Is(err, signon.ErrRefused):
+		invalidToken(w)
+	default:
+		a.fail(w, r, err)
+	}
+}

@@ -1,0 +1,182 @@
+package signon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// The life of the provider's keys here.
+const (
+	keysLife  = time.Hour        // then they are read again
+	keysStale = 24 * time.Hour   // then they do not count any more, whether or not the provider answers
+	keysEvery = 30 * time.Second // between two looks for keys, whoever asks
+	maxKeys   = 64
+	maxTries  = 4 // keys that a token without kid is held against
+	maxLooks  = 64
+)
+
+// keySet is the provider's public keys. The library's own asks the provider anew for each token that names a key that is not known, and
+// bounds neither their number nor their life.
+type keySet struct {
+	url    string
+	client *http.Client
+	now    func() hazard.Instant
+
+	mu      sync.Mutex
+	keys    []jose.JSONWebKey // guarded by mu, as are the others
+	read    hazard.Instant
+	tried   hazard.Instant
+	looking chan struct{} // closed when the look that is under way has ended; nil: none is
+	waiting int
+}
+
+// VerifySignature implements oidc.KeySet. The library has checked the algorithm before. ErrUnavailable: no keys could be read.
+func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	signed, err := jose.ParseSignedCompact(token, signatures())
+	if err != nil {
+		return nil, err
+	}
+	if len(signed.Signatures) != 1 {
+		return nil, errors.New("not one signature")
+	}
+	header := signed.Signatures[0].Protected
+	if payload, ok := k.try(signed, header); ok {
+		return payload, nil
+	}
+	if err := k.refresh(ctx); err != nil {
+		return nil, err
+	}
+	if payload, ok := k.try(signed, header); ok {
+		return payload, nil
+	}
+	return nil, errors.New("no key of the provider fits the signature")
+}
+
+func signatures() []jose.SignatureAlgorithm {
+	list := make([]jose.SignatureAlgorithm, len(algorithms))
+	for i, a := range algorithms {
+		list[i] = jose.SignatureAlgorithm(a)
+	}
+	return list
+}
+
+// try holds a token against the keys that are known, unless they are to be read again.
+func (k *keySet) try(signed *jose.JSONWebSignature, header jose.Header) ([]byte, bool) {
+	k.mu.Lock()
+	now := k.now()
+	due := now >= k.read.Add(keysLife) && now >= k.tried.Add(keysEvery)
+	if k.read == 0 || due || now >= k.read.Add(keysStale) {
+		k.mu.Unlock()
+		return nil, false
+	}
+	keys := k.keys
+	k.mu.Unlock()
+	tries := 0
+	for i := range keys {
+		key := &keys[i]
+		if header.KeyID != "" && key.KeyID != header.KeyID || key.Algorithm != "" && key.Algorithm != header.Algorithm || tries >= maxTries {
+			continue
+		}
+		tries++
+		if payload, err := signed.Verify(key); err == nil {
+			return payload, true
+		}
+	}
+	return nil, false
+}
+
+// refresh reads the keys again, but not more often than keysEvery. One looks, and those who come meanwhile wait for it.
+func (k *keySet) refresh(ctx context.Context) error {
+	k.mu.Lock()
+	if looking := k.looking; looking != nil {
+		if k.waiting >= maxLooks {
+			k.mu.Unlock()
+			return ErrBusy
+		}
+		k.waiting++
+		k.mu.Unlock()
+		defer func() { k.mu.Lock(); k.waiting--; k.mu.Unlock() }()
+		select {
+		case <-looking:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	now := k.now()
+	if k.tried != 0 && now >= k.tried && now < k.tried.Add(keysEvery) {
+		defer k.mu.Unlock()
+		if k.read == 0 || now >= k.read.Add(keysStale) {
+			return fmt.Errorf("%w: its keys could not be read a moment ago", ErrUnavailable)
+		}
+		return nil
+	}
+	k.tried, k.looking = now, make(chan struct{})
+	k.mu.Unlock()
+	keys, err := k.fetch(context.WithoutCancel(ctx))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	close(k.looking)
+	k.looking = nil
+	if err != nil {
+		if k.read != 0 && now < k.read.Add(keysStale) {
+			return nil // by those that were read last
+		}
+		return fmt.Errorf("%w: keys: %w", ErrUnavailable, err)
+	}
+	k.keys, k.read = keys, now
+	return nil
+}
+
+// fetch reads the keys. One that cannot be used does not spoil the others.
+func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := k.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status %s", resp.Status)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	var set struct {
+		Keys []jsontext.Value `json:"keys"`
+	}
+	if err := json.Unmarshal(body, &set); err != nil {
+		return nil, err
+	}
+	if len(set.Keys) > maxKeys {
+		return nil, fmt.Errorf("%d keys, more than %d", len(set.Keys), maxKeys)
+	}
+	var keys []jose.JSONWebKey
+	for _, text := range set.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(text) == nil && key.Valid() && key.IsPublic() && key.Use != "enc" {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("none that can be used")
+	}
+	return keys, nil
+}
