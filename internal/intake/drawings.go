@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -69,6 +70,12 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 	if err != nil {
 		return nil, nil, err
 	}
+	starts := map[string]hazard.Instant{} // name of event → when it began
+	for i := range batch.Reports {
+		for _, name := range append([]string{batch.Reports[i].Key}, batch.Reports[i].Aliases...) {
+			starts[name] = batch.Reports[i].Start
+		}
+	}
 	all = map[string][]hazard.ShapesRef{}
 	var docs [][]hazard.Shape
 	var fresh []freshRef
@@ -82,10 +89,14 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 		}
 		ref := hazard.ShapesRef{Source: src, Part: d.Part, Version: d.Version}
 		if len(d.Shapes) > 0 {
-			as := keyOf(src, d.Shapes)
+			drawn, err := in.dated(ctx, src, d, starts)
+			if err != nil {
+				return nil, nil, err
+			}
+			as := keyOf(src, drawn)
 			text, ok := in.drawn.kept.Get(as)
 			if !ok {
-				shapes, wrong := mend(src, d.Shapes)
+				shapes, wrong := mend(src, drawn)
 				for _, w := range wrong {
 					faults = append(faults, source.Reject{Record: d.Key + " " + d.Part, Reason: w, Events: []string{d.Key}})
 				}
@@ -107,6 +118,28 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 		all[f.key][f.at].Digest = digests[i]
 	}
 	return all, faults, nil
+}
+
+// dated are the shapes of a drawing, those that hold from the beginning of the event with that moment.
+func (in *Intake) dated(ctx context.Context, src string, d *source.Drawing, starts map[string]hazard.Instant) ([]hazard.Shape, error) {
+	if !slices.ContainsFunc(d.Shapes, func(s hazard.Shape) bool { return s.From == 0 }) {
+		return d.Shapes, nil
+	}
+	start, ok := starts[d.Key]
+	if !ok {
+		e, err := in.store.EventNamed(ctx, src, d.Key)
+		if err != nil && !errors.Is(err, hazard.ErrNotFound) {
+			return nil, err
+		}
+		start = e.Start
+	}
+	dated := slices.Clone(d.Shapes)
+	for i := range dated {
+		if dated[i].From == 0 {
+			dated[i].From = start
+		}
+	}
+	return dated, nil
 }
 
 // freshRef is a drawing that was not kept before: as is what it says, and its place that in the list of the event called key.

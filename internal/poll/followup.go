@@ -244,7 +244,12 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	}
 	r := w.receipt(evidence.Document, "", now)
 	r.Address = w.src.shown(j.URL)
-	_, err = w.useDocument(ctx, a, now)
+	links, err := w.useDocument(ctx, a, now)
+	if j.Link == "" { // what a detail leads to, such as the contours of an earthquake, says more of the same event
+		for _, l := range links {
+			w.enqueue([]string{l.URL})
+		}
+	}
 	w.keep(ctx, r, a, err)
 	return err
 }

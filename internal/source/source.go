@@ -26,7 +26,7 @@ type Batch struct {
 	// Read counts the records of the payload: len(Reports) differs from it where a record makes several reports or none.
 	Read int
 	// Links lead to the documents that hold the reports, if the payload is an index of them: the newest first. Each is read once, and again
-	// when the index says that it has changed.
+	// when the index says that it has changed. Those of a detail are read once after it.
 	Links []Link
 	// Whole: the payload is a list of everything that the source holds to be going on, read to its end, so that an event that
 	// is missing in it is over by the source's own contract. Records that were rejected are in it: see Reject.Events.
@@ -47,6 +47,7 @@ type Drawing struct {
 	Part    string // as in hazard.ShapesRef
 	Version int64  // as in hazard.ShapesRef
 	// Shapes are in the order in which people read them: at most hazard.MaxShapes, each with a role and a time.
+	// From is 0 where a shape holds from the beginning of the event, which the document does not tell.
 	Shapes []hazard.Shape
 }
 

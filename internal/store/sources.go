@@ -43,6 +43,23 @@ func (s *Store) KnownKeys(ctx context.Context, source string, keys []string) (ma
 	return found, storeError(err)
 }
 
+// EventNamed is the event that its source knows by a name, or ErrNotFound.
+func (s *Store) EventNamed(ctx context.Context, source, key string) (Event, error) {
+	row, err := s.readQ.EventKey(ctx, db.EventKeyParams{Source: source, Key: key})
+	if err != nil {
+		return Event{}, found(err, "event %s:%s", source, key)
+	}
+	e, err := s.readQ.EventOf(ctx, db.EventOfParams{Source: source, Event: row.Event})
+	if err != nil {
+		return Event{}, found(err, "event %s:%s", source, key)
+	}
+	list, err := decodeEvents([]db.Event{e}, nil)
+	if err != nil {
+		return Event{}, err
+	}
+	return list[0], nil
+}
+
 func knownKeys(s *Store) string {
 	return `SELECT k.key FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
 		WHERE ` + s.database.listed("k.key", 1) + ` AND k.source = $2`

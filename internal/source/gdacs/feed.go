@@ -50,10 +50,13 @@ type properties struct {
 	Source   text `json:"source"`   // agency of the data: NEIC, NOAA, JTWC, GLOFAS, GWIS, GDO, a VAAC
 	SourceID text `json:"sourceid"` // the agency's own id; in geteventdata only
 
-	Class       text `json:"Class"`       // Point_Centroid, or what polygon it is
-	FeatureType text `json:"featuretype"` // WindRadii: the wind at one time
-	Link        text `json:"link"`        // address of the page with type, event and episode
-	URL         struct {
+	Class        text `json:"Class"`        // Point_Centroid, or what polygon it is
+	FeatureType  text `json:"featuretype"`  // WindRadii: the wind at one time
+	PolygonDate  text `json:"polygondate"`  // the time of a polygon
+	PolygonLabel text `json:"polygonlabel"` // "Uncertainty Cones", "Intensity 5"
+	Forecast     text `json:"forecast"`     // of a segment of a track
+	Link         text `json:"link"`         // address of the page with type, event and episode
+	URL          struct {
 		Report text `json:"report"` // the same in the API
 	} `json:"url"`
 
@@ -217,7 +220,8 @@ func (p *parser) feature(where func() string, raw []byte, f form) {
 			g.event = e
 		}
 		if role(e.code, class) != "" || strings.HasPrefix(class, "Poly_Circle") {
-			g.shapes = append(g.shapes, shape{class: class, step: e.step(class, string(got.Properties.FeatureType)), geometry: got.Geometry})
+			g.shapes = append(g.shapes, shape{class: class, step: e.step(class, string(got.Properties.FeatureType)), geometry: got.Geometry,
+				date: string(got.Properties.PolygonDate), label: string(got.Properties.PolygonLabel), forecast: string(got.Properties.Forecast) == "true"})
 		}
 		return
 	}
@@ -278,7 +282,13 @@ func (p *parser) finish() {
 				e.point = &hazard.Point{Lon: lon, Lat: lat}
 			}
 		}
+		n := len(p.Reports)
 		p.add(e, g.where, g.raw)
+		if len(p.Reports) > n {
+			if shapes := e.drawn(g.shapes, p.Reports[n].Start); len(shapes) > 0 {
+				p.Drawings = append(p.Drawings, source.Drawing{Key: p.Reports[n].Key, Part: "geometry", Version: p.Reports[n].Version, Shapes: shapes})
+			}
+		}
 	}
 	p.groups = nil
 }

@@ -22,6 +22,9 @@ type shape struct {
 	// step: the wind at one time. Without it the polygon is the swath of all times.
 	step     bool
 	geometry jsontext.Value
+	date     string // of a step
+	label    string
+	forecast bool // of a segment of a track
 }
 
 // role is what an area of the class is to an event of the type; empty if it is no footprint.

@@ -36,6 +36,7 @@ type fix struct {
 	movement                    string
 	last                        bool
 	track                       []*hazard.Point
+	fixes                       []cyclone.Fix // with times and winds; nil if the text has none
 	notes                       []string
 }
 
@@ -79,6 +80,9 @@ func (p *parser) add(f *fix) (reason string) {
 	source.Measure(&r, hazard.Wind, f.wind.Value*source.KmhPerKnot, f.wind.Known)
 	source.Measure(&r, hazard.Gust, f.gusts.Value*source.KmhPerKnot, f.gusts.Known)
 	p.Reports = append(p.Reports, r)
+	if len(f.fixes) > 0 {
+		p.Drawings = append(p.Drawings, source.Drawing{Key: key, Part: "warning", Version: int64(f.issued), Shapes: cyclone.Shapes(f.fixes)})
+	}
 	if line := line(f.track); line != "" {
 		// It says where, and not how bad.
 		r.Part, r.Places, r.Severity, r.Notes = r.Part+"/track", []string{placeTrack}, hazard.Information, nil

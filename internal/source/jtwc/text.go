@@ -9,6 +9,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/cyclone"
 	"github.com/hazardd/hazardd/internal/source/frame"
 	"github.com/hazardd/hazardd/internal/source/seismic"
 )
@@ -25,6 +26,9 @@ var (
 	position = regexp.MustCompile(`WARNING POSITION: (\d{6})Z --- (?:NEAR )?(\d{1,2}\.\d)([NS]) (\d{1,3}\.\d)([EW])`)
 	wind     = regexp.MustCompile(`MAX SUSTAINED WINDS - (\d{2,3}) KT(?:, GUSTS (\d{2,3}) KT)?`)
 	movement = regexp.MustCompile(`MOVEMENT PAST SIX HOURS - (\d{3}) DEGREES AT (\d{2,3}) KTS`)
+	ahead    = regexp.MustCompile(`\d{1,3} HRS, VALID AT: (\d{2})(\d{2})(\d{2})Z --- (\d{1,2}\.\d)([NS]) (\d{1,3}\.\d)([EW])`)
+	radii    = regexp.MustCompile(`RADIUS OF 0(34|50|64) KT WINDS - (\d{3}) NM NORTHEAST QUADRANT (\d{3}) NM SOUTHEAST QUADRANT (\d{3}) NM SOUTHWEST QUADRANT (\d{3}) NM NORTHWEST QUADRANT`)
+	next     = regexp.MustCompile(`\d{1,3} HRS, VALID AT: |REPEAT POSIT|REMARKS`)
 	forecast = regexp.MustCompile(`\d{1,3} HRS, VALID AT: \d{6}Z --- (\d{1,2}\.\d)([NS]) (\d{1,3}\.\d)([EW])`)
 	pressure = regexp.MustCompile(`MINIMUM (?:CENTRAL|SEA LEVEL) PRESSURE (?:AT \d{6}Z )?IS (?:ESTIMATED TO BE )?(?:NEAR )?(\d{3,4}) MB`)
 	// A storm in the summary of an advisory.
@@ -88,7 +92,7 @@ func (p *parser) text(doc []byte) error {
 		}
 		if reason == "" {
 			if cut != nil {
-				f.track = nil // it would be too short
+				f.track, f.fixes = nil, nil // they would be too few
 			}
 			reason = p.add(f)
 		}
@@ -140,12 +144,48 @@ func (p *parser) warning(text, issued string) (f *fix, reason string) {
 	if m := pressure.FindStringSubmatch(text); m != nil {
 		f.pressure = integer(m[1])
 	}
+	f.draw(text)
 	f.last = strings.Contains(text, "THE FINAL WARNING ON THIS SYSTEM")
 	f.track = append(f.track, f.point)
 	for _, m := range forecast.FindAllStringSubmatch(text, 40) {
 		f.track = append(f.track, seismic.Position(degrees(m[3], m[4], "W"), degrees(m[1], m[2], "S")))
 	}
 	return f, ""
+}
+
+// draw reads the positions of a warning with their times and winds.
+func (f *fix) draw(text string) {
+	block := func(from int) string {
+		rest := text[from:]
+		if at := next.FindStringIndex(rest); at != nil {
+			rest = rest[:at[0]]
+		}
+		return rest
+	}
+	add := func(at hazard.Instant, point *hazard.Point, rest string, forecast bool) {
+		if point == nil {
+			return
+		}
+		one := cyclone.Fix{At: at, Point: *point, Forecast: forecast}
+		if m := wind.FindStringSubmatch(rest); m != nil {
+			one.Wind = integer(m[1]).Value
+		}
+		for _, m := range radii.FindAllStringSubmatch(rest, 3) {
+			r := cyclone.Radii{Wind: integer(m[1]).Value}
+			for i := range r.Quadrants {
+				r.Quadrants[i] = integer(m[2+i]).Value
+			}
+			one.Radii = append(one.Radii, r)
+		}
+		f.fixes = append(f.fixes, one)
+	}
+	add(f.at, f.point, block(position.FindStringIndex(text)[1]), false)
+	for _, m := range ahead.FindAllStringSubmatchIndex(text, 40) {
+		part := func(i int) string { return text[m[2*i]:m[2*i+1]] }
+		if at, ok := cyclone.Near(part(1), part(2), part(3), f.at); ok {
+			add(at, seismic.Position(degrees(part(6), part(7), "W"), degrees(part(4), part(5), "S")), block(m[1]), true)
+		}
+	}
 }
 
 // advisory reads the summaries of storms of an advisory, "(1) AT 09AUG26 0000Z, TYPHOON 12W (DOLPHIN) WAS LOCATED NEAR …". Each is a

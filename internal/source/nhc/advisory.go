@@ -60,7 +60,9 @@ func flatten(s string) string { return strings.Join(strings.Fields(hazard.Clean(
 func (p *parser) tcm(text string, raw []byte) {
 	f, reason := tcmFix(text)
 	if reason == "" {
-		reason = p.add(f, formText)
+		if reason = p.add(f, formText); reason == "" {
+			p.draw(&f, tcmFixes(text, &f))
+		}
 	}
 	if reason != "" {
 		record := "forecast/advisory"

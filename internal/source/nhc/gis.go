@@ -42,6 +42,9 @@ type attributes struct {
 type layer struct {
 	features []spot
 	foreign  int // features that have nothing of a layer of the centre
+	drawn    drawn
+	// later draw the features of which no report is made, once the name of the document is known. They say what could not be read.
+	later []func(name string) string
 }
 
 // spot is a feature with its attributes.
@@ -81,6 +84,9 @@ func (l *layer) read(p *parser, raw []byte, where string) {
 	switch row := s.ignored(); {
 	case row != "":
 		p.ignore(row)
+		l.later = append(l.later, func(name string) string {
+			return l.drawn.add(row, f.Properties, f.Geometry.Type, f.Geometry.Coordinates, name)
+		})
 		return
 	case s.kind == "Point":
 		s.track = points(slices.Concat([]byte("["), f.Geometry.Coordinates, []byte("]")))
@@ -147,6 +153,12 @@ func (s *spot) ignored() string {
 
 // finish makes the reports of the forecasts in the layer, one for each storm and advisory. name is that of the document.
 func (l *layer) finish(p *parser, name string) {
+	for _, draw := range l.later {
+		if reason := draw(name); reason != "" {
+			p.Reject(frame.At("shape"), nil, reason)
+		}
+	}
+	l.drawn.finish(p)
 	type forecast struct {
 		id    string
 		spots []spot

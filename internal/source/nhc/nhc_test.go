@@ -593,7 +593,9 @@ func TestLawsOfRSS(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	sourcetest.Fuzz(f, laws, string(listOf(stormText(), "7", stormText(`"75"`, `NaN`))), string(listOf(stormText())[:300]), string(rss()), string(tcm()),
 		`{"type":"FeatureCollection","name":"al092021-012_5day_lin","features":[{"geometry":{"type":"LineString","coordinates":[[-89.1,28.0],[-90.3,29.1]]},`+
-			`"properties":{"STORMNAME":"Ida","STORMTYPE":"HU","ADVDATE":"400 AM CDT Sun Aug 29 2021","ADVISNUM":"12"}}]}`)
+			`"properties":{"STORMNAME":"Ida","STORMTYPE":"HU","ADVDATE":"400 AM CDT Sun Aug 29 2021","ADVISNUM":"12"}}]}`,
+		`{"type":"FeatureCollection","features":[{"geometry":{"type":"Polygon","coordinates":[[[1,2],[3,4],[5,1],[1,2]]]},"properties":{"radii":34,"stormid":"cp012026","validtime":"2026082203","synoptime":"2026082200","tau":12}},`+
+			`{"geometry":{"type":"Point","coordinates":[-137.3,14.5]},"properties":{"stormnum":1,"intensity":20,"dtg":2026081000,"idp_source":"CP012026_pts"}}]}`)
 }
 
 // checkReport checks what holds for every report.

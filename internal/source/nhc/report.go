@@ -90,10 +90,10 @@ var others = map[string]string{
 	"document": "a discussion, wind speed probabilities, graphics, a translation, a statement: about a storm that has its own item; the list links " +
 		"those that people want",
 	"none":          "an item that says that there is no storm",
-	"cone":          "a forecast cone: where the centre may go, not where danger is; places outside are hit too",
-	"wind":          "wind radii: of one position, in a layer that lags behind; linked as a product",
+	"cone":          "a forecast cone: where the centre may go, not where danger is; places outside are hit too: it is drawn, and is no area",
+	"wind":          "wind radii: of one position, in a layer that lags behind: they are drawn",
 	"watch-warning": "watches and warnings as lines along the coast: the alerts of the Weather Service have them with zones and words",
-	"past":          "the track so far: its positions are revised, and segments are there twice; linked as a product",
+	"past":          "the track so far: its positions are revised, and segments are there twice: they are drawn",
 }
 
 // ignore notes a record that makes no report, for the reason that the table gives.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -305,7 +306,26 @@ func (p *parser) conclude() {
 			p.ignore(repeated)
 		}
 		p.Reports = append(p.Reports, r)
+		p.draw(&r)
 	}
+}
+
+// draw gives the perimeter of a fire, with the day on which it was mapped: a later one takes its place, and the history has its growth.
+func (p *parser) draw(r *hazard.Report) {
+	if r.Part != perimeterPlace || len(r.Areas) == 0 || r.Suspect != "" {
+		return
+	}
+	at := hazard.Instant(r.Version)
+	for i := range r.Products {
+		if r.Products[i].Key == perimeterPlace {
+			at = r.Products[i].Time
+		}
+	}
+	d := source.Drawing{Key: r.Key, Part: perimeterPlace, Version: r.Version}
+	for _, a := range r.Areas {
+		d.Shapes = append(d.Shapes, hazard.Shape{Role: hazard.PerimeterShape, From: at, Label: "Perimeter of " + at.Time().Format(time.DateOnly), Geometry: a.Geometry})
+	}
+	p.Drawings = append(p.Drawings, d)
 }
 
 // compact is raw without white space, in memory of its own; as it is, if it is no JSON.

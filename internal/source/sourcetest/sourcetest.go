@@ -556,6 +556,20 @@ func check(t testing.TB, b source.Batch, err error) {
 			t.Fatalf("%+v, want what is wrong with which record", r)
 		}
 	}
+	for _, d := range b.Drawings {
+		if d.Key == "" || d.Part == "" {
+			t.Fatalf("a drawing of %q, part %q", d.Key, d.Part)
+		}
+		for _, s := range d.Shapes {
+			if s.From == 0 { // from the beginning of the event
+				s.From = 1
+				s.To = max(s.To, 1)
+			}
+			if err := s.Check(); err != nil {
+				t.Fatalf("%s %s: %v", d.Key, d.Part, err)
+			}
+		}
+	}
 	for i := range b.Reports {
 		r := &b.Reports[i]
 		_, known := r.Type.Info()

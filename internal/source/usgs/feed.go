@@ -96,6 +96,11 @@ func instant(n frame.Number) (hazard.Instant, bool) {
 //
 // The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+	if areContours(payload) {
+		if key := contourEvent(payload); key != "" {
+			return readContours(payload, key, now)
+		}
+	}
 	b := frame.Batch{ID: idIn}
 	doc, err := frame.Collection{Heads: []string{"metadata"}}.Features(payload, "earthquakes", &b, func(where func() string, raw []byte) {
 		frame.Record(&b, where, raw, func(f *feature) (*hazard.Report, string) {

@@ -146,5 +146,6 @@ var laws = sourcetest.Source{
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
 
 func FuzzParse(f *testing.F) {
-	sourcetest.Fuzz(f, laws, string(collection(event(), "7", event(`"mag":5.1`, `"mag":NaN`))), string(collection(event())[:300]), event(), detail6)
+	sourcetest.Fuzz(f, laws, string(collection(event(), "7", event(`"mag":5.1`, `"mag":NaN`))), string(collection(event())[:300]), event(), detail6,
+		`{"type":"FeatureCollection","metadata":{"eventid":"us10004u1y"},"features":[{"type":"Feature","properties":{"value":6.5,"units":"mmi"},"geometry":{"type":"MultiLineString","coordinates":[[[1,2],[3,4]]]}}]}`)
 }

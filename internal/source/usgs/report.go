@@ -171,6 +171,11 @@ func report(b *frame.Batch, f *feature, isDetail bool, now hazard.Instant) (*haz
 		r.Ended = hazard.EndWithdrawn
 	case isDetail:
 		r.Products = all.tree(r)
+		if shaken := all.preferred["shakemap"]; shaken != nil {
+			if l, ok := shaken.contours(&all); ok {
+				b.Links = append(b.Links, l)
+			}
+		}
 		if all.renewed != nil && *all.renewed < start.Add(renewable) {
 			r.Renewed = all.renewed
 		}
