@@ -31,7 +31,14 @@ export function freshness(headers: Headers): Freshness {
   if (said !== null) {
     const value = (name: string) => new RegExp(`(?:^|[;\\s])${name}\\s*=\\s*(?:"([^"]*)"|([^;"\\s]+))`).exec(said);
     const count = (name: string) => number(value(name)?.[2] ?? value(name)?.[1] ?? null) ?? 0;
-    sources = { ok: count("ok"), stale: count("stale"), failing: count("failing"), starting: count("starting"), ...(count("unheard") > 0 && { unheard: count("unheard") }), names: (value("names")?.[1] ?? "").split(/[,\s]+/).filter(Boolean) };
+    sources = {
+      ok: count("ok"),
+      stale: count("stale"),
+      failing: count("failing"),
+      starting: count("starting"),
+      ...(count("unheard") > 0 && { unheard: count("unheard") }),
+      names: (value("names")?.[1] ?? "").split(/[,\s]+/).filter(Boolean),
+    };
   }
   return { change: number(headers.get("Hazardd-Change")), sources, viewAge: number(headers.get("Hazardd-View-Age")) };
 }

@@ -1,4 +1,12 @@
 // Texts of sources, made readable: never as HTML, only as text with links.
+import type { Hazard, Report } from "./model";
+
+/** The language of a hazard's name and description, if what a source says in it is one and the same; undefined: not known. */
+export function languageOf(h: Pick<Hazard, "hazard_Name" | "description">, reports: readonly Pick<Report, "texts">[]): string | undefined {
+  const said = reports.flatMap((r) => r.texts ?? []).filter((t) => t.name === h.hazard_Name && h.description.includes(t.description ?? ""));
+  const tags = new Set(said.map((t) => t.language));
+  return tags.size === 1 ? [...tags][0] || undefined : undefined;
+}
 
 /** A piece of text, or a link. */
 export type Piece = { readonly text: string; readonly href?: string };

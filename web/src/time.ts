@@ -44,6 +44,9 @@ export interface Placed {
   readonly longitude: number;
 }
 
+/** The zone of this device, as Intl names it. */
+export const deviceZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 /** The zone, as Intl names it, in which a time of this is shown; undefined: the device's. */
 export function zoneOf(of?: Placed): string | undefined {
   if (zone.value === "utc") return "UTC";

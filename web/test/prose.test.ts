@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { pieces, reflow, webAddress } from "../src/prose";
+import { languageOf, pieces, reflow, webAddress } from "../src/prose";
 
 test.each([
   ["See https://example.org/a?b=c#d.", [{ text: "See " }, { text: "https://example.org/a?b=c#d", href: "https://example.org/a?b=c#d" }, { text: "." }]],
@@ -28,4 +28,11 @@ describe("reflow", () => {
     expect(reflow(list)).toBe(list);
   });
   test("takes any line end", () => expect(reflow("a\r\nb\rc")).toBe("a\nb\nc"));
+});
+
+test("the language of a text is that in which its source says it, if it is one", () => {
+  const texts = [{ language: "en", name: "Storm", description: "Wind." }, { language: "fr", name: "Tempête", description: "Vent." }, { language: "es", name: "Storm", description: "Viento." }];
+  const of = (hazard_Name: string, description: string) => languageOf({ hazard_Name, description }, [{}, { texts }]);
+  expect([of("Tempête", "Vent.\n\nRestez."), of("Storm", "Wind."), of("Storm", "An editor's."), of("Flood", "Wind.")]).toEqual(["fr", "en", undefined, undefined]);
+  expect(languageOf({ hazard_Name: "Storm", description: "" }, [{ texts: [{ language: "en", name: "Storm" }, { language: "es", name: "Storm" }] }])).toBeUndefined();
 });

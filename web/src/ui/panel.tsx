@@ -3,10 +3,10 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { HazardActions, MergedHere, SplitButton } from "../edit/parts";
 import { isDrill, type Hazard, type Report, type Source } from "../model";
 import { matcher } from "../filter";
-import { reflow, webAddress } from "../prose";
-import { text } from "../words";
+import { languageOf, reflow, webAddress } from "../prose";
+import { language, text } from "../words";
 import { position } from "../position";
-import { relative } from "../time";
+import { deviceZone, relative, zoneOf } from "../time";
 import { usePage } from "./context";
 import { History } from "./history";
 import { Badge, Icon, IconButton, kindOf, Loading, Prose, Section, Symbol, useData, When } from "./parts";
@@ -51,6 +51,7 @@ function Content({ h }: { h: Hazard }) {
   }, [focus]);
   const version = `${h.update_Date}/${h.last_Update}/${store.productChanges.value.get(h.hazard_ID) ?? 0}`;
   const reports = useData<readonly Report[]>(`${h.hazard_ID} ${version}`, (signal) => store.api.get<"/hazards/{hazard-id}/reports">(`/hazards/${h.hazard_ID}/reports`, { signal }));
+  const said = languageOf(h, reports.data ?? []);
   const over = h.status !== "A" && !store.past.value;
   const hidden = !over && !matcher(store.filter.value)(h);
   return (
@@ -63,7 +64,7 @@ function Content({ h }: { h: Hazard }) {
       <header class="panel-head">
         <Symbol h={h} size={52} />
         <div>
-          <h2 ref={title} tabIndex={-1} dir="auto">{h.hazard_Name}</h2>
+          <h2 ref={title} tabIndex={-1} dir="auto" lang={said}>{h.hazard_Name}</h2>
           <p class="panel-tags">
             <Badge id={h.severity_ID} />
             <span>{kindOf(h)}</span>
@@ -79,7 +80,7 @@ function Content({ h }: { h: Hazard }) {
         <HazardActions h={h} />
         <Actions h={h} />
         <Times h={h} over={over} sources={sourcesOf(reports.data, store.sources.value)} />
-        <Description h={h} />
+        <Description h={h} said={said} />
         <Products h={h} version={version} />
         <Section title={text.panel.reports} count={reports.data?.length} open={false}>
           <Loading state={reports}>{(list) => <Reports h={h} list={list} />}</Loading>
@@ -113,7 +114,7 @@ function Actions({ h }: { h: Hazard }) {
           <Icon name="link" /> {copied ? text.panel.shared : text.panel.share}
         </button>
       )}
-      <a class="button" href={own} target="_blank" rel="noopener">
+      <a class="button" href={`${own}?${new URLSearchParams({ lang: language().id, tz: zoneOf(h) ?? deviceZone() })}`} target="_blank" rel="noopener">
         <Icon name="page" /> {text.panel.page}
       </a>
       {official && !official.endsWith(`/${own}`) && (
@@ -166,9 +167,9 @@ function sourcesOf(reports: readonly Report[] | undefined, states: readonly Sour
   return names.map((name) => ({ name, source: states.find((s) => s.name === name) }));
 }
 
-function Description({ h }: { h: Hazard }) {
+function Description({ h, said }: { h: Hazard; said: string | undefined }) {
   const words = reflow(h.description);
-  return <div class="prose">{words ? <Prose words={words} /> : <p class="muted">{text.panel.noDescription}</p>}</div>;
+  return <div class="prose" lang={said}>{words ? <Prose words={words} /> : <p class="muted">{text.panel.noDescription}</p>}</div>;
 }
 
 function Reports({ h, list }: { h: Hazard; list: readonly Report[] }) {
