@@ -1887,6 +1887,110 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/login/methods": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * How to log in
+         * @description A user name and a password are always taken; where the server knows an OpenID provider, `provider` leads a browser there.
+         */
+        readonly get: operations["getLoginMethods"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/login/provider": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Log in at the OpenID provider
+         * @description Leads a browser to the provider (authorization code with PKCE, state and nonce), and sets a cookie that lasts as long as that may take: ten minutes. A server without a
+         *     provider answers 404, one whose provider does not answer 503.
+         */
+        readonly get: operations["beginProviderLogin"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/login/callback": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Come back from the OpenID provider
+         * @description The provider leads a browser here. Sets the cookie that serves pages, and one with which an application of this server fetches tokens, once and within a minute
+         *     (`POST /login/tokens`). 400: the answer belongs to no login of this browser, or came twice, or late. 403: the provider knows the user, who has no access here.
+         */
+        readonly get: operations["finishProviderLogin"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/login/tokens": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Fetch the tokens of a login at the OpenID provider
+         * @description For applications of this server in the browser that has just come back from the provider. It works once, and within a minute of the login; a request that another
+         *     site's page makes is refused.
+         */
+        readonly post: operations["fetchProviderTokens"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/login/ended": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Tell that a login at the OpenID provider has ended
+         * @description For the provider: OpenID Connect Back-Channel Logout 1.0. Ends all sessions here that stem from the provider's session `sid`, or, without `sid`, all of the user
+         *     `sub`; and the provider's own tokens that it issued to that user until then are refused.
+         */
+        readonly post: operations["endProviderLogin"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/logout": {
         readonly parameters: {
             readonly query?: never;
@@ -2284,6 +2388,38 @@ export interface components {
             readonly password: string;
             /** @description A path of this server to go on to. */
             readonly next?: string;
+        };
+        /**
+         * @example {
+         *       "password": true,
+         *       "provider": {
+         *         "title": "Example Staff",
+         *         "url": "https://hazards.example.org/login/provider"
+         *       }
+         *     }
+         */
+        readonly LoginMethods: {
+            /** @description A user name and a password are taken. */
+            readonly password: boolean;
+            /** @description The OpenID provider; null where there is none. */
+            readonly provider: null | {
+                /** @description What people know it as. */
+                readonly title: string;
+                /**
+                 * Format: uri
+                 * @description Where a browser is led to log in there.
+                 */
+                readonly url: string;
+            };
+        };
+        /**
+         * @example {
+         *       "logout_token": "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.Zm9y"
+         *     }
+         */
+        readonly LogoutForm: {
+            /** @description A JWS, signed by the provider. */
+            readonly logout_token: string;
         };
         readonly JwkSet: {
             readonly keys: readonly {
@@ -4695,6 +4831,17 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description What must be tried again later, as a page; as a problem for clients that ask for JSON. */
+        readonly PageLater: {
+            headers: {
+                readonly "Retry-After": components["headers"]["Retry-After"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "text/html": string;
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description Nobody is logged in, and JSON was asked for. */
         readonly PageForbidden: {
             headers: {
@@ -5022,6 +5169,11 @@ export interface components {
         readonly "Content-Range": string;
         /** @description The cookie of the session, or its end; after a login also that of the device. */
         readonly "Set-Cookie": string;
+        /**
+         * @description Cookies of a login at the OpenID provider, set or ended: `-login` while it is under way, ten minutes at most; afterwards the one that serves pages, and `-handover` for
+         *     a minute. All are HttpOnly.
+         */
+        readonly "Set-CookieProvider": string;
         /** @description A cookie that makes a browser known as one that this user has logged in from; not sent again to one that has it. It authorizes nothing. */
         readonly "Set-CookieDevice": string;
     };
@@ -8949,6 +9101,180 @@ export interface operations {
             readonly 500: components["responses"]["PageProblem"];
             readonly 503: components["responses"]["PageProblem"];
             readonly 507: components["responses"]["PageProblem"];
+        };
+    };
+    readonly getLoginMethods: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The ways to log in. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LoginMethods"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 500: components["responses"]["InternalError"];
+        };
+    };
+    readonly beginProviderLogin: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description A path of this server to go on to afterwards.
+                 * @example /h/1207
+                 */
+                readonly next?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description To the provider. */
+            readonly 303: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly "Set-Cookie": components["headers"]["Set-CookieProvider"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageLater"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageLater"];
+        };
+    };
+    readonly finishProviderLogin: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The provider's code.
+                 * @example CODE
+                 */
+                readonly code?: string;
+                /**
+                 * @description Says which login the answer belongs to.
+                 * @example STATE
+                 */
+                readonly state?: string;
+                /**
+                 * @description The provider (RFC 9207).
+                 * @example https://login.example.org/realms/main
+                 */
+                readonly iss?: string;
+                /**
+                 * @description Why there is no code.
+                 * @example access_denied
+                 */
+                readonly error?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Where to go on. */
+            readonly 303: {
+                headers: {
+                    readonly Location: components["headers"]["LocationPath"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly "Set-Cookie": components["headers"]["Set-CookieProvider"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["PageProblem"];
+            readonly 403: components["responses"]["PageProblem"];
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageLater"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageLater"];
+            readonly 507: components["responses"]["PageProblem"];
+        };
+    };
+    readonly fetchProviderTokens: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The pair of tokens. They must not be kept by anybody on the way. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Set-Cookie": components["headers"]["Set-CookieProvider"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["TokenPair"];
+                };
+            };
+            readonly 401: components["responses"]["Denied"];
+            readonly 403: components["responses"]["Refused"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly endProviderLogin: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/x-www-form-urlencoded": components["schemas"]["LogoutForm"];
+            };
+        };
+        readonly responses: {
+            /** @description The sessions have ended, or there were none. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
         };
     };
     readonly logOut: {
