@@ -64,7 +64,7 @@ func (*userListCmd) Run(ctx context.Context, c *console, g *globals) error {
 		}
 		users := []userJSON{}
 		t := newTable("NAME", "ROLE", "ORGS", "STATE", "CREATED", "PASSWORD SET")
-		t.colours[3] = map[string]string{"active": green, "disabled": dim, "password ended": yellow}
+		t.colours[3] = map[string]string{"active": green, "disabled": dim, "no access at the provider": dim, "password ended": yellow}
 		acronyms := map[int64]string{}
 		for _, o := range a.Orgs() {
 			acronyms[o.ID] = o.Acronym
@@ -85,6 +85,8 @@ func userState(u auth.User, now hazard.Instant) string {
 	switch {
 	case u.Disabled:
 		return "disabled"
+	case u.Lapsed != 0:
+		return "no access at the provider"
 	case u.PasswordEnds != 0 && now >= u.PasswordEnds:
 		return "password ended"
 	}
@@ -100,13 +102,18 @@ type userJSON struct {
 	Created         *time.Time `json:"created"`
 	PasswordChanged *time.Time `json:"password_changed"`
 	PasswordEnds    *time.Time `json:"password_ends"`
+	// Issuer and Subject name a user of an OpenID provider; Lapsed is since when the provider gives no role.
+	Issuer  string     `json:"issuer,omitzero"`
+	Subject string     `json:"subject,omitzero"`
+	Lapsed  *time.Time `json:"lapsed,omitzero"`
 	// Password is there only when it was made here: nobody knows it yet.
 	Password string `json:"password,omitzero"`
 }
 
 func newUserJSON(u auth.User) userJSON {
 	return userJSON{Name: u.Name, Role: u.Role, Orgs: u.Orgs, Disabled: u.Disabled, Created: moment(u.Created),
-		PasswordChanged: moment(u.PasswordChanged), PasswordEnds: moment(u.PasswordEnds)}
+		PasswordChanged: moment(u.PasswordChanged), PasswordEnds: moment(u.PasswordEnds),
+		Issuer: u.Issuer, Subject: u.Subject, Lapsed: moment(u.Lapsed)}
 }
 
 func userWithPassword(u auth.User, p auth.Password) userJSON {
