@@ -120,6 +120,26 @@ func (d *door) settle(n int) {
 	}
 }
 
+// idles returns when a connection is idle: whoever is known has the answer before net/http says so.
+func (d *door) idles() {
+	d.t.Helper()
+	idles := func() bool {
+		d.Listener.mu.Lock()
+		defer d.Listener.mu.Unlock()
+		for c := range d.conns {
+			if c.class() == idle {
+				return true
+			}
+		}
+		return false
+	}
+	for end := time.Now().Add(20 * time.Second); !idles(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			d.t.Fatal("no connection is idle")
+		}
+	}
+}
+
 func TestStrangersOfOneAddressTakeAFewConnections(t *testing.T) {
 	d := open(t, Limits{All: 1000, Address: 10})
 	mine := d.dial("127.0.0.1", get("/known"))
@@ -178,6 +198,7 @@ func TestWhoMakesRoomWhenAllConnectionsAreTaken(t *testing.T) {
 	d.settle(1)
 	idle := d.dial("127.0.0.2", get("/known"))
 	d.want(idle, 200)
+	d.idles()
 	busy := make([]net.Conn, 4)
 	for i := range busy {
 		busy[i] = d.dial([]string{"127.0.0.3", "127.0.0.4"}[i/2], get("/wait"))
