@@ -59,12 +59,14 @@ type pollFlags struct {
 	Contact  string   `placeholder:"TEXT" help:"Address or URL at which the sources can reach you; it is sent to them, and some refuse to answer without."`
 	ProxyURL proxyURL `name:"proxy-url" placeholder:"URL" help:"HTTP proxy through which the sources are asked."`
 	Push     bool     `default:"true" negatable:"" help:"Open the connections over which some sources push what is new; else they are only polled."`
+	Exposure bool     `default:"true" negatable:"" help:"Count who lives where hazards are."`
 	// PrivateSources is off so that no payload, redirect or name leads inside.
 	PrivateSources bool `help:"Sources may be at private and loopback addresses, such as a mirrored server inside."`
 }
 
 func (f *pollFlags) set(cfg *service.Config) {
 	cfg.Contact, cfg.ProxyURL, cfg.PrivateSources, cfg.NoPush = f.Contact, string(f.ProxyURL), f.PrivateSources, !f.Push
+	cfg.NoExposure = !f.Exposure
 }
 
 // evidenceFlags say how much is kept of what the sources give.

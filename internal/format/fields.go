@@ -34,6 +34,10 @@ type record struct {
 	SymbolURL string `json:"symbol_url"`
 	// What was measured: an object of values by quantity.
 	Measurements measured `json:"measurements"`
+	// Who lives in its area, with a low and a high estimate; null: not known.
+	People     *int64 `json:"people"`
+	PeopleLow  *int64 `json:"people_low"`
+	PeopleHigh *int64 `json:"people_high"`
 	// The words of the authority in the language that hazard_Name and description are in, which the description holds too; empty: it said
 	// none, or in which language is not known. Languages are all that it speaks, separated by blanks.
 	Language     string `json:"language"`
@@ -71,6 +75,9 @@ func newRecord(e *Entry, base string, role hazard.AreaRole) *record {
 		LastUpdateTime: h.LastUpdate.String(), UpdateTime: h.Updated.String(), SeverityRank: int(h.Severity), Source: h.Source, Reason: string(h.Reason),
 		Note: h.Note, AreaRole: string(role), PageURL: pageURL(base, h), SymbolURL: symbolURL(base, h),
 		Measurements: h.Measurements,
+	}
+	if e := h.Exposed(); e != nil && e.People != nil {
+		r.People, r.PeopleLow, r.PeopleHigh = &e.People.People, &e.People.Low, &e.People.High
 	}
 	if h.Successor != uuid.Nil {
 		r.Successor = h.Successor.String()

@@ -68,6 +68,8 @@ type Hazard struct {
 	Measurements []Measurement `json:"measurements,omitzero"`
 	// Shapes are the cones, tracks, contours and the like that its sources give, those of the most authoritative source first.
 	Shapes []ShapesRef `json:"shapes,omitzero"`
+	// Exposure is who lives where it is, as counted last; nil: not yet. It may be that of earlier areas: see Exposed. Nobody alters it.
+	Exposure *Exposure `json:"exposure,omitzero"`
 
 	Source string `json:"source,omitzero"` // name of the source that reported it first; empty for an editor's
 	// Sources are the names of all sources that an event of the hazard is from, sorted; nil if that is Source alone.
@@ -152,11 +154,11 @@ func (h *Hazard) Equal(o *Hazard) bool {
 	a, b := *h, *o
 	for _, x := range []*Hazard{&a, &b} {
 		x.LastUpdate, x.Updated, x.UpdateUser, x.Version = 0, 0, "", 0
-		x.Areas, x.Edited, x.Sources, x.Measurements, x.Shapes, x.Texts = nil, nil, nil, nil, nil, nil
+		x.Areas, x.Edited, x.Sources, x.Measurements, x.Shapes, x.Exposure, x.Texts = nil, nil, nil, nil, nil, nil, nil
 	}
 	// What is left compares with ==, but for the slices, which are set aside.
 	return equalScalars(&a, &b) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources) &&
-		slices.Equal(h.Measurements, o.Measurements) && slices.Equal(h.Shapes, o.Shapes) && EqualTexts(h.Texts, o.Texts)
+		slices.Equal(h.Measurements, o.Measurements) && slices.Equal(h.Shapes, o.Shapes) && EqualTexts(h.Texts, o.Texts) && h.Exposure.Equal(o.Exposure)
 }
 
 func equalScalars(a, b *Hazard) bool {

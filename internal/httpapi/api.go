@@ -66,6 +66,8 @@ type Config struct {
 	Readings func() coverage.Readings
 	// Delays counts how late events are sent, and knows how late reports are committed.
 	Delays *lateness.Delays
+	// Counting: who lives where hazards are is counted by this service.
+	Counting bool
 	// PollNow asks for a poll of the named source; hazard.ErrNotFound if there is none.
 	PollNow func(ctx context.Context, name string) error
 	// Ready says why the service is not ready to serve, nil when it is.
@@ -200,6 +202,7 @@ func (a *API) routes() {
 	a.readable("GET /measurements", a.fixed("measurements"))
 	a.readable("GET /hazards/{hazard}/measurements", a.holds(costOfObject, a.measurements))
 	a.readable("GET /hazards/{hazard}/shapes", a.holds(costOfShapes, a.shapes))
+	a.readable("GET /hazards/{hazard}/exposure", a.holds(costOfObject, a.exposure))
 	a.readable("GET /hazards/{hazard}/reports", a.holds(costOfObject, a.reports))
 	a.readable("GET /hazards/{hazard}/related", a.holds(costOfObject, a.related))
 	a.readable("GET /hazards", a.search)

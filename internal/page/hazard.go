@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/tongue"
+	"github.com/hazardd/hazardd/internal/town"
 	"github.com/hazardd/hazardd/internal/words"
 )
 
@@ -92,6 +93,7 @@ type view struct {
 	ProductCount              int
 	Reports                   []report
 	Measured                  []measured
+	People                    *people
 	Origin, Org               string
 	Sources, Doubts           []source // of all, and of those that readers must not rely on
 	SourceLink                string
@@ -216,6 +218,7 @@ func (c *Hazard) view() *view {
 		v.Reports = append(v.Reports, c.report(&c.Reports[i]))
 	}
 	v.Measured = c.measurements()
+	v.People = c.people()
 	c.origin(v)
 	for i := range c.Changes {
 		if i < shownChanges {
@@ -373,6 +376,55 @@ func (c *Hazard) measurements() (list []measured) {
 		list = append(list, measured{info.Title, value, c.sourceTitle(m.Source)})
 	}
 	return list
+}
+
+// people is who lives where the hazard is, in words.
+type people struct {
+	Text, Why, Method string
+	Bands             []measured
+	Places            []string
+}
+
+// people is nil as long as nobody was counted.
+func (c *Hazard) people() *people {
+	e := c.Hazard.Exposed()
+	if e == nil {
+		return nil
+	}
+	p := &people{Text: c.estimate(e.People), Method: e.Method}
+	switch {
+	case e.Why == "":
+	case len(c.Hazard.Areas) == 1 && c.Hazard.Areas[0].Role == hazard.PointArea || len(c.Hazard.Areas) == 0:
+		p.Why = c.say("peoplePoint")
+	default:
+		p.Why = c.say("peopleIntricate")
+	}
+	if e.Year != 0 {
+		p.Method += ", " + strconv.Itoa(e.Year)
+	}
+	for _, b := range e.Bands {
+		title := c.say("peopleKind", "name", b.Kind)
+		if info, ok := hazard.Quantity(b.Kind).Info(); ok {
+			title = c.say("peopleBand", "name", strings.ToLower(info.Title), "value", (hazard.Band{Kind: info.Name, Value: b.Value}).String())
+		}
+		p.Bands = append(p.Bands, measured{Title: title, Value: c.estimate(b.People)})
+	}
+	for _, t := range e.Places {
+		where := c.say("townInside")
+		if !t.Inside {
+			where = c.say("townAway", "n", c.grouped(int64(math.Round(t.Km))), "direction", town.Direction(t.Bearing))
+		}
+		p.Places = append(p.Places, fmt.Sprintf("%s (%s), %s, %s", t.Name, t.Country, c.grouped(hazard.TwoDigits(t.People)), where))
+	}
+	return p
+}
+
+// estimate is a number of people for a reader, to two digits.
+func (c *Hazard) estimate(e *hazard.Estimate) string {
+	if e == nil {
+		return c.say("peopleUnknown")
+	}
+	return c.say("peopleAbout", "n", c.grouped(hazard.TwoDigits(e.People)), "low", c.grouped(hazard.TwoDigits(e.Low)), "high", c.grouped(hazard.TwoDigits(e.High)))
 }
 
 // origin says where the hazard comes from, and how fresh what its sources say is.

@@ -27,6 +27,7 @@ import (
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/evidence"
+	"github.com/hazardd/hazardd/internal/exposure"
 	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/httpapi"
@@ -36,6 +37,7 @@ import (
 	"github.com/hazardd/hazardd/internal/listen"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/signon"
@@ -62,6 +64,7 @@ type Config struct {
 	Sources        []string // names of the sources to poll
 	PrivateSources bool     // sources may be at private and loopback addresses
 	NoPush         bool     // sources that push are polled alone
+	NoExposure     bool     // nobody counts who lives where hazards are
 	Contact        string   // how the sources may reach the operator, in the User-Agent
 	ProxyURL       string   // HTTP proxy for the sources; empty: none
 	AppID          int64    // number of this installation; default 1
@@ -310,6 +313,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Delays:         &s.delays,
 		Readings:       func() coverage.Readings { return *s.readings.Load() },
 		PollNow:        s.poller.Poll,
+		Counting:       !s.cfg.NoExposure,
 		Ready:          s.ready,
 		BaseURL:        s.cfg.PublicURL,
 		Languages:      s.cfg.Languages,
@@ -402,7 +406,7 @@ func (s *Service) run(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{s.tail.Run, s.pass, s.tick} {
 		parts.Go(func() error { return part(store.Patient(serving)) })
 	}
-	for _, part := range []func(context.Context) error{s.webhooks.Run, s.poller.Run, s.sweep, s.sweepEvidence} {
+	for _, part := range []func(context.Context) error{s.webhooks.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.countPeople} {
 		parts.Go(func() error { return part(store.Patient(ctx)) })
 	}
 	parts.Go(func() error {
@@ -477,6 +481,14 @@ func ignoreClosed(err error) error {
 		return nil
 	}
 	return err
+}
+
+// countPeople counts who lives where hazards are, if this service does.
+func (s *Service) countPeople(ctx context.Context) error {
+	if s.cfg.NoExposure {
+		return nil
+	}
+	return exposure.Run(ctx, exposure.Config{Store: s.Store, View: s.live.View, Grid: population.Builtin, Clock: hazard.ClockFunc(s.Now), Log: s.cfg.Logger})
 }
 
 // pass records what time alone changes, as it comes: ends, and parts and sources that run out. For

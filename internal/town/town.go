@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"sort"
 	"strings"
@@ -27,7 +28,8 @@ var packed []byte
 // towns are all towns, in ascending order of latitude.
 type towns struct {
 	lat, lon  []int32 // thousandths of a degree
-	countries string  // two letters each
+	people    []int32
+	countries string // two letters each
 	names     []string
 }
 
@@ -44,7 +46,7 @@ func read(packed []byte) (*towns, error) {
 	if err != nil || n > uint64(len(data)) {
 		return nil, fmt.Errorf("towns: %d of them in %d bytes: %v", n, len(data), err)
 	}
-	t := &towns{lat: make([]int32, n), lon: make([]int32, n)}
+	t := &towns{lat: make([]int32, n), lon: make([]int32, n), people: make([]int32, n)}
 	var lat, lon int64
 	for i := range t.lat {
 		north, err1 := binary.ReadVarint(r)
@@ -55,6 +57,13 @@ func read(packed []byte) (*towns, error) {
 		lat, lon = lat+north, lon+east
 		t.lat[i], t.lon[i] = int32(lat), int32(lon)
 	}
+	for i := range t.people {
+		people, err := binary.ReadUvarint(r)
+		if err != nil || people > math.MaxInt32 {
+			return nil, fmt.Errorf("towns: population %d is %d: %v", i, people, err)
+		}
+		t.people[i] = int32(people)
+	}
 	rest := string(data[len(data)-r.Len():])
 	if len(rest) < 2*int(n) {
 		return nil, fmt.Errorf("towns: %d bytes of text for %d towns", len(rest), n)
@@ -64,6 +73,34 @@ func read(packed []byte) (*towns, error) {
 		return nil, fmt.Errorf("towns: %d names for %d towns", len(t.names), n)
 	}
 	return t, nil
+}
+
+// A Town is a town of at least 5,000 inhabitants.
+type Town struct {
+	Name     string
+	Country  string // ISO 3166-1, two letters
+	People   int    // who live in it, as GeoNames has it; of which year depends on the town
+	Lon, Lat float64
+}
+
+func (t *towns) town(i int) Town {
+	return Town{Name: t.names[i], Country: t.countries[2*i : 2*i+2], People: int(t.people[i]), Lon: float64(t.lon[i]) / 1000, Lat: float64(t.lat[i]) / 1000}
+}
+
+// Between yields the towns from one latitude to another, both included, from south to north.
+func Between(south, north float64) iter.Seq[Town] {
+	return func(yield func(Town) bool) {
+		t, err := all()
+		if err != nil {
+			return // the test reads the file
+		}
+		first := sort.Search(len(t.lat), func(i int) bool { return float64(t.lat[i]) >= south*1000 })
+		for i := first; i < len(t.lat) && float64(t.lat[i]) <= north*1000; i++ {
+			if !yield(t.town(i)) {
+				return
+			}
+		}
+	}
 }
 
 // Near is a town near a place.
@@ -112,6 +149,9 @@ func Nearest(lon, lat float64) (near Near, ok bool) {
 	}, true
 }
 
+// Bearing is the direction in degrees, 0 north and 90 east, in which a great circle leaves the first position for the second.
+func Bearing(lon1, lat1, lon2, lat2 float64) float64 { return bearing(lon1, lat1, lon2, lat2) }
+
 // bearing is the direction in which a great circle leaves the first position for the second.
 func bearing(lon1, lat1, lon2, lat2 float64) float64 {
 	const rad = math.Pi / 180
@@ -122,6 +162,9 @@ func bearing(lon1, lat1, lon2, lat2 float64) float64 {
 }
 
 var points = []string{"N", "NE", "E", "SE", "S", "SW", "W", "NW"}
+
+// Direction is the point of the compass nearest to a bearing in degrees: "NE".
+func Direction(bearing float64) string { return points[int(math.Round(bearing/45))%8] }
 
 // Words say where the place is: "25 km NE of Kananga", or "Kananga" within 3 km. The distance is rounded, to 5 km from 10 km on and to 10 km
 // from 50 km on, so that it does not change with every correction of the place.
@@ -135,5 +178,5 @@ func (n Near) Words() string {
 	case n.Km >= 10:
 		step = 5
 	}
-	return fmt.Sprintf("%.0f km %s of %s", math.Round(n.Km/step)*step, points[int(math.Round(n.Bearing/45))%8], n.Name)
+	return fmt.Sprintf("%.0f km %s of %s", math.Round(n.Km/step)*step, Direction(n.Bearing), n.Name)
 }

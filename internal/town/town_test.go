@@ -2,6 +2,7 @@ package town
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -14,7 +15,7 @@ func TestEveryTownIsRead(t *testing.T) {
 		t.Fatalf("%v, %d towns", err, len(towns.lat))
 	}
 	for i, name := range towns.names {
-		if i > 0 && towns.lat[i] < towns.lat[i-1] || math.Abs(float64(towns.lat[i])) > 90_000 || math.Abs(float64(towns.lon[i])) > 180_000 || name == "" || !utf8.ValidString(name) {
+		if i > 0 && towns.lat[i] < towns.lat[i-1] || math.Abs(float64(towns.lat[i])) > 90_000 || math.Abs(float64(towns.lon[i])) > 180_000 || name == "" || strings.ContainsAny(name[:1], "=+-@") || !utf8.ValidString(name) {
 			t.Fatalf("town %d: %q at %d, %d", i, name, towns.lon[i], towns.lat[i])
 		}
 	}

@@ -773,6 +773,31 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/hazards/{hazard-id}/exposure": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Who lives there
+         * @description How many people live in the area of the hazard and in each of its bands, with a low and a high estimate, the method and the year; and the towns in it or near its
+         *     point. What is not known is null, never 0. It is counted within seconds after the area changes, and is a change of its own in the history. With `at`, what was
+         *     known then. As GeoJSON and CSV it is the towns.
+         */
+        readonly get: operations["getExposure"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/hazards/{hazard-id}/reports": {
         readonly parameters: {
             readonly query?: never;
@@ -3226,6 +3251,12 @@ export interface components {
             readonly measurements: {
                 readonly [key: string]: number;
             };
+            /** @description How many people live in its area: see `GET /hazards/{hazard-id}/exposure`. null, or empty in CSV: not known. */
+            readonly people: number | null;
+            /** @description A low estimate of people. */
+            readonly people_low: number | null;
+            /** @description A high estimate of people. */
+            readonly people_high: number | null;
             /** @description The language of `hazard_Name` and `description`, where they are an authority's words (RFC 5646); empty: not known. */
             readonly language: string;
             /** @description All languages in which authorities say it, separated by blanks. */
@@ -3564,6 +3595,96 @@ export interface components {
             readonly source: string;
             /** @description When this service first read this value. Absent: in what a single source reports. */
             readonly time?: components["schemas"]["Instant"];
+        };
+        /**
+         * @example {
+         *       "people": 2104512,
+         *       "low": 1790000,
+         *       "high": 2420000,
+         *       "text": "about 2.1 million people (1.8 million to 2.4 million)",
+         *       "why": "",
+         *       "method": "GPW v4.11 (CIESIN) and GeoNames",
+         *       "year": 2020,
+         *       "terms": "GeoNames CC BY 4.0",
+         *       "bands": [],
+         *       "places": [],
+         *       "regions": [
+         *         {
+         *           "code": "JP",
+         *           "name": "Japan"
+         *         }
+         *       ],
+         *       "assets": []
+         *     }
+         */
+        readonly Exposure: {
+            /** @description Who live in the area. null: not known. */
+            readonly people: number | null;
+            /** @description A low estimate. */
+            readonly low: number | null;
+            /** @description A high estimate. */
+            readonly high: number | null;
+            /** @description The same in words. */
+            readonly text: string;
+            /** @description Why it is not known; empty: it is. */
+            readonly why: string;
+            /** @description The data that were counted. */
+            readonly method: string;
+            /** @description Of the data. null: not known. */
+            readonly year: number | null;
+            /** @description How to name where the figures are from. */
+            readonly terms: string;
+            /** @description The people in areas of other kinds. */
+            readonly bands: readonly {
+                /** @description A quantity of `GET /measurements`, or the role of an area or a shape. */
+                readonly kind: string;
+                /** @description Of the quantity: it is as bad there, or worse. null: it has none. */
+                readonly value: number | null;
+                readonly people: number | null;
+                readonly low: number | null;
+                readonly high: number | null;
+            }[];
+            /** @description The largest towns in the area, at most 10; if there are fewer, also towns within 100 km of the point of the hazard. */
+            readonly places: readonly components["schemas"]["ExposedPlace"][];
+            /** @description The countries that the area is in. */
+            readonly regions: readonly {
+                /** @description ISO 3166-1 alpha-2. */
+                readonly code: string;
+                readonly name: string;
+            }[];
+            /** @description Always empty: places of organizations are not loaded yet. */
+            readonly assets: readonly Record<string, never>[];
+        };
+        readonly ExposedPlace: {
+            readonly name: string;
+            /** @description ISO 3166-1 alpha-2. */
+            readonly country: string;
+            readonly population: number;
+            /** @description Whether the town lies in the area. */
+            readonly inside: boolean;
+            /** @description From the point of the hazard. */
+            readonly distance_km: number;
+            /**
+             * @description Where the town lies, seen from the point of the hazard.
+             * @enum {unknown}
+             */
+            readonly direction: "N" | "NE" | "E" | "SE" | "S" | "SW" | "W" | "NW";
+            readonly lon: number;
+            readonly lat: number;
+        };
+        readonly ExposedPlaces: {
+            /** @constant */
+            readonly type: "FeatureCollection";
+            readonly features: readonly {
+                /** @constant */
+                readonly type: "Feature";
+                readonly geometry: {
+                    /** @constant */
+                    readonly type: "Point";
+                    readonly coordinates: readonly number[];
+                };
+                readonly properties: components["schemas"]["ExposedPlace"];
+            }[];
         };
         /**
          * @example {
@@ -6700,6 +6821,71 @@ export interface operations {
                 content: {
                     readonly "application/geo+json": components["schemas"]["ShapeCollection"];
                     readonly "application/vnd.google-earth.kml+xml": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getExposure: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description A moment that is past (RFC 3339). The answer is what you would have been answered then: what had been written, with the ends that had come.
+                 *     Write the zone as `Z`, or its plus as `%2B`.
+                 * @example 2026-11-21T06:00:00Z
+                 */
+                readonly at?: components["parameters"]["At"];
+                /**
+                 * @description The format, instead of `Accept`.
+                 * @example json
+                 */
+                readonly f?: "json" | "geojson" | "csv";
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Who lives there. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-ChangeMaybe"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Exposure"];
+                    readonly "application/geo+json": components["schemas"]["ExposedPlaces"];
+                    readonly "text/csv": string;
+                };
+            };
+            /** @description It is being counted. Ask again. */
+            readonly 202: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    readonly "Retry-After": string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Exposure"];
                 };
             };
             readonly 304: components["responses"]["NotModified"];

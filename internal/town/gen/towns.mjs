@@ -2,6 +2,7 @@
 //
 //   number of towns
 //   of each how far north and how far east it is of the one before, in thousandths of a degree, signed
+//   of each how many people live in it
 //   of each the code of its country, two letters
 //   the names, a line each
 //
@@ -17,6 +18,7 @@ const towns = cities
   .map((c) => ({
     lon: Math.round(c.loc.coordinates[0] * 1000),
     lat: Math.round(c.loc.coordinates[1] * 1000),
+    people: c.population,
     country: c.country,
     name: c.name.trim().replace(/\s+/g, ' '),
   }))
@@ -37,6 +39,7 @@ for (const t of towns) {
   step(t.lon - lon)
   ;({ lat, lon } = t)
 }
+for (const t of towns) count(t.people)
 const text = towns.map((t) => t.country).join('') + towns.map((t) => t.name).join('\n')
 const file = Buffer.concat([Buffer.from(bytes), Buffer.from(text)])
 const packed = brotliCompressSync(file, {

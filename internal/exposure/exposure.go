@@ -1,0 +1,202 @@
+// Package exposure keeps the count of who lives where each active hazard is: off the write path, on one node at a time, as a change of its own.
+//
+// A hazard needs counting when its state has no exposure of the areas that it has, or one of another grid. That is told by its state alone, so that a worker that was
+// killed leaves nothing behind: the next one finds the same. The count is made outside of any transaction; what is written is checked again in it, and
+// dropped if the areas have changed meanwhile. last_Update does not move: the base record stays as it is.
+package exposure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/population"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// The rhythm and the limits of the worker.
+const (
+	leaseName = "exposure"
+	every     = 500 * time.Millisecond // how soon a changed area is looked at
+	again     = 10 * time.Second       // after an error
+	maxBatch  = 50                     // hazards in one transaction
+	maxTime   = 2 * time.Second        // of counting before what is counted is written
+)
+
+// Config is what a worker works with. Nothing of it may be nil.
+type Config struct {
+	Store *store.Store
+	View  func(now hazard.Instant) *live.View
+	Grid  func() (*population.Grid, error)
+	Clock hazard.Clock
+	Log   *slog.Logger
+}
+
+// Run counts until ctx ends, while this node has the lease.
+func Run(ctx context.Context, c Config) error {
+	holder := lease.Holder()
+	for {
+		lost := func(err error) { c.Log.Warn("another node counts people now", "error", err) }
+		_, err := lease.Hold(ctx, c.Store, leaseName, holder, lost, func(ctx context.Context, _ *lease.Lease) { c.lead(ctx) })
+		wait := lease.Try
+		if err != nil && ctx.Err() == nil {
+			c.Log.Warn("cannot ask who counts people; exposures wait", "error", err)
+			wait = again
+		}
+		if !sleep(ctx, wait) {
+			return nil
+		}
+	}
+}
+
+// lead counts what needs it until ctx ends. It takes at most half of one processor.
+func (c Config) lead(ctx context.Context) {
+	checked := map[int64]checkedState{}
+	warned := false
+	for ctx.Err() == nil {
+		began := time.Now()
+		n, err := c.pass(ctx, checked)
+		wait := max(every, time.Since(began))
+		if n == maxBatch {
+			wait = time.Since(began)
+		}
+		if err != nil && ctx.Err() == nil {
+			if !warned {
+				c.Log.Warn("cannot count people; exposures wait", "error", err)
+			}
+			wait = again
+		}
+		warned = err != nil
+		sleep(ctx, wait)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// checkedState is the version of a hazard of which it is known that it needs no counting.
+type checkedState struct {
+	version int64
+	seen    int64 // the number of the view in which it was seen last
+}
+
+// pass counts for some of the hazards that need it, the most severe first, and says for how many.
+func (c Config) pass(ctx context.Context, checked map[int64]checkedState) (int, error) {
+	grid, err := c.Grid()
+	if err != nil {
+		return 0, err
+	}
+	view := c.View(c.Clock.Now())
+	var need []*hazard.Hazard
+	for h := range view.Hazards(live.Filter{}, nil) {
+		if old := checked[h.ID]; old.version == h.Version {
+			checked[h.ID] = checkedState{h.Version, view.Number()}
+			continue
+		}
+		if e := h.Exposed(); e != nil && e.Grid == grid.ID {
+			checked[h.ID] = checkedState{h.Version, view.Number()}
+			continue
+		}
+		if need = append(need, h); len(need) == maxBatch {
+			break
+		}
+	}
+	if len(need) < maxBatch { // all were seen
+		for id, s := range checked {
+			if s.seen != view.Number() {
+				delete(checked, id)
+			}
+		}
+	}
+	counted := map[int64]*hazard.Exposure{}
+	var versions []*hazard.Hazard
+	for began := time.Now(); len(need) > 0 && time.Since(began) < maxTime && ctx.Err() == nil; need = need[1:] {
+		h := need[0]
+		e, err := Count(ctx, c.Store, grid, h)
+		versions = append(versions, h)
+		if err != nil {
+			if ctx.Err() != nil {
+				return 0, err
+			}
+			c.Log.Warn("cannot count the people of a hazard", "hazard", h.ID, "error", err) // its neighbors are counted
+			continue
+		}
+		counted[h.ID] = e
+	}
+	if len(counted) > 0 {
+		if err := c.save(ctx, counted); err != nil {
+			return 0, err
+		}
+	}
+	for _, h := range versions { // its change makes a new version, which is looked at again once it is in the view
+		checked[h.ID] = checkedState{h.Version, view.Number()}
+	}
+	return len(counted), nil
+}
+
+// save writes exposures, in one transaction.
+func (c Config) save(ctx context.Context, counted map[int64]*hazard.Exposure) error {
+	_, err := c.Store.Write(ctx, c.Clock, store.Origin{}, func(tx *store.Tx) error {
+		for _, id := range slices.Sorted(maps.Keys(counted)) {
+			if err := save(tx, id, counted[id]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// save writes the exposure of a hazard, unless its areas are others by now, or it is over.
+func save(tx *store.Tx, id int64, e *hazard.Exposure) error {
+	before, err := tx.Hazard(id)
+	if errors.Is(err, hazard.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !before.ActiveAt(tx.Now()) || before.ExposureKey() != e.Of || before.Exposure.Equal(e) {
+		return nil
+	}
+	h := *before
+	h.Exposure = e
+	return tx.SaveHazard(&h, before)
+}
+
+// Count counts who lives where h is. It reads its areas from the store.
+func Count(ctx context.Context, s *store.Store, grid *population.Grid, h *hazard.Hazard) (*hazard.Exposure, error) {
+	kept, err := s.Areas(ctx, h.Areas)
+	if err != nil {
+		return nil, fmt.Errorf("areas of hazard %d: %w", h.ID, err)
+	}
+	var areas []population.Area
+	for _, a := range kept {
+		shape, err := geo.ReadStored(a.Geometry)
+		if err != nil {
+			return nil, fmt.Errorf("areas of hazard %d: %w", h.ID, err)
+		}
+		areas = append(areas, population.Area{Role: a.Role, Shape: shape})
+	}
+	drawn, err := bands(ctx, s, h)
+	if err != nil {
+		return nil, fmt.Errorf("shapes of hazard %d: %w", h.ID, err)
+	}
+	return population.Expose(grid, h.ExposureKey(), areas, drawn, h.Longitude, h.Latitude)
+}

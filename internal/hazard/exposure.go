@@ -1,0 +1,128 @@
+package hazard
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Exposure is who lives where a hazard is, as it was counted. It stands beside the base record.
+type Exposure struct {
+	// Of names what it was counted of: the areas (Hazard.ExposureKey), and the grid of people.
+	Of   string `json:"of"`
+	Grid string `json:"grid"`
+	// People live in the area, between Low and High of them. nil: not known, and Why says why.
+	People    *Estimate     `json:"people,omitzero"`
+	Why       string        `json:"why,omitzero"`
+	Method    string        `json:"method"`        // the data that were used
+	Year      int           `json:"year,omitzero"` // of the people
+	Bands     []ExposedBand `json:"bands,omitzero"`
+	Places    []Place       `json:"places,omitzero"`
+	Countries []string      `json:"countries,omitzero"` // ISO 3166-1, two letters, sorted
+}
+
+// Estimate is a number of people, with a low and a high estimate.
+type Estimate struct {
+	People int64 `json:"n"`
+	Low    int64 `json:"low"`
+	High   int64 `json:"high"`
+}
+
+// ExposedBand is the people in one kind of area of a hazard, such as where the intensity is 7 and more.
+type ExposedBand struct {
+	Kind   string    `json:"kind"`           // a quantity, or the role of an area or a shape
+	Value  float64   `json:"value,omitzero"` // of the quantity: it is as bad there, or worse
+	People *Estimate `json:"people,omitzero"`
+}
+
+// Place is a town in the area of a hazard or near its point.
+type Place struct {
+	Name    string  `json:"name"`
+	Country string  `json:"country"` // ISO 3166-1, two letters
+	People  int64   `json:"people"`
+	Inside  bool    `json:"inside,omitzero"`
+	Km      float64 `json:"km"`  // from the hazard's point
+	Bearing float64 `json:"deg"` // in which direction the town lies, seen from the hazard's point: 0 north, 90 east
+	Lon     float64 `json:"lon"`
+	Lat     float64 `json:"lat"`
+}
+
+// ExposureKey names what the exposure of a hazard is counted of: its areas, what sources draw of it and, to about a kilometer, its point.
+func (h *Hazard) ExposureKey() string {
+	sum := sha256.New()
+	for _, a := range h.Areas {
+		fmt.Fprintf(sum, "%s %s\n", a.Role, a.Digest)
+	}
+	for _, s := range h.Shapes {
+		fmt.Fprintf(sum, "shapes %s\n", s.Digest)
+	}
+	fmt.Fprintf(sum, "%.2f %.2f", h.Longitude, h.Latitude)
+	return hex.EncodeToString(sum.Sum(nil)[:12])
+}
+
+// Exposed is the exposure of the hazard, nil if none was counted of the areas that it has.
+func (h *Hazard) Exposed() *Exposure {
+	if h.Exposure == nil || h.Exposure.Of != h.ExposureKey() {
+		return nil
+	}
+	return h.Exposure
+}
+
+// Equal reports whether both exposures say the same.
+func (e *Exposure) Equal(o *Exposure) bool {
+	if e == nil || o == nil {
+		return e == o
+	}
+	return e.Of == o.Of && e.Grid == o.Grid && e.People.equal(o.People) && e.Why == o.Why && e.Method == o.Method && e.Year == o.Year &&
+		slices.EqualFunc(e.Bands, o.Bands, func(a, b ExposedBand) bool { return a.Kind == b.Kind && a.Value == b.Value && a.People.equal(b.People) }) &&
+		slices.Equal(e.Places, o.Places) && slices.Equal(e.Countries, o.Countries)
+}
+
+func (e *Estimate) equal(o *Estimate) bool {
+	if e == nil || o == nil {
+		return e == o
+	}
+	return *e == *o
+}
+
+// Words say an estimate as people do: "about 2.1 million people (1.8 to 2.4 million)".
+func (e *Estimate) Words() string {
+	switch {
+	case e == nil:
+		return "not known"
+	case e.High < 100:
+		return "fewer than 100 people"
+	case e.People < 100:
+		return "up to " + Rounded(e.High) + " people"
+	}
+	return fmt.Sprintf("about %s people (%s to %s)", Rounded(e.People), Rounded(e.Low), Rounded(e.High))
+}
+
+// TwoDigits is a number rounded to its first two digits: 48,213 is 48,000.
+func TwoDigits(n int64) int64 {
+	if n < 100 {
+		return max(n, 0)
+	}
+	step := math.Pow(10, math.Floor(math.Log10(float64(n)))-1)
+	return int64(math.Round(float64(n)/step) * step)
+}
+
+// Rounded is a number of people to two digits: "2.1 million", "48,000", "350".
+func Rounded(n int64) string {
+	v := float64(TwoDigits(n))
+	switch {
+	case v >= 1e9:
+		return fmt.Sprintf("%.1f billion", v/1e9)
+	case v >= 1e7:
+		return fmt.Sprintf("%.0f million", v/1e6)
+	case v >= 1e6:
+		return fmt.Sprintf("%.1f million", v/1e6)
+	case v >= 1e4:
+		return fmt.Sprintf("%.0f,000", v/1e3)
+	case v >= 1e3:
+		return fmt.Sprintf("%d,%03d", int(v)/1000, int(v)%1000)
+	}
+	return fmt.Sprintf("%.0f", v)
+}

@@ -1,0 +1,203 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/csv"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	countries "github.com/hazardd/hazardd/internal/place"
+	"github.com/hazardd/hazardd/internal/population"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/town"
+)
+
+// exposed is who lives where a hazard is. What is not known is null.
+type exposed struct {
+	People  *int64          `json:"people"`
+	Low     *int64          `json:"low"`
+	High    *int64          `json:"high"`
+	Text    string          `json:"text"`
+	Why     string          `json:"why"` // it is not known
+	Method  string          `json:"method"`
+	Year    *int            `json:"year"`
+	Terms   string          `json:"terms"`
+	Bands   []exposedBand   `json:"bands"`
+	Places  []exposedPlace  `json:"places"`
+	Regions []exposedRegion `json:"regions"`
+	Assets  []struct{}      `json:"assets"`
+}
+
+type exposedBand struct {
+	Kind   string   `json:"kind"`
+	Value  *float64 `json:"value"`
+	People *int64   `json:"people"`
+	Low    *int64   `json:"low"`
+	High   *int64   `json:"high"`
+}
+
+type exposedPlace struct {
+	Name       string  `json:"name"`
+	Country    string  `json:"country"`
+	Population int64   `json:"population"`
+	Inside     bool    `json:"inside"`
+	Km         float64 `json:"distance_km"`
+	Direction  string  `json:"direction"`
+	Lon        float64 `json:"lon"`
+	Lat        float64 `json:"lat"`
+}
+
+type exposedRegion struct {
+	Code string `json:"code"`
+	Name string `json:"name"`
+}
+
+func estimate(e *hazard.Estimate) (people, low, high *int64) {
+	if e == nil {
+		return nil, nil, nil
+	}
+	return &e.People, &e.Low, &e.High
+}
+
+func exposedOf(e *hazard.Exposure, why string) exposed {
+	out := exposed{Text: "not known", Why: why, Bands: []exposedBand{}, Places: []exposedPlace{}, Regions: []exposedRegion{}, Assets: []struct{}{}}
+	if e == nil {
+		return out
+	}
+	out.People, out.Low, out.High = estimate(e.People)
+	out.Text, out.Why, out.Method = e.People.Words(), e.Why, e.Method
+	if e.Year != 0 {
+		out.Year = &e.Year
+	}
+	if grid, err := population.Builtin(); err == nil && grid.ID == e.Grid {
+		out.Terms = grid.Terms
+	}
+	for _, b := range e.Bands {
+		band := exposedBand{Kind: b.Kind}
+		if b.Value != 0 {
+			band.Value = &b.Value
+		}
+		band.People, band.Low, band.High = estimate(b.People)
+		out.Bands = append(out.Bands, band)
+	}
+	for _, p := range e.Places {
+		out.Places = append(out.Places, exposedPlace{p.Name, p.Country, p.People, p.Inside, p.Km, town.Direction(p.Bearing), p.Lon, p.Lat})
+	}
+	for _, code := range e.Countries {
+		c, _ := countries.CountryByCode(code)
+		out.Regions = append(out.Regions, exposedRegion{code, c.Name})
+	}
+	return out
+}
+
+// countSeconds is how long a count takes as a rule: when to ask again.
+const countSeconds = "1"
+
+// exposure serves who lives where a hazard is: what was counted last, or by a moment. It counts nothing itself.
+func (a *API) exposure(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	values, at, err := a.readAt(r, "f")
+	if err != nil {
+		return err
+	}
+	form := "json"
+	if accept := strings.Join(r.Header["Accept"], ","); strings.Contains(accept, geoJSON) {
+		form = "geojson"
+	} else if strings.Contains(accept, "text/csv") {
+		form = "csv"
+	}
+	if values.Has("f") {
+		known := []string{"json", "geojson", "csv"}
+		if form = values.Get("f"); !slices.Contains(known, form) {
+			return badParameter("f", "%q is none of %s", form, strings.Join(known, ", "))
+		}
+	}
+	h, err := a.hazardNowOrAt(r, at)
+	if err != nil {
+		return err
+	}
+	why := ""
+	e := h.Exposed()
+	switch {
+	case e != nil:
+	case at != nil:
+		why = "nobody had been counted by then"
+	case !h.ActiveAt(a.now()):
+		why = "it ended before people were counted"
+	case !a.Counting:
+		why = "this server does not count people"
+	default:
+		return notYet(w)
+	}
+	out := exposedOf(e, why)
+	switch form {
+	case "geojson":
+		w.Header()["Content-Type"] = []string{geoJSON}
+		return answerJSON(w, r, out.collection(), false)
+	case "csv":
+		text, err := out.csv()
+		if err != nil {
+			return err
+		}
+		w.Header()["Content-Type"] = []string{"text/csv; charset=utf-8; header=present"}
+		return answer(w, r, reply.NewBody(text, false))
+	}
+	return answerJSON(w, r, out, false)
+}
+
+// notYet answers that the people are being counted.
+func notYet(w http.ResponseWriter) error {
+	text, err := jsonBody(exposedOf(nil, "people are being counted"), false)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h["Content-Type"], h["Cache-Control"] = jsonType, noStore
+	h.Set("Retry-After", countSeconds)
+	w.WriteHeader(http.StatusAccepted)
+	_, _ = w.Write(text.Bytes(reply.Identity)) // a reader who has gone
+	return nil
+}
+
+// townFeature is a town as GeoJSON.
+type townFeature struct {
+	Type       string       `json:"type"`
+	Geometry   townPoint    `json:"geometry"`
+	Properties exposedPlace `json:"properties"`
+}
+
+type townPoint struct {
+	Type        string     `json:"type"`
+	Coordinates [2]float64 `json:"coordinates"`
+}
+
+type townCollection struct {
+	Type     string        `json:"type"`
+	Features []townFeature `json:"features"`
+}
+
+func (e *exposed) collection() townCollection {
+	all := townCollection{"FeatureCollection", []townFeature{}}
+	for _, p := range e.Places {
+		all.Features = append(all.Features, townFeature{"Feature", townPoint{"Point", [2]float64{p.Lon, p.Lat}}, p})
+	}
+	return all
+}
+
+// csv is a row for each town. Names of towns are those of GeoNames, none of which begins like a formula; the test of the towns knows.
+func (e *exposed) csv() ([]byte, error) {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	w.UseCRLF = true
+	rows := [][]string{{"name", "country", "population", "inside", "distance_km", "direction", "lon", "lat"}}
+	for _, p := range e.Places {
+		rows = append(rows, []string{p.Name, p.Country, strconv.FormatInt(p.Population, 10), strconv.FormatBool(p.Inside), decimal(p.Km), p.Direction, decimal(p.Lon), decimal(p.Lat)})
+	}
+	err := w.WriteAll(rows)
+	return out.Bytes(), err
+}
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -1,0 +1,127 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/service"
+)
+
+type exposureAnswer struct {
+	People, Low, High *int64
+	Text, Why, Method string
+	Year              *int
+	Bands             []struct {
+		Kind   string
+		People *int64
+	}
+	Places []struct {
+		Name, Country, Direction string
+		Population               int64
+		Inside                   bool
+	}
+	Regions []struct{ Code, Name string }
+}
+
+// awaitExposure asks until the people are counted.
+func (w *world) awaitExposure(path string) (got exposureAnswer) {
+	w.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		a := w.do("reader", http.MethodGet, path+"/exposure", nil)
+		if a.Status == http.StatusOK {
+			a.JSON(w.t, &got)
+			return got
+		}
+		if a.Status != http.StatusAccepted || a.Header.Get("Retry-After") == "" {
+			w.t.Fatalf("%d %v %s", a.Status, a.Header, a.Body)
+		}
+		if time.Now().After(end) {
+			w.t.Fatal("nobody counted")
+		}
+	}
+}
+
+const tokyo = `{"type":"Polygon","coordinates":[[[139.5,35.5],[140,35.5],[140,36],[139.5,36],[139.5,35.5]]]}`
+
+// Who lives there is counted soon after a write, again when the area changes, and is a change of its own that leaves the base record as it was (M12).
+func TestExposureOfAHazard(t *testing.T) {
+	s := serve(t, func(c *service.Config) { c.NoExposure = false })
+	h := s.hazard("red", "longitude", 139.7, "latitude", 35.7, "area", json.RawMessage(tokyo))
+	path := "/hazards/" + h.UUID
+	before := s.do("reader", http.MethodGet, path, nil)
+	got := s.awaitExposure(path)
+	if got.People == nil || *got.People < 10e6 || *got.People > 25e6 || *got.Low >= *got.People || *got.High <= *got.People || got.Year == nil || *got.Year != 2020 {
+		t.Fatalf("exposure %+v", got)
+	}
+	if got.Places[0].Name != "Tokyo" || !got.Places[0].Inside || got.Regions[0].Code != "JP" || !strings.Contains(got.Text, "million people") {
+		t.Errorf("exposure %+v", got)
+	}
+	if after := s.do("reader", http.MethodGet, path, nil); string(after.Body) != string(before.Body) || after.Header.Get("ETag") != before.Header.Get("ETag") {
+		t.Errorf("the record was\n%s\nand is\n%s", before.Body, after.Body)
+	}
+	var changes []struct{ Type, Time string }
+	s.do("reader", http.MethodGet, path+"/changes", nil).JSON(t, &changes)
+	if len(changes) != 2 || changes[1].Type != "hazard.updated" {
+		t.Errorf("changes %+v", changes)
+	}
+	var list struct {
+		Features []struct {
+			Properties struct {
+				People *int64
+			}
+		}
+	}
+	s.do("reader", http.MethodGet, "/hazards/active?f=geojson", nil).JSON(t, &list)
+	if n := list.Features[0].Properties.People; n == nil || *n != *got.People {
+		t.Errorf("GeoJSON says %v", n)
+	}
+
+	// The area becomes a point: nobody knows how many people that are, and it is not 0.
+	if a := s.do("red", http.MethodPatch, path, `{"area":null}`); a.Status != http.StatusOK {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	if got := s.awaitExposure(path); got.People != nil || got.Why == "" || got.Text != "not known" || len(got.Places) == 0 || got.Places[0].Inside {
+		t.Errorf("of a point %+v", got)
+	}
+	var then exposureAnswer
+	s.do("reader", http.MethodGet, path+"/exposure?at="+changes[0].Time, nil).JSON(t, &then)
+	if then.People != nil || then.Why == "" {
+		t.Errorf("as of %s %+v", changes[0].Time, then)
+	}
+	if a := s.do("reader", http.MethodGet, path+"/exposure?f=csv", nil); a.Status != http.StatusOK || !strings.HasPrefix(string(a.Body), "name,country,population") || !strings.Contains(string(a.Body), "\r\nTokyo,JP,") {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	var towns struct {
+		Features []struct {
+			Geometry struct{ Coordinates []float64 }
+		}
+	}
+	if s.do("reader", http.MethodGet, path+"/exposure?f=geojson", nil).JSON(t, &towns); len(towns.Features) == 0 || len(towns.Features[0].Geometry.Coordinates) != 2 {
+		t.Errorf("towns %+v", towns)
+	}
+	for path, want := range map[string]int{path + "/exposure?f=kml": 400, path + "/exposure?x=1": 400, "/hazards/999/exposure": 404, "/hazards/x/exposure": 400} {
+		if a := s.do("reader", http.MethodGet, path, nil); a.Status != want {
+			t.Errorf("%s: %d, want %d", path, a.Status, want)
+		}
+	}
+	if a := s.do("red", http.MethodPost, path+"/retract", `{"reason":"r"}`); a.Status != http.StatusOK {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	if got := s.do("reader", http.MethodGet, path+"/exposure", nil); got.Status != http.StatusOK {
+		t.Errorf("of an ended hazard: %d %s", got.Status, got.Body)
+	}
+}
+
+// A service that counts nobody says so.
+func TestNobodyIsCountedWhereItIsOff(t *testing.T) {
+	s := serve(t)
+	h := s.hazard("red")
+	var got exposureAnswer
+	s.do("reader", http.MethodGet, "/hazards/"+h.UUID+"/exposure", nil).JSON(t, &got)
+	if got.People != nil || got.Why == "" {
+		t.Errorf("%+v", got)
+	}
+}

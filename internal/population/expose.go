@@ -1,0 +1,186 @@
+package population
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/place"
+	"github.com/hazardd/hazardd/internal/town"
+)
+
+// Area is a geometry of a hazard, with what it means.
+type Area struct {
+	Role  hazard.AreaRole
+	Shape geo.Shape
+}
+
+// What an exposure lists at most.
+const (
+	maxPlaces    = 10
+	maxCountries = 12
+	nearKm       = 100 // how far a town outside may be
+)
+
+// Words for what is not known.
+const (
+	whyPoint     = "only a point is known, not an area"
+	whyIntricate = "the area is too intricate to count in"
+)
+
+// Drawn is what sources have drawn of a hazard, of one quantity and value, or one role: the area of all of it.
+type Drawn struct {
+	Kind  string
+	Value float64
+	Shape geo.Shape // zero: it is not known which area that is
+}
+
+// Expose counts who lives in the areas of a hazard and in what is drawn of it, and finds the towns in it and near its point. The people are those of the area to alert; if there is none,
+// of the area of impact. Of every other role with an area there is a band. What is not known is nil, never 0.
+func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) (*hazard.Exposure, error) {
+	e := &hazard.Exposure{Of: key, Grid: g.ID, Method: g.Name, Year: g.Year}
+	main := geo.Shape{}
+	for _, role := range []hazard.AreaRole{hazard.AlertArea, hazard.ImpactArea} {
+		var shapes []geo.Shape
+		for _, a := range areas {
+			if a.Role == role && a.Shape.AreaKm2() > 0 {
+				shapes = append(shapes, a.Shape)
+			}
+		}
+		if len(shapes) == 0 {
+			continue
+		}
+		whole, err := geo.Union(shapes...)
+		if err != nil {
+			return nil, err
+		}
+		people, err := count(g, whole)
+		if err != nil {
+			e.Why = whyIntricate
+		}
+		if main.IsZero() {
+			main, e.People = whole, people
+		} else {
+			e.Bands = append(e.Bands, hazard.ExposedBand{Kind: string(role), People: people})
+		}
+	}
+	for _, d := range drawn {
+		band := hazard.ExposedBand{Kind: d.Kind, Value: d.Value}
+		if !d.Shape.IsZero() {
+			band.People, _ = count(g, d.Shape) // too intricate: not known
+		}
+		e.Bands = append(e.Bands, band)
+	}
+	if main.IsZero() {
+		e.Why = whyPoint
+	}
+	addTowns(e, main, lon, lat)
+	return e, nil
+}
+
+// count is the people of an area, as an estimate.
+func count(g *Grid, s geo.Shape) (*hazard.Estimate, error) {
+	sum, err := g.Sum(s)
+	if err != nil {
+		return nil, err
+	}
+	return &hazard.Estimate{People: int64(math.Round(sum.People)), Low: int64(sum.Low), High: int64(math.Ceil(sum.High))}, nil
+}
+
+// index is all towns, and which of them are in each tile of the built-in grid.
+type index struct {
+	towns []town.Town
+	tiles map[int32][]int32
+}
+
+var townIndex = sync.OnceValue(func() *index {
+	x := &index{tiles: map[int32][]int32{}}
+	for t := range town.Between(-90, 90) {
+		col, row := cellOf(t.Lon, t.Lat)
+		tile := int32(row/builtin.Side*builtin.Cols + col/builtin.Side)
+		x.tiles[tile] = append(x.tiles[tile], int32(len(x.towns)))
+		x.towns = append(x.towns, t)
+	}
+	return x
+})
+
+// cellOf is the cell of the built-in grid that a position is in.
+func cellOf(lon, lat float64) (col, row int) {
+	col, row = int((lon-builtin.West)/builtin.Cell), int((builtin.North-lat)/builtin.Cell)
+	return max(0, min(col, builtin.Cols*builtin.Side-1)), max(0, min(row, builtin.Rows*builtin.Side-1))
+}
+
+// addTowns adds the largest towns of an area; where there are fewer than are listed, those that count most near the point, and the countries.
+func addTowns(e *hazard.Exposure, area geo.Shape, lon, lat float64) {
+	x := townIndex()
+	inside := map[int32]bool{}
+	countries := map[string]bool{}
+	if !area.IsZero() {
+		_ = builtin.Cover(area, func(col, row int, share float64, shares []float64) error { // too intricate: no town of it is known to be inside
+			for _, i := range x.tiles[int32(row*builtin.Cols+col)] {
+				t := &x.towns[i]
+				within := share
+				if shares != nil {
+					c, r := cellOf(t.Lon, t.Lat)
+					within = shares[r%builtin.Side*builtin.Side+c%builtin.Side]
+				}
+				if within >= 1-1e-6 || within > 1e-6 && geo.Intersects(geo.Place(t.Lon, t.Lat), area) {
+					inside[i] = true
+					countries[t.Country] = true
+				}
+			}
+			return nil
+		})
+	}
+	at := func(i int32) hazard.Place {
+		t := &x.towns[i]
+		return hazard.Place{Name: t.Name, Country: t.Country, People: int64(t.People), Inside: inside[i], Km: math.Round(geo.Distance(lon, lat, t.Lon, t.Lat)/100) / 10,
+			Bearing: math.Round(town.Bearing(lon, lat, t.Lon, t.Lat)), Lon: t.Lon, Lat: t.Lat}
+	}
+	for i := range inside {
+		e.Places = append(e.Places, at(i))
+	}
+	slices.SortFunc(e.Places, func(a, b hazard.Place) int {
+		return cmp.Or(cmp.Compare(b.People, a.People), cmp.Compare(a.Km, b.Km), cmp.Compare(a.Name, b.Name))
+	})
+	e.Places = e.Places[:min(len(e.Places), maxPlaces)]
+	var near []hazard.Place
+	const degrees = nearKm / degreeKm
+	wide := degrees / max(math.Cos(math.Min(math.Abs(lat)+degrees, 89)*math.Pi/180), 0.02)
+	side := builtin.Cell * float64(builtin.Side)
+	for row := math.Floor((lat - degrees) / side); row <= math.Floor((lat+degrees)/side); row++ {
+		for col := math.Floor((lon - wide) / side); col <= math.Floor((lon+wide)/side) && col-math.Floor((lon-wide)/side) < float64(builtin.Cols); col++ {
+			c, r := cellOf(geo.Wrap((col+0.5)*side), (row+0.5)*side)
+			for _, i := range x.tiles[int32(r/builtin.Side*builtin.Cols+c/builtin.Side)] {
+				if p := at(i); !p.Inside && p.Km <= nearKm {
+					near = append(near, p)
+				}
+			}
+		}
+	}
+	// Who is large counts, and who is close: half as much at 10 km.
+	weight := func(p hazard.Place) float64 { return float64(p.People) / (10 + p.Km) }
+	slices.SortFunc(near, func(a, b hazard.Place) int {
+		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.Name, b.Name))
+	})
+	near = slices.Compact(near)
+	near = near[:min(len(near), maxPlaces-len(e.Places), maxPlaces/2)]
+	e.Places = append(e.Places, near...)
+	polygons := area.Polygons()
+	for _, polygon := range polygons[:min(len(polygons), 2*maxCountries)] {
+		for _, c := range place.CountriesAt(polygon[0][0][0], polygon[0][0][1], 0) {
+			countries[c.Code] = true
+		}
+	}
+	for _, c := range place.CountriesAt(lon, lat, 0) {
+		countries[c.Code] = true
+	}
+	for c := range countries {
+		e.Countries = append(e.Countries, c)
+	}
+	slices.Sort(e.Countries)
+	e.Countries = e.Countries[:min(len(e.Countries), maxCountries)]
+}

@@ -1,0 +1,223 @@
+package population
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/town"
+	"github.com/hazardd/hazardd/internal/zonal"
+)
+
+//go:generate sh -c "cd gen && npm ci --silent && go run . $HAZARDD_SHARED/population/gpw-v4.11-density-2020-15min.tif"
+
+//go:embed grid.bin.br
+var packed []byte
+
+// Grid is people by cell.
+type Grid struct {
+	zonal.Frame
+	Name  string // of the data, for people: "GPW v4.11 and GeoNames"
+	Year  int    // of the people; 0: not known
+	Terms string // license and attribution
+	// ID tells grids apart: it changes with every value.
+	ID string
+
+	totals []float32 // people by tile, row by row from the north-west
+	// cells gives the people of each cell of a tile, row by row.
+	cells func(tile int, into []float64) error
+	// rough: within a tile it is only estimated where people live.
+	rough bool
+}
+
+// builtin is how the built-in grid lies.
+var builtin = zonal.Frame{West: -180, North: 90, Cell: 1.0 / 24, Side: 6, Cols: 1440, Rows: 720}
+
+// Builtin is the grid that is part of the program. It is unpacked when it is first asked for, and then takes 9 MB.
+var Builtin = sync.OnceValues(func() (*Grid, error) { return unpack(packed) })
+
+// kilometers of a degree of latitude.
+const degreeKm = 111.195
+
+// Of a town's people, how many live on a square kilometer: what turns a population into a size.
+const urban = 4000
+
+// most is the largest share of a tile's people that live in its towns.
+const most = 0.95
+
+// allLand is the mask of a tile that is all land.
+const allLand = 1<<36 - 1
+
+// unpack reads what the generator made (gen/main.go): numbers as varints; of each tile with people, in order, how many tiles after the one before, how many
+// people, and 1 more than the mask of its land, a bit a cell from the north-west, 0 for all of it.
+func unpack(packed []byte) (*Grid, error) {
+	data, err := io.ReadAll(brotli.NewReader(bytes.NewReader(packed)))
+	if err != nil {
+		return nil, fmt.Errorf("population: %w", err)
+	}
+	g := &Grid{Frame: builtin, Name: "GPW v4.11 (CIESIN) and GeoNames", Year: 2020, rough: true, ID: fmt.Sprintf("gpw-4.11-2020/%d", len(packed)),
+		Terms: "Gridded Population of the World, version 4.11, CIESIN, Columbia University, doi:10.7927/H49C6VHW, CC BY 4.0; GeoNames, geonames.org, CC BY 4.0"}
+	g.totals = make([]float32, g.Cols*g.Rows)
+	land := map[int32]uint64{}
+	r := bytes.NewReader(data)
+	for tile := -1; r.Len() > 0; {
+		skip, err1 := binary.ReadUvarint(r)
+		people, err2 := binary.ReadUvarint(r)
+		mask, err3 := binary.ReadUvarint(r)
+		if err := errors.Join(err1, err2, err3); err != nil || skip > uint64(len(g.totals)) || mask > allLand {
+			return nil, fmt.Errorf("population: after tile %d: %v", tile, err)
+		}
+		if tile += 1 + int(skip); tile >= len(g.totals) {
+			return nil, fmt.Errorf("population: tile %d of %d", tile, len(g.totals))
+		}
+		g.totals[tile] = float32(people)
+		if mask != 0 {
+			land[int32(tile)] = mask - 1
+		}
+	}
+	towns := map[int32][]spot{}
+	for t := range town.Between(-90, 90) {
+		x, y := (t.Lon-g.West)/g.Cell, (g.North-t.Lat)/g.Cell
+		col, row := min(int(x)/g.Side, g.Cols-1), min(int(y)/g.Side, g.Rows-1)
+		tile := int32(row*g.Cols + col)
+		if g.totals[tile] > 0 {
+			towns[tile] = append(towns[tile], spot{float32(x - float64(col*g.Side)), float32(y - float64(row*g.Side)), float32(t.People)})
+		}
+	}
+	g.cells = func(tile int, into []float64) error {
+		mask, ok := land[int32(tile)]
+		if !ok {
+			mask = allLand
+		}
+		g.spread(tile, mask, towns[int32(tile)], into)
+		return nil
+	}
+	return g, nil
+}
+
+// spot is a town in a tile, in cells from its north-west corner.
+type spot struct{ x, y, people float32 }
+
+// spread says where in a tile its people live: first in its towns, each over a disc of the density of towns that thins out, and the rest evenly on its land.
+func (g *Grid) spread(tile int, mask uint64, towns []spot, into []float64) {
+	clear(into)
+	total, inTowns := float64(g.totals[tile]), 0.0
+	for _, t := range towns {
+		inTowns += float64(t.people)
+	}
+	scale := 1.0
+	if inTowns > most*total {
+		scale = most * total / inTowns
+	}
+	lat := g.North - (float64(tile/g.Cols)+0.5)*g.Cell*float64(g.Side)
+	high := g.Cell * degreeKm // of a cell, km
+	wide := high * math.Cos(lat*math.Pi/180)
+	rest := total
+	var weights [36]float64
+	for _, t := range towns {
+		radius := max(math.Sqrt(float64(t.people)/urban/math.Pi), high/2)
+		sum := 0.0
+		for i := range weights {
+			weights[i] = 0
+			if mask&(1<<i) != 0 {
+				dx, dy := (float64(i%g.Side)+0.5-float64(t.x))*wide, (float64(i/g.Side)+0.5-float64(t.y))*high
+				weights[i] = math.Exp(-(dx*dx + dy*dy) / (radius * radius))
+				sum += weights[i]
+			}
+		}
+		if sum < 1e-12 { // its land is not in the mask: an island
+			continue
+		}
+		people := float64(t.people) * scale
+		rest -= people
+		for i, w := range weights {
+			into[i] += people * w / sum
+		}
+	}
+	n := 0.0
+	for i := range into {
+		if mask&(1<<i) != 0 {
+			n++
+		}
+	}
+	for i := range into {
+		if mask&(1<<i) != 0 {
+			into[i] += rest / n
+		}
+	}
+}
+
+// Total is how many people the grid has.
+func (g *Grid) Total() float64 {
+	sum := 0.0
+	for _, people := range g.totals {
+		sum += float64(people)
+	}
+	return sum
+}
+
+// Holds reports whether all of an area lies on the grid.
+func (g *Grid) Holds(s geo.Shape) bool {
+	const hair = 1e-6
+	if s.IsZero() {
+		return false
+	}
+	west, south, east, north := s.Bounds()
+	gridEast, gridSouth := g.West+g.Cell*float64(g.Cols*g.Side), g.North-g.Cell*float64(g.Rows*g.Side)
+	if gridEast-g.West > 360-hair {
+		west, east = g.West, gridEast
+	}
+	return west <= east && west > g.West-hair && east < gridEast+hair && north < g.North+hair && south > gridSouth-hair
+}
+
+// Sum is how many people live in an area, and a low and a high estimate. Not all of those between them are equally likely: the truth is in there about nine times in
+// ten as far as the grid itself is right. See README.md.
+type Sum struct{ People, Low, High float64 }
+
+// How far the figures of a grid are off by themselves: censuses are years old, and what has happened since is guessed.
+const census = 0.1
+
+// Sum adds the people who live in the areas of s; lines and points have none.
+func (g *Grid) Sum(s geo.Shape) (Sum, error) {
+	var sum, doubt float64
+	cells := make([]float64, g.Side*g.Side)
+	err := g.Cover(s, func(col, row int, share float64, shares []float64) error {
+		tile := row*g.Cols + col
+		total := float64(g.totals[tile])
+		if total == 0 {
+			return nil
+		}
+		if shares == nil {
+			sum += total * share
+			return nil
+		}
+		if err := g.cells(tile, cells); err != nil {
+			return err
+		}
+		inside := 0.0
+		for i, people := range cells {
+			inside += people * shares[i]
+			if !g.rough {
+				doubt += people * people * shares[i] * (1 - shares[i])
+			}
+		}
+		sum += inside
+		if g.rough { // a tile that is cut: where in it people live is an estimate
+			doubt += inside * max(total-inside, 0)
+		}
+		return nil
+	})
+	if err != nil {
+		return Sum{}, err
+	}
+	sum, d := max(sum, 0), 0.8*math.Sqrt(max(doubt, 0))
+	return Sum{People: sum, Low: max(0, sum*(1-census)-d), High: sum*(1+census) + d}, nil
+}
