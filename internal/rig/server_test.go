@@ -50,7 +50,8 @@ type server struct {
 // launch starts the program on a data folder, and does not wait until it is ready.
 func launch(t testing.TB, data, database string) (*server, *bufio.Reader) {
 	t.Helper()
-	args := []string{"serve", "--data", data, "--listen", "127.0.0.1:0", "--sources", "none", "--log-level", "error"}
+	args := []string{"serve", "--data", data, "--listen", "127.0.0.1:0", "--sources", "none", "--log-level", "error",
+		"--no-exposure"} // else hazards change once more, whenever their people are counted
 	if database != "" {
 		args = append(args, "--database", database)
 	}
