@@ -41,7 +41,7 @@ type Raster struct {
 	blockWidth, blockHeight int
 	across, down            int // blocks
 	offsets, sizes          []uint64
-	bits, format, pixelStep int
+	bits, format            int
 	compression, predictor  int
 	empty                   float64 // the value of no data
 	hasEmpty                bool
@@ -342,8 +342,8 @@ func (t *Raster) place(all tags) error {
 	return nil
 }
 
-// Row reads row y, from the north, into a slice of Width values. No data is NaN. Reading rows in order reads each block once a row of blocks that it holds: keep
-// Rows rows together.
+// Rows reads n rows from row y on, counted from the north, into a slice of n × Width values. No data is NaN. Whoever reads as many rows at a time as the blocks have
+// (BlockHeight) reads each block once.
 func (t *Raster) Rows(y, n int, into []float64) error {
 	if y < 0 || n < 0 || y+n > t.Height || len(into) < n*t.Width {
 		return fmt.Errorf("rows %d to %d of %d", y, y+n, t.Height)
