@@ -23,6 +23,12 @@ type Exposure struct {
 	Countries []string      `json:"countries,omitzero"` // ISO 3166-1, two letters, sorted
 }
 
+// Why people are not known.
+const (
+	WhyNoArea    = "no area is known, only a point or a line"
+	WhyIntricate = "the area is too intricate to count in"
+)
+
 // Estimate is a number of people, with a low and a high estimate.
 type Estimate struct {
 	People int64 `json:"n"`

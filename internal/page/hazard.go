@@ -392,11 +392,10 @@ func (c *Hazard) people() *people {
 		return nil
 	}
 	p := &people{Text: c.estimate(e.People), Method: e.Method}
-	switch {
-	case e.Why == "":
-	case len(c.Hazard.Areas) == 1 && c.Hazard.Areas[0].Role == hazard.PointArea || len(c.Hazard.Areas) == 0:
+	switch e.Why {
+	case hazard.WhyNoArea:
 		p.Why = c.say("peoplePoint")
-	default:
+	case hazard.WhyIntricate:
 		p.Why = c.say("peopleIntricate")
 	}
 	if e.Year != 0 {

@@ -25,12 +25,6 @@ const (
 	nearKm       = 100 // how far a town outside may be
 )
 
-// Words for what is not known.
-const (
-	whyPoint     = "only a point is known, not an area"
-	whyIntricate = "the area is too intricate to count in"
-)
-
 // Drawn is what sources have drawn of a hazard, of one quantity and value, or one role: the area of all of it.
 type Drawn struct {
 	Kind  string
@@ -59,7 +53,7 @@ func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 		}
 		people, err := count(g, whole)
 		if err != nil {
-			e.Why = whyIntricate
+			e.Why = hazard.WhyIntricate
 		}
 		if main.IsZero() {
 			main, e.People = whole, people
@@ -75,7 +69,7 @@ func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 		e.Bands = append(e.Bands, band)
 	}
 	if main.IsZero() {
-		e.Why = whyPoint
+		e.Why = hazard.WhyNoArea
 	}
 	addTowns(e, main, lon, lat)
 	return e, nil
