@@ -242,20 +242,70 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	if err != nil {
 		return err
 	}
+	learnt, late := w.shapesOf(ctx, a, now)
+	if errors.Is(late, errStopped) {
+		return late
+	}
 	r := w.receipt(evidence.Document, "", now)
-	r.Address = w.src.shown(j.URL)
-	links, err := w.useDocument(ctx, a, now)
+	r.Address, r.Again = w.src.shown(j.URL), learnt
+	links, err := w.useDocument(ctx, a, learnt, now)
 	if j.Link == "" { // what a detail leads to, such as the contours of an earthquake, says more of the same event
 		for _, l := range links {
 			w.enqueue([]string{l.URL})
 		}
 	}
 	w.keep(ctx, r, a, err)
+	if err == nil {
+		err = late // the document is read once more then, and its reports are taken in anew
+	}
 	return err
 }
 
-// useDocument takes in a detail, a document or a pushed message. It returns the documents to which that leads.
-func (w *worker) useDocument(ctx context.Context, a *answer, now hazard.Instant) ([]source.Link, error) {
+// shapesPerDocument bounds the shapes that are fetched before a document is taken in.
+const shapesPerDocument = 5
+
+// shapesOf fetches the shapes of the places that the reports of a document name, and tells whether there are new ones: unlike those of a
+// feed's, its reports are not at hand later. The error tells that one could not be had now; the document is shown without it.
+func (w *worker) shapesOf(ctx context.Context, a *answer, now hazard.Instant) (learnt bool, err error) {
+	if w.src.PlaceURL == nil {
+		return false, nil
+	}
+	batch, _, err := w.parse(ctx, a, now)
+	if err != nil {
+		return false, nil // which is told when it is used
+	}
+	if w.follow.known == nil {
+		w.follow.known = map[string]bool{}
+	}
+	asked := 0
+	for i := range batch.Reports {
+		r := &batch.Reports[i]
+		if len(r.Areas) > 0 || r.Ended != "" {
+			continue
+		}
+		for _, code := range r.Places {
+			if asked == shapesPerDocument || !w.wanted(ctx, code) {
+				continue
+			}
+			asked++
+			switch err := w.protect(ctx, func() error { return w.readPlace(ctx, code, now) }); {
+			case errors.Is(err, errStopped):
+				return learnt, err
+			case err == nil:
+				learnt = true
+			case unwell(asFailure(err)):
+				return learnt, asFailure(err)
+			default:
+				w.badPlace(code, now)
+				w.log.Debug("the shape of a place cannot be had", "place", code, "error", err)
+			}
+		}
+	}
+	return learnt, nil
+}
+
+// useDocument takes in a detail, a document or a pushed message; again: though its reports may say nothing new. It returns the documents to which that leads.
+func (w *worker) useDocument(ctx context.Context, a *answer, again bool, now hazard.Instant) ([]source.Link, error) {
 	batch, _, err := w.parse(ctx, a, now)
 	if err != nil {
 		return nil, err
@@ -264,7 +314,7 @@ func (w *worker) useDocument(ctx context.Context, a *answer, now hazard.Instant)
 	if ctx.Err() != nil || !w.lease.Valid() {
 		return nil, errStopped
 	}
-	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Payload: evidence.Digest(a.payload)})
+	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Again: again, Payload: evidence.Digest(a.payload)})
 	w.st.Total.add(&res)
 	w.late(res.Issued)
 	w.enqueue(res.Details) // of an event that this has changed there may be a still fuller report

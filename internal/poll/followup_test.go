@@ -451,6 +451,44 @@ func TestPlacesAreFetchedAfterTheAlertsAndUsed(t *testing.T) {
 	})
 }
 
+// What a document of an index says lies in the shape that its place has at an address of its own, also if that cannot be had at first.
+func TestThePlacesOfADocumentAreFetchedBeforeItIsUsed(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		src := testSource("nws")
+		src.Warns = true
+		x := b.net.index("nws.example", "there", "later", "nowhere")
+		documents := map[string]http.HandlerFunc{}
+		for name, zone := range map[string]string{"there": "Z1", "later": "Z2", "nowhere": "Z3"} {
+			documents[name] = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, list(name+" place="+zone)) }
+		}
+		x.set([]string{"there", "later", "nowhere"}, documents)
+		var well atomic.Bool
+		zones(t, b, &src, func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.HasSuffix(r.URL.Path, "Z3"):
+				http.NotFound(w, r)
+			case strings.HasSuffix(r.URL.Path, "Z2") && !well.Load():
+				answer500(w, r)
+			default:
+				goodZone(w, r)
+			}
+		})
+		stop := b.start(b.poller(src))
+		defer func() { stop() }()
+		time.Sleep(30 * time.Second)
+		b.wantActive("nws", "there")
+		if s := b.status(src)[0]; s.State != Failing {
+			t.Errorf("%s while the shape of what it announced is missing", s.State)
+		}
+		well.Store(true)
+		time.Sleep(5 * time.Minute)
+		b.wantActive("nws", "there", "later")
+		if n := len(b.net.asks("/zones/Z3")); n != 1 {
+			t.Errorf("a shape that is not there was asked for %d times", n)
+		}
+	})
+}
+
 func TestAPlaceThatCannotBeHadIsAskedForOnceADay(t *testing.T) {
 	for name, zone := range map[string]http.HandlerFunc{
 		"not found":     http.NotFound,

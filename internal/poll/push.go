@@ -325,7 +325,7 @@ func (w *worker) takePushed(ctx context.Context, e event, now hazard.Instant) (b
 	r.Address = w.src.shownPush(e.push)
 	a := &answer{payload: e.message}
 	var further []source.Link
-	err = w.protect(ctx, func() (err error) { further, err = w.useDocument(ctx, a, now); return err })
+	err = w.protect(ctx, func() (err error) { further, err = w.useDocument(ctx, a, false, now); return err })
 	w.keep(ctx, r, a, err)
 	if err != nil {
 		fail, ok := errors.AsType[*Failure](err)

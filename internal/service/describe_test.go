@@ -147,7 +147,11 @@ func sourcesTable(all []source.Source) string {
 				every = append(every, text)
 			}
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", s.Name, s.Title, s.Covers, cmp.Or(strings.Join(s.Countries, ", "), "world"), strings.Join(every, ", "),
+		covers := s.Covers
+		if s.Off != "" {
+			covers += ". Off unless you name it: " + s.Off
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", s.Name, s.Title, covers, cmp.Or(strings.Join(s.Countries, ", "), "world"), strings.Join(every, ", "),
 			map[bool]string{true: "yes"}[s.Warns])
 	}
 	return b.String()

@@ -120,10 +120,11 @@ func TestChooseSourcesNamesTheOneItDoesNotKnow(t *testing.T) {
 func TestSourcesAreChosenByWordsNamesAndCountries(t *testing.T) {
 	known := service.BuiltIn()
 	for setting, want := range map[string]struct{ with, without []string }{
-		"all":              {[]string{"nws", "gdacs", "fr-meteofrance-xx", "ch-meteoswiss-de"}, []string{"af-amd-en", "au-sa-cfs-en-2", "us-noaa-nws-en", "xx-fpas-en", "de-dwd-de"}},
+		"all":              {[]string{"nws", "gdacs", "fr-meteofrance-xx", "ch-meteoswiss-de"}, []string{"koeri", "af-amd-en", "au-sa-cfs-en-2", "us-noaa-nws-en", "xx-fpas-en", "de-dwd-de"}},
 		"official":         {[]string{"nws", "fr-meteofrance-xx"}, []string{"emsc", "eonet", "af-amd-en"}},
 		"ie, usgs":         {[]string{"usgs", "ie-met-en"}, []string{"ie-met-en-2", "nws"}},
 		"US":               {[]string{"nws", "nifc"}, []string{"us-noaa-nws-en", "usgs"}},
+		"koeri,de":         {[]string{"koeri", "bbk"}, []string{"de-mowas-de"}},
 		"af-amd-en":        {[]string{"af-amd-en"}, []string{"af-andma-en"}},
 		"official, none":   {[]string{"nws"}, nil},
 		"nz-gns-en,geonet": {[]string{"nz-gns-en", "geonet"}, nil},
@@ -145,7 +146,7 @@ func TestSourcesAreChosenByWordsNamesAndCountries(t *testing.T) {
 	}
 	for setting, want := range map[string]string{
 		"ofical": "did you mean official?", "nwss": "did you mean nws?", "fr-meteo": "did you mean fr-meteofrance-xx?",
-		"qq": "no source of that country", "de-dwd-de": "its format zip is not CAP",
+		"qq": "no source of that country", "de-dwd-de": "its format zip is not CAP", "tr": "no source of that country is on by default",
 	} {
 		if _, err := known.Choose(setting); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", setting, err, want)

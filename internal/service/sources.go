@@ -36,6 +36,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/hans"
 	"github.com/hazardd/hazardd/internal/source/jma"
 	"github.com/hazardd/hazardd/internal/source/jtwc"
+	"github.com/hazardd/hazardd/internal/source/koeri"
 	"github.com/hazardd/hazardd/internal/source/mirror"
 	"github.com/hazardd/hazardd/internal/source/nhc"
 	"github.com/hazardd/hazardd/internal/source/nifc"
@@ -55,6 +56,7 @@ var builtIn = []func() source.Source{
 	emsc.Source,
 	geonet.Source,
 	bmkg.Source,
+	koeri.Source,
 	tsunami.Source,
 	jma.Source,
 	bbk.Source,

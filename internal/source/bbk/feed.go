@@ -85,8 +85,8 @@ func warning(text []byte, now hazard.Instant) (source.Batch, error) {
 	for i := range b.Reports {
 		r := &b.Reports[i]
 		if idForm.MatchString(id) && len(r.Areas) == 0 && r.Ended == "" {
-			r.Places = append(slices.Clip(r.Places), placePrefix+id)
-			slices.Sort(r.Places)
+			// Of the names of areas nobody knows the shapes.
+			r.Places = append(slices.DeleteFunc(slices.Clone(r.Places), func(p string) bool { return strings.HasPrefix(p, "area:") }), placePrefix+id)
 		}
 		for _, ref := range r.Refs { // the weather service's own name for it, as other feeds have it
 			if sender, own, ok := strings.Cut(ref, ",dwd."); ok {

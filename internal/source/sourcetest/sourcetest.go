@@ -146,7 +146,7 @@ func (s Source) cut(t testing.TB) *document {
 			d.records = append(d.records, payload[p[0]:p[1]])
 		}
 	} else if s.Element != "" {
-		places := regexp.MustCompile(`(?s)<(?:\w+:)?`+s.Element+`[ >].*?</(?:\w+:)?`+s.Element+`>`).FindAllIndex(payload, -1)
+		places := regexp.MustCompile(`(?s)<(?:\w+:)?`+s.Element+`[ >].*?</(?:\w+:)?`+s.Element+`>|<(?:\w+:)?`+s.Element+`\s[^<>]*/>`).FindAllIndex(payload, -1)
 		if len(places) == 0 {
 			t.Fatalf("%s has no element %s", s.File, s.Element)
 		}
@@ -315,6 +315,23 @@ func (s Source) faults(record []byte) []fault {
 				return nil
 			}
 			return slices.Concat(record[:at[1]], []byte(what), record[at[1]:])
+		}
+		if bytes.HasSuffix(record, []byte("/>")) { // all is in its attributes
+			inText = func(what string) []byte {
+				at := regexp.MustCompile(`="[A-Z]`).FindIndex(record)
+				return slices.Concat(record[:at[1]], []byte(what), record[at[1]:])
+			}
+			return []fault{
+				{"a bare &", inText("Trinidad & Tobago "), true},
+				{"a control character", inText("a\x0bb"), true},
+				{"an unknown entity", inText("a &what; b"), true},
+				{"a bare <", inText("5 < 6"), false},
+				{"a lost quote", bytes.Replace(record, []byte(`" `), []byte(" "), 1), false},
+				{"no end", bytes.TrimSuffix(record, []byte("/>")), false},
+				{"nothing", []byte("<" + s.Element + "/>"), false},
+				{"no values", regexp.MustCompile(`="[^"]*"`).ReplaceAll(record, []byte(`=""`)), false},
+				{"no blanks", bytes.ReplaceAll(record, []byte("\t"), nil), false},
+			}
 		}
 		return []fault{
 			{"&nbsp;", inText("A&nbsp;B "), true},

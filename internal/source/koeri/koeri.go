@@ -1,0 +1,141 @@
+// Package koeri reads the earthquakes of Türkiye of the last 24 hours, as the Kandilli Observatory and Earthquake Research Institute lists them
+// (son24saat.xml). It is off by default: the institute allows no use for profit, and gives the list in plain text alone.
+//
+// The list has no ids: an earthquake is named by its origin (package seismic), and what a list says of it now is the newest that is known. Those below
+// M 3.5 are left out, since so many of them come within seconds of each other that such names would mix them. No list proves an absence: it is a
+// window of a day.
+//
+// Parse is a pure function, may be called concurrently, and needs memory in proportion to the payload.
+package koeri
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/source/seismic"
+)
+
+// Name is the source's name in reports.
+const Name = "koeri"
+
+// Source describes the source. The list is renewed every few minutes.
+func Source() source.Source {
+	return source.Source{
+		Name: Name, Title: "KOERI earthquakes", Parse: Parse,
+		Off:    "its publisher allows no commercial use, and the list is read in plain text",
+		Feeds:  []source.Feed{{URL: "http://udim.koeri.boun.edu.tr/zeqmap/xmlt/son24saat.xml", Every: 5 * time.Minute, MaxBytes: 4 << 20}},
+		Covers: "earthquakes in and around Türkiye",
+		Types:  []hazard.Type{hazard.Earthquake}, Countries: []string{"TR"}, Languages: []string{"tr"},
+		Home:    "http://www.koeri.boun.edu.tr/sismo/2/en/",
+		License: "not for commercial use", Attribution: "Boğaziçi University Kandilli Observatory and Earthquake Research Institute, Regional Earthquake-Tsunami Monitoring Center",
+		Rank: source.Ranks{hazard.Earthquake: source.National},
+		Coverage: []source.Coverage{{Role: source.RoleWatches, Countries: []string{"TR"}, From: "M 3.5",
+			Cite: "http://udim.koeri.boun.edu.tr: the automatic and reviewed earthquakes of the last 24 hours"}},
+		Lives: seismic.Lives,
+	}
+}
+
+// least is the least magnitude that is told.
+const least = 3.5
+
+// zone is Türkiye's, all year since 2016.
+var zone = time.FixedZone("TRT", 3*3600)
+
+// Parse reads the list as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+	b := frame.Batch{Batch: source.Batch{Current: true}}
+	text, err := frame.Text(payload, "windows-1254")
+	if err != nil {
+		return b.Done(), err
+	}
+	root, err := frame.XML{Want: "a list of earthquakes", Roots: []string{"eqlist"}, Records: []string{"earhquake", "earthquake"}}.Read(text, func(e frame.Element) {
+		where := func() string { return "earthquakes/" + strconv.Itoa(b.Batch.Read-1) }
+		b.Batch.Read++
+		n, notes, err := e.Tree(frame.Limits{Elements: 100})
+		if err != nil {
+			b.Reject(where, e.Raw, err.Error())
+			return
+		}
+		switch r, reason := report(n, now); {
+		case reason != "":
+			b.Reject(where, e.Raw, append(notes, reason)...)
+		case r == nil:
+			b.Ignored++
+		default:
+			source.Note(r, notes...)
+			b.Reports = append(b.Reports, *r)
+		}
+	})
+	// An earthquake is one tag: of one that is broken the reader sees none.
+	if lost := bytes.Count(text, []byte("<earhquake")) + bytes.Count(text, []byte("<earthquake")) - b.Batch.Read; lost > 0 {
+		b.Batch.Read += lost
+		b.Reject(frame.At("eqlist"), text, fmt.Sprintf("%d earthquakes could not be read: their tags are broken", lost))
+	}
+	if err == nil && root != "eqlist" {
+		err = source.Errorf("the root element is %q, expected eqlist", frame.ExcerptText(root))
+	}
+	return b.Done(), err
+}
+
+var (
+	timeForm = regexp.MustCompile(`^(\d{4})[.\-/](\d{2})[.\-/](\d{2})[ T]+(\d{2}:\d{2}:\d{2})`)
+	// place is "KARAPINAR-HEKIMHAN (MALATYA)": a village and its district, and the province or the sea.
+	place = regexp.MustCompile(`^([^()]+?) *\(([^()]+)\)$`)
+)
+
+// report maps an earthquake; nil if it is too slight to be told. It says why, if it cannot.
+func report(n *frame.Node, now hazard.Instant) (*hazard.Report, string) {
+	said := n.Attr("name")
+	m := timeForm.FindStringSubmatch(strings.TrimSpace(said))
+	var at time.Time
+	var err error
+	if m != nil {
+		at, err = time.ParseInLocation("2006-01-02 15:04:05", m[1]+"-"+m[2]+"-"+m[3]+" "+m[4], zone)
+	}
+	if m == nil || err != nil {
+		return nil, fmt.Sprintf("name: %q, expected a time such as 2026.08.21 22:51:24", frame.ExcerptText(said))
+	}
+	q := seismic.Quake{Magnitude: number(n.Attr("mag")), Depth: number(strings.Trim(n.Attr("Depth")+n.Attr("depth"), " km")), Place: where(n.Attr("lokasyon")),
+		At: seismic.Position(number(n.Attr("lng")), number(n.Attr("lat")))}
+	switch {
+	case q.At == nil:
+		return nil, fmt.Sprintf("lng, lat: %q, %q, expected a position", frame.ExcerptText(n.Attr("lng")), frame.ExcerptText(n.Attr("lat")))
+	case !q.Magnitude.Known:
+		return nil, fmt.Sprintf("mag: %q, expected a number", frame.ExcerptText(n.Attr("mag")))
+	case q.Magnitude.Value < least:
+		return nil, ""
+	}
+	start := hazard.At(at)
+	key, near := seismic.Named(start)
+	l := q.Level()
+	var text strings.Builder
+	q.Describe(&text, start)
+	r := &hazard.Report{
+		Source: Name, Key: key, Aliases: near, Version: int64(now), Type: hazard.Earthquake, Severity: l.Severity, Start: start, LifeMS: l.Life.Milliseconds(),
+		Name: q.Name(), Description: hazard.Clean(text.String()), Minor: l.Minor, Point: q.At, Refs: []string{Name + ":" + key},
+		URL: "http://www.koeri.boun.edu.tr/scripts/lst0.asp", Comment: Name + ":" + key, Creator: "KOERI", Suspect: strings.Join(q.Doubts("name", start, "", start, now), "; "),
+	}
+	q.Measure(r)
+	return r, ""
+}
+
+// where is a place as people read it: "Karapınar-Hekimhan, Malatya" is written "KARAPINAR-HEKIMHAN (MALATYA)", padded, without the letters of Turkish.
+func where(text string) string {
+	text = hazard.CleanLine(frame.Clip(text, 200))
+	if m := place.FindStringSubmatch(text); m != nil {
+		return m[1] + ", " + m[2]
+	}
+	return text
+}
+
+func number(s string) frame.Number {
+	v, err := strconv.ParseFloat(strings.TrimSpace(strings.Replace(s, ",", ".", 1)), 64)
+	return frame.Number{Value: v, Known: err == nil && v > -1e6 && v < 1e6}
+}
