@@ -62,7 +62,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HAZARDD_SHARED", os.Getenv("HAZARDD_SHARED"))
 			e.Setenv("TZ", "UTC")
-			e.Setenv("HAZARDD_EXPOSURE", "false") // else hazards change once more, whenever their people are counted
+			e.Setenv("HAZARDD_EXPOSURE", "false")   // else hazards change once more, whenever their people are counted
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // each program would end a second late
 			return nil
 		},

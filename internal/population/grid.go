@@ -178,8 +178,8 @@ func (g *Grid) Holds(s geo.Shape) bool {
 	return west <= east && west > g.West-hair && east < gridEast+hair && north < g.North+hair && south > gridSouth-hair
 }
 
-// Sum is how many people live in an area, and a low and a high estimate. Not all of those between them are equally likely: the truth is in there about nine times in
-// ten as far as the grid itself is right. See README.md.
+// Sum is how many people live in an area, and a low and a high estimate. How wide that range is was chosen, and not held
+// against counts of others: docs/exposure.md says how it is made.
 type Sum struct{ People, Low, High float64 }
 
 // How far the figures of a grid are off by themselves: censuses are years old, and what has happened since is guessed.
