@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -155,6 +156,14 @@ func TestAForgottenServerAcknowledgesNothingAfterAMigration(t *testing.T) {
 			}
 			if a := s.Do("reader", "GET", "/hazards/active", nil); a.Status != http.StatusOK {
 				t.Errorf("a read after the migration: %d %s", a.Status, a.Body)
+			}
+			// A balancer sends nobody there any more: a second is how often the server looks.
+			ready := s.Do("", "GET", "/readyz", nil)
+			for began := time.Now(); ready.Status == http.StatusOK && time.Since(began) < time.Minute; ready = s.Do("", "GET", "/readyz", nil) {
+				time.Sleep(50 * time.Millisecond)
+			}
+			if ready.Status != http.StatusServiceUnavailable || !strings.Contains(string(ready.Body), "moved") {
+				t.Errorf("readyz after the migration: %d %s", ready.Status, ready.Body)
 			}
 			// Nor does one that is started on it, nor a second migration, which would fork the history.
 			cfg := service.Config{Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)}

@@ -131,6 +131,7 @@ type Service struct {
 	kept     atomic.Pointer[map[string][]byte] // the states of the sources as they were read last
 	draining atomic.Bool
 	skew     atomic.Int64 // nanoseconds
+	moved    atomic.Bool  // the store has moved to another database: what is here is of the past
 	sweeping atomic.Pointer[lease.Lease]
 	unread   sync.Map // connections of which no request was read yet
 	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
@@ -357,6 +358,9 @@ func (s *Service) ready() error {
 	if s.draining.Load() {
 		return errors.New("the service is ending")
 	}
+	if s.moved.Load() {
+		return errors.New("the store has moved to another database: this one takes no writes, and nothing new comes")
+	}
 	if s.Store.Full() {
 		return errors.New("no room is left where the store is: writes are refused until there is some")
 	}
@@ -555,7 +559,7 @@ func (s *Service) tick(ctx context.Context) error {
 			sought = time.Time{}
 		}
 		now := s.Now()
-		err := errors.Join(s.Auth.Poll(ctx, now), s.freshen(ctx))
+		err := errors.Join(s.Auth.Poll(ctx, now), s.freshen(ctx), s.noteMove(ctx))
 		if g := s.Auth.Generation(); g != generation {
 			generation = g
 			s.forgetFirstPassword(now)
@@ -585,6 +589,21 @@ func (s *Service) seekRoom(ctx context.Context, last time.Time) {
 	if err := s.Store.SeekRoom(ctx); err == nil {
 		s.cfg.Logger.Warn("there is room in the store again")
 	}
+}
+
+// noteMove notes, and logs once, that the store was moved to another database while this server runs on it. A store that was moved back
+// is another one.
+func (s *Service) noteMove(ctx context.Context) error {
+	if s.moved.Load() {
+		return nil
+	}
+	to, err := s.Store.MovedTo(ctx)
+	if err != nil || to == "" {
+		return err
+	}
+	s.moved.Store(true)
+	s.cfg.Logger.Error("the store has moved to another database; this server shows what was there before, and is not ready", "to", to)
+	return nil
 }
 
 // noteStep logs that the machine's clock was set, once, and that it is followed again. before and
