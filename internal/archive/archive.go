@@ -69,10 +69,16 @@ const maxDamaged = 100
 // intact reports whether a row is as it was written, and names it if not.
 func (t *Totals) intact(table *store.Table, row []any) bool {
 	damaged, ok := errors.AsType[*store.DamagedError](table.Intact(row))
-	if ok && len(t.Damaged) < maxDamaged {
-		t.Damaged = append(t.Damaged, damaged.What)
+	if ok {
+		t.damage(damaged.What)
 	}
 	return !ok
+}
+
+func (t *Totals) damage(what string) {
+	if len(t.Damaged) < maxDamaged {
+		t.Damaged = append(t.Damaged, what)
+	}
 }
 
 // TableTotal is how much a table holds.

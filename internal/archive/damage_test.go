@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,6 +36,30 @@ func TestACutArchiveIsRefused(t *testing.T) {
 	for n := len(text) - 40; n < len(text); n++ {
 		refused(t, fmt.Sprintf("cut to %d bytes", n), text[:n])
 	}
+}
+
+// Whatever bit of a backup turns, it is refused. HAZARDD_FLIPS turns more, for the table in docs/backup.md.
+func TestFlippedBitInABackupIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	text := filledArchive(t)
+	times := 25
+	if more := os.Getenv("HAZARDD_FLIPS"); more != "" {
+		var err error
+		if times, err = strconv.Atoi(more); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := rand.New(rand.NewPCG(11, 13))
+	for range times {
+		bad, bit := bytes.Clone(text), r.IntN(8*len(text))
+		bad[bit/8] ^= 1 << (bit % 8)
+		if _, _, err := archive.Verify(t.Context(), bytes.NewReader(bad), nil); err == nil {
+			t.Errorf("bit %d turned, of %d bytes: the backup is taken", bit, len(text))
+		}
+	}
+	t.Logf("%d turned bits, each in a backup of %d bytes", times, len(text))
 }
 
 func TestAnAlteredArchiveIsRefused(t *testing.T) {

@@ -98,7 +98,7 @@ func (m *mover) tables(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return m.dump.Damage(ctx, m.result.damage)
 }
 
 func (m *mover) table(ctx context.Context, t *store.Table) (err error) {

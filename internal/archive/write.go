@@ -57,6 +57,9 @@ func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now
 		}
 		totals.Tables = append(totals.Tables, t)
 	}
+	if err := d.Damage(ctx, totals.damage); err != nil {
+		return nil, nil, err
+	}
 	if err := d.Close(); err != nil { // contents stay as they are, and may take long
 		return nil, nil, err
 	}

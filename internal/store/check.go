@@ -21,10 +21,14 @@ type Checked struct {
 	Files      int64 `json:"files"`
 }
 
-// Check reads all that the store holds, as of one moment, and calls fault for what is not as it was written: the database's own
-// structure, each state against its checksum, the tables of what is present against the log, areas and product files against their
+// Check reads all that the store holds, as of one moment, and calls fault for what is not as it was written: the pages of an
+// SQLite file that has checksums, the database's own structure, each state against its checksum, the tables of what is present against the log, areas and product files against their
 // digests. A server may run meanwhile. The error is that of a check that could not be made.
 func (s *Store) Check(ctx context.Context, fault func(what string)) (done Checked, err error) {
+	err = s.checkPages(ctx, func(page string) { fault(page + " is damaged: it is not as it was written") })
+	if err != nil {
+		return done, fmt.Errorf("check the pages of the database: %w", err)
+	}
 	tx, err := s.snapshot(ctx)
 	if err != nil {
 		return done, err

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
 // The database file holds the keys that sign tokens and the secrets of webhooks: a user who can read it can act as any user.
@@ -39,6 +41,9 @@ func protect(path string, chosen bool) error {
 	}
 	if !closed && !chosen {
 		return &ExposedError{Path: folder, Mode: mode, Want: 0o700}
+	}
+	if err := pagesum.Create(path, pageSize); err != nil {
+		return fmt.Errorf("create %s: %w", path, err)
 	}
 	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 		return f.Close()

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,21 +21,23 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/db"
 	"github.com/hazardd/hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/store/pagesum"
 	"github.com/hazardd/hazardd/internal/store/prepared"
 )
 
 // Everything that holds for SQLite alone is in this file.
 
 // openSQLite opens the file at path, or the one that the URL name says, and returns its name, one writing and several
-// reading connections. A write transaction takes the write lock at its beginning (immediate), so that it never fails half way
+// reading connections, one that reads damaged pages too, as they are, and one that
+// reads each page anew from the disk. A write transaction takes the write lock at its beginning (immediate), so that it never fails half way
 // because another process wrote meanwhile; it waits for others up to writeTimeout.
-func openSQLite(ctx context.Context, path, name string) (file string, write, read *sql.DB, err error) {
+func openSQLite(ctx context.Context, path, name string) (file string, write, read, inspect, fresh *sql.DB, err error) {
 	synchronous, chosen := "full", false
 	if name != "" {
 		chosenFile, query, _ := strings.Cut(strings.TrimPrefix(name, "sqlite:"), "?")
 		values, err := url.ParseQuery(query)
 		if err != nil {
-			return "", nil, nil, fmt.Errorf("database: parameters of %q: %w", name, err)
+			return "", nil, nil, nil, nil, fmt.Errorf("database: parameters of %q: %w", name, err)
 		}
 		if chosenFile != "" {
 			path, chosen = chosenFile, true
@@ -42,17 +46,20 @@ func openSQLite(ctx context.Context, path, name string) (file string, write, rea
 			synchronous = v
 		}
 		if !slices.Contains([]string{"full", "normal", "off"}, synchronous) {
-			return "", nil, nil, fmt.Errorf("database: synchronous=%q is none of full, normal, off", synchronous)
+			return "", nil, nil, nil, nil, fmt.Errorf("database: synchronous=%q is none of full, normal, off", synchronous)
 		}
 	}
 	if err := protect(path, chosen); err != nil {
-		return "", nil, nil, err
+		return "", nil, nil, nil, nil, err
+	}
+	if err := errors.Join(pagesum.Register(), pagesum.Create(path, pageSize)); err != nil {
+		return "", nil, nil, nil, nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	pragmas := url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", writeTimeout.Milliseconds()), // first: the others may have to wait
 		// Of a new file alone, and before its mode is set: the driver runs these in the order of their bytes. A page of 4 KiB,
 		// the default, takes three rows of the log, and leaves a sixth of its room empty.
-		`"main".page_size(8192)`,
+		fmt.Sprintf(`"main".page_size(%d)`, pageSize),
 		"journal_mode(WAL)",
 		"synchronous(" + synchronous + ")",
 		"foreign_keys(1)",
@@ -67,28 +74,69 @@ func openSQLite(ctx context.Context, path, name string) (file string, write, rea
 	}
 	// What a write sets aside to undo a statement is small, and is kept in memory: an image need not have a folder for
 	// temporary files. It keeps 32 MB of pages: a large import touches those of all indexes again and again.
-	open := func(more url.Values) (*sql.DB, error) {
+	open := func(vfs string, more url.Values) (*sql.DB, error) {
+		more.Set("vfs", vfs)
 		c, err := driver.NewConnector(dsn(more))
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", path, err)
 		}
 		return sql.OpenDB(prepared.Connector{Connector: c}), nil
 	}
-	if write, err = open(url.Values{"_txlock": {"immediate"}, "_pragma": {"temp_store(2)", "cache_size(-32000)"}}); err != nil {
-		return "", nil, nil, err
+	if write, err = open(pagesum.Strict, url.Values{"_txlock": {"immediate"}, "_pragma": {"temp_store(2)", "cache_size(-32000)"}}); err != nil {
+		return "", nil, nil, nil, nil, err
 	}
 	write.SetMaxOpenConns(1)
 	// The file, and its mode WAL, must be there before a connection that only reads may open it.
 	if err := write.PingContext(ctx); err != nil {
-		return "", nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), write.Close())
+		return "", nil, nil, nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), write.Close())
 	}
 	// Each reader keeps 12 MB of pages: a search goes twice through the same nodes of trees, to count and to read.
-	if read, err = open(url.Values{"_pragma": {"query_only(1)", "cache_size(-12000)"}}); err != nil {
-		return "", nil, nil, errors.Join(err, write.Close())
+	if read, err = open(pagesum.Strict, url.Values{"_pragma": {"query_only(1)", "cache_size(-12000)"}}); err != nil {
+		return "", nil, nil, nil, nil, errors.Join(err, write.Close())
 	}
+	if inspect, err = open(pagesum.Lenient, url.Values{"_pragma": {"query_only(1)", "cache_size(-12000)"}}); err != nil {
+		return "", nil, nil, nil, nil, errors.Join(err, write.Close(), read.Close())
+	}
+	if fresh, err = open(pagesum.Strict, url.Values{"_pragma": {"query_only(1)", "cache_size(-100)"}}); err != nil {
+		return "", nil, nil, nil, nil, errors.Join(err, write.Close(), read.Close(), inspect.Close())
+	}
+	fresh.SetMaxIdleConns(0)
+	inspect.SetMaxIdleConns(0) // it is for what is seldom done, and reads what is on the disk
 	read.SetMaxOpenConns(4 * runtime.GOMAXPROCS(0))
 	read.SetMaxIdleConns(4 * runtime.GOMAXPROCS(0))
-	return path, write, read, nil
+	return path, write, read, inspect, fresh, nil
+}
+
+// pageSize is that of a new file, in bytes: see openSQLite.
+const pageSize = 8192
+
+// pageSums is the first schema whose programs keep the checksums of pages: others may not write to a file that has some.
+const pageSums = 23
+
+// guard keeps programs that do not know checksums of pages away from a file that has some.
+func (s *Store) guard(ctx context.Context) error {
+	if s.file == "" {
+		return nil
+	}
+	sums, err := pagesum.Sums(ctx, s.read)
+	if err != nil || !sums {
+		return err
+	}
+	known, err := s.readQ.Meta(ctx, oldest)
+	if n, _ := strconv.Atoi(known); err != nil || n >= pageSums {
+		return storeError(err)
+	}
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		return q.SetMeta(ctx, db.SetMetaParams{Name: oldest, Value: strconv.Itoa(pageSums)})
+	})
+}
+
+// checkPages names the damaged pages of a file.
+func (s *Store) checkPages(ctx context.Context, fault func(what string)) error {
+	if s.file == "" {
+		return nil
+	}
+	return storeError(pagesum.Scan(ctx, s.fresh, func(page int64) { fault(fmt.Sprintf("page %d of %s", page, filepath.Base(s.file))) }))
 }
 
 // sqlite is what is SQLite's own.

@@ -50,6 +50,8 @@ type Store struct {
 	database      database
 	write, read   *sql.DB // one writing connection, many reading ones
 	ask           *sql.DB // for questions that others must not keep waiting: whether the database is there, and what its last change is
+	inspect       *sql.DB // for who reads what is damaged, too
+	fresh         *sql.DB // for who looks at the pages on the disk; nil: not SQLite
 	writeQ, readQ *db.Queries
 	reads         db.DBTX // for statements whose text depends on what is asked
 	files         files.Place
@@ -121,10 +123,11 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
 	case "", "sqlite":
 		s.database = sqlite{}
-		s.file, s.write, s.read, err = openSQLite(ctx, filepath.Join(dir, "hazardd.db"), name)
+		s.file, s.write, s.read, s.inspect, s.fresh, err = openSQLite(ctx, filepath.Join(dir, "hazardd.db"), name)
 		s.ask = s.read
 	case "postgres", "postgresql":
 		s.database, s.write, s.read, s.ask, err = openPostgres(ctx, name)
+		s.inspect = s.read
 	default:
 		err = fmt.Errorf("database: %q is neither sqlite:PATH nor postgres://HOST/NAME", RedactURL(name))
 	}
@@ -158,6 +161,9 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("read where states are: %w", err)
 	}
 	s.bodiesInLog = bodies == "changes"
+	if err := s.guard(ctx); err != nil {
+		return err
+	}
 	if err := s.compareMark(ctx); err != nil {
 		return err
 	}
@@ -172,7 +178,10 @@ func (s *Store) Close() error {
 	}
 	s.listening.Wait()
 	s.reach.Close()
-	errs = append(errs, s.read.Close(), s.write.Close(), s.ask.Close())
+	errs = append(errs, s.read.Close(), s.write.Close(), s.ask.Close(), s.inspect.Close())
+	if s.fresh != nil {
+		errs = append(errs, s.fresh.Close())
+	}
 	if s.files != nil {
 		errs = append(errs, s.files.Close())
 	}

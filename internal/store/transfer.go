@@ -210,6 +210,7 @@ type Dump struct {
 	Number              int64 // the latest change; every change up to it is in the dump, and none above
 	Tables              []Table
 	tx                  *sql.Tx
+	store               *Store
 }
 
 // Dump begins to read all. Close it.
@@ -218,7 +219,7 @@ func (s *Store) Dump(ctx context.Context) (*Dump, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dump{tx: tx}
+	d := &Dump{tx: tx, store: s}
 	q := s.readQ.WithTx(tx)
 	if d.Number, err = q.Counter(ctx, "change"); err == nil {
 		d.Epoch, err = q.Meta(ctx, "epoch")
@@ -238,15 +239,20 @@ func (s *Store) Dump(ctx context.Context) (*Dump, error) {
 	return d, nil
 }
 
-// snapshot begins a transaction that reads one moment, for as long as it takes.
+// snapshot begins a transaction that reads one moment, for as long as it takes, damaged pages too.
 func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
-	tx, err := s.read.BeginTx(ctx, s.database.snapshot())
+	tx, err := s.inspect.BeginTx(ctx, s.database.snapshot())
 	if err == nil {
 		if err = s.database.patient(ctx, tx); err != nil {
 			err = errors.Join(err, rollback(tx))
 		}
 	}
 	return tx, storeError(err)
+}
+
+// Damage reads the pages of an SQLite file, and names those that are not as they were written: rows of the dump may be from them.
+func (d *Dump) Damage(ctx context.Context, name func(what string)) error {
+	return d.store.checkPages(ctx, name)
 }
 
 // Close ends the reading.

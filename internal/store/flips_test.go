@@ -1,0 +1,470 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// flips is how many bits are turned in each kind of file, one at a time: few in every run of the tests, HAZARDD_FLIPS of them for the
+// table in docs/backup.md (HAZARDD_FLIPS=3000 go test -timeout 60m -run Flip -v ./internal/store ./internal/archive).
+func flips(t *testing.T, few int) int {
+	t.Helper()
+	if text := os.Getenv("HAZARDD_FLIPS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	return few
+}
+
+// sample is a folder with a store of some hazards, and what readers are told of it.
+type sample struct {
+	dir   string
+	truth *answers
+	rows  map[string]string // all rows of each table, derived ones too
+}
+
+// answers is what readers are told: of a whole store the same each time.
+type answers struct {
+	changes []string         // the log, by position
+	states  map[int64]string // of hazards, with their products and areas
+	active  string
+}
+
+// ask reads everything. The error is the first one that a reader is told.
+func ask(ctx context.Context, s *store.Store) (*answers, error) {
+	text := func(v any) string {
+		b, err := json.Marshal(v, json.Deterministic(true))
+		if err != nil {
+			panic(err)
+		}
+		return string(b)
+	}
+	a := &answers{states: map[int64]string{}}
+	snap, err := s.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.active = text(snap)
+	changes, err := s.Since(ctx, 0, 1_000_000)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range changes {
+		a.changes = append(a.changes, text(c))
+	}
+	ids, err := s.HazardIDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		h, err := s.Hazard(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		areas, err := s.Areas(ctx, h.Areas)
+		if err != nil {
+			return nil, err
+		}
+		products, err := s.AllProducts(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		a.states[id] = text([]any{h, areas, products})
+		for _, p := range products {
+			if p.File == nil {
+				continue
+			}
+			f, err := s.OpenFile(ctx, p.File.Digest)
+			if err != nil {
+				return nil, err
+			}
+			content, err := io.ReadAll(f)
+			if err := errors.Join(err, f.Close()); err != nil {
+				return nil, err
+			}
+			a.states[id] += string(content)
+		}
+	}
+	return a, nil
+}
+
+// differs says what is told wrongly, if anything is. Changes may be missing at the end of what is told if the store says that it lost them.
+func (a *answers) differs(truth *answers, lost int64) string {
+	if lost > 0 {
+		for i, c := range a.changes {
+			if i >= len(truth.changes) || c != truth.changes[i] {
+				return "change " + c
+			}
+		}
+		return ""
+	}
+	switch {
+	case a.active != truth.active:
+		return "the active hazards"
+	case !slices.Equal(a.changes, truth.changes):
+		return "the log"
+	case !maps.Equal(a.states, truth.states):
+		return "a hazard"
+	}
+	return ""
+}
+
+// makeSample makes a store. inLog leaves what was written last in the write-ahead log, as a kill does.
+func makeSample(t *testing.T, inLog bool) *sample {
+	t.Helper()
+	dir := t.TempDir()
+	made, err := store.Open(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(rounds int) {
+		t.Helper()
+		for i := range rounds {
+			h := flood(fmt.Sprintf("hazard %d: %s", i, strings.Repeat("the river rises. ", i%7)))
+			h.End = noon + 1_000_000_000_000
+			_, err := made.Write(t.Context(), noon+hazard.Instant(i), store.Origin{User: "ada", Addr: "192.0.2.1"}, func(tx *store.Tx) (err error) {
+				ring := fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%d,0],[%d.5,0],[%d,1.%s1],[%d,0]]]}`, i, i, i, strings.Repeat("0", i%50), i)
+				if h.Areas, err = tx.KeepAreas([]hazard.Area{{Role: hazard.AlertArea, Geometry: ring}}); err != nil {
+					return err
+				}
+				return tx.SaveHazard(h, nil)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			later := *h
+			later.Severity = hazard.Warning
+			_, err = made.Write(t.Context(), noon+hazard.Instant(i), store.Origin{Source: "nws"}, func(tx *store.Tx) error {
+				p := &hazard.Product{UUID: uuid.New(), HazardID: h.ID, Title: "map", Type: hazard.URLProduct, Data: "https://example.org/"}
+				return errors.Join(tx.SaveHazard(&later, h), tx.SaveProduct(p))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(20)
+	for i := range 4 {
+		keepFile(t, made, strings.Repeat(fmt.Sprintf("content %d ", i), 80))
+	}
+	if inLog {
+		if err := made.Close(); err != nil { // writes the log back
+			t.Fatal(err)
+		}
+		if made, err = store.Open(t.Context(), dir, ""); err != nil {
+			t.Fatal(err)
+		}
+		write(15)
+	}
+	x := &sample{dir: t.TempDir(), rows: map[string]string{}}
+	if x.truth, err = ask(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	if inLog {
+		copyFolder(t, dir, x.dir) // while it is open: a kill
+	}
+	if err := made.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !inLog {
+		copyFolder(t, dir, x.dir)
+	}
+	if x.rows, err = allRows(t.Context(), filepath.Join(dir, "hazardd.db")); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func copyFolder(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil || strings.HasSuffix(rel, "-shm") {
+			return err
+		}
+		if e.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o700)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), text, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// allRows are the rows of every table of a file, as text.
+func allRows(ctx context.Context, file string) (_ map[string]string, err error) {
+	d, err := sql.Open("sqlite", "file:"+file+"?mode=ro")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	read := func(query string, each func(row []any)) error {
+		rows, err := d.QueryContext(ctx, query)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		columns, err := rows.Columns()
+		if err != nil {
+			return err
+		}
+		for rows.Next() {
+			row, into := make([]any, len(columns)), make([]any, len(columns))
+			for i := range row {
+				into[i] = &row[i]
+			}
+			if err := rows.Scan(into...); err != nil {
+				return err
+			}
+			each(row)
+		}
+		return rows.Err()
+	}
+	tables := map[string]string{}
+	if err := read(`SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'`, func(row []any) {
+		tables[fmt.Sprint(row[0])] = fmt.Sprint(row[1])
+	}); err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for name, made := range tables {
+		var b strings.Builder
+		if err := read(`SELECT * FROM "`+name+`"`, func(row []any) { fmt.Fprintf(&b, "%q\n", row) }); err != nil {
+			return nil, err
+		}
+		all[name] = made + b.String()
+	}
+	return all, nil
+}
+
+// outcome is what became of a turned bit.
+type outcome string
+
+const (
+	refused  outcome = "refused, not opened or not read" // by the store or a reader, with an error
+	found    outcome = "found by check alone"
+	both     outcome = "refused, and found by check"
+	nothing  outcome = "holds nothing: every row reads as before"
+	unfound  outcome = "a row that no reader is shown differs, not found"
+	served   outcome = "SERVED"
+	tailLost outcome = "lost changes, and says so"
+)
+
+// after opens a folder in which something was damaged, reads, and checks it.
+func (x *sample) after(t *testing.T, dir string) (outcome, string) {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, "")
+	if err != nil {
+		return refused, err.Error()
+	}
+	defer s.Close()
+	got, failed := ask(t.Context(), s)
+	if failed == nil {
+		if wrong := got.differs(x.truth, s.Lost()); wrong != "" {
+			return served, wrong
+		}
+	}
+	var faults []string
+	if _, err := s.Check(t.Context(), func(what string) { faults = append(faults, what) }); err != nil {
+		faults = append(faults, err.Error())
+	}
+	switch {
+	case failed != nil && len(faults) > 0:
+		return both, faults[0]
+	case failed != nil:
+		return served, "refused by a reader, and not found: " + failed.Error()
+	case len(faults) > 0:
+		return found, faults[0]
+	case s.Lost() > 0:
+		return tailLost, ""
+	}
+	if err := s.Close(); err != nil {
+		return refused, err.Error()
+	}
+	rows, err := allRows(t.Context(), filepath.Join(dir, "hazardd.db"))
+	if err != nil {
+		return unfound, err.Error()
+	}
+	for name, want := range x.rows {
+		if rows[name] != want && name != "schema_version" {
+			return unfound, name
+		}
+	}
+	return nothing, ""
+}
+
+// turn turns random bits of one file of a sample, one at a time, and counts what became of them.
+func (x *sample) turn(t *testing.T, times int, random *rand.Rand, choose func(dir string) string) map[outcome]int {
+	t.Helper()
+	counts, tables := map[outcome]int{}, map[string]int{}
+	dir := t.TempDir()
+	for range times {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		copyFolder(t, x.dir, dir)
+		path := choose(dir)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bit := random.IntN(8 * len(text))
+		text[bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		what, where := x.after(t, dir)
+		counts[what]++
+		switch what {
+		case served:
+			t.Errorf("bit %d of %s: %s", bit, filepath.Base(path), where)
+		case unfound:
+			tables[where]++
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%6d of %d: %s", counts[what], times, what)
+	}
+	for _, table := range slices.Sorted(maps.Keys(tables)) {
+		t.Logf("        not found: %d in %s", tables[table], table)
+	}
+	return counts
+}
+
+// A bit that turns on the disk is never served: what a reader is told is what was written, or an error, and a check names it (finding R1).
+func TestFlippedBitIsNeverServed(t *testing.T) {
+	if pgtest.Database(t, t.TempDir(), "") != "" {
+		t.Skip("PostgreSQL has checksums of pages of its own")
+	}
+	random := rand.New(rand.NewPCG(7, 17))
+	t.Run("database", func(t *testing.T) {
+		x := makeSample(t, false)
+		counts := x.turn(t, flips(t, 25), random, func(dir string) string { return filepath.Join(dir, "hazardd.db") })
+		if counts[unfound] > 0 {
+			t.Errorf("%d turned bits of rows were not found", counts[unfound])
+		}
+	})
+	t.Run("write-ahead log", func(t *testing.T) {
+		makeSample(t, true).turn(t, flips(t, 10), random, func(dir string) string { return filepath.Join(dir, "hazardd.db-wal") })
+	})
+	t.Run("product files", func(t *testing.T) {
+		x := makeSample(t, false)
+		times := flips(t, 8)
+		counts := x.turn(t, times, random, func(dir string) string {
+			var all []string
+			err := filepath.WalkDir(filepath.Join(dir, "files"), func(path string, e fs.DirEntry, err error) error {
+				if err == nil && e.Type().IsRegular() && e.Name() != files.OwnerName {
+					all = append(all, path)
+				}
+				return err
+			})
+			if err != nil || len(all) != 4 {
+				t.Fatalf("%q, %v", all, err)
+			}
+			return all[random.IntN(len(all))]
+		})
+		if counts[both] != times {
+			t.Errorf("of %d damaged files %d were refused and found", times, counts[both])
+		}
+	})
+}
+
+// A store whose write-ahead log lost its end gives no number twice: a client that resumes is told all that came after what it has seen, or that
+// it must read anew (finding R2).
+func TestCutWriteAheadLogMissesNoChange(t *testing.T) {
+	if pgtest.Database(t, t.TempDir(), "") != "" {
+		t.Skip("PostgreSQL recovers its own log")
+	}
+	x := makeSample(t, true)
+	random := rand.New(rand.NewPCG(3, 5))
+	times := min(flips(t, 10), 200)
+	var resumed, reset, lost int
+	dir := t.TempDir()
+	for range times {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		copyFolder(t, x.dir, dir)
+		wal := filepath.Join(dir, "hazardd.db-wal")
+		text, err := os.ReadFile(wal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(wal, bytes.Clone(text[:random.IntN(len(text))]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		func() {
+			s, err := store.Open(t.Context(), dir, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if s.Lost() > 0 {
+				lost++
+			}
+			save(t, s, flood("after the loss"))
+			all, err := s.Since(t.Context(), 0, 1_000_000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for seen := range int64(len(x.truth.changes) + 1) { // each client has seen the changes up to this one
+				after, err := s.Since(t.Context(), seen, 1_000_000)
+				if _, void := errors.AsType[*store.ForkedError](err); void {
+					reset++
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				resumed++
+				if got := int(seen) + len(after); got != len(all) {
+					t.Errorf("a client that has seen %d changes, and is told %d more, misses some of %d", seen, len(after), len(all))
+				}
+				for i := range min(int(seen), len(all)-1) { // what it has seen is what is there
+					if b, err := json.Marshal(all[i], json.Deterministic(true)); err != nil || string(b) != x.truth.changes[i] {
+						t.Errorf("a client resumes after %d, and change %d is another now", seen, all[i].Number)
+					}
+				}
+			}
+		}()
+	}
+	t.Logf("%d cuts, %d with changes lost; clients: %d resumed, %d were told to read anew", times, lost, resumed, reset)
+	if lost == 0 || resumed == 0 || reset == 0 {
+		t.Error("nothing was lost, or nobody resumed, or nobody was told")
+	}
+}
