@@ -39,6 +39,8 @@ var (
 	viewAge        = desc("view_age_seconds", "For how long this node has not known that its lists are up to date.")
 	activeHazards  = desc("active_hazards", "Active hazards by severity.", "severity")
 	storeChange    = desc("store_change", "The number of the last change in the store.")
+	diskRoom       = desc("disk_free_bytes", "Bytes that are left where the data folder is: the SQLite file, product files, what is being uploaded. Linux only.")
+	dueSince       = desc("due_seconds", "For how long the recording of an end, or of another step that was due, has been waiting. Lists leave out what has ended all the same.")
 	clockSkew      = desc("clock_skew_seconds", "By how much this machine's clock is ahead of the database's; 0 with SQLite.")
 	clockStep      = desc("clock_step_seconds", "By how much this machine's clock is ahead of service time since it was set; 0 while it is followed.")
 	clockSteps     = desc("clock_steps_total", "How often this machine's clock was set against its monotonic clock.")
@@ -63,7 +65,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, sourceState,
+	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, sourceState,
 		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, reportDelay} {
 		to <- d
 	}
@@ -77,6 +79,9 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 	now := s.Now()
 	gauge(buildInfo, 1, cmp.Or(s.cfg.Version, "dev"))
 	gauge(ready, one(s.ready() == nil))
+	if free, ok := diskFree(s.cfg.DataDir); ok {
+		gauge(diskRoom, float64(free))
+	}
 	gauge(clockSkew, time.Duration(s.skew.Load()).Seconds())
 	step, steps := s.cfg.Clock.Step()
 	gauge(clockStep, step.Round(time.Millisecond).Seconds())
@@ -132,6 +137,13 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 	defer cancel()
 	if last, err := s.Store.Last(ctx); err == nil {
 		gauge(storeChange, float64(last))
+	}
+	if at, due, err := s.Store.NextMoment(ctx); err == nil {
+		late := 0.0
+		if due {
+			late = max(0, s.Now().Time().Sub(at.Time()).Seconds())
+		}
+		gauge(dueSince, late)
 	}
 	if use, err := s.Store.EvidenceUsage(ctx); err == nil {
 		gauge(evidenceCount, float64(use.Payloads))

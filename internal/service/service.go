@@ -529,8 +529,12 @@ const (
 	tickEvery  = time.Second // how soon a disabled user is refused, and a source shows as stale
 	purgeEvery = time.Hour
 	skewEvery  = 10 * time.Second
+	diskEvery  = time.Minute     // how often it is looked how much room is left
 	roomEvery  = 5 * time.Second // how soon a store that was full is found to have room
 )
+
+// littleRoom is how much must be left where the data folder is before a warning is logged, in bytes: days, of what a server writes that polls all sources.
+const littleRoom = 2_000_000_000
 
 // What a clock may be off that of the database before it is logged, and before the service is not ready: ends are to the second.
 const (
@@ -542,7 +546,8 @@ const (
 func (s *Service) tick(ctx context.Context) error {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
-	var purged, compared, sought time.Time
+	var purged, compared, sought, measured time.Time
+	little := false
 	var step time.Duration
 	generation, warned := s.Auth.Generation(), false
 	for {
@@ -552,6 +557,10 @@ func (s *Service) tick(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		step = s.noteStep(step)
+		if time.Since(measured) > diskEvery {
+			measured = time.Now()
+			little = s.noteRoom(little)
+		}
 		if s.Store.Full() && time.Since(sought) > roomEvery {
 			s.seekRoom(ctx, sought)
 			sought = time.Now()
@@ -589,6 +598,19 @@ func (s *Service) seekRoom(ctx context.Context, last time.Time) {
 	if err := s.Store.SeekRoom(ctx); err == nil {
 		s.cfg.Logger.Warn("there is room in the store again")
 	}
+}
+
+// noteRoom logs, once, that little room is left. before and the result are whether that is so.
+func (s *Service) noteRoom(before bool) bool {
+	free, ok := diskFree(s.cfg.DataDir)
+	if !ok {
+		return false
+	}
+	little := free < littleRoom
+	if little && !before {
+		s.cfg.Logger.Warn("little room is left where the data folder is; writes are refused when there is none", "bytes", free, "folder", s.cfg.DataDir)
+	}
+	return little
 }
 
 // noteMove notes, and logs once, that the store was moved to another database while this server runs on it. A store that was moved back

@@ -1,0 +1,12 @@
+package service
+
+import "golang.org/x/sys/unix"
+
+// diskFree is how many bytes a user may still write where a folder is.
+func diskFree(dir string) (bytes int64, ok bool) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, false
+	}
+	return int64(s.Bavail) * int64(s.Bsize), true
+}
