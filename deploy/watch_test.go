@@ -1,0 +1,135 @@
+package deploy_test
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/nginxtest"
+)
+
+// labelled are metrics that are there only once something has happened, or where there is more than one machine can show.
+var labelled = []string{
+	"hazardd_report_delay_seconds", "hazardd_source_age_seconds", "hazardd_source_documents", "hazardd_store_writes_refused_total",
+	"hazardd_webhook_attempts_total", "hazardd_webhook_attempt_seconds", "hazardd_limit_refusals_total", "hazardd_http_requests_total",
+	"hazardd_http_request_seconds", "hazardd_source_state", "hazardd_source_records_total", "hazardd_evidence_failures_total",
+}
+
+var metricName = regexp.MustCompile(`\bhazardd_[a-z_]+`)
+
+// What the alerts, the dashboard and the guide ask for is what the program tells.
+func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
+	s := hazardtest.Serve(t)
+	resp, err := http.Get(s.URL() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp.Status, err)
+	}
+	known := map[string]bool{}
+	for _, name := range labelled {
+		known[name] = true
+	}
+	for _, name := range metricName.FindAllString(string(text), -1) {
+		known[name] = true
+	}
+	asked := map[string]bool{}
+	for _, file := range []string{"deploy/prometheus/rules.yml", "deploy/prometheus/rules_test.yml", "deploy/prometheus/dashboard.json", "docs/monitoring.md"} {
+		names := metricName.FindAllString(read(t, file), -1)
+		if len(names) < 5 {
+			t.Errorf("%s names %d metrics", file, len(names))
+		}
+		for _, name := range names {
+			base := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(name, "")
+			asked[base] = true
+			if !known[name] && !known[base] {
+				t.Errorf("%s asks for %s, which the program does not tell", file, name)
+			}
+		}
+	}
+	if len(asked) < 15 {
+		t.Errorf("only %q are asked for", slices.Sorted(maps.Keys(asked)))
+	}
+	// Those that need an event are described in the code.
+	out, err := exec.Command("grep", "-rhoE", `"(hazardd_)?[a-z_]+"`, "--include=*.go", filepath.Join(nginxtest.Root(t), "internal")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range labelled {
+		if short := strings.TrimPrefix(name, "hazardd_"); !strings.Contains(string(out), `"`+name+`"`) && !strings.Contains(string(out), `"`+short+`"`) {
+			t.Errorf("%s is described nowhere", name)
+		}
+	}
+}
+
+// Each alert says what to do, in a place that there is, and is tested in both directions.
+func TestAlertsLeadToTheRunbook(t *testing.T) {
+	rules, tests := read(t, "deploy/prometheus/rules.yml"), read(t, "deploy/prometheus/rules_test.yml")
+	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1)
+	runbooks := regexp.MustCompile(`runbook: (\S+)`).FindAllStringSubmatch(rules, -1)
+	if len(alerts) < 10 || len(alerts) != len(runbooks) {
+		t.Fatalf("%d alerts, %d lead somewhere", len(alerts), len(runbooks))
+	}
+	for _, a := range alerts {
+		if !strings.Contains(tests, "alertname: "+a[1]+"\n") {
+			t.Errorf("nothing tests that %s fires", a[1])
+		}
+		if !strings.Contains(read(t, "docs/monitoring.md"), "`"+a[1]+"`") {
+			t.Errorf("docs/monitoring.md does not name %s", a[1])
+		}
+	}
+	for _, r := range runbooks {
+		file, heading, found := strings.Cut(r[1], "#")
+		if found && !headings(read(t, "docs/"+file))[heading] {
+			t.Errorf("an alert leads to %s, which is no heading", r[1])
+		}
+	}
+}
+
+// The alerts fire when they should, and are silent when all is well: Prometheus' own tool says so.
+func TestAlertsFire(t *testing.T) {
+	if _, err := exec.LookPath("promtool"); err != nil {
+		t.Skip("promtool is not installed: it is in Debian's package prometheus")
+	}
+	for _, args := range [][]string{{"check", "rules", "rules.yml"}, {"test", "rules", "rules_test.yml"}} {
+		cmd := exec.Command("promtool", args...)
+		cmd.Dir = filepath.Join(nginxtest.Root(t), "deploy", "prometheus")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", args, err, out)
+		}
+	}
+}
+
+func TestTheDashboardIsWhole(t *testing.T) {
+	var d struct {
+		Title  string
+		Panels []struct {
+			Title   string
+			Type    string
+			GridPos struct{ W, H int }
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, "deploy/prometheus/dashboard.json")), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Title == "" || len(d.Panels) < 8 {
+		t.Errorf("%q has %d panels", d.Title, len(d.Panels))
+	}
+	for _, p := range d.Panels {
+		if p.Title == "" || p.Type == "" || p.GridPos.W == 0 || p.GridPos.H == 0 || len(p.Targets) == 0 || p.Targets[0].Expr == "" {
+			t.Errorf("the panel %q shows nothing", p.Title)
+		}
+	}
+}
