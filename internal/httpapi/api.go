@@ -255,7 +255,7 @@ func (a *API) routes() {
 	a.public("POST /login/ended", a.providerLogout)
 	a.paged(hazardPattern, a.holds(costOfObject, a.hazardPage))
 	a.paged("GET /status", a.statusPage)
-	a.paged("GET /h/{hazard}/map.svg", a.holds(costOfObject, a.pageMap))
+	a.paged("GET /h/{hazard}/map.svg", a.holds(costOfShapes, a.pageMap))
 	a.paged("GET /h/{hazard}/hazard.json", inForm("application/json", a.hazard))
 	a.paged("GET /h/{hazard}/changes.json", inForm("application/json", a.hazardChanges))
 	a.paged("GET /h/{hazard}/area.geojson", inForm(geoJSON, a.holds(costOfShapes, a.alertGeography)))

@@ -335,7 +335,11 @@ func (a *API) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	if err != nil {
 		return err
 	}
-	m := pages.Map{Hazard: h, Areas: areas, Ground: a.ground, Dark: values.Get("theme") == "dark"}
+	drawn, err := a.drawnOn(r.Context(), h)
+	if err != nil {
+		return err
+	}
+	m := pages.Map{Hazard: h, Areas: areas, Ground: a.ground, Dark: values.Get("theme") == "dark", Shapes: drawn}
 	w.Header()["Content-Type"] = []string{"image/svg+xml"}
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	return answer(w, r, reply.NewBody(m.SVG(), false))

@@ -15,7 +15,7 @@ import (
 // The bounds of what pictures of hazards may cost.
 const (
 	maxPictures   = 16 << 20 // bytes of pictures that are kept: some hundred of the usual size
-	costOfPicture = 12 << 20 // bytes that one may hold while it is drawn
+	costOfPicture = 28 << 20 // bytes that one may hold while it is drawn
 	pictureSize   = 1200     // width of one that was asked for without a size, in pixels
 )
 
@@ -62,7 +62,11 @@ func (a *API) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.Calle
 			if err != nil {
 				return err
 			}
-			m := pages.Map{Hazard: h, Areas: areas, Ground: a.ground, Over: key.over}
+			drawn, err := a.drawnOn(r.Context(), h)
+			if err != nil {
+				return err
+			}
+			m := pages.Map{Hazard: h, Areas: areas, Ground: a.ground, Over: key.over, Shapes: drawn}
 			picture, err := m.PNG(key.width)
 			if err != nil {
 				return err

@@ -160,6 +160,19 @@ func (a *API) shapesOver(ctx context.Context, h *hazard.Hazard, at *hazard.Insta
 	return all, nil
 }
 
+// drawnOn are the shapes that the map of a hazard shows: those that hold, and of a fire also the perimeters before, which are its growth.
+func (a *API) drawnOn(ctx context.Context, h *hazard.Hazard) ([]hazard.Shape, error) {
+	refs := refsOf(h)
+	if h.Type == hazard.Wildfire && len(refs) > 0 {
+		var err error
+		if refs, err = a.shapesOver(ctx, h, nil); err != nil {
+			return nil, err
+		}
+	}
+	_, all, err := a.shapesOf(ctx, h, refs, nil)
+	return all, err
+}
+
 // shapesOf reads shapes, of those roles (nil: all), and makes features of them. What would make the answer too large is left out, and counted.
 func (a *API) shapesOf(ctx context.Context, h *hazard.Hazard, refs []drawnRef, roles []string) (out shapeCollection, all []hazard.Shape, err error) {
 	out = shapeCollection{Type: "FeatureCollection", Features: []shapeFeature{}}

@@ -21,6 +21,8 @@ type Map struct {
 	Ground *basemap.Archive // nil: there is only a graticule
 	Dark   bool             // for dark pages
 	Over   bool             // say that the hazard has ended: a picture may stand alone
+	// Shapes are what sources draw of the hazard, in the order of hazard.ShapeRoles; those of an earlier time have a lesser From.
+	Shapes []hazard.Shape
 }
 
 // The size of the map, in its own units, and how near it looks.
@@ -75,7 +77,12 @@ func (m *Map) draw() *drawing {
 		shapes[i].role = a.Role
 		shapes[i].turn(h.Longitude)
 	}
-	d.look(shapes, h)
+	drawn := m.readDrawn()
+	all := shapes
+	for i := range drawn {
+		all = append(all[:len(all):len(all)], drawn[i].shape)
+	}
+	d.look(all, h)
 
 	fmt.Fprintf(d, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="system-ui, sans-serif" font-size="14">`,
 		mapWidth, mapHeight, mapWidth, mapHeight)
@@ -85,11 +92,12 @@ func (m *Map) draw() *drawing {
 	d.graticule()
 	for _, role := range []hazard.AreaRole{hazard.ImpactArea, hazard.AlertArea, hazard.TrackArea} {
 		for i := range shapes {
-			if shapes[i].role == role {
+			if shapes[i].role == role && !(role == hazard.TrackArea && tracked(drawn)) {
 				d.shape(&shapes[i])
 			}
 		}
 	}
+	d.drawn(drawn)
 	x, y := d.xy(h.Longitude, h.Latitude)
 	d.names(towns, x, y)
 	d.labels()
@@ -99,8 +107,9 @@ func (m *Map) draw() *drawing {
 	if m.Over {
 		d.stamp("ENDED", d.label, 66)
 	}
-	d.symbol(h)
+	d.symbol(h, m.symbolSize())
 	d.scaleBar(h.Latitude)
+	d.legend(drawn, x < mapWidth*0.45)
 	fmt.Fprintf(d, `<rect x="0.5" y="0.5" width="%d" height="%d" fill="none" stroke="%s"/></svg>`, mapWidth-1, mapHeight-1, d.frame)
 	return d
 }
@@ -383,14 +392,22 @@ func (d *drawing) shape(s *shape) {
 // symbolSize is the edge of the symbol on the map; symbolEdge, that of its own document.
 const symbolSize, symbolEdge = 56.0, 128.0
 
+// symbolSize is the edge of the symbol on this map: it is small where it would hide what is drawn around the position.
+func (m *Map) symbolSize() float64 {
+	if len(m.Shapes) > 0 {
+		return symbolSize / 2
+	}
+	return symbolSize
+}
+
 // symbol puts the hazard's symbol at its position.
-func (d *drawing) symbol(h *hazard.Hazard) {
+func (d *drawing) symbol(h *hazard.Hazard, size float64) {
 	svg, err := symbol.Symbol{Type: h.Type, Category: h.Category, Severity: h.Severity}.SVG()
 	if err != nil {
 		return // of a type that is not known any more: the areas are still right
 	}
 	x, y := d.xy(h.Longitude, h.Latitude)
-	fmt.Fprintf(d, `<g transform="translate(%.1f %.1f) scale(%.4f)">%s</g>`, x-symbolSize/2, y-symbolSize/2, symbolSize/symbolEdge, svg)
+	fmt.Fprintf(d, `<g transform="translate(%.1f %.1f) scale(%.4f)">%s</g>`, x-size/2, y-size/2, size/symbolEdge, svg)
 }
 
 // stamp writes over the map what else nobody would see, so many units below its middle.

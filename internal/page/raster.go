@@ -41,7 +41,7 @@ func (m *Map) PNG(width int) ([]byte, error) {
 	if err := p.draw(d.Bytes()); err != nil {
 		return nil, fmt.Errorf("draw the map of %s: %w", h.UUID, err)
 	}
-	size := int(math.Round(symbolSize * scale))
+	size := int(math.Round(m.symbolSize() * scale))
 	// Of a type that is not known any more there is none: the areas are still right.
 	if text, err := (symbol.Symbol{Type: h.Type, Category: h.Category, Severity: h.Severity}).PNG(size); err == nil {
 		img, err := png.Decode(bytes.NewReader(text))
