@@ -33,7 +33,7 @@ func (a Authority) Rank(t Type, source string) int {
 // category is RESPONSE once any source reports a response. Products stay with the event that gave
 // them and are not combined here.
 //
-// A relayed report does not count beside a source of its own, and is over as soon as one relaying
+// A relayed report does not count beside a source of its own, and is over when the first relaying
 // server says so: servers that mirror each other in a ring would otherwise keep alive what each
 // knows from the other alone.
 func Combine(all []Said, order Authority, now Instant) Said {
@@ -197,16 +197,18 @@ func (said *Said) add(s *Said) {
 	said.Open = said.Open || s.Open
 }
 
-// counting are those whose word counts: who speaks for himself, else those who relay, and of them only who says that it is over, if
+// counting are those whose word counts: who speaks for himself, else those who relay, and of them only who says first that it is over, if
 // one does.
 func counting(all []Said) []Said {
 	kept := slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return s.Head.Relayed })
 	if len(kept) > 0 {
 		return kept
 	}
-	kept = slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return s.Ended == "" })
-	if len(kept) > 0 {
-		return kept
+	over := MaxInstant
+	for _, s := range all {
+		if s.Ended != "" {
+			over = min(over, s.EndedAt)
+		}
 	}
-	return slices.Clone(all)
+	return slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return over < MaxInstant && (s.Ended == "" || s.EndedAt > over) })
 }

@@ -514,6 +514,7 @@ func (w *writer) drop(e *store.Event, slight bool) error {
 			return err
 		}
 	}
+	w.went = append(w.went, e.Name())
 	return w.tx.DropEvent(e.Source, e.Key)
 }
 

@@ -253,6 +253,7 @@ type writer struct {
 	others *others
 	// emptied are hazards whose events have become part of others, which are still to end.
 	emptied  []emptied
+	went     []store.EventName             // events that have become known, or part of other hazards
 	moves    map[int64]*store.Merge        // what has moved away from hazards, by their numbers
 	again    bool                          // events wait for the hazard that the present one is to make
 	drawings map[string][]hazard.ShapesRef // what the batch draws, by the names of events
@@ -623,8 +624,12 @@ func (w *writer) take(g *group) error {
 		}
 		own.Head.Category = category(left, &own.Head)
 	}
-	if id := own.Head.UUID; id != uuid.Nil { // what had it before was joined
-		newUUID = id
+	if id := own.Head.UUID; id != uuid.Nil { // what had it before was joined, but for a drill and what is real
+		if _, err := w.tx.HazardByUUID(id); errors.Is(err, hazard.ErrNotFound) {
+			newUUID = id
+		} else if err != nil {
+			return err
+		}
 	}
 	h, isNew, different, err := w.settle(g.hazardID, newUUID, append(others, own))
 	if errors.Is(err, errNoPlace) {
@@ -664,8 +669,8 @@ func (w *writer) take(g *group) error {
 			return err
 		}
 	}
-	if err := w.toldOf(g); err != nil {
-		return err
+	if slices.ContainsFunc(g.keys, func(key string) bool { return w.refs[successorRef(w.src, key)] }) {
+		w.went = append(w.went, store.EventName{Source: w.src, Key: g.event})
 	}
 	switch {
 	case isNew:

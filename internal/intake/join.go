@@ -239,13 +239,18 @@ func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error
 	if h.Drill() != (own.Head.Category == hazard.Exercise) {
 		return nil
 	}
-	if !own.Head.Relayed {
-		all, err := w.said(h.ID, "")
-		if err != nil {
-			return err
-		}
-		if len(all) == 0 || slices.ContainsFunc(all, func(s hazard.Said) bool { return !s.Head.Relayed }) {
-			return nil
+	events, all, err := w.derived(h.ID)
+	if err != nil {
+		return err
+	}
+	if !own.Head.Relayed && (len(all) == 0 || slices.ContainsFunc(all, func(s hazard.Said) bool { return !s.Head.Relayed })) {
+		return nil
+	}
+	for i, e := range events { // wherever that event goes, this one goes
+		if id == all[i].Head.UUID || id == hazard.EventUUID(e.Source, e.Key) {
+			if err := w.tx.SaveVerdict(self.Name(), e.Name(), store.One); err != nil {
+				return err
+			}
 		}
 	}
 	g.hazardID, self.HazardID, self.Joined = h.ID, h.ID, "has the same uuid"
@@ -276,7 +281,7 @@ func (w *writer) called(e *store.Event, names []string) (all []store.Event, err 
 // a hazard of its own, beside the earthquake that made it. Two alerts of one feed are no two languages of one.
 func (in *Intake) namesMean(ref string, a, b *store.Event) bool {
 	scheme, _, _ := strings.Cut(ref, ":")
-	if a.Source == b.Source && strings.HasPrefix(ref, hazard.AgainElsewhereRef) {
+	if a.Source == b.Source && strings.HasPrefix(ref, hazard.AgainElsewhereRef) || strings.HasPrefix(ref, waits) {
 		return false
 	}
 	return (a.Type == hazard.Tsunami) == (b.Type == hazard.Tsunami) &&

@@ -235,7 +235,7 @@ func (w *writer) endEmptied() error {
 		}
 	}
 	w.emptied = nil
-	return nil
+	return w.tellReplaced()
 }
 
 // keeper is the hazard, of those with the numbers ids, that goes on with the events of all: an active
@@ -322,6 +322,7 @@ func (w *writer) leaving(id int64) *store.Merge {
 // noteEvent notes that an event is about to become part of another hazard.
 func (w *writer) noteEvent(e *store.Event, to int64) {
 	m := w.leaving(e.HazardID)
+	w.went = append(w.went, e.Name())
 	m.Events = append(m.Events, store.MovedEvent{EventName: e.Name(), To: to, Joined: e.Joined})
 }
 
@@ -410,6 +411,7 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 	}
 	from := e.HazardID
 	e.HazardID, e.Joined = h.ID, ""
+	w.went = append(w.went, e.Name())
 	if err := w.tx.SaveEvent(e); err != nil {
 		return 0, err
 	}

@@ -197,17 +197,15 @@ func (w *writer) succeed(h *hazard.Hazard, head *hazard.Report) error {
 	return err
 }
 
-// successorRef is the name under which an event waits for the one that took its place.
-func successorRef(src, key string) string { return "successor:" + src + ":" + key }
+// successorRef is the name under which an event waits for the one that took its place (query EventsReplaced).
+func successorRef(src, key string) string { return waits + src + ":" + key }
 
-// toldOf makes the hazards anew that the event of g took the place of, when it has become known.
-func (w *writer) toldOf(g *group) error {
-	for _, key := range g.keys {
-		ref := successorRef(w.src, key)
-		if !w.refs[ref] {
-			continue
-		}
-		waiting, err := w.tx.Called(ref)
+const waits = "successor:"
+
+// tellReplaced makes the hazards anew whose events were replaced by events that have become known, or part of other hazards.
+func (w *writer) tellReplaced() error {
+	for _, by := range w.went {
+		waiting, err := w.tx.Replaced(by)
 		if err != nil {
 			return err
 		}
@@ -217,6 +215,7 @@ func (w *writer) toldOf(g *group) error {
 			}
 		}
 	}
+	w.went = nil
 	return nil
 }
 

@@ -47,6 +47,7 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 		return fmt.Errorf("%w: the merge of change %d cannot be taken back: %s", hazard.ErrConflict, m.Change, strings.Join(elsewhere, "; "))
 	}
 	for i := range events {
+		w.went = append(w.went, events[i].Name())
 		if err := tx.SaveEvent(&events[i]); err != nil {
 			return err
 		}

@@ -54,8 +54,16 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 	if err != nil {
 		return err
 	}
-	if err := w.regroup(&events[0], before); err != nil {
-		return err
+	for i := range events { // each brings along what has joined it since
+		e, ok, err := tx.FindEvent(events[i].Name())
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := w.regroup(&e, before); err != nil {
+				return err
+			}
+		}
 	}
 	if err := errors.Join(w.refile(s), w.renew(s.HazardID)); err != nil {
 		return err

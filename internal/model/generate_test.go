@@ -39,6 +39,12 @@ func (s step) String() string {
 		if r.Ended != "" {
 			text += " ended " + string(r.Ended)
 		}
+		if r.Successor != "" {
+			text += " by " + r.Successor
+		}
+		if r.Relayed {
+			text += " relayed"
+		}
 		for _, p := range r.Products {
 			text += fmt.Sprintf(" [%s in %q %q]", p.Key, p.Parent, p.Title)
 		}
@@ -75,7 +81,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits bool
+	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many bool
 }
 
 // generator makes histories from a seed.
@@ -266,7 +272,11 @@ func (g *generator) payload() []hazard.Report {
 	}
 	source := pick(g, g.told...).source
 	var reports []hazard.Report
-	for range 1 + g.IntN(3) {
+	most := 3
+	if g.can.many {
+		most = 12
+	}
+	for range 1 + g.IntN(most) {
 		st := pick(g, g.told...)
 		if st.source != source {
 			continue
@@ -302,6 +312,9 @@ func (g *generator) story() *story {
 	if g.can.quakes && g.one(2) {
 		return g.quake()
 	}
+	if g.can.relays && g.one(2) {
+		return g.relayed()
+	}
 	st := &story{source: pick(g, "nws", "cap"), key: fmt.Sprint("e", len(g.told))}
 	version, kind := int64(g.clock), g.kind()
 	places := []string{"A", "B", "C"}
@@ -317,6 +330,10 @@ func (g *generator) story() *story {
 			r.Ended = pick(g, hazard.EndCancelled, hazard.EndAllClear, hazard.EndExpired)
 		case 1:
 			r.Open = true
+		case 2, 3:
+			if g.can.next { // maybe told of later, never, or itself
+				r.Ended, r.Successor = hazard.EndSuperseded, fmt.Sprint("e", g.IntN(12))
+			}
 		}
 		if g.can.parts {
 			r.Part = fmt.Sprint("p", len(st.reports))
@@ -341,6 +358,33 @@ func (g *generator) story() *story {
 			}
 		}
 		r.Refs = g.refs()
+		st.reports = append(st.reports, r)
+		version++
+	}
+	return st
+}
+
+// relayed makes what a server passes on of a hazard that another one made: one of ours, told before or not yet, or one that nobody else knows.
+func (g *generator) relayed() *story {
+	id := hazard.EventUUID(pick(g, "nws", "cap"), fmt.Sprint("e", g.IntN(12)))
+	if g.one(6) {
+		id = hazard.EventUUID("elsewhere", fmt.Sprint(g.IntN(3)))
+	}
+	st := &story{source: pick(g, "mirrored", "other"), key: id.String()}
+	version, kind := int64(g.clock), g.kind()
+	for range 1 + g.IntN(4) {
+		version += int64(g.IntN(90)) * 60_000
+		r := hazard.Report{Source: st.source, Key: st.key, UUID: id, Relayed: true, Version: version, Name: g.name(), Type: kind, Severity: g.level(),
+			Start: instant(version).Add(time.Duration(g.IntN(60)-30) * time.Minute), Point: &hazard.Point{Lon: float64(g.IntN(5)), Lat: 6}, Refs: g.refs()}
+		if g.one(2) {
+			r.End = new(instant(version).Add(time.Duration(g.IntN(300)-20) * time.Minute))
+		}
+		switch g.IntN(6) {
+		case 0:
+			r.Ended = pick(g, hazard.EndWithdrawn, hazard.EndExpired)
+		case 1, 2:
+			r.Open = true
+		}
 		st.reports = append(st.reports, r)
 		version++
 	}

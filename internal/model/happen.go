@@ -242,7 +242,12 @@ func (w *World) heard(e *event, released bool) {
 	if e.hazard == nil {
 		e.drill = e.heard.category == hazard.Exercise
 	}
-	if e.hazard != nil || e.heard.ended != hazard.EndWithdrawn && (released || e.heard.over() >= w.now.Add(-tooLate)) {
+	if known := e.hazard != nil; known || e.heard.ended != hazard.EndWithdrawn && (released || e.heard.over() >= w.now.Add(-tooLate)) {
+		if !known {
+			if e.hazard = w.ofUUID(e); e.hazard != nil {
+				e.why = byPerson // or as good as that
+			}
+		}
 		w.regroup(e)
 		e.refs = e.names() // stay, also if it is too slight
 	}
@@ -255,6 +260,38 @@ func (w *World) heard(e *event, released bool) {
 			}
 		}
 	}
+}
+
+// ofUUID is the hazard that has the uuid of a new event already, where a server relays the one or the other, or what it has become part
+// of; nil if there is none.
+func (w *World) ofUUID(e *event) *Hazard {
+	id := e.heard.head.UUID
+	if id == uuid.Nil {
+		id = hazard.EventUUID(e.Source, e.Key)
+	}
+	i := slices.IndexFunc(w.Hazards, func(h *Hazard) bool { return h.UUID == id })
+	if i < 0 {
+		return nil
+	}
+	h, relayed := w.Hazards[i], e.heard.head.Relayed
+	for range 10 {
+		if s := h.Now(); s.Reason == hazard.EndMerged {
+			h = w.hazard(s.Successor)
+		}
+	}
+	events := w.partOf(h)
+	if h.drill != e.drill || !relayed && (len(events) == 0 || slices.ContainsFunc(events, func(o *event) bool { return !o.word(w.now).head.Relayed })) {
+		return nil
+	}
+	if len(events) == 0 && h.kept != nil { // it has one again
+		h.kept = nil
+	}
+	for _, o := range events { // wherever that event goes, this one goes
+		if id == o.word(w.now).head.UUID || id == hazard.EventUUID(o.Source, o.Key) {
+			w.one[pairOf(e, o)] = true
+		}
+	}
+	return h
 }
 
 // mayJoin reports whether a report too slight to make a hazard may be a word on one that others made.
@@ -343,7 +380,7 @@ func (w *World) End(h *Hazard, reason hazard.EndReason, note string, at instant)
 	if s.Status == hazard.Active {
 		end = max(at, s.Start)
 	}
-	w.decide(h, &decision{ended: reason, end: end, note: note})
+	w.decide(h, &decision{ended: reason, end: end, note: note, successor: s.Successor})
 	return true
 }
 
@@ -606,6 +643,7 @@ func (w *World) Undo(end *End, at instant) bool {
 			return slices.Contains([]string{"status", "end_Date", "autoexpire", "severity_ID"}, m) && !b.EditedField(m)
 		})
 	}
+	w.settleOne(h) // as such its events are put together with others
 	w.regroup(nil)
 	w.settle(at)
 	h.touch(at)

@@ -95,6 +95,8 @@ type decision struct {
 	ended  hazard.EndReason
 	end    instant // when ended is set
 	note   string
+	// successor is what had taken its place by then, when ended is set.
+	successor uuid.UUID
 }
 
 // Now returns the state of the hazard at the latest moment.
@@ -165,21 +167,25 @@ func (w *World) Pass(to instant) {
 func (w *World) settle(t instant) {
 	w.now = max(w.now, t)
 	for _, h := range w.Hazards {
-		s := w.state(h)
-		s.At, h.goesOn = w.now, false
-		if len(h.Past) > 0 {
-			last := h.Now()
-			s.LastUpdate = last.LastUpdate
-			if same(&s, last) {
-				continue
-			}
-		}
-		s.LastUpdate = w.now
-		if len(h.Past) > 0 && h.Now().At == w.now {
-			h.Past = h.Past[:len(h.Past)-1]
-		}
-		h.Past = append(h.Past, s)
+		w.settleOne(h)
 	}
+}
+
+func (w *World) settleOne(h *Hazard) {
+	s := w.state(h)
+	s.At, h.goesOn = w.now, false
+	if len(h.Past) > 0 {
+		last := h.Now()
+		s.LastUpdate = last.LastUpdate
+		if same(&s, last) {
+			return
+		}
+	}
+	s.LastUpdate = w.now
+	if len(h.Past) > 0 && h.Now().At == w.now {
+		h.Past = h.Past[:len(h.Past)-1]
+	}
+	h.Past = append(h.Past, s)
 }
 
 func same(a, b *State) bool {
@@ -260,7 +266,7 @@ func (w *World) state(h *Hazard) State {
 		}
 		if d.ended != "" {
 			ended = d
-			s.Status, s.Reason, s.Note, s.End, endSet = hazard.Expired, d.ended, d.note, d.end, true
+			s.Status, s.Reason, s.Note, s.Successor, s.End, endSet = hazard.Expired, d.ended, d.note, d.successor, d.end, true
 			if d.ended == hazard.EndRetracted || h.source != "" {
 				s.MarkEdited("status")
 			}
@@ -279,6 +285,10 @@ func (w *World) state(h *Hazard) State {
 		s.Status, s.Reason = hazard.Expired, said.ended
 		if !endSet {
 			s.End = max(said.endedAt, s.Start)
+		}
+		if next := w.event(Name{said.head.Source, said.head.Successor}); said.head.Ended == hazard.EndSuperseded && next != nil && next.hazard != nil &&
+			next.hazard != h && next.hazard.drill == h.drill {
+			s.Successor = next.hazard.UUID
 		}
 		if said.ended != hazard.EndExpired && !s.EditedField("severity_ID") {
 			s.Severity = hazard.Termination

@@ -280,6 +280,7 @@ func (w *World) said(h *Hazard) *word {
 	if len(words) == 0 {
 		return nil
 	}
+	words = counting(words)
 	slices.SortFunc(words, func(a, b word) int {
 		x, y := &a.head, &b.head
 		return cmp.Or(cmp.Compare(w.rank(x.Type, x.Source), w.rank(y.Type, y.Source)), cmp.Compare(x.Source, y.Source), cmp.Compare(x.Key, y.Key))
@@ -338,6 +339,23 @@ func (w *World) said(h *Hazard) *word {
 		}
 	}
 	return &all
+}
+
+// counting are those who speak for themselves; where there is none, those who relay that it is over, and of them the first, else those
+// who relay.
+func counting(words []word) []word {
+	isOver := func(s word) bool { return s.ended != "" }
+	for _, counts := range []func(word) bool{
+		func(s word) bool { return !s.head.Relayed },
+		func(s word) bool {
+			return isOver(s) && !slices.ContainsFunc(words, func(o word) bool { return isOver(o) && o.endedAt < s.endedAt })
+		},
+	} {
+		if kept := slices.DeleteFunc(slices.Clone(words), func(s word) bool { return !counts(s) }); len(kept) > 0 {
+			return kept
+		}
+	}
+	return words
 }
 
 // bySource makes one word of all that each source says: of its latest event, at the highest level.

@@ -223,6 +223,11 @@ func called(ctx context.Context, q *db.Queries, ref string) ([]Event, error) {
 	return decodeEvents(q.EventsCalled(ctx, db.EventsCalledParams{Ref: ref, Scheme: scheme, ID: id}))
 }
 
+// Replaced lists the events that an event took the place of, by what their sources say.
+func (t *Tx) Replaced(by EventName) ([]Event, error) {
+	return decodeEvents(t.q.EventsReplaced(t.ctx, db.EventsReplacedParams{Source: by.Source, Event: by.Key}))
+}
+
 // KnownRefs tells which of refs some source gave to an event.
 func (t *Tx) KnownRefs(refs []string) (map[string]bool, error) {
 	return t.known(`SELECT DISTINCT ref FROM event_refs WHERE `+t.store.database.listed("ref", 1), refs)

@@ -513,6 +513,54 @@ func (q *Queries) EventsOfHazard(ctx context.Context, hazardID int64) ([]Event, 
 	return items, nil
 }
 
+const eventsReplaced = `-- name: EventsReplaced :many
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined, e.shapes
+FROM event_keys k JOIN event_refs r ON r.ref = 'successor:' || k.source || ':' || k.key JOIN events e ON e.source = r.source AND e.event = r.event
+WHERE k.source = $1 AND k.event = $2 ORDER BY e.source, e.event
+`
+
+type EventsReplacedParams struct {
+	Source string
+	Event  string
+}
+
+// The events that are over and wait for an event, by one of its keys, as their successor (intake/state.go).
+func (q *Queries) EventsReplaced(ctx context.Context, arg EventsReplacedParams) ([]Event, error) {
+	rows, err := q.db.QueryContext(ctx, eventsReplaced, arg.Source, arg.Event)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Event{}
+	for rows.Next() {
+		var i Event
+		if err := rows.Scan(
+			&i.Source,
+			&i.Event,
+			&i.HazardID,
+			&i.TypeID,
+			&i.StartMs,
+			&i.EndMs,
+			&i.Placed,
+			&i.Lon,
+			&i.Lat,
+			&i.Called,
+			&i.Joined,
+			&i.Shapes,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const eventsStarting = `-- name: EventsStarting :many
 SELECT source, event, hazard_id, type_id, start_ms, end_ms, placed, lon, lat, called, joined, shapes FROM events
 WHERE type_id = $1 AND start_ms BETWEEN $2 AND $3 ORDER BY start_ms, source, event

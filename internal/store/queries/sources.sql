@@ -47,6 +47,12 @@ INSERT INTO event_refs (ref, source, event) VALUES ($1, $2, $3) ON CONFLICT (ref
 -- name: RefsOfEvent :many
 SELECT ref FROM event_refs WHERE source = $1 AND event = $2 ORDER BY ref;
 
+-- name: EventsReplaced :many
+-- The events that are over and wait for an event, by one of its keys, as their successor (intake/state.go).
+SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined, e.shapes
+FROM event_keys k JOIN event_refs r ON r.ref = 'successor:' || k.source || ':' || k.key JOIN events e ON e.source = r.source AND e.event = r.event
+WHERE k.source = $1 AND k.event = $2 ORDER BY e.source, e.event;
+
 -- name: RefsOfHazard :many
 SELECT r.source, r.event, r.ref FROM events e JOIN event_refs r ON r.source = e.source AND r.event = e.event WHERE e.hazard_id = $1
 ORDER BY r.source, r.event, r.ref;
