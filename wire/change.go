@@ -20,7 +20,7 @@ type Change struct {
 	// of.
 	Late    bool    `json:"late,omitzero"`
 	Changes []int64 `json:"changes,omitzero"`
-	// User is who made it, Source which source's report did; neither: the service itself, at the hazard's end.
+	// User is who made it, Source which source's report did; neither: the service itself, at the hazard's end, or once it has counted the people.
 	User   string `json:"user,omitzero"`
 	Source string `json:"source,omitzero"`
 	// Of a change that ended a hazard: why, and what took its place.

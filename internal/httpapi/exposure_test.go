@@ -62,9 +62,16 @@ func TestExposureOfAHazard(t *testing.T) {
 	if after := s.do("reader", http.MethodGet, path, nil); string(after.Body) != string(before.Body) || after.Header.Get("ETag") != before.Header.Get("ETag") {
 		t.Errorf("the record was\n%s\nand is\n%s", before.Body, after.Body)
 	}
-	var changes []struct{ Type, Time string }
+	var changes []struct {
+		Type, Time string
+		Fields     []struct {
+			Field    string
+			From, To *int64
+		}
+	}
 	s.do("reader", http.MethodGet, path+"/changes", nil).JSON(t, &changes)
-	if len(changes) != 2 || changes[1].Type != "hazard.updated" {
+	if len(changes) != 2 || changes[1].Type != "hazard.updated" || len(changes[1].Fields) != 1 || changes[1].Fields[0].Field != "people" ||
+		changes[1].Fields[0].From != nil || *changes[1].Fields[0].To != *got.People {
 		t.Errorf("changes %+v", changes)
 	}
 	var list struct {

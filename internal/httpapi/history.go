@@ -182,19 +182,16 @@ func newHistory(base string) *history { return &history{base, map[int64][]wire.F
 // add is what c changed against the state before; nothing for the change that made the thing.
 func (h *history) add(c *hazard.Change) []wire.FieldChange {
 	var record any
-	id, area := int64(0), jsontext.Value("null")
+	id := int64(0)
 	if c.Product != nil {
 		id, record = c.Product.ID, wire.FromProduct(c.Product, h.base)
 	} else {
 		// product_total depends on the reader, and changes with products.
 		record = wire.FromHazard(c.Hazard, 0, h.base)
-		if text, err := json.Marshal(c.Hazard.Areas); err == nil && len(c.Hazard.Areas) > 0 {
-			area = text
-		}
 	}
 	now := fieldsOf(record)
 	if c.Hazard != nil {
-		now = append(now, wire.FieldChange{Field: "area", To: area})
+		now = append(now, besideRecord(c.Hazard)...)
 	}
 	before := h.states[id]
 	h.states[id] = now
@@ -205,6 +202,25 @@ func (h *history) add(c *hazard.Change) []wire.FieldChange {
 		}
 	}
 	return changed
+}
+
+// besideRecord is what changes of a hazard beside its record: where it is, what was measured and drawn of it, and who lives there.
+func besideRecord(h *hazard.Hazard) []wire.FieldChange {
+	fields := []wire.FieldChange{{Field: "area"}, {Field: "measurements"}, {Field: "shapes"}, {Field: "people"}}
+	var people *int64 // nil: not known, or not counted yet
+	if e := h.Exposed(); e != nil && e.People != nil {
+		people = &e.People.People
+	}
+	for i, value := range []any{h.Areas, measurementsOf(h.Measurements), h.Shapes, people} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			panic(err) // of numbers and valid text
+		}
+		if fields[i].To = text; string(text) == "[]" {
+			fields[i].To = jsontext.Value("null")
+		}
+	}
+	return fields
 }
 
 // fieldsOf lists the members of a record in their order.

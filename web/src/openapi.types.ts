@@ -3523,7 +3523,7 @@ export interface components {
             readonly reason: string;
         };
         readonly FieldChange: {
-            /** @description Name of the member; `area` for where the hazard is. */
+            /** @description Name of the member; `area` for where the hazard is, `measurements`, `shapes` (what sources draw) and `people` (who lives there) for what stands beside the record. */
             readonly field: string;
             /** @description The value before. */
             readonly from: unknown;
