@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
 // The scripts in testdata run the program as users do. Beside it they have these:
@@ -257,7 +258,10 @@ func leasedMain(args []string) error {
 }
 
 func newSchemaMain(args []string) error {
-	db, err := sql.Open("sqlite", args[0]) // the driver is there, for the store uses it
+	if err := pagesum.Register(); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", "file:"+args[0]+"?vfs="+pagesum.Strict) // as the store does
 	if err != nil {
 		return err
 	}

@@ -239,6 +239,9 @@ func jsonArray[T string | int64](list []T) string {
 	return string(text)
 }
 
+// errPage: pagesum has refused a page.
+var errPage = fmt.Errorf("%w: a page of the file does not fit its checksum (hazardd check says which)", hazard.ErrUnavailable)
+
 func sqliteKind(err error) error {
 	failure, ok := errors.AsType[*driver.Error](err)
 	if !ok {
@@ -246,6 +249,9 @@ func sqliteKind(err error) error {
 	}
 	if failure.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER {
 		return hazard.ErrUnavailable // the only triggers are those of a store that was moved
+	}
+	if failure.Code() == sqlite3.SQLITE_IOERR_DATA {
+		return errPage
 	}
 	switch failure.Code() & 0xff { // the primary result code
 	case sqlite3.SQLITE_FULL:
