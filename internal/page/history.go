@@ -44,11 +44,14 @@ var kinds = map[hazard.ChangeKind]string{
 	hazard.HazardSplit: "changeHazardSplit", hazard.ProductCreated: "changeProductCreated", hazard.ProductUpdated: "changeProductUpdated", hazard.ProductDeleted: "changeProductDeleted",
 }
 
+// unread are the fields whose values are for programs, and the keys of what is said instead.
+var unread = map[string]string{"area": "redrawn", "shapes": "redrawn", "measurements": "newValues"}
+
 // labels are the keys of the words for the fields that are shown. The others say when and by whom, which stands beside them.
 var labels = map[string]string{
 	"hazard_Name": "field_hazard_Name", "description": "field_description", "type_ID": "type", "severity_ID": "severity", "category_ID": "category", "status": "field_status",
 	"autoexpire": "field_autoexpire", "start_Date": "field_start_Date", "end_Date": "field_end_Date", "latitude": "field_latitude", "longitude": "field_longitude", "snc_url": "sourcePage",
-	"comment_Text": "comment", "creator": "reportedBy", "org_ID": "organization", "area": "field_area",
+	"comment_Text": "comment", "creator": "reportedBy", "org_ID": "organization", "area": "field_area", "people": "peopleThere", "measurements": "field_measurements", "shapes": "field_shapes",
 	"title": "field_title", "product_Type": "kind", "data": "field_data", "filename": "file", "parent_ID": "folder", "is_Hidden": "field_is_Hidden", "security_Flag": "field_security_Flag",
 	"org_IDs": "field_org_IDs", "timeline_Date": "field_timeline_Date", "geo_Locations": "field_geo_Locations",
 }
@@ -79,8 +82,8 @@ func (c *Hazard) change(ch *Change) change {
 			continue
 		}
 		label := c.say(key)
-		if f.Name == "area" { // its text is a list of digests
-			out.Fields = append(out.Fields, field{Name: label, To: c.say("redrawn")})
+		if word := unread[f.Name]; word != "" {
+			out.Fields = append(out.Fields, field{Name: label, To: c.say(word)})
 			continue
 		}
 		shown := field{Name: label, From: c.value(f.Name, f.From), To: c.value(f.Name, f.To)}
@@ -107,6 +110,11 @@ func (c *Hazard) value(name string, v any) string {
 		text = string(b)
 	}
 	switch name {
+	case "people":
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return c.grouped(hazard.TwoDigits(n))
+		}
+		return c.say("peopleUnknown")
 	case "start_Date", "end_Date", "timeline_Date":
 		if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return c.at(hazard.Instant(ms), c.Now).Words

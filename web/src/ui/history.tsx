@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { UndoButton } from "../edit/parts";
 import { categoryName, severity, severityName, typeName, type Change, type Hazard } from "../model";
-import { byId, text } from "../words";
+import { byId, number, text } from "../words";
 import { local } from "../time";
 import { usePage } from "./context";
 import { changeName, Loading, Section, useData, When } from "./parts";
@@ -98,6 +98,8 @@ function show(field: string, value: unknown): string {
   const s = String(value);
   if (field.endsWith("_Date") && /^-?\d+$/.test(s)) return local(Number(s));
   switch (field) {
+    case "people":
+      return number(Number(s), { maximumSignificantDigits: 2 });
     case "severity_ID":
       return severityName(severity(s));
     case "category_ID":
