@@ -180,8 +180,8 @@ func save(tx *store.Tx, id int64, e *hazard.Exposure) error {
 	return tx.SaveHazard(&h, before)
 }
 
-// Count counts who lives where h is. It reads its areas from the store.
-func Count(ctx context.Context, s *store.Store, grid *population.Grid, h *hazard.Hazard) (*hazard.Exposure, error) {
+// AreasOf reads the areas of h.
+func AreasOf(ctx context.Context, s *store.Store, h *hazard.Hazard) ([]population.Area, error) {
 	kept, err := s.Areas(ctx, h.Areas)
 	if err != nil {
 		return nil, fmt.Errorf("areas of hazard %d: %w", h.ID, err)
@@ -193,6 +193,15 @@ func Count(ctx context.Context, s *store.Store, grid *population.Grid, h *hazard
 			return nil, fmt.Errorf("areas of hazard %d: %w", h.ID, err)
 		}
 		areas = append(areas, population.Area{Role: a.Role, Shape: shape})
+	}
+	return areas, nil
+}
+
+// Count counts who lives where h is. It reads its areas from the store.
+func Count(ctx context.Context, s *store.Store, grid *population.Grid, h *hazard.Hazard) (*hazard.Exposure, error) {
+	areas, err := AreasOf(ctx, s, h)
+	if err != nil {
+		return nil, err
 	}
 	drawn, err := bands(ctx, s, h)
 	if err != nil {

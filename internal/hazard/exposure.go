@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Exposure is who lives where a hazard is, as it was counted. It stands beside the base record.
+// Exposure is who lives where a hazard is, as it was counted. It stands beside the base record, in each state of the hazard: what follows from the
+// area alone (its towns) is not in it.
 type Exposure struct {
 	// Of names what it was counted of: the areas (Hazard.ExposureKey), and the grid of people.
 	Of   string `json:"of"`
@@ -19,7 +20,6 @@ type Exposure struct {
 	Method    string        `json:"method"`        // the data that were used
 	Year      int           `json:"year,omitzero"` // of the people
 	Bands     []ExposedBand `json:"bands,omitzero"`
-	Places    []Place       `json:"places,omitzero"`
 	Countries []string      `json:"countries,omitzero"` // ISO 3166-1, two letters, sorted
 }
 
@@ -41,18 +41,6 @@ type ExposedBand struct {
 	Kind   string    `json:"kind"`           // a quantity, or the role of an area or a shape
 	Value  float64   `json:"value,omitzero"` // of the quantity: it is as bad there, or worse
 	People *Estimate `json:"people,omitzero"`
-}
-
-// Place is a town in the area of a hazard or near its point.
-type Place struct {
-	Name    string  `json:"name"`
-	Country string  `json:"country"` // ISO 3166-1, two letters
-	People  int64   `json:"people"`
-	Inside  bool    `json:"inside,omitzero"`
-	Km      float64 `json:"km"`  // from the hazard's point
-	Bearing float64 `json:"deg"` // in which direction the town lies, seen from the hazard's point: 0 north, 90 east
-	Lon     float64 `json:"lon"`
-	Lat     float64 `json:"lat"`
 }
 
 // ExposureKey names what the exposure of a hazard is counted of: its areas, what sources draw of it and, to about a kilometer, its point.
@@ -83,7 +71,7 @@ func (e *Exposure) Equal(o *Exposure) bool {
 	}
 	return e.Of == o.Of && e.Grid == o.Grid && e.People.equal(o.People) && e.Why == o.Why && e.Method == o.Method && e.Year == o.Year &&
 		slices.EqualFunc(e.Bands, o.Bands, func(a, b ExposedBand) bool { return a.Kind == b.Kind && a.Value == b.Value && a.People.equal(b.People) }) &&
-		slices.Equal(e.Places, o.Places) && slices.Equal(e.Countries, o.Countries)
+		slices.Equal(e.Countries, o.Countries)
 }
 
 func (e *Estimate) equal(o *Estimate) bool {

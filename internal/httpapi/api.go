@@ -35,6 +35,7 @@ import (
 	"github.com/hazardd/hazardd/internal/lru"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/signon"
@@ -128,6 +129,7 @@ type API struct {
 	measure  *measures
 	quotas   *quotas
 	attempts attempts
+	towns    *lru.Cache[string, []population.Place] // by where a hazard is
 	crowd    *crowd
 	wakes    wakes
 	refused  refusals
@@ -158,6 +160,7 @@ func New(c Config) http.Handler {
 	}
 	a.pictures, a.pencil = lru.New[pictureKey, *reply.Body](maxPictures), make(chan struct{}, 1)
 	a.attempts = newAttempts()
+	a.towns = lru.New[string, []population.Place](townBytes)
 	a.quotas, a.crowd = newQuotas(c.Requests), newCrowd(c.PublicLimits)
 	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()

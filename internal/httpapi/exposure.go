@@ -2,13 +2,16 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/exposure"
 	"github.com/hazardd/hazardd/internal/hazard"
 	countries "github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/population"
@@ -63,7 +66,7 @@ func estimate(e *hazard.Estimate) (people, low, high *int64) {
 	return &e.People, &e.Low, &e.High
 }
 
-func exposedOf(e *hazard.Exposure, why string) exposed {
+func exposedOf(e *hazard.Exposure, towns []population.Place, why string) exposed {
 	out := exposed{Text: "not known", Why: why, Bands: []exposedBand{}, Places: []exposedPlace{}, Regions: []exposedRegion{}, Assets: []struct{}{}}
 	if e == nil {
 		return out
@@ -84,7 +87,7 @@ func exposedOf(e *hazard.Exposure, why string) exposed {
 		band.People, band.Low, band.High = estimate(b.People)
 		out.Bands = append(out.Bands, band)
 	}
-	for _, p := range e.Places {
+	for _, p := range towns {
 		out.Places = append(out.Places, exposedPlace{p.Name, p.Country, p.People, p.Inside, p.Km, town.Direction(p.Bearing), p.Lon, p.Lat})
 	}
 	for _, code := range e.Countries {
@@ -132,7 +135,11 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, _ *auth.Caller) e
 	default:
 		return notYet(w)
 	}
-	out := exposedOf(e, why)
+	towns, err := a.townsOf(r.Context(), h)
+	if err != nil {
+		return err
+	}
+	out := exposedOf(e, towns, why)
 	switch form {
 	case "geojson":
 		w.Header()["Content-Type"] = []string{geoJSON}
@@ -148,9 +155,36 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, _ *auth.Caller) e
 	return answerJSON(w, r, out, false)
 }
 
+// townBytes bounds what is kept of towns in areas, and perTown is about what one takes.
+const (
+	townBytes = 4 << 20
+	perTown   = 120
+)
+
+// townsOf lists the towns where a hazard is, once the people there were counted. To find them costs what its area costs: they are found once.
+func (a *API) townsOf(ctx context.Context, h *hazard.Hazard) ([]population.Place, error) {
+	if h.Exposed() == nil {
+		return nil, nil
+	}
+	key := fmt.Sprint(h.ExposureKey(), h.Longitude, h.Latitude)
+	if towns, ok := a.towns.Get(key); ok {
+		return towns, nil
+	}
+	areas, err := exposure.AreasOf(ctx, a.Store, h)
+	if err != nil {
+		return nil, err
+	}
+	towns, err := population.Towns(areas, h.Longitude, h.Latitude)
+	if err != nil {
+		return nil, fmt.Errorf("towns of hazard %d: %w", h.ID, err)
+	}
+	a.towns.Put(key, towns, len(key)+perTown*len(towns))
+	return towns, nil
+}
+
 // notYet answers that the people are being counted.
 func notYet(w http.ResponseWriter) error {
-	text, err := jsonBody(exposedOf(nil, "people are being counted"), false)
+	text, err := jsonBody(exposedOf(nil, nil, "people are being counted"), false)
 	if err != nil {
 		return err
 	}

@@ -252,6 +252,9 @@ func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now ha
 	if c.Areas, err = a.Store.Areas(ctx, h.Areas); err != nil {
 		return nil, false, err
 	}
+	if c.Towns, err = a.townsOf(ctx, h); err != nil {
+		return nil, false, err
+	}
 	if c.Products, err = a.Store.Products(ctx, h.ID, who.Orgs); err != nil {
 		return nil, false, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/internal/town"
 	"github.com/hazardd/hazardd/internal/words"
@@ -29,10 +30,12 @@ type Hazard struct {
 	// Successor is what took its place; nil: nothing, or it is not known here.
 	Successor *hazard.Hazard
 	Areas     []hazard.Area
-	Products  []*hazard.Product // that the visitor may know of
-	Orgs      map[int64]string  // acronyms
-	Reports   []Report
-	Sources   []Source
+	// Towns are those in its area and near its point, once the people there were counted.
+	Towns    []population.Place
+	Products []*hazard.Product // that the visitor may know of
+	Orgs     map[int64]string  // acronyms
+	Reports  []Report
+	Sources  []Source
 	// Ground says that its map shows land and towns, whose makers are to be named.
 	Ground bool
 	// Preview is what chats show of a link to the page; nil: nothing, for its robots may not read it.
@@ -408,7 +411,7 @@ func (c *Hazard) people() *people {
 		}
 		p.Bands = append(p.Bands, measured{Title: title, Value: c.estimate(b.People)})
 	}
-	for _, t := range e.Places {
+	for _, t := range c.Towns {
 		where := c.say("townInside")
 		if !t.Inside {
 			where = c.say("townAway", "n", c.grouped(int64(math.Round(t.Km))), "direction", town.Direction(t.Bearing))

@@ -32,24 +32,28 @@ type Drawn struct {
 	Shape geo.Shape // zero: it is not known which area that is
 }
 
-// Expose counts who lives in the areas of a hazard and in what is drawn of it, and finds the towns in it and near its point. The people are those of the area to alert; if there is none,
+// Place is a town in the area of a hazard or near its point.
+type Place struct {
+	Name, Country string // the country in two letters (ISO 3166-1)
+	People        int64
+	Inside        bool
+	Km            float64 // from the hazard's point
+	Bearing       float64 // in which direction the town lies, seen from the hazard's point: 0 north, 90 east
+	Lon, Lat      float64
+}
+
+// Expose counts who lives in the areas of a hazard and in what is drawn of it. The people are those of the area to alert; if there is none,
 // of the area of impact. Of every other role with an area there is a band. What is not known is nil, never 0.
 func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) (*hazard.Exposure, error) {
 	e := &hazard.Exposure{Of: key, Grid: g.ID, Method: g.Name, Year: g.Year}
 	main := geo.Shape{}
 	for _, role := range []hazard.AreaRole{hazard.AlertArea, hazard.ImpactArea} {
-		var shapes []geo.Shape
-		for _, a := range areas {
-			if a.Role == role && a.Shape.AreaKm2() > 0 {
-				shapes = append(shapes, a.Shape)
-			}
-		}
-		if len(shapes) == 0 {
-			continue
-		}
-		whole, err := geo.Union(shapes...)
+		whole, err := unionOf(areas, role)
 		if err != nil {
 			return nil, err
+		}
+		if whole.IsZero() {
+			continue
 		}
 		people, err := count(g, whole)
 		if err != nil {
@@ -71,8 +75,36 @@ func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 	if main.IsZero() {
 		e.Why = hazard.WhyNoArea
 	}
-	addTowns(e, main, lon, lat)
+	_, e.Countries = townsOf(main, lon, lat)
 	return e, nil
+}
+
+// Towns lists the largest towns of the area in which Expose counts people, and where there are fewer than it lists, those that count most near
+// the point.
+func Towns(areas []Area, lon, lat float64) ([]Place, error) {
+	main, err := unionOf(areas, hazard.AlertArea)
+	if err == nil && main.IsZero() {
+		main, err = unionOf(areas, hazard.ImpactArea)
+	}
+	if err != nil {
+		return nil, err
+	}
+	places, _ := townsOf(main, lon, lat)
+	return places, nil
+}
+
+// unionOf is all of the areas of a role; zero if there is none.
+func unionOf(areas []Area, role hazard.AreaRole) (geo.Shape, error) {
+	var shapes []geo.Shape
+	for _, a := range areas {
+		if a.Role == role && a.Shape.AreaKm2() > 0 {
+			shapes = append(shapes, a.Shape)
+		}
+	}
+	if len(shapes) == 0 {
+		return geo.Shape{}, nil
+	}
+	return geo.Union(shapes...)
 }
 
 // count is the people of an area, as an estimate.
@@ -107,8 +139,9 @@ func cellOf(lon, lat float64) (col, row int) {
 	return max(0, min(col, builtin.Cols*builtin.Side-1)), max(0, min(row, builtin.Rows*builtin.Side-1))
 }
 
-// addTowns adds the largest towns of an area; where there are fewer than are listed, those that count most near the point, and the countries.
-func addTowns(e *hazard.Exposure, area geo.Shape, lon, lat float64) {
+// townsOf lists the largest towns of an area, and where there are fewer than are listed, those that count most near the point; and the codes of
+// the countries, sorted.
+func townsOf(area geo.Shape, lon, lat float64) (places []Place, codes []string) {
 	x := townIndex()
 	inside := map[int32]bool{}
 	countries := map[string]bool{}
@@ -129,19 +162,19 @@ func addTowns(e *hazard.Exposure, area geo.Shape, lon, lat float64) {
 			return nil
 		})
 	}
-	at := func(i int32) hazard.Place {
+	at := func(i int32) Place {
 		t := &x.towns[i]
-		return hazard.Place{Name: t.Name, Country: t.Country, People: int64(t.People), Inside: inside[i], Km: math.Round(geo.Distance(lon, lat, t.Lon, t.Lat)/100) / 10,
+		return Place{Name: t.Name, Country: t.Country, People: int64(t.People), Inside: inside[i], Km: math.Round(geo.Distance(lon, lat, t.Lon, t.Lat)/100) / 10,
 			Bearing: math.Round(town.Bearing(lon, lat, t.Lon, t.Lat)), Lon: t.Lon, Lat: t.Lat}
 	}
 	for i := range inside {
-		e.Places = append(e.Places, at(i))
+		places = append(places, at(i))
 	}
-	slices.SortFunc(e.Places, func(a, b hazard.Place) int {
+	slices.SortFunc(places, func(a, b Place) int {
 		return cmp.Or(cmp.Compare(b.People, a.People), cmp.Compare(a.Km, b.Km), cmp.Compare(a.Name, b.Name))
 	})
-	e.Places = e.Places[:min(len(e.Places), maxPlaces)]
-	var near []hazard.Place
+	places = places[:min(len(places), maxPlaces)]
+	var near []Place
 	const degrees = nearKm / degreeKm
 	wide := degrees / max(math.Cos(math.Min(math.Abs(lat)+degrees, 89)*math.Pi/180), 0.02)
 	side := builtin.Cell * float64(builtin.Side)
@@ -156,13 +189,13 @@ func addTowns(e *hazard.Exposure, area geo.Shape, lon, lat float64) {
 		}
 	}
 	// Who is large counts, and who is close: half as much at 10 km.
-	weight := func(p hazard.Place) float64 { return float64(p.People) / (10 + p.Km) }
-	slices.SortFunc(near, func(a, b hazard.Place) int {
+	weight := func(p Place) float64 { return float64(p.People) / (10 + p.Km) }
+	slices.SortFunc(near, func(a, b Place) int {
 		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.Name, b.Name))
 	})
 	near = slices.Compact(near)
-	near = near[:min(len(near), maxPlaces-len(e.Places), maxPlaces/2)]
-	e.Places = append(e.Places, near...)
+	near = near[:min(len(near), maxPlaces-len(places), maxPlaces/2)]
+	places = append(places, near...)
 	polygons := area.Polygons()
 	for _, polygon := range polygons[:min(len(polygons), 2*maxCountries)] {
 		for _, c := range place.CountriesAt(polygon[0][0][0], polygon[0][0][1], 0) {
@@ -173,8 +206,8 @@ func addTowns(e *hazard.Exposure, area geo.Shape, lon, lat float64) {
 		countries[c.Code] = true
 	}
 	for c := range countries {
-		e.Countries = append(e.Countries, c)
+		codes = append(codes, c)
 	}
-	slices.Sort(e.Countries)
-	e.Countries = e.Countries[:min(len(e.Countries), maxCountries)]
+	slices.Sort(codes)
+	return places, codes[:min(len(codes), maxCountries)]
 }
