@@ -85,7 +85,7 @@ func TestAFeedThatHangsDelaysNoOtherOfItsHost(t *testing.T) {
 				t.Errorf("%s: %d polls", src.Name, len(asks))
 			}
 		}
-		if s := b.status(all...); s[0].State != Stale || s[1].State != OK {
+		if s := b.status(all...); s[0].State != Unheard || s[1].State != OK {
 			t.Errorf("%s, %s", s[0].State, s[1].State)
 		}
 	})
