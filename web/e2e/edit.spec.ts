@@ -348,7 +348,9 @@ test("a merge, an end and a retraction are undone from the history; what cannot 
   }).toPass();
   await ended.getByRole("button", { name: "Cancel" }).click();
   await side.getByRole("button", { name: /^Undo: Retracted/ }).click();
-  await page.getByRole("dialog", { name: "Undo this retraction?" }).getByRole("button", { name: "Undo it" }).click();
+  const retraction = page.getByRole("dialog", { name: "Undo this retraction?" });
+  await retraction.getByRole("button", { name: "Undo it" }).click();
+  await expect(retraction).toHaveCount(0); // then the page has opened what came back
   await expect.poll(async () => (await server.read(one)).severity_ID).toBe("WARNING");
 
   // Its own end is nobody's mistake.

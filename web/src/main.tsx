@@ -55,9 +55,11 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
     const second = setInterval(() => store.tick(), 1_000);
     const offline = () => store.lost(text.login.lost);
     window.addEventListener("offline", offline);
-    const read = () => {
-      const s = parse(location.hash);
-      if (location.hash.slice(1) === store.hash.peek()) return;
+    const read = (e: HashChangeEvent) => {
+      // Not location.hash: while the map moves, the page may have written its own view over the link before it hears of it.
+      const { hash } = new URL(e.newURL);
+      if (hash.slice(1) === store.hash.peek()) return;
+      const s = parse(hash);
       store.apply(s);
       if (s.view) page.map.peek()?.jump(s.view);
     };
