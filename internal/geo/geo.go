@@ -15,6 +15,9 @@ package geo
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 
@@ -88,6 +91,35 @@ func (s Shape) Size() int { return 128 + 40*s.positions() }
 
 // Positions is how many positions s has.
 func (s Shape) Positions() int { return s.positions() }
+
+// Sum is a SHA-256 digest of s: that of another shape is another.
+func (s Shape) Sum() [sha256.Size]byte {
+	h := sha256.New()
+	var buffer []byte
+	number := func(n int) { buffer = binary.LittleEndian.AppendUint64(buffer, uint64(n)) }
+	list := func(at []position) {
+		number(len(at))
+		for _, p := range at {
+			buffer = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(buffer, uint32(p.x)), uint32(p.y))
+		}
+		_, _ = h.Write(buffer) // never fails
+		buffer = buffer[:0]
+	}
+	buffer = append(buffer, fmt.Sprint(s.apart, s.coarse)...)
+	number(len(s.polygons))
+	for _, p := range s.polygons {
+		number(len(p))
+		for _, r := range p {
+			list(r)
+		}
+	}
+	number(len(s.lines))
+	for _, l := range s.lines {
+		list(l)
+	}
+	list(s.points)
+	return [sha256.Size]byte(h.Sum(nil))
+}
 
 // positions is Positions.
 func (s Shape) positions() int {

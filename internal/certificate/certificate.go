@@ -1,0 +1,171 @@
+// Package certificate keeps the certificate that the server proves itself with: from files, which are read again when they change
+// (Files), or from an authority by ACME, which is asked again in time (ACME).
+//
+// A certificate that cannot be read, does not fit its key, or is over never replaces one that is good. TLS configurations are those
+// for servers of today: TLS 1.2 or later, with authenticated encryption and forward secrecy alone, and HTTP/2 first.
+package certificate
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// config is what all servers have in common.
+func config() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		CipherSuites: []uint16{ // of TLS 1.2; those of 1.3 are all good
+			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+		},
+		NextProtos: []string{"h2", "http/1.1"},
+	}
+}
+
+const (
+	// readEvery is how often the files are read: they are small, and what notices changes of folders misses links.
+	readEvery = 10 * time.Second
+	// maxFile is more than any chain of certificates, in bytes.
+	maxFile = 1 << 20
+	// soon is how long before its end a certificate is warned about.
+	soon = 7 * 24 * time.Hour
+)
+
+// Files is a certificate in two files of PEM: the certificate, followed by its intermediates, and its key. It is safe for concurrent use.
+type Files struct {
+	cert, key string
+	log       *slog.Logger
+	held      atomic.Pointer[held]
+	// The rest belongs to Run.
+	warned time.Time
+}
+
+type held struct {
+	pair *tls.Certificate
+	text string // of both files
+}
+
+// Open reads the two files. A certificate that is over is served all the same, and logged: clients then say so.
+func Open(cert, key string, log *slog.Logger) (*Files, error) {
+	f := &Files{cert: cert, key: key, log: log}
+	h, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	f.held.Store(h)
+	return f, nil
+}
+
+// Config is for servers: each handshake has the certificate of that moment.
+func (f *Files) Config() *tls.Config {
+	c := config()
+	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.held.Load().pair, nil }
+	return c
+}
+
+// End is when the certificate ends.
+func (f *Files) End() (at time.Time, ok bool) { return f.held.Load().pair.Leaf.NotAfter, true }
+
+// Run reads the files every ten seconds, and whenever hangup gives something, until ctx ends. now is the service's time.
+func (f *Files) Run(ctx context.Context, hangup <-chan os.Signal, now func() time.Time) error {
+	ticker := time.NewTicker(readEvery)
+	defer ticker.Stop()
+	failed := 0
+	for {
+		f.warn(now())
+		told := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		case <-hangup:
+			told = true
+		}
+		changed, err := f.reload(now())
+		switch {
+		case err == nil:
+			failed = 0
+			if changed || told {
+				end, _ := f.End()
+				f.log.Info("the TLS certificate was read", "file", f.cert, "changed", changed, "ends", end.UTC())
+			}
+		default: // the two files may just be half replaced: the second time it is a fault
+			if failed++; told || failed == 2 {
+				f.log.Error("cannot use the TLS certificate in the files; serving the last one", "error", err)
+			}
+		}
+	}
+}
+
+// reload reads the files, and takes what is in them if it is good.
+func (f *Files) reload(now time.Time) (changed bool, err error) {
+	h, err := f.read()
+	if err != nil {
+		return false, err
+	}
+	old := f.held.Load()
+	if h.text == old.text {
+		return false, nil
+	}
+	if leaf := h.pair.Leaf; now.After(leaf.NotAfter) && now.Before(old.pair.Leaf.NotAfter) {
+		return false, fmt.Errorf("%s: the certificate ended on %s, and the last one is still good", f.cert, leaf.NotAfter.UTC().Format(time.RFC3339))
+	}
+	f.held.Store(h)
+	f.warned = time.Time{}
+	return true, nil
+}
+
+// warn logs once a day that the certificate ends soon, or is over.
+func (f *Files) warn(now time.Time) {
+	end, _ := f.End()
+	if left := end.Sub(now); left > soon || now.Sub(f.warned) < 24*time.Hour {
+		return
+	}
+	f.warned = now
+	f.log.Warn("the TLS certificate ends soon, or is over: put a new one in its place", "file", f.cert, "ends", end.UTC())
+}
+
+func (f *Files) read() (*held, error) {
+	cert, err := readFile(f.cert)
+	if err != nil {
+		return nil, err
+	}
+	key, err := readFile(f.key)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s: %w", f.cert, f.key, err) // it names no content
+	}
+	if pair.Leaf == nil {
+		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.cert, err)
+		}
+	}
+	return &held{pair: &pair, text: string(cert) + string(key)}, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = fmt.Errorf("%s: more than %d bytes", path, maxFile)
+	}
+	return text, errors.Join(err, file.Close())
+}
+
+// Close does nothing: Files holds nothing open.
+func (f *Files) Close() {}

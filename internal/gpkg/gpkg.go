@@ -1,0 +1,165 @@
+// Package gpkg writes GeoPackages (OGC 12-128r18, version 1.3): one SQLite file with one layer of features on WGS 84, longitude before latitude.
+//
+// A Writer owns its file until Close, and is not safe for concurrent use. What it holds in memory does not grow with the file.
+package gpkg
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// Type is the type of a column (table 1 of the specification).
+type Type string
+
+// The types of columns.
+const (
+	Text     Type = "TEXT"
+	Integer  Type = "INTEGER"
+	Real     Type = "DOUBLE"
+	DateTime Type = "DATETIME" // text: 2026-11-02T06:00:00.000Z
+)
+
+// Column is a column of a layer. Its name must not be fid or geom.
+type Column struct {
+	Name string
+	Type Type
+}
+
+// Layer is what a GeoPackage holds.
+type Layer struct {
+	Name, Title, Description string
+	Columns                  []Column
+	// Changed is when what it says last changed.
+	Changed time.Time
+}
+
+// Box is the bounds of a geometry, in degrees.
+type Box struct{ West, South, East, North float64 }
+
+const wgs84 = 4326
+
+// wgs84WKT is the definition that the specification asks for (requirement 11), as EPSG has it.
+const wgs84WKT = `GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563,AUTHORITY["EPSG","7030"]],AUTHORITY["EPSG","6326"]],PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],AXIS["Latitude",NORTH],AXIS["Longitude",EAST],AUTHORITY["EPSG","4326"]]`
+
+// schema are the tables that every GeoPackage has (annex C), and how the file is told from others (requirement 2).
+const schema = `
+PRAGMA application_id = 0x47504B47;
+PRAGMA user_version = 10300;
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE gpkg_spatial_ref_sys (srs_name TEXT NOT NULL, srs_id INTEGER NOT NULL PRIMARY KEY, organization TEXT NOT NULL, organization_coordsys_id INTEGER NOT NULL,
+	definition TEXT NOT NULL, description TEXT);
+CREATE TABLE gpkg_contents (table_name TEXT NOT NULL PRIMARY KEY, data_type TEXT NOT NULL, identifier TEXT UNIQUE, description TEXT DEFAULT '',
+	last_change DATETIME NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ','now')), min_x DOUBLE, min_y DOUBLE, max_x DOUBLE, max_y DOUBLE, srs_id INTEGER,
+	CONSTRAINT fk_gc_r_srs_id FOREIGN KEY (srs_id) REFERENCES gpkg_spatial_ref_sys(srs_id));
+CREATE TABLE gpkg_geometry_columns (table_name TEXT NOT NULL, column_name TEXT NOT NULL, geometry_type_name TEXT NOT NULL, srs_id INTEGER NOT NULL, z TINYINT NOT NULL, m TINYINT NOT NULL,
+	CONSTRAINT pk_geom_cols PRIMARY KEY (table_name, column_name), CONSTRAINT uk_gc_table_name UNIQUE (table_name),
+	CONSTRAINT fk_gc_tn FOREIGN KEY (table_name) REFERENCES gpkg_contents(table_name), CONSTRAINT fk_gc_srs FOREIGN KEY (srs_id) REFERENCES gpkg_spatial_ref_sys (srs_id));
+INSERT INTO gpkg_spatial_ref_sys VALUES ('Undefined Cartesian SRS', -1, 'NONE', -1, 'undefined', 'undefined Cartesian coordinate reference system'),
+	('Undefined geographic SRS', 0, 'NONE', 0, 'undefined', 'undefined geographic coordinate reference system')`
+
+// Writer writes a GeoPackage.
+type Writer struct {
+	db     *sql.DB
+	tx     *sql.Tx
+	insert *sql.Stmt
+	layer  Layer
+	extent Box
+	any    bool
+}
+
+// Create begins a GeoPackage in a file, which must be empty or not be there.
+func Create(ctx context.Context, file string, layer Layer) (w *Writer, err error) {
+	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file))
+	if err != nil {
+		return nil, err
+	}
+	w = &Writer{db: db, layer: layer}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	db.SetMaxOpenConns(1)
+	if _, err = db.ExecContext(ctx, schema); err != nil {
+		return nil, err
+	}
+	if w.tx, err = db.BeginTx(ctx, nil); err != nil {
+		return nil, err
+	}
+	columns, marks := []string{"fid INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL", "geom GEOMETRY"}, "NULL, ?"
+	for _, c := range layer.Columns {
+		columns, marks = append(columns, quoted(c.Name)+" "+string(c.Type)), marks+", ?"
+	}
+	if _, err = w.tx.ExecContext(ctx, "CREATE TABLE "+quoted(layer.Name)+" ("+strings.Join(columns, ", ")+")"); err != nil {
+		return nil, err
+	}
+	w.insert, err = w.tx.PrepareContext(ctx, "INSERT INTO "+quoted(layer.Name)+" VALUES ("+marks+")")
+	return w, err
+}
+
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// Add adds a feature: its geometry as well-known binary, with its bounds (nil: it has none), and a value for each column: string, int64, float64 or nil.
+func (w *Writer) Add(ctx context.Context, wkb []byte, box Box, values []any) error {
+	if len(values) != len(w.layer.Columns) {
+		return fmt.Errorf("%d values for %d columns", len(values), len(w.layer.Columns))
+	}
+	var blob any
+	if wkb != nil {
+		blob = geometry(wkb, box)
+		if !w.any {
+			w.extent, w.any = box, true
+		}
+		w.extent = Box{min(w.extent.West, box.West), min(w.extent.South, box.South), max(w.extent.East, box.East), max(w.extent.North, box.North)}
+	}
+	_, err := w.insert.ExecContext(ctx, append([]any{blob}, values...)...)
+	return err
+}
+
+// geometry is a geometry as a GeoPackage holds it (section 2.1.3): a header with its bounds, and well-known binary.
+func geometry(wkb []byte, box Box) []byte {
+	const littleEndian, envelopeXY = 1, 1 << 1
+	b := append(make([]byte, 0, 40+len(wkb)), 'G', 'P', 0, littleEndian|envelopeXY)
+	b = binary.LittleEndian.AppendUint32(b, wgs84)
+	for _, v := range [...]float64{box.West, box.East, box.South, box.North} {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	}
+	return append(b, wkb...)
+}
+
+// Close ends the GeoPackage. Its file is whole if there is no error.
+func (w *Writer) Close(ctx context.Context) error {
+	err := w.insert.Close()
+	var corners [4]any
+	if w.any {
+		corners = [4]any{w.extent.West, w.extent.South, w.extent.East, w.extent.North}
+	}
+	for _, statement := range []struct {
+		text string
+		args []any
+	}{
+		{`INSERT INTO gpkg_spatial_ref_sys VALUES ('WGS 84 geodetic', ?, 'EPSG', ?, ?, 'longitude/latitude coordinates in decimal degrees on the WGS 84 spheroid')`, []any{wgs84, wgs84, wgs84WKT}},
+		{`INSERT INTO gpkg_contents VALUES (?, 'features', ?, ?, ?, ?, ?, ?, ?, ?)`, append(append([]any{w.layer.Name, w.layer.Title, w.layer.Description, w.layer.Changed.UTC().Format("2006-01-02T15:04:05.000Z")}, corners[:]...), wgs84)},
+		{`INSERT INTO gpkg_geometry_columns VALUES (?, 'geom', 'GEOMETRY', ?, 0, 0)`, []any{w.layer.Name, wgs84}},
+	} {
+		if err == nil {
+			_, err = w.tx.ExecContext(ctx, statement.text, statement.args...)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, w.tx.Rollback(), w.db.Close())
+	}
+	return errors.Join(w.tx.Commit(), w.db.Close())
+}
+
+// Discard gives up. The file is then to be removed.
+func (w *Writer) Discard() error { return errors.Join(w.tx.Rollback(), w.db.Close()) }

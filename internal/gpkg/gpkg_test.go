@@ -1,0 +1,76 @@
+package gpkg_test
+
+import (
+	"database/sql"
+	"encoding/binary"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/gpkg"
+)
+
+// The checks are those of the specification's abstract tests, by their requirements.
+func TestAGeoPackageIsAsTheSpecificationSays(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a #1?%.gpkg")
+	layer := gpkg.Layer{Name: `flo"ods`, Title: "Floods", Changed: time.Date(2026, 11, 2, 6, 0, 0, 5e6, time.UTC),
+		Columns: []gpkg.Column{{Name: "name", Type: gpkg.Text}, {Name: "n", Type: gpkg.Integer}, {Name: "x", Type: gpkg.Real}, {Name: "at", Type: gpkg.DateTime}}}
+	w, err := gpkg.Create(t.Context(), file, layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wkb := binary.LittleEndian.AppendUint32([]byte{1}, 1) // a point
+	for _, v := range []float64{9.5, -53} {
+		wkb = binary.LittleEndian.AppendUint64(wkb, math.Float64bits(v))
+	}
+	if err := w.Add(t.Context(), wkb, gpkg.Box{West: 9.5, South: -53, East: 9.5, North: -53}, []any{"Łódź 'x'", int64(1) << 40, 0.5, "2026-11-02T06:00:00.000Z"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Add(t.Context(), nil, gpkg.Box{}, []any{"", nil, nil, nil}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Add(t.Context(), nil, gpkg.Box{}, []any{"too few"}); err == nil {
+		t.Error("a row with too few values is taken")
+	}
+	if err := w.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file)+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	for query, want := range map[string]string{
+		`PRAGMA application_id`:                         "1196444487", // requirement 2: GPKG
+		`PRAGMA user_version`:                           "10300",
+		`PRAGMA integrity_check`:                        "ok", // requirement 6
+		`SELECT count(*) FROM pragma_foreign_key_check`: "0",  // requirement 7
+		`SELECT group_concat(srs_id) FROM (SELECT srs_id FROM gpkg_spatial_ref_sys ORDER BY srs_id)`:                  "-1,0,4326", // requirement 11
+		`SELECT data_type||' '||table_name||' '||srs_id||' '||min_x||' '||max_y||' '||last_change FROM gpkg_contents`: `features flo"ods 4326 9.5 -53.0 2026-11-02T06:00:00.005Z`,
+		`SELECT column_name||' '||geometry_type_name||' '||srs_id||z||m FROM gpkg_geometry_columns`:                   "geom GEOMETRY 432600",
+		`SELECT hex(geom) FROM "flo""ods" WHERE fid = 1`:                                                              "47500003E6100000" + "00000000000023400000000000002340" + "0000000000804AC00000000000804AC0" + "0101000000" + "00000000000023400000000000804AC0", // requirement 19
+		`SELECT count(*) FROM "flo""ods" WHERE geom IS NULL AND n IS NULL AND name = ''`:                              "1",
+		`SELECT group_concat(type) FROM pragma_table_info('flo"ods')`:                                                 "INTEGER,GEOMETRY,TEXT,INTEGER,DOUBLE,DATETIME",
+	} {
+		var got string
+		if err := db.QueryRow(query).Scan(&got); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", query, got, err, want)
+		}
+	}
+	ogrinfo, err := exec.LookPath("ogrinfo")
+	if err != nil {
+		t.Skip("ogrinfo is not there: install gdal-bin")
+	}
+	out, err := exec.CommandContext(t.Context(), ogrinfo, "-ro", "-al", file).CombinedOutput()
+	for _, want := range []string{"using driver `GPKG' successful", "Feature Count: 2", "POINT (9.5 -53)", "name (String) = Łódź 'x'", "n (Integer64) = 1099511627776", "at (DateTime) = 2026/11/02 06:00:00+00", `ID["EPSG",4326]`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is not in what GDAL reads: %v %s", want, err, out)
+		}
+	}
+	if strings.Contains(string(out), "Warning") || strings.Contains(string(out), "ERROR") {
+		t.Errorf("GDAL complains: %s", out)
+	}
+}

@@ -1,0 +1,249 @@
+// Package outbound sends requests to addresses that others name: webhooks and channels. They lead to public addresses alone, or to what the operator allows.
+//
+// What an address leads to is checked at each connection, of the very address that is connected to. Redirects are not followed, no proxy is
+// taken from the environment, and of an answer nothing is kept but its status and Retry-After. All is safe for concurrent use.
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// Jitter is d, a tenth more or less: those who failed together do not come back together.
+func Jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
+}
+
+// Tolerated is how often in a row a receiver may fail; from then on it is tried with one message at a time, and after pauses: the messages
+// that wait need not each find out.
+const Tolerated = 3
+
+// Pause is how long a receiver that has failed so often in a row, Tolerated at least, is left alone: first, and twice as long each time, up to most.
+func Pause(failures int, first, most time.Duration) time.Duration {
+	return Jitter(min(first<<min(failures-Tolerated, 10), most))
+}
+
+// Targets says where requests may lead. Zero: to public addresses by https, on ports 443 and 8443.
+type Targets struct {
+	// Allow are addresses beyond the public ones: there http is allowed too, and every port.
+	Allow []netip.Prefix
+	// Resolver looks names up; nil: the system's.
+	Resolver *net.Resolver
+	// RootCAs are whom certificates must come from; nil: the system's.
+	RootCAs *x509.CertPool
+}
+
+// publicPorts are the ports that a request may have on a public address: those of other services would be talked to in a language that
+// they may understand.
+var publicPorts = []uint16{443, 8443}
+
+// maxURL bounds an address, in bytes.
+const maxURL = 2000
+
+// Check is what is wrong with an address, as far as it can be told before it is looked up. What it leads to is checked at each connection.
+func (t *Targets) Check(address string) error {
+	if len(address) > maxURL {
+		return fmt.Errorf("has %d bytes, at most %d are taken", len(address), maxURL)
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Opaque != "" {
+		return fmt.Errorf("%.100q is not an absolute address, such as https://example.org/hook", address)
+	}
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	switch {
+	case u.Scheme != "https" && !(u.Scheme == "http" && len(t.Allow) > 0):
+		return fmt.Errorf("scheme %q: only https is allowed (http too, to addresses that the setting webhook-allow names)", u.Scheme)
+	case u.User != nil:
+		return errors.New("holds a name or password; expected none: what is sent is signed instead")
+	case u.Fragment != "" || strings.Contains(address, "#"):
+		return errors.New("holds a fragment, which is never sent; expected none")
+	case strings.ContainsAny(address, "\\ \t\r\n"):
+		return errors.New("holds a backslash or white space")
+	}
+	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return fmt.Errorf("port %q is none", port)
+		}
+		if len(t.Allow) == 0 && !slices.Contains(publicPorts, uint16(n)) {
+			return fmt.Errorf("port %d: only %v are allowed (others too, at addresses that the setting webhook-allow names)", n, publicPorts)
+		}
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return t.checkAddr(u.Scheme, ip, u.Port())
+	}
+	return checkHost(host, len(t.Allow) > 0)
+}
+
+// checkHost is what is wrong with the name of a host; inside: names inside a network are allowed.
+func checkHost(host string, inside bool) error {
+	labels := strings.Split(host, ".")
+	if len(host) > 253 {
+		return errors.New("the host's name is longer than 253 bytes")
+	}
+	for _, l := range labels {
+		if l == "" || len(l) > 63 || strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return fmt.Errorf("host %.100q is not a name of the DNS; write one of other scripts in its ASCII form (xn--…)", host)
+		}
+	}
+	last := labels[len(labels)-1]
+	switch {
+	case strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x"):
+		return fmt.Errorf("host %.100q is a number, and read differently by different programs; write an address as 192.0.2.1", host)
+	case inside:
+	case last == "localhost" || last == "internal" || last == "local" || last == "localdomain":
+		return fmt.Errorf("host %.100q is a name inside a network; name one that all can reach, or an address that the setting webhook-allow names", host)
+	}
+	return nil
+}
+
+// checkAddr is what is wrong with an address that is written as such.
+func (t *Targets) checkAddr(scheme string, ip netip.Addr, port string) error {
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[scheme]
+	}
+	network := "tcp6"
+	if ip.Is4() {
+		network = "tcp4"
+	}
+	return t.Guard(scheme)(network, net.JoinHostPort(ip.String(), port), nil)
+}
+
+// ErrBlocked means that an address may not be connected to.
+var ErrBlocked = errors.New("this address may not be reached: it is not public, and the setting webhook-allow does not name it")
+
+// Guard is asked before each connection about the very address that is connected to: no name that is looked up differently the second
+// time, and no spelling of an address, leads inside.
+func (t *Targets) Guard(scheme string) func(network, address string, c syscall.RawConn) error {
+	public := ssrf.New(ssrf.WithPorts(publicPorts...))
+	return func(network, address string, c syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return ErrBlocked
+		}
+		ip := to.Addr().Unmap().WithZone("")
+		if to.Port() > 0 && slices.ContainsFunc(t.Allow, func(p netip.Prefix) bool { return p.Contains(ip) }) {
+			return nil
+		}
+		if scheme != "https" || public.Safe(network, address, c) != nil {
+			return ErrBlocked
+		}
+		return nil
+	}
+}
+
+// The limits of an attempt. None of what a receiver answers but the status matters.
+const (
+	AttemptTimeout = 20 * time.Second // of it all
+	connectTimeout = 10 * time.Second
+	bodyTimeout    = time.Second // for the rest of an answer whose status is known
+	maxAnswer      = 4 << 10     // bytes read of an answer's body, so that the connection can be used again
+	maxHeader      = 16 << 10    // bytes of its header
+)
+
+// Clients are HTTP clients by scheme.
+type Clients map[string]*http.Client
+
+// Close closes the connections that wait to be used again.
+func (c Clients) Close() {
+	for _, client := range c {
+		client.CloseIdleConnections()
+	}
+}
+
+// Clients makes the HTTP clients; idle connections of a host are kept up to a number. They take no proxy from the environment and follow no redirects.
+func (t *Targets) Clients(idle int) Clients {
+	clients := Clients{}
+	for _, scheme := range []string{"http", "https"} {
+		dialer := &net.Dialer{Timeout: connectTimeout, Control: t.Guard(scheme), Resolver: t.Resolver}
+		clients[scheme] = &http.Client{
+			Transport: &http.Transport{
+				DialContext:            dialer.DialContext,
+				TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: t.RootCAs},
+				TLSHandshakeTimeout:    connectTimeout,
+				MaxResponseHeaderBytes: maxHeader,
+				MaxIdleConnsPerHost:    idle,
+				IdleConnTimeout:        90 * time.Second,
+				DisableCompression:     true,
+				ForceAttemptHTTP2:      true,
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	return clients
+}
+
+// Post sends a body once by POST. What the receiver says beside its status and Retry-After is not kept: it would be an answer from inside to whoever can name an
+// address. retry is how long the receiver wants to be left alone, at most a day. The context bounds the attempt; AttemptTimeout is a good bound.
+func (t *Targets) Post(ctx context.Context, clients Clients, address string, header http.Header, body string) (status int, retry time.Duration, err error) {
+	return t.Exchange(ctx, clients, http.MethodPost, address, header, body)
+}
+
+// Exchange is Post with another method.
+func (t *Targets) Exchange(ctx context.Context, clients Clients, method, address string, header http.Header, body string) (status int, retry time.Duration, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
+	if err != nil {
+		return 0, 0, err
+	}
+	req.Header = header
+	client, ok := clients[req.URL.Scheme]
+	if !ok || t.Check(address) != nil { // the setting may be narrower than when it was made
+		return 0, 0, ErrBlocked
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer resp.Body.Close()
+	rest := time.AfterFunc(bodyTimeout, cancel)
+	defer rest.Stop()
+	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer) // whatever comes
+	if seconds, err := strconv.ParseInt(resp.Header.Get("Retry-After"), 10, 32); err == nil && seconds > 0 {
+		retry = min(time.Duration(seconds)*time.Second, 24*time.Hour)
+	}
+	return resp.StatusCode, retry, nil
+}
+
+// FaultOf is the class of an error, which tells the owner what to look at and nothing of what is inside.
+func FaultOf(err error) string {
+	var dns *net.DNSError
+	var tlsErr *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	switch {
+	case errors.Is(err, ErrBlocked):
+		return "blocked"
+	case errors.As(err, &dns):
+		return "name not found"
+	case errors.As(err, &tlsErr), errors.As(err, &record), errors.As(err, &alert):
+		return "tls"
+	case errors.Is(err, context.DeadlineExceeded) || isTimeout(err):
+		return "timeout"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused"
+	}
+	return "connection"
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
