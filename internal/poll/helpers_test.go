@@ -110,7 +110,7 @@ type network struct {
 	mu       sync.Mutex
 	handlers map[string]http.Handler // by host
 	asked    []ask
-	inFlight map[string]int
+	inFlight map[string]int // requests, by host, until the client has closed the answer
 	most     map[string]int
 	conns    chan net.Conn
 }
@@ -155,21 +155,49 @@ func (n *network) transport() http.RoundTripper {
 	}
 	t.DialContext, t.DialTLSContext, t.ForceAttemptHTTP2 = n.dial, n.dial, false
 	n.t.Cleanup(t.CloseIdleConnections)
-	return t
+	return counted{n, t}
+}
+
+// counted is a transport that counts what is in flight. The server cannot: its handler may run on after the client has hung up and asks again.
+type counted struct {
+	n *network
+	http.RoundTripper
+}
+
+func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
+	host := r.URL.Host
+	c.n.count(host, 1)
+	answer, err := c.RoundTripper.RoundTrip(r)
+	if err != nil {
+		c.n.count(host, -1)
+		return nil, err
+	}
+	answer.Body = &countedBody{ReadCloser: answer.Body, closed: sync.OnceFunc(func() { c.n.count(host, -1) })}
+	return answer, nil
+}
+
+type countedBody struct {
+	io.ReadCloser
+	closed func()
+}
+
+func (b *countedBody) Close() error {
+	defer b.closed()
+	return b.ReadCloser.Close()
+}
+
+func (n *network) count(host string, by int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.inFlight[host] += by
+	n.most[host] = max(n.most[host], n.inFlight[host])
 }
 
 func (n *network) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	n.asked = append(n.asked, ask{time.Now(), r.Host + r.URL.String(), r.Header})
-	n.inFlight[r.Host]++
-	n.most[r.Host] = max(n.most[r.Host], n.inFlight[r.Host])
 	h := n.handlers[r.Host]
 	n.mu.Unlock()
-	defer func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.inFlight[r.Host]--
-	}()
 	if h == nil {
 		http.NotFound(w, r)
 		return
