@@ -71,6 +71,9 @@ type Hazard struct {
 	// Exposure is who lives where it is, as counted last; nil: not yet. It may be that of earlier areas: see Exposed. Nobody alters it.
 	Exposure *Exposure `json:"exposure,omitzero"`
 
+	// Pinned: an editor wants it before all others where hazards are ordered by importance.
+	Pinned bool `json:"pinned,omitzero"`
+
 	Source string `json:"source,omitzero"` // name of the source that reported it first; empty for an editor's
 	// Sources are the names of all sources that an event of the hazard is from, sorted; nil if that is Source alone.
 	Sources []string `json:"sources,omitzero"`
@@ -166,5 +169,5 @@ func equalScalars(a, b *Hazard) bool {
 		a.Severity == b.Severity && a.Category == b.Category && a.Status == b.Status && a.AutoExpire == b.AutoExpire &&
 		a.Start == b.Start && a.End == b.End && a.Created == b.Created && a.Creator == b.Creator &&
 		a.Longitude == b.Longitude && a.Latitude == b.Latitude && a.OrgID == b.OrgID && a.AppID == b.AppID &&
-		a.URL == b.URL && a.Comment == b.Comment && a.Source == b.Source && a.Reason == b.Reason && a.Successor == b.Successor && a.Note == b.Note
+		a.URL == b.URL && a.Comment == b.Comment && a.Source == b.Source && a.Reason == b.Reason && a.Successor == b.Successor && a.Note == b.Note && a.Pinned == b.Pinned
 }

@@ -1,4 +1,4 @@
-// Package words holds the words of pages and of the map in each language, one file for each: docs/languages.md says how to add one.
+// Package words holds the words of pages, messages and the map in each language, one file for each: docs/languages.md says how to add one.
 //
 // Messages are ICU messages, of which pages use arguments, {name}, and plurals, {n, plural, one {# day} other {# days}}: all of a file is
 // read when the program starts, and a message that cannot be read ends it; a test reads them first. The map compiles the same files when it is
@@ -72,8 +72,9 @@ func load(name string) (*Language, error) {
 			ID, Name, Dir string
 			Checked       bool
 		}
-		Names map[string]map[string]string
-		Page  map[string]string
+		Names  map[string]map[string]string
+		Page   map[string]string
+		Notice map[string]string
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
 		return nil, err
@@ -85,6 +86,11 @@ func load(name string) (*Language, error) {
 	for key, text := range file.Page {
 		if l.say[key], err = parse(text); err != nil {
 			return nil, fmt.Errorf("page.%s: %w", key, err)
+		}
+	}
+	for key, text := range file.Notice {
+		if l.say["notice."+key], err = parse(text); err != nil {
+			return nil, fmt.Errorf("notice.%s: %w", key, err)
 		}
 	}
 	for kind, table := range file.Names {
@@ -113,7 +119,8 @@ func Best(tags ...language.Tag) *Language {
 	return all[i]
 }
 
-// Knows reports whether there are words under the key: "facts" of the file's part page, or "type.FLOOD" of its names.
+// Knows reports whether there are words under the key: "facts" of the file's part page, "notice.late" of its
+// part notice, or "type.FLOOD" of its names.
 func (l *Language) Knows(key string) bool { _, ok := l.say[key]; return ok }
 
 // Keys lists the keys of all words, in no order.

@@ -1,0 +1,363 @@
+// Package authority holds how an organization publishes its own hazards as an alerting authority: its profile, and which changes of a
+// hazard are CAP messages.
+//
+// Both are values: nothing here reads a clock, a store or a network. A profile never changes what was published before it: each
+// setting of it is kept with the number of the change after which it holds (Settings.At), so that a message reads the same for ever. A
+// Chain is a function of the changes of one hazard alone.
+package authority
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"golang.org/x/text/language"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// Rules are those of a national or commercial profile of CAP, beyond the OASIS standard.
+type Rules string
+
+// The profiles.
+const (
+	Plain  Rules = "plain"  // CAP 1.2 alone
+	Google Rules = "google" // Google Public Alerts, CAP requirements
+	IPAWS  Rules = "ipaws"  // FEMA's IPAWS profile 1.0
+	CAPCP  Rules = "cap-cp" // the Canadian profile
+	CAPAU  Rules = "cap-au" // the Australian profile
+)
+
+// AllRules lists the profiles.
+func AllRules() []Rules { return []Rules{Plain, Google, IPAWS, CAPCP, CAPAU} }
+
+// Marker is what a message of the profile says in its code element; empty: nothing.
+func (r Rules) Marker() string {
+	return map[Rules]string{IPAWS: "IPAWSv1.0", CAPCP: "profile:CAP-CP:0.4", CAPAU: "urn:oasis:names:tc:emergency:cap:1.2:profile:CAP-AU:1.0"}[r]
+}
+
+// MaxPoints is how many positions one polygon of a message has at most, the first again at the end among them. IPAWS takes 100.
+func (r Rules) MaxPoints() int {
+	if r == IPAWS {
+		return 100
+	}
+	return 1000
+}
+
+// Profile is how an organization publishes. Its JSON is that of the interface.
+type Profile struct {
+	Org    int64  `json:"org_ID"`
+	Sender string `json:"sender"`       // CAP's sender: names the authority for ever
+	Name   string `json:"name"`         // senderName
+	OID    string `json:"oid,omitzero"` // messages are named below it; empty: by the uuid of the hazard
+	// Contact is how to reach the authority, Web its page, given where a hazard has no page of its own.
+	Contact string `json:"contact,omitzero"`
+	Web     string `json:"web,omitzero"`
+	// Languages are those of the messages. The first is that of hazard_Name and description; the others are given where a hazard has
+	// texts in them.
+	Languages []string `json:"languages"`
+	Rules     Rules    `json:"profile"`
+	// Test: every message has the status Test, whatever the hazard.
+	Test bool `json:"test,omitzero"`
+	// Paused: changes that are made while it is set are not published. What was published stays.
+	Paused       bool          `json:"paused,omitzero"`
+	EventCodes   []EventCode   `json:"event_codes,omitzero"`
+	AreaCodes    []AreaCode    `json:"area_codes,omitzero"`
+	Instructions []Instruction `json:"instructions,omitzero"`
+	// RadiusKm is the radius of the circle that stands for a hazard of which only a point is known.
+	RadiusKm float64 `json:"radius_km"`
+	// OpenHours is for how long after its expected end a message holds whose hazard goes on until somebody ends it.
+	OpenHours int `json:"open_hours"`
+}
+
+// EventCode is a code of a hazard type in a list that readers of the messages know.
+type EventCode struct {
+	Type  hazard.Type `json:"type_ID"`
+	Name  string      `json:"name"` // of the list: "SAME", "profile:CAP-CP:Event:0.4"
+	Value string      `json:"value"`
+}
+
+// AreaCode is a code of an area, given with messages that touch its box.
+type AreaCode struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Within is west, south, east, north in degrees; a west greater than its east crosses the antimeridian. Empty: every message.
+	Within []float64 `json:"within,omitzero"`
+}
+
+// Instruction is what people are told to do where a hazard does not say it itself.
+type Instruction struct {
+	Type      hazard.Type `json:"type_ID,omitzero"` // empty: of any type without one of its own
+	Language  string      `json:"language"`
+	Text      string      `json:"text"`
+	Responses []string    `json:"response_type,omitzero"` // CAP's words
+}
+
+// Responses are CAP's words for what people are told to do (CAP 1.2, section 3.2.2, responseType).
+func Responses() []string {
+	return []string{"Shelter", "Evacuate", "Prepare", "Execute", "Avoid", "Monitor", "Assess", "AllClear", "None"}
+}
+
+// The defaults, and the bounds.
+const (
+	defaultRadiusKm  = 10
+	defaultOpenHours = 72
+	maxOpenHours     = 720
+	maxLanguages     = 8
+	maxCodes         = 500
+	maxInstructions  = 500
+	maxText          = 2000
+	// MaxProfile bounds the JSON of a profile, in bytes.
+	MaxProfile = 1 << 20
+)
+
+// Parse reads a profile of organization org, sets what it leaves out to its default, and checks it. The error is a
+// *hazard.InvalidError that tells everything that is wrong.
+func Parse(org int64, orgName string, text []byte) (*Profile, error) {
+	p := &Profile{}
+	bad := &hazard.InvalidError{}
+	if err := json.Unmarshal(text, p, json.RejectUnknownMembers(true)); err != nil {
+		bad.Add("", "the body is not a profile: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return nil, bad.Err()
+	}
+	if p.Org != 0 && p.Org != org {
+		bad.Add("org_ID", "is %d, the path names organization %d", p.Org, org)
+	}
+	p.Org = org
+	if p.Name == "" {
+		p.Name = orgName
+	}
+	if p.Rules == "" {
+		p.Rules = Plain
+	}
+	if len(p.Languages) == 0 {
+		p.Languages = []string{"en"}
+	}
+	if p.RadiusKm == 0 {
+		p.RadiusKm = defaultRadiusKm
+	}
+	if p.OpenHours == 0 {
+		p.OpenHours = defaultOpenHours
+	}
+	p.check(bad)
+	return p, bad.Err()
+}
+
+var (
+	oidForm    = regexp.MustCompile(`^[0-2](\.(0|[1-9][0-9]{0,19})){2,30}$`)
+	senderForm = regexp.MustCompile(`^[^\s,<&]{1,200}$`)
+)
+
+func (p *Profile) check(bad *hazard.InvalidError) {
+	line := func(field, value string, least, most int) {
+		if n := utf8.RuneCountInString(value); n < least || n > most || hazard.CleanLine(value) != value {
+			bad.Add(field, "must be one line of %d to %d characters without blanks around it", least, most)
+		}
+	}
+	if !senderForm.MatchString(p.Sender) || hazard.CleanLine(p.Sender) != p.Sender {
+		bad.Add("sender", "%.60q: expected the address of the authority, such as alerts@met.example.org, without blanks, commas, < and &", p.Sender)
+	}
+	line("name", p.Name, 1, 200)
+	line("contact", p.Contact, 0, 500)
+	if p.OID != "" && !oidForm.MatchString(p.OID) {
+		bad.Add("oid", "%.60q: expected numbers and dots, such as 2.49.0.0.404.0", p.OID)
+	}
+	if p.Web != "" {
+		if u, err := url.Parse(p.Web); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || len(p.Web) > hazard.MaxLink {
+			bad.Add("web", "%.60q is not an absolute http or https address", p.Web)
+		}
+	}
+	if !slices.Contains(AllRules(), p.Rules) {
+		bad.Add("profile", "%.60q is none of plain, google, ipaws, cap-cp, cap-au", p.Rules)
+	}
+	if !(p.RadiusKm >= 0.1 && p.RadiusKm <= 1000) {
+		bad.Add("radius_km", "%v: expected 0.1 to 1000", p.RadiusKm)
+	}
+	if p.OpenHours < 1 || p.OpenHours > maxOpenHours {
+		bad.Add("open_hours", "%d: expected 1 to %d", p.OpenHours, maxOpenHours)
+	}
+	p.checkLanguages(bad)
+	p.checkCodes(bad, line)
+	p.checkInstructions(bad)
+	p.checkRules(bad)
+}
+
+func (p *Profile) checkLanguages(bad *hazard.InvalidError) {
+	if len(p.Languages) > maxLanguages {
+		bad.Add("languages", "are %d; at most %d are taken", len(p.Languages), maxLanguages)
+	}
+	for i, l := range p.Languages {
+		if _, err := language.Parse(l); err != nil || l == "" {
+			bad.Add(fmt.Sprintf("languages/%d", i), "%.40q is not a language tag such as en or fr-CA", l)
+		} else if slices.ContainsFunc(p.Languages[:i], func(o string) bool { return strings.EqualFold(o, l) }) {
+			bad.Add(fmt.Sprintf("languages/%d", i), "%q is there twice", l)
+		}
+	}
+}
+
+func (p *Profile) checkCodes(bad *hazard.InvalidError, line func(string, string, int, int)) {
+	if n := max(len(p.EventCodes), len(p.AreaCodes)); n > maxCodes {
+		bad.Add("event_codes", "there are %d codes; at most %d of events and of areas are taken", n, maxCodes)
+		return
+	}
+	for i, c := range p.EventCodes {
+		at := fmt.Sprintf("event_codes/%d/", i)
+		if _, ok := c.Type.Info(); !ok {
+			bad.Add(at+"type_ID", "%.40q is not a type, see GET /hazards/types", c.Type)
+		}
+		line(at+"name", c.Name, 1, 200)
+		line(at+"value", c.Value, 1, 200)
+	}
+	for i, c := range p.AreaCodes {
+		at := fmt.Sprintf("area_codes/%d/", i)
+		line(at+"name", c.Name, 1, 200)
+		line(at+"value", c.Value, 1, 200)
+		w := c.Within
+		if len(w) != 0 && (len(w) != 4 || !(w[0] >= -180 && w[0] <= 180 && w[2] >= -180 && w[2] <= 180 && w[1] >= -90 && w[1] <= w[3] && w[3] <= 90)) {
+			bad.Add(at+"within", "%v: expected west, south, east, north in degrees", w)
+		}
+	}
+}
+
+func (p *Profile) checkInstructions(bad *hazard.InvalidError) {
+	if len(p.Instructions) > maxInstructions {
+		bad.Add("instructions", "are %d; at most %d are taken", len(p.Instructions), maxInstructions)
+		return
+	}
+	for i, n := range p.Instructions {
+		at := fmt.Sprintf("instructions/%d/", i)
+		if _, ok := n.Type.Info(); !ok && n.Type != "" {
+			bad.Add(at+"type_ID", "%.40q is not a type, see GET /hazards/types", n.Type)
+		}
+		if !slices.ContainsFunc(p.Languages, func(l string) bool { return strings.EqualFold(l, n.Language) }) {
+			bad.Add(at+"language", "%.40q is none of languages: %s", n.Language, strings.Join(p.Languages, ", "))
+		}
+		if c := utf8.RuneCountInString(n.Text); c < 1 || c > maxText || hazard.Clean(n.Text) != n.Text {
+			bad.Add(at+"text", "must have 1 to %d characters, and no control characters", maxText)
+		}
+		CheckResponses(bad, at+"response_type", n.Responses)
+	}
+}
+
+// CheckResponses adds a fault for each word that is none of CAP's, or is there twice.
+func CheckResponses(bad *hazard.InvalidError, field string, words []string) {
+	for i, w := range words {
+		if !slices.Contains(Responses(), w) {
+			bad.Add(field, "%.40q is none of %s", w, strings.Join(Responses(), ", "))
+			return
+		}
+		if slices.Contains(words[:i], w) {
+			bad.Add(field, "%q is there twice", w)
+			return
+		}
+	}
+}
+
+// checkRules holds the profile to what its rules ask of every message, so that none can lack it later.
+func (p *Profile) checkRules(bad *hazard.InvalidError) {
+	needsCode := func(field, name string, have bool) {
+		if !have {
+			bad.Add(field, "the profile %s needs at least one with the name %q", p.Rules, name)
+		}
+	}
+	event := func(name string) bool {
+		return slices.ContainsFunc(p.EventCodes, func(c EventCode) bool { return c.Name == name })
+	}
+	area := func(name string) bool {
+		return slices.ContainsFunc(p.AreaCodes, func(c AreaCode) bool { return c.Name == name && len(c.Within) == 0 })
+	}
+	switch p.Rules {
+	case Google:
+		if p.Contact == "" {
+			bad.Add("contact", "is missing: the profile google asks for one in every message")
+		}
+		for _, l := range p.Languages {
+			if p.Instruction("", l) == nil {
+				bad.Add("instructions", "the profile google asks for an instruction in every message: add one without type_ID for the language %s", l)
+			}
+		}
+	case IPAWS:
+		needsCode("event_codes", "SAME", event("SAME"))
+		if !area("SAME") {
+			bad.Add("area_codes", `the profile ipaws needs at least one with the name "SAME" and without within, so that every message has it`)
+		}
+		for i, c := range p.EventCodes {
+			if c.Name == "SAME" && len(c.Value) != 3 {
+				bad.Add(fmt.Sprintf("event_codes/%d/value", i), "%q: a SAME code has three letters", c.Value)
+			}
+		}
+	case CAPCP:
+		needsCode("event_codes", "profile:CAP-CP:Event:0.4", event("profile:CAP-CP:Event:0.4"))
+		if !area("profile:CAP-CP:Location:0.3") {
+			bad.Add("area_codes", `the profile cap-cp needs at least one with the name "profile:CAP-CP:Location:0.3" and without within, so that every message has it`)
+		}
+	case CAPAU:
+		if len(p.EventCodes) == 0 {
+			bad.Add("event_codes", "the profile cap-au needs the codes of the Australian event list")
+		}
+	}
+}
+
+// Instruction returns what people are told to do about a hazard of a type, in a language; nil if the profile does not say.
+func (p *Profile) Instruction(t hazard.Type, lang string) *Instruction {
+	var found *Instruction
+	for i := range p.Instructions {
+		n := &p.Instructions[i]
+		if !strings.EqualFold(n.Language, lang) {
+			continue
+		}
+		if n.Type == t {
+			return n
+		}
+		if n.Type == "" && found == nil {
+			found = n
+		}
+	}
+	return found
+}
+
+// Setting is a profile and the change after which it holds; 0: from the beginning.
+type Setting struct {
+	After   int64
+	Profile *Profile
+}
+
+// Settings are all settings of all organizations, each organization's in the order of After.
+type Settings map[int64][]Setting
+
+// At returns the profile that the message of change n of an organization follows; nil if it is none: the organization does not publish, or
+// did not then. What was changed before the first setting follows that: until then nobody has seen a message of it.
+func (s Settings) At(org, n int64) *Profile {
+	var p *Profile
+	for _, x := range s[org] {
+		if x.After >= n && p != nil {
+			break
+		}
+		p = x.Profile
+	}
+	if p == nil || p.Paused {
+		return nil
+	}
+	return p
+}
+
+// Now returns the latest setting of an organization; nil if there is none.
+func (s Settings) Now(org int64) *Profile {
+	if all := s[org]; len(all) > 0 {
+		return all[len(all)-1].Profile
+	}
+	return nil
+}
+
+// Summary is what a profile says, in one line, for the audit trail.
+func (p *Profile) Summary() string {
+	state := "publishing"
+	if p.Paused {
+		state = "paused"
+	}
+	return fmt.Sprintf("%s as %s, profile %s, languages %s", state, p.Sender, p.Rules, strings.Join(p.Languages, ", "))
+}

@@ -1,0 +1,137 @@
+package hazard
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+const someTime = Instant(1_787_000_000_000)
+
+func measuredHazard(kind Type, s Severity, all ...Measurement) *Hazard {
+	return &Hazard{Type: kind, Severity: s, Category: Event, Status: Active, Start: someTime, End: someTime + 3_600_000, LastUpdate: someTime, Measurements: all}
+}
+
+func exposedTo(h *Hazard, people int64, bands ...ExposedBand) *Hazard {
+	h.Exposure = &Exposure{Of: h.ExposureKey(), People: &Estimate{people, people / 2, people * 2}, Bands: bands}
+	return h
+}
+
+// D14: by level alone a thunderstorm of 40 minutes stands with an earthquake of magnitude 7.7, and above one that shakes a million people.
+func TestImportanceRanksTheWorld(t *testing.T) {
+	storm := exposedTo(measuredHazard(Storm, Warning, Measurement{Name: Certainty, Value: 4}, Measurement{Name: Urgency, Value: 4}), 48_000)
+	great := measuredHazard(Earthquake, Warning, Measurement{Name: Intensity, Value: 8.1}, Measurement{Name: Magnitude, Value: 7.7})
+	exposedTo(great, 5_000_000, ExposedBand{Kind: "intensity", Value: 5, People: &Estimate{People: 5_000_000}}, ExposedBand{Kind: "intensity", Value: 6, People: &Estimate{People: 2_100_000}})
+	shaken := exposedTo(measuredHazard(Earthquake, Watch, Measurement{Name: Intensity, Value: 7.4}, Measurement{Name: Magnitude, Value: 6.8}), 1_200_000)
+	deep := measuredHazard(Earthquake, Information, Measurement{Name: Depth, Value: 500}, Measurement{Name: Magnitude, Value: 6.1})
+	hurricane := exposedTo(measuredHazard(Cyclone, Warning), 210_000)
+	river := exposedTo(measuredHazard(Flood, Warning, Measurement{Name: Certainty, Value: 4}, Measurement{Name: Urgency, Value: 3}), 76_000)
+	fire := measuredHazard(Wildfire, Watch, Measurement{Name: BurntArea, Value: 12_406}, Measurement{Name: GDACSLevel, Value: 2})
+	drought := measuredHazard(Drought, Watch, Measurement{Name: GDACSLevel, Value: 2})
+	flash := exposedTo(measuredHazard(Flood, Warning, Measurement{Name: DamageThreat, Value: 3}), 9_000)
+	special := exposedTo(measuredHazard(Tornado, Warning, Measurement{Name: DamageThreat, Value: 1}), 2_000)
+	pinned := measuredHazard(Incident, Information)
+	pinned.Pinned = true
+	drill := exposedTo(measuredHazard(Earthquake, Warning, Measurement{Name: Magnitude, Value: 9}), 9_000_000)
+	drill.Category = Exercise
+	order := []*Hazard{pinned, flash, special, great, shaken, hurricane, storm, river, fire, drought, deep, drill}
+	for i := 1; i < len(order); i++ {
+		a, okA := Rank(order[i-1])
+		b, okB := Rank(order[i])
+		if !okA || !okB || a <= b {
+			t.Errorf("%s (%v %v) does not come before %s (%v %v)", order[i-1].Type, a, ImportanceOf(order[i-1]), order[i].Type, b, ImportanceOf(order[i]))
+		}
+	}
+	for h, want := range map[*Hazard]string{
+		great: "2.1 million people in strong shaking", flash: "flash flood emergency; ", special: "particularly dangerous situation; ", storm: "48,000 people in the area", deep: "level information",
+	} {
+		if i := ImportanceOf(h); !strings.Contains(i.Reason()+"; ", want) {
+			t.Errorf("%s: %q, want %q in it", h.Type, i.Reason(), want)
+		}
+	}
+}
+
+// An order that changes by itself could be neither paged nor cached.
+func TestTheOrderByImportanceDoesNotChangeAsTimeGoes(t *testing.T) {
+	old, young := measuredHazard(Wildfire, Watch), measuredHazard(Wildfire, Advisory)
+	old.LastUpdate = someTime.Add(-5 * 24 * time.Hour)
+	a, _ := Rank(old)
+	b, _ := Rank(young)
+	if a >= b {
+		t.Errorf("a watch of which nobody has said anything for five days (%v) comes before an advisory of now (%v)", a, b)
+	}
+	old.Status = Expired
+	if _, ok := Rank(old); ok {
+		t.Error("what is over has a rank")
+	}
+}
+
+func TestImportanceHasBoundsAndAReason(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := measuredHazard(rapid.SampledFrom(Types()).Draw(t, "type").ID, Severity(rapid.IntRange(0, 5).Draw(t, "severity")))
+		for _, q := range Quantities() {
+			if low, high := q.Range(); rapid.Bool().Draw(t, "measured") {
+				h.Measurements = append(h.Measurements, Measurement{Name: q.Name, Value: rapid.Float64Range(low, high).Draw(t, "value")})
+			}
+		}
+		if rapid.Bool().Draw(t, "counted") {
+			exposedTo(h, rapid.Int64Range(0, 8_000_000_000).Draw(t, "people"))
+		}
+		i := ImportanceOf(h)
+		if i.Score < 0 || i.Score > 100 || i.Reason() == "" || len(i.Reasons) > 3 {
+			t.Fatalf("%+v", i)
+		}
+		before, _ := Rank(h)
+		if h.Severity < Warning {
+			h.Severity++
+			if after, _ := Rank(h); after < before {
+				t.Fatalf("more severe, and less important: %v, %v", before, after)
+			}
+		}
+	})
+}
+
+// The published table is that of the program.
+func TestTheTableOfImportanceIsPublished(t *testing.T) {
+	text, err := os.ReadFile("../../docs/importance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := importanceTable(); !strings.Contains(string(text), want) {
+		t.Errorf("docs/importance.md does not hold this table:\n%s", want)
+	}
+}
+
+// importanceTable is the table of points as Markdown.
+func importanceTable() string {
+	var out strings.Builder
+	out.WriteString("| what | points |\n|---|---|\n")
+	for _, s := range []Severity{Warning, Watch, Advisory, Information} {
+		fmt.Fprintf(&out, "| level %s | %g |\n", s, levelPoints[s])
+	}
+	for _, f := range forces {
+		info, _ := f.q.Info()
+		var steps []string
+		for _, s := range f.steps {
+			name := fmt.Sprintf("%g %s", s.from, info.Unit)
+			if len(info.Words) > 0 {
+				name = info.Words[int(s.from)-1]
+			}
+			steps = append(steps, fmt.Sprintf("%s: %g", strings.TrimSpace(name), s.points))
+		}
+		fmt.Fprintf(&out, "| force: `%s` from … on | %s |\n", f.q, strings.Join(steps, ", "))
+	}
+	for _, kind := range []Type{Cyclone, Tornado, Tsunami} {
+		for _, s := range []Severity{Warning, Watch} {
+			if points, ok := kindForces[kind][s]; ok {
+				fmt.Fprintf(&out, "| force: %s of level %s | %g |\n", strings.ToLower(string(kind)), s, points)
+			}
+		}
+	}
+	fmt.Fprintf(&out, "| people | 4 for each tenfold: 1,000 people %d, 100,000 people %d, 10 million people %d; at most %d; not known %d |\n", 4*3-8, 4*5-8, 4*7-8, mostPeople, unknownPeople)
+	return out.String()
+}
