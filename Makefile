@@ -52,8 +52,8 @@ test-all: needs test-web test-race ## Run all tests, and what else a change must
 	.ci/vulnerable
 
 # These work in one goroutine, or take a way on which others in their package run under the race detector: it would slow them ten times, and find nothing.
-ALONE := TestLaws.*|TestGarbageIsBounded|TestTruncatedAnywhere.*|TestAnEarthquakeLastsWhile.*|TestNoSymbolIsCut.*|TestPNGIsASquare.*|TestInkFills.*|TestSeveritiesDiffer.*|TestEachPairOfIcons.*|TestCategoriesDiffer.*|TestTheHalo.*|TestThereIsASymbol.*|TestASymbolStandsOut.*|TestTheWeatherServicesList.*|TestThePointOfAWarning.*|TestAugustIs205Hazards.*|TestReadsOfTwoHundredMoments.*|TestWhatDoesNotComeThrough.*|TestNoWarningDisappears.*|TestTransfers|TestAnAlteredArchiveIsRefused|TestTheSchemaOfCAP.*|TestASecondServerThatReads.*
-ALONE_IN := ./internal/archive ./internal/edit ./internal/format ./internal/httpapi ./internal/intake ./internal/poll ./internal/service ./internal/source/... ./internal/symbol ./internal/webhook
+ALONE := TestLaws.*|TestGarbageIsBounded|TestTruncatedAnywhere.*|TestAnEarthquakeLastsWhile.*|TestNoSymbolIsCut.*|TestPNGIsASquare.*|TestInkFills.*|TestSeveritiesDiffer.*|TestEachPairOfIcons.*|TestCategoriesDiffer.*|TestTheHalo.*|TestThereIsASymbol.*|TestASymbolStandsOut.*|TestTheWeatherServicesList.*|TestThePointOfAWarning.*|TestAugustIs205Hazards.*|TestReadsOfTwoHundredMoments.*|TestWhatDoesNotComeThrough.*|TestNoWarningDisappears.*|TestTransfers|TestAnAlteredArchiveIsRefused|TestTheSchemaOfCAP.*|TestASecondServerThatReads.*|TestADigestTells.*|TestQuietHours.*
+ALONE_IN := ./internal/archive ./internal/edit ./internal/format ./internal/httpapi ./internal/intake ./internal/notify ./internal/poll ./internal/service ./internal/source/... ./internal/symbol ./internal/webhook
 
 test-race:
 	CGO_ENABLED=1 go test -race -timeout 30m -skip '^($(ALONE))$$' ./...
@@ -85,6 +85,7 @@ lint: web/node_modules/.package-lock.json ## Find faults: gofmt, go vet, staticc
 	go vet ./...
 	go run $(STATICCHECK) ./...
 	npm --prefix web run --silent lint
+	web/node_modules/.bin/tsc --noEmit --strict --target es2022 --module nodenext --lib es2023,dom --types '' clients/typescript/test/types.mts
 
 generate: ## Make internal/store/db from the SQL; the picture of all symbols; what the map knows of internal/hazard and the OpenAPI document
 	cd internal/store && go run $(SQLC) generate

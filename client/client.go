@@ -36,6 +36,8 @@ type Options struct {
 	UserAgent string
 	// Timeout bounds a request and its answer; for files, the time in which nothing moves. 0: DefaultTimeout.
 	Timeout time.Duration
+	// Patience is how long a read waits in all where the server says that it is asked too much (Problem.RetryAfter); 0: it does not wait.
+	Patience time.Duration
 	// MaxBody bounds an answer after decompression, in bytes; files are not bounded. 0: DefaultMaxBody.
 	MaxBody int64
 }
@@ -59,6 +61,8 @@ type Client struct {
 	http    *http.Client
 	agent   string
 	timeout time.Duration
+	// waits is how long a read waits in all where the server is asked too much.
+	waits   time.Duration
 	maxBody int64
 	// pageSize is how many changes are asked for at once.
 	pageSize int
@@ -75,14 +79,14 @@ func New(baseURL string, o Options) (*Client, error) {
 		return nil, fmt.Errorf("base URL: scheme %q, host %q; expected an absolute address beginning with http:// or https://", base.Scheme, base.Host)
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
 		return nil, errors.New("base URL: holds a user, a query or a fragment; expected scheme, host and path")
-	case o.Timeout < 0 || o.MaxBody < 0:
-		return nil, fmt.Errorf("timeout %s, body limit %d: expected none below zero", o.Timeout, o.MaxBody)
+	case o.Timeout < 0 || o.MaxBody < 0 || o.Patience < 0:
+		return nil, fmt.Errorf("timeout %s, body limit %d, patience %s: expected none below zero", o.Timeout, o.MaxBody, o.Patience)
 	case (o.Username == "") != (o.Password == ""):
 		return nil, errors.New("username and password go together")
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
 	base.RawPath = strings.TrimRight(base.RawPath, "/")
-	c := &Client{base: base, agent: o.UserAgent, timeout: o.Timeout, maxBody: o.MaxBody, pageSize: defaultPage}
+	c := &Client{base: base, agent: o.UserAgent, timeout: o.Timeout, waits: o.Patience, maxBody: o.MaxBody, pageSize: defaultPage}
 	if c.agent == "" {
 		c.agent = DefaultUserAgent
 	}
@@ -215,11 +219,22 @@ func pathOf(parts ...string) (string, error) {
 // do makes a request and returns its answer if that is a success. The caller closes the body, which bounds what is read of it by size and
 // time.
 func (c *Client) do(ctx context.Context, r *request) (*http.Response, error) {
-	resp, err := c.try(ctx, r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r, err)
+	until := time.Now().Add(c.waits)
+	for {
+		resp, err := c.try(ctx, r)
+		if err == nil {
+			return resp, nil
+		}
+		p, ok := errors.AsType[*Problem](err)
+		if !ok || r.method != http.MethodGet || p.RetryAfter == 0 || !p.Is(ErrLimited) && !p.Is(ErrUnavailable) || time.Now().Add(p.RetryAfter).After(until) {
+			return nil, fmt.Errorf("%s: %w", r, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%s: %w", r, context.Cause(ctx))
+		case <-time.After(p.RetryAfter):
+		}
 	}
-	return resp, nil
 }
 
 // try is do with a second try when the token is refused and another can be had.

@@ -19,7 +19,7 @@ const (
 type Coverage struct {
 	Point     [2]float64        `json:"point"` // longitude, latitude
 	Time      string            `json:"time"`
-	Word      string            `json:"word"`
+	Answer    string            `json:"answer"`
 	Countries []CoverageCountry `json:"countries"`
 	Types     []CoverageOfType  `json:"types"` // types that are not there are unknown
 	Sources   []CoveringSource  `json:"sources"`
@@ -35,10 +35,10 @@ type CoverageCountry struct {
 
 // CoverageOfType is the word for one type.
 type CoverageOfType struct {
-	Type    string   `json:"type_ID"`
-	Word    string   `json:"word"`
-	Role    string   `json:"role"`    // of the sources by which it is: responsible, watches, unknown
-	Sources []string `json:"sources"` // their names
+	Type        string   `json:"type_ID"`
+	Answer      string   `json:"answer"`
+	Sources     []string `json:"sources"`     // the names of those by which it is
+	Responsible bool     `json:"responsible"` // whether they are; false: they watch, or there are none
 }
 
 // CoveringSource is a source that speaks for a place.
@@ -46,13 +46,13 @@ type CoveringSource struct {
 	Name        string     `json:"name"`
 	Title       string     `json:"title"`
 	Authority   string     `json:"authority"`
-	Role        string     `json:"role"` // responsible, watches
+	Responsible bool       `json:"responsible"` // false: it watches
 	Types       []string   `json:"types"`
 	TypesStated bool       `json:"types_stated"` // false: it is not known for which types
 	From        string     `json:"from"`         // the least event that it reports, in words
 	State       string     `json:"state"`        // as in Source
-	LastSuccess *time.Time `json:"last_success"`
-	Age         *int64     `json:"age"` // seconds since LastSuccess
+	LastOK      *time.Time `json:"last_ok"`
+	Age         *int64     `json:"age"` // seconds since LastOK
 	Cite        string     `json:"cite"`
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -117,6 +118,17 @@ func (c *Client) Raw(ctx context.Context, path []string, opts ...CallOption) (on
 	}
 	one.State = stateOf(resp)
 	return one, nil
+}
+
+// Get asks for a path below the server's address, escaped, for a caller that reads the answer by itself. The caller closes its body.
+func (c *Client) Get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+	if !strings.HasPrefix(path, "/") {
+		return nil, &InputError{fmt.Sprintf("path %q: expected one that begins with a slash", path)}
+	}
+	r := newRequest(http.MethodGet, path, nil)
+	r.query = query
+	r.header.Set("Accept", "application/json")
+	return c.do(ctx, r)
 }
 
 // Types lists the hazard types.

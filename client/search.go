@@ -27,9 +27,11 @@ type Search struct {
 	// From and To bound a time of which some moment is in the hazard's life; the zero time is open.
 	From, To     time.Time
 	UpdatedSince time.Time
+	// Measures are ranges of measurements, name:low..high, both sides included and either side open, such as magnitude:6..: all must hold.
+	Measures []string
 	// Text is words in the name or the description, of which all must be there: harbour, harb* or "old harbour".
 	Text string
-	// Sort is severity (the order of lists), last_Update, start_Date, end_Date or hazard_ID; with - before it, the other way round.
+	// Sort is severity (the order of lists), last_Update, start_Date, end_Date, hazard_ID or the name of a measurement; with - before it, the other way round.
 	Sort string
 	// At asks for what the server would have answered at that moment; the zero time: now.
 	At time.Time
@@ -72,6 +74,7 @@ func (s *Search) parameters() url.Values {
 		set("datetime", open(s.From)+"/"+open(s.To))
 	}
 	set("updated_since", moment(s.UpdatedSince))
+	set("measure", strings.Join(s.Measures, ","))
 	set("q", s.Text)
 	set("sort", s.Sort)
 	set("at", moment(s.At))

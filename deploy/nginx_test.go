@@ -208,10 +208,16 @@ func TestNginxServesTwoNodesAsOne(t *testing.T) {
 			get(t, hc, c.front.URL+before+key)
 			get(t, hc, c.front.URL+before+key+"/../../healthz")
 		}
+		for _, path := range []string{"/subscriptions/confirm", "//subscriptions//manage", "/%73ubscriptions/unsubscribe", "/SUBSCRIPTIONS/x", "/key/x/subscriptions/manage"} {
+			get(t, hc, c.front.URL+path+"?lang=en&token=SECRET")
+		}
 		get(t, hc, c.front.URL+"/healthz?last")
 		await(t, "the last request is in nginx's log", func() bool { return strings.Contains(c.front.Log.String(), `"GET /healthz?last HTTP/2.0" 200`) })
 		if strings.Contains(c.front.Log.String(), key[len("hzk_"):]) {
 			t.Error("the key is in nginx's log")
+		}
+		if log := c.front.Log.String(); strings.Contains(log, "SECRET") || !strings.Contains(log, `"GET /subscriptions/confirm?- HTTP/2.0" `) {
+			t.Error("the token of a link is in nginx's log, or its request is not")
 		}
 	})
 

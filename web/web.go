@@ -11,6 +11,9 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -52,20 +55,20 @@ var types = map[string]string{
 // file is one file in the codings that there are.
 type file struct {
 	kind, etag             string
-	identity, gzip, brotli []byte
+	identity, gzip, brotli *io.SectionReader // of the program itself: embedded files are not copied to memory
 }
 
-// load reads the files once. The content of an embedded file is not copied again by a server that keeps it.
+// load looks at the files once.
 var load = sync.OnceValue(func() map[string]*file { return read(dist) })
 
 func read(from fs.FS) map[string]*file {
 	files := map[string]*file{}
-	codings := map[string][]byte{}
+	codings := map[string]*io.SectionReader{}
 	err := fs.WalkDir(from, "dist", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		content, err := fs.ReadFile(from, name)
+		content, err := open(from, name)
 		if err != nil {
 			return err
 		}
@@ -78,8 +81,11 @@ func read(from fs.FS) map[string]*file {
 		if !ok {
 			kind = "application/octet-stream"
 		}
-		sum := sha256.Sum256(content)
-		files[name] = &file{kind: kind, etag: base64.RawURLEncoding.EncodeToString(sum[:12]), identity: content}
+		sum := sha256.New()
+		if _, err := io.Copy(sum, content); err != nil {
+			return err
+		}
+		files[name] = &file{kind: kind, etag: base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:12]), identity: content}
 		return nil
 	})
 	if err != nil {
@@ -91,6 +97,20 @@ func read(from fs.FS) map[string]*file {
 	return files
 }
 
+// open returns a file's content. Embedded files need no Close.
+func open(from fs.FS, name string) (*io.SectionReader, error) {
+	f, err := from.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	at, ok := f.(io.ReaderAt)
+	info, err := f.Stat()
+	if err != nil || !ok {
+		return nil, errors.Join(fmt.Errorf("%s cannot be read at an offset", name), err)
+	}
+	return io.NewSectionReader(at, 0, info.Size()), nil
+}
+
 // Handler serves the map's files by their path; "/" is the page. Make it with NewHandler.
 type Handler struct{ files map[string]*file }
 
@@ -100,8 +120,8 @@ func NewHandler() Handler { return Handler{load()} }
 // Built reports whether the binary holds the map.
 func (h Handler) Built() bool { return h.Has("/" + page) }
 
-// Basemap returns the archive of the basemap (basemap/README.md); nil without the map. It is shared: do not change it.
-func (h Handler) Basemap() []byte {
+// Basemap returns the archive of the basemap (basemap/README.md); nil without the map.
+func (h Handler) Basemap() *io.SectionReader {
 	for name, f := range h.files {
 		if strings.HasPrefix(name, "assets/world-") && strings.HasSuffix(name, ".pmtiles") {
 			return f.identity
@@ -128,7 +148,11 @@ func (h Handler) With(document string, head []byte) []byte {
 	if f == nil {
 		return nil
 	}
-	return bytes.Replace(f.identity, []byte("</head>"), append(head[:len(head):len(head)], "</head>"...), 1)
+	text := make([]byte, f.identity.Size())
+	if _, err := f.identity.ReadAt(text, 0); err != nil {
+		panic(err) // a part of the program
+	}
+	return bytes.Replace(text, []byte("</head>"), append(head[:len(head):len(head)], "</head>"...), 1)
 }
 
 // Policy is the Content-Security-Policy of a document that pages of those origins may show in a frame; nil: none may.
@@ -188,10 +212,10 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if coding != "" {
 		header.Set("Content-Encoding", coding)
-		header.Set("Content-Length", strconv.Itoa(len(content)))
+		header.Set("Content-Length", strconv.FormatInt(content.Size(), 10))
 		r.Header.Del("Range") // the whole instead: a range would be one of the coded bytes
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	http.ServeContent(w, r, "", time.Time{}, io.NewSectionReader(content, 0, content.Size()))
 }
 
 // accepts reports whether Accept-Encoding names coding with a weight above 0 (RFC 9110 section 12.5.3). Browsers name what they take.

@@ -211,7 +211,9 @@ func readContent(ctx context.Context, path string) (c *content, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	names, err := column(ctx, db, `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite%' ORDER BY name`)
+	// What a trigger fills comes with the rows that it is for.
+	names, err := column(ctx, db, `SELECT name FROM pragma_table_list l WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite%'
+		AND NOT EXISTS (SELECT 1 FROM sqlite_master t WHERE t.type = 'trigger' AND t.sql LIKE '%INSERT INTO ' || l.name || ' %') ORDER BY name`)
 	if err != nil {
 		return nil, err
 	}

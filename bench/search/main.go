@@ -235,6 +235,29 @@ var kinds = []kind{
 		v.Set("type", drawType(r))
 		v.Set("sort", "-start_Date")
 	}},
+	{"magnitude 6 and more", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) { v.Set("measure", "magnitude:6..") }},
+	{"magnitude and depth, greatest first", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) {
+		low := 5 + float64(r.IntN(30))/10
+		v.Set("measure", fmt.Sprintf("magnitude:%.1f..,depth_km:..%d", low, 50+r.IntN(300)))
+		v.Set("sort", "-magnitude")
+	}},
+	{"greatest magnitude first", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) { v.Set("sort", "-magnitude") }},
+	{"type, greatest wind first", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) {
+		v.Set("type", drawType(r))
+		v.Set("sort", "-wind_kmh")
+	}},
+	{"bbox, time and magnitude, greatest first", "/hazards", func(r *rand.Rand, v url.Values, now hazard.Instant) {
+		place(r, v, 30+r.Float64()*30, 20+r.Float64()*20)
+		span(r, v, now, time.Duration(60+r.IntN(300))*24*time.Hour)
+		v.Set("measure", "magnitude:5..")
+		v.Set("sort", "-magnitude")
+	}},
+	{"a wide range, last updated first", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) {
+		v.Set("measure", "certainty:likely..")
+		v.Set("sort", "-last_Update")
+	}},
+	{"most important first", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) { v.Set("sort", "importance") }},
+	{"count of magnitude 5 and more", "/hazards/count", func(r *rand.Rand, v url.Values, _ hazard.Instant) { v.Set("measure", "magnitude:5..") }},
 	{"a type that is not there", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) { v.Set("type", "VOLCANO") }},
 	{"all", "/hazards", func(*rand.Rand, url.Values, hazard.Instant) {}},
 	{"count of bbox, time and type", "/hazards/count", func(r *rand.Rand, v url.Values, now hazard.Instant) {

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/hazardd/hazardd/internal/format"
 )
 
 // commandLine is everything that can be said on the command line.
@@ -24,6 +22,7 @@ type commandLine struct {
 	Org      orgCmd      `cmd:"" help:"Manage organizations."`
 	Exercise exerciseCmd `cmd:"" help:"Play a drill on a running server: hazards of category EXERCISE on a timeline."`
 	Watch    watchCmd    `cmd:"" help:"Watch the hazards of a running server: a table that stays up to date."`
+	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Let an assistant read hazards over standard input and output (Model Context Protocol)."`
 	Webhook  webhookCmd  `cmd:"" help:"Manage webhooks of a running server."`
 	Demo     demoCmd     `cmd:"" help:"Serve a throw-away store with a drill in it, to look around; it needs no network."`
 	Import   importCmd   `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
@@ -90,7 +89,7 @@ func grammar(cli *commandLine, more ...kong.Option) (*kong.Kong, error) {
 	return kong.New(cli, append(more,
 		kong.Name("hazardd"),
 		kong.Description("A hazard data service."),
-		kong.Vars{"data": defaultData, "formats": strings.Join(format.Names(), ", "), "version": about().String()},
+		kong.Vars{"data": defaultData, "formats": strings.Join(exportFormats(), ", "), "version": about().String()},
 		kong.PostBuild(nameVariables),
 		kong.Help(help),
 		kong.ValueFormatter(describe),

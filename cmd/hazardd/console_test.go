@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 func TestColumnsLineUpWhateverTheyHold(t *testing.T) {
@@ -91,6 +93,45 @@ func TestPublicURL(t *testing.T) {
 	} {
 		if got := tt.flags.url(); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestTLSSettings(t *testing.T) {
+	for name, tt := range map[string]struct {
+		flags  tlsFlags
+		public string // given
+		listen address
+		want   string // the public address, or the error
+	}{
+		"files":                   {tlsFlags{Cert: "c", Key: "k"}, "", "127.0.0.1:8443", "https://127.0.0.1:8443"},
+		"files, IPv6":             {tlsFlags{Cert: "c", Key: "k"}, "", "[::1]:443", "https://[::1]"},
+		"files, known":            {tlsFlags{Cert: "c", Key: "k", HTTPListen: ":80"}, "https://h.example.org", ":443", "https://h.example.org"},
+		"ACME":                    {tlsFlags{Hosts: []acmeHost{"h.example.org", "i.example.org"}, HTTPListen: ":80"}, "", ":443", "https://h.example.org"},
+		"ACME at another port":    {tlsFlags{Hosts: []acmeHost{"h.example.org"}}, "", ":8443", "https://h.example.org:8443"},
+		"a certificate alone":     {tlsFlags{Cert: "c"}, "", ":443", "--tls-cert and --tls-key need each other"},
+		"both":                    {tlsFlags{Cert: "c", Key: "k", Hosts: []acmeHost{"h"}}, "", ":443", "--tls-cert and --acme-host exclude each other"},
+		"an authority for nobody": {tlsFlags{Directory: "https://ca"}, "", ":443", "--acme-host is missing: the other --acme settings need it"},
+		"no TLS":                  {tlsFlags{HTTPListen: ":80"}, "", ":443", "--http-listen is for a server that speaks TLS: give --tls-cert or --acme-host"},
+		"leads nowhere":           {tlsFlags{Cert: "c", Key: "k", HTTPListen: ":80"}, "", ":443", "--public-url is missing: --http-listen leads there"},
+		"an address without TLS":  {tlsFlags{Cert: "c", Key: "k"}, "http://h.example.org", ":443", "--public-url http://h.example.org does not begin with https://, and the server speaks TLS"},
+	} {
+		var cfg service.Config
+		at := addressFlags{Listen: tt.listen, PublicURL: publicURL(tt.public)}
+		at.set(&cfg)
+		got := ""
+		if err := tt.flags.set(&cfg, tt.public != ""); err != nil {
+			got = err.Error()
+		} else {
+			got = cfg.PublicURL
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+	for _, bad := range []string{"*.example.org", "h.example.org:443", "https://h.example.org", ""} {
+		if err := new(acmeHost).UnmarshalText([]byte(bad)); err == nil {
+			t.Errorf("%q is taken for a host", bad)
 		}
 	}
 }

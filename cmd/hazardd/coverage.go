@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -127,7 +128,7 @@ func (cc *coverageCmd) readPlaces(in io.Reader) (places []namedPlace, err error)
 	return places, lines.Err()
 }
 
-var wordColours = map[string]string{string(coverage.Covered): green, string(coverage.Stale): red, string(coverage.Unknown): yellow}
+var answerColours = map[string]string{string(coverage.Covered): green, string(coverage.Stale): red, string(coverage.Unknown): yellow}
 
 // writeCoverage writes what is said of one place.
 func writeCoverage(w io.Writer, a *coverage.About, colour bool) error {
@@ -136,13 +137,17 @@ func writeCoverage(w io.Writer, a *coverage.About, colour bool) error {
 		coverage.Stale:   "who is responsible for this place was not read lately",
 		coverage.Unknown: "no source that is read says that it is responsible for this place",
 	}
-	if _, err := fmt.Fprintf(w, "%s: %s\nin %s\n\n", a.Word, meaning[a.Word], cmp.Or(countryNames(a), "no country: the high seas")); err != nil {
+	if _, err := fmt.Fprintf(w, "%s: %s\nin %s\n\n", a.Answer, meaning[a.Answer], cmp.Or(countryNames(a), "no country: the high seas")); err != nil {
 		return err
 	}
-	t := newTable("TYPE", "WORD", "BY", "SOURCES")
-	t.colours[1] = wordColours
+	t := newTable("TYPE", "ANSWER", "BY", "SOURCES")
+	t.colours[1] = answerColours
 	for _, one := range a.Types {
-		t.add(string(one.Type), string(one.Word), one.Role, strings.Join(one.Sources, ", "))
+		by := ""
+		if len(one.Sources) > 0 {
+			by = role(one.Responsible)
+		}
+		t.add(string(one.Type), string(one.Answer), by, strings.Join(one.Sources, ", "))
 	}
 	if err := t.write(w, colour); err != nil {
 		return err
@@ -157,9 +162,17 @@ func writeCoverage(w io.Writer, a *coverage.About, colour bool) error {
 		for _, t := range s.Types {
 			names = append(names, string(t))
 		}
-		t.add(s.Name, s.Role, s.State, sourceAge(&s), s.From, cmp.Or(strings.Join(names, " "), "not stated"), s.Authority)
+		t.add(s.Name, role(s.Responsible), s.State, sourceAge(&s), s.From, cmp.Or(strings.Join(names, " "), "not stated"), s.Authority)
 	}
 	return t.write(w, colour)
+}
+
+// role is what a source does for a place.
+func role(responsible bool) string {
+	if responsible {
+		return source.RoleResponsible.String()
+	}
+	return source.RoleWatches.String()
 }
 
 func sourceAge(s *coverage.AboutSource) string {
@@ -183,25 +196,25 @@ func countryNames(a *coverage.About) string {
 
 // writePlaces writes a table of places.
 func writePlaces(w io.Writer, answers []placeAnswer, colour bool) error {
-	t := newTable("PLACE", "LON", "LAT", "COUNTRY", "WORD", "RESPONSIBLE", "TYPES COVERED", "STALE")
-	t.colours[4] = wordColours
+	t := newTable("PLACE", "LON", "LAT", "COUNTRY", "ANSWER", "RESPONSIBLE", "TYPES COVERED", "STALE")
+	t.colours[4] = answerColours
 	for i := range answers {
 		a := &answers[i]
 		var responsible, covered, stale []string
 		for _, s := range a.Sources {
-			if s.Role == "responsible" && s.State != poll.Disabled && (len(responsible) == 0 || responsible[len(responsible)-1] != s.Name) {
+			if s.Responsible && s.State != poll.Disabled && (len(responsible) == 0 || responsible[len(responsible)-1] != s.Name) {
 				responsible = append(responsible, s.Name)
 			}
 		}
 		for _, one := range a.Types {
-			switch one.Word {
+			switch one.Answer {
 			case coverage.Covered:
 				covered = append(covered, strings.ToLower(string(one.Type)))
 			case coverage.Stale:
 				stale = append(stale, strings.ToLower(string(one.Type)))
 			}
 		}
-		t.add(a.Name, fmt.Sprintf("%.2f", a.Point[0]), fmt.Sprintf("%.2f", a.Point[1]), countryNames(&a.About), string(a.Word), strings.Join(responsible, " "), strings.Join(covered, " "), strings.Join(stale, " "))
+		t.add(a.Name, fmt.Sprintf("%.2f", a.Point[0]), fmt.Sprintf("%.2f", a.Point[1]), countryNames(&a.About), string(a.Answer), strings.Join(responsible, " "), strings.Join(covered, " "), strings.Join(stale, " "))
 	}
 	return t.write(w, colour)
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // secretVariables are the variables that are no flags: a command line can be read by other users of the machine.
-var secretVariables = []string{"HAZARDD_S3_ACCESS_KEY", "HAZARDD_S3_ACCESS_KEY_FILE", "HAZARDD_S3_SECRET_KEY", "HAZARDD_S3_SECRET_KEY_FILE"}
+var secretVariables = []string{"HAZARDD_S3_ACCESS_KEY", "HAZARDD_S3_ACCESS_KEY_FILE", "HAZARDD_S3_SECRET_KEY", "HAZARDD_S3_SECRET_KEY_FILE",
+	"HAZARDD_MCP_PASSWORD", "HAZARDD_MCP_PASSWORD_FILE", "HAZARDD_MCP_TOKEN", "HAZARDD_MCP_TOKEN_FILE"}
 
 // misspelled is an error if a variable of the environment is not a setting, but is almost the name of one. Other unknown variables
 // are let be: container platforms make HAZARDD_SERVICE_HOST and HAZARDD_PORT of the name of a service.

@@ -29,7 +29,7 @@ func advise(err error, g *globals) string {
 	path, file := errors.AsType[*fs.PathError](err)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return "stop the program that listens there, or choose another address with --listen"
+		return "stop the program that listens there, or choose another address with --listen (of plain HTTP: --http-listen)"
 	case network && socket.Op == "dial":
 		return "see that the server at that address runs and can be reached from here"
 	case network && errors.Is(err, fs.ErrPermission):

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/schollz/progressbar/v3"
 
@@ -19,18 +20,30 @@ import (
 type exportCmd struct {
 	Format formatName `default:"json" placeholder:"NAME" help:"Form of the document: ${formats}. With cap it is an Atom feed that holds the alert of each hazard."`
 	Active bool       `help:"Only the active hazards."`
-	Output string     `short:"o" default:"-" placeholder:"FILE" help:"File to write, - for standard output. A file is replaced once the document is whole."`
+	searchFlags
+	Output string `short:"o" default:"-" placeholder:"FILE" help:"File to write, - for standard output. A file is replaced once the document is whole."`
 	addressFlags
 }
 
 // formatName is a format by its name.
-type formatName struct{ format.Format }
+type formatName struct {
+	format.Format
+	// Package: the document is a GeoPackage, which is no format of the API.
+	Package bool
+}
+
+// exportFormats are the names of all that can be exported.
+func exportFormats() []string { return append(format.Names(), format.GeoPackage) }
 
 // UnmarshalText reads the name.
 func (f *formatName) UnmarshalText(text []byte) error {
+	if f.Package = string(text) == format.GeoPackage; f.Package {
+		f.Format = format.GeoJSON // whose properties are its columns
+		return nil
+	}
 	named, ok := format.Parse(string(text))
 	if !ok {
-		return &format.UnknownError{Name: string(text)}
+		return fmt.Errorf("%.60q is no format; these are: %s", text, strings.Join(exportFormats(), ", "))
 	}
 	f.Format = named
 	return nil
@@ -49,17 +62,67 @@ func (e *exportCmd) Run(ctx context.Context, c *console, g *globals) error {
 
 func (e *exportCmd) write(ctx context.Context, c *console, s *store.Store, out *output) error {
 	now := c.instant()
+	title := "Hazards"
+	if e.Active {
+		title = "Active hazards"
+	}
+	doc, err := e.document(ctx, out, title, now)
+	if err != nil {
+		return err
+	}
+	err = e.fill(ctx, c, s, now, doc)
+	if err != nil {
+		return errors.Join(err, doc.Discard())
+	}
+	return doc.Close()
+}
+
+// document is what hazards are written to. It is closed, or discarded.
+type document interface {
+	Write(e *format.Entry) error
+	Close() error
+	Discard() error
+}
+
+func (e *exportCmd) document(ctx context.Context, out *output, title string, now hazard.Instant) (document, error) {
+	base := cmp.Or(e.url(), "http://localhost")
+	if e.Format.Package {
+		p, err := format.NewPackage(ctx, title, base, now)
+		return packageDocument{p, out}, err
+	}
+	return plainDocument{format.NewWriter(out, e.Format.Format, format.Options{Base: base, Title: title, Updated: now})}, nil
+}
+
+// plainDocument is written as it comes: of a broken one nothing is left to discard.
+type plainDocument struct{ *format.Writer }
+
+func (plainDocument) Discard() error { return nil }
+
+// packageDocument goes to the output when it is whole.
+type packageDocument struct {
+	*format.Package
+	out io.Writer
+}
+
+// Close ends the GeoPackage, and copies it to where it belongs.
+func (p packageDocument) Close() error {
+	return p.Finish(func(_ int64, file io.ReadSeeker) error {
+		_, err := io.Copy(p.out, file)
+		return err
+	})
+}
+
+// fill writes the hazards: without filters each as it is at its turn, with them as they were when the search began.
+func (e *exportCmd) fill(ctx context.Context, c *console, s *store.Store, now hazard.Instant, doc document) error {
+	if len(e.values()) > 0 {
+		return e.fillFound(ctx, c, s, now, doc)
+	}
 	ids, err := e.chosen(ctx, s, now)
 	if err != nil {
 		return err
 	}
 	bar := newExportBar(c, e.Output, len(ids))
 	defer bar.end()
-	o := format.Options{Base: cmp.Or(e.url(), "http://localhost"), Title: "Hazards", Updated: now}
-	if e.Active {
-		o.Title = "Active hazards"
-	}
-	doc := format.NewWriter(out, e.Format.Format, o)
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -75,7 +138,32 @@ func (e *exportCmd) write(ctx context.Context, c *console, s *store.Store, out *
 		}
 		bar.step()
 	}
-	return doc.Close()
+	return nil
+}
+
+// fillFound writes the hazards that a search finds.
+func (e *exportCmd) fillFound(ctx context.Context, c *console, s *store.Store, now hazard.Instant, doc document) error {
+	q, none, err := e.query(e.Active)
+	if err != nil || none {
+		return err
+	}
+	if q.At != nil && *q.At > now {
+		return fmt.Errorf("--at: %s has not come", *q.At)
+	}
+	total, _, err := s.Count(ctx, q, now)
+	if err != nil {
+		return err
+	}
+	bar := newExportBar(c, e.Output, int(total))
+	defer bar.end()
+	return each(ctx, s, q, now, func(h *hazard.Hazard, products int) error {
+		entry, err := format.Read(ctx, s, e.Format.Format, h, products)
+		if err != nil {
+			return err
+		}
+		bar.step()
+		return doc.Write(entry)
+	})
 }
 
 // chosen are the numbers of the hazards, in the order of lists.

@@ -11,8 +11,10 @@ import (
 )
 
 type orgCmd struct {
-	Add  orgAddCmd  `cmd:"" help:"Add an organization, and print its id."`
-	List orgListCmd `cmd:"" help:"List all organizations."`
+	Add     orgAddCmd     `cmd:"" help:"Add an organization, and print its id."`
+	List    orgListCmd    `cmd:"" help:"List all organizations."`
+	Publish orgPublishCmd `cmd:"" help:"Publish an organization's hazards as CAP messages."`
+	Profile orgProfileCmd `cmd:"" help:"Show how an organization publishes."`
 }
 
 type orgAddCmd struct {

@@ -16,6 +16,7 @@ import (
 
 type serveCmd struct {
 	addressFlags
+	tlsFlags
 	tokenFlags
 	oidcFlags
 	sourcesFlag
@@ -43,8 +44,12 @@ type serveCmd struct {
 	EmbedSites      []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may show the widget (/embed) in a frame; * for all."`
 	SecurityContact contact   `placeholder:"ADDRESS" help:"Where to report a vulnerability: mailto: or https:, shown in /.well-known/security.txt."`
 	WebhookAllow    []network `placeholder:"RANGE" help:"Addresses that webhooks may lead to beside the public ones: there http is allowed too, and every port."`
+	AddressKey      string    `type:"path" placeholder:"FILE" help:"File of the key that the addresses of subscriptions are encrypted with: 32 random bytes in base64, mode 0600, the same on all nodes. Default: addresses.key in the data folder, which is made; with --database there is no default, and without it no subscriptions."`
+	Storm           int       `default:"5" placeholder:"N" help:"Messages that a channel of a subscription is sent in a minute before what follows becomes a summary."`
+	Confirmations   int       `default:"2000" placeholder:"N" help:"Confirmations of addresses that are asked for in a day, in all; of one address 3."`
 	Drain           life      `placeholder:"TIME" help:"Time for which the service goes on when it is told to end, not ready any more, so that a load balancer sends new requests elsewhere."`
 	Grace           life      `default:"10s" placeholder:"TIME" help:"Time for what is running when the service is told to end."`
+	channelFlags
 	logFlags
 }
 
@@ -64,6 +69,11 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		Drain:           time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
 	}
 	s.addressFlags.set(&cfg)
+	s.channelFlags.set(&cfg)
+	if err := s.tlsFlags.set(&cfg, s.PublicURL != ""); err != nil {
+		return err
+	}
+	defer s.tlsFlags.hangups(&cfg)()
 	cfg.Languages = tongue.Wish(s.Languages)
 	s.tokenFlags.set(&cfg)
 	if err := s.oidcFlags.set(&cfg); err != nil {
@@ -80,6 +90,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	for _, o := range s.EmbedSites {
 		cfg.EmbedSites = append(cfg.EmbedSites, string(o))
 	}
+	cfg.AddressKey, cfg.Storm, cfg.Confirmations = s.AddressKey, s.Storm, s.Confirmations
 	for _, n := range s.WebhookAllow {
 		cfg.WebhookAllow = append(cfg.WebhookAllow, netip.Prefix(n))
 	}

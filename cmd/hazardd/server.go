@@ -66,15 +66,8 @@ func (e *serverFlags) client(ctx context.Context, c *console, agent string) (*cl
 		if err != nil {
 			return nil, err
 		}
-		if o.Token = text; strings.HasPrefix(text, "{") { // as hazardd token --json prints it
-			var pair struct {
-				AccessToken  string `json:"accessToken"`
-				RefreshToken string `json:"refreshToken"`
-			}
-			if err := json.Unmarshal([]byte(text), &pair); err != nil || pair.AccessToken == "" {
-				return nil, errors.New("token: expected what hazardd token prints, with or without --json")
-			}
-			o.Token, o.RefreshToken = pair.AccessToken, pair.RefreshToken
+		if o.Token, o.RefreshToken, err = readToken(text); err != nil {
+			return nil, err
 		}
 	case e.PasswordStdin:
 		text, err := readSecret(c, "password")
@@ -95,6 +88,21 @@ func (e *serverFlags) client(ctx context.Context, c *console, agent string) (*cl
 		return nil, errors.New("the password is empty")
 	}
 	return client.New(string(e.Server), o)
+}
+
+// readToken reads what hazardd token prints, with or without --json.
+func readToken(text string) (access, refresh string, err error) {
+	if !strings.HasPrefix(text, "{") {
+		return text, "", nil
+	}
+	var pair struct {
+		AccessToken  string `json:"accessToken"`
+		RefreshToken string `json:"refreshToken"`
+	}
+	if err := json.Unmarshal([]byte(text), &pair); err != nil || pair.AccessToken == "" {
+		return "", "", errors.New("token: expected what hazardd token prints, with or without --json")
+	}
+	return pair.AccessToken, pair.RefreshToken, nil
 }
 
 // readSecret reads one line from standard input.

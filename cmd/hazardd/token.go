@@ -1,26 +1,33 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
 type tokenCmd struct {
-	Name string `arg:"" optional:"" help:"User."`
+	Name string `arg:"" optional:"" help:"User, or program."`
 	tokenFlags
 	ReadOnly bool   `help:"Make a key that only reads, for clients that can send no header: it stands in the address, until it is revoked."`
-	Title    string `placeholder:"TEXT" help:"What the key is for; with --read-only."`
-	List     bool   `xor:"keys" help:"List the read-only keys, of the user if one is named."`
-	Revoke   string `xor:"keys" placeholder:"ID" help:"Revoke a read-only key."`
+	Title    string `placeholder:"TEXT" help:"What the key is for; with --read-only or --service."`
+	Service  bool   `help:"Make a token for a program, which is good until it is revoked; the name is the program's, and no user's."`
+	Scope    string `placeholder:"read|metrics|write:ORG" help:"What the program may do; with --service. An organization is named by its acronym or id."`
+	List     bool   `xor:"keys" help:"List the read-only keys and the tokens of programs, of the user or program if one is named."`
+	Revoke   string `xor:"keys" placeholder:"ID" help:"Revoke a read-only key or the token of a program."`
 }
 
 // Validate refuses what cannot be meant together.
@@ -28,8 +35,10 @@ func (t *tokenCmd) Validate() error {
 	switch {
 	case t.Name == "" && !t.List && t.Revoke == "":
 		return errors.New("expected the name of a user")
-	case t.ReadOnly && (t.List || t.Revoke != ""), t.Title != "" && !t.ReadOnly:
-		return errors.New("--title goes with --read-only, and --read-only with neither --list nor --revoke")
+	case (t.ReadOnly || t.Service) && (t.List || t.Revoke != ""), t.Title != "" && !t.ReadOnly && !t.Service, t.ReadOnly && t.Service:
+		return errors.New("--title goes with --read-only or --service, and only one of --read-only, --service, --list and --revoke is possible")
+	case t.Service != (t.Scope != ""):
+		return errors.New("--service and --scope need each other: --scope read, metrics, or write:ORG")
 	case t.ReadOnly && t.Title == "":
 		return errors.New("--read-only: --title is missing: what the key is for")
 	}
@@ -38,7 +47,7 @@ func (t *tokenCmd) Validate() error {
 
 // Run prints the token.
 func (t *tokenCmd) Run(ctx context.Context, c *console, g *globals) error {
-	if t.ReadOnly || t.List || t.Revoke != "" {
+	if t.ReadOnly || t.Service || t.List || t.Revoke != "" {
 		return t.keys(ctx, c, g)
 	}
 	cfg := service.Config{}
@@ -81,7 +90,9 @@ type keyRow struct {
 	ID      string    `json:"id"`
 	User    string    `json:"user"`
 	Title   string    `json:"title"`
+	Scope   string    `json:"scope,omitzero"` // of a program; User is its name then, behind "service:"
 	Created time.Time `json:"created"`
+	Used    time.Time `json:"last_used,omitzero"` // of a program, a minute late at most
 	Key     string    `json:"key,omitzero"`
 }
 
@@ -95,10 +106,16 @@ func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 		switch {
 		case t.List:
 			rows := []keyRow{}
-			table := newTable("ID", "USER", "TITLE", "CREATED")
-			for _, k := range a.ReadKeys(t.Name) {
-				rows = append(rows, keyRow{ID: k.ID.String(), User: k.User, Title: k.Title, Created: k.Created.Time()})
-				table.add(k.ID.String(), k.User, oneLine(k.Title), ago(k.Created.Time(), c.now()))
+			table := newTable("ID", "USER", "SCOPE", "TITLE", "CREATED", "LAST USED")
+			for _, k := range append(a.ReadKeys(t.Name), a.ServiceTokens(t.Name)...) {
+				row := keyRow{ID: k.ID.String(), User: k.User, Title: k.Title, Scope: string(k.Scope), Created: k.Created.Time()}
+				used := "–"
+				if k.Used != 0 {
+					row.Used = k.Used.Time()
+					used = ago(row.Used, c.now())
+				}
+				rows = append(rows, row)
+				table.add(row.ID, k.User, cmp.Or(row.Scope, "key"), oneLine(k.Title), ago(row.Created, c.now()), used)
 			}
 			return c.print(rows, func(w io.Writer) error { return table.write(w, c.colour) })
 		case t.Revoke != "":
@@ -106,7 +123,11 @@ func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 			if err != nil {
 				return fmt.Errorf("%q is not the id of a key; hazardd token --list shows them", t.Revoke)
 			}
-			if err := a.RevokeReadKey(ctx, consoleActor(), t.Name, id, c.instant()); err != nil {
+			theirs := append(a.ReadKeys(t.Name), a.ServiceTokens(t.Name)...)
+			if !slices.ContainsFunc(theirs, func(k auth.ReadKey) bool { return k.ID == id }) {
+				return fmt.Errorf("%w: key %s", hazard.ErrNotFound, id)
+			}
+			if err := a.RevokeReadKey(ctx, consoleActor(), "", id, c.instant()); err != nil {
 				return err
 			}
 			result := struct {
@@ -114,6 +135,21 @@ func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 			}{id.String()}
 			return c.print(result, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, "revoked")
+				return err
+			})
+		}
+		if t.Service {
+			scope, err := scopeOf(a, t.Scope)
+			if err != nil {
+				return err
+			}
+			k, text, err := a.CreateServiceToken(ctx, consoleActor(), t.Name, t.Title, scope, c.instant())
+			if err != nil {
+				return err
+			}
+			row := keyRow{ID: k.ID.String(), User: k.User, Title: k.Title, Scope: string(k.Scope), Created: k.Created.Time(), Key: string(text)}
+			return c.print(row, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, row.Key)
 				return err
 			})
 		}
@@ -127,4 +163,18 @@ func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 			return err
 		})
 	})
+}
+
+// scopeOf reads a scope, whose organization may be named by its acronym.
+func scopeOf(a *auth.Service, text string) (auth.Scope, error) {
+	org, writes := strings.CutPrefix(text, string(auth.ScopeWrite))
+	if !writes {
+		return auth.Scope(text), nil // refused there if it is none
+	}
+	for _, o := range a.Orgs() {
+		if strings.EqualFold(o.Acronym, org) || strconv.FormatInt(o.ID, 10) == org {
+			return auth.ScopeWrite + auth.Scope(strconv.FormatInt(o.ID, 10)), nil
+		}
+	}
+	return "", fmt.Errorf("--scope: there is no organization %q; hazardd org list shows them", org)
 }

@@ -28,7 +28,7 @@ type Login struct {
 func (c *Caller) Session() uuid.UUID { return c.sid }
 
 // ByReadKey reports whether the caller has shown a read key, and no token.
-func (c *Caller) ByReadKey() bool { return c.readKey != nil }
+func (c *Caller) ByReadKey() bool { return c.key != nil && c.Scope == "" }
 
 // keepSession keeps a login, so that its user can see and end it. Of a program that logs in for each request only some are kept.
 func (s *Service) keepSession(ctx context.Context, id uuid.UUID, u *User, from Origin, expires hazard.Instant, alone bool, now hazard.Instant) {

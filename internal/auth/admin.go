@@ -27,6 +27,7 @@ const (
 	ActionRemove   = "user removed"
 	ActionKeys     = "signing keys replaced"
 	ActionOrgAdd   = "organization added"
+	ActionPublish  = "publishing set"
 )
 
 // did is an audit row of something that the actor has done.
@@ -85,7 +86,7 @@ func (s *Service) FirstAdmin(ctx context.Context, passwordEnds, now hazard.Insta
 		return "", nil
 	}
 	p := RandomPassword()
-	err := s.AddUser(ctx, Actor{}, NewUser{Name: "admin", Role: Admin, Password: p, PasswordEnds: passwordEnds}, now)
+	err := s.AddUser(ctx, Actor{Client: "first start"}, NewUser{Name: "admin", Role: Admin, Password: p, PasswordEnds: passwordEnds}, now)
 	if errors.Is(err, hazard.ErrConflict) { // another node was first
 		return "", nil
 	}

@@ -98,6 +98,11 @@ func TestTheFirstStartMakesOneAdmin(t *testing.T) {
 	if p == "" || again != "" || late != "" {
 		t.Errorf("passwords: %v %v %v", p != "", again != "", late != "")
 	}
+	rows, err := a.Trail(t.Context(), auth.TrailFilter{Limit: 10})
+	must(t, err)
+	if r := rows[len(rows)-1]; r.Subject != "admin" || r.Actor != "" || r.Client != "first start" {
+		t.Errorf("trail %+v", r)
+	}
 	pair, err := b.Authorize(t.Context(), "admin", p, auth.Origin{Addr: home}, t0)
 	must(t, err)
 	if c := verifies(t, a, pair.Access, t0); c.Role != auth.Admin {

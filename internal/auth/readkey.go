@@ -25,8 +25,10 @@ type ReadKey struct {
 	ID      uuid.UUID
 	User    string // who made it
 	Title   string // what it is for, in words
+	Scope   Scope  // of a service token, whose service User is then; empty: a read key
 	Sum     [sha256.Size]byte
 	Created hazard.Instant
+	Used    hazard.Instant // when it was used last, of a service token, a minute late at most; 0: never, or not known
 }
 
 // KeyText is a read key as it stands in an address. Printed, logged or marshalled it is the word "redacted", as a Password.
@@ -88,9 +90,14 @@ func (s *Service) CreateReadKey(ctx context.Context, by Actor, user, title strin
 
 // ReadKeys lists the read keys of a user, the oldest first; of all users if it is empty. They are without their sums.
 func (s *Service) ReadKeys(user string) []ReadKey {
+	return s.current.Load().keyList(func(k *ReadKey) bool { return k.Scope == "" && (user == "" || k.User == user) })
+}
+
+// keyList lists the keys that pass, the oldest first, without their sums.
+func (p *picture) keyList(pass func(*ReadKey) bool) []ReadKey {
 	var list []ReadKey
-	for _, k := range s.current.Load().readKeys {
-		if user == "" || k.User == user {
+	for _, k := range p.readKeys {
+		if pass(k) {
 			shown := *k
 			shown.Sum = [sha256.Size]byte{}
 			list = append(list, shown)
@@ -102,15 +109,19 @@ func (s *Service) ReadKeys(user string) []ReadKey {
 	return list
 }
 
-// RevokeReadKey makes a read key worthless: on this node at once, on the others when they have reloaded. It must be the user's, unless user is
-// empty. hazard.ErrNotFound: there is none.
+// RevokeReadKey makes a read key or a service token worthless: on this node at once, on the others when they have reloaded. It must be the user's,
+// unless user is empty. hazard.ErrNotFound: there is none.
 func (s *Service) RevokeReadKey(ctx context.Context, by Actor, user string, id uuid.UUID, now hazard.Instant) error {
-	keys := s.ReadKeys(user)
+	keys := s.current.Load().keyList(func(k *ReadKey) bool { return user == "" || k.User == user })
 	i := slices.IndexFunc(keys, func(k ReadKey) bool { return k.ID == id })
 	if i < 0 {
 		return fmt.Errorf("%w: read key %s", hazard.ErrNotFound, id)
 	}
-	if err := s.store.RemoveReadKey(ctx, id, by.did(ActionKeyRevoke, keys[i].User, keys[i].Title, now)); err != nil {
+	action := ActionKeyRevoke
+	if keys[i].Scope != "" {
+		action = ActionServiceRevoke
+	}
+	if err := s.store.RemoveReadKey(ctx, id, by.did(action, keys[i].User, keys[i].Title, now)); err != nil {
 		return fmt.Errorf("revoke a read key: %w", err)
 	}
 	s.reloadAfter(ctx)
@@ -122,21 +133,32 @@ func (s *Service) VerifyReadKey(text KeyText) (*Caller, error) {
 	if len(text) > len(keyPrefix)+2*keyBytes {
 		return nil, refusal("no read key")
 	}
-	return s.current.Load().readKeyCaller(sha256.Sum256([]byte(text)))
+	c, err := s.current.Load().keyCaller(sha256.Sum256([]byte(text)))
+	if err == nil && c.Scope != "" {
+		return nil, refusal("a service token, which stands in a header")
+	}
+	return c, err
 }
 
 // never is the end of what does not end by itself: the last second that RFC 3339 can write.
 const never = hazard.Instant(253402300799_000)
 
-// readKeyCaller is the caller that a read key speaks for in the picture.
-func (p *picture) readKeyCaller(sum [sha256.Size]byte) (*Caller, error) {
+// keyCaller is the caller that a read key or a service token speaks for in the picture.
+func (p *picture) keyCaller(sum [sha256.Size]byte) (*Caller, error) {
 	k := p.readKeys[sum]
 	if k == nil {
-		return nil, refusal("no read key")
+		return nil, refusal("no such key")
+	}
+	c := &Caller{Name: k.User, Role: Reader, JTI: k.ID, Expires: never, Scope: k.Scope, gen: p.gen, key: &sum}
+	if k.Scope != "" {
+		if org, writes := k.Scope.Org(); writes {
+			c.Role, c.Orgs = Editor, []int64{org}
+		}
+		return c, nil
 	}
 	u := p.user(k.User)
 	if u == nil || k.Created < u.NotBefore {
 		return nil, refusal("the user of the read key may not come in")
 	}
-	return &Caller{Name: k.User, Role: Reader, JTI: k.ID, Expires: never, gen: p.gen, readKey: &sum}, nil
+	return c, nil
 }

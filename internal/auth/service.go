@@ -59,6 +59,7 @@ type Service struct {
 	sessions  map[string]*bucket // that are kept before they are renewed, by user; guarded by mu
 	refusals  map[string]*bucket // that get an audit row, by user; guarded by mu
 	logins    *prometheus.CounterVec
+	uses      uses
 }
 
 // picture is the users, organizations, keys and revocations as of one moment. It is never changed.
@@ -143,6 +144,9 @@ const fullReload = time.Minute
 // Poll reloads if anything was written since the last time. Every node calls it once a second: that is how soon a disabled
 // user is refused everywhere.
 func (s *Service) Poll(ctx context.Context, now hazard.Instant) error {
+	if err := s.writeUses(ctx, now); err != nil {
+		return err
+	}
 	v, err := s.store.AuthVersion(ctx)
 	if err != nil {
 		return fmt.Errorf("version of users and keys: %w", err)

@@ -49,6 +49,9 @@ type Store interface {
 	// RemoveReadKey forgets it. hazard.ErrNotFound: there is none of that id.
 	RemoveReadKey(ctx context.Context, id uuid.UUID, a Audit) error
 
+	// NoteUses sets Used of each of the keys to the moment, unless it is later already, or there is no such key. The version does not change.
+	NoteUses(ctx context.Context, at map[uuid.UUID]hazard.Instant) error
+
 	// Attempts returns what is known under each of the keys, in their order; the zero Attempts where nothing is.
 	Attempts(ctx context.Context, keys []string) ([]Attempts, error)
 
@@ -201,7 +204,7 @@ type Audit struct {
 	At      hazard.Instant
 	Actor   string     // the user who acts; empty: nobody that is known
 	Addr    netip.Addr // zero: on the machine itself
-	Client  string     // the program that was used, as it names itself; "console": a command on the machine itself
+	Client  string     // the program that was used, as it names itself; "console": a command on the machine itself; "first start": the service that made its first user, in nobody's name
 	Action  string     // one of the Action constants of its writer
 	Subject string     // the user, organization or key that it is about; may be empty
 	Detail  string     // in words; may be empty

@@ -82,8 +82,8 @@ type claims struct {
 	SID string `json:"sid,omitzero"`
 }
 
-// sign makes the token of kind typ. The same claims and key give the same bytes: Ed25519 has no randomness.
-func sign(k *signer, typ string, c *claims) (string, error) {
+// sign makes the token of kind typ with claims c. The same claims and key give the same bytes: Ed25519 has no randomness.
+func sign(k *signer, typ string, c any) (string, error) {
 	head, err := json.Marshal(struct {
 		Alg string `json:"alg"`
 		Kid string `json:"kid"`

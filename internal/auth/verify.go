@@ -21,12 +21,14 @@ type Caller struct {
 	Orgs    []int64 // sorted
 	JTI     uuid.UUID
 	Expires hazard.Instant // the token is refused from then on
+	// Scope is what the service may do that speaks; empty: it is no service. Whoever offers operations must ask it beside Role.
+	Scope Scope
 
 	sid               uuid.UUID
 	kid               string
 	issued, notBefore hazard.Instant
 	gen               uint64             // of the picture by which Role and Orgs hold
-	readKey           *[sha256.Size]byte // sum of the read key that it speaks by; nil: a token
+	key               *[sha256.Size]byte // sum of the read key or service token that it speaks by; nil: a token of a login
 	foreign           bool               // the token is the OpenID provider's
 }
 
@@ -46,6 +48,9 @@ func (s *Service) Verify(token string, now hazard.Instant) (*Caller, error) {
 			known.caller.Store(fresh)
 		}
 		return fresh, nil
+	}
+	if strings.HasPrefix(token, servicePrefix) {
+		return s.verifyService(token, now)
 	}
 	p := s.current.Load()
 	c, err := s.read(p, token, accessType, s.longestAccess(), now)
@@ -106,8 +111,8 @@ var (
 
 // judge gives the owner of a token whose signature and claims hold the rights that he has in the picture.
 func (p *picture) judge(c *Caller) (*Caller, error) {
-	if c.readKey != nil {
-		return p.readKeyCaller(*c.readKey)
+	if c.key != nil {
+		return p.keyCaller(*c.key)
 	}
 	u := p.user(c.Name)
 	switch {

@@ -2,11 +2,10 @@
 // tiles in one PMTiles archive.
 //
 // It reads PMTiles version 3 (https://github.com/protomaps/PMTiles, spec/v3) as far as our own build writes it, and Mapbox Vector Tiles
-// version 2.1 without their values that are neither text nor number. An Archive is immutable; it keeps the archive's bytes, and no tile.
+// version 2.1 without their values that are neither text nor number. An Archive is immutable; it keeps neither the archive's bytes nor a tile.
 package basemap
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -20,7 +19,7 @@ import (
 
 // Archive is a basemap.
 type Archive struct {
-	data        []byte
+	data        *io.SectionReader
 	leaves      uint64 // where the directories below the first are
 	tiles       uint64 // where the tiles are
 	root        []entry
@@ -34,15 +33,15 @@ type entry struct{ id, offset, length, run uint64 }
 // maxUnpacked is the most that a directory or a tile may be, in bytes.
 const maxUnpacked = 16 << 20
 
-// Open reads the head of an archive.
-func Open(data []byte) (*Archive, error) {
-	const header = 127
-	if len(data) < header || string(data[:7]) != "PMTiles" || data[7] != 3 {
-		return nil, errors.New("not a PMTiles archive of version 3")
+// Open reads the head of an archive, and reads data as tiles are asked for.
+func Open(data *io.SectionReader) (*Archive, error) {
+	var head [127]byte
+	if _, err := data.ReadAt(head[:], 0); err != nil || string(head[:7]) != "PMTiles" || head[7] != 3 {
+		return nil, errors.Join(errors.New("not a PMTiles archive of version 3"), err)
 	}
-	at := func(i int) uint64 { return binary.LittleEndian.Uint64(data[8+8*i:]) }
-	a := &Archive{data: data, leaves: at(4), tiles: at(6), MaxZoom: int(data[101]), compression: data[98]}
-	if internal, kind := data[97], data[99]; internal != gzipped || a.compression != gzipped || kind != 1 {
+	at := func(i int) uint64 { return binary.LittleEndian.Uint64(head[8+8*i:]) }
+	a := &Archive{data: data, leaves: at(4), tiles: at(6), MaxZoom: int(head[101]), compression: head[98]}
+	if internal, kind := head[97], head[99]; internal != gzipped || a.compression != gzipped || kind != 1 {
 		return nil, fmt.Errorf("compressions %d and %d, tiles of type %d; expected 2 (gzip) and 1 (vector)", internal, a.compression, kind)
 	}
 	var err error
@@ -55,10 +54,10 @@ const gzipped = 2
 
 // unpack returns the bytes at an offset, without their compression.
 func (a *Archive) unpack(offset, length uint64) ([]byte, error) {
-	if offset > uint64(len(a.data)) || length > uint64(len(a.data))-offset {
+	if size := uint64(a.data.Size()); offset > size || length > size-offset {
 		return nil, errors.New("the archive is cut off")
 	}
-	r, err := gzip.NewReader(bytes.NewReader(a.data[offset : offset+length]))
+	r, err := gzip.NewReader(io.NewSectionReader(a.data, int64(offset), int64(length)))
 	if err != nil {
 		return nil, err
 	}

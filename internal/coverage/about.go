@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // About is what is said of a place, as JSON of GET /coverage.
 type About struct {
 	Point     [2]float64     `json:"point"` // longitude, latitude
 	Time      string         `json:"time"`  // as of when
-	Word      Word           `json:"word"`
+	Answer    Word           `json:"answer"`
 	Countries []AboutCountry `json:"countries"`
 	Types     []AboutType    `json:"types"`
 	Sources   []AboutSource  `json:"sources"`
@@ -31,9 +32,10 @@ type AboutCountry struct {
 // AboutType is the word for a type.
 type AboutType struct {
 	Type    hazard.Type `json:"type_ID"`
-	Word    Word        `json:"word"`
-	Role    string      `json:"role"`
-	Sources []string    `json:"sources"`
+	Answer  Word        `json:"answer"`
+	Sources []string    `json:"sources"` // by which the answer is, fresh ones first
+	// Responsible tells whether those are responsible; false: they watch, or there are none.
+	Responsible bool `json:"responsible"`
 }
 
 // AboutSource is a source that speaks for a place.
@@ -41,29 +43,29 @@ type AboutSource struct {
 	Name        string        `json:"name"`
 	Title       string        `json:"title"`
 	Authority   string        `json:"authority"`
-	Role        string        `json:"role"`
+	Responsible bool          `json:"responsible"` // false: it watches
 	Types       []hazard.Type `json:"types"`
 	TypesStated bool          `json:"types_stated"` // false: it is not known for which types
 	From        string        `json:"from"`         // the least event that it reports, for people; may be empty
 	State       string        `json:"state"`        // as in GET /sources
-	LastSuccess *time.Time    `json:"last_success"`
-	Age         *int64        `json:"age"` // seconds since LastSuccess
+	LastOK      *time.Time    `json:"last_ok"`
+	Age         *int64        `json:"age"` // seconds since LastOK
 	Cite        string        `json:"cite"`
 }
 
 // About is Judge as JSON, as of now.
 func (m *Map) About(p *Place, read Readings, now hazard.Instant, types ...hazard.Type) About {
 	j := m.Judge(p, read, types...)
-	a := About{Point: [2]float64{p.Lon, p.Lat}, Time: now.String(), Word: j.Word, Countries: []AboutCountry{}, Types: []AboutType{}, Sources: []AboutSource{}}
+	a := About{Point: [2]float64{p.Lon, p.Lat}, Time: now.String(), Answer: j.Word, Countries: []AboutCountry{}, Types: []AboutType{}, Sources: []AboutSource{}}
 	for _, c := range p.Countries {
 		a.Countries = append(a.Countries, AboutCountry{c.Code, c.Name, math.Round(c.Metres/100) / 10, c.Note})
 	}
 	for _, t := range j.Types {
-		a.Types = append(a.Types, AboutType{t.Type, t.Word, t.Role.String(), append([]string{}, t.Sources...)})
+		a.Types = append(a.Types, AboutType{t.Type, t.Word, append([]string{}, t.Sources...), t.Role == source.RoleResponsible})
 	}
 	for _, v := range j.Sources {
-		s := AboutSource{Name: v.Name, Title: v.Title, Authority: v.Authority, Role: v.Role.String(), Types: append([]hazard.Type{}, v.Types...),
-			TypesStated: v.Types != nil, From: v.From, State: v.State, LastSuccess: v.LastSuccess, Cite: v.Cite}
+		s := AboutSource{Name: v.Name, Title: v.Title, Authority: v.Authority, Responsible: v.Role == source.RoleResponsible, Types: append([]hazard.Type{}, v.Types...),
+			TypesStated: v.Types != nil, From: v.From, State: v.State, LastOK: v.LastSuccess, Cite: v.Cite}
 		if age, ever := v.Age(now); ever {
 			s.Age = new(int64(age / time.Second))
 		}

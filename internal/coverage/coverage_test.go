@@ -253,7 +253,7 @@ func TestTheLayerHasAWordForEachCountry(t *testing.T) {
 			ID         string     `json:"id"`
 			BBox       [4]float64 `json:"bbox"`
 			Properties struct {
-				Word        string            `json:"word"`
+				State       string            `json:"state"`
 				Types       map[string]string `json:"types"`
 				Responsible []string          `json:"responsible"`
 			} `json:"properties"`
@@ -264,7 +264,7 @@ func TestTheLayerHasAWordForEachCountry(t *testing.T) {
 	}
 	words := map[string]string{}
 	for _, f := range layer.Features {
-		words[f.ID] = fmt.Sprint(f.Properties.Word, " ", f.Properties.Types, " ", f.Properties.Responsible)
+		words[f.ID] = fmt.Sprint(f.Properties.State, " ", f.Properties.Types, " ", f.Properties.Responsible)
 	}
 	for id, want := range map[string]string{
 		"country:AT": "covered map[EARTHQUAKE:covered FLOOD:covered STORM:covered WILDFIRE:covered] [austria fires]",

@@ -35,12 +35,12 @@ type properties struct {
 
 // layerWord is what is said of a feature, or of the world.
 type layerWord struct {
-	Word Word `json:"word"`
+	State Word `json:"state"`
 	// Types are the words by type. Types that are not there are unknown.
 	Types map[hazard.Type]Word `json:"types"`
-	// Responsible and Watches are the names of the sources, those that are not polled left out.
+	// Sources are the names of all that speak for it, those that are not polled left out, and Responsible of those that are responsible.
+	Sources     []string `json:"sources"`
 	Responsible []string `json:"responsible"`
-	Watches     []string `json:"watches"`
 }
 
 // outlines are the countries as features without words.
@@ -108,31 +108,32 @@ func (m *Map) Layer(out io.Writer, now Readings, types ...hazard.Type) error {
 // large.
 func (m *Map) layerWord(covers []int, now Readings, types []hazard.Type, special bool) layerWord {
 	j := m.Judge(&Place{covers: covers}, now, types...)
-	l := layerWord{Word: j.Word, Types: map[hazard.Type]Word{}, Responsible: []string{}, Watches: []string{}}
+	l := layerWord{State: j.Word, Types: map[hazard.Type]Word{}, Sources: []string{}, Responsible: []string{}}
 	if special && len(types) == 0 {
-		l.Word = ""
+		l.State = ""
 	}
 	for _, t := range j.Types {
 		if t.Word != Unknown {
 			l.Types[t.Type] = t.Word
 		}
 		if special && len(types) == 0 {
-			l.Word = Worse(l.Word, t.Word)
+			l.State = Worse(l.State, t.Word)
 		}
 	}
-	if l.Word == "" {
-		l.Word = Unknown
+	if l.State == "" {
+		l.State = Unknown
 	}
 	for _, v := range j.Sources {
-		switch {
-		case !v.Polled:
-		case v.Role == source.RoleResponsible:
+		if !v.Polled {
+			continue
+		}
+		if !slices.Contains(l.Sources, v.Name) {
+			l.Sources = append(l.Sources, v.Name)
+		}
+		if v.Role == source.RoleResponsible && !slices.Contains(l.Responsible, v.Name) {
 			l.Responsible = append(l.Responsible, v.Name)
-		default:
-			l.Watches = append(l.Watches, v.Name)
 		}
 	}
-	l.Responsible, l.Watches = slices.Compact(l.Responsible), slices.Compact(l.Watches)
 	return l
 }
 

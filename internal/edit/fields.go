@@ -285,17 +285,22 @@ func link(blank bool) func(*reading, jsontext.Value) (string, error) {
 	}
 }
 
-// oneOf reads an identifier of a vocabulary.
-func oneOf[T any](known []string, parse func(string) (T, bool)) func(*reading, jsontext.Value) (T, error) {
+// oneOf reads one of some words.
+func oneOf[T ~string](known ...T) func(*reading, jsontext.Value) (T, error) {
 	return func(_ *reading, v jsontext.Value) (t T, err error) {
-		var s string
-		if v.Kind() == '"' && json.Unmarshal(v, &s) == nil {
-			if t, ok := parse(s); ok {
-				return t, nil
-			}
+		if v.Kind() == '"' && json.Unmarshal(v, &t) == nil && slices.Contains(known, t) {
+			return t, nil
 		}
-		return t, fmt.Errorf("%s is none of %s", brief(v), strings.Join(known, ", "))
+		return "", fmt.Errorf("%s is none of %s", brief(v), strings.Join(ids(known, func(t T) string { return string(t) }), ", "))
 	}
+}
+
+// ids are the identifiers of a vocabulary.
+func ids[T, ID any](vocabulary []T, id func(T) ID) (list []ID) {
+	for _, t := range vocabulary {
+		list = append(list, id(t))
+	}
+	return list
 }
 
 // brief is v short enough for an error.

@@ -28,15 +28,11 @@ var hazardFields = []field[hazardDraft]{
 	{"hazard_Name", create | patch, true, to(func(d *hazardDraft) *string { return &d.Name }, text(hazard.MaxName, false, hazard.CleanLine))},
 	{"description", create | patch, false, to(func(d *hazardDraft) *string { return &d.Description }, text(hazard.MaxDescription, true, hazard.Clean))},
 	{"type_ID", create | patch, true, to(func(d *hazardDraft) *hazard.Type { return &d.Type },
-		oneOf(typeIDs(), func(s string) (hazard.Type, bool) { _, ok := hazard.Type(s).Info(); return hazard.Type(s), ok }))},
-	{"severity_ID", create | patch, true, to(func(d *hazardDraft) *hazard.Severity { return &d.Severity }, oneOf(severityIDs(), hazard.ParseSeverity))},
+		oneOf(ids(hazard.Types(), func(t hazard.TypeInfo) hazard.Type { return t.ID })...))},
+	{"severity_ID", create | patch, true, to(func(d *hazardDraft) *hazard.Severity { return &d.Severity }, severity)},
 	{"category_ID", create | patch, false, to(func(d *hazardDraft) *hazard.Category { return &d.Category },
-		oneOf(categoryIDs(), func(s string) (hazard.Category, bool) {
-			_, ok := hazard.Category(s).Info()
-			return hazard.Category(s), ok
-		}))},
-	{"status", patch, false, to(func(d *hazardDraft) *hazard.Status { return &d.Status },
-		oneOf([]string{"A", "E"}, func(s string) (hazard.Status, bool) { return hazard.Status(s), s == "A" || s == "E" }))},
+		oneOf(ids(hazard.Categories(), func(c hazard.CategoryInfo) hazard.Category { return c.ID })...))},
+	{"status", patch, false, to(func(d *hazardDraft) *hazard.Status { return &d.Status }, oneOf(hazard.Active, hazard.Expired))},
 	{"autoexpire", create | patch, false, to(func(d *hazardDraft) *bool { return &d.AutoExpire }, flag)},
 	{"start_Date", create | patch, false, to(func(d *hazardDraft) *hazard.Instant { return &d.Start }, instant)},
 	{"end_Date", create | patch, false, to(func(d *hazardDraft) *hazard.Instant { return &d.End }, instant)},
@@ -48,6 +44,8 @@ var hazardFields = []field[hazardDraft]{
 	}},
 	{"org_ID", create, false, to(func(d *hazardDraft) *int64 { return &d.OrgID }, owner)},
 	{"snc_url", create | patch, false, to(func(d *hazardDraft) *string { return &d.URL }, link(true))},
+	{"texts", create | patch, false, to(func(d *hazardDraft) *[]hazard.Text { return &d.Texts }, texts)},
+	{"pinned", patch, false, to(func(d *hazardDraft) *bool { return &d.Pinned }, flag)},
 	{"comment_Text", create | patch, false, to(func(d *hazardDraft) *string { return &d.Comment }, text(hazard.MaxComment, true, hazard.Clean))},
 }
 
@@ -97,6 +95,9 @@ func (d *hazardDraft) check(bad *hazard.InvalidError, given members) {
 	}
 	if d.before == nil {
 		return
+	}
+	if _, ok := given["texts"]; ok && d.before.Source != "" {
+		bad.Add("texts", "are those of its source; an organization writes those of its own hazards")
 	}
 	if d.Status == hazard.Active && d.before.Status == hazard.Expired {
 		bad.Add("status", "%q: a hazard that has ended is not begun again; undo its end (POST /hazards/%d/undo), or make a new one", "A", d.ID)
@@ -153,25 +154,11 @@ func owner(c *reading, v jsontext.Value) (int64, error) {
 	return org, err
 }
 
-func typeIDs() (ids []string) {
-	for _, t := range hazard.Types() {
-		ids = append(ids, string(t.ID))
-	}
-	return ids
-}
-
-func severityIDs() (ids []string) {
-	for _, s := range hazard.Severities() {
-		ids = append(ids, s.ID)
-	}
-	return ids
-}
-
-func categoryIDs() (ids []string) {
-	for _, c := range hazard.Categories() {
-		ids = append(ids, string(c.ID))
-	}
-	return ids
+// severity reads a level.
+func severity(c *reading, v jsontext.Value) (hazard.Severity, error) {
+	id, err := oneOf(ids(hazard.Severities(), func(s hazard.SeverityInfo) string { return s.ID })...)(c, v)
+	level, _ := hazard.ParseSeverity(id)
+	return level, err
 }
 
 // retraction is the body of a retraction.

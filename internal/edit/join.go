@@ -3,7 +3,6 @@ package edit
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -181,17 +180,9 @@ type verdict struct{ word string }
 
 const differ = "different"
 
-var verdictFields = []field[verdict]{
-	{"verdict", create, true, to(func(v *verdict) *string { return &v.word },
-		oneOf([]string{"same", differ}, func(s string) (string, bool) { return s, s == "same" || s == differ }))},
-}
+var verdictFields = []field[verdict]{{"verdict", create, true, to(func(v *verdict) *string { return &v.word }, oneOf("same", differ))}}
 
 // decision is the body of a decision about a held report.
 type decision struct{ word string }
 
-var decisions = []string{store.Released, store.Dismissed}
-
-var decisionFields = []field[decision]{
-	{"decision", create, true, to(func(d *decision) *string { return &d.word },
-		oneOf(decisions, func(s string) (string, bool) { return s, slices.Contains(decisions, s) }))},
-}
+var decisionFields = []field[decision]{{"decision", create, true, to(func(d *decision) *string { return &d.word }, oneOf(store.Released, store.Dismissed))}}

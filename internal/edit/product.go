@@ -198,6 +198,64 @@ func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Mat
 	})
 }
 
+// MayReplace reports why an author may not replace the file of a product; nil if it may. It is for who would receive a file before asking
+// ReplaceFile, which checks it again.
+func (e *Editor) MayReplace(ctx context.Context, who Author, id Ref, clock hazard.Clock) error {
+	if err := who.mayEdit(); err != nil {
+		return err
+	}
+	p, err := e.store.Product(ctx, id.ID, who.Orgs)
+	if id.ID == 0 {
+		p, err = e.store.ProductByUUID(ctx, id.UUID, who.Orgs)
+	}
+	if err != nil {
+		return err
+	}
+	of, err := e.store.Hazard(ctx, p.HazardID)
+	if err != nil {
+		return err
+	}
+	if err := who.mayWriteProduct(p, of); err != nil {
+		return err
+	}
+	if err := replaceable(p); err != nil || e.OrgUploads == 0 {
+		return err
+	}
+	now := clock.Now()
+	used, err := e.store.Uploaded(ctx, p.OrgID, now)
+	if err == nil && used >= e.OrgUploads {
+		err = e.overUploads(now)
+	}
+	return err
+}
+
+func replaceable(p *hazard.Product) error {
+	if p.Type != hazard.FileProduct {
+		return fmt.Errorf("%w: product %d is a %s, which has no file", hazard.ErrConflict, p.ID, p.Type)
+	}
+	return nil
+}
+
+// ReplaceFile gives a file product another file. The history keeps the one before, which is read as a version of the product.
+func (e *Editor) ReplaceFile(ctx context.Context, who Author, id Ref, match Match, upload *Upload, clock hazard.Clock) (Done[hazard.Product], error) {
+	if err := upload.Content.Put(ctx); err != nil { // no transaction waits for it
+		return Done[hazard.Product]{}, err
+	}
+	return e.alterProduct(ctx, who, id, match, clock, who.mayWriteProduct, func(tx *store.Tx, p *hazard.Product) error {
+		if err := replaceable(p); err != nil {
+			return err
+		}
+		if p.File != nil && *p.File == upload.File {
+			return nil
+		}
+		if err := e.countUpload(tx, p.OrgID, &upload.File); err != nil {
+			return err
+		}
+		p.File = new(upload.File)
+		return upload.Content.Keep(tx)
+	})
+}
+
 // DeleteProduct deletes a product; a folder only when the author knows of nothing in it. The history keeps it.
 func (e *Editor) DeleteProduct(ctx context.Context, who Author, id Ref, match Match, clock hazard.Clock) (Done[hazard.Product], error) {
 	may := func(p *hazard.Product, of *hazard.Hazard) error {
@@ -278,7 +336,10 @@ func (e *Editor) alterProduct(ctx context.Context, who Author, id Ref, match Mat
 		}
 		p.Edited = p.Source != ""
 		p.Updated, p.UpdateUser = tx.Now(), who.Name
-		return tx.SaveProduct(p)
+		if err := tx.SaveProduct(p); err != nil || before.ParentID == 0 || !p.Deleted && p.ParentID == before.ParentID {
+			return err
+		}
+		return e.intake.Left(ctx, tx, before.ParentID)
 	})
 	return done, err
 }
@@ -297,13 +358,12 @@ var productFields = []field[productDraft]{
 	{"uuid", create, false, to(func(d *productDraft) *uuid.UUID { return &d.UUID }, uuidOf)},
 	{"title", create | patch, true, to(func(d *productDraft) *string { return &d.Title }, text(hazard.MaxName, false, hazard.CleanLine))},
 	{"product_Type", create, true, to(func(d *productDraft) *hazard.ProductType { return &d.Type },
-		oneOf(productTypes(), func(s string) (hazard.ProductType, bool) { return hazard.ProductType(s), hazard.ProductType(s).Known() }))},
+		oneOf(ids(hazard.ProductTypes(), func(t hazard.ProductTypeInfo) hazard.ProductType { return t.Type })...))},
 	{"data", create | patch, false, to(func(d *productDraft) *string { return &d.Data }, text(hazard.MaxData, true, hazard.Clean))},
 	{"parent_ID", create | patch, false, to(func(d *productDraft) *int64 { return &d.ParentID }, integer)},
 	{"comment_Text", create | patch, false, to(func(d *productDraft) *string { return &d.Comment }, text(hazard.MaxComment, true, hazard.Clean))},
 	{"is_Hidden", create | patch, false, to(func(d *productDraft) *bool { return &d.Hidden }, flag)},
-	{"security_Flag", create | patch, false, to(func(d *productDraft) *string { return &d.flag },
-		oneOf([]string{"A", "R"}, func(s string) (string, bool) { return s, s == "A" || s == "R" }))},
+	{"security_Flag", create | patch, false, to(func(d *productDraft) *string { return &d.flag }, oneOf("A", "R"))},
 	{"org_IDs", create | patch, false, to(func(d *productDraft) *[]int64 { return &d.OrgIDs }, organizations)},
 	{"org_ID", create, false, to(func(d *productDraft) *int64 { return &d.OrgID }, owner)},
 	{"timeline_Date", create | patch, false, to(func(d *productDraft) *hazard.Instant { return &d.Timeline }, instant)},
@@ -447,11 +507,4 @@ func (d *productDraft) checkAudience(bad *hazard.InvalidError, given members, pa
 // within reports whether a product for orgs reaches nobody beyond those of a folder for limit.
 func within(orgs, limit []int64) bool {
 	return len(orgs) > 0 && !slices.ContainsFunc(orgs, func(o int64) bool { return !slices.Contains(limit, o) })
-}
-
-func productTypes() (ids []string) {
-	for _, t := range hazard.ProductTypes() {
-		ids = append(ids, string(t.Type))
-	}
-	return ids
 }

@@ -113,6 +113,7 @@ type alert struct {
 	MsgType    string   `xml:"msgType"`
 	Source     string   `xml:"source,omitempty"`
 	Scope      string   `xml:"scope"`
+	Code       []string `xml:"code"`
 	Note       string   `xml:"note,omitempty"`
 	References string   `xml:"references,omitempty"`
 	Incidents  string   `xml:"incidents"`
@@ -121,25 +122,35 @@ type alert struct {
 }
 
 type capInfo struct {
-	Language    string     `xml:"language,omitempty"`
-	Category    string     `xml:"category"`
-	Event       string     `xml:"event"`
-	Response    []string   `xml:"responseType"`
-	Urgency     string     `xml:"urgency"`
-	Severity    string     `xml:"severity"`
-	Certainty   string     `xml:"certainty"`
-	Audience    string     `xml:"audience,omitempty"`
-	EventCode   capValue   `xml:"eventCode"`
-	Onset       string     `xml:"onset"`
-	Expires     string     `xml:"expires,omitempty"`
-	SenderName  string     `xml:"senderName"`
-	Headline    string     `xml:"headline"`
-	Description string     `xml:"description,omitempty"`
-	Instruction string     `xml:"instruction,omitempty"`
-	Web         string     `xml:"web"`
-	Contact     string     `xml:"contact,omitempty"`
-	Parameter   []capValue `xml:"parameter"`
-	Area        capArea    `xml:"area"`
+	Language    string        `xml:"language,omitempty"`
+	Category    string        `xml:"category"`
+	Event       string        `xml:"event"`
+	Response    []string      `xml:"responseType"`
+	Urgency     string        `xml:"urgency"`
+	Severity    string        `xml:"severity"`
+	Certainty   string        `xml:"certainty"`
+	Audience    string        `xml:"audience,omitempty"`
+	EventCode   []capValue    `xml:"eventCode"`
+	Effective   string        `xml:"effective,omitempty"`
+	Onset       string        `xml:"onset"`
+	Expires     string        `xml:"expires,omitempty"`
+	SenderName  string        `xml:"senderName"`
+	Headline    string        `xml:"headline"`
+	Description string        `xml:"description,omitempty"`
+	Instruction string        `xml:"instruction,omitempty"`
+	Web         string        `xml:"web"`
+	Contact     string        `xml:"contact,omitempty"`
+	Parameter   []capValue    `xml:"parameter"`
+	Resource    []capResource `xml:"resource"`
+	Area        capArea       `xml:"area"`
+}
+
+type capResource struct {
+	Desc   string `xml:"resourceDesc"`
+	Type   string `xml:"mimeType"`
+	Size   int64  `xml:"size"`
+	URI    string `xml:"uri"`
+	Digest string `xml:"digest,omitempty"` // SHA-1, as section 3.2.3 has it
 }
 
 type capValue struct {
@@ -148,9 +159,10 @@ type capValue struct {
 }
 
 type capArea struct {
-	Desc    string   `xml:"areaDesc"`
-	Polygon []string `xml:"polygon"`
-	Circle  string   `xml:"circle,omitempty"`
+	Desc    string     `xml:"areaDesc"`
+	Polygon []string   `xml:"polygon"`
+	Circle  string     `xml:"circle,omitempty"`
+	Geocode []capValue `xml:"geocode"`
 }
 
 // capEncoder writes one alert.
@@ -194,17 +206,8 @@ func newAlert(e *Entry, base string) *alert {
 		}
 		a.References = strings.Join(refs, " ")
 	}
-	shape, role := e.shape()
-	in := capInfo{
-		Language: "en", Category: cmp.Or(capCategories[h.Type], "Other"), Event: typeName(h.Type), Urgency: capUrgency(h, this.Sent), Severity: cmp.Or(capSeverities[h.Severity], "Unknown"),
-		Certainty: capCertainty(h, this.Sent), EventCode: capValue{capTypeName, string(h.Type)}, Onset: capTime(h.Start),
-		SenderName: clean(cmp.Or(h.Creator, hostOf(base))), Headline: clean(h.Name), Description: clean(h.Description), Web: webURL(base, h),
-		Parameter: []capValue{{capSeverityName, h.Severity.String()}, {capCategoryName, string(h.Category)}},
-		Area:      capAreaOf(h, shape),
-	}
+	in := newInfo(e, base, this.Sent)
 	add := func(name, value string) { in.Parameter = append(in.Parameter, capValue{name, value}) }
-	add(capPositionName, pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' '))
-	add(capRoleName, string(role))
 	switch {
 	case h.AutoExpire || h.Status == hazard.Expired:
 		in.Expires = capTime(h.End)
@@ -223,6 +226,20 @@ func newAlert(e *Entry, base string) *alert {
 		a.ended(h)
 	}
 	return a
+}
+
+// newInfo is the block of a hazard with its own name and description, as of the moment when it is sent, without its end.
+func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
+	h := e.Hazard.Stored()
+	shape, role := e.shape()
+	return capInfo{
+		Language: "en", Category: cmp.Or(capCategories[h.Type], "Other"), Event: typeName(h.Type), Urgency: capUrgency(h, sent), Severity: cmp.Or(capSeverities[h.Severity], "Unknown"),
+		Certainty: capCertainty(h, sent), EventCode: []capValue{{capTypeName, string(h.Type)}}, Onset: capTime(h.Start),
+		SenderName: clean(cmp.Or(h.Creator, hostOf(base))), Headline: clean(h.Name), Description: clean(h.Description), Web: webURL(base, h),
+		Parameter: []capValue{{capSeverityName, h.Severity.String()}, {capCategoryName, string(h.Category)},
+			{capPositionName, pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' ')}, {capRoleName, string(role)}},
+		Area: capAreaOf(h, shape),
+	}
 }
 
 // of is the block with the words of one text. What an editor wrote stands in every block. The level is the hazard's, or what the

@@ -38,6 +38,9 @@ type record struct {
 	People     *int64 `json:"people"`
 	PeopleLow  *int64 `json:"people_low"`
 	PeopleHigh *int64 `json:"people_high"`
+	// How much it matters beside others, 0 to 100, and why; null and empty once it is over.
+	Importance       *int   `json:"importance"`
+	ImportanceReason string `json:"importance_reason"`
 	// The words of the authority in the language that hazard_Name and description are in, which the description holds too; empty: it said
 	// none, or in which language is not known. Languages are all that it speaks, separated by blanks.
 	Language     string `json:"language"`
@@ -78,6 +81,10 @@ func newRecord(e *Entry, base string, role hazard.AreaRole) *record {
 	}
 	if e := h.Exposed(); e != nil && e.People != nil {
 		r.People, r.PeopleLow, r.PeopleHigh = &e.People.People, &e.People.Low, &e.People.High
+	}
+	if h.Status == hazard.Active {
+		i := hazard.ImportanceOf(h)
+		r.Importance, r.ImportanceReason = &i.Score, i.Reason()
 	}
 	if h.Successor != uuid.Nil {
 		r.Successor = h.Successor.String()

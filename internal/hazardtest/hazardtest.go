@@ -8,12 +8,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/notify"
 	"github.com/hazardd/hazardd/internal/openapi"
 	"github.com/hazardd/hazardd/internal/openapitest"
 	"github.com/hazardd/hazardd/internal/pgtest"
@@ -52,6 +54,12 @@ func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*serv
 	}
 	cfg := service.Config{DataDir: data, Database: pgtest.Database(t, data, ""), Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		NoExposure: true} // else every hazard changes once more, whenever its people are counted
+	if cfg.Database != "" { // only a store in the folder has a key there by itself
+		cfg.AddressKey = filepath.Join(t.TempDir(), notify.KeyFile)
+		if _, err := notify.ReadKey(cfg.AddressKey, true); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, f := range alter {
 		f(&cfg)
 	}

@@ -33,9 +33,11 @@ import (
 	"github.com/hazardd/hazardd/internal/listen"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/notify"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/population"
+	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/signon"
@@ -57,6 +59,8 @@ type Config struct {
 	Push     *push.Hub
 	// Webhooks keeps them; who makes their deliveries is not the API's business.
 	Webhooks *webhook.Service
+	// Notify keeps subscriptions; who tells the subscribers is not the API's business either.
+	Notify *notify.Service
 	// Sources lists the state of the sources.
 	Sources func(ctx context.Context) ([]poll.Status, error)
 	// Freshness is the value of Hazardd-Sources now, as a header's list of values. It is asked on each list answer and must not block.
@@ -89,6 +93,8 @@ type Config struct {
 	// Provider is where people may log in with another account, and ProviderTitle what they know it as; nil: nowhere.
 	Provider      *signon.Provider
 	ProviderTitle string
+	// Version is the program's.
+	Version string
 	// MaxFile bounds an uploaded file, in bytes.
 	MaxFile int64
 	// AllowedOrigins are the web origins whose pages may read answers (CORS); empty: none but our own.
@@ -111,30 +117,31 @@ var slowest = reply.Pace{Rate: 8 << 10, Patience: 10 * time.Second}
 // API answers requests. Make it with New.
 type API struct {
 	Config
-	lists    *reply.Lists
-	forms    *format.Cache
-	layers   *lru.Cache[string, *reply.Body]      // of coverage
-	regions  *lru.Cache[string, *coverage.Region] // that lists were asked for
-	budget   *reply.Budget
-	readers  reply.Readers
-	static   map[string]*reply.Body
-	symbols  *symbols
-	page     web.Handler
-	ground   *basemap.Archive // nil: the binary is without the map
-	pictures *lru.Cache[pictureKey, *reply.Body]
-	pencil   chan struct{} // holds one token, of who draws a picture
-	css      *reply.Body   // of the pages
-	visits   visits
-	about    description
-	measure  *measures
-	quotas   *quotas
-	attempts attempts
-	towns    *lru.Cache[string, []population.Place] // by where a hazard is
-	crowd    *crowd
-	wakes    wakes
-	refused  refusals
-	scraped  http.Handler // of the metrics
-	mux      *http.ServeMux
+	lists       *reply.Lists
+	forms       *format.Cache
+	layers      *lru.Cache[string, *reply.Body]      // of coverage
+	regions     *lru.Cache[string, *coverage.Region] // that lists were asked for
+	budget      *reply.Budget
+	readers     reply.Readers
+	static      map[string]*reply.Body
+	symbols     *symbols
+	page        web.Handler
+	ground      *basemap.Archive // nil: the binary is without the map
+	pictures    *lru.Cache[pictureKey, *reply.Body]
+	pencil      chan struct{} // holds one token, of who draws a picture
+	css         *reply.Body   // of the pages
+	visits      visits
+	about       description
+	measure     *measures
+	quotas      *quotas
+	authorities authorities
+	attempts    attempts
+	towns       *lru.Cache[string, []population.Place] // by where a hazard is
+	crowd       *crowd
+	wakes       wakes
+	refused     refusals
+	scraped     http.Handler // of the metrics
+	mux         *http.ServeMux
 	// probe knows the routes alone, without the catch-all: it tells which methods a path has.
 	probe    *http.ServeMux
 	patterns []string // of the routes
@@ -159,6 +166,7 @@ func New(c Config) http.Handler {
 		}
 	}
 	a.pictures, a.pencil = lru.New[pictureKey, *reply.Body](maxPictures), make(chan struct{}, 1)
+	a.authorities = authorities{publish.New(c.Store), lru.New[string, *reply.Body](maxIndexes)}
 	a.attempts = newAttempts()
 	a.towns = lru.New[string, []population.Place](townBytes)
 	a.quotas, a.crowd = newQuotas(c.Requests), newCrowd(c.PublicLimits)
@@ -169,9 +177,9 @@ func New(c Config) http.Handler {
 	if len(c.AllowedOrigins) > 0 {
 		h = cors.New(cors.Options{
 			AllowedOrigins: c.AllowedOrigins,
-			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete},
-			AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID"},
-			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-Coverage", "Hazardd-View-Age", "Hazardd-End", "Content-Language"},
+			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
+			AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version"},
+			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-Coverage", "Hazardd-View-Age", "Hazardd-End", "Content-Language", "Mcp-Protocol-Version"},
 			MaxAge:         600, // seconds
 		}).Handler(h)
 	}
@@ -198,6 +206,7 @@ func (a *API) routes() {
 	a.public("GET /.well-known/jwks.json", a.jwks)
 	a.readable("GET /products/types", a.fixed("productTypes"))
 	a.readable("GET /products/{product}/file", a.file)
+	a.readable("GET /products/{product}/versions", a.versions)
 	a.readable("GET /hazards/{hazard}", a.hazard)
 	a.readable("GET /hazards/{hazard}/changes", a.hazardChanges)
 	a.readable("GET /hazards/{hazard}/map.png", a.mapPicture)
@@ -207,26 +216,35 @@ func (a *API) routes() {
 	a.readable("GET /hazards/{hazard}/shapes", a.holds(costOfShapes, a.shapes))
 	a.readable("GET /hazards/{hazard}/exposure", a.holds(costOfObject, a.exposure))
 	a.readable("GET /hazards/{hazard}/reports", a.holds(costOfObject, a.reports))
+	a.readable("GET /hazards/{hazard}/texts", a.texts)
 	a.readable("GET /hazards/{hazard}/related", a.holds(costOfObject, a.related))
 	a.readable("GET /hazards", a.search)
 	a.readable("GET /hazards/count", a.count)
 	a.readable("GET /changes", a.changes)
 	a.readable("GET /events", a.events)
+	a.private("POST /events/tickets", a.ticket)
 
-	a.private("POST /hazards", a.createHazard)
-	a.private("PATCH /hazards/{hazard}", a.patchHazard)
-	a.private("POST /hazards/{hazard}/retract", a.retract)
-	a.private("POST /hazards/{hazard}/redact", a.redactHazard)
-	a.private("POST /hazards/{hazard}/merge", a.merge)
-	a.private("POST /hazards/{hazard}/split", a.split)
-	a.private("POST /hazards/{hazard}/confirm", a.confirm)
+	a.writes("POST /hazards", a.createHazard)
+	a.writes("PATCH /hazards/{hazard}", a.patchHazard)
+	a.writes("POST /hazards/{hazard}/retract", a.retract)
+	a.writes("POST /hazards/{hazard}/redact", a.redactHazard)
+	a.writes("POST /hazards/{hazard}/merge", a.merge)
+	a.writes("POST /hazards/{hazard}/split", a.split)
+	a.writes("POST /hazards/{hazard}/confirm", a.confirm)
 	a.private("GET /joins", a.joins)
-	a.private("POST /joins/{join}", a.judge)
-	a.private("POST /hazards/{hazard}/undo", a.undo)
-	a.private("POST /hazards/{hazard}/products", a.createProduct)
-	a.private("PATCH /products/{product}", a.patchProduct)
-	a.private("DELETE /products/{product}", a.deleteProduct)
-	a.private("POST /products/{product}/redact", a.redactProduct)
+	a.writes("POST /joins/{join}", a.judge)
+	a.writes("POST /hazards/{hazard}/undo", a.undo)
+	a.writes("POST /hazards/{hazard}/products", a.createProduct)
+	a.writes("PATCH /products/{product}", a.patchProduct)
+	a.writes("PUT /products/{product}/file", a.replaceFile)
+	a.writes("DELETE /products/{product}", a.deleteProduct)
+	a.writes("POST /products/{product}/redact", a.redactProduct)
+
+	a.readable("GET /cap/feed.atom", a.capIndex(publish.Atom, "application/atom+xml"))
+	a.readable("GET /cap/feed.rss", a.capIndex(publish.RSS, "application/rss+xml"))
+	a.readable("GET /cap/{message}", a.capMessage)
+	a.private("GET /organizations/{org}/publishing", a.publishing)
+	a.private("PUT /organizations/{org}/publishing", a.setPublishing)
 
 	a.private("GET /webhooks", a.listWebhooks)
 	a.private("POST /webhooks", a.createWebhook)
@@ -237,6 +255,23 @@ func (a *API) routes() {
 	a.private("POST /webhooks/{webhook}/rotate", a.rotateWebhook)
 	a.private("GET /webhooks/{webhook}/deliveries", a.deliveries)
 	a.private("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", a.redeliver)
+
+	a.private("GET /subscriptions", subscribed(a.listSubscriptions))
+	a.route("POST /subscriptions", a.anybody(a.createSubscription))
+	a.private("GET /subscriptions/status", subscribed(a.subscriptionsState))
+	a.private("GET /subscriptions/{subscription}", subscribed(a.getSubscription))
+	a.private("PATCH /subscriptions/{subscription}", a.patchSubscription)
+	a.private("DELETE /subscriptions/{subscription}", a.deleteSubscription)
+	a.private("POST /subscriptions/{subscription}/test", a.testSubscription)
+	a.private("GET /subscriptions/{subscription}/notices", subscribed(a.subscriptionNotices))
+
+	// The links of messages.
+	a.linked("GET /subscriptions/confirm", a.asks(notify.ToConfirm, pages.ToConfirm))
+	a.linked("POST /subscriptions/confirm", a.does(notify.ToConfirm, pages.ToConfirm))
+	a.linked("GET /subscriptions/unsubscribe", a.asks(notify.ToUnsubscribe, pages.ToEnd))
+	a.linked("POST /subscriptions/unsubscribe", a.does(notify.ToUnsubscribe, pages.ToEnd))
+	a.linked("GET /subscriptions/manage", a.manages)
+	a.linked("POST /subscriptions/manage", a.does(notify.ToManage, pages.ToEnd))
 
 	a.private("GET /payloads/{payload}", a.payload)
 	a.readable("GET /sources", a.sources)
@@ -271,6 +306,8 @@ func (a *API) routes() {
 	a.readable("GET /ogc/api", a.ogcAPI)
 	a.readable("GET /ogc/collections", a.ogcCollections)
 	a.readable("GET /ogc/collections/{collection}", a.ogcCollection)
+	a.readable("GET /ogc/collections/{collection}/queryables", a.ogcQueryables)
+	a.readable("GET /ogc/collections/{collection}/schema", a.ogcSchema)
 	a.readable("GET /ogc/collections/{collection}/items", a.ogcItems)
 	a.readable("GET /ogc/collections/{collection}/items/{hazard}", a.holds(costOfObject, a.ogcItem))
 
@@ -284,10 +321,13 @@ func (a *API) routes() {
 	a.private("GET /keys", a.keys)
 	a.private("DELETE /keys/{key}", a.revokeKey)
 	a.public("GET /key/{key}/{path...}", a.withKey)
+	a.public("POST /key/{key}/mcp", a.withKey)
+	a.readable("POST /mcp", a.mcp) // of tokens: a request without one is none of the public's, being a POST
 
 	a.public("GET /icons/hazard/large/{icon}", a.icon)
 	a.public("GET /symbols/{type}/{category}/{file}", a.symbol)
 	a.public("GET /openapi.json", a.openAPI)
+	a.public("GET /asyncapi.json", a.asyncAPI)
 	a.openPage("GET /docs", a.docs)
 	a.public("GET /healthz", a.healthz)
 	a.public("GET /readyz", a.readyz)
@@ -302,10 +342,31 @@ func (a *API) routes() {
 
 func (a *API) public(pattern string, h handler) { a.route(pattern, a.open(h)) }
 
-func (a *API) private(pattern string, h protected) { a.route(pattern, a.guarded(h, false)) }
+func (a *API) private(pattern string, h protected) { a.route(pattern, a.guarded(h, forPeople)) }
 
 // readable serves what the public may read where the server is open to it (Config.Public); elsewhere it is private.
-func (a *API) readable(pattern string, h protected) { a.route(pattern, a.guarded(h, true)) }
+func (a *API) readable(pattern string, h protected) { a.route(pattern, a.guarded(h, reading)) }
+
+// writes serves what editors write.
+func (a *API) writes(pattern string, h protected) { a.route(pattern, a.guarded(h, writing)) }
+
+// use is what an operation is, for services: what is for people is not for them.
+type use int
+
+const (
+	forPeople use = iota
+	reading
+	writing
+)
+
+// inScope refuses a service what its token is not for: there it is no token, as the base interface answers it.
+func inScope(who *auth.Caller, u use) error {
+	_, writes := who.Scope.Org()
+	if who.Scope == "" || u == reading && (writes || who.Scope == auth.ScopeRead) || u == writing && writes {
+		return nil
+	}
+	return auth.ErrInvalidToken
+}
 
 func (a *API) route(pattern string, h http.Handler) {
 	a.mux.Handle(pattern, a.measure.measure(pattern, h))
@@ -325,11 +386,11 @@ func (a *API) open(h handler) http.Handler {
 }
 
 // guarded serves a handler that needs a good access token, or, if it is readable, none where the server is public.
-func (a *API) guarded(h protected, readable bool) http.Handler {
+func (a *API) guarded(h protected, u use) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer a.recover(w, r)
 		secure(w.Header())
-		if readable {
+		if u == reading {
 			if who := a.publicCaller(r, a.now()); who != nil {
 				if err := a.servePublic(w, r, who, h); err != nil {
 					a.fail(w, r, err)
@@ -349,7 +410,10 @@ func (a *API) guarded(h protected, readable bool) http.Handler {
 			return
 		}
 		defer share.leave()
-		if err := h(w, r, who); err != nil {
+		if err = inScope(who, u); err == nil {
+			err = h(w, r, who)
+		}
+		if err != nil {
 			a.fail(w, r, err)
 			if errors.Is(err, hazard.ErrForbidden) {
 				a.Auth.Refused(r.Context(), a.actor(r, who), r.Pattern, r.URL.Path, err.Error(), a.now())

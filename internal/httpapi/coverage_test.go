@@ -40,7 +40,7 @@ func silent(c *httpapi.Config) {
 func TestCoverageOfAPlace(t *testing.T) {
 	s := handle(t, silent)
 	var got struct {
-		Word      string
+		Answer    string
 		Countries []struct{ Code string }
 		Sources   []struct {
 			Name, Authority, State string
@@ -49,12 +49,12 @@ func TestCoverageOfAPlace(t *testing.T) {
 	}
 	a := s.do("reader", "GET", "/coverage?point=16.37,48.21&type=FLOOD", "")
 	a.JSON(t, &got)
-	if got.Word != "covered" || got.Countries[0].Code != "AT" || got.Sources[0].Authority != "Office of austria" || len(got.Sources[0].Types) != 1 {
+	if got.Answer != "covered" || got.Countries[0].Code != "AT" || got.Sources[0].Authority != "Office of austria" || len(got.Sources[0].Types) != 1 {
 		t.Errorf("%s", a.Body)
 	}
 	for query, want := range map[string]string{"point=7.45,46.95": "stale", "point=2.35,48.86": "unknown", "point=16.37,48.21&type=FLOOD,TSUNAMI": "unknown", "point=-180,90": "unknown"} {
-		if s.do("reader", "GET", "/coverage?"+query, "").JSON(t, &got); got.Word != want {
-			t.Errorf("%s: %s, want %s", query, got.Word, want)
+		if s.do("reader", "GET", "/coverage?"+query, "").JSON(t, &got); got.Answer != want {
+			t.Errorf("%s: %s, want %s", query, got.Answer, want)
 		}
 	}
 	for query, want := range map[string]string{"point=16.37": "is not lon,lat", "point=181,0": "from -180 to 180", "point=NaN,0": "is not lon,lat", "point=1,2&type=RAIN": "is no type; these are",
@@ -70,12 +70,12 @@ func TestTheLayerOfCoverageIsMadeOnce(t *testing.T) {
 	a := s.do("reader", "GET", "/coverage", "")
 	var layer struct {
 		Type     string
-		Features []struct{ Properties struct{ Code, Word string } }
+		Features []struct{ Properties struct{ Code, State string } }
 	}
 	a.JSON(t, &layer)
 	words := map[string]string{}
 	for _, f := range layer.Features {
-		words[f.Properties.Code] = f.Properties.Word
+		words[f.Properties.Code] = f.Properties.State
 	}
 	if layer.Type != "FeatureCollection" || words["AT"] != "covered" || words["CH"] != "stale" || words["FR"] != "unknown" || a.Header.Get("Content-Type") != "application/geo+json" {
 		t.Errorf("%s: %s %s %s", a.Header.Get("Content-Type"), words["AT"], words["CH"], words["FR"])

@@ -12,13 +12,19 @@ import (
 // description is what the service says of its interface. It is made when it is first asked for.
 type description struct {
 	json func() *reply.Body
-	page func() (*reply.Body, error)
+	// async is what the service sends by itself.
+	async func() (*reply.Body, error)
+	page  func() (*reply.Body, error)
 }
 
 // newDescription takes the service's public address, and the path of it.
 func newDescription(base, root string) description {
 	return description{
 		json: sync.OnceValue(func() *reply.Body { return reply.NewBody(openapi.JSON(base), false) }),
+		async: sync.OnceValues(func() (*reply.Body, error) {
+			text, err := openapi.Async(base)
+			return reply.NewBody(text, false), err
+		}),
 		page: sync.OnceValues(func() (*reply.Body, error) {
 			document, err := openapi.Read()
 			if err != nil {
@@ -36,6 +42,15 @@ func newDescription(base, root string) description {
 // openAPI serves the OpenAPI document.
 func (a *API) openAPI(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, r, a.about.json())
+}
+
+// asyncAPI serves the AsyncAPI document.
+func (a *API) asyncAPI(w http.ResponseWriter, r *http.Request) error {
+	body, err := a.about.async()
+	if err != nil {
+		return err
+	}
+	return answer(w, r, body)
 }
 
 // docs serves the same for people.

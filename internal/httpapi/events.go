@@ -98,7 +98,10 @@ func (a *API) eventFilter(r *http.Request) (url.Values, push.Filter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, faults := search.ParseFilter(values, "after", langParameter)
+	if values.Has(ticketParameter) {
+		return nil, nil, badParameter(ticketParameter, "stands alone, or with after: it takes the place of a token, and holds the other parameters")
+	}
+	f, faults := search.ParseFilter(values, "after", langParameter, ticketParameter)
 	if n := len(values["after"]); n > 1 {
 		return nil, nil, repeated("after", n)
 	}

@@ -3,11 +3,14 @@ package httpapi
 import (
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/hazardd/hazardd/internal/auth"
@@ -76,12 +79,27 @@ const maxRanges = 5
 
 // file serves the content of a file product, to be run by no browser, and kept on the way only if everybody may read it.
 func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := noQuery(r); err != nil {
+	values, err := query(r, "version")
+	if err != nil {
 		return err
 	}
 	p, err := a.findProduct(r, who)
 	if err != nil {
 		return err
+	}
+	if values.Has("version") {
+		n, err := intParameter(values, "version", 0, 1, math.MaxInt64)
+		if err != nil {
+			return err
+		}
+		states, _, err := a.Store.ProductVersions(r.Context(), p.ID, n-1, who.Orgs, 1)
+		if err != nil {
+			return err
+		}
+		if len(states) == 0 || states[0].Version != n {
+			return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d has no version %d; GET /products/%d/versions lists those that there are", p.ID, n, p.ID)}
+		}
+		p = states[0]
 	}
 	if p.File == nil {
 		return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d is a %s and has no file", p.ID, p.Type)}
@@ -120,6 +138,101 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 		return &problem{Status: answer.refused, Detail: "the file is another than the one that the request names"}
 	}
 	return nil
+}
+
+// productVersion is a state of a product.
+type productVersion struct {
+	Version int64     `json:"version"` // number of the change that made it
+	Time    time.Time `json:"time"`
+	User    string    `json:"user"`
+	Title   string    `json:"title"`
+	// Deleted: the product was deleted then.
+	Deleted bool         `json:"deleted,omitzero"`
+	File    *versionFile `json:"file,omitzero"`
+}
+
+type versionFile struct {
+	Name      string `json:"filename"`
+	Size      int64  `json:"size"`
+	MediaType string `json:"media_type"`
+	SHA256    string `json:"sha256,omitzero"` // empty: it was redacted
+	Address   string `json:"href,omitzero"`
+}
+
+// The number of versions in one answer.
+const maxVersions = 100
+
+// versions serves the states of a product that the caller may read.
+func (a *API) versions(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values, err := query(r, "after")
+	if err != nil {
+		return err
+	}
+	after, err := intParameter(values, "after", 0, 0, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	p, err := a.findProduct(r, who)
+	if err != nil {
+		return err
+	}
+	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error {
+		states, follows, err := a.Store.ProductVersions(r.Context(), p.ID, after, who.Orgs, maxVersions)
+		if err != nil {
+			return err
+		}
+		list, restricted := []productVersion{}, false
+		for _, s := range states {
+			restricted = restricted || !s.Open()
+			v := productVersion{Version: s.Version, Time: s.Updated.Time(), User: s.UpdateUser, Title: s.Title, Deleted: s.Deleted}
+			if f := s.File; f != nil {
+				v.File = &versionFile{f.Name, f.Size, f.MediaType, f.Digest, ""}
+				if f.Digest != "" {
+					v.File.Address = fmt.Sprintf("%s/products/%d/file?version=%d", a.base(r), s.ID, s.Version)
+				}
+			}
+			list = append(list, v)
+		}
+		if follows > 0 {
+			next := r.URL.Query()
+			next.Set("after", strconv.FormatInt(follows, 10))
+			a.linkNext(w, r, next)
+		}
+		return answerJSON(w, r, list, restricted || keyed(r) != nil)
+	})
+}
+
+// replaceFile gives a file product another file: a form with the part file.
+func (a *API) replaceFile(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := pathRef(r, "product")
+	if err != nil {
+		return err
+	}
+	author := a.author(r, who)
+	if err := a.Edit.MayReplace(r.Context(), author, id, a.clock()); err != nil { // before a file is read
+		return err
+	}
+	sent, over := a.quotas.upload(who)
+	if over != nil {
+		return over
+	}
+	defer sent()
+	_, upload, staged, err := a.readForm(w, r, false)
+	if staged != nil {
+		defer func() {
+			if err := staged.Drop(); err != nil { // swept at a later start
+				a.Logger.Warn("a file that was not kept cannot be removed", "error", err)
+			}
+		}()
+	}
+	if err != nil {
+		return err
+	}
+	done, err := a.Edit.ReplaceFile(r.Context(), author, id, a.ifMatch(r), upload, a.clock())
+	if err != nil {
+		return err
+	}
+	return a.answerProduct(w, r, done)
 }
 
 // contentWriter holds back the errors of http.ServeContent, which have another form than ours.

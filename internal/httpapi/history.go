@@ -206,12 +206,16 @@ func (h *history) add(c *hazard.Change) []wire.FieldChange {
 
 // besideRecord is what changes of a hazard beside its record: where it is, what was measured and drawn of it, and who lives there.
 func besideRecord(h *hazard.Hazard) []wire.FieldChange {
-	fields := []wire.FieldChange{{Field: "area"}, {Field: "measurements"}, {Field: "shapes"}, {Field: "people"}}
+	fields := []wire.FieldChange{{Field: "area"}, {Field: "measurements"}, {Field: "shapes"}, {Field: "people"}, {Field: "pinned"}}
 	var people *int64 // nil: not known, or not counted yet
 	if e := h.Exposed(); e != nil && e.People != nil {
 		people = &e.People.People
 	}
-	for i, value := range []any{h.Areas, measurementsOf(h.Measurements), h.Shapes, people} {
+	var pinned *string
+	if h.Pinned {
+		pinned = new("Y")
+	}
+	for i, value := range []any{h.Areas, measurementsOf(h.Measurements), h.Shapes, people, pinned} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			panic(err) // of numbers and valid text

@@ -183,7 +183,7 @@ func scraped(c *Config) http.Handler {
 		ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn)})
 }
 
-// metrics serves what the operator's monitoring reads: to programs of this machine, and to admins.
+// metrics serves what the operator's monitoring reads: to programs of this machine, to admins, and to services whose token is for it.
 func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 	if !a.local(r) {
 		who, err := a.caller(r, a.now())
@@ -191,7 +191,9 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 			invalidToken(w)
 			return nil
 		}
-		if err := role(who, auth.Admin); err != nil {
+		if who.Scope == auth.ScopeMetrics {
+			known(r)
+		} else if err := role(who, auth.Admin); err != nil {
 			return err
 		}
 	}

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/httpapi"
@@ -160,7 +162,14 @@ func TestMetricsCountStreamsAndTheirEvents(t *testing.T) {
 func TestMetricsAreForTheMachineAndForAdmins(t *testing.T) {
 	t.Run("by role, from outside", func(t *testing.T) {
 		p := handle(t) // do comes from 192.0.2.1
-		for user, want := range map[string]int{"": 403, "reader": 403, "editor": 403, "root": 200} {
+		for _, scope := range []auth.Scope{auth.ScopeRead, auth.ScopeMetrics} {
+			_, text, err := p.Auth.CreateServiceToken(t.Context(), auth.Actor{}, "scraper", "", scope, hazard.At(time.Now()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.tokens.byUser[string(scope)] = string(text)
+		}
+		for user, want := range map[string]int{"": 403, "reader": 403, "editor": 403, "root": 200, "metrics": 200, "read": 403} {
 			a := p.do(user, "GET", "/metrics", nil)
 			if a.Status != want || user == "" && string(a.Body) != "Invalid Token" || want == 403 && strings.Contains(string(a.Body), "go_goroutines") {
 				t.Errorf("%q: %d %.200s, want %d", user, a.Status, a.Body, want)

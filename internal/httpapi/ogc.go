@@ -161,6 +161,65 @@ func (a *API) ogcCollection(w http.ResponseWriter, r *http.Request, _ *auth.Call
 	return a.answerOGC(w, r, form, c, func() *pages.Document { return ogcPage(c.Title, c.Description, c.Links) })
 }
 
+// ogcQueryables serves what filters of a collection may ask about.
+func (a *API) ogcQueryables(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	id, err := ogcCollectionID(r)
+	if err != nil {
+		return err
+	}
+	form, err := a.ogcDocument(r)
+	if err != nil {
+		return err
+	}
+	q := ogc.QueryablesOf(a.base(r), id)
+	if form != ogc.HTML {
+		text, err := json.Marshal(q, json.Deterministic(true))
+		if err != nil {
+			return err
+		}
+		w.Header().Set("Content-Type", ogc.Schema)
+		return answer(w, r, reply.NewBody(text, false))
+	}
+	return a.answerOGC(w, r, form, q, func() *pages.Document {
+		t := pages.Table{Title: "Properties", Head: []string{"Property", "Type", "What it is", "Values"}}
+		for _, f := range search.Fields() {
+			p := q.Properties[f.Name]
+			t.Rows = append(t.Rows, []pages.Cell{{Text: f.Name}, {Text: strings.TrimSpace(p.Type + " " + p.Format)}, {Text: p.Title}, {Text: strings.Join(p.Enum, ", ")}})
+		}
+		return &pages.Document{Title: "What filters may ask about", Description: "The properties that the parameter filter knows, in CQL2.", Tables: []pages.Table{t},
+			Links: []pages.Cell{{Text: q.Title, Href: a.base(r) + "/ogc/collections/" + id + "?f=html"}}}
+	})
+}
+
+// ogcSchema serves what the features of a collection are.
+func (a *API) ogcSchema(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	id, err := ogcCollectionID(r)
+	if err != nil {
+		return err
+	}
+	form, err := a.ogcDocument(r)
+	if err != nil {
+		return err
+	}
+	text, err := ogc.FeatureSchema(a.base(r), id)
+	if err != nil {
+		return err
+	}
+	if form != ogc.HTML {
+		w.Header().Set("Content-Type", ogc.Schema)
+		return answer(w, r, reply.NewBody(text, false))
+	}
+	return a.answerOGC(w, r, form, nil, func() *pages.Document {
+		kinds := map[format.ColumnKind]string{format.TextColumn: "text", format.WholeColumn: "whole number", format.RealColumn: "number", format.MomentColumn: "moment", format.JSONColumn: "JSON"}
+		t := pages.Table{Title: "Properties", Head: []string{"Property", "Type"}}
+		for _, c := range format.Columns() {
+			t.Rows = append(t.Rows, []pages.Cell{{Text: c.Name}, {Text: kinds[c.Kind]}})
+		}
+		return &pages.Document{Title: "What features are", Description: "The properties of each feature.", Tables: []pages.Table{t},
+			Links: []pages.Cell{{Text: "The collection", Href: a.base(r) + "/ogc/collections/" + id + "?f=html"}}}
+	})
+}
+
 func ogcCollectionID(r *http.Request) (string, error) {
 	id := r.PathValue("collection")
 	if !ogc.Known(id) {
@@ -250,7 +309,8 @@ func (a *API) ogcTable(id string, f *found, links []format.Link, now hazard.Inst
 // ogcQuery reads the parameters of items: those of part 1, section 7.15, and ours beside them, as parameters of a search.
 func (a *API) ogcQuery(r *http.Request, id string, values url.Values) (search.Query, error) {
 	ours := url.Values{}
-	known := []string{"bbox", "datetime", "limit", "q", "cursor"}
+	var equals []*search.Where
+	known := []string{"bbox", "datetime", "limit", "q", "cursor", "filter", "filter-lang", "filter-crs"}
 	for name, list := range values {
 		switch to, isFilter := ogc.Filters[name]; {
 		case name == "f" || name == langParameter:
@@ -259,11 +319,22 @@ func (a *API) ogcQuery(r *http.Request, id string, values url.Values) (search.Qu
 		case slices.Contains(known, name):
 			ours[name] = list
 		default:
-			for property := range ogc.Filters {
-				known = append(known, property)
+			f := search.FieldNamed(name)
+			if f == nil || f.Name != name || f.Kind == search.PlaceField {
+				for property := range ogc.Filters {
+					known = append(known, property)
+				}
+				slices.Sort(known)
+				return search.Query{}, badParameter(name, "is not known here, nor a property that queryables lists; these are: %s, f, lang", strings.Join(known, ", "))
 			}
-			slices.Sort(known)
-			return search.Query{}, badParameter(name, "is not known here; these are: %s, f, lang", strings.Join(known, ", "))
+			if len(list) > 1 {
+				return search.Query{}, repeated(name, len(list))
+			}
+			w, ok := search.WhereEquals(f, list[0])
+			if !ok {
+				return search.Query{}, badParameter(name, "%.60q is no value of it", list[0])
+			}
+			equals = append(equals, w)
 		}
 	}
 	if limit := ours.Get("limit"); limit != "" {
@@ -290,6 +361,10 @@ func (a *API) ogcQuery(r *http.Request, id string, values url.Values) (search.Qu
 			}
 		}
 		return q, faults
+	}
+	slices.SortFunc(equals, func(a, b *search.Where) int { return strings.Compare(a.Text, b.Text) }) // cursors hold the text
+	for _, w := range equals {
+		q.Where = q.Where.And(w)
 	}
 	if q.Limit == 0 {
 		q.Limit = search.DefaultLimit

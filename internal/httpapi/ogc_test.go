@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,19 +163,21 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 func TestItemsAreFilteredAsPart1Says(t *testing.T) {
 	s := scenery(t)
 	for query, want := range map[string]string{
-		"bbox=-110,30,-90,50":           "Flood West",
-		"bbox=-110,30,0,-90,50,100":     "Flood West",
-		"bbox=170,-30,-170,0":           "Storm",
-		"type_ID=WILDFIRE":              "Fire",
-		"severity_ID=ADVISORY":          "Flood East",
-		"category_ID=EXERCISE":          "Storm",
-		"type_ID=WILDFIRE,STORM":        "Fire Storm",
-		"status=E":                      "Over",
-		"q=flood":                       "Flood East Flood West",
-		"datetime=2001-01-01T00:00:00Z": "",
-		"datetime=../..":                "Fire Flood East Flood West Over Storm",
-		"limit=100000":                  "Fire Flood East Flood West Over Storm",
-		"limit=99999999999999999999":    "Fire Flood East Flood West Over Storm",
+		"bbox=-110,30,-90,50":                   "Flood West",
+		"bbox=-110,30,0,-90,50,100":             "Flood West",
+		"bbox=170,-30,-170,0":                   "Storm",
+		"type_ID=WILDFIRE":                      "Fire",
+		"severity_ID=ADVISORY":                  "Flood East",
+		"category_ID=EXERCISE":                  "Storm",
+		"type_ID=WILDFIRE,STORM":                "Fire Storm",
+		"status=E":                              "Over",
+		"q=flood":                               "Flood East Flood West",
+		"datetime=2001-01-01T00:00:00Z":         "",
+		"datetime=../..":                        "Fire Flood East Flood West Over Storm",
+		"hazard_Name=Fire":                      "Fire",
+		"severity_rank=3&longitude=100&limit=1": "Flood East",
+		"limit=100000":                          "Fire Flood East Flood West Over Storm",
+		"limit=99999999999999999999":            "Fire Flood East Flood West Over Storm",
 	} {
 		a := s.do("reader", http.MethodGet, "/ogc/collections/hazards/items?"+query, nil)
 		var f ogcFeatures
@@ -184,7 +187,7 @@ func TestItemsAreFilteredAsPart1Says(t *testing.T) {
 		}
 	}
 	for query, parameter := range map[string]string{
-		"bbox=1,2,3": "bbox", "bbox=1,2,x,3,4,y": "bbox", "datetime=yesterday": "datetime", "limit=0": "limit", "limit=x": "limit", "type_ID=RAIN": "type_ID", "nonsense=1": "nonsense",
+		"bbox=1,2,3": "bbox", "bbox=1,2,x,3,4,y": "bbox", "datetime=yesterday": "datetime", "limit=0": "limit", "limit=x": "limit", "type_ID=RAIN": "type_ID", "nonsense=1": "nonsense", "severity_rank=x": "severity_rank", "hazard_Name=a&hazard_Name=b": "hazard_Name", "start_time=x": "start_time", "geometry=1": "geometry",
 		"severity_ID=RED": "severity_ID", "f=xml": "f", "limit=1&limit=2": "limit", "source=nobody": "source", "at=2020-01-01T00:00:00Z": "at",
 	} {
 		p := wantProblem(t, s.do("reader", http.MethodGet, "/ogc/collections/hazards/items?"+query, nil), http.StatusBadRequest)
@@ -198,6 +201,105 @@ func TestItemsAreFilteredAsPart1Says(t *testing.T) {
 	if a := s.do("", http.MethodGet, "/ogc", nil); a.Status != http.StatusForbidden || string(a.Body) != "Invalid Token" {
 		t.Errorf("without a token: %d %s", a.Status, a.Body)
 	}
+}
+
+// Filters in CQL2, in both encodings, find what their conditions say.
+func TestFiltersOfPart3(t *testing.T) {
+	s := scenery(t)
+	for filter, want := range map[string]string{
+		"type_ID = 'WILDFIRE'":                                      "Fire",
+		"type_ID IN ('WILDFIRE', 'STORM') OR status = 'E'":          "Fire Over Storm",
+		"NOT type_ID = 'FLOOD' AND severity_rank >= 3":              "Fire Storm",
+		"hazard_Name LIKE 'Flood%' AND longitude BETWEEN 0 AND 180": "Flood East",
+		"CASEI(hazard_Name) LIKE CASEI('%fLoOd w%')":                "Flood West",
+		"hazard_Name NOT LIKE '%o%'":                                "Fire Over",
+		"S_INTERSECTS(geometry, BBOX(170,-30,-170,0))":              "Storm",
+		"S_INTERSECTS(geometry, POLYGON((9.5 50.5,10 50.5,10 52,9.5 50.5))) OR S_INTERSECTS(POINT(0 0), geometry)": "Fire Over",
+		"S_DISJOINT(geometry, BBOX(-180,10,180,90))":                                                               "Over Storm",
+		"people IS NULL AND category_ID <> 'EVENT'":                                                                "Storm",
+		"people > 0":     "",
+		"NOT people > 0": "",
+		"start_time > '2001-01-01' AND T_BEFORE(start_time, DATE('3000-01-01'))":     "Fire Flood East Flood West Over Storm",
+		"T_INTERSECTS(INTERVAL(start_time, end_time), INTERVAL('..', '1990-01-01'))": "",
+		`{"op":"and","args":[{"op":"=","args":[{"property":"type_ID"},"FLOOD"]},{"op":"s_intersects","args":[{"property":"geometry"},{"type":"Polygon","coordinates":[[[90,30],[110,30],[110,50],[90,50],[90,30]]]}]}]}`: "Flood East",
+	} {
+		v := url.Values{"filter": {filter}}
+		if filter[0] == '{' {
+			v.Set("filter-lang", "cql2-json")
+		}
+		var all, page ogcFeatures
+		a := s.do("reader", http.MethodGet, "/ogc/collections/hazards/items?"+v.Encode(), nil)
+		a.JSON(t, &all)
+		if got := strings.Join(all.names(), " "); a.Status != http.StatusOK || got != want || all.NumberMatched != len(all.Features) {
+			t.Errorf("%s: %d %q of %d, want %q", filter, a.Status, got, all.NumberMatched, want)
+		}
+		var names []string // the links keep the filter
+		v.Set("limit", "1")
+		for next := "/ogc/collections/hazards/items?" + v.Encode(); next != ""; {
+			page = ogcFeatures{}
+			s.do("reader", http.MethodGet, next, nil).JSON(t, &page)
+			names, next = append(names, page.names()...), ""
+			for _, l := range page.Links {
+				if l.Rel == "next" {
+					next = strings.TrimPrefix(l.Href, s.URL())
+				}
+			}
+		}
+		if slices.Sort(names); strings.Join(names, " ") != want {
+			t.Errorf("%s by pages: %q", filter, names)
+		}
+		v.Del("limit")
+		var count struct{ Count int }
+		if s.do("reader", http.MethodGet, "/hazards/count?"+v.Encode(), nil).JSON(t, &count); count.Count != all.NumberMatched {
+			t.Errorf("%s: %d are counted", filter, count.Count)
+		}
+		var active []map[string]any // from the view, not from the database
+		s.do("reader", http.MethodGet, "/hazards/active?"+v.Encode(), nil).JSON(t, &active)
+		names = nil
+		for _, h := range active {
+			names = append(names, fmt.Sprint(h["hazard_Name"]))
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != strings.Join(strings.Fields(strings.ReplaceAll(want, "Over", "")), " ") {
+			t.Errorf("%s of the active: %q", filter, got)
+		}
+	}
+	deep := strings.Repeat("(", 4000) + "TRUE" + strings.Repeat(")", 4000)
+	for query, want := range map[string]string{
+		"filter=" + url.QueryEscape("type_ID = "):                          "at character 11: expected a property, a text",
+		"filter=" + url.QueryEscape("typeID = 'FLOOD'"):                    `at character 1: expected type_ID, or another property that queryables lists, found "typeID"`,
+		"filter=" + url.QueryEscape("severity_rank = 'x'"):                 "at character 17: expected a number, as severity_rank is",
+		"filter=" + url.QueryEscape("geometry = 1"):                        "at character 1: expected a property that is no geometry",
+		"filter=" + url.QueryEscape("S_INTERSECTS(geometry,POINT(200 1))"): "at character 23: expected a geometry, longitude before latitude",
+		"filter=" + deep:                      "expected no more than 40 levels",
+		"filter=true&filter-lang=sql":         `"sql" is none of cql2-text, cql2-json`,
+		"filter=true&filter-crs=EPSG:4326":    "the only reference system here",
+		"filter-lang=cql2-text":               "is given without filter",
+		"filter=true&filter=true":             "is given 2 times",
+		"filter=%7B%7D&filter-lang=cql2-json": "at its top: expected",
+	} {
+		p := wantProblem(t, s.do("reader", http.MethodGet, "/ogc/collections/hazards/items?"+query, nil), http.StatusBadRequest)
+		if !strings.Contains(p.Detail, want) {
+			t.Errorf("%.80s: %s, want %s", query, p.Detail, want)
+		}
+	}
+	var q struct {
+		ID         string `json:"$id"`
+		Properties map[string]struct {
+			Type, Format string
+			Enum         []string
+		}
+	}
+	a := s.do("reader", http.MethodGet, "/ogc/collections/active-hazards/queryables", nil)
+	a.JSON(t, &q)
+	if a.Header.Get("Content-Type") != "application/schema+json" || q.Properties["start_time"].Format != "date-time" || q.Properties["geometry"].Format != "geometry-any" ||
+		!slices.Contains(q.Properties["type_ID"].Enum, "FLOOD") || q.Properties["measurements.magnitude"].Type != "number" || !strings.HasSuffix(q.ID, "/queryables") {
+		t.Errorf("queryables: %s %+v", a.Header.Get("Content-Type"), q)
+	}
+	if a := s.do("reader", http.MethodGet, "/ogc/collections/hazards/queryables?f=html", nil); !strings.Contains(string(a.Body), "measurements.magnitude") {
+		t.Errorf("queryables for people: %s", a.Body)
+	}
+	wantProblem(t, s.do("reader", http.MethodGet, "/ogc/collections/none/queryables", nil), http.StatusNotFound)
 }
 
 // GDAL is the client that QGIS and most others use: it reads the same as the service says.
@@ -247,6 +349,19 @@ func TestGDALReadsTheCollections(t *testing.T) {
 	asked := regexp.MustCompile(`Fetch\([^)]*/items[^)]*\)`).FindAllString(out, -1)
 	if len(asked) == 0 || len(asked) > 3 || !strings.Contains(out, "Feature Count: 1") {
 		t.Errorf("for the one wildfire of 45 hazards GDAL asks %d times: %s", len(asked), out)
+	}
+	// The schema tells the types of columns, whatever the first features are.
+	out = run("-ro", "--debug", "on", "-so", address, "hazards")
+	for _, want := range []string{"latitude: Real", "people: Integer", "start_time: DateTime", "hazard_Name: String"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is not what GDAL takes for a column: %s", want, out)
+		}
+	}
+	// Nor does it read more than it needs of conditions that only CQL2 can say.
+	out = run("-ro", "--debug", "on", "-oo", "PAGE_SIZE=2", "-so", "-where", "hazard_Name LIKE 'Fl%' AND (longitude > 99 OR latitude > 38.5) AND start_time > '2001/01/01 00:00:00'", address, "hazards")
+	asked = regexp.MustCompile(`Fetch\([^)]*/items[^)]*\)`).FindAllString(out, -1)
+	if len(asked) == 0 || len(asked) > 4 || !strings.Contains(out, "Feature Count: 3") || !strings.Contains(out, "filter=") {
+		t.Errorf("for three floods of 45 hazards GDAL asks %d times: %s", len(asked), out)
 	}
 }
 

@@ -99,6 +99,9 @@ func (a *API) frame(r *http.Request) pages.Frame {
 		wish = asked.Or(wish)
 	}
 	f := pages.Frame{Root: a.visits.root, Language: words.Best(wish.Tags()...)}
+	if strings.HasPrefix(r.URL.Path, subscriptionsPath) {
+		f.Token = values.Get(tokenParameter)
+	}
 	if name := values.Get(zoneParameter); name != "" && name != "Local" && len(name) < 64 {
 		if zone, err := time.LoadLocation(name); err == nil {
 			f.Zone = zone

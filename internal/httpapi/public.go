@@ -126,7 +126,7 @@ func (k *wakes) next(a *API, v *live.View, now hazard.Instant) hazard.Instant {
 
 // publicCaller is the caller of a request without any credentials, where the server is open to them; nil otherwise.
 func (a *API) publicCaller(r *http.Request, now hazard.Instant) *auth.Caller {
-	if !a.Public.on() || r.Header["Authorization"] != nil || keyed(r) != nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if !a.Public.on() || r.Header["Authorization"] != nil || keyed(r) != nil || ticketed(r) || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return nil
 	}
 	return auth.Anonymous(now)
@@ -143,6 +143,28 @@ func (a *API) servePublic(w http.ResponseWriter, r *http.Request, who *auth.Call
 		return h(w, r, who)
 	}
 	return h(w, a.opening(r), who)
+}
+
+// anybody serves a write of people without an account where the server is public, within the public's limits, and elsewhere of users alone. Who sends credentials
+// is held to them.
+func (a *API) anybody(h protected) http.Handler {
+	users := a.guarded(h, forPeople)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !a.Public.on() || r.Header["Authorization"] != nil || keyed(r) != nil {
+			users.ServeHTTP(w, r)
+			return
+		}
+		defer a.recover(w, r)
+		secure(w.Header())
+		leave, err := a.crowd.enter(r, a.clientAddr(r), a.Now())
+		if err == nil {
+			defer leave()
+			err = h(w, r, auth.Anonymous(a.now()))
+		}
+		if err != nil {
+			a.fail(w, r, err)
+		}
+	})
 }
 
 // crowd counts what the public asks for, so that it never takes what users need.

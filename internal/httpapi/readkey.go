@@ -41,11 +41,7 @@ func (a *API) createKey(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		Key     string `json:"key"`
 		Prefix  string `json:"prefix"` // of addresses that are read with it
 	}{readKeyJSON(k), string(text), a.BaseURL + keyPath + string(text)}
-	body, err := jsonBody(made, true)
-	if err != nil {
-		return err
-	}
-	return written(w, body, a.BaseURL+"/keys/"+k.ID.String(), true)
+	return writtenJSON(w, made, a.BaseURL+"/keys/"+k.ID.String(), true)
 }
 
 // keys lists the caller's read keys; an admin's list is of all.
@@ -132,6 +128,9 @@ func (a *API) base(r *http.Request) string {
 func (a *API) caller(r *http.Request, now hazard.Instant) (*auth.Caller, error) {
 	if k := keyed(r); k != nil {
 		return k.who, nil
+	}
+	if ticketed(r) {
+		return a.useTicket(r, now)
 	}
 	token := bearer(r.Header)
 	who, err := a.Auth.Verify(token, now)

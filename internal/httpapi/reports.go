@@ -113,6 +113,23 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	return answerJSON(w, r, list, false)
 }
 
+// texts serves what is said of a hazard in each of its languages.
+func (a *API) texts(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	now := a.now()
+	h, err := a.findHazard(r, a.Live.View(now), now)
+	if err != nil {
+		return err
+	}
+	list := saidTexts(h.Texts)
+	if list == nil {
+		list = []saidText{}
+	}
+	return answerJSON(w, r, list, false)
+}
+
 // relatedHazard is a hazard that has to do with another.
 type relatedHazard struct {
 	Relation string      `json:"relation"` // what it is to the other: "caused by" or "causes"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,18 +15,21 @@ import (
 )
 
 // rightsCallers are the columns of testdata/rights.txt: nobody, nobody where the server is public, a read key of red's editor, and each role in the organization red, which
-// owns the objects, in the organization fire, and in none.
-var rightsCallers = []string{"", "public", "key", "red-reader", "red", "red-admin", "fire-reader", "fire", "fire-admin", "reader", "editor", "root"}
+// owns the objects, in the organization fire, and in none; and services that read, that read metrics, and that write for red and for fire.
+var rightsCallers = []string{"", "public", "key", "red-reader", "red", "red-admin", "fire-reader", "fire", "fire-admin", "reader", "editor", "root",
+	"service-read", "service-metrics", "service-red", "service-fire"}
 
 // rightsElsewhere are the operations that ask for no token, or whose rights other tests walk.
 var rightsElsewhere = map[string]string{
 	"POST /authorize": "login", "POST /authorize/refresh": "its own token", "POST /authorize/revoke": "its own token", "GET /.well-known/jwks.json": "public",
-	"GET /key/{key}/{path}": "the column key", "GET /events": "TestWhatAReaderMayNotKnowOfIsNotInTheStream", "POST /account/password": "account tests",
+	"GET /key/{key}/{path}": "the column key", "POST /key/{key}/mcp": "the column key", "GET /events": "TestWhatAReaderMayNotKnowOfIsNotInTheStream", "POST /account/password": "account tests",
 	"DELETE /account/sessions/{session-id}": "account tests", "GET /account/sessions": "account tests", "GET /account": "account tests",
 	"GET /icons/hazard/large/{type_icon}": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.svg": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.png": "public",
 	"GET /": "public", "GET /assets/{file}": "public", "GET /favicon.ico": "public", "GET /robots.txt": "public", "GET /.well-known/security.txt": "public", "GET /embed": "public tests", "GET /pages/{style}": "public", "GET /docs": "public", "GET /login": "public", "POST /login": "login", "POST /logout": "the cookie",
 	"GET /login/methods": "public", "GET /login/provider": "provider tests", "GET /login/callback": "provider tests", "POST /login/tokens": "its own cookie", "POST /login/ended": "its own token",
-	"POST /session": "page tests", "DELETE /session": "page tests", "GET /openapi.json": "public", "GET /healthz": "public", "GET /readyz": "public", "GET /metrics": "metrics tests",
+	"POST /session": "page tests", "DELETE /session": "page tests", "GET /openapi.json": "public", "GET /asyncapi.json": "public", "GET /healthz": "public", "GET /readyz": "public", "GET /metrics": "metrics tests",
+	"GET /subscriptions/confirm": "the link's token", "POST /subscriptions/confirm": "the link's token", "GET /subscriptions/unsubscribe": "the link's token", "POST /subscriptions/unsubscribe": "the link's token",
+	"GET /subscriptions/manage": "the link's token", "POST /subscriptions/manage": "the link's token",
 	"GET /status": "page tests", "GET /h/{hazard-id}": "page tests", "GET /h/{hazard-id}/map.svg": "page tests", "GET /h/{hazard-id}/hazard.json": "page tests", "GET /h/{hazard-id}/changes.json": "page tests",
 	"GET /h/{hazard-id}/area.geojson": "page tests", "GET /h/{hazard-id}/products/{product-id}/file": "page tests",
 }
@@ -38,7 +42,9 @@ var rightsBodies = map[string]string{
 	"POST /products/{product-id}/redact": `{"fields":["title"],"reason":"r"}`, "POST /keys": `{"title":"k"}`, "POST /webhooks": `{"url":"https://example.org/hook","status":"paused"}`,
 	"PATCH /webhooks/{webhook-id}": `{"status":"paused"}`, "POST /sources/{source-id}/held/{held-id}": `{"decision":"released"}`,
 	"POST /hazards/{hazard-id}/split": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/confirm": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/undo": `{"change":1}`,
-	"POST /joins/{join-id}": `{"verdict":"same"}`,
+	"POST /joins/{join-id}": `{"verdict":"same"}`, "POST /mcp": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+	"PUT /organizations/{org}/publishing": `{"sender":"alerts@red.example.org"}`,
+	"POST /subscriptions":                 `{"channels":[{"kind":"webpush","to":"x"}]}`, "PATCH /subscriptions/{subscription-id}": `{"name":"n"}`,
 }
 
 // TestRightsOfEveryOperation walks every operation of the OpenAPI document, for each caller, on objects of the organization red and of
@@ -63,6 +69,13 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	} else {
 		a.JSON(t, &key)
+	}
+	for name, scope := range map[string]auth.Scope{"read": auth.ScopeRead, "metrics": auth.ScopeMetrics, "red": serviceScope(s.RedCross), "fire": serviceScope(s.FireBrigade)} {
+		_, text, err := s.Auth.CreateServiceToken(t.Context(), actor, name, "", scope, s.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.tokens.byUser["service-"+name] = string(text)
 	}
 	public := serve(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
 	contract, err := hazardtest.Contract()
@@ -94,10 +107,10 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		}
 	}
 	head := fmt.Sprintf("%-62s %-11s", "operation", "object")
-	for _, name := range []string{"-", "pub", "key", "rR", "rE", "rA", "fR", "fE", "fA", "nR", "nE", "nA"} {
+	for _, name := range []string{"-", "pub", "key", "rR", "rE", "rA", "fR", "fE", "fA", "nR", "nE", "nA", "sr", "sm", "sw", "sv"} {
 		head += fmt.Sprintf(" %3s", name)
 	}
-	text := "# Status by caller: - nobody, pub nobody where the server is public, key a read key; reader (R), editor (E) and admin (A) of red (r), the owner, of fire (f), of none (n).\n" + head + "\n" + got.String()
+	text := "# Status by caller: - nobody, pub nobody where the server is public, key a read key; reader (R), editor (E) and admin (A) of red (r), the owner, of fire (f), of none (n); services that read (sr), read metrics (sm), write for red (sw) and for fire (sv).\n" + head + "\n" + got.String()
 	if os.Getenv("RIGHTS_WRITE") != "" {
 		if err := os.WriteFile(table, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -113,6 +126,10 @@ func TestRightsOfEveryOperation(t *testing.T) {
 			t.Errorf("not in %s:\n%s", table, line)
 		}
 	}
+}
+
+func serviceScope(org int64) auth.Scope {
+	return auth.ScopeWrite + auth.Scope(strconv.FormatInt(org, 10))
 }
 
 // rights is the status of an operation on a fresh object.
@@ -149,8 +166,15 @@ func (w *world) rights(caller, key, op, object string) int {
 			body = nil
 		}
 	}
+	if op == "PUT /products/{product-id}/file" {
+		form, contentType := rawForm(w.t, part{`form-data; name="file"; filename="b.txt"`, []byte("another")})
+		if caller == "key" {
+			caller, path = "", "/key/"+key+path
+		}
+		return w.do(caller, method, path, form, "Content-Type", contentType).Status
+	}
 	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{join-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
-		"{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{collection-id}", "hazards", "{id}", "1").Replace(path)
+		"{subscription-id}", "00000000-0000-4000-8000-000000000000", "{org}", "1", "{identifier}", "none.1", "{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{collection-id}", "hazards", "{id}", "1").Replace(path)
 	if caller == "key" {
 		if strings.HasSuffix(path, "/file") { // whose headers the document lists at the file's own path alone
 			resp, err := w.client.Do(newRequest(w.t, w.tokens, "", method, w.URL()+"/key/"+key+path, nil))

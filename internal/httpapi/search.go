@@ -48,6 +48,9 @@ func (a *API) search(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if err != nil {
 		return err
 	}
+	if r.URL.Query().Get("f") == format.GeoPackage {
+		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.geoPackage(w, r, who, q) })
+	}
 	if q.Limit == 0 {
 		q.Limit = search.DefaultLimit
 	}
@@ -147,6 +150,9 @@ func (a *API) searchQuery(r *http.Request) (search.Query, format.Format, error) 
 	if values.Get("f") == networkLink {
 		return q, format.KML, nil
 	}
+	if values.Get("f") == format.GeoPackage && r.URL.Path == "/hazards" {
+		return q, format.GeoJSON, nil
+	}
 	f, err := formatOf(r, values)
 	return q, f, err
 }
@@ -211,6 +217,7 @@ func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, 
 	type one struct {
 		h     *hazard.Hazard
 		total int
+		key   search.Key
 	}
 	var list []one
 	for h, total := range v.Hazards(live.Filter{}, who.Orgs) {
@@ -220,16 +227,16 @@ func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, 
 			if err != nil {
 				return nil, err
 			}
-			ok = q.MatchPlace(search.Footprint(h, shapes))
+			ok = q.MatchAt(h, search.Footprint(h, shapes), now)
 		}
 		if ok {
-			list = append(list, one{h, total})
+			list = append(list, one{h, total, q.Sort.Key(h)})
 		}
 	}
-	slices.SortFunc(list, func(x, y one) int { return q.Sort.Compare(q.Sort.Key(x.h), q.Sort.Key(y.h)) })
+	slices.SortFunc(list, func(x, y one) int { return q.Sort.Compare(x.key, y.key) })
 	f := &found{number: v.Number(), matched: int64(len(list)), restricted: v.Audience(who.Orgs) != "", updated: v.At()}
 	after := func(i int) string {
-		return q.Encode(search.Cursor{Number: v.Number(), Now: now, Key: q.Sort.Key(list[i].h)}, a.Store.Epoch())
+		return q.Encode(search.Cursor{Number: v.Number(), Now: now, Key: list[i].key}, a.Store.Epoch())
 	}
 	f.after = pagesOf(&q, after)
 	if q.Limit > 0 && len(list) > q.Limit {

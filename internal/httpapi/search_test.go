@@ -172,7 +172,7 @@ func TestWrongParametersOfSearchesAreNamed(t *testing.T) {
 		"datetime=2026":                     {lists, []string{"datetime"}, "2026-11-02T06:00:00Z"},
 		"updated_since=2026-01-01T00:00:00+02:00": {lists, []string{"updated_since"}, "%2B"},
 		"q=%2D":                              {lists, []string{"q"}, "letters and digits"},
-		"sort=magnitude":                     {lists, []string{"sort"}, "-last_Update"},
+		"sort=-magnitud":                     {lists, []string{"sort"}, "-last_Update"},
 		"limit=5000":                         {lists, []string{"limit"}, "from 1 to 1000"},
 		"limit=0&type=x&colour=red":          {lists, []string{"colour", "limit", "type"}, "is not known; these are known here: type,"},
 		"cursor=abc":                         {[]string{"/hazards", "/hazards/active"}, []string{"cursor"}, "is not one of this search"},

@@ -49,11 +49,7 @@ func (a *API) createWebhook(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	if err != nil {
 		return err
 	}
-	text, err := jsonBody(made, true)
-	if err != nil {
-		return err
-	}
-	return written(w, text, fmt.Sprintf("%s/webhooks/%s", a.BaseURL, made.ID), true)
+	return writtenJSON(w, made, fmt.Sprintf("%s/webhooks/%s", a.BaseURL, made.ID), true)
 }
 
 func (a *API) getWebhook(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
@@ -89,11 +85,7 @@ func (a *API) patchWebhook(w http.ResponseWriter, r *http.Request, who *auth.Cal
 
 // webhookWritten answers a write of a webhook.
 func (a *API) webhookWritten(w http.ResponseWriter, h webhook.Webhook) error {
-	text, err := jsonBody(h, true)
-	if err != nil {
-		return err
-	}
-	return written(w, text, a.BaseURL+"/webhooks/"+h.ID, false)
+	return writtenJSON(w, h, a.BaseURL+"/webhooks/"+h.ID, false)
 }
 
 func (a *API) deleteWebhook(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
@@ -134,11 +126,7 @@ func (a *API) testWebhook(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if err != nil {
 		return err
 	}
-	text, err := jsonBody(tested, true)
-	if err != nil {
-		return err
-	}
-	return written(w, text, a.BaseURL+"/webhooks/"+id, false)
+	return writtenJSON(w, tested, a.BaseURL+"/webhooks/"+id, false)
 }
 
 // deliveries lists what was and is to be delivered to a webhook, the latest first.
@@ -176,7 +164,7 @@ func (a *API) deliveries(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		if state != "" {
 			next.Set("state", string(state))
 		}
-		w.Header().Set("Link", fmt.Sprintf(`<%s%s?%s>; rel="next"`, a.BaseURL, r.URL.EscapedPath(), next.Encode()))
+		a.linkNext(w, r, next)
 	}
 	return answerJSON(w, r, list, true)
 }

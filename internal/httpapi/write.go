@@ -198,6 +198,15 @@ func written(w http.ResponseWriter, body *reply.Body, location string, isNew boo
 	return nil
 }
 
+// writtenJSON is written of a value that only its owner may see.
+func writtenJSON(w http.ResponseWriter, value any, location string, isNew bool) error {
+	body, err := jsonBody(value, true)
+	if err != nil {
+		return err
+	}
+	return written(w, body, location, isNew)
+}
+
 // writeBody reads the JSON body of a write.
 func writeBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return readBody(w, r, maxWrite)
@@ -222,7 +231,7 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		}
 		defer sent()
 		var staged *store.StagedFile
-		body, upload, staged, err = a.readForm(w, r)
+		body, upload, staged, err = a.readForm(w, r, true)
 		if staged != nil {
 			defer func() {
 				if err := staged.Drop(); err != nil { // swept at a later start
@@ -246,9 +255,9 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 // maxFormFaults bounds how many unexpected parts of a form are told.
 const maxFormFaults = 10
 
-// readForm reads the parts product and file of a form, in either order; the file goes to the store as it comes.
+// readForm reads the parts product, if it is expected, and file of a form, in either order; the file goes to the store as it comes.
 // The caller drops what was staged, also when there is an error.
-func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, upload *edit.Upload, staged *store.StagedFile, err error) {
+func (a *API) readForm(w http.ResponseWriter, r *http.Request, product bool) (body []byte, upload *edit.Upload, staged *store.StagedFile, err error) {
 	limit := a.MaxFile + maxWrite
 	if r.ContentLength > limit {
 		return nil, nil, staged, tooLarge(limit)
@@ -258,7 +267,10 @@ func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, upl
 	if err != nil {
 		return nil, nil, staged, &problem{Status: http.StatusBadRequest, Detail: "the form cannot be read: expected multipart/form-data with a boundary"}
 	}
-	bad := &hazard.InvalidError{}
+	bad, expected := &hazard.InvalidError{}, "file"
+	if product {
+		expected = "product and file,"
+	}
 	for len(bad.Faults) < maxFormFaults {
 		part, err := form.NextPart()
 		if err == io.EOF { // not errors.Is: a form without its last boundary is an error that wraps it
@@ -268,7 +280,7 @@ func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, upl
 			return nil, nil, staged, bodyError(err, limit)
 		}
 		switch name := part.FormName(); {
-		case name == "product" && body == nil:
+		case name == "product" && product && body == nil:
 			if body, err = io.ReadAll(io.LimitReader(part, maxWrite+1)); err != nil {
 				return nil, nil, staged, bodyError(err, limit)
 			}
@@ -280,10 +292,10 @@ func (a *API) readForm(w http.ResponseWriter, r *http.Request) (body []byte, upl
 				return nil, nil, staged, err
 			}
 		default:
-			bad.Add(edit.Pointer(name), "is not a part that is expected, or is there twice; expected product and file, once each")
+			bad.Add(edit.Pointer(name), "is not a part that is expected, or is there twice; expected %s once each", expected)
 		}
 	}
-	if body == nil {
+	if product && body == nil {
 		bad.Add("product", "is missing: the part with the product's JSON object")
 	}
 	if upload == nil {

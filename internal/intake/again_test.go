@@ -1,7 +1,9 @@
 package intake_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -26,12 +28,18 @@ const west, east = "38,-120 38,-119 39,-119 38,-120", "38,-110 38,-109 39,-109 3
 
 func (d *desk) takeCAP(messages ...string) {
 	d.t.Helper()
+	d.takeCAPAt(noon, messages...)
+}
+
+// takeCAPAt takes in messages that come at a moment.
+func (d *desk) takeCAPAt(at hazard.Instant, messages ...string) {
+	d.t.Helper()
 	for _, m := range messages {
-		batch, err := cap.Parse(cap.Config{Name: "cap"}, []byte(m), noon)
+		batch, err := cap.Parse(cap.Config{Name: "cap"}, []byte(m), at)
 		if err != nil || len(batch.Rejects) > 0 {
 			d.t.Fatal(err, batch.Rejects)
 		}
-		if _, err := d.intake.Apply(d.t.Context(), "cap", batch, noon, intake.Options{}); err != nil {
+		if _, err := d.intake.Apply(d.t.Context(), "cap", batch, at, intake.Options{}); err != nil {
 			d.t.Fatal(err)
 		}
 	}
@@ -66,6 +74,69 @@ func TestAlertsInTheSameWordsAreTwoAndACancelEndsItsOwn(t *testing.T) {
 			d.takeCAP(order...)
 			if got := d.levels(); !slices.Equal(got, []string{"WARNING"}) {
 				t.Errorf("active %v, want the Extreme one", got)
+			}
+		})
+	}
+}
+
+// A Cancel ends what it references, and nothing else that reads alike (D31).
+func TestACancelEndsWhatItReferencesAlone(t *testing.T) {
+	a, b := capAlert("A-1", "Alert", "", "Extreme", west), capAlert("B-2", "Alert", "", "Extreme", east)
+	update := capAlert("U-4", "Update", referring("weather@example.org", "A-1"), "Severe", west)
+	cancel := func(references string) string { return capAlert("C-5", "Cancel", references, "Extreme", west) }
+	for name, tt := range map[string]struct {
+		messages []string
+		active   int
+	}{
+		"what nobody knows":              {[]string{a, b, cancel(referring("weather@example.org", "X-1"))}, 2},
+		"what another sent":              {[]string{a, b, cancel(referring("other@example.org", "A-1"))}, 2},
+		"one":                            {[]string{a, b, cancel(referring("weather@example.org", "A-1"))}, 1},
+		"one and what nobody knows":      {[]string{a, b, cancel(referring("weather@example.org", "A-1", "X-2"))}, 1},
+		"both, before they came":         {[]string{cancel(referring("weather@example.org", "A-1", "B-2")), a, b}, 0},
+		"both, in between":               {[]string{a, cancel(referring("weather@example.org", "A-1", "B-2")), b}, 0},
+		"what it became":                 {[]string{a, update, b, cancel(referring("weather@example.org", "U-4"))}, 1},
+		"what it became, before it came": {[]string{cancel(referring("weather@example.org", "U-4")), b, update, a}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.takeCAP(tt.messages...)
+			if got := d.levels(); len(got) != tt.active {
+				t.Errorf("active %v, want %d", got, tt.active)
+			}
+		})
+	}
+}
+
+// referring are the references of a message to earlier ones of capAlert.
+func referring(sender string, ids ...string) string {
+	text := "<references>"
+	for _, id := range ids {
+		text += " " + sender + "," + id + ",2026-11-21T11:00:0" + id[len(id)-1:] + "+00:00"
+	}
+	return text + "</references>"
+}
+
+// Identifiers of alerts may come round, as the numbers of a year do: the alert of next year is another one, also when the first that
+// comes of it is an update (D32).
+func TestAnIdentifierThatComesRoundIsANewAlert(t *testing.T) {
+	year := func(message string) string { return strings.ReplaceAll(message, "2026-11-21T", "2027-11-21T") }
+	first := capAlert("A-1", "Alert", "", "Severe", west)
+	for name, next := range map[string]string{
+		"alert":  year(capAlert("A-1", "Alert", "", "Severe", east)),
+		"update": year(capAlert("A-2", "Update", referring("weather@example.org", "A-1"), "Severe", east)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.takeCAP(first)
+			d.takeCAPAt(noon+365*24*60*minute, next)
+			var starts, places []string
+			for _, h := range d.hazards() {
+				starts, places = append(starts, h.Start.String()), append(places, fmt.Sprint(h.Longitude))
+			}
+			slices.Sort(starts)
+			slices.Sort(places)
+			if len(slices.Compact(starts)) != 2 || len(slices.Compact(places)) != 2 {
+				t.Errorf("hazards from %v at %v, want two", starts, places)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -40,40 +41,35 @@ func (a areas) read(text string) (geo.Shape, digest, bool) {
 	return s, key, true
 }
 
-// joined returns the union of shapes, whose texts have the keys; not ok if there are none. Without keys it is not remembered.
+// joined returns the union of shapes, which have the keys; not ok if there are none.
 func (a areas) joined(shapes []geo.Shape, keys []digest) (geo.Shape, bool) {
-	var key digest
-	if len(keys) == len(shapes) {
-		all := []byte("joined")
-		for _, k := range keys {
-			all = append(all, k[:]...)
-		}
-		key = sha256.Sum256(all)
-		if s, ok := a.mended.Get(key); ok {
-			return s, true
-		}
+	all := []byte("joined")
+	for _, k := range slices.SortedFunc(slices.Values(keys), func(a, b digest) int { return bytes.Compare(a[:], b[:]) }) { // their order tells nothing
+		all = append(all, k[:]...)
+	}
+	key := digest(sha256.Sum256(all))
+	if s, ok := a.mended.Get(key); ok {
+		return s, true
 	}
 	s, err := geo.Union(shapes...) // its only error: nothing to join
-	if err == nil && len(keys) == len(shapes) {
+	if err == nil {
 		a.mended.Put(key, s, s.Size())
 	}
 	return s, err == nil
 }
 
-// prepare mends the areas of reports, and looks up the places that they name, until ctx ends: what is built in is unpacked then.
+// prepare mends the areas of reports, and joins the shapes of the places that they name, until ctx ends: what is built in is unpacked then.
 func (a areas) prepare(ctx context.Context, reports []hazard.Report, places source.Places) {
 	for i := range reports {
 		r := &reports[i]
 		if ctx.Err() != nil {
 			return
 		}
-		a.place(r.Areas, nil)
-		if places == nil || len(r.Areas) > 0 {
-			continue
+		var named []geo.Shape
+		if places != nil && len(r.Areas) == 0 {
+			named, _, _ = shapesOf(ctx, places, r.Places, r.Within)
 		}
-		for _, code := range slices.Concat(r.Places, r.Within) {
-			places.Shape(ctx, code)
-		}
+		a.place(r.Areas, named)
 	}
 }
 
@@ -100,7 +96,9 @@ func (a areas) place(list []hazard.Area, named []geo.Shape) (placed []placedArea
 			}
 		}
 		if role == hazard.AlertArea {
-			shapes = append(shapes, named...)
+			for _, s := range named {
+				shapes, keys = append(shapes, s), append(keys, s.Sum())
+			}
 		}
 		if all, ok := a.joined(shapes, keys); ok {
 			placed = append(placed, placedArea{role, all})
@@ -134,8 +132,13 @@ func (w *writer) named(said *hazard.Said) (shapes []geo.Shape, missing []string,
 	if places == nil {
 		return nil, said.Places, false
 	}
-	for _, code := range said.Places {
-		if s, ok := places.Shape(w.ctx, code); ok {
+	return shapesOf(w.ctx, places, said.Places, said.Within)
+}
+
+// shapesOf is named for the codes of places, and of those that they lie within.
+func shapesOf(ctx context.Context, places source.Places, codes, within []string) (shapes []geo.Shape, missing []string, wider bool) {
+	for _, code := range codes {
+		if s, ok := places.Shape(ctx, code); ok {
 			shapes = append(shapes, s)
 		} else {
 			missing = append(missing, code)
@@ -144,8 +147,8 @@ func (w *writer) named(said *hazard.Said) (shapes []geo.Shape, missing []string,
 	if len(missing) == 0 {
 		return shapes, nil, false
 	}
-	for _, code := range said.Within {
-		if s, ok := places.Shape(w.ctx, code); ok {
+	for _, code := range within {
+		if s, ok := places.Shape(ctx, code); ok {
 			shapes = append(shapes, s)
 			wider = true
 		}

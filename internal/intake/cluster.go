@@ -293,7 +293,7 @@ func (c *cluster) links(named []store.Event) (links []pair, err error) {
 		}
 		for n, i := range of {
 			for _, j := range of[:n] {
-				if i != j && c.w.in.namesMean(ref, c.events[i], c.events[j]) {
+				if i != j && namesMean(ref, c.events[i], c.events[j]) {
 					link(i, j, ref)
 				}
 			}
@@ -622,5 +622,5 @@ func (w *writer) former(e *store.Event) (int64, error) {
 		w.reopened = map[int64]*hazard.Hazard{}
 	}
 	w.reopened[h.ID] = before
-	return h.ID, errors.Join(w.bringBack(m, back), w.tx.DropMerge(m.Change))
+	return h.ID, errors.Join(w.bringBack(m, back, *e), w.tx.DropMerge(m.Change))
 }

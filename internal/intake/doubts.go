@@ -3,7 +3,6 @@ package intake
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -84,20 +83,13 @@ func bestOf(e *store.Event, beside []store.Event) (best Join, ok bool) {
 // Confirm notes that an event is one with the others of its hazard, as a person has found. No rule, and nothing that the sources say later,
 // parts them; Part does.
 func (in *Intake) Confirm(tx *store.Tx, hazardID int64, src, event string) error {
-	events, err := tx.Events(hazardID)
+	events, self, err := oneOfSeveral(tx, hazardID, src, event)
 	if err != nil {
 		return err
 	}
-	self := store.EventName{Source: src, Key: event}
-	if !slices.ContainsFunc(events, func(e store.Event) bool { return e.Name() == self }) {
-		return fmt.Errorf("%w: hazard %d has no event %s:%s", hazard.ErrNotFound, hazardID, src, event)
-	}
-	if len(events) == 1 {
-		return fmt.Errorf("%w: %s:%s is the only event of hazard %d", hazard.ErrConflict, src, event, hazardID)
-	}
 	for i := range events {
-		if name := events[i].Name(); name != self {
-			if err := tx.SaveVerdict(self, name, store.One); err != nil {
+		if i != self {
+			if err := tx.SaveVerdict(events[self].Name(), events[i].Name(), store.One); err != nil {
 				return err
 			}
 		}

@@ -246,15 +246,11 @@ func (in *Intake) drawLoose(ctx context.Context, src string, batch *source.Batch
 func (w *writer) drawKnown(key string) error {
 	src := w.src
 	defer func() { w.src = src }() // renew goes through the hazard's other sources
-	known, err := w.tx.KnownKeys(src, []string{key})
-	if err != nil || !known[key] {
-		return err
-	}
-	event, _, err := w.tx.Event(src, key)
+	known, err := w.tx.Named(src, []string{key})
 	if err != nil {
 		return err
 	}
-	name := store.EventName{Source: src, Key: event}
+	name := store.EventName{Source: src, Key: known[key].Key}
 	e, ok, err := w.tx.FindEvent(name)
 	if err != nil || !ok {
 		return err

@@ -2,7 +2,9 @@ package intake
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -10,83 +12,92 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// keyLife is how long after the end of an event its source's key still means that event: longer than
-// the life of any type of hazard, and as long as a volcano may be quiet within one eruption.
-const keyLife = sameEruption
+// keyLife is how long after the end of an event a name still means that event: longer than the life of any type of hazard, and as long as
+// a volcano may be quiet within one eruption (volcano.si.edu, "current eruptions": no breaks of more than three months).
+const keyLife = 90 * 24 * time.Hour
 
-// epoch is one of the events that a source has had under one key, one after the other.
-type epoch struct {
-	key      string
-	from, to hazard.Instant
-}
+// epoch is how long one of the events went on that a source has had under one name, one after the other.
+type epoch struct{ from, to hazard.Instant }
 
-// covers reports whether a report that holds from … to belongs to the event.
-func (e *epoch) covers(from, to hazard.Instant) bool {
+// covers reports whether what holds from … to belongs to the event.
+func (e epoch) covers(from, to hazard.Instant) bool {
 	return from <= e.to.Add(keyLife) && e.from <= to.Add(keyLife)
 }
 
-// epochs gives the reports that use the key of an event again, long after it or long before, a key
-// of their own: the second event under key "332010" has the key "332010@2" (finding D33).
-func (w *writer) epochs(reports []hazard.Report, known map[string]bool) error {
-	byKey := map[string][]epoch{}
+// meant returns the events that the source has had under names, by these; the second one under name "332010" by "332010@2", and so on.
+func (w *writer) meant(names []string) (map[string]store.Named, error) {
+	all, err := w.tx.Named(w.src, names)
+	found := all
+	for n := 1; err == nil && len(found) > 0; n++ {
+		var next []string
+		for _, name := range names {
+			if _, ok := found[epochName(name, n-1)]; ok {
+				next = append(next, epochName(name, n))
+			}
+		}
+		if found, err = w.tx.Named(w.src, next); err == nil {
+			maps.Copy(all, found)
+		}
+	}
+	return all, err
+}
+
+// epochs gives reports that use a name of an event again, long after it or long before, another name in place of that (findings D32, D33).
+func epochs(reports []hazard.Report, known map[string]store.Named) []hazard.Report {
+	lives := map[string][]epoch{}
+	reports = slices.Clone(reports)
 	for i := range reports {
 		r := &reports[i]
-		if r.UUID != uuid.Nil { // keys of other servers are uuids
+		if r.UUID != uuid.Nil { // names of other servers are uuids
 			continue
 		}
-		name := r.Key
-		all, read := byKey[name]
-		if !read && known[name] {
-			var err error
-			if all, err = w.epochsOf(name); err != nil {
-				return err
-			}
-			for _, e := range all {
-				known[e.key] = true
+		r.Key, _ = epochOf(lives, known, r.Key, r)
+		var aliases []string
+		for _, name := range r.Aliases {
+			// What ends something says nothing new of what was over long ago.
+			if alias, covered := epochOf(lives, known, name, r); covered || r.Ended == "" {
+				aliases = append(aliases, alias)
 			}
 		}
-		n := -1
-		if from, to := r.Start, r.OverAt(); r.Ended != "" {
-			for i, e := range all { // an end may give any start: it ends what went on before it
-				if n < 0 || e.from <= to && (all[n].from > to || e.from > all[n].from) {
-					n = i
-				}
-			}
-		} else {
-			if n = slices.IndexFunc(all, func(e epoch) bool { return e.covers(from, to) }); n < 0 {
-				first := name
-				if len(all) > 0 {
-					first = all[0].key
-				}
-				n, all = len(all), append(all, epoch{epochKey(first, len(all)), from, to})
-			}
-			all[n].from, all[n].to = min(all[n].from, from), max(all[n].to, to)
-		}
-		if byKey[name] = all; n > 0 {
-			// Its other names may come round like its key.
-			r.Key, r.Aliases = all[n].key, nil
-		}
+		r.Aliases = aliases
 	}
-	return nil
+	return reports
 }
 
-// epochKey is the key of the nth event, from 0, that a source has had under key.
-func epochKey(key string, n int) string {
+// epochOf is what a name of a report is called at the time of the report, and whether an event has that name then. lives are the events
+// under each name, those of the reports before this one among them.
+func epochOf(lives map[string][]epoch, known map[string]store.Named, name string, r *hazard.Report) (called string, covered bool) {
+	all, read := lives[name]
+	for n := 0; !read; n++ {
+		e, ok := known[epochName(name, n)]
+		if !ok {
+			break
+		}
+		all = append(all, epoch{e.Start, max(e.Start, e.End)})
+	}
+	from, to, n := r.Start, r.OverAt(), -1
+	if r.Ended != "" {
+		for i, e := range all { // an end may give any start: it ends what went on before it
+			if n < 0 || e.from <= to && (all[n].from > to || e.from > all[n].from) {
+				n = i
+			}
+		}
+		covered = n < 0 || all[n].covers(to, to)
+	} else {
+		n = slices.IndexFunc(all, func(e epoch) bool { return e.covers(from, to) })
+		if covered = n >= 0; !covered {
+			n, all = len(all), append(all, epoch{from, to})
+		}
+		all[n] = epoch{min(all[n].from, from), max(all[n].to, to)}
+	}
+	lives[name] = all
+	return epochName(name, max(n, 0)), covered
+}
+
+// epochName is what the nth event, from 0, under a name is called.
+func epochName(name string, n int) string {
 	if n == 0 {
-		return key
+		return name
 	}
-	return fmt.Sprintf("%s@%d", key, n+1)
-}
-
-// epochsOf lists the events that the source has had under a known key, in the order in which they came.
-func (w *writer) epochsOf(key string) (all []epoch, err error) {
-	first, _, err := w.tx.Event(w.src, key)
-	for n := 0; err == nil; n++ {
-		e, ok, err := w.tx.FindEvent(store.EventName{Source: w.src, Key: epochKey(first, n)})
-		if err != nil || !ok {
-			return all, err
-		}
-		all = append(all, epoch{e.Key, e.Start, max(e.Start, e.End)})
-	}
-	return nil, err
+	return fmt.Sprintf("%s@%d", name, n+1)
 }

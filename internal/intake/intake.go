@@ -272,20 +272,11 @@ func (w *writer) rejects(rejects []source.Reject) error {
 	if err := w.tx.AddSourceErrors(w.src, errs); err != nil || len(names) == 0 {
 		return err
 	}
-	known, err := w.tx.KnownKeys(w.src, names)
-	if err != nil {
-		return err
+	known, err := w.meant(names)
+	for _, e := range known {
+		w.res.Events[e.Key] = true
 	}
-	for name := range known {
-		events, err := w.epochsOf(name)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			w.res.Events[e.key] = true
-		}
-	}
-	return nil
+	return err
 }
 
 // group is what a batch says of one event.
@@ -333,14 +324,11 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	for i := range reports {
 		all = append(append(append(all, reports[i].Key), reports[i].Aliases...), reports[i].Earlier...)
 	}
-	known, err := w.tx.KnownKeys(w.src, all)
+	known, err := w.meant(all)
 	if err != nil {
 		return nil, err
 	}
-	reports = slices.Clone(reports)
-	if err := w.epochs(reports, known); err != nil {
-		return nil, err
-	}
+	reports = epochs(reports, known)
 	var asRefs []string
 	for i := range reports {
 		for _, name := range append(reports[i].Aliases[:len(reports[i].Aliases):len(reports[i].Aliases)], reports[i].Key) {
@@ -379,6 +367,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 			names = nil
 		}
 		for _, name := range names {
+			e, isKnown := known[name]
 			switch other := byKey[name]; {
 			case other != nil && other != g: // a link inside the batch
 				g = other.unite(g)
@@ -387,13 +376,11 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 					byKey[key] = g
 				}
 				byEvent[g.event] = g
-			case other == nil && known[name]:
-				if err := g.also(w, name); err != nil {
-					return nil, err
-				}
+			case other == nil && isKnown:
+				g.also(e)
 			}
 			byKey[name] = g
-			if !known[name] {
+			if !isKnown {
 				g.fresh = append(g.fresh, name)
 			}
 			if !slices.Contains(g.keys, name) {
@@ -426,34 +413,27 @@ func (g *group) unite(other *group) *group {
 // of this batch that a name leads to, nil if none does. borrowed reports whether an earlier key of
 // the report led to it, which says nothing of its own key. Where both lead somewhere, it is the event
 // that speaks for the report's places.
-func (w *writer) find(r *hazard.Report, names []string, known map[string]bool, have *group) (g *group, borrowed bool, err error) {
+func (w *writer) find(r *hazard.Report, names []string, known map[string]store.Named, have *group) (g *group, borrowed bool, err error) {
 	g = have
 	for _, name := range names {
-		if g == nil && known[name] {
-			event, id, err := w.tx.Event(w.src, name)
-			if err != nil {
-				return nil, false, err
-			}
-			g = &group{event: event, hazardID: id}
+		if e, ok := known[name]; ok && g == nil {
+			g = &group{event: e.Key, hazardID: e.HazardID}
 		}
 	}
 	for _, name := range r.Earlier {
-		if !known[name] {
+		e, ok := known[name]
+		if !ok {
 			continue
 		}
-		event, id, err := w.tx.Event(w.src, name)
-		if err != nil {
-			return nil, false, err
-		}
 		if g != nil {
-			if event == g.event {
+			if e.Key == g.event {
 				continue
 			}
 			here, err := w.speaksFor(g, r.Places)
 			if err != nil {
 				return nil, false, err
 			}
-			there, err := w.speaksFor(&group{event: event}, r.Places)
+			there, err := w.speaksFor(&group{event: e.Key}, r.Places)
 			if err != nil {
 				return nil, false, err
 			}
@@ -461,10 +441,10 @@ func (w *writer) find(r *hazard.Report, names []string, known map[string]bool, h
 				continue
 			}
 		}
-		if h, err := w.tx.Hazard(id); err != nil {
+		if h, err := w.tx.Hazard(e.HazardID); err != nil {
 			return nil, false, err
 		} else if h.ActiveAt(w.now) {
-			return &group{event: event, hazardID: id}, true, nil
+			return &group{event: e.Key, hazardID: e.HazardID}, true, nil
 		}
 	}
 	if g == nil {
@@ -484,14 +464,11 @@ func (w *writer) speaksFor(g *group, places []string) (bool, error) {
 	}), nil
 }
 
-// also notes the event that the source knows under name, if it is another than the group's.
-func (g *group) also(w *writer, name string) error {
-	event, id, err := w.tx.Event(w.src, name)
-	if err != nil || event == g.event || slices.Contains(g.absorbed, absorbed{event, id}) {
-		return err
+// also notes an event that a name of the group leads to, if it is another than the group's.
+func (g *group) also(e store.Named) {
+	if a := (absorbed{e.Key, e.HazardID}); e.Key != g.event && !slices.Contains(g.absorbed, a) {
+		g.absorbed = append(g.absorbed, a)
 	}
-	g.absorbed = append(g.absorbed, absorbed{event, id})
-	return nil
 }
 
 // absorb makes the absorbed events part of the group's: all that was said and decided of them holds for it.
@@ -759,25 +736,16 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 		}
 		w.stamp(h)
 		err := w.tx.SaveHazard(h, before)
-		if law, ok := errors.AsType[*hazard.LawError](err); ok && before != nil && !w.byPerson() { // its neighbors go on
-			return before, false, false, w.unlawful(before, law)
+		// What a source asks for and no hazard may go through is kept among its errors, and its neighbors go on; a person is told.
+		by := w.tx.Origin()
+		if law, ok := errors.AsType[*hazard.LawError](err); ok && before != nil && by.User == "" && !by.Admin {
+			return before, false, false, w.tx.AddSourceErrors(cmp.Or(w.src, before.Source), []store.SourceError{{Record: before.UUID.String(), Reason: law.Error()}})
 		}
 		if err != nil {
 			return nil, false, false, err
 		}
 	}
 	return h, before == nil, different, w.wake(h, before == nil, &said)
-}
-
-// byPerson reports whether a person's decision is being carried out: what is unlawful about it is told to that person.
-func (w *writer) byPerson() bool {
-	by := w.tx.Origin()
-	return by.User != "" || by.Admin
-}
-
-// unlawful keeps, among the errors of the source, what it asked for and no hazard may go through. state never makes such a state.
-func (w *writer) unlawful(h *hazard.Hazard, law *hazard.LawError) error {
-	return w.tx.AddSourceErrors(cmp.Or(w.src, h.Source), []store.SourceError{{Record: h.UUID.String(), Reason: law.Error()}})
 }
 
 // wake sets when the hazard must be derived again. Its own end is no such moment, unless an editor

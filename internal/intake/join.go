@@ -63,10 +63,6 @@ var rules = map[hazard.Type]rule{
 	}},
 }
 
-// sameEruption is how long a volcano may be quiet within one eruption (volcano.si.edu, "current
-// eruptions": no breaks of more than three months).
-const sameEruption = 90 * 24 * time.Hour
-
 func seconds(a, b *store.Event) float64 { return math.Abs(float64(a.Start-b.Start)) / 1000 }
 
 // kilometres between two events; infinitely many where one has no place.
@@ -268,7 +264,7 @@ func (w *writer) called(e *store.Event, names []string) (all []store.Event, err 
 			return nil, err
 		}
 		for _, o := range called {
-			if o.Name() != e.Name() && w.in.namesMean(name, e, &o) && !slices.ContainsFunc(all, func(a store.Event) bool { return a.Name() == o.Name() }) {
+			if o.Name() != e.Name() && namesMean(name, e, &o) && !slices.ContainsFunc(all, func(a store.Event) bool { return a.Name() == o.Name() }) {
 				all = append(all, o)
 			}
 		}
@@ -276,14 +272,12 @@ func (w *writer) called(e *store.Event, names []string) (all []store.Event, err 
 	return all, nil
 }
 
-// namesMean reports whether two events that have the name ref in common are one. The number of a
-// volcano, of a Lasting scheme, names the mountain, whose eruptions are one hazard each. A tsunami is
-// a hazard of its own, beside the earthquake that made it. Two alerts of one feed are no two languages of one.
-func (in *Intake) namesMean(ref string, a, b *store.Event) bool {
-	scheme, _, _ := strings.Cut(ref, ":")
+// namesMean reports whether two events that have the name ref in common are one. Names come round: the number of a volcano names the
+// mountain, whose eruptions are one hazard each. A tsunami is a hazard of its own, beside the earthquake that made it. Two alerts of
+// one feed are no two languages of one.
+func namesMean(ref string, a, b *store.Event) bool {
 	if a.Source == b.Source && strings.HasPrefix(ref, hazard.AgainElsewhereRef) || strings.HasPrefix(ref, waits) {
 		return false
 	}
-	return (a.Type == hazard.Tsunami) == (b.Type == hazard.Tsunami) &&
-		(!in.known.Schemes[scheme].Lasting || overlap(a, b, sameEruption))
+	return (a.Type == hazard.Tsunami) == (b.Type == hazard.Tsunami) && overlap(a, b, keyLife)
 }

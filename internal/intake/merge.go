@@ -71,16 +71,9 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 // others leave; else the event leaves, for the hazard that it made before it was joined, or a new
 // one. Part returns the number of the event's hazard. The caller checks the author's rights.
 func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, event string) (int64, error) {
-	events, err := tx.Events(hazardID)
+	events, i, err := oneOfSeveral(tx, hazardID, src, event)
 	if err != nil {
 		return 0, err
-	}
-	i := slices.IndexFunc(events, func(e store.Event) bool { return e.Source == src && e.Key == event })
-	if i < 0 {
-		return 0, fmt.Errorf("%w: hazard %d has no event %s:%s", hazard.ErrNotFound, hazardID, src, event)
-	}
-	if len(events) == 1 {
-		return 0, fmt.Errorf("%w: %s:%s is the only event of hazard %d", hazard.ErrConflict, src, event, hazardID)
 	}
 	w := in.writer(ctx, tx, src)
 	out := &events[i]
@@ -119,23 +112,32 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	if err != nil {
 		return 0, err
 	}
-	rest, err := w.said(hazardID, "")
+	h, err := w.agree(before)
 	if err != nil {
 		return 0, err
 	}
-	if len(rest) == 0 { // without the event, the others fit another hazard: this one ends, by a merge that can be taken back
+	if h == before { // without the event, the others fit another hazard: this one ends, by a merge that can be taken back
 		return now.HazardID, w.endEmptied()
-	}
-	said := hazard.Combine(rest, w.in.known.Authority, w.now)
-	h, err := w.state(before.UUID, before, &said, w.place(&said, rest))
-	if err != nil {
-		return 0, err
 	}
 	w.stamp(h)
 	if err := tx.SaveHazardAs(hazard.HazardSplit, h, before); err != nil {
 		return 0, err
 	}
-	return now.HazardID, errors.Join(w.wake(h, false, &said), w.endEmptied(), w.keepSplit(split, events))
+	return now.HazardID, errors.Join(w.endEmptied(), w.keepSplit(split, events))
+}
+
+// oneOfSeveral lists the events of a hazard, and where among them the named one is, which must not be the only one.
+func oneOfSeveral(tx *store.Tx, hazardID int64, src, event string) (events []store.Event, i int, err error) {
+	events, err = tx.Events(hazardID)
+	i = slices.IndexFunc(events, func(e store.Event) bool { return e.Source == src && e.Key == event })
+	switch {
+	case err != nil:
+	case i < 0:
+		err = fmt.Errorf("%w: hazard %d has no event %s:%s", hazard.ErrNotFound, hazardID, src, event)
+	case len(events) == 1:
+		err = fmt.Errorf("%w: %s:%s is the only event of hazard %d", hazard.ErrConflict, src, event, hazardID)
+	}
+	return events, i, err
 }
 
 // keepSplit keeps what it takes to take a split back: where the events of the hazard have gone.

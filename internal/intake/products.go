@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -58,6 +59,26 @@ func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (c
 	}
 	gone, err := w.gone(h.ID, event, wanted)
 	return changed || gone, err
+}
+
+// Left takes a folder of a source away that a product has left, if nothing else is in it and its source gives it no longer.
+func (in *Intake) Left(ctx context.Context, tx *store.Tx, folder int64) error {
+	f, err := tx.Product(folder)
+	if err != nil || f.Source == "" || f.Event == "" {
+		return err
+	}
+	h, errH := tx.Hazard(f.HazardID)
+	parts, errP := tx.Reports(f.Source, f.Event)
+	if err := errors.Join(errH, errP); err != nil || len(parts) == 0 {
+		return err
+	}
+	w := in.writer(ctx, tx, f.Source)
+	given := hazard.Derive(parts, w.now).Head
+	if given.Products == nil { // the parts that gave some are superseded for good
+		given.Products = []hazard.ReportProduct{}
+	}
+	_, err = w.products(h, f.Event, given)
+	return err
 }
 
 // productOf finds the product that the source gave under key, nil if it gave none, and its uuid. A uuid that follows from known names may have

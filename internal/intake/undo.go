@@ -55,13 +55,8 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 	if err := w.partAll(m, events); err != nil {
 		return err
 	}
-	if err := w.bringBack(m, back); err != nil {
+	if err := w.bringBack(m, back, events...); err != nil {
 		return err
-	}
-	for i := range events { // what it gave since
-		if err := w.moveProducts(m.Into, m.From, &events[i]); err != nil {
-			return err
-		}
 	}
 	from, err := tx.Hazard(m.From)
 	if err != nil {
@@ -117,12 +112,21 @@ func (w *writer) partAll(m *store.Merge, events []store.Event) error {
 	return nil
 }
 
-// bringBack gives products back to the hazard that a merge took them from, with what has been put into their folders since. A product whose
-// folder is gone comes to the root.
-func (w *writer) bringBack(m *store.Merge, back map[int64]int64) error {
+// bringBack gives products back to the hazard that a merge took them from, with what its events have given and what has been put into their
+// folders since. A product whose folder is gone comes to the root.
+func (w *writer) bringBack(m *store.Merge, back map[int64]int64, events ...store.Event) error {
 	products, err := w.tx.Products(m.Into)
 	if err != nil {
 		return err
+	}
+	for _, p := range products {
+		for i := range events {
+			if gave, err := w.gaveIt(p, m.Into, events[i].Source, events[i].Key); err != nil {
+				return err
+			} else if _, goes := back[p.ID]; gave && !goes {
+				back[p.ID] = p.ParentID
+			}
+		}
 	}
 	for more := true; more; {
 		more = false
@@ -184,6 +188,9 @@ func (in *Intake) Restore(ctx context.Context, tx *store.Tx, h, before *hazard.H
 	if h.Source != "" && len(events) == 0 && before.Status == hazard.Active {
 		return fmt.Errorf("%w: all that sources report of hazard %d is part of other hazards now", hazard.ErrConflict, h.ID)
 	}
+	if r.End < r.Start && r.EditedField("start_Date") && r.EditedField("end_Date") {
+		return fmt.Errorf("%w: hazard %d would end at %s again, before its start, which was set to %s since", hazard.ErrConflict, h.ID, r.End, r.Start)
+	}
 	if r, err = w.agree(r); err != nil {
 		return err
 	}
@@ -198,6 +205,7 @@ func (in *Intake) Agree(ctx context.Context, tx *store.Tx, h *hazard.Hazard) (*h
 	return in.writer(ctx, tx, h.Source).agree(h)
 }
 
+// agree is Agree. It returns h itself if no source says anything of it.
 func (w *writer) agree(h *hazard.Hazard) (*hazard.Hazard, error) {
 	all, err := w.said(h.ID, "")
 	if err != nil || len(all) == 0 {

@@ -2,6 +2,7 @@ package listen
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/netip"
@@ -161,9 +162,18 @@ func earlier(a, b time.Time) time.Time {
 
 type connKey struct{}
 
-// Context gives a request's context its connection (http.Server.ConnContext).
+// Context gives a request's context its connection (http.Server.ConnContext), below TLS if there is some.
 func Context(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
+	return context.WithValue(ctx, connKey{}, Below(c))
+}
+
+// Below returns the connection that a Listener has accepted, which c is, or carries the TLS of c; nil: it is another.
+func Below(c net.Conn) *Conn {
+	if secure, ok := c.(*tls.Conn); ok {
+		c = secure.NetConn()
+	}
+	own, _ := c.(*Conn)
+	return own
 }
 
 // Of returns the connection of a request's context; nil if a Listener has not accepted it.

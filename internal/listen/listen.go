@@ -37,6 +37,8 @@ type Limits struct {
 	All     int // of everybody
 	Address int // of one address, of strangers; known and unknown together may be half of All
 	Proxies []netip.Prefix
+	// Secure says that TLS begins at once on the connections: one that is refused is told so by an alert, and not in words of HTTP.
+	Secure bool
 	// Over is told the name of a limit whenever a connection is refused or closed because of it.
 	// It must not block.
 	Over func(limit string)
@@ -240,6 +242,10 @@ func refusal(status int, detail string) []byte {
 		status, title, len(body), refusalRetry, body)
 }
 
+// secureRefusal is a fatal alert of TLS, internal_error (RFC 8446 section 6), before any handshake: it costs nothing, and a client tells it
+// from an attack on the connection.
+var secureRefusal = []byte{21, 3, 3, 0, 2, 2, 80}
+
 // refuse answers a connection that is not admitted, and closes it.
 func (l *Listener) refuse(conn *net.TCPConn, limit string) {
 	select {
@@ -249,10 +255,14 @@ func (l *Listener) refuse(conn *net.TCPConn, limit string) {
 		_ = conn.Close()
 		return
 	}
+	words := refusals[limit]
+	if l.limits.Secure {
+		words = secureRefusal
+	}
 	l.running.Go(func() {
 		defer func() { <-l.refusing }()
 		_ = conn.SetDeadline(time.Now().Add(refusalTime)) // the calls below fail if the peer has gone
-		_, _ = conn.Write(refusals[limit])
+		_, _ = conn.Write(words)
 		_ = conn.CloseWrite()
 		discard(conn, time.Now().Add(refusalTime), &l.patience)
 		_ = conn.Close()

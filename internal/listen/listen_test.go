@@ -3,6 +3,8 @@ package listen
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -327,5 +329,18 @@ func TestConnKeepsTheAbilitiesOfTCP(t *testing.T) {
 	}
 	if _, ok := c.(interface{ CloseWrite() error }); !ok {
 		t.Error("it cannot be closed for writing alone")
+	}
+}
+
+func TestARefusalBeforeTLSIsAnAlert(t *testing.T) {
+	d := open(t, Limits{All: 1, Address: 1, Secure: true})
+	_ = d.dial("127.0.0.1", get("/wait"))
+	<-d.waiting
+	c := tls.Client(d.dial("127.0.0.1", ""), &tls.Config{InsecureSkipVerify: true})
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, refused := errors.AsType[*net.OpError](c.Handshake()); !refused || !strings.Contains(c.Handshake().Error(), "internal error") {
+		t.Errorf("the handshake ends with %v, want an alert", c.Handshake())
 	}
 }

@@ -81,7 +81,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many bool
+	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested bool
 }
 
 // generator makes histories from a seed.
@@ -158,6 +158,14 @@ func (g *generator) step() step {
 	}
 	if g.can.products {
 		s.Who = g.IntN(3)
+		if g.can.nested && g.one(5) {
+			s.Do, s.Fields = pick(g, "nest", "nest", "nest", "remove"), map[string]any{"title": g.name()}
+			return s
+		}
+		if g.can.folders && g.one(2) {
+			s.Do, s.Fields = pick(g, "add", "add", "add", "put", "put", "put", "remove"), map[string]any{"title": g.name(), "folder": g.one(2), "inside": !g.one(4), "restricted": g.one(4)}
+			return s
+		}
 		if g.one(4) {
 			s.Do, s.Fields = pick(g, "add", "add", "retitle", "remove"), map[string]any{"title": g.name(), "folder": g.one(3), "inside": g.one(2), "restricted": g.one(3)}
 			return s

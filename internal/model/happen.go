@@ -134,53 +134,69 @@ func (w *World) absorbEvent(e, o *event) {
 	w.events = slices.DeleteFunc(w.events, func(x *event) bool { return x == o })
 }
 
-// keyLife is how long after the end of an event its key still means that event.
-const keyLife = 90 * 24 * time.Hour
+// keyLife is how long after the end of an event its names still mean that event.
+const keyLife = 90 * day
 
-// epochs gives reports that begin long after, or long before, all events of their key a key of their own.
+// epochs gives reports that begin long after, or long before, all events of a name another name in place of that.
 func (w *World) epochs(reports []hazard.Report) []hazard.Report {
-	type life struct{ from, to instant }
-	lives := map[Name][]life{} // of the events under each key
+	lives := map[string][]span{} // of the events under each name
 	reports = slices.Clone(reports)
 	for i := range reports {
 		r := &reports[i]
-		name := Name{r.Source, r.Key}
-		known, ok := lives[name]
-		for n := 0; !ok; n++ {
-			e := w.event(Name{r.Source, epoch(r.Key, n)})
-			if e == nil || e.hazard == nil {
-				break
-			}
-			known = append(known, life{e.heard.start, max(e.heard.start, e.heard.over())})
-		}
-		from, to, n := r.Start, overAt(r), -1
-		for j, l := range known {
-			if r.Ended != "" { // it ends the latest event that had begun by then
-				if n < 0 || l.from <= to && (known[n].from > to || l.from > known[n].from) {
-					n = j
+		names := append([]string{r.Key}, r.Aliases...)
+		r.Aliases = nil
+		for j, name := range names {
+			if _, ok := lives[name]; !ok {
+				for e := w.event(Name{r.Source, name}); e != nil && e.hazard != nil; e = w.event(Name{r.Source, epoch(name, len(lives[name]))}) {
+					lives[name] = append(lives[name], span{e.heard.start, max(e.heard.start, e.heard.over())})
 				}
-			} else if n < 0 && from <= l.to.Add(keyLife) && l.from <= to.Add(keyLife) {
-				n = j
+			}
+			n, covered := meant(lives[name], r)
+			if r.Ended == "" {
+				if !covered {
+					lives[name] = append(lives[name], span{r.Start, overAt(r)})
+				}
+				l := &lives[name][n]
+				*l = span{min(l.from, r.Start), max(l.to, overAt(r))}
+			}
+			switch {
+			case j == 0:
+				r.Key = epoch(name, n)
+			case r.Ended == "" || covered: // what ends something says nothing new of what was over long ago
+				r.Aliases = append(r.Aliases, epoch(name, n))
 			}
 		}
-		if r.Ended == "" {
-			if n < 0 {
-				n, known = len(known), append(known, life{from, to})
-			}
-			known[n] = life{min(known[n].from, from), max(known[n].to, to)}
-		}
-		lives[name] = known
-		r.Key = epoch(r.Key, max(n, 0))
 	}
 	return reports
 }
 
-// epoch is the key of the nth event, from 0, under a key.
-func epoch(key string, n int) string {
-	if n == 0 {
-		return key
+// span is how long an event went on.
+type span struct{ from, to instant }
+
+// meant is which of the events under a name a report means, and whether it falls in the life of that; the next one if it means none.
+func meant(lives []span, r *hazard.Report) (n int, covered bool) {
+	covers := func(l span, from, to instant) bool { return from <= l.to.Add(keyLife) && l.from <= to.Add(keyLife) }
+	to := overAt(r)
+	if r.Ended == "" {
+		if n = slices.IndexFunc(lives, func(l span) bool { return covers(l, r.Start, to) }); n < 0 {
+			return len(lives), false
+		}
+		return n, true
 	}
-	return fmt.Sprint(key, "@", n+1)
+	for i, l := range lives { // it ends the latest event that had begun by then
+		if l.from <= to && (lives[n].from > to || l.from > lives[n].from) {
+			n = i
+		}
+	}
+	return n, len(lives) == 0 || covers(lives[n], to, to)
+}
+
+// epoch is what the nth event, from 0, under a name is called.
+func epoch(name string, n int) string {
+	if n == 0 {
+		return name
+	}
+	return fmt.Sprint(name, "@", n+1)
 }
 
 // Held is a report that looks wrong, and what a person decided about it.
@@ -426,7 +442,7 @@ func (w *World) merge(from, into *Hazard) {
 // try lets something happen as a whole, or not at all if it returns false.
 func (w *World) try(happen func() bool) bool {
 	before := *w
-	before.one, before.retitled, before.changed = maps.Clone(w.one), maps.Clone(w.retitled), maps.Clone(w.changed)
+	before.one, before.retitled, before.changed, before.folders = maps.Clone(w.one), maps.Clone(w.retitled), maps.Clone(w.changed), maps.Clone(w.folders)
 	before.Hazards, before.events, before.products = slices.Clone(w.Hazards), slices.Clone(w.events), slices.Clone(w.products)
 	var back []func()
 	for _, h := range w.Hazards {
@@ -536,7 +552,7 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 		var left []*Hazard
 		first := map[*Hazard]*event{} // of those that left each
 		for _, m := range s.moves {
-			if m.to == nil && (m.event.hazard != nil || len(m.event.told) == 0) {
+			if m.to == nil && (m.event.hazard != nil || len(m.event.parts()) == 0) {
 				continue
 			}
 			if m.to != nil && (first[m.to] == nil || m.event == s.event) {
@@ -624,7 +640,8 @@ func (w *World) Undo(end *End, at instant) bool {
 	if end.into == nil && (now.Status != end.after.Status || now.End != end.after.End || now.Severity != end.after.Severity || older && end.before.Status == hazard.Active) {
 		return false
 	}
-	if (h.source == "" || older) && end.before.End < now.Start { // an editor has moved the start behind it since
+	both := now.EditedField("start_Date") && end.before.EditedField("end_Date")
+	if (h.source == "" || older || both) && end.before.End < now.Start { // an editor has moved the start behind it since
 		return false
 	}
 	if b := &end.before; b.Reason == hazard.EndMerged && w.hazard(b.Successor).Now().Status != hazard.Active { // only what is active absorbs
@@ -637,17 +654,21 @@ func (w *World) Undo(end *End, at instant) bool {
 	h.void(end.since)
 	h.goesOn = end.into == nil && end.before.Status == hazard.Active || end.into != nil && h.wasActive
 	if end.into == nil && older {
-		k, b := h.kept, &end.before
-		k.Status, k.Severity, k.End, k.AutoExpire, k.Reason, k.Successor, k.Note = b.Status, b.Severity, b.End, b.AutoExpire, b.Reason, b.Successor, b.Note
-		k.Edited = slices.DeleteFunc(slices.Clone(k.Edited), func(m string) bool {
-			return slices.Contains([]string{"status", "end_Date", "autoexpire", "severity_ID"}, m) && !b.EditedField(m)
-		})
+		h.kept.unend(&end.before)
 	}
 	w.settleOne(h) // as such its events are put together with others
 	w.regroup(nil)
 	w.settle(at)
 	h.touch(at)
 	return true
+}
+
+// unend makes the status, the level and the end what they were before an end.
+func (k *State) unend(b *State) {
+	k.Status, k.Severity, k.End, k.AutoExpire, k.Reason, k.Successor, k.Note = b.Status, b.Severity, b.End, b.AutoExpire, b.Reason, b.Successor, b.Note
+	k.Edited = slices.DeleteFunc(slices.Clone(k.Edited), func(m string) bool {
+		return slices.Contains([]string{"status", "end_Date", "autoexpire", "severity_ID"}, m) && !b.EditedField(m)
+	})
 }
 
 // void makes decisions about the status, the level and the end of a hazard void, from one on.
@@ -671,7 +692,15 @@ func (w *World) takeBack(merge *End) bool {
 		slices.ContainsFunc(merge.carried, func(c carried) bool { return slices.Contains(w.products, c.product) && c.product.hazard != c.to }) {
 		return false
 	}
-	w.bringBack(merge.hazard, merge.carried)
+	none := merge.hazard.source != "" && merge.kept == nil && len(merge.moves) == 0 // its events are names of others now
+	if none && merge.before.Status == hazard.Active {
+		return false
+	}
+	var events []*event
+	for _, m := range merge.moves {
+		events = append(events, m.event)
+	}
+	w.bringBack(merge.hazard, merge.carried, events...)
 	for _, m := range merge.moves {
 		m.event.hazard, m.event.why = merge.hazard, m.why
 	}
@@ -682,6 +711,10 @@ func (w *World) takeBack(merge *End) bool {
 		for _, o := range w.partOf(merge.into) {
 			w.one[pairOf(m.event, o)] = false
 		}
+	}
+	if none {
+		merge.hazard.kept.unend(&merge.before)
+		return true
 	}
 	merge.hazard.kept, merge.hazard.keptDecisions = merge.kept, merge.keptDecisions
 	return true

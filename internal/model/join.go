@@ -79,7 +79,7 @@ func (w *World) regroup(self *event) {
 			if w.one[pairOf(a, b)] {
 				found = append(found, pair{p.a, p.b, 0})
 			}
-			if w.shareName(a, b) {
+			if shareName(a, b) {
 				names = append(names, pair{p.a, p.b, 0})
 			}
 			if a.Source != b.Source && p.far <= 1 {
@@ -257,10 +257,10 @@ func (w *World) worth(h *Hazard) int {
 // an editor has ended it.
 func (w *World) former(e *event) *Hazard {
 	for _, h := range w.Hazards {
-		if h.UUID == hazard.EventUUID(e.Source, e.Key) && len(w.partOf(h)) == 0 && !h.Now().EditedField("status") {
+		if h.UUID == hazard.EventUUID(e.Source, e.Key) && h.source == e.Source && len(w.partOf(h)) == 0 && !h.Now().EditedField("status") {
 			if h.kept != nil && h.absorbed {
 				h.void(h.keptDecisions)
-				w.bringBack(h, h.carried)
+				w.bringBack(h, h.carried, e)
 				h.goesOn = h.wasActive
 			}
 			h.kept = nil
@@ -305,17 +305,11 @@ func (w *World) absorb(h, into *Hazard, byPerson bool) {
 	}
 }
 
-// shareName reports whether two events have a name in common: one names the other, or both a third.
-func (w *World) shareName(a, b *event) bool {
+// shareName reports whether two events have a name in common, and one's time: one names the other, or both a third.
+func shareName(a, b *event) bool {
 	return (a.heard.head.Type == hazard.Tsunami) == (b.heard.head.Type == hazard.Tsunami) && slices.ContainsFunc(a.names(), func(name string) bool {
-		return slices.Contains(b.names(), name) && (!w.lasting(name) || overlap(&a.heard, &b.heard, 90*24*time.Hour))
+		return slices.Contains(b.names(), name) && overlap(&a.heard, &b.heard, keyLife)
 	})
-}
-
-// lasting reports whether a name is of a lasting scheme.
-func (w *World) lasting(name string) bool {
-	scheme, _, _ := strings.Cut(name, ":")
-	return slices.Contains(w.sources.Lasting, scheme)
 }
 
 // names are all names that an event was ever known by.

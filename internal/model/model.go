@@ -34,6 +34,7 @@ type World struct {
 	products []*Product            // of people
 	retitled map[uuid.UUID]string  // products of sources that people gave a title
 	changed  map[*event][]*Product // and of which events they are
+	folders  map[*event][]*Product // those that events gave, as they were last
 	moved    map[*Hazard][]move    // the events that left each hazard in the present step
 	sources  Sources
 }
@@ -43,8 +44,6 @@ type Sources struct {
 	// Order lists the sources by type of hazard, from the most authoritative one; the type "" stands for
 	// all that are not there, and the source "" for the sources that are not named, in the order of their names.
 	Order map[hazard.Type][]string
-	// Lasting are the schemes of references whose ids name what has events again and again, such as volcanoes.
-	Lasting []string
 	// Places lists the places that a geometry covers, and Point is what stands for an area where no source says.
 	Places func(geometry string) []string
 	Point  func(Area) hazard.Point
@@ -54,7 +53,7 @@ type Sources struct {
 
 // New returns a world in which nothing has happened.
 func New(sources Sources) *World {
-	return &World{sources: sources, one: map[[2]Name]bool{}, retitled: map[uuid.UUID]string{}, changed: map[*event][]*Product{}}
+	return &World{sources: sources, one: map[[2]Name]bool{}, retitled: map[uuid.UUID]string{}, changed: map[*event][]*Product{}, folders: map[*event][]*Product{}}
 }
 
 // Hazard is one hazard of the world.
@@ -168,6 +167,12 @@ func (w *World) settle(t instant) {
 	w.now = max(w.now, t)
 	for _, h := range w.Hazards {
 		w.settleOne(h)
+	}
+	w.leaveFolders()
+	for _, e := range w.events {
+		if e.hazard != nil {
+			w.folders[e] = slices.DeleteFunc(w.given(e), func(p *Product) bool { return !p.Folder })
+		}
 	}
 }
 

@@ -39,6 +39,9 @@ type Product struct {
 	of     *event   // that gave it before a person changed it, and goes with it
 }
 
+// Hazard is the hazard that the product is one of.
+func (p *Product) Hazard() *Hazard { return p.hazard }
+
 // Visible reports whether members of organizations may know of the product.
 func (p *Product) Visible(orgs []int64) bool {
 	return len(p.orgs) == 0 || slices.ContainsFunc(p.orgs, func(org int64) bool { return slices.Contains(orgs, org) })
@@ -116,12 +119,28 @@ func (w *World) given(e *event) (list []*Product) {
 			add(rp, key)
 		}
 	}
+	for _, p := range w.folders[e] { // a folder stays while something of people is in it
+		if of(p.key) == nil && slices.ContainsFunc(w.products, func(q *Product) bool { return q.parent != nil && q.parent.UUID == p.UUID && q.hazard == e.hazard }) {
+			list = append(list, &Product{UUID: p.UUID, Title: p.Title, Folder: true, hazard: e.hazard, org: hazard.NoOrg, key: p.key})
+		}
+	}
 	for _, p := range w.changed[e] {
 		if of(p.key) == nil {
 			list = append(list, &Product{UUID: p.UUID, Title: w.retitled[p.UUID], hazard: e.hazard, org: hazard.NoOrg, key: p.key})
 		}
 	}
 	return list
+}
+
+// leaveFolders brings products of people to the root whose folder, a source's, is in another hazard now.
+func (w *World) leaveFolders() {
+	for _, p := range w.products {
+		if p.parent != nil && p.parent.key != "" && !slices.ContainsFunc(w.events, func(e *event) bool {
+			return e.hazard == p.hazard && hazard.ProductUUID(e.Source, e.Key, p.parent.key) == p.parent.UUID
+		}) {
+			p.parent = nil
+		}
+	}
 }
 
 // leaveProducts is that an event becomes part of no hazard: those of its products that a person has changed are that person's.
@@ -186,6 +205,25 @@ func (w *World) Retitle(p *Product, title string, at instant) bool {
 	return true
 }
 
+// Put is that a person puts a product of people into another folder of its hazard; nil: to the root. It reports whether that may be.
+func (w *World) Put(p, folder *Product, at instant) bool {
+	w.Pass(at)
+	if !p.Visible(w.By.Orgs) || !w.mayWrite(p) {
+		return false
+	}
+	for up := folder; up != nil; up = up.parent {
+		if up == p { // it would lie in itself
+			return false
+		}
+	}
+	if folder != nil && (!folder.Folder || folder.hazard != p.hazard || !folder.Visible(w.By.Orgs) ||
+		len(folder.orgs) > 0 && (len(p.orgs) == 0 || slices.ContainsFunc(p.orgs, func(org int64) bool { return !slices.Contains(folder.orgs, org) }))) {
+		return false
+	}
+	p.parent = folder
+	return true
+}
+
 // Remove is that a person deletes a product of people. What is in a folder, and the person may not know of, stays.
 func (w *World) Remove(p *Product, at instant) bool {
 	w.Pass(at)
@@ -225,8 +263,15 @@ func (w *World) carry(from, to *Hazard) (list []carried) {
 }
 
 // bringBack gives a hazard back what a merge carried away, with what was put into its folders since.
-func (w *World) bringBack(h *Hazard, list []carried) {
+func (w *World) bringBack(h *Hazard, list []carried, events ...*event) {
 	back := map[*Product]*Product{}
+	for _, p := range w.products {
+		for _, e := range events {
+			if p.parent != nil && p.parent.key != "" && p.hazard == e.hazard && hazard.ProductUUID(e.Source, e.Key, p.parent.key) == p.parent.UUID {
+				back[p] = p.parent
+			}
+		}
+	}
 	for _, c := range list {
 		if slices.Contains(w.products, c.product) && c.product.hazard == c.to {
 			back[c.product] = c.parent
@@ -241,7 +286,7 @@ func (w *World) bringBack(h *Hazard, list []carried) {
 		}
 	}
 	for p, parent := range back {
-		if _, ok := back[parent]; !ok {
+		if _, ok := back[parent]; !ok && (parent == nil || parent.key == "") { // a folder of a source goes where its event goes
 			parent = nil
 		}
 		p.hazard, p.parent = h, parent

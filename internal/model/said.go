@@ -57,7 +57,9 @@ func (e *event) parts() []hazard.Report {
 		r := *told.report
 		was, ok := words[r.Part]
 		if ok && was.Version > r.Version {
-			if was.Products == nil { // what the newer ones leave out is kept of the newest that told
+			was.Refs = union(was.Refs, r.Refs)
+			words[r.Part] = was
+			if was.Products == nil && r.Products != nil { // what the newer ones leave out is kept of the newest that told
 				was.Products, was.Kept.Products = r.Products, r.Version
 				words[r.Part] = was
 			} else if was.Kept.Products != 0 && r.Products != nil && r.Version > was.Kept.Products {
@@ -77,6 +79,7 @@ func (e *event) parts() []hazard.Report {
 		if r.Products == nil {
 			r.Products, r.Kept.Products = was.Products, cmp.Or(was.Kept.Products, was.Version)
 		}
+		r.Refs = union(was.Refs, r.Refs)
 		words[r.Part] = r
 	}
 	var parts []hazard.Report
@@ -87,6 +90,10 @@ func (e *event) parts() []hazard.Report {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Part, b.Part))
 	})
 	return parts
+}
+
+func union(a, b []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
 // overAt is when a part is over: when its source ended it, else when it runs out, never if it is open.

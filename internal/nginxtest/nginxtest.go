@@ -20,6 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -80,6 +81,18 @@ func (l *Log) String() string {
 // Start runs nginx in front of nodes, each HOST:PORT, until the test ends. It listens when Start returns.
 func Start(t testing.TB, nodes ...string) *Server {
 	t.Helper()
+	return start(t, nil, "127.0.0.1", freeAddr(t), freeAddr(t), nodes)
+}
+
+// StartIn is Start in a network namespace where ports 443 and 80 of host, an IPv4 address, are free. Ours must lead to host.
+func StartIn(t testing.TB, namespace, host string, nodes ...string) *Server {
+	t.Helper()
+	return start(t, []string{"ip", "netns", "exec", namespace}, host, net.JoinHostPort(host, "443"), net.JoinHostPort(host, "80"), nodes)
+}
+
+// start runs nginx by the command before, if there is one.
+func start(t testing.TB, before []string, host, secure, plain string, nodes []string) *Server {
+	t.Helper()
 	program := Program(t)
 	dir, err := os.MkdirTemp("", "hazardd-nginx-")
 	if err != nil {
@@ -91,20 +104,19 @@ func Start(t testing.TB, nodes ...string) *Server {
 		}
 	})
 	s := &Server{Log: &Log{}}
-	secure, plain := freeAddr(t), freeAddr(t)
 	s.URL, s.Plain = "https://"+secure, "http://"+plain
-	if s.roots, err = certify(dir); err != nil {
+	if s.roots, err = certify(dir, host); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(file, []byte(render(t, dir, secure, plain, nodes)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	arguments := []string{"-p", dir, "-c", file, "-e", "stderr"}
-	if out, err := exec.CommandContext(t.Context(), program, append(arguments, "-t")...).CombinedOutput(); err != nil {
+	command := slices.Concat(before, []string{program, "-p", dir, "-c", file, "-e", "stderr"})
+	if out, err := exec.CommandContext(t.Context(), command[0], append(command[1:], "-t")...).CombinedOutput(); err != nil {
 		t.Fatalf("nginx -t: %v\n%s", err, out)
 	}
-	cmd := exec.Command(program, append(arguments, "-g", "daemon off;")...)
+	cmd := exec.Command(command[0], append(command[1:], "-g", "daemon off;")...)
 	cmd.Stdout, cmd.Stderr = s.Log, s.Log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // a test binary that is killed leaves none behind
 	if err := cmd.Start(); err != nil {
@@ -231,14 +243,14 @@ func freeAddr(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// certify leaves a certificate for 127.0.0.1 and its key in dir.
-func certify(dir string) (*x509.CertPool, error) {
+// certify leaves a certificate for host, an IP address, and its key in dir.
+func certify(dir, host string) (*x509.CertPool, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.ParseIP(host)},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
 )
 
 // object is a JSON object.
@@ -54,18 +55,27 @@ func Definition(base string) any {
 		"/api":         get("definition", "This document", []any{f}, object{"description": "OpenAPI 3.0", "content": object{OpenAPI: object{"schema": object{"type": "object"}}}}),
 		"/collections": get("collections", "All collections", []any{f}, answer("The collections", JSON, "page")),
 	}
+	// Every property is a parameter that asks for its value (requirement /req/queryables-query-parameters/parameters).
+	var equals []any
+	for _, f := range search.Fields() {
+		if f.Kind != search.PlaceField && Filters[f.Name] == "" {
+			equals = append(equals, one(f.Name, f.Title+": this value alone.", object{"type": propertyOf(&f).Type}))
+		}
+	}
 	// Each collection by its name: clients such as GDAL look for the parameters of the path that they read.
 	for _, c := range collections {
 		path, name := "/collections/"+c.id, camel(c.id)
 		paths[path] = get("describe"+name, "About the collection: "+c.title, []any{f}, answer("The collection", JSON, "collection"))
-		paths[path+"/items"] = get("items"+name, "Features of the collection: "+c.title, []any{ref("bbox"), ref("datetime"), ref("limit"), ref("type_ID"), ref("severity_ID"), ref("category_ID"), ref("status"),
-			ref("source"), ref("q"), ref("cursor"), f}, answer("A page of features", GeoJSON, "features"))
+		paths[path+"/items"] = get("items"+name, "Features of the collection: "+c.title, append([]any{ref("bbox"), ref("datetime"), ref("limit"), ref("type_ID"), ref("severity_ID"), ref("category_ID"), ref("status"),
+			ref("source"), ref("q"), ref("filter"), ref("filter-lang"), ref("filter-crs"), ref("cursor"), f}, equals...), answer("A page of features", GeoJSON, "features"))
+		paths[path+"/queryables"] = get("queryables"+name, "What filters of the collection may ask about: "+c.title, []any{f}, answer("A JSON Schema", Schema, "queryables"))
+		paths[path+"/schema"] = get("schema"+name, "What features of the collection are: "+c.title, []any{f}, answer("A JSON Schema", Schema, "schema"))
 		paths[path+"/items/{uuid}"] = get("item"+name, "One feature of the collection: "+c.title, []any{ref("uuid"), f}, answer("The feature", GeoJSON, "feature"))
 	}
 	return object{
 		"openapi": "3.0.3",
 		"info": object{"title": "hazardd features", "version": "1.0.0",
-			"description": "Hazards as OGC API – Features – Part 1. The whole service is described at " + base + "/openapi.json."},
+			"description": "Hazards as OGC API – Features – Parts 1 and 3. The whole service is described at " + base + "/openapi.json."},
 		"servers":  []object{{"url": base + "/ogc"}},
 		"tags":     []object{{"name": "features"}},
 		"paths":    paths,
@@ -84,6 +94,10 @@ func Definition(base string) any {
 				"status":      several("status", "A is active, E is over.", enum([]string{"A", "E"})),
 				"source":      several("source", "Names of sources.", text),
 				"q":           one("q", "Words in name and description.", text),
+				"filter":      one("filter", "A condition on the properties that queryables lists, in CQL2.", text),
+				// The last name is that of a draft: GDAL looks for it, and leaves filters to the server if it is there.
+				"filter-lang": one("filter-lang", "The language of the filter.", object{"type": "string", "enum": []string{search.CQL2Text, search.CQL2JSON, search.CQLText}, "default": search.CQL2Text}),
+				"filter-crs":  one("filter-crs", "The reference system of positions in the filter.", object{"type": "string", "format": "uri", "enum": []string{crs84}, "default": crs84}),
 				"cursor":      one("cursor", "Where the page begins: as the link to it says.", text),
 				"f":           one("f", "The form of the answer; without it, what Accept asks for.", enum([]string{"json", "html"})),
 			},
@@ -99,7 +113,9 @@ func Definition(base string) any {
 				"conformance": object{"type": "object", "required": []string{"conformsTo"}, "properties": object{"conformsTo": object{"type": "array", "items": text}}},
 				"collection": object{"type": "object", "required": []string{"id", "links"}, "properties": object{"id": text, "title": text, "description": text, "links": links,
 					"extent": object{"type": "object"}, "itemType": text, "crs": object{"type": "array", "items": text}}},
-				"feature": feature,
+				"schema":     object{"type": "object", "required": []string{"$schema", "$id", "type", "properties"}, "properties": object{"$schema": text, "$id": text, "type": enum([]string{"object"}), "properties": object{"type": "object"}}},
+				"queryables": object{"type": "object", "required": []string{"$schema", "$id", "type", "properties"}, "properties": object{"$schema": text, "$id": text, "type": enum([]string{"object"}), "title": text, "properties": object{"type": "object"}}},
+				"feature":    feature,
 				"features": object{"type": "object", "required": []string{"type", "features"}, "properties": object{"type": enum([]string{"FeatureCollection"}),
 					"features": object{"type": "array", "items": object{"$ref": "#/components/schemas/feature"}}, "links": links,
 					"timeStamp": object{"type": "string", "format": "date-time"}, "numberMatched": object{"type": "integer"}, "numberReturned": object{"type": "integer"}}},

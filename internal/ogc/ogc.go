@@ -1,5 +1,6 @@
-// Package ogc holds the documents of OGC API – Features – Part 1: Core (OGC 17-069r4): the landing page, the conformance declaration, the
-// collections, and the definition of the API in OpenAPI 3.0. Items themselves are GeoJSON, which package format writes.
+// Package ogc holds the documents of OGC API – Features – Part 1: Core (OGC 17-069r4) and Part 3: Filtering (OGC 19-079r2): the landing page, the
+// conformance declaration, the collections, what filters may ask about, and the definition of the API in OpenAPI 3.0. Items themselves are GeoJSON,
+// which package format writes.
 //
 // Documents are functions of the address at which the caller reads: every link in them begins with it, so that who reads with a key in the
 // address can follow them. Positions are longitude, latitude in WGS 84 (CRS84); times are in UTC.
@@ -113,8 +114,21 @@ func Landing(base, form string) Page {
 
 // Conforms is the conformance declaration.
 func Conforms() Conformance {
-	const class = "http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/"
-	return Conformance{[]string{class + "core", class + "oas30", class + "html", class + "geojson"}}
+	var all []string
+	for _, part := range []struct {
+		uri     string
+		classes []string
+	}{
+		{"http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/", []string{"core", "oas30", "html", "geojson"}},
+		{"http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/", []string{"queryables", "queryables-query-parameters", "filter", "features-filter"}},
+		{"http://www.opengis.net/spec/cql2/1.0/conf/", []string{"cql2-text", "cql2-json", "basic-cql2", "advanced-comparison-operators", "case-insensitive-comparison",
+			"basic-spatial-functions", "basic-spatial-functions-plus", "temporal-functions"}},
+	} {
+		for _, class := range part.classes {
+			all = append(all, part.uri+class)
+		}
+	}
+	return Conformance{all}
 }
 
 // Collections is the page of all collections.
@@ -135,7 +149,11 @@ func CollectionOf(base, id, form string) Collection {
 		}
 	}
 	address := base + "/ogc/collections/" + id
-	out.Links = append(selves(address, form, "This document"), link(address+"/items", "items", GeoJSON, out.Title), link(address+"/items?f=html", "items", HTML, out.Title+", as a page"))
+	out.Links = append(selves(address, form, "This document"), link(address+"/items", "items", GeoJSON, out.Title), link(address+"/items?f=html", "items", HTML, out.Title+", as a page"),
+		link(address+"/schema", "describedby", Schema, "What its features are"),
+		link(address+"/schema", "describedBy", Schema, "What its features are, for programs that mind case"), // GDAL before 3.8
+		link(address+"/queryables", "http://www.opengis.net/def/rel/ogc/1.0/queryables", Schema, "What filters may ask about"),
+		link(address+"/queryables", "queryables", Schema, "What filters may ask about, as a draft called it")) // GDAL before 3.7 knows no other
 	out.Extent.Spatial.BBox, out.Extent.Spatial.CRS = [][]float64{{-180, -90, 180, 90}}, crs84
 	out.Extent.Temporal.Interval, out.Extent.Temporal.TRS = [][]*string{{nil, nil}}, "http://www.opengis.net/def/uom/ISO-8601/0/Gregorian"
 	return out

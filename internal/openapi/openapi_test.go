@@ -184,7 +184,7 @@ func TestObjectsHaveKnownFieldsAloneAndPathsTheirParameters(t *testing.T) {
 				if method == "parameters" {
 					continue
 				}
-				if !slices.Contains([]string{"get", "post", "patch", "delete"}, method) {
+				if !slices.Contains([]string{"get", "post", "put", "patch", "delete"}, method) {
 					t.Errorf("%s has the method %s", path, method)
 				}
 				var o operationFields
@@ -273,5 +273,32 @@ func TestPeopleReadTheWholeDocument(t *testing.T) {
 	}
 	if !strings.Contains(operations[i].Bodies[0].Example, "\n  \"type_ID\": \"FLOOD\",\n") {
 		t.Errorf("its example is %s", operations[i].Bodies[0].Example)
+	}
+}
+
+func TestTheAsyncDocumentHoldsTheSchemasThatItNames(t *testing.T) {
+	text, err := openapi.Async("https://hazards.example.org:8443/there")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		AsyncAPI   string
+		Servers    map[string]struct{ Host, Protocol, Pathname string }
+		Components struct{ Schemas map[string]any }
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	if s := doc.Servers["hazardd"]; doc.AsyncAPI != "3.0.0" || s.Host != "hazards.example.org:8443" || s.Protocol != "https" || s.Pathname != "/there" || strings.Contains(string(text), "127.0.0.1") {
+		t.Errorf("%+v", doc.Servers)
+	}
+	named := regexp.MustCompile(`#/components/schemas/(\w+)`).FindAllStringSubmatch(string(text), -1)
+	if len(named) == 0 || doc.Components.Schemas["Change"] == nil || doc.Components.Schemas["Hazard"] == nil {
+		t.Errorf("%d names, %d schemas", len(named), len(doc.Components.Schemas))
+	}
+	for _, m := range named {
+		if doc.Components.Schemas[m[1]] == nil {
+			t.Errorf("no schema %s", m[1])
+		}
 	}
 }

@@ -25,7 +25,8 @@ func TestCommandsOfTheDescription(t *testing.T) {
   -H &#39;Content-Type: application/json&#39; -d &#39;{&#34;into&#34;: 1207}&#39;</pre>`,
 		"a page":              `curl &#39;https://hazards.example.org/h/1207?lang=fr-CA,fr&#39; -b cookies.txt</pre>`,
 		"a cookie to be kept": `curl &#39;https://hazards.example.org/session&#39; -c cookies.txt -H &#34;Authorization: Bearer $TOKEN&#34; \`,
-		"a file":              `curl &#39;https://hazards.example.org/products/311/file&#39; -H &#34;Authorization: Bearer $TOKEN&#34; -OJ</pre>`,
+		"a file": `curl &#39;https://hazards.example.org/products/311/file?version=1207&#39; \
+  -H &#34;Authorization: Bearer $TOKEN&#34; -OJ</pre>`,
 	} {
 		if !strings.Contains(string(html), command) {
 			t.Errorf("%s: there is no %s", name, command)

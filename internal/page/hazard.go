@@ -97,6 +97,7 @@ type view struct {
 	Reports                   []report
 	Measured                  []measured
 	People                    *people
+	Importance, Why           string // of an active hazard: how much it matters beside others, and why, in English only
 	Origin, Org               string
 	Sources, Doubts           []source // of all, and of those that readers must not rely on
 	SourceLink                string
@@ -222,6 +223,13 @@ func (c *Hazard) view() *view {
 	}
 	v.Measured = c.measurements()
 	v.People = c.people()
+	if h := c.Hazard; h.Status == hazard.Active {
+		i := hazard.ImportanceOf(h)
+		v.Importance = c.say("importanceOf", "n", strconv.Itoa(i.Score))
+		if c.Frame.language() == words.English() {
+			v.Why = i.Reason()
+		}
+	}
 	c.origin(v)
 	for i := range c.Changes {
 		if i < shownChanges {

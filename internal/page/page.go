@@ -33,6 +33,8 @@ type Frame struct {
 	// Zone is that of the visitor, in which times are shown beside UTC; nil: it is not known.
 	Zone *time.Location
 	User string // who is logged in; empty: nobody
+	// Token is the token in the page's own address, which no other page is told of; empty for most.
+	Token string
 	// Login is the path of the form to log in, for a visitor who need not; empty: no link leads there.
 	Login string
 }

@@ -22,7 +22,7 @@ func TestPagesSayWhatThereAreWordsFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	asks := regexp.MustCompile(`(?:\{\{t |\bt |say\(|Say\()"(\w+)"|"(\w+)"`)
-	files = append(files, "../httpapi/page.go", "../httpapi/pagelogin.go")
+	files = append(files, "../httpapi/page.go", "../httpapi/pagelogin.go", "../httpapi/subscribed.go")
 	all := ""
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") || !strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, ".html") {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -41,12 +42,15 @@ const (
 	ByStart                   // start_Date
 	ByEnd                     // end_Date
 	ByNumber                  // hazard_ID
+	ByImportance              // hazard.Rank, the greatest first; hazards that are over have none, and are last
+	ByMeasure                 // the value of a quantity; hazards without it are last in either direction
 )
 
 // Sort is an order and its direction. Descending is not used with BySeverity.
 type Sort struct {
 	By         Order
 	Descending bool
+	Quantity   hazard.Quantity // of ByMeasure alone
 }
 
 // sorts are the values of the parameter sort.
@@ -55,20 +59,42 @@ var sorts = []struct {
 	sort Sort
 }{
 	{"severity", Sort{}},
-	{"last_Update", Sort{ByLastUpdate, false}}, {"-last_Update", Sort{ByLastUpdate, true}},
-	{"start_Date", Sort{ByStart, false}}, {"-start_Date", Sort{ByStart, true}},
-	{"end_Date", Sort{ByEnd, false}}, {"-end_Date", Sort{ByEnd, true}},
-	{"hazard_ID", Sort{ByNumber, false}}, {"-hazard_ID", Sort{ByNumber, true}},
+	{"last_Update", Sort{By: ByLastUpdate}}, {"-last_Update", Sort{By: ByLastUpdate, Descending: true}},
+	{"start_Date", Sort{By: ByStart}}, {"-start_Date", Sort{By: ByStart, Descending: true}},
+	{"end_Date", Sort{By: ByEnd}}, {"-end_Date", Sort{By: ByEnd, Descending: true}},
+	{"importance", Sort{By: ByImportance, Descending: true}},
+	{"hazard_ID", Sort{By: ByNumber}}, {"-hazard_ID", Sort{By: ByNumber, Descending: true}},
 }
 
 // String is the sort as the parameter has it.
 func (s Sort) String() string {
+	if s.By == ByMeasure {
+		if s.Descending {
+			return "-" + string(s.Quantity)
+		}
+		return string(s.Quantity)
+	}
 	for _, known := range sorts {
 		if known.sort == s {
 			return known.name
 		}
 	}
 	return fmt.Sprintf("Sort(%d)", s.By)
+}
+
+// ByValue reports whether hazards come in the order of a value that some of them lack.
+func (s Sort) ByValue() bool { return s.By == ByMeasure || s.By == ByImportance }
+
+// parseSort reads the parameter sort.
+func parseSort(text string) (Sort, bool) {
+	for _, known := range sorts {
+		if known.name == text {
+			return known.sort, true
+		}
+	}
+	name, descending := strings.CutPrefix(text, "-")
+	_, ok := hazard.Quantity(name).Info()
+	return Sort{By: ByMeasure, Descending: descending, Quantity: hazard.Quantity(name)}, ok
 }
 
 func sortNames() string {
@@ -83,6 +109,8 @@ func sortNames() string {
 type Key struct {
 	Severity hazard.Severity // of BySeverity alone
 	Moment   hazard.Instant  // that is sorted by; 0 by number
+	Value    float64         // that is sorted by if the sort is ByValue, unless it Lacks
+	Lacks    bool            // it has no such value
 	ID       int64
 }
 
@@ -98,6 +126,12 @@ func (s Sort) Key(h *hazard.Hazard) Key {
 		k.Moment = h.Start
 	case ByEnd:
 		k.Moment = h.End
+	case ByImportance:
+		rank, ok := hazard.Rank(h)
+		k.Value, k.Lacks = rank, !ok
+	case ByMeasure:
+		m, ok := hazard.Measured(h.Measurements, s.Quantity)
+		k.Value, k.Lacks = m.Value, !ok
 	}
 	return k
 }
@@ -107,10 +141,16 @@ func (s Sort) Compare(a, b Key) int {
 	if s.By == BySeverity {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Moment, a.Moment), cmp.Compare(a.ID, b.ID))
 	}
+	if a.Lacks != b.Lacks {
+		if a.Lacks {
+			return 1
+		}
+		return -1
+	}
 	if s.Descending {
 		a, b = b, a
 	}
-	return cmp.Or(cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.Value, b.Value), cmp.Compare(a.ID, b.ID))
 }
 
 // Cursor is where a page ends, and the moment to which all pages of one search belong: who is on which page does not depend on what is
@@ -128,6 +168,11 @@ func (q *Query) Encode(c Cursor, history string) string {
 	payload = binary.AppendVarint(payload, int64(c.Key.Severity))
 	payload = binary.AppendVarint(payload, int64(c.Key.Moment))
 	payload = binary.AppendVarint(payload, c.Key.ID)
+	if c.Key.Lacks {
+		payload = append(payload, lacksValue...)
+	} else if q.Sort.ByValue() {
+		payload = binary.BigEndian.AppendUint64(payload, math.Float64bits(c.Key.Value))
+	}
 	return base64.RawURLEncoding.EncodeToString(append(q.seal(payload, history), payload...))
 }
 
@@ -163,8 +208,18 @@ func (q *Query) Decode(history string) (Cursor, error) {
 		}
 		numbers[i], payload = n, payload[size:]
 	}
-	return Cursor{Number: numbers[0], Now: hazard.Instant(numbers[1]), Key: Key{hazard.Severity(numbers[2]), hazard.Instant(numbers[3]), numbers[4]}}, nil
+	key := Key{Severity: hazard.Severity(numbers[2]), Moment: hazard.Instant(numbers[3]), ID: numbers[4]}
+	switch {
+	case string(payload) == lacksValue:
+		key.Lacks = true
+	case len(payload) == 8:
+		key.Value = math.Float64frombits(binary.BigEndian.Uint64(payload))
+	}
+	return Cursor{Number: numbers[0], Now: hazard.Instant(numbers[1]), Key: key}, nil
 }
+
+// lacksValue ends a cursor that stands behind a hazard without the value that is sorted by. Otherwise such a cursor ends with the value, in eight bytes.
+const lacksValue = "-"
 
 // errCursor is the fault of every cursor that cannot be used.
 var errCursor = Faults{{Parameter: "cursor", Detail: `is not one of this search: follow the link "next" as it was given, with the same parameters, or begin without a cursor`}}

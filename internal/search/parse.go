@@ -34,9 +34,10 @@ func (f Faults) Error() string {
 
 // Limits of what a parameter may ask for: each phrase, and each position of a geometry, costs time on every hazard.
 const (
-	maxText    = 200 // characters of q
-	maxPhrases = 12
-	maxSources = 50
+	maxText     = 200 // characters of q
+	maxPhrases  = 12
+	maxSources  = 50
+	maxMeasures = 12
 )
 
 // parameter reads one parameter of the URL.
@@ -90,23 +91,22 @@ var filters = []parameter{
 	{"intersects", (*parser).intersects},
 	{"datetime", (*parser).datetime},
 	{"updated_since", func(p *parser, v string) { p.UpdatedSince = p.moment("updated_since", v) }},
+	{"measure", (*parser).measures},
 	{"q", (*parser).text},
 }
 
 // pages are the other parameters of a Query.
 var pages = []parameter{
+	{"filter", func(*parser, string) {}}, // with filter-lang and filter-crs
+	{"filter-lang", func(*parser, string) {}},
+	{"filter-crs", func(*parser, string) {}},
 	{"sort", func(p *parser, v string) {
-		i := slices.IndexFunc(sorts, func(s struct {
-			name string
-			sort Sort
-		}) bool {
-			return s.name == v
-		})
-		if i < 0 {
-			p.fault("sort", "%.60q is none of %s", v, sortNames())
+		sort, ok := parseSort(v)
+		if !ok {
+			p.fault("sort", "%.60q is none of %s, nor a measurement, as GET /measurements lists them, with or without - before it", v, sortNames())
 			return
 		}
-		p.Sort = sorts[i].sort
+		p.Sort = sort
 	}},
 	{"limit", func(p *parser, v string) {
 		n, err := strconv.Atoi(v)
@@ -155,6 +155,9 @@ func parse(values url.Values, known []parameter, also []string) (Query, Faults) 
 		}
 	}
 	p.near()
+	if slices.Contains(names, "filter") {
+		p.where()
+	}
 	if p.Ref != "" && p.At != nil {
 		p.fault("ref", "cannot be combined with at: what leads to a hazard is only known as of now")
 	}
@@ -259,6 +262,38 @@ func (p *parser) near() {
 	p.Near = NewNear(lon, lat, r)
 }
 
+// where reads a filter, in the language and the reference system that other parameters name (OGC 19-079r2, section 8).
+func (p *parser) where() {
+	text, lang, crs := p.values["filter"], p.values["filter-lang"], p.values["filter-crs"]
+	if len(text) > 1 || len(lang) > 1 || len(crs) > 1 {
+		return
+	}
+	in := CQL2Text
+	if len(lang) == 1 {
+		if in = lang[0]; in != CQL2Text && in != CQL2JSON && in != CQLText {
+			p.fault("filter-lang", "%.40q is none of %s, %s", in, CQL2Text, CQL2JSON)
+			return
+		}
+	}
+	if len(crs) == 1 && crs[0] != CRS84 {
+		p.fault("filter-crs", "%.80q is not %s, the only reference system here", crs[0], CRS84)
+		return
+	}
+	if text == nil {
+		if lang != nil {
+			p.fault("filter-lang", "is given without filter")
+		}
+		return
+	}
+	w, err := ParseWhere(in, text[0])
+	if err != nil {
+		p.fault("filter", "%v", err)
+		_, p.faults[len(p.faults)-1].TooCostly = errors.AsType[*geo.CostError](err)
+		return
+	}
+	p.Where = w
+}
+
 // number reads a decimal number.
 func number(s string) (float64, bool) {
 	if strings.Trim(s, "+-.0123456789eE") != "" {
@@ -345,6 +380,67 @@ func plusHint(value string) string {
 		return "; in a URL a + must be written %2B"
 	}
 	return ""
+}
+
+// measures reads ranges of quantities, name:low..high, separated by commas.
+func (p *parser) measures(value string) {
+	for part := range strings.SplitSeq(value, ",") {
+		name, span, ok := strings.Cut(part, ":")
+		low, high, okSpan := strings.Cut(span, "..")
+		if !ok || !okSpan {
+			p.fault("measure", "%.60q is not name:low..high, of which either side may be left open, such as magnitude:6.. or depth_km:..70", part)
+			continue
+		}
+		info, ok := hazard.Quantity(name).Info()
+		if !ok {
+			p.fault("measure", "%.60q is no measurement; these are: %s (GET /measurements)", name, strings.Join(texts(hazard.Quantities(), func(i hazard.QuantityInfo) string { return string(i.Name) }), ", "))
+			continue
+		}
+		m := Measure{info.Name, math.Inf(-1), math.Inf(1)}
+		bound := func(text string, into *float64) bool {
+			if text == "" {
+				return true
+			}
+			v, ok := info.Value(text)
+			if !ok {
+				v, ok = number(text)
+			}
+			if !ok {
+				p.fault("measure", "%s: %.60q is not %s", name, text, expected(&info))
+				return false
+			}
+			*into = v
+			return true
+		}
+		if okLow, okHigh := bound(low, &m.Low), bound(high, &m.High); !okLow || !okHigh {
+			continue
+		}
+		least, most := info.Range()
+		switch {
+		case m.Low > m.High:
+			p.fault("measure", "%s: %.60q begins with the greater value, expected low..high", name, span)
+		case m.High < least || m.Low > most:
+			p.fault("measure", "%s: %.60q lets nothing through: no value can be there, expected %s", name, span, expected(&info))
+		case !slices.Contains(p.Measures, m):
+			p.Measures = append(p.Measures, m)
+		}
+	}
+	if len(p.Measures) > maxMeasures {
+		p.fault("measure", "%d ranges, at most %d are taken", len(p.Measures), maxMeasures)
+	}
+}
+
+// expected says what values a quantity has.
+func expected(info *hazard.QuantityInfo) string {
+	low, high := info.Range()
+	text := fmt.Sprintf("a number from %s to %s", decimals(low), decimals(high))
+	if info.Unit != "" {
+		text += " " + info.Unit
+	}
+	if len(info.Words) > 0 {
+		text += ", or one of " + strings.Join(info.Words, ", ")
+	}
+	return text
 }
 
 // text reads what must be said: terms separated by blanks, of which all must be there. A term in double quotes, or one that holds several
@@ -440,6 +536,7 @@ func (f *Filter) Values() url.Values {
 	if f.UpdatedSince != nil {
 		v.Set("updated_since", f.UpdatedSince.String())
 	}
+	set("measure", texts(f.Measures, Measure.String))
 	var terms []string
 	for _, p := range f.Text {
 		term := `"` + strings.Join(p.Words, " ") + `"`
@@ -451,7 +548,22 @@ func (f *Filter) Values() url.Values {
 	if terms != nil {
 		v.Set("q", strings.Join(terms, " "))
 	}
+	if f.Where != nil {
+		v.Set("filter", f.Where.Text)
+		v.Set("filter-lang", f.Where.Lang)
+	}
 	return v
+}
+
+// String is the range as the parameter has it.
+func (m Measure) String() string {
+	side := func(v float64) string {
+		if math.IsInf(v, 0) {
+			return ""
+		}
+		return decimals(v)
+	}
+	return string(m.Quantity) + ":" + side(m.Low) + ".." + side(m.High)
 }
 
 func texts[T any](list []T, text func(T) string) []string {

@@ -41,8 +41,12 @@ type Filter struct {
 	Life *Span
 	// UpdatedSince is the earliest last_Update wanted.
 	UpdatedSince *hazard.Instant
+	// Measures are what must have been measured, each of them. A hazard without the value is not let through.
+	Measures []Measure
 	// Text is what must be said in the name or in the description, in any language of the hazard: every one of the phrases.
 	Text []Phrase
+	// Where is a condition on fields; nil: none.
+	Where *Where
 }
 
 // Near is a place and a distance from it. Make it with NewNear.
@@ -84,12 +88,30 @@ type Area struct {
 // NewArea reads WKT, as geo.ParseWKT does.
 func NewArea(text string) (*Area, error) {
 	s, err := geo.ParseWKT(text)
+	a := NewShapeArea(s)
+	a.Text = text
+	return a, err
+}
+
+// NewShapeArea makes an Area of a shape.
+func NewShapeArea(s geo.Shape) *Area {
 	s = s.BothSides()
-	return &Area{text, s, geo.BoundsOf(s)}, err
+	return &Area{Text: s.WKT(), shape: s, bounds: geo.BoundsOf(s)}
 }
 
 func (a *Area) meets(s geo.Shape) bool {
 	return a.bounds.Overlaps(geo.BoundsOf(s)) && geo.Intersects(s, a.shape)
+}
+
+// Measure is a quantity and between which values it must be, both included; in the unit of the quantity. An open side is infinite.
+type Measure struct {
+	Quantity  hazard.Quantity
+	Low, High float64
+}
+
+func (m Measure) holds(h *hazard.Hazard) bool {
+	is, ok := hazard.Measured(h.Measurements, m.Quantity)
+	return ok && is.Value >= m.Low && is.Value <= m.High
 }
 
 // Span is a time from one moment to another, both included.
@@ -98,7 +120,12 @@ type Span struct{ From, To hazard.Instant }
 // Match tells whether the filter lets through h, as it reads at now. shapes are the geometries of its areas; nil if NeedsShapes
 // tells that they do not matter.
 func (f *Filter) Match(h *hazard.Hazard, shapes []geo.Shape, now hazard.Instant) bool {
-	return f.MatchRecord(h, now) && f.MatchPlace(Footprint(h, shapes))
+	return f.MatchRecord(h, now) && f.MatchAt(h, Footprint(h, shapes), now)
+}
+
+// MatchAt is what of Match needs the geometry: places is the footprint of h.
+func (f *Filter) MatchAt(h *hazard.Hazard, places []geo.Shape, now hazard.Instant) bool {
+	return f.MatchPlace(places) && (!f.Where.NeedsShapes() || f.Where.Match(h.ExpireAt(now), places))
 }
 
 // MatchRecord is Match without the places: it needs no geometry.
@@ -107,7 +134,12 @@ func (f *Filter) MatchRecord(h *hazard.Hazard, now hazard.Instant) bool {
 	return among(f.Types, h.Type) && among(f.Severities, h.Severity) && among(f.Categories, h.Category) && among(f.Statuses, h.Status) &&
 		(len(f.Sources) == 0 || f.matchSource(h)) && (f.Ref == "" || contains(f.Hazards, h.ID)) &&
 		(f.Life == nil || h.Start <= f.Life.To && lifeEnd(h) >= f.Life.From) &&
-		(f.UpdatedSince == nil || h.LastUpdate >= *f.UpdatedSince) && f.MatchText(h)
+		(f.UpdatedSince == nil || h.LastUpdate >= *f.UpdatedSince) && f.matchMeasures(h) && f.MatchText(h) &&
+		(f.Where == nil || f.Where.NeedsShapes() || f.Where.Match(h, nil))
+}
+
+func (f *Filter) matchMeasures(h *hazard.Hazard) bool {
+	return !slices.ContainsFunc(f.Measures, func(m Measure) bool { return !m.holds(h) })
 }
 
 func among[T comparable](wanted []T, v T) bool { return len(wanted) == 0 || slices.Contains(wanted, v) }
@@ -138,7 +170,9 @@ func lifeEnd(h *hazard.Hazard) hazard.Instant {
 }
 
 // NeedsShapes tells whether it matters where a hazard is.
-func (f *Filter) NeedsShapes() bool { return f.Box != nil || f.Near != nil || f.Area != nil }
+func (f *Filter) NeedsShapes() bool {
+	return f.Box != nil || f.Near != nil || f.Area != nil || f.Where.NeedsShapes()
+}
 
 // Footprint is where a hazard is: its areas, whatever their role, and without areas its point.
 func Footprint(h *hazard.Hazard, shapes []geo.Shape) []geo.Shape {
@@ -161,9 +195,9 @@ func meets(b geo.Box, s geo.Shape) bool {
 	return b.Holds(bounds) || b.Overlaps(bounds) && geo.Intersects(s, b.Shape())
 }
 
-// MayMatchPlace tells, of the bounds of a hazard's footprint alone, whether MatchPlace holds: yes, no, or neither.
+// MayMatchPlace tells, of the bounds of a hazard's footprint alone, whether MatchAt holds: yes, no, or neither.
 func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
-	match, sure = true, f.Near == nil && f.Area == nil
+	match, sure = true, f.Near == nil && f.Area == nil && !f.Where.NeedsShapes()
 	for _, wanted := range f.Bounds() {
 		if !wanted.Overlaps(b) {
 			return false, true
@@ -175,7 +209,7 @@ func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
 	return match, sure
 }
 
-// Bounds are boxes each of which meets every hazard that MatchPlace lets through.
+// Bounds are boxes each of which meets every hazard that Match lets through.
 func (f *Filter) Bounds() []geo.Box {
 	var all []geo.Box
 	if f.Box != nil {
@@ -186,6 +220,9 @@ func (f *Filter) Bounds() []geo.Box {
 	}
 	if f.Area != nil {
 		all = append(all, f.Area.bounds)
+	}
+	if f.Where.NeedsShapes() {
+		all = append(all, f.Where.Root.bounds()...)
 	}
 	return all
 }

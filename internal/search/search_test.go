@@ -72,6 +72,16 @@ func TestWhatIsWrongIsNamedWithItsValueAndWhatIsAllowed(t *testing.T) {
 		`q="a b`:                             `q: "\"a b": a " is not closed`,
 		"q=" + strings.Repeat("x", 201):      `q: 201 characters, at most 200`,
 		"q=a b c d e f g h i j k l m":        `q: 13 words and phrases, at most 12`,
+		"measure=":                           `measure: "" is not name:low..high`,
+		"measure=magnitude:6":                `measure: "magnitude:6" is not name:low..high`,
+		"measure=magnitud:6..":               `measure: "magnitud" is no measurement; these are: magnitude, depth_km,`,
+		"measure=magnitude:six..":            `measure: magnitude: "six" is not a number from -3 to 11`,
+		"measure=magnitude:NaN..":            `measure: magnitude: "NaN" is not a number`,
+		"measure=magnitude:..1e999":          `measure: magnitude: "1e999" is not a number`,
+		"measure=depth_km:70..0":             `measure: depth_km: "70..0" begins with the greater value`,
+		"measure=wind_kmh:451..":             `measure: wind_kmh: "451.." lets nothing through: no value can be there, expected a number from 0 to 450 km/h`,
+		"measure=pager_level:purple..":       `measure: pager_level: "purple" is not a number from 1 to 4, or one of green, yellow, orange, red`,
+		"sort=-magnitud":                     `sort: "-magnitud" is none of severity, last_Update`,
 		"sort=name":                          `sort: "name" is none of severity, last_Update, -last_Update`,
 		"sort=-severity":                     `sort: "-severity" is none of`,
 		"limit=0":                            `limit: "0" is not a whole number from 1 to 1000`,
@@ -130,6 +140,9 @@ func TestMatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	measured := func(h *hazard.Hazard) {
+		h.Measurements = []hazard.Measurement{{Name: hazard.Depth, Value: 10}, {Name: hazard.Magnitude, Value: 6}, {Name: hazard.PagerLevel, Value: 3}}
+	}
 	endless := func(h *hazard.Hazard) { h.AutoExpire = false }
 	for name, tt := range map[string]struct {
 		query  string
@@ -146,6 +159,14 @@ func TestMatch(t *testing.T) {
 		"expired at its end, though nobody recorded it": {"status=E", nil, nil, 3_600_000, true},
 		"its last update is then its end":               {"updated_since=2026-11-21T13:00:00Z", nil, nil, 3_600_000, true},
 		"not yet updated since":                         {"updated_since=2026-11-21T12:01:00.001Z", nil, nil, 0, false},
+		"measured on the bound":                         {"measure=magnitude:6..", measured, nil, 0, true},
+		"measured within both ranges":                   {"measure=magnitude:5.5..6,depth_km:..70", measured, nil, 0, true},
+		"one of two ranges":                             {"measure=magnitude:5.5..6,depth_km:..9", measured, nil, 0, false},
+		"measured above the range":                      {"measure=magnitude:..5.9", measured, nil, 0, false},
+		"a word of a scale":                             {"measure=pager_level:orange..", measured, nil, 0, true},
+		"a milder word":                                 {"measure=pager_level:..yellow", measured, nil, 0, false},
+		"has the value":                                 {"measure=magnitude:..", measured, nil, 0, true},
+		"without the value":                             {"measure=wind_kmh:..", measured, nil, 0, false},
 		"updated at that very moment":                   {"updated_since=2026-11-21T12:01:00Z", nil, nil, 0, true},
 		"its source":                                    {"source=usgs,nws", nil, nil, 0, true},
 		"another source of it":                          {"source=gdacs", func(h *hazard.Hazard) { h.Sources = []string{"gdacs", "usgs"} }, nil, 0, true},
@@ -239,7 +260,7 @@ func TestEveryOrderIsTotalAndListsComeInTheirs(t *testing.T) {
 
 func TestCursorThatWasAlteredIsRefused(t *testing.T) {
 	q := good(t, "type=FLOOD&limit=3")
-	c := Cursor{Number: 1 << 40, Now: noon, Key: Key{hazard.Watch, -5, 7}}
+	c := Cursor{Number: 1 << 40, Now: noon, Key: Key{Severity: hazard.Watch, Moment: -5, ID: 7}}
 	q.Cursor = q.Encode(c, "history")
 	if got, err := q.Decode("history"); err != nil || got != c {
 		t.Fatalf("%+v, %v", got, err)
@@ -257,9 +278,34 @@ func TestCursorThatWasAlteredIsRefused(t *testing.T) {
 	}
 }
 
+func TestOrderByAMeasurementHasTheOthersLast(t *testing.T) {
+	little, much, none := flood(), flood(), flood()
+	much.ID, none.ID = 8, 1
+	little.Measurements = []hazard.Measurement{{Name: hazard.Magnitude, Value: 4.5}}
+	much.Measurements = []hazard.Measurement{{Name: hazard.Magnitude, Value: 6}}
+	for text, want := range map[string][]int64{"magnitude": {7, 8, 1}, "-magnitude": {8, 7, 1}, "depth_km": {1, 7, 8}, "-depth_km": {8, 7, 1}} {
+		q := good(t, "sort="+text)
+		list := []*hazard.Hazard{none, much, little}
+		slices.SortFunc(list, func(a, b *hazard.Hazard) int { return q.Sort.Compare(q.Sort.Key(a), q.Sort.Key(b)) })
+		var got []int64
+		for _, h := range list {
+			got = append(got, h.ID)
+			key := q.Sort.Key(h)
+			q.Cursor = q.Encode(Cursor{Number: 7, Now: noon, Key: key}, "history")
+			if c, err := q.Decode("history"); err != nil || c.Key != key {
+				t.Errorf("%s: a cursor behind %+v reads %+v, %v", text, key, c.Key, err)
+			}
+			q.Cursor = ""
+		}
+		if !slices.Equal(got, want) || q.Sort.String() != text {
+			t.Errorf("sort=%s (%s): %v, want %v", text, q.Sort, got, want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"", "type=FLOOD,STORM&severity=WARNING", "bbox=170,-10,-170,10&near=1,2&radius=3&intersects=POINT(1 2)", "datetime=../2026-01-01T00:00:00%2B02:00", "datetime=2026-01-01",
-		"q=%22old+harbour%22*+flo*+地震", "sort=-end_Date&limit=1000&at=2026-01-01T00:00:00.5Z", "source=usgs,editors&ref=glide:EQ-1&status=A", "updated_since=0001-01-01T00:00:00Z", "q=a\"b\"c", "near=-0,0&radius=1e-3",
+		"q=%22old+harbour%22*+flo*+地震", "sort=-end_Date&limit=1000&at=2026-01-01T00:00:00.5Z", "source=usgs,editors&ref=glide:EQ-1&status=A", "updated_since=0001-01-01T00:00:00Z", "q=a\"b\"c", "near=-0,0&radius=1e-3", "measure=magnitude:-0..1e3,depth_km:..70,pager_level:orange..", "sort=-depth_km",
 		"cursor=AAAAAAAAAAAAAAAAAAA", "x=1&x=2&f=csv"} {
 		f.Add(seed)
 	}

@@ -17,7 +17,7 @@ import (
 func (s *Service) metrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
-	for _, list := range [][]prometheus.Collector{s.Store.Metrics(), s.Auth.Metrics(), s.webhooks.Metrics(), s.Evidence.Metrics()} {
+	for _, list := range [][]prometheus.Collector{s.Store.Metrics(), s.Auth.Metrics(), s.webhooks.Metrics(), s.notify.Metrics(), s.Evidence.Metrics()} {
 		r.MustRegister(list...)
 	}
 	return r
@@ -47,8 +47,10 @@ var (
 	ready          = desc("ready", "1 if GET /readyz is 200, else 0.")
 	connections    = desc("connections", "Connections that are open.")
 	streams        = desc("streams", "Event streams that are open, and requests for GET /changes that wait.")
-	leaseHeld      = desc("lease_held", "1 if this node is the one that does this: poll sources, deliver to webhooks, sweep product files.", "lease")
+	leaseHeld      = desc("lease_held", "1 if this node is the one that does this: poll sources, deliver to webhooks, tell subscribers, sweep product files.", "lease")
 	webhooks       = desc("webhooks", "Webhooks by status.", "status")
+	subscribers    = desc("subscriptions", "Subscriptions of all owners.")
+	noticesWaiting = desc("notices_waiting", "Notices to subscribers that wait, or are to be tried again.")
 	pending        = desc("webhook_deliveries_pending", "Deliveries to webhooks that wait, or are to be tried again.")
 	sourceState    = desc("source_state", "1 for the state that the source is in, else 0.", "source", "state")
 	sourceAge      = desc("source_age_seconds", "Since the source was last read; of several feeds, the one that is worst off. Not there before the first time.", "source")
@@ -59,14 +61,15 @@ var (
 	evidenceCount  = desc("evidence_payloads", "Payloads of sources that are kept as evidence.")
 	evidenceSize   = desc("evidence_bytes", "Bytes of the payloads that are kept as evidence: as received, and as they are kept, compressed.", "form")
 	evidenceOldest = desc("evidence_age_seconds", "Age of the oldest evidence; not there without any.")
+	certificateEnd = desc("tls_certificate_end_timestamp_seconds", "When the TLS certificate of this node ends, the first of them; not there without TLS.")
 	reportDelay    = desc("report_delay_seconds", "How late reports of the source are, on this node: committed, from when the source issued them until they were committed; sent, from then until they were written to an event stream.", "source", "stage")
 	sourceRecords  = desc("source_records_total", "What became of the records of the source, by whichever node read them.", "source", "result")
 )
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, sourceState,
-		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, reportDelay} {
+	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscribers, noticesWaiting, sourceState,
+		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, certificateEnd, reportDelay} {
 		to <- d
 	}
 }
@@ -82,6 +85,11 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 	if free, ok := diskFree(s.cfg.DataDir); ok {
 		gauge(diskRoom, float64(free))
 	}
+	if s.proof != nil {
+		if end, ok := s.proof.End(); ok {
+			gauge(certificateEnd, float64(end.Unix()))
+		}
+	}
 	gauge(clockSkew, time.Duration(s.skew.Load()).Seconds())
 	step, steps := s.cfg.Clock.Step()
 	gauge(clockStep, step.Round(time.Millisecond).Seconds())
@@ -96,7 +104,7 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 	for _, severity := range hazard.Severities() {
 		gauge(activeHazards, float64(active[severity.Severity]), severity.ID)
 	}
-	for name, held := range map[string]bool{"poll": s.poller.Leads(), "webhooks": s.webhooks.Leads(), sweepLease: s.sweeping.Load().Valid()} {
+	for name, held := range map[string]bool{"poll": s.poller.Leads(), "webhooks": s.webhooks.Leads(), "notices": s.notify.Leads(), sweepLease: s.sweeping.Load().Valid()} {
 		gauge(leaseHeld, one(held), name)
 	}
 	s.sourcesTo(to, gauge, now)
@@ -161,6 +169,12 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 		gauge(webhooks, float64(n), string(status))
 	}
 	gauge(pending, float64(waiting))
+	people, waiting, err := s.notify.Count(ctx)
+	if err != nil {
+		return
+	}
+	gauge(subscribers, float64(people))
+	gauge(noticesWaiting, float64(waiting))
 }
 
 func one(is bool) float64 {

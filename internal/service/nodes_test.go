@@ -190,11 +190,11 @@ func TestAllNodesGiveTheSameCoverage(t *testing.T) {
 	words := func() (words [2]string) {
 		for i, s := range all {
 			code, text := ask(t, s, "GET", "/coverage?point=-80.19,25.76&type=FLOOD", token, "")
-			var got struct{ Word string }
+			var got struct{ Answer string }
 			if err := json.Unmarshal(text, &got, json.MatchCaseInsensitiveNames(true)); code != 200 || err != nil {
 				t.Fatalf("node %d: %d %s %v", i, code, text, err)
 			}
-			words[i] = got.Word
+			words[i] = got.Answer
 		}
 		return words
 	}

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
@@ -36,6 +37,8 @@ import (
 	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/listen"
 	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/notify"
+	"github.com/hazardd/hazardd/internal/outbound"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/push"
@@ -56,7 +59,9 @@ type Config struct {
 	// negative Age nothing is kept.
 	Evidence evidence.Limits
 	Listen   string // host:port
-	// PublicURL is the address that clients know the service by, without a slash at its end; empty: http:// and Listen.
+	// TLS is how the service proves itself on Listen; nil: it speaks plain HTTP.
+	TLS *TLS
+	// PublicURL is the address that clients know the service by, without a slash at its end; empty: http:// or https:// and Listen.
 	PublicURL string
 	// Languages are those that texts are given in to a reader who asks for none that there is; none: as the authorities give them.
 	Languages      tongue.Wish
@@ -97,18 +102,29 @@ type Config struct {
 	SecurityContact string
 	// WebhookAllow are the addresses beyond the public ones that webhooks may lead to.
 	WebhookAllow []netip.Prefix
-	Drain        time.Duration // for which the service goes on at the end, not ready any more, before it takes nothing new
-	Grace        time.Duration // for what is running at the end; default 10 s
-	Clock        *clock.Clock  // nil: this machine's
-	Version      string
-	Logger       *slog.Logger
+	// AddressKey is the file of the key that the addresses of subscriptions are encrypted with; empty: one in DataDir, which is made.
+	AddressKey string
+	// Storm is how many messages a subscriber gets in a minute before what follows becomes a summary; 0: notify.DefaultStorm.
+	Storm int
+	// Confirmations is how many confirmations of addresses are asked for in a day; 0: notify.DefaultConfirmations.
+	Confirmations int
+	// Channels are how subscribers can be told.
+	Channels Channels
+	// Sender, if not nil, sends messages to subscribers in place of the channels.
+	Sender  channel.Sender
+	Drain   time.Duration // for which the service goes on at the end, not ready any more, before it takes nothing new
+	Grace   time.Duration // for what is running at the end; default 10 s
+	Clock   *clock.Clock  // nil: this machine's
+	Version string
+	// Reading makes a node that serves what is in the store and does nothing else: it polls, delivers, counts, sweeps and records nothing.
+	Reading bool
+	Logger  *slog.Logger
 
 	delays *lateness.Delays // nil: nobody counts them
 }
 
 // Service is a service that is ready to run.
 type Service struct {
-	ballast  []byte // never touched
 	cfg      Config
 	Store    *store.Store
 	Auth     *auth.Service
@@ -116,6 +132,8 @@ type Service struct {
 	tail     *tail.Tail
 	push     *push.Hub
 	webhooks *webhook.Service
+	channels *channels
+	notify   *notify.Service
 	intake   *intake.Intake
 	poller   *poll.Poller
 	Evidence *evidence.Keeper
@@ -123,6 +141,8 @@ type Service struct {
 	listener net.Listener
 	conns    *listen.Listener // listener within limits
 	server   *http.Server
+	plain    *plainDoor   // beside TLS; nil: there is none
+	proof    certificates // nil: there is no TLS
 	// fresh is what lists say of the sources, draining whether the end has begun.
 	fresh    atomic.Pointer[[]string]
 	readings atomic.Pointer[coverage.Readings]
@@ -157,10 +177,6 @@ const (
 // Now is the service time: see package clock.
 func (s *Service) Now() hazard.Instant { return hazard.At(s.cfg.Clock.Now()) }
 
-// ballast is memory that is allocated and never touched, so that it takes none: with a small heap the garbage collector would run every
-// thousand requests, at a tenth of the cost of serving them. It lets as many bytes more of garbage gather.
-const ballast = 32 << 20
-
 // Open opens the store, makes the first user if there is none, reads the present state, and listens.
 func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	cfg.Grace, cfg.MaxFile, cfg.AppID = cmp.Or(cfg.Grace, 10*time.Second), cmp.Or(cfg.MaxFile, 32<<20), cmp.Or(cfg.AppID, 1)
@@ -187,7 +203,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		Streams:  cmp.Or(cfg.PublicLimits.Streams, cfg.AllStreams/5),
 	}
 	cfg.AllStreams = min(cfg.AllStreams, max(1, cfg.Connections/4*3)) // requests find room beside them
-	s = &Service{cfg: cfg, ballast: make([]byte, ballast)}
+	s = &Service{cfg: cfg}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -215,8 +231,11 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if s.listener, err = listen.Options().Listen(ctx, "tcp", cfg.Listen); err != nil {
 		return s, fmt.Errorf("listen: %w", err)
 	}
+	if err := s.openTLS(ctx); err != nil {
+		return s, err
+	}
 	if s.cfg.PublicURL == "" {
-		s.cfg.PublicURL = "http://" + s.listener.Addr().String()
+		s.cfg.PublicURL = s.scheme() + "://" + s.listener.Addr().String()
 	}
 	if cfg.Provider != nil {
 		at := *cfg.Provider
@@ -241,9 +260,18 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	}
 	s.tail = tail.New(s.Store, s.live, s.Now, tail.Memory, cfg.Logger)
 	s.push = push.New(s.tail, s.Store, s.cfg.PublicURL, push.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams})
-	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Targets: webhook.Targets{Allow: s.cfg.WebhookAllow},
+	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Targets: outbound.Targets{Allow: s.cfg.WebhookAllow},
 		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: cfg.Clock.Now, Logger: cfg.Logger})
+	if s.channels, err = openChannels(&s.cfg, s.Store); err != nil {
+		return s, err
+	}
+	if cfg.Sender == nil {
+		cfg.Sender = s.channels
+	}
 	s.intake = s.cfg.Known.Intake(s.Store)
+	if s.notify, err = s.newNotify(cfg); err != nil {
+		return s, err
+	}
 	s.cfg.delays = &s.delays
 	if s.poller, err = NewPoller(s.Store, s.intake, s.Evidence, s.cfg); err != nil {
 		return s, err
@@ -254,15 +282,16 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	// HTTP/2 without TLS is for proxies, who then need one connection for all streams.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
+	protocols.SetHTTP2(cfg.TLS != nil)
+	protocols.SetUnencryptedHTTP2(cfg.TLS == nil)
 	registry := s.metrics()
 	refused := httpapi.Refusals(registry)
 	s.conns = listen.New(s.listener, listen.Limits{All: cfg.Connections, Address: cfg.AddressConnections, Proxies: cfg.TrustedProxies,
-		Over: func(limit string) { refused.WithLabelValues(limit).Inc() }})
+		Secure: cfg.TLS != nil, Over: func(limit string) { refused.WithLabelValues(limit).Inc() }})
 	s.server = &http.Server{
 		Protocols:         &protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams, SendPingTimeout: idleTimeout, WriteByteTimeout: writeByteTimeout},
-		Handler:           s.handler(registry),
+		Handler:           s.onlySecure(s.handler(registry)),
 		ConnContext:       listen.Context,
 		ConnState:         s.connState,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -272,8 +301,14 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),
 	}
+	if s.proof != nil {
+		s.server.TLSConfig = s.proof.Config()
+	}
+	if err := s.openPlain(); err != nil {
+		return s, err
+	}
 	// Last, when nothing can fail any more: its password is told once, and must reach the operator.
-	if len(s.Auth.Users()) == 0 {
+	if len(s.Auth.Users()) == 0 && !cfg.Reading {
 		if s.FirstPassword, err = s.Auth.FirstAdmin(ctx, now.Add(firstPasswordLife), now); err != nil {
 			return s, err
 		}
@@ -289,7 +324,12 @@ func (s *Service) Close() error {
 			errs = append(errs, err)
 		}
 	}
+	errs = append(errs, s.plain.close())
+	if s.proof != nil {
+		s.proof.Close()
+	}
 	errs = append(errs, s.Evidence.Close())
+	s.channels.close()
 	if s.Store != nil {
 		errs = append(errs, s.Store.Close())
 	}
@@ -299,6 +339,14 @@ func (s *Service) Close() error {
 // Addr is the address that the service listens on.
 func (s *Service) Addr() net.Addr { return s.listener.Addr() }
 
+// PlainAddr is the address of plain HTTP beside TLS; nil: there is none.
+func (s *Service) PlainAddr() net.Addr {
+	if s.plain == nil {
+		return nil
+	}
+	return s.plain.listener.Addr()
+}
+
 // URL is the service's public address.
 func (s *Service) URL() string { return s.cfg.PublicURL }
 
@@ -306,7 +354,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	editor := edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists)
 	editor.OrgUploads = max(s.cfg.OrgUploads, 0)
 	return httpapi.New(httpapi.Config{
-		Store: s.Store, Evidence: s.Evidence, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks,
+		Store: s.Store, Evidence: s.Evidence, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks, Notify: s.notify,
 		Edit:           editor,
 		Sources:        s.sources,
 		Freshness:      func() []string { return *s.fresh.Load() },
@@ -320,6 +368,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Languages:      s.cfg.Languages,
 		Provider:       s.provider,
 		ProviderTitle:  s.cfg.ProviderTitle,
+		Version:        s.cfg.Version,
 		MaxFile:        s.cfg.MaxFile,
 		AllowedOrigins: s.cfg.AllowedOrigins,
 		TrustedProxies: s.cfg.TrustedProxies,
@@ -407,25 +456,41 @@ func (s *Service) run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	// Whoever is still served at the end sees the present, too. What one node of many does is left to the others at once.
 	serving, served := context.WithCancel(context.WithoutCancel(ctx))
-	for _, part := range []func(context.Context) error{s.tail.Run, s.pass, s.tick} {
+	looking, working := []func(context.Context) error{s.tail.Run, s.tick}, []func(context.Context) error{}
+	if !s.cfg.Reading {
+		looking = append(looking, s.pass)
+		working = append(working, s.webhooks.Run, s.notify.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.countPeople)
+	}
+	for _, part := range looking {
 		parts.Go(func() error { return part(store.Patient(serving)) })
 	}
-	for _, part := range []func(context.Context) error{s.webhooks.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.countPeople} {
+	for _, part := range working {
 		parts.Go(func() error { return part(store.Patient(ctx)) })
 	}
+	if s.proof != nil {
+		parts.Go(func() error { return s.proof.Run(ctx, s.cfg.TLS.Hangup, s.cfg.Clock.Now) })
+	}
+	parts.Go(func() error { return s.plain.serve(ctx) })
 	parts.Go(func() error {
 		defer served()
 		return s.serve(ctx)
 	})
 	err := parts.Wait()
 	s.provider.Close()
+	s.channels.close()
 	return errors.Join(err, s.Evidence.Close(), s.Store.Close())
 }
 
 // serve answers requests until ctx ends, then finishes those that are running.
 func (s *Service) serve(ctx context.Context) error {
 	served := make(chan error, 1)
-	go func() { served <- s.server.Serve(s.conns) }()
+	go func() {
+		if s.proof != nil {
+			served <- s.server.ServeTLS(s.conns, "", "")
+		} else {
+			served <- s.server.Serve(s.conns)
+		}
+	}()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve: %w", err)
@@ -469,7 +534,7 @@ func (s *Service) lastRequests(served <-chan error) error {
 
 // connState keeps unread, and tells a connection what it is used for.
 func (s *Service) connState(c net.Conn, state http.ConnState) {
-	if counted, ok := c.(*listen.Conn); ok {
+	if counted := listen.Below(c); counted != nil {
 		counted.State(state)
 	}
 	if state == http.StateNew {

@@ -327,6 +327,14 @@ func (s *Sources) names(which func(*source.Source) bool) []string {
 	return names
 }
 
+// title is the title of a source that is polled; empty if it is none.
+func (s *Sources) title(name string) string {
+	if i := slices.IndexFunc(s.polled, func(src source.Source) bool { return src.Name == name }); i >= 0 {
+		return s.polled[i].Title
+	}
+	return ""
+}
+
 // official reports whether a source is on by default and speaks for an authority of the catalog: a feed
 // of it, or a built-in source that has such a feed's alerts.
 func (s *Sources) official(src *source.Source) bool {

@@ -115,9 +115,6 @@ type Scheme struct {
 	Name string // "atcf"
 	// Type is the type of the events that it names; empty: any.
 	Type hazard.Type
-	// Lasting: an ID names something that has events again and again, such as a volcano. Two events of
-	// one ID are one only if no long pause lies between them.
-	Lasting bool
 	// CausedBy: an ID names what caused the event, under this scheme of another source.
 	CausedBy string
 	// Bare, if not nil, is the form of an ID that servers of the base interface write without its scheme.

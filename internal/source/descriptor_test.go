@@ -85,9 +85,9 @@ func TestAuthorityFollowsRanks(t *testing.T) {
 
 func TestASchemeBelongsToOneSource(t *testing.T) {
 	a, b := floods("a", source.Model), floods("b", source.Curator)
-	a.Schemes = []source.Scheme{{Name: "register", Lasting: true}}
+	a.Schemes = []source.Scheme{{Name: "register", Type: hazard.Flood}}
 	schemes, err := source.SchemesOf([]source.Source{a, b})
-	if err != nil || len(schemes) != 3 || !schemes["register"].Lasting || schemes["b"].Name != "b" {
+	if err != nil || len(schemes) != 3 || schemes["register"].Type != hazard.Flood || schemes["b"].Name != "b" {
 		t.Errorf("%v, %v", schemes, err)
 	}
 	b.Schemes = []source.Scheme{{Name: "register"}}

@@ -76,7 +76,7 @@ func loadAuth(ctx context.Context, q *db.Queries) (d auth.Data, err error) {
 		return d, err
 	}
 	for _, r := range reading {
-		k := auth.ReadKey{User: r.Username, Title: r.Title, Created: hazard.Instant(r.CreatedMs)}
+		k := auth.ReadKey{User: r.Username, Title: r.Title, Created: hazard.Instant(r.CreatedMs), Scope: auth.Scope(r.Scope), Used: hazard.Instant(r.UsedMs)}
 		if k.ID, err = uuid.Parse(r.ID); err != nil {
 			return d, fmt.Errorf("read key %q: %w", r.ID, err)
 		}
@@ -212,7 +212,18 @@ func (a authStore) AddKey(ctx context.Context, k auth.Key, newest string) error 
 
 func (a authStore) AddReadKey(ctx context.Context, k auth.ReadKey, audit auth.Audit) error {
 	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
-		return q.AddReadKey(ctx, db.AddReadKeyParams{ID: k.ID.String(), Username: k.User, Title: k.Title, Sum: k.Sum[:], CreatedMs: int64(k.Created)})
+		return q.AddReadKey(ctx, db.AddReadKeyParams{ID: k.ID.String(), Username: k.User, Title: k.Title, Sum: k.Sum[:], CreatedMs: int64(k.Created), Scope: string(k.Scope)})
+	})
+}
+
+func (a authStore) NoteUses(ctx context.Context, at map[uuid.UUID]hazard.Instant) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		for id, used := range at {
+			if err := q.NoteUse(ctx, db.NoteUseParams{ID: id.String(), UsedMs: int64(used)}); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -43,7 +43,7 @@ func (s *Store) Wipe(ctx context.Context) error {
 
 // Forget takes away what searches ask, as if a program had written the hazards that does not know it.
 func (s *Store) Forget(ctx context.Context) error {
-	texts := []string{`DELETE FROM searchable`, `UPDATE counters SET value = 0 WHERE name = 'searchable'`}
+	texts := []string{`DELETE FROM searchable`, `DELETE FROM hazard_values`, `UPDATE counters SET value = 0 WHERE name IN ('searchable', 'found')`}
 	if _, ok := s.database.(sqlite); ok {
 		texts = append(texts, `DELETE FROM hazard_boxes`, `DELETE FROM hazard_writes`, `INSERT INTO hazard_words (hazard_words) VALUES ('delete-all')`)
 	} else {
@@ -56,6 +56,9 @@ func (s *Store) Forget(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Migration is the text of a migration.
+func (s *Store) Migration(name string) (string, error) { return s.migration(name) }
 
 // Exec runs a statement on the database itself: what no other function does.
 func (s *Store) Exec(ctx context.Context, text string) error {

@@ -139,8 +139,8 @@ func fork(ctx context.Context, q *db.Queries, now hazard.Instant, reason ForkRea
 		switch {
 		case name == "change":
 			value += jump
-		case name == "searchable":
-			if value < f.Last { // what is left to be made findable is
+		case name == "searchable" || name == "found" || name == "noticed":
+			if value < f.Last { // what is left to be made findable, or told, is
 				continue
 			}
 			value += jump

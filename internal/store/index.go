@@ -23,13 +23,50 @@ func (t *Tx) bounds(h *hazard.Hazard) (geo.Box, error) {
 	return geo.BoundsOf(search.Footprint(h, shapes)...), nil
 }
 
+// rankAnew writes the ranks of active hazards, once for each version of what importance means: hazards that have not changed since have others, or none.
+func (s *Store) rankAnew(ctx context.Context) error {
+	const name = "importance"
+	if version, err := s.readQ.Meta(ctx, name); err == nil && version == hazard.ImportanceVersion {
+		return nil
+	} else if err != nil && !none(err) {
+		return storeError(err)
+	}
+	for after, more := int64(0), true; more; {
+		err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+			w := find.Begin(ctx, tx, s.ix, nil)
+			ids, err := q.ActiveHazardsAfter(ctx, db.ActiveHazardsAfterParams{After: after, MaxRows: catchUpBatch})
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				h, err := hazardByID(ctx, q, id)
+				if err == nil {
+					err = w.Values(h)
+				}
+				if err != nil {
+					return err
+				}
+				after = id
+			}
+			if more = len(ids) == catchUpBatch; more {
+				return nil
+			}
+			return q.SetMeta(ctx, db.SetMetaParams{Name: name, Value: hazard.ImportanceVersion})
+		})
+		if err != nil {
+			return fmt.Errorf("order hazards by importance: %w", err)
+		}
+	}
+	return nil
+}
+
 // catchUpBatch is how many changes are made up for in one transaction: other writers wait no longer than that.
 const catchUpBatch = 2000
 
 // catchUp makes hazards found that a program wrote which did not know how: that of the schema before.
 func (s *Store) catchUp(ctx context.Context) error {
 	for {
-		done, err := s.readQ.Counter(ctx, "searchable")
+		done, err := s.readQ.Counter(ctx, "found")
 		if err != nil {
 			return storeError(err)
 		}

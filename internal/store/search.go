@@ -93,7 +93,7 @@ func (s *Store) count(ctx context.Context, q search.Query, now hazard.Instant, w
 			return err
 		}
 		n = int64(len(apart))
-		if !q.NeedsShapes() && (q.Text == nil || r.rows.TellsText()) {
+		if !q.NeedsShapes() && !r.WhereLater && (q.Text == nil || r.rows.TellsText()) {
 			rows, err := r.rows.Count(ctx)
 			n += rows
 			return err
@@ -144,11 +144,14 @@ type searching struct {
 	last        int64          // the last change that there is
 	// read are the hazards of rows whose body was looked into.
 	read map[int64]*hazard.Hazard
+	// looked is how many states were looked into for what rows do not tell.
+	looked int
 }
 
 func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, now hazard.Instant) (*searching, error) {
 	r := &searching{store: s, q: s.readQ.WithTx(tx), query: query, moment: hazard.MaxInstant, now: now, begun: now, present: now, read: map[int64]*hazard.Hazard{}}
-	r.Question = find.Question{Tx: tx, Filter: &r.query.Filter, Sort: query.Sort, Limit: query.Limit}
+	asked := query.Implied()
+	r.Question = find.Question{Tx: tx, Filter: &asked, Sort: query.Sort, Limit: query.Limit, WhereLater: !find.Tells(query.Where)}
 	r.rows = s.database.tables().Finder(&r.Question)
 	var err error
 	if r.last, err = r.q.Counter(ctx, "change"); err != nil {
@@ -181,6 +184,7 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 		if r.query.Hazards, err = leadsTo(ctx, r.q, query.Ref); err != nil {
 			return nil, err
 		}
+		r.Filter.Hazards = r.query.Hazards
 	}
 	// What Match is asked about in full is left out of the rows, see apart.
 	if r.number < r.last {
@@ -375,13 +379,19 @@ func (r *searching) matches(ctx context.Context, h *hazard.Hazard, now hazard.In
 		return f.MatchRecord(h, now), nil
 	}
 	shapes, err := r.store.shapes.of(ctx, r.q, h.Areas)
-	return err == nil && f.MatchPlace(search.Footprint(h, shapes)), err
+	return err == nil && f.MatchAt(h, search.Footprint(h, shapes), now), err
 }
 
 // passes tells of a row's hazard what the row does not: whether it is where the filter wants it, and says what it wants. Its geometry is read only when its box leaves that open.
 func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 	f := &r.query.Filter
 	match, sure := f.MayMatchPlace(found.Box)
+	if r.WhereLater {
+		if sure && !match {
+			return false, nil
+		}
+		return r.holds(ctx, found)
+	}
 	if r.TextLater && f.Text != nil && (match || !sure) {
 		if ok, err := r.says(ctx, found); err != nil || !ok {
 			return false, err
@@ -400,6 +410,27 @@ func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 	shapes, err := r.store.shapes.of(ctx, r.q, h.Areas)
 	return err == nil && f.MatchPlace(search.Footprint(h, shapes)), err
 }
+
+// holds reports whether the filter lets through a row's hazard, of which the row does not tell all that its Where asks about.
+func (r *searching) holds(ctx context.Context, found find.Row) (bool, error) {
+	if r.looked++; r.looked > maxLooked {
+		return false, search.ErrTooBroad
+	}
+	var h *hazard.Hazard
+	var err error
+	if found.Body != "" {
+		h, err = decodeHazard(found.N, found.Body)
+	} else {
+		h, err = r.body(ctx, found.ID)
+	}
+	if err != nil {
+		return false, err
+	}
+	return r.matches(ctx, h, r.now)
+}
+
+// maxLooked bounds how many states one search looks into for what its rows do not tell.
+const maxLooked = 200_000
 
 // says reports whether a row's hazard says what is asked for.
 func (r *searching) says(ctx context.Context, found find.Row) (bool, error) {

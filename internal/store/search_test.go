@@ -66,6 +66,10 @@ var words = []string{"Łódź", "flood", "Old-Harbour", "M 4.8 earthquake", "地
 
 var terms = []string{"lodz", "flood", "harb*", `"old harbour"`, "4.8", "震の", "uber*", "фл*", "nothing", "b*", `"harbour master"`}
 
+// measurements are what was measured of hazards: several values of one quantity, equal ones, none.
+var measurements = [][]hazard.Measurement{nil, nil, {{Name: hazard.Magnitude, Value: 6, Scale: "mww", Source: "usgs"}}, {{Name: hazard.Depth, Value: 10}, {Name: hazard.Magnitude, Value: 6}},
+	{{Name: hazard.Depth, Value: -1.5}, {Name: hazard.Magnitude, Value: 4.5}, {Name: hazard.PagerLevel, Value: 3}}, {{Name: hazard.PagerLevel, Value: 1}}}
+
 func (s *stage) write(t *rapid.T, f func(tx *store.Tx) error) {
 	at := s.now
 	if rapid.IntRange(0, 9).Draw(t, "as of the past") == 0 {
@@ -87,6 +91,7 @@ func (s *stage) draw(t *rapid.T, tx *store.Tx, h *hazard.Hazard) error {
 	h.Sources = rapid.SampledFrom([][]string{nil, nil, {"emsc", "usgs"}, {"usgs"}}).Draw(t, "sources")
 	h.Name = rapid.SampledFrom(words).Draw(t, "name")
 	h.Description = strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 2).Draw(t, "description"), "\n")
+	h.Measurements = rapid.SampledFrom(measurements).Draw(t, "measurements")
 	h.AutoExpire = rapid.Bool().Draw(t, "autoexpire")
 	h.Start = s.now - hazard.Instant(rapid.IntRange(-1000, 4000).Draw(t, "age"))
 	h.End = max(h.Start, s.now+hazard.Instant(rapid.IntRange(-2000, 4000).Draw(t, "end")))
@@ -206,6 +211,48 @@ func (s *stage) happen(t *rapid.T, times int) {
 	}
 }
 
+// drawWhere draws a filter of CQL2: of what columns tell, and of what they do not.
+func drawWhere(t *rapid.T, depth int) string {
+	at := func() string {
+		return "TIMESTAMP('" + (noon + hazard.Instant(rapid.IntRange(-5000, 10000).Draw(t, "moment"))).String() + "')"
+	}
+	by := func() string { return rapid.SampledFrom([]string{"=", "<>", "<", "<=", ">", ">="}).Draw(t, "by") }
+	not := func(s string) string { return rapid.SampledFrom([]string{"", s}).Draw(t, "not") }
+	switch rapid.IntRange(0, 15).Draw(t, "condition") {
+	case 0, 1, 2:
+		if depth > 0 {
+			return not("NOT ") + "(" + drawWhere(t, depth-1) + rapid.SampledFrom([]string{" AND ", " OR "}).Draw(t, "and") + drawWhere(t, depth-1) + ")"
+		}
+		return "TRUE"
+	case 3:
+		return "type_ID " + not("NOT ") + "IN ('FLOOD', 'STORM', 'none')"
+	case 4:
+		return "severity_ID " + rapid.SampledFrom([]string{"= 'WATCH'", "<> 'WARNING'", "> 'T'", "IN ('no', 'WARNING')"}).Draw(t, "severity")
+	case 5:
+		return "severity_rank " + by() + " " + rapid.SampledFrom([]string{"3", "2.5", "-1e300", "5", "1e300"}).Draw(t, "rank")
+	case 6:
+		return rapid.SampledFrom([]string{"start_time", "end_time", "last_update_time", "create_time", "update_time"}).Draw(t, "field") + " " + by() + " " + at()
+	case 7:
+		return rapid.SampledFrom([]string{"start_time", "end_time"}).Draw(t, "field") + " " + by() + rapid.SampledFrom([]string{" last_update_time", " end_time", " update_time"}).Draw(t, "other")
+	case 8:
+		return not("NOT ") + "T_INTERSECTS(INTERVAL(start_time, end_time), INTERVAL('..', " + at() + "))"
+	case 9:
+		return "hazard_Name " + not("NOT ") + "LIKE '" + rapid.SampledFrom([]string{"%flo%", "flood", "%_d", "Old%", "%"}).Draw(t, "pattern") + "'"
+	case 10:
+		return "CASEI(description) = CASEI('FLOOD')"
+	case 11:
+		return not("NOT ") + "S_INTERSECTS(geometry, BBOX(" + rapid.SampledFrom(boxes).Draw(t, "box") + "))"
+	case 12:
+		return not("NOT ") + "S_INTERSECTS(geometry, " + rapid.SampledFrom(areas).Draw(t, "area") + ")"
+	case 13:
+		return not("NOT ") + "(people > 3)" + not(" AND people IS NULL") + " OR measurements." + rapid.SampledFrom([]string{"magnitude", "depth_km"}).Draw(t, "quantity") +
+			rapid.SampledFrom([]string{" IS NULL", " IS NOT NULL", " >= 5", " <> 6", " BETWEEN 4.5 AND 6"}).Draw(t, "measured")
+	case 14:
+		return "status = '" + rapid.SampledFrom([]string{"A", "E", "X"}).Draw(t, "status") + "' AND autoexpire <> 'Y'"
+	}
+	return "source " + not("NOT ") + "IN ('usgs', '') AND hazard_ID " + by() + " 2 OR longitude BETWEEN 0 AND 3.5"
+}
+
 func drawQuery(t *rapid.T) search.Query {
 	v := url.Values{}
 	maybe := func(name string, from ...string) {
@@ -236,7 +283,11 @@ func drawQuery(t *rapid.T) search.Query {
 	}
 	maybe("updated_since", span("since"))
 	maybe("q", terms...)
-	v.Set("sort", rapid.SampledFrom([]string{"severity", "last_Update", "-last_Update", "start_Date", "-start_Date", "end_Date", "-end_Date", "hazard_ID", "-hazard_ID"}).Draw(t, "sort"))
+	if rapid.IntRange(0, 2).Draw(t, "whether filter") == 0 {
+		v.Set("filter", drawWhere(t, 3))
+	}
+	maybe("measure", "magnitude:5..", "magnitude:..", "magnitude:4.5..6,depth_km:..10", "pager_level:orange..", "depth_km:-2..-1", "wind_kmh:100..")
+	v.Set("sort", rapid.SampledFrom([]string{"importance", "importance", "magnitude", "-magnitude", "depth_km", "-pager_level", "severity", "last_Update", "-last_Update", "start_Date", "-start_Date", "end_Date", "-end_Date", "hazard_ID", "-hazard_ID"}).Draw(t, "sort"))
 	q, faults := search.Parse(v)
 	if faults != nil {
 		t.Fatal(faults)

@@ -68,5 +68,5 @@ func (x *Selection) Match(ctx context.Context, h *hazard.Hazard) (bool, error) {
 		return f.MatchRecord(h, recorded), nil
 	}
 	shapes, err := x.store.Shapes(ctx, h.Areas)
-	return err == nil && f.MatchPlace(search.Footprint(h, shapes)), err
+	return err == nil && f.MatchAt(h, search.Footprint(h, shapes), recorded), err
 }

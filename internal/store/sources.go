@@ -32,12 +32,37 @@ func (t *Tx) AddEventKey(source, key, event string) error {
 	return t.q.AddEventKey(t.ctx, db.AddEventKeyParams{Source: source, Key: key, Event: event})
 }
 
-// KnownKeys tells which of keys a source has reported an event under.
-func (t *Tx) KnownKeys(source string, keys []string) (map[string]bool, error) {
-	return t.known(knownKeys(t.store), keys, source)
+// Named is the event that a name means at its source, the hazard that it is part of, and how long it went on.
+type Named struct {
+	Key        string
+	HazardID   int64
+	Start, End hazard.Instant
 }
 
-// KnownKeys is Tx.KnownKeys outside of a transaction.
+// Named returns the events that a source has reported under names, by these.
+func (t *Tx) Named(source string, names []string) (map[string]Named, error) {
+	found := map[string]Named{}
+	if len(names) == 0 {
+		return found, nil
+	}
+	rows, err := t.tx.QueryContext(t.ctx, `SELECT k.key, e.event, e.hazard_id, e.start_ms, e.end_ms FROM event_keys k
+		JOIN events e ON e.source = k.source AND e.event = k.event WHERE `+t.store.database.listed("k.key", 1)+` AND k.source = $2`, t.store.database.names(names), source)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var e Named
+		if err := rows.Scan(&name, &e.Key, &e.HazardID, &e.Start, &e.End); err != nil {
+			return nil, err
+		}
+		found[name] = e
+	}
+	return found, rows.Err()
+}
+
+// KnownKeys tells which of keys a source has reported an event under.
 func (s *Store) KnownKeys(ctx context.Context, source string, keys []string) (map[string]bool, error) {
 	found, err := knownNames(ctx, s.reads, s, knownKeys(s), keys, source)
 	return found, storeError(err)
@@ -230,14 +255,10 @@ func (t *Tx) Replaced(by EventName) ([]Event, error) {
 
 // KnownRefs tells which of refs some source gave to an event.
 func (t *Tx) KnownRefs(refs []string) (map[string]bool, error) {
-	return t.known(`SELECT DISTINCT ref FROM event_refs WHERE `+t.store.database.listed("ref", 1), refs)
+	return knownNames(t.ctx, t.tx, t.store, `SELECT DISTINCT ref FROM event_refs WHERE `+t.store.database.listed("ref", 1), refs)
 }
 
-// known asks which of names a query finds, whose first parameter they are.
-func (t *Tx) known(query string, names []string, more ...any) (map[string]bool, error) {
-	return knownNames(t.ctx, t.tx, t.store, query, names, more...)
-}
-
+// knownNames asks which of names a query finds, whose first parameter they are.
 func knownNames(ctx context.Context, d db.DBTX, s *Store, query string, names []string, more ...any) (map[string]bool, error) {
 	found := map[string]bool{}
 	if len(names) == 0 {

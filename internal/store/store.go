@@ -167,7 +167,10 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	if err := s.compareMark(ctx); err != nil {
 		return err
 	}
-	return s.catchUp(ctx)
+	if err := s.catchUp(ctx); err != nil {
+		return err
+	}
+	return s.rankAnew(ctx)
 }
 
 // Close closes the store. What was written is safe before it.

@@ -440,7 +440,7 @@ func (f *Frozen) Move(ctx context.Context, to string) error {
 }
 
 // saidTables hold what people and sources say. What a process notes for itself (leases, states of sources) is not among them.
-var saidTables = []string{"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "hazards", "products", "changes", "events", "merges", "webhooks"}
+var saidTables = []string{"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "hazards", "products", "changes", "events", "merges", "webhooks", "subscriptions"}
 
 // MovedTo names the database that the store has moved to (Frozen.Move); empty if it has not.
 func (s *Store) MovedTo(ctx context.Context) (to string, err error) {

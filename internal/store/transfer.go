@@ -28,20 +28,20 @@ var transferred = []string{
 	"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "attempts", "audit",
 	"geometries", "shapes", "hazards", "products", "changes",
 	"event_keys", "events", "event_refs", "parted", "merges", "splits", "reports", "held", "source_errors", "source_states", "places", "wakes",
-	"webhooks", "deliveries",
-	"contents",
+	"webhooks", "deliveries", "subscriptions", "notices", "told", "confirmations",
+	"contents", "publishing",
 }
 
 // notTransferred are the tables that a transfer leaves out: what searches look up, and how far the sweep of files has read, are made anew of the log, a
 // lease belongs to a running process, uploads are counted for a day, and the schema is the program's. Evidence (payloads, receipts) may be large, is
 // kept for a short time, and no hazard depends on it.
-var notTransferred = []string{"searchable", "hazard_boxes", "hazard_places", "hazard_writes", "hazard_words", "contents_named", "leases", "uploads", "schema_version",
+var notTransferred = []string{"searchable", "hazard_boxes", "hazard_places", "hazard_writes", "hazard_words", "hazard_values", "contents_named", "leases", "uploads", "schema_version",
 	"payloads", "receipts"}
 
 // withheld are rows that a transfer leaves out of a table: what they say holds for one database alone.
 var withheld = map[string]string{
-	"meta":     "name NOT IN ('unfinished', 'moved', 'history')",
-	"counters": "name <> 'searchable'",
+	"meta":     "name NOT IN ('unfinished', 'moved', 'history', 'importance')",
+	"counters": "name NOT IN ('searchable', 'found')",
 }
 
 // Table is a table of a transfer.

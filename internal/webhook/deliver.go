@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/outbound"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
 )
@@ -41,15 +41,9 @@ var schedule = []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minut
 // A receiver that has failed often in a row is tried with one message at a time, and after a pause that doubles: the messages that wait
 // need not each find out.
 const (
-	tolerated  = 3
 	firstPause = 10 * time.Second
 	maxPause   = 10 * time.Minute
 )
-
-// jitter is d, a tenth more or less: those who failed together do not come back together.
-func jitter(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
-}
 
 // Run makes deliveries until ctx ends, whenever there are webhooks and no other process does. It returns when every goroutine that it
 // started has ended; its error is always nil.
@@ -68,9 +62,7 @@ func (s *Service) Run(ctx context.Context) error {
 		warned = err != nil
 		sleep(ctx, lease.Try)
 	}
-	for _, c := range s.clients {
-		c.CloseIdleConnections()
-	}
+	s.clients.Close()
 	return nil
 }
 
@@ -398,8 +390,8 @@ func (r *runner) note(ctx context.Context, res done) {
 	case !res.failed:
 		r.failures = 0
 	default:
-		if r.failures++; r.failures >= tolerated {
-			r.pause = r.now().Add(jitter(min(firstPause<<min(r.failures-tolerated, 10), maxPause)))
+		if r.failures++; r.failures >= outbound.Tolerated {
+			r.pause = r.now().Add(outbound.Pause(r.failures, firstPause, maxPause))
 		}
 	}
 }
@@ -458,7 +450,7 @@ func (r *runner) attempt(ctx context.Context, d store.Delivery) done {
 		return res
 	}
 	if d.Attempts <= len(schedule) {
-		d.Next = hazard.At(r.now()).Add(max(jitter(schedule[d.Attempts-1]), out.retry))
+		d.Next = hazard.At(r.now()).Add(max(outbound.Jitter(schedule[d.Attempts-1]), out.retry))
 		res.err = r.write(ctx, []store.Delivery{d})
 		return res
 	}

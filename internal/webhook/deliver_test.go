@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/outbound"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -75,7 +76,7 @@ func TestWhatDoesNotComeThroughIsTriedForThreeDaysAndThenTheWebhookIsDisabled(t 
 			w.Header().Set("Location", "http://169.254.169.254/")
 			w.WriteHeader(302)
 		}, "302 Found", 0},
-		"no answer": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "error timeout", attemptTimeout},
+		"no answer": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "error timeout", outbound.AttemptTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b *bed) {

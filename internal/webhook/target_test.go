@@ -21,11 +21,12 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/outbound"
 	"github.com/hazardd/hazardd/internal/recordings"
 )
 
 // reach is whether an attempt would get as far as a connection: by the address as it is written, and by what a written address is.
-func reach(t *Targets, address string) error {
+func reach(t *outbound.Targets, address string) error {
 	if err := t.Check(address); err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func reach(t *Targets, address string) error {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	return t.guard(u.Scheme)(map[bool]string{true: "tcp4", false: "tcp6"}[ip.Is4()], net.JoinHostPort(ip.String(), port), nil)
+	return t.Guard(u.Scheme)(map[bool]string{true: "tcp4", false: "tcp6"}[ip.Is4()], net.JoinHostPort(ip.String(), port), nil)
 }
 
 func TestWebhooksLeadOnlyWhereTheVectorsLetThem(t *testing.T) {
@@ -65,13 +66,13 @@ func TestWebhooksLeadOnlyWhereTheVectorsLetThem(t *testing.T) {
 			spellings = append(spellings, "https:"+rest)
 		}
 		for _, address := range spellings {
-			if err := reach(&Targets{}, address); (err != nil) != want {
+			if err := reach(&outbound.Targets{}, address); (err != nil) != want {
 				t.Errorf("%.100q (%s): %v, want refused: %v", address, v.Why, err, want)
 			}
 		}
 		// What is open to one network opens no other, but that names inside are then left to their look-up, and other ports to the address.
 		if want && !strings.HasPrefix(v.Why, "name") && !strings.HasPrefix(v.Why, "port of") && !strings.Contains(v.Why, "6761") && !strings.Contains(v.Why, "by name") {
-			if reach(&Targets{Allow: []netip.Prefix{netip.MustParsePrefix("10.99.0.0/16")}}, v.URL) == nil {
+			if reach(&outbound.Targets{Allow: []netip.Prefix{netip.MustParsePrefix("10.99.0.0/16")}}, v.URL) == nil {
 				t.Errorf("%.100q (%s) is allowed with another network", v.URL, v.Why)
 			}
 		}
@@ -82,7 +83,7 @@ func TestWebhooksLeadOnlyWhereTheVectorsLetThem(t *testing.T) {
 }
 
 func TestASettingOpensANetwork(t *testing.T) {
-	inside := &Targets{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8")}}
+	inside := &outbound.Targets{Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8")}}
 	for address, want := range map[string]bool{
 		"http://10.1.2.3/": true, "http://10.1.2.3:3000/hook": true, "https://10.1.2.3/": true, "http://[fd00::1]:8065/": true, "http://[::ffff:10.1.2.3]/": true,
 		"http://chat.internal:3000/": true, "https://example.org/": true, "https://example.org:8443/": true,
@@ -158,7 +159,7 @@ func listen(t *testing.T, ip string, h http.HandlerFunc) (server *httptest.Serve
 
 // outside is a sender to whom 127.0.0.2 is the world, and the rest of the loopback network is inside.
 func outside(r *net.Resolver) *Service {
-	return New(Config{Targets: Targets{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Resolver: r}, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
+	return New(Config{Targets: outbound.Targets{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Resolver: r}, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 }
 
 func TestWhatAHostileReceiverAnswers(t *testing.T) {
@@ -283,7 +284,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 	allow := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	for want, targets := range map[string]Targets{"": {Allow: allow, RootCAs: roots}, "tls": {Allow: allow}} {
+	for want, targets := range map[string]outbound.Targets{"": {Allow: allow, RootCAs: roots}, "tls": {Allow: allow}} {
 		s := New(Config{Targets: targets, Now: time.Now})
 		if got := s.post(t.Context(), server.URL, http.Header{}, "{}"); got.fault != want {
 			t.Errorf("%+v, want %q", got, want)
@@ -354,7 +355,7 @@ func FuzzCheck(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
-		targets := &Targets{}
+		targets := &outbound.Targets{}
 		if targets.Check(address) != nil {
 			return
 		}

@@ -32,6 +32,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/outbound"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
 )
@@ -50,7 +51,7 @@ type Config struct {
 	Standing func(user string) (role auth.Role, orgs []int64, ok bool)
 	// ParseFilter reads the parameters of a search; nil for those that let everything through. An error is a *hazard.InvalidError.
 	ParseFilter func(params map[string]string) (Filter, error)
-	Targets     Targets
+	Targets     outbound.Targets
 	// BaseURL is the service's public address without a slash at its end.
 	BaseURL string
 	Version string // of this program, for the User-Agent
@@ -66,8 +67,8 @@ type Service struct {
 	tail        *tail.Tail
 	standing    func(user string) (auth.Role, []int64, bool)
 	parseFilter func(params map[string]string) (Filter, error)
-	targets     Targets
-	clients     map[string]*http.Client
+	targets     outbound.Targets
+	clients     outbound.Clients
 	base        string
 	agent       string
 	now         func() time.Time
@@ -80,7 +81,7 @@ type Service struct {
 func New(c Config) *Service {
 	s := &Service{store: c.Store, tail: c.Tail, standing: c.Standing, parseFilter: c.ParseFilter, targets: c.Targets, base: c.BaseURL, agent: "hazardd/" + cmp.Or(c.Version, "dev"),
 		now: c.Now, logger: c.Logger, measures: newMeasures()}
-	s.clients = s.targets.clients()
+	s.clients = s.targets.Clients(parallel)
 	for _, client := range s.clients {
 		if c.Transport != nil {
 			client.Transport = c.Transport

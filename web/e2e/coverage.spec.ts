@@ -2,12 +2,12 @@
 import { expect, expectAccessible, isPhone, open, test } from "./test";
 
 const box = (west: number, south: number, east: number, north: number) => ({ type: "Polygon", coordinates: [[[west, south], [east, south], [east, north], [west, north], [west, south]]] });
-const country = (code: string, word: string, at: readonly [number, number, number, number]) => ({
+const country = (code: string, state: string, at: readonly [number, number, number, number]) => ({
   type: "Feature",
   id: `country:${code}`,
   bbox: at,
   geometry: box(...at),
-  properties: { kind: "country", code, name: code, word, types: {}, responsible: [], watches: [] },
+  properties: { kind: "country", code, name: code, state, types: {}, sources: [], responsible: [] },
 });
 
 test("a window without any official source says so, and the map hatches it", async ({ page, server }) => {

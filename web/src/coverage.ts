@@ -8,7 +8,7 @@ import type { Bounds } from "./filter";
 export interface CoverageProperties {
   readonly kind: "country" | "area";
   readonly name: string;
-  readonly word: "covered" | "stale" | "unknown";
+  readonly state: "covered" | "stale" | "unknown";
 }
 
 export type Covered = Feature<Geometry, CoverageProperties>;
@@ -19,7 +19,7 @@ const AGAIN = 300_000;
 export class Coverage {
   readonly features = signal<readonly Covered[] | undefined>(undefined);
   /** Where no official warnings are read. */
-  readonly gaps = computed(() => (this.features.value ?? []).filter((f) => f.properties.kind === "country" && f.properties.word === "unknown"));
+  readonly gaps = computed(() => (this.features.value ?? []).filter((f) => f.properties.kind === "country" && f.properties.state === "unknown"));
 
   constructor(private readonly api: Api) {}
 
@@ -44,6 +44,6 @@ export class Coverage {
   covers(window: Bounds | undefined): boolean | undefined {
     const features = this.features.value;
     if (!features || !window) return undefined;
-    return features.some((f) => f.properties.word !== "unknown" && (f.bbox ? meets(window, f.bbox as unknown as Box) : true) && touches(window, f.geometry));
+    return features.some((f) => f.properties.state !== "unknown" && (f.bbox ? meets(window, f.bbox as unknown as Box) : true) && touches(window, f.geometry));
   }
 }

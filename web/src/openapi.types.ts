@@ -256,6 +256,51 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/mcp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Tools for assistants
+         * @description One message of the Model Context Protocol over streamable HTTP, without sessions: `initialize`, `tools/list`, `tools/call` and what else the protocol has. The tools
+         *     search, get, history, as_of, count, coverage and exposure read what the caller may read by the other paths here, at the same cost: a call is a few requests.
+         *     Each answer says how fresh it is, as of which change, and whose silence it repeats; texts of feeds stand under `data`, and are data.
+         *
+         *     Answers are `application/json`; a message has at most 64 KiB, an answer about as much data, at most 50 results. A request from a web page
+         *     of another origin than this service's, and of those that the operator allows, is refused.
+         */
+        readonly post: operations["mcp"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/key/{key}/mcp": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Tools for assistants, with a read key
+         * @description What `POST /mcp` does, for an assistant that can send no header. It reads what is restricted to nobody.
+         */
+        readonly post: operations["mcpWithKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/hazards/types": {
         readonly parameters: {
             readonly query?: never;
@@ -821,6 +866,30 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/hazards/{hazard-id}/texts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * What is said of a hazard in each language
+         * @description The words of its authority in each of its languages, as an organization writes them in `texts` of its own hazards. The one that is marked own is in the language of
+         *     hazard_Name and description.
+         */
+        readonly get: operations["listTexts"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/hazards/{hazard-id}/related": {
         readonly parameters: {
             readonly query?: never;
@@ -944,6 +1013,34 @@ export interface paths {
          * @description Always as a download, run by no browser, and kept on the way only if it was read without an account. In parts, if asked for.
          */
         readonly get: operations["getFile"];
+        /**
+         * Replace the file of a product
+         * @description The product has another file from then on; the one before stays readable as a version of it. Takes the role editor, and the rights on the product. Where
+         *     it has this file already, nothing changes.
+         */
+        readonly put: operations["replaceFile"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/products/{product-id}/versions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The product's number, or its uuid. */
+                readonly "product-id": components["parameters"]["product-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Versions of a product
+         * @description Each state of the product that you may read, oldest first, at most 100; `Link` leads on. The file of each stays readable at its `href`, until it is redacted.
+         */
+        readonly get: operations["listVersions"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -995,6 +1092,127 @@ export interface paths {
          */
         readonly get: operations["streamEvents"];
         readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/events/tickets": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * A ticket for one stream
+         * @description For a browser's EventSource, which can send no token: `new EventSource(url)` with the `url` of the answer. The ticket opens one stream within a minute, with the parameters of
+         *     this request, which are those of `GET /events`; the stream ends with your token, and with its session. It opens nothing else. When the stream ends, ask for another one with
+         *     `after` set to the last `id` that came.
+         */
+        readonly post: operations["createStreamTicket"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/cap/feed.atom": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * CAP messages as Atom
+         * @description The messages of organizations that publish their hazards (`PUT /organizations/{org}/publishing`), the newest first, at most 900 kB. The id of an entry is the
+         *     address of its message, which never changes: an update is a message of its own. What is no longer in the feed is in its archives (RFC 5005): each leads to the
+         *     one before with `rel="prev-archive"`, and with `rel="next"`.
+         */
+        readonly get: operations["getAlertsAtom"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/cap/feed.rss": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * CAP messages as RSS
+         * @description The messages of organizations that publish their hazards (`PUT /organizations/{org}/publishing`), the newest first, at most 900 kB. The id of an entry is the
+         *     address of its message, which never changes: an update is a message of its own. What is no longer in the feed is in its archives (RFC 5005): each leads to the
+         *     one before with `rel="prev-archive"`, and with `rel="next"`.
+         */
+        readonly get: operations["getAlertsRSS"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/cap/{identifier}.xml": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The identifier of the message.
+                 * @example urn:oid:2.49.0.0.404.0.1207
+                 */
+                readonly identifier: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * One CAP message
+         * @description A CAP 1.2 message of an organization about its own hazard: as it was sent, for ever. Only a redaction rewrites it, and takes files from it that not everybody may
+         *     read any more.
+         */
+        readonly get: operations["getAlert"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/organizations/{org}/publishing": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The organization, by acronym or number.
+                 * @example MET
+                 */
+                readonly org: string;
+            };
+            readonly cookie?: never;
+        };
+        /** How an organization publishes */
+        readonly get: operations["getPublishing"];
+        /**
+         * Publish as an alerting authority
+         * @description Sets how the hazards of an organization are published as CAP messages. It holds for what is changed from then on; the first one for all earlier changes of its
+         *     hazards, too. What was published stays as it is. Takes the role admin.
+         */
+        readonly put: operations["setPublishing"];
         readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
@@ -1168,6 +1386,226 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/subscriptions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List subscriptions
+         * @description Your own, with their addresses; an admin's list is of all, with the addresses of others hidden. By `id`.
+         */
+        readonly get: operations["listSubscriptions"];
+        readonly put?: never;
+        /**
+         * Make a subscription
+         * @description It is told what changes from now on. Of `where`, one place is enough; without `where` it is the whole world. An address of email is used once whoever has it has confirmed it;
+         *     one that you have confirmed before, and one of which an admin says `"confirmed": true`, at once. Channels of kind `http` take the role editor.
+         *     Where the server is public, people without an account may make one: with `where` and an address of email, which is confirmed within 48 hours or forgotten.
+         *     409: this server has no key for addresses, or no public address to confirm at.
+         */
+        readonly post: operations["createSubscription"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/subscriptions/status": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * How telling people goes
+         * @description Takes the role admin.
+         */
+        readonly get: operations["getSubscriptionsStatus"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/subscriptions/confirm": {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Ask whether an address wants messages
+         * @description The link of a message that asks for a confirmation, good for 48 hours. Nothing changes.
+         */
+        readonly get: operations["askConfirm"];
+        readonly put?: never;
+        /**
+         * Confirm an address
+         * @description Messages come to the address from now on. The body is not looked at.
+         */
+        readonly post: operations["confirmAddress"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/subscriptions/unsubscribe": {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Ask whether messages are to end
+         * @description The link of every message. Nothing changes.
+         */
+        readonly get: operations["askUnsubscribe"];
+        readonly put?: never;
+        /**
+         * Unsubscribe
+         * @description Ends the channel of the link and deletes its address, with the last channel the subscription. RFC 8058, so that mail programs do it with one click; the body is not looked at. What has ended may be ended again.
+         */
+        readonly post: operations["unsubscribe"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/subscriptions/manage": {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The page of a subscription
+         * @description What the subscription says, and the last messages of the link's channel.
+         */
+        readonly get: operations["showSubscription"];
+        readonly put?: never;
+        /**
+         * End it
+         * @description As `POST /subscriptions/unsubscribe`, with the link to this page.
+         */
+        readonly post: operations["endSubscription"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/subscriptions/{subscription-id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The subscription's `id`.
+                 * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
+                 */
+                readonly "subscription-id": components["parameters"]["subscription-id"];
+            };
+            readonly cookie?: never;
+        };
+        /** One subscription */
+        readonly get: operations["getSubscription"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Delete a subscription
+         * @description With its addresses, its conversations, and all that waits.
+         */
+        readonly delete: operations["deleteSubscription"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Change a subscription
+         * @description A JSON merge patch (RFC 7396). `channels` is the whole list: those that are named as they are keep their conversations, and go on if they were suspended.
+         */
+        readonly patch: operations["patchSubscription"];
+        readonly trace?: never;
+    };
+    readonly "/subscriptions/{subscription-id}/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The subscription's `id`.
+                 * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
+                 */
+                readonly "subscription-id": components["parameters"]["subscription-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send a test message
+         * @description Over each active channel, now and once; the message says that it is a test.
+         */
+        readonly post: operations["testSubscription"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/subscriptions/{subscription-id}/notices": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The subscription's `id`.
+                 * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
+                 */
+                readonly "subscription-id": components["parameters"]["subscription-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * What was told
+         * @description What was and is to be told, the latest first, with the text of each message as it was sent. Kept for 30 days.
+         */
+        readonly get: operations["listNotices"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/sources": {
         readonly parameters: {
             readonly query?: never;
@@ -1202,7 +1640,7 @@ export interface paths {
          *
          *     Of one type: `covered` where a source that is responsible for it is read within its interval and grace (two intervals and three minutes after the last
          *     success); `stale` where there are such sources, and none is read; `unknown` where no source that is polled says that it is responsible. Earthquakes cannot be warned
-         *     of ahead: for these a source that watches is enough. Without `type` the word is about official warnings at large: `unknown` unless a source is
+         *     of ahead: for these a source that watches is enough. Without `type` the answer is about official warnings at large: `unknown` unless a source is
          *     responsible for storms, or does not state for what; `stale` if that, or a type that some source is responsible for, is stale. With several types it is the worst.
          */
         readonly get: operations["getCoverage"];
@@ -1458,6 +1896,52 @@ export interface paths {
         };
         /** One collection */
         readonly get: operations["getOgcCollection"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/ogc/collections/{collection-id}/queryables": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The collection.
+                 * @example active-hazards
+                 */
+                readonly "collection-id": components["parameters"]["collection-id"];
+            };
+            readonly cookie?: never;
+        };
+        /** What filters may ask about */
+        readonly get: operations["getOgcQueryables"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/ogc/collections/{collection-id}/schema": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The collection.
+                 * @example active-hazards
+                 */
+                readonly "collection-id": components["parameters"]["collection-id"];
+            };
+            readonly cookie?: never;
+        };
+        /** What the features of a collection are */
+        readonly get: operations["getOgcSchema"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -2080,6 +2564,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/asyncapi.json": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What is sent by itself
+         * @description The event stream and webhooks, as AsyncAPI 3.0.
+         */
+        readonly get: operations["getAsyncAPI"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/healthz": {
         readonly parameters: {
             readonly query?: never;
@@ -2188,6 +2692,134 @@ export interface components {
             readonly audience?: string;
             /** @description The names of its areas. */
             readonly area?: string;
+        };
+        /**
+         * @description A state of a product.
+         * @example {
+         *       "version": 1207,
+         *       "time": "2026-09-28T12:00:00Z",
+         *       "user": "red",
+         *       "title": "Map",
+         *       "file": {
+         *         "filename": "map.png",
+         *         "size": 5,
+         *         "media_type": "image/png",
+         *         "sha256": "b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c",
+         *         "href": "http://127.0.0.1:8080/products/12/file?version=1207"
+         *       }
+         *     }
+         */
+        readonly ProductVersion: {
+            /** @description Number of the change that made it. */
+            readonly version: number;
+            readonly time: components["schemas"]["Instant"];
+            /** @description Who made it. */
+            readonly user: string;
+            readonly title: string;
+            /** @description The product was deleted then. */
+            readonly deleted?: boolean;
+            readonly file?: {
+                readonly filename: string;
+                /** @description Bytes. */
+                readonly size: number;
+                readonly media_type: string;
+                /** @description Absent: the file was redacted. */
+                readonly sha256?: string;
+                /** Format: uri */
+                readonly href?: string;
+            };
+        };
+        /** @description What an organization says of its hazard in one language. */
+        readonly WrittenText: {
+            /** @description RFC 5646. */
+            readonly language: string;
+            /** @description It is in the language of hazard_Name and description. */
+            readonly own?: boolean;
+            /** @description The name of the hazard in this language. Of the own text it is hazard_Name, whatever stands here. */
+            readonly name?: string;
+            /** @description What happens, in a word or two. Without it, the name of the type. */
+            readonly event?: string;
+            readonly headline?: string;
+            readonly description?: string;
+            /** @description What people are told to do. */
+            readonly instruction?: string;
+            readonly response_type?: readonly ("Shelter" | "Evacuate" | "Prepare" | "Execute" | "Avoid" | "Monitor" | "Assess" | "AllClear" | "None")[];
+            readonly sender?: string;
+            readonly contact?: string;
+            readonly web?: string;
+            readonly audience?: string;
+            /** @description The names of its areas. */
+            readonly area?: string;
+        };
+        /**
+         * @description How an organization publishes its hazards as an alerting authority.
+         * @example {
+         *       "sender": "alerts@met.example.org",
+         *       "name": "Meteorological Service",
+         *       "oid": "2.49.0.0.404.0",
+         *       "contact": "+254 20 000000",
+         *       "languages": [
+         *         "en",
+         *         "ar"
+         *       ],
+         *       "profile": "plain"
+         *     }
+         */
+        readonly Publishing: {
+            /** @description The organization. */
+            readonly org_ID?: number;
+            /** @description CAP's sender. */
+            readonly sender: string;
+            /** @description CAP's senderName. Without it, the name of the organization. */
+            readonly name?: string;
+            /** @description An OID of the organization, below which messages are named. Without it they are named by the uuid of the hazard. */
+            readonly oid?: string;
+            readonly contact?: string;
+            /** @description A page of the organization. */
+            readonly web?: string;
+            /** @description Languages of the messages, first that of hazard_Name and description. Without it, en. */
+            readonly languages?: readonly string[];
+            /**
+             * @description Whose rules the messages follow beyond CAP 1.2.
+             * @default plain
+             * @enum {string}
+             */
+            readonly profile: "plain" | "google" | "ipaws" | "cap-cp" | "cap-au";
+            /** @description Every message has the status Test. */
+            readonly test?: boolean;
+            /** @description What is changed from now on is not published. */
+            readonly paused?: boolean;
+            /** @description Codes of types of hazards in lists that readers know. */
+            readonly event_codes?: readonly {
+                readonly type_ID: components["schemas"]["TypeId"];
+                /** @description Of the list, such as SAME. */
+                readonly name: string;
+                readonly value: string;
+            }[];
+            /** @description Codes of areas. */
+            readonly area_codes?: readonly {
+                readonly name: string;
+                readonly value: string;
+                /** @description Given with messages that touch this box: west, south, east, north. Without it, with all. */
+                readonly within?: readonly number[];
+            }[];
+            /** @description What people are told to do where the hazard does not say it. */
+            readonly instructions?: readonly {
+                readonly type_ID?: components["schemas"]["TypeId"];
+                readonly language: string;
+                readonly text: string;
+                readonly response_type?: readonly ("Shelter" | "Evacuate" | "Prepare" | "Execute" | "Avoid" | "Monitor" | "Assess" | "AllClear" | "None")[];
+            }[];
+            /**
+             * @description Radius of the circle that stands for a hazard of which only a point is known.
+             * @default 10
+             */
+            readonly radius_km: number;
+            /**
+             * @description For how long after its expected end a message holds whose hazard goes on until somebody ends it.
+             * @default 72
+             */
+            readonly open_hours: number;
         };
         /**
          * Format: uuid
@@ -2370,7 +3002,7 @@ export interface components {
             readonly user: string;
             /** @description Empty - the machine itself. */
             readonly address: string;
-            /** @description The program, as it names itself; `console` - a command on the machine of the server. */
+            /** @description The program, as it names itself; `console` - a command on the machine of the server; `first start` - the service that made its first user, in the name of nobody. */
             readonly client: string;
             /** @description Such as login, user added, hazard.created, or for what was refused the operation. */
             readonly action: string;
@@ -2511,6 +3143,53 @@ export interface components {
         readonly ReadKeyDraft: {
             /** @description What the key is for. */
             readonly title: string;
+        };
+        /**
+         * @example {
+         *       "ticket": "eyJ.eyJ.sig",
+         *       "expires": "2026-11-21T06:15:30Z",
+         *       "url": "https://hazards.example.org/events?ticket=eyJ.eyJ.sig"
+         *     }
+         */
+        readonly StreamTicket: {
+            /** @description The ticket. */
+            readonly ticket: string;
+            /**
+             * Format: date-time
+             * @description Until when it can be used.
+             */
+            readonly expires: string;
+            /**
+             * Format: uri
+             * @description The address of the stream.
+             */
+            readonly url: string;
+        };
+        /**
+         * @description A request, a notification, or the answer to a request (JSON-RPC 2.0, as the Model Context Protocol uses it).
+         * @example {
+         *       "jsonrpc": "2.0",
+         *       "id": 1,
+         *       "method": "tools/call",
+         *       "params": {
+         *         "name": "count",
+         *         "arguments": {
+         *           "type": [
+         *             "FLOOD"
+         *           ]
+         *         }
+         *       }
+         *     }
+         */
+        readonly McpMessage: {
+            /** @constant */
+            readonly jsonrpc: "2.0";
+            /** @description A text or a number; not in notifications. */
+            readonly id?: unknown;
+            readonly method?: string;
+            readonly params?: Record<string, never>;
+            readonly result?: Record<string, never>;
+            readonly error?: Record<string, never>;
         };
         /**
          * @example {
@@ -2734,6 +3413,11 @@ export interface components {
             readonly org_ID?: number;
             /** @description A page for people; an absolute http or https address. */
             readonly snc_url?: string;
+            /**
+             * @description What is said in each language, with what the base record has no place for: an instruction, what to do, a contact. The first, or the one that is marked own, is in
+             *     the language of hazard_Name and description; the others need a name or a headline.
+             */
+            readonly texts?: readonly components["schemas"]["WrittenText"][];
             /** @description A comment. */
             readonly comment_Text?: string;
         };
@@ -2768,6 +3452,10 @@ export interface components {
             readonly area?: components["schemas"]["Geometry"] | null;
             /** @description An absolute http or https address. */
             readonly snc_url?: string | null;
+            /** @description All texts anew; null takes them away. Only of hazards that no source reports. */
+            readonly texts?: readonly components["schemas"]["WrittenText"][] | null;
+            /** @description `Y`: before all others where hazards are ordered by importance. It is in the history, not in the record. */
+            readonly pinned?: components["schemas"]["Flag"];
             readonly comment_Text?: string | null;
         };
         /**
@@ -3257,6 +3945,10 @@ export interface components {
             readonly people_low: number | null;
             /** @description A high estimate of people. */
             readonly people_high: number | null;
+            /** @description How much it matters beside others, by level, people, force and certainty: see docs/importance.md. null once it is over. */
+            readonly importance: number | null;
+            /** @description Why, in English, the weightiest first. */
+            readonly importance_reason: string;
             /** @description The language of `hazard_Name` and `description`, where they are an authority's words (RFC 5646); empty: not known. */
             readonly language: string;
             /** @description All languages in which authorities say it, separated by blanks. */
@@ -3523,7 +4215,7 @@ export interface components {
             readonly reason: string;
         };
         readonly FieldChange: {
-            /** @description Name of the member; `area` for where the hazard is, `measurements`, `shapes` (what sources draw) and `people` (who lives there) for what stands beside the record. */
+            /** @description Name of the member; `area` for where the hazard is, `measurements`, `shapes` (what sources draw) `people` (who lives there) and `pinned` for what stands beside the record. */
             readonly field: string;
             /** @description The value before. */
             readonly from: unknown;
@@ -4024,7 +4716,7 @@ export interface components {
          *         25.76
          *       ],
          *       "time": "2026-11-21T06:14:42.000Z",
-         *       "word": "covered",
+         *       "answer": "covered",
          *       "countries": [
          *         {
          *           "code": "US",
@@ -4036,11 +4728,11 @@ export interface components {
          *       "types": [
          *         {
          *           "type_ID": "FLOOD",
-         *           "word": "covered",
-         *           "role": "responsible",
+         *           "answer": "covered",
          *           "sources": [
          *             "nws"
-         *           ]
+         *           ],
+         *           "responsible": true
          *         }
          *       ],
          *       "sources": [
@@ -4048,14 +4740,14 @@ export interface components {
          *           "name": "nws",
          *           "title": "US National Weather Service alerts",
          *           "authority": "U.S. National Weather Service",
-         *           "role": "responsible",
+         *           "responsible": true,
          *           "types": [
          *             "FLOOD"
          *           ],
          *           "types_stated": true,
          *           "from": "",
          *           "state": "ok",
-         *           "last_success": "2026-11-21T06:14:30Z",
+         *           "last_ok": "2026-11-21T06:14:30Z",
          *           "age": 12,
          *           "cite": "https://api.weather.gov/openapi.json"
          *         }
@@ -4067,7 +4759,7 @@ export interface components {
             readonly point: readonly number[];
             /** @description As of when. */
             readonly time: components["schemas"]["Instant"];
-            readonly word: components["schemas"]["CoverageWord"];
+            readonly answer: components["schemas"]["CoverageWord"];
             /** @description Those that the place is in, or whose territorial sea it is in; none: the high seas. */
             readonly countries: readonly {
                 /** @description ISO 3166-1 alpha-2. */
@@ -4081,10 +4773,11 @@ export interface components {
             /** @description The types that were asked for; if none was, those that a source states here. All others are unknown. */
             readonly types: readonly {
                 readonly type_ID: components["schemas"]["TypeId"];
-                readonly word: components["schemas"]["CoverageWord"];
-                readonly role: components["schemas"]["CoverageRole"];
-                /** @description The names of the sources by which the word is, fresh ones first. */
+                readonly answer: components["schemas"]["CoverageWord"];
+                /** @description The names of the sources by which the answer is, fresh ones first. */
                 readonly sources: readonly string[];
+                /** @description Whether these are responsible; false: they watch, or there are none. */
+                readonly responsible: boolean;
             }[];
             /** @description Those that speak for the place, responsible ones first. */
             readonly sources: readonly {
@@ -4092,7 +4785,8 @@ export interface components {
                 readonly title: string;
                 /** @description The publisher. */
                 readonly authority: string;
-                readonly role: components["schemas"]["CoverageRole"];
+                /** @description It gives the official warnings here; false: it watches. */
+                readonly responsible: boolean;
                 /** @description For which it speaks here, of those that were asked for. */
                 readonly types: readonly components["schemas"]["TypeId"][];
                 /** @description False: it is not known for which types it speaks. */
@@ -4100,22 +4794,23 @@ export interface components {
                 /** @description The least event that it reports, in words; may be empty. */
                 readonly from: string;
                 readonly state: components["schemas"]["SourceState"];
-                readonly last_success: components["schemas"]["MaybeInstant"];
-                /** @description Seconds since last_success. */
+                readonly last_ok: components["schemas"]["MaybeInstant"];
+                /** @description Seconds since last_ok. */
                 readonly age: number | null;
                 /** @description What says that it covers the place. */
                 readonly cite: string;
             }[];
         };
         readonly CoverageWords: {
-            readonly word: components["schemas"]["CoverageWord"];
+            readonly state: components["schemas"]["CoverageWord"];
             /** @description The words by type. Types that are not there are unknown. */
             readonly types: {
                 readonly [key: string]: components["schemas"]["CoverageWord"];
             };
-            /** @description The sources that are responsible, those that nobody polls left out. */
+            /** @description The sources that speak for it, those that nobody polls left out. */
+            readonly sources: readonly string[];
+            /** @description Those of them that are responsible. */
             readonly responsible: readonly string[];
-            readonly watches: readonly string[];
         };
         readonly CoverageLayer: {
             /** @constant */
@@ -4136,13 +4831,13 @@ export interface components {
                     /** @description ISO 3166-1 alpha-2; empty of an area. */
                     readonly code: string;
                     readonly name: string;
-                    readonly word: components["schemas"]["CoverageWord"];
+                    readonly state: components["schemas"]["CoverageWord"];
                     /** @description The words by type. Types that are not there are unknown. */
                     readonly types: {
                         readonly [key: string]: components["schemas"]["CoverageWord"];
                     };
+                    readonly sources: readonly string[];
                     readonly responsible: readonly string[];
-                    readonly watches: readonly string[];
                 };
             }[];
         };
@@ -4422,6 +5117,336 @@ export interface components {
             /** @description The `webhook-id` of the message. */
             readonly message_id?: string;
         };
+        /** @description Any of these places. None at all is the whole world. */
+        readonly SubscriptionWhere: {
+            /** @description A GeoJSON geometry, of at most 5,000 positions. */
+            readonly areas?: Record<string, never>;
+            readonly points?: readonly {
+                /** @description As you call it; messages do too. */
+                readonly name?: string;
+                readonly lon: number;
+                readonly lat: number;
+                readonly radius_km: number;
+            }[];
+            /** @description Codes of ISO 3166-1, two letters, or of parts of countries whose areas are known by their codes. */
+            readonly regions?: readonly string[];
+            /** @description Not yet taken. */
+            readonly assets?: boolean;
+        };
+        /** @description When you do not want to be told, by the local time of day; `to` is the first minute that is not quiet. `{}` ends it. */
+        readonly SubscriptionQuiet: {
+            readonly from?: string;
+            readonly to?: string;
+            /** @description What is as severe or worse is told nevertheless. Default WARNING. */
+            readonly except?: components["schemas"]["SeverityId"];
+        };
+        /**
+         * @example {
+         *       "name": "Home",
+         *       "where": {
+         *         "points": [
+         *           {
+         *             "lon": 9.99,
+         *             "lat": 53.55,
+         *             "radius_km": 50
+         *           }
+         *         ],
+         *         "regions": [
+         *           "DE"
+         *         ]
+         *       },
+         *       "severity_min": "WATCH",
+         *       "channels": [
+         *         {
+         *           "kind": "email",
+         *           "to": "ada@example.org"
+         *         }
+         *       ],
+         *       "language": "de",
+         *       "time_zone": "Europe/Berlin",
+         *       "quiet": {
+         *         "from": "22:00",
+         *         "to": "07:00",
+         *         "except": "WARNING"
+         *       }
+         *     }
+         */
+        readonly SubscriptionDraft: {
+            /** @description One line. */
+            readonly name?: string;
+            readonly where?: components["schemas"]["SubscriptionWhere"];
+            /** @description Empty for all. */
+            readonly types?: readonly components["schemas"]["TypeId"][];
+            /** @description Empty for all. */
+            readonly categories?: readonly components["schemas"]["CategoryId"][];
+            /** @description Hazards as severe or worse. */
+            readonly severity_min?: components["schemas"]["SeverityId"];
+            /** @description As in a search: name:low..high, separated by commas. */
+            readonly measure?: string;
+            /** @description At least so many people live there; where nobody can be counted, you are told. */
+            readonly people_min?: number;
+            /** @description Exercises too. Default false. */
+            readonly drills?: boolean;
+            readonly channels: readonly {
+                /** @description Not needed. A channel is known by its address. */
+                readonly id?: string;
+                /** @enum {string} */
+                readonly kind: "email" | "webpush" | "http";
+                /** @description The address: of Web Push, the PushSubscription as JSON. */
+                readonly to?: string;
+                /** @description The name of one of the server's channels. */
+                readonly template?: string;
+            }[];
+            /** @description BCP 47; a list by commas, the most wanted first. */
+            readonly language?: string;
+            /** @description Of the IANA database. Default UTC. */
+            readonly time_zone?: string;
+            readonly quiet?: components["schemas"]["SubscriptionQuiet"];
+            /**
+             * @description At once, or gathered until 08:00 of each day, or of Mondays.
+             * @enum {string}
+             */
+            readonly digest?: "none" | "daily" | "weekly";
+            /** @enum {string} */
+            readonly status?: "active" | "paused";
+            /** @description By an admin: the addresses need no confirmation. */
+            readonly confirmed?: boolean;
+        };
+        readonly SubscriptionPatch: {
+            /** @description One line. */
+            readonly name?: string;
+            readonly where?: components["schemas"]["SubscriptionWhere"];
+            /** @description Empty for all. */
+            readonly types?: readonly components["schemas"]["TypeId"][];
+            /** @description Empty for all. */
+            readonly categories?: readonly components["schemas"]["CategoryId"][];
+            /** @description Hazards as severe or worse. */
+            readonly severity_min?: components["schemas"]["SeverityId"];
+            /** @description As in a search: name:low..high, separated by commas. */
+            readonly measure?: string;
+            /** @description At least so many people live there; where nobody can be counted, you are told. */
+            readonly people_min?: number;
+            /** @description Exercises too. Default false. */
+            readonly drills?: boolean;
+            readonly channels?: readonly {
+                /** @description Not needed. A channel is known by its address. */
+                readonly id?: string;
+                /** @enum {string} */
+                readonly kind: "email" | "webpush" | "http";
+                /** @description The address: of Web Push, the PushSubscription as JSON. */
+                readonly to?: string;
+                /** @description The name of one of the server's channels. */
+                readonly template?: string;
+            }[];
+            /** @description BCP 47; a list by commas, the most wanted first. */
+            readonly language?: string;
+            /** @description Of the IANA database. Default UTC. */
+            readonly time_zone?: string;
+            readonly quiet?: components["schemas"]["SubscriptionQuiet"];
+            /**
+             * @description At once, or gathered until 08:00 of each day, or of Mondays.
+             * @enum {string}
+             */
+            readonly digest?: "none" | "daily" | "weekly";
+            /** @enum {string} */
+            readonly status?: "active" | "paused";
+            /** @description By an admin: the addresses need no confirmation. */
+            readonly confirmed?: boolean;
+        };
+        /**
+         * @example {
+         *       "id": "0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4",
+         *       "owner": "ada",
+         *       "name": "Home",
+         *       "where": {
+         *         "points": [
+         *           {
+         *             "lon": 9.99,
+         *             "lat": 53.55,
+         *             "radius_km": 50
+         *           }
+         *         ],
+         *         "regions": [
+         *           "DE"
+         *         ]
+         *       },
+         *       "types": [],
+         *       "categories": [],
+         *       "severity_min": "WATCH",
+         *       "drills": false,
+         *       "channels": [
+         *         {
+         *           "id": "1",
+         *           "kind": "email",
+         *           "to": "ada@example.org",
+         *           "status": "active",
+         *           "confirmed": "2026-11-20T09:14:02.512Z"
+         *         }
+         *       ],
+         *       "language": "de",
+         *       "time_zone": "Europe/Berlin",
+         *       "quiet": {
+         *         "from": "22:00",
+         *         "to": "07:00",
+         *         "except": "WARNING"
+         *       },
+         *       "digest": "none",
+         *       "status": "active",
+         *       "waiting": 0,
+         *       "created": "2026-11-20T09:14:02.512Z",
+         *       "updated": "2026-11-20T09:14:02.512Z"
+         *     }
+         */
+        readonly Subscription: {
+            readonly id: components["schemas"]["Uuid"];
+            /** @description The user whose it is; absent of somebody without an account. */
+            readonly owner?: string;
+            readonly name: string;
+            readonly where?: components["schemas"]["SubscriptionWhere"];
+            readonly types: readonly components["schemas"]["TypeId"][];
+            readonly categories: readonly components["schemas"]["CategoryId"][];
+            readonly severity_min?: components["schemas"]["SeverityId"];
+            readonly measure?: string;
+            readonly people_min?: number;
+            readonly drills: boolean;
+            readonly channels: readonly {
+                readonly id: string;
+                /** @enum {string} */
+                readonly kind: "email" | "webpush" | "http";
+                /** @description The address; to others than the owner `hidden:` and a hash. */
+                readonly to: string;
+                readonly template?: string;
+                /**
+                 * @description `suspended` by the service: the address is dead.
+                 * @enum {string}
+                 */
+                readonly status: "unconfirmed" | "active" | "suspended";
+                /** @description Why it is suspended. */
+                readonly reason?: string;
+                readonly confirmed?: components["schemas"]["Instant"];
+            }[];
+            readonly language?: string;
+            readonly time_zone: string;
+            readonly quiet?: components["schemas"]["SubscriptionQuiet"];
+            /** @enum {string} */
+            readonly digest: "none" | "daily" | "weekly";
+            /** @enum {string} */
+            readonly status: "active" | "paused";
+            /** @description Notices that wait. */
+            readonly waiting: number;
+            readonly created: components["schemas"]["Instant"];
+            readonly updated: components["schemas"]["Instant"];
+        };
+        /**
+         * @example {
+         *       "subscriptions": 2,
+         *       "waiting": 1,
+         *       "change": 4712,
+         *       "behind": 0,
+         *       "lanes": [
+         *         {
+         *           "lane": "email",
+         *           "channel": "email",
+         *           "waiting": 1,
+         *           "oldest": "2026-11-21T06:15:00.200Z",
+         *           "attempts": 2
+         *         }
+         *       ],
+         *       "working": true
+         *     }
+         */
+        readonly SubscriptionsState: {
+            readonly subscriptions: number;
+            /** @description Notices that wait. */
+            readonly waiting: number;
+            /** @description The last change that has become notices. */
+            readonly change: number;
+            /** @description Changes that have not: they are told within a second where people are told at all. */
+            readonly behind: number;
+            /** @description What waits, by the server that it goes to. */
+            readonly lanes: readonly {
+                /** @description Names the server without giving it away. */
+                readonly lane: string;
+                /** @enum {string} */
+                readonly channel: "email" | "webpush" | "http";
+                readonly waiting: number;
+                readonly oldest: components["schemas"]["Instant"];
+                /** @description That were made, at most, of what waits. */
+                readonly attempts: number;
+            }[];
+            /** @description This node is the one that tells people. */
+            readonly working: boolean;
+        };
+        /**
+         * @example {
+         *       "channel": "1",
+         *       "delivered": true,
+         *       "took_ms": 87,
+         *       "message_id": "7d1b7c0e-6a52-4b3c-9a39-0b1e8f6a2c4d"
+         *     }
+         */
+        readonly SubscriptionTest: {
+            /** @description The channel's `id`. */
+            readonly channel: string;
+            readonly delivered: boolean;
+            /** @description What went wrong. */
+            readonly error?: string;
+            /** @description Milliseconds. */
+            readonly took_ms: number;
+            readonly message_id: string;
+        };
+        /**
+         * @example {
+         *       "id": 900,
+         *       "channel": "1",
+         *       "kind": "first",
+         *       "hazard_ID": 1207,
+         *       "change": 4712,
+         *       "state": "sent",
+         *       "since": "2026-11-21T06:15:00.200Z",
+         *       "created": "2026-11-21T06:15:00.210Z",
+         *       "attempts": 1,
+         *       "last": "2026-11-21T06:15:00.310Z",
+         *       "took_ms": 87,
+         *       "message_id": "7d1b7c0e-6a52-5b3c-9a39-0b1e8f6a2c4d",
+         *       "text": "WARNING: Flood - Hamburg"
+         *     }
+         */
+        readonly Notice: {
+            /** @description Its number. */
+            readonly id: number;
+            /** @description The channel's `id`. */
+            readonly channel: string;
+            /**
+             * @description Of the message, once it is made.
+             * @enum {string}
+             */
+            readonly kind?: "first" | "changed" | "ended" | "withdrawn" | "correction" | "summary" | "digest" | "confirm";
+            readonly hazard_ID?: number;
+            /** @description The change that it tells of. */
+            readonly change?: number;
+            /**
+             * @description `sending`: what it says is settled, and whether it has arrived is not known. `dropped`: there was nothing to tell; `error` says why.
+             * @enum {string}
+             */
+            readonly state: "pending" | "sending" | "sent" | "failed" | "dropped";
+            /** @description When the first change was made that it tells of. */
+            readonly since: components["schemas"]["Instant"];
+            readonly created: components["schemas"]["Instant"];
+            readonly attempts: number;
+            /** @description When it is tried, if it waits. */
+            readonly next?: components["schemas"]["Instant"];
+            /** @description When it was tried last. */
+            readonly last?: components["schemas"]["Instant"];
+            /** @description Milliseconds of the last attempt. */
+            readonly took_ms?: number;
+            /** @description What went wrong last, or why it was dropped. */
+            readonly error?: string;
+            /** @description The message's ID; the same for each attempt. */
+            readonly message_id?: string;
+            /** @description The message in plain text. */
+            readonly text?: string;
+        };
         readonly OgcLink: {
             /** Format: uri */
             readonly href: string;
@@ -4459,6 +5484,28 @@ export interface components {
             /** @constant */
             readonly itemType: "feature";
             readonly crs: readonly string[];
+        };
+        readonly OgcQueryables: {
+            /** Format: uri */
+            readonly $schema: string;
+            /** Format: uri */
+            readonly $id: string;
+            /** @constant */
+            readonly type: "object";
+            readonly title: string;
+            readonly properties: {
+                readonly [key: string]: {
+                    readonly title: string;
+                    /** @enum {string} */
+                    readonly type?: "string" | "number" | "integer";
+                    readonly format?: string;
+                    readonly enum?: readonly string[];
+                    readonly "x-ogc-unit"?: string;
+                    readonly "x-ogc-role"?: string;
+                };
+            };
+            /** @constant */
+            readonly additionalProperties: false;
         };
         /** @description GeoJSON (RFC 7946), as OGC 17-069r4, section 7.16 has it. */
         readonly OgcItems: {
@@ -4561,6 +5608,30 @@ export interface components {
                 readonly "application/atom+xml": string;
             };
         };
+        /** @description The hazards, in the form that was asked for. */
+        readonly FoundHazards: {
+            headers: {
+                readonly ETag: components["headers"]["ETag"];
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly Vary: components["headers"]["Vary"];
+                readonly "Hazardd-Change": components["headers"]["Hazardd-ChangeMaybe"];
+                readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
+                readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
+                readonly Link: components["headers"]["Link"];
+                readonly "Content-Disposition": components["headers"]["Content-Disposition"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": readonly components["schemas"]["Hazard"][];
+                readonly "application/x-ndjson": string;
+                readonly "application/geo+json": components["schemas"]["HazardFeatureCollection"];
+                readonly "text/csv": string;
+                readonly "application/vnd.google-earth.kml+xml": string;
+                readonly "application/atom+xml": string;
+                readonly "application/geopackage+sqlite3": unknown;
+            };
+        };
         /** @description The hazard, in the form that was asked for. */
         readonly OneHazard: {
             headers: {
@@ -4619,6 +5690,17 @@ export interface components {
             };
             content: {
                 readonly "application/json": components["schemas"]["Webhook"];
+            };
+        };
+        /** @description The subscription as it is now. */
+        readonly SubscriptionWritten: {
+            headers: {
+                readonly Location: components["headers"]["Location"];
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Subscription"];
             };
         };
         /** @description A page of changes, the earliest first. */
@@ -4875,6 +5957,25 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The body is not `application/json`. */
+        readonly MediaType: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The message is none: as a problem, or as an error of JSON-RPC where it can be told which request it answers. */
+        readonly McpRefused: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+                readonly "application/json": components["schemas"]["McpMessage"];
+            };
+        };
         /** @description The body came too slowly. At least 20 KiB, or all of it, are expected every 10 s; of a login, all of it. */
         readonly TooSlow: {
             headers: {
@@ -4942,6 +6043,16 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The page. */
+        readonly LinkPage: {
+            headers: {
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "text/html": string;
+            };
+        };
         /** @description What is wrong, as a page; as a problem for clients that ask for JSON. */
         readonly PageProblem: {
             headers: {
@@ -4984,6 +6095,16 @@ export interface components {
          * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
          */
         readonly "webhook-id": components["schemas"]["Uuid"];
+        /**
+         * @description The token of a message's link. It alone says who asks.
+         * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+         */
+        readonly LinkToken: string;
+        /**
+         * @description The subscription's `id`.
+         * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
+         */
+        readonly "subscription-id": components["schemas"]["Uuid"];
         /**
          * @description The source's `name`. An unknown one is 404; the detail lists those there are.
          * @example usgs
@@ -5032,6 +6153,11 @@ export interface components {
          * @example geojson
          */
         readonly Format: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson";
+        /**
+         * @description The format; it goes before `Accept`. `cap` is an Atom feed that holds the alerts. `gpkg` is a GeoPackage of all that is found, at most 20,000 hazards; it has no pages.
+         * @example geojson
+         */
+        readonly SearchFormat: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson" | "gpkg";
         /**
          * @description The format; it goes before `Accept`. `cap` is an Atom feed that holds the alerts. `networklink` is a small KML file that has a globe read the list again each
          *     minute.
@@ -5129,6 +6255,22 @@ export interface components {
          */
         readonly Intersects: string;
         /**
+         * @description A condition in CQL2 (OGC 21-065r2) on the properties that `GET /ogc/collections/hazards/queryables` lists: `AND`, `OR`, `NOT`, `=`, `<>`, `<`, `<=`, `>`, `>=`, `LIKE`, `BETWEEN`,
+         *     `IN`, `IS NULL`, `CASEI`, `S_INTERSECTS`, `S_DISJOINT` and the temporal functions. At most 16 KiB, 500 predicates and operands, 40 levels, 10 patterns, 10 geometries.
+         * @example severity_rank >= 4 AND type_ID IN ('FLOOD', 'STORM')
+         */
+        readonly Filter: string;
+        /**
+         * @description The language of `filter`. `cql-text` is a draft's name of `cql2-text`, which GDAL uses.
+         * @example cql2-text
+         */
+        readonly FilterLang: "cql2-text" | "cql2-json" | "cql-text";
+        /**
+         * @description The reference system of the positions in `filter`.
+         * @example http://www.opengis.net/def/crs/OGC/1.3/CRS84
+         */
+        readonly FilterCrs: "http://www.opengis.net/def/crs/OGC/1.3/CRS84";
+        /**
          * @description In whose life lies some moment of this time: a moment (RFC 3339), a day in UTC, or two of them with `/`, of which one may be `..` for open. A life is from
          *     `start_Date` to `end_Date`; that of a hazard that is active and does not end by itself goes on.
          */
@@ -5139,15 +6281,25 @@ export interface components {
          */
         readonly UpdatedSince: string;
         /**
+         * @description That were measured within these ranges, all of them: `name:low..high`, both sides included, either side open. Names, units and words are those of
+         *     `GET /measurements`; a word of a scale can stand for its value (`pager_level:orange..`). A hazard without the value is not found.
+         * @example [
+         *       "magnitude:6..",
+         *       "depth_km:..70"
+         *     ]
+         */
+        readonly Measures: readonly string[];
+        /**
          * @description In whose name or description all these words are, whatever their case and accents. `harb*` is the beginning of a word, `"old harbour"` a phrase.
          * @example flood harb*
          */
         readonly Words: string;
         /**
-         * @description The order. `severity` is the most severe first, then what was updated last, then by number; all others are ascending, and with `-` descending.
+         * @description The order. `severity` is the most severe first, then what was updated last, then by number; all others are ascending, and with `-` descending: `last_Update`,
+         *     `importance` is the most important first, and what is over last (docs/importance.md). `start_Date`, `end_Date`, `hazard_ID`, and the name of each measurement of `GET /measurements` (`-magnitude`). Hazards without the value are last in either direction.
          * @example -last_Update
          */
-        readonly Sort: "severity" | "last_Update" | "-last_Update" | "start_Date" | "-start_Date" | "end_Date" | "-end_Date" | "hazard_ID" | "-hazard_ID";
+        readonly Sort: string;
         /**
          * @description The most hazards in a page. The active lists give all at once unless a limit is given.
          * @example 50
@@ -5769,6 +6921,114 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly mcp: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["McpMessage"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer to a request. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["McpMessage"];
+                };
+            };
+            /** @description A notification was taken; it has no answer. */
+            readonly 202: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["McpRefused"];
+            readonly 403: components["responses"]["Forbidden"];
+            /** @description The message asks for a method that the protocol does not have. The body is an error of JSON-RPC. */
+            readonly 404: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["McpMessage"];
+                };
+            };
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["MediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly mcpWithKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description A read key.
+                 * @example hzk_KEY
+                 */
+                readonly key: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["McpMessage"];
+            };
+        };
+        readonly responses: {
+            /** @description The answer to a request. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["McpMessage"];
+                };
+            };
+            /** @description A notification was taken; it has no answer. */
+            readonly 202: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["McpRefused"];
+            readonly 403: components["responses"]["Forbidden"];
+            /** @description The message asks for a method that the protocol does not have. The body is an error of JSON-RPC. */
+            readonly 404: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["McpMessage"];
+                };
+            };
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["MediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
     readonly listTypes: {
         readonly parameters: {
             readonly query?: never;
@@ -6093,10 +7353,10 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /**
-                 * @description The format; it goes before `Accept`. Of a list, `cap` is an Atom feed that holds the alerts.
+                 * @description The format; it goes before `Accept`. `cap` is an Atom feed that holds the alerts. `gpkg` is a GeoPackage of all that is found, at most 20,000 hazards; it has no pages.
                  * @example geojson
                  */
-                readonly f?: components["parameters"]["Format"];
+                readonly f?: components["parameters"]["SearchFormat"];
                 /**
                  * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
                  *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
@@ -6117,7 +7377,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            readonly 200: components["responses"]["HazardList"];
+            readonly 200: components["responses"]["FoundHazards"];
             readonly 304: components["responses"]["NotModified"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["InvalidToken"];
@@ -6165,6 +7425,22 @@ export interface operations {
     readonly countHazards: {
         readonly parameters: {
             readonly query?: {
+                /**
+                 * @description A condition in CQL2 (OGC 21-065r2) on the properties that `GET /ogc/collections/hazards/queryables` lists: `AND`, `OR`, `NOT`, `=`, `<>`, `<`, `<=`, `>`, `>=`, `LIKE`, `BETWEEN`,
+                 *     `IN`, `IS NULL`, `CASEI`, `S_INTERSECTS`, `S_DISJOINT` and the temporal functions. At most 16 KiB, 500 predicates and operands, 40 levels, 10 patterns, 10 geometries.
+                 * @example severity_rank >= 4 AND type_ID IN ('FLOOD', 'STORM')
+                 */
+                readonly filter?: components["parameters"]["Filter"];
+                /**
+                 * @description The language of `filter`. `cql-text` is a draft's name of `cql2-text`, which GDAL uses.
+                 * @example cql2-text
+                 */
+                readonly "filter-lang"?: components["parameters"]["FilterLang"];
+                /**
+                 * @description The reference system of the positions in `filter`.
+                 * @example http://www.opengis.net/def/crs/OGC/1.3/CRS84
+                 */
+                readonly "filter-crs"?: components["parameters"]["FilterCrs"];
                 /**
                  * @description A moment that is past (RFC 3339). The answer is what you would have been answered then: what had been written, with the ends that had come.
                  *     Write the zone as `Z`, or its plus as `%2B`.
@@ -6936,6 +8212,45 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly listTexts: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A text of each language. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["SaidText"][];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly listRelated: {
         readonly parameters: {
             readonly query?: {
@@ -7238,7 +8553,13 @@ export interface operations {
     };
     readonly getFile: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /**
+                 * @description The file as of a version, see `GET /products/{product-id}/versions`. Without it, the present one.
+                 * @example 1207
+                 */
+                readonly version?: number;
+            };
             readonly header?: {
                 /**
                  * @description The part that is wanted, in bytes. Of the file of a product at most five parts, else the whole comes.
@@ -7267,6 +8588,93 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 416: components["responses"]["RangeNotSatisfiable"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly replaceFile: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of what you have read, or that the last write answered. If it has changed since, the answer is 412 and nothing is written. It is about what the path
+                 *     names: for a new product the hazard, for a merge the hazard that becomes part of another. What makes a hazard, or decides about a held report, has no state to
+                 *     name: it answers 412 to any.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-Match"?: components["parameters"]["If-Match"];
+            };
+            readonly path: {
+                /** @description The product's number, or its uuid. */
+                readonly "product-id": components["parameters"]["product-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "multipart/form-data": {
+                    /** @description The file; its name is kept. */
+                    readonly file: string;
+                };
+            };
+        };
+        readonly responses: {
+            readonly 200: components["responses"]["ProductWritten"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly listVersions: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Versions behind this one.
+                 * @example 1207
+                 */
+                readonly after?: number;
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /** @description The product's number, or its uuid. */
+                readonly "product-id": components["parameters"]["product-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The versions. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["ProductVersion"][];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];
@@ -7335,6 +8743,11 @@ export interface operations {
                  */
                 readonly after?: number;
                 /**
+                 * @description In place of a token, where no header can be sent: from `POST /events/tickets`. It opens one stream within a minute, with the parameters that it was made with;
+                 *     `after` alone may stand beside it.
+                 */
+                readonly ticket?: string;
+                /**
                  * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
                  *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
                  *     is translated.
@@ -7378,6 +8791,266 @@ export interface operations {
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly createStreamTicket: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The number of the last change that you know.
+                 * @example 4711
+                 */
+                readonly after?: number;
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The ticket. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["StreamTicket"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getAlertsAtom: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The organization whose messages are listed, by acronym or number. Without it, all.
+                 * @example MET
+                 */
+                readonly org?: string;
+                /**
+                 * @description An archive of the feed, by its number. Follow the links.
+                 * @example 0
+                 */
+                readonly archive?: number;
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The feed, or the archive. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/atom+xml": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getAlertsRSS: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The organization whose messages are listed, by acronym or number. Without it, all.
+                 * @example MET
+                 */
+                readonly org?: string;
+                /**
+                 * @description An archive of the feed, by its number. Follow the links.
+                 * @example 0
+                 */
+                readonly archive?: number;
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The feed, or the archive. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/rss+xml": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getAlert: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The identifier of the message.
+                 * @example urn:oid:2.49.0.0.404.0.1207
+                 */
+                readonly identifier: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The message. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/cap+xml": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getPublishing: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The organization, by acronym or number.
+                 * @example MET
+                 */
+                readonly org: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Its profile. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Publishing"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly setPublishing: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The organization, by acronym or number.
+                 * @example MET
+                 */
+                readonly org: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Publishing"];
+            };
+        };
+        readonly responses: {
+            /** @description The profile as it holds, with the defaults of what was left out. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Publishing"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
         };
     };
     readonly listWebhooks: {
@@ -7720,6 +9393,464 @@ export interface operations {
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];
             readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly listSubscriptions: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Only subscriptions whose `id` is greater.
+                 * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
+                 */
+                readonly after?: components["schemas"]["Uuid"];
+                /**
+                 * @description The most records in a page.
+                 * @example 50
+                 */
+                readonly limit?: components["parameters"]["Limit"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of subscriptions. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Subscription"][];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly createSubscription: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["SubscriptionDraft"];
+            };
+        };
+        readonly responses: {
+            readonly 201: components["responses"]["SubscriptionWritten"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly getSubscriptionsStatus: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What waits, and for which servers. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SubscriptionsState"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly askConfirm: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["LinkPage"];
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 409: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageLater"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageProblem"];
+        };
+    };
+    readonly confirmAddress: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["LinkPage"];
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 408: components["responses"]["PageProblem"];
+            readonly 409: components["responses"]["PageProblem"];
+            readonly 413: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageLater"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageProblem"];
+            readonly 507: components["responses"]["PageProblem"];
+        };
+    };
+    readonly askUnsubscribe: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["LinkPage"];
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 409: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageLater"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageProblem"];
+        };
+    };
+    readonly unsubscribe: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["LinkPage"];
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 408: components["responses"]["PageProblem"];
+            readonly 409: components["responses"]["PageProblem"];
+            readonly 413: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageLater"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageProblem"];
+            readonly 507: components["responses"]["PageProblem"];
+        };
+    };
+    readonly showSubscription: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["LinkPage"];
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 409: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageLater"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageProblem"];
+        };
+    };
+    readonly endSubscription: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["LinkPage"];
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 408: components["responses"]["PageProblem"];
+            readonly 409: components["responses"]["PageProblem"];
+            readonly 413: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageLater"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageProblem"];
+            readonly 507: components["responses"]["PageProblem"];
+        };
+    };
+    readonly getSubscription: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The subscription's `id`.
+                 * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
+                 */
+                readonly "subscription-id": components["parameters"]["subscription-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The subscription. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly deleteSubscription: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The subscription's `id`.
+                 * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
+                 */
+                readonly "subscription-id": components["parameters"]["subscription-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The subscription is there no longer. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly patchSubscription: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The subscription's `id`.
+                 * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
+                 */
+                readonly "subscription-id": components["parameters"]["subscription-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/merge-patch+json": components["schemas"]["SubscriptionPatch"];
+                readonly "application/json": components["schemas"]["SubscriptionPatch"];
+            };
+        };
+        readonly responses: {
+            readonly 200: components["responses"]["SubscriptionWritten"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly testSubscription: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The subscription's `id`.
+                 * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
+                 */
+                readonly "subscription-id": components["parameters"]["subscription-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description What came of it, by channel. */
+            readonly 200: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["SubscriptionTest"][];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly listNotices: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Only notices with a smaller number than this.
+                 * @example 901
+                 */
+                readonly before?: number;
+                /**
+                 * @description The most records in a page.
+                 * @example 50
+                 */
+                readonly limit?: components["parameters"]["Limit"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The subscription's `id`.
+                 * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
+                 */
+                readonly "subscription-id": components["parameters"]["subscription-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page of notices. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Notice"][];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly listSources: {
@@ -8295,6 +10426,128 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly getOgcQueryables: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The form; it goes before `Accept`. `geojson` is `json`.
+                 * @example json
+                 */
+                readonly f?: components["parameters"]["OgcForm"];
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The collection.
+                 * @example active-hazards
+                 */
+                readonly "collection-id": components["parameters"]["collection-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The properties that `filter` knows, as a JSON Schema. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/schema+json": components["schemas"]["OgcQueryables"];
+                    readonly "text/html": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getOgcSchema: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The form; it goes before `Accept`. `geojson` is `json`.
+                 * @example json
+                 */
+                readonly f?: components["parameters"]["OgcForm"];
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The collection.
+                 * @example active-hazards
+                 */
+                readonly "collection-id": components["parameters"]["collection-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A JSON Schema of one feature, whose properties are in the order of features. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/schema+json": {
+                        /** Format: uri */
+                        readonly $schema: string;
+                        /** Format: uri */
+                        readonly $id: string;
+                        readonly title: string;
+                        /** @constant */
+                        readonly type: "object";
+                        readonly required: readonly string[];
+                        readonly properties: Record<string, never>;
+                    };
+                    readonly "text/html": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly listOgcItems: {
         readonly parameters: {
             readonly query?: {
@@ -8359,6 +10612,22 @@ export interface operations {
                  * @example flood harb*
                  */
                 readonly q?: components["parameters"]["Words"];
+                /**
+                 * @description A condition in CQL2 (OGC 21-065r2) on the properties that `GET /ogc/collections/hazards/queryables` lists: `AND`, `OR`, `NOT`, `=`, `<>`, `<`, `<=`, `>`, `>=`, `LIKE`, `BETWEEN`,
+                 *     `IN`, `IS NULL`, `CASEI`, `S_INTERSECTS`, `S_DISJOINT` and the temporal functions. At most 16 KiB, 500 predicates and operands, 40 levels, 10 patterns, 10 geometries.
+                 * @example severity_rank >= 4 AND type_ID IN ('FLOOD', 'STORM')
+                 */
+                readonly filter?: components["parameters"]["Filter"];
+                /**
+                 * @description The language of `filter`. `cql-text` is a draft's name of `cql2-text`, which GDAL uses.
+                 * @example cql2-text
+                 */
+                readonly "filter-lang"?: components["parameters"]["FilterLang"];
+                /**
+                 * @description The reference system of the positions in `filter`.
+                 * @example http://www.opengis.net/def/crs/OGC/1.3/CRS84
+                 */
+                readonly "filter-crs"?: components["parameters"]["FilterCrs"];
                 /** @description Where the page begins, as the `Link` of the page before says it. Pages belong to the moment of the first; a search can be paged on for an hour. */
                 readonly cursor?: components["parameters"]["Cursor"];
             };
@@ -9554,6 +11823,43 @@ export interface operations {
                         readonly openapi: string;
                         readonly info: Record<string, never>;
                         readonly paths: Record<string, never>;
+                        readonly components: Record<string, never>;
+                    };
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 500: components["responses"]["InternalError"];
+        };
+    };
+    readonly getAsyncAPI: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The document. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly asyncapi: string;
+                        readonly info: Record<string, never>;
+                        readonly channels: Record<string, never>;
+                        readonly operations: Record<string, never>;
                         readonly components: Record<string, never>;
                     };
                 };

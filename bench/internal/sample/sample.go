@@ -4,6 +4,7 @@ package sample
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -68,12 +69,30 @@ func Hazard(r *rand.Rand, i int, now hazard.Instant) *hazard.Hazard {
 	}
 	start := now.Add(-time.Duration(r.IntN(72*3600)) * time.Second)
 	return &hazard.Hazard{
-		UUID: id, Name: fmt.Sprintf("%s for %s", k.name, places[r.IntN(len(places))]), Description: text(r, 480), Type: k.kind, Severity: k.severity,
+		Measurements: measured(k.kind, i), UUID: id, Name: fmt.Sprintf("%s for %s", k.name, places[r.IntN(len(places))]), Description: text(r, 480), Type: k.kind, Severity: k.severity,
 		Category: hazard.Event, Status: hazard.Active, AutoExpire: i%2 == 0, Start: start, End: now.Add(24*time.Hour + time.Duration(r.IntN(72*3600))*time.Second),
 		Created: start, LastUpdate: start, Updated: start, Creator: "w-nws.webmaster@noaa.gov", Source: "nws", OrgID: -1,
 		Longitude: float64(r.IntN(360_000_000))/1e6 - 180, Latitude: float64(r.IntN(170_000_000))/1e6 - 85,
 		URL: fmt.Sprintf("https://api.weather.gov/alerts/urn:oid:2.49.0.1.840.0.%x.001.1", id[:]),
 	}
+}
+
+// measured is what was measured of the i-th hazard: certainty and urgency of all, as the NWS says them, and a size where the type has one.
+func measured(kind hazard.Type, i int) []hazard.Measurement {
+	part := float64(i%997) / 997
+	all := []hazard.Measurement{{Name: hazard.Certainty, Value: float64(1 + i%4)}, {Name: hazard.Urgency, Value: float64(1 + i%3)}}
+	switch kind {
+	case hazard.Earthquake:
+		all = []hazard.Measurement{{Name: hazard.Depth, Value: float64(i % 601)}, {Name: hazard.Magnitude, Value: 2.5 + math.Round(part*part*60)/10, Scale: "mww"}}
+	case hazard.Wildfire:
+		all = append([]hazard.Measurement{{Name: hazard.BurntArea, Value: math.Round(part * part * 100_000)}}, all...)
+	case hazard.HighWind, hazard.Storm, hazard.Tornado:
+		all = append(all, hazard.Measurement{Name: hazard.Wind, Value: math.Round(part * 250)})
+	}
+	for j := range all {
+		all[j].Source = "nws"
+	}
+	return all
 }
 
 // text is words up to a length, in lines as the alerts have them.

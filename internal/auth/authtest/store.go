@@ -196,6 +196,19 @@ func (s *Store) AddReadKey(ctx context.Context, k auth.ReadKey, a auth.Audit) er
 	return nil
 }
 
+// NoteUses implements auth.Store.
+func (s *Store) NoteUses(ctx context.Context, at map[uuid.UUID]hazard.Instant) error {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	for i := range s.readKeys {
+		s.readKeys[i].Used = max(s.readKeys[i].Used, at[s.readKeys[i].ID])
+	}
+	return nil
+}
+
 // RemoveReadKey implements auth.Store.
 func (s *Store) RemoveReadKey(ctx context.Context, id uuid.UUID, a auth.Audit) error {
 	end, err := s.begin(ctx)

@@ -219,11 +219,17 @@ func keys(t *testing.T, s auth.Store) {
 
 func readKeys(t *testing.T, s auth.Store) {
 	a := auth.ReadKey{ID: uuid.New(), User: "ann", Title: "map \u00e9 of the room", Sum: [32]byte{0, 1, 255}, Created: t0 + 1}
-	b := auth.ReadKey{ID: uuid.New(), User: "bob", Title: "b", Sum: [32]byte{2}, Created: t0}
+	b := auth.ReadKey{ID: uuid.New(), User: "bob", Title: "b", Scope: auth.ScopeRead, Sum: [32]byte{2}, Created: t0}
 	must(t, s.AddReadKey(t.Context(), a, deed))
 	must(t, s.AddReadKey(t.Context(), b, deed))
 	if got := load(t, s).ReadKeys; !slices.Equal(got, []auth.ReadKey{b, a}) {
 		t.Errorf("got %+v", got)
+	}
+	must(t, s.NoteUses(t.Context(), map[uuid.UUID]hazard.Instant{b.ID: t0 + 5, uuid.New(): t0}))
+	must(t, s.NoteUses(t.Context(), map[uuid.UUID]hazard.Instant{b.ID: t0 + 4}))
+	b.Used = t0 + 5
+	if got := load(t, s).ReadKeys; !slices.Equal(got, []auth.ReadKey{b, a}) {
+		t.Errorf("after one was used: %+v", got)
 	}
 	must(t, s.RemoveReadKey(t.Context(), b.ID, deed))
 	wantErr(t, s.RemoveReadKey(t.Context(), b.ID, deed), hazard.ErrNotFound)
@@ -472,6 +478,7 @@ func version(t *testing.T, s auth.Store) {
 		{"AddKey", func() error { return s.AddKey(ctx, key("k", t0), "") }, true},
 		{"AddReadKey", func() error { return s.AddReadKey(ctx, auth.ReadKey{ID: id}, deed) }, true},
 		{"RemoveReadKey", func() error { return s.RemoveReadKey(ctx, id, deed) }, true},
+		{"NoteUses", func() error { return s.NoteUses(ctx, map[uuid.UUID]hazard.Instant{id: t0}) }, false},
 		{"AddFailure", func() error { return s.AddFailure(ctx, []string{"a"}, t0, t0, &deed) }, false},
 		{"AddSuccess", func() error { return s.AddSuccess(ctx, []string{"a"}, t0, deed) }, false},
 		{"AdvanceSession", func() error { _, err := s.AdvanceSession(ctx, session(id, id, "k")); return err }, false},

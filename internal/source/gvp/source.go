@@ -24,7 +24,7 @@ func Source() source.Source {
 		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "new activity, or notable changes, within a week",
 			Cite: "https://volcano.si.edu/reports_weekly.cfm: criteria and disclaimers; it is not a comprehensive list"}},
 		// The number of a volcano names the mountain, whose eruptions are one hazard each.
-		Schemes: []source.Scheme{{Name: Name, Type: hazard.Volcano, Lasting: true, Bare: regexp.MustCompile(`^\d{6}$`)}},
+		Schemes: []source.Scheme{{Name: Name, Type: hazard.Volcano, Bare: regexp.MustCompile(`^\d{6}$`)}},
 		Lives:   []source.Life{{Of: "a weekly report", For: life}},
 	}
 }

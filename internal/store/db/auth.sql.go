@@ -94,7 +94,7 @@ func (q *Queries) AddOrganization(ctx context.Context, arg AddOrganizationParams
 }
 
 const addReadKey = `-- name: AddReadKey :exec
-INSERT INTO read_keys (id, username, title, sum, created_ms) VALUES ($1, $2, $3, $4, $5)
+INSERT INTO read_keys (id, username, title, sum, created_ms, scope) VALUES ($1, $2, $3, $4, $5, $6)
 `
 
 type AddReadKeyParams struct {
@@ -103,6 +103,7 @@ type AddReadKeyParams struct {
 	Title     string
 	Sum       []byte
 	CreatedMs int64
+	Scope     string
 }
 
 func (q *Queries) AddReadKey(ctx context.Context, arg AddReadKeyParams) error {
@@ -112,6 +113,7 @@ func (q *Queries) AddReadKey(ctx context.Context, arg AddReadKeyParams) error {
 		arg.Title,
 		arg.Sum,
 		arg.CreatedMs,
+		arg.Scope,
 	)
 	return err
 }
@@ -297,6 +299,20 @@ func (q *Queries) NewestSigningKey(ctx context.Context) (string, error) {
 	return id, err
 }
 
+const noteUse = `-- name: NoteUse :exec
+UPDATE read_keys SET used_ms = $1 WHERE id = $2 AND used_ms < $1
+`
+
+type NoteUseParams struct {
+	UsedMs int64
+	ID     string
+}
+
+func (q *Queries) NoteUse(ctx context.Context, arg NoteUseParams) error {
+	_, err := q.db.ExecContext(ctx, noteUse, arg.UsedMs, arg.ID)
+	return err
+}
+
 const organizations = `-- name: Organizations :many
 SELECT id, acronym, name FROM organizations ORDER BY id
 `
@@ -375,7 +391,7 @@ func (q *Queries) PurgeSigningKeys(ctx context.Context, notAfterMs int64) error 
 }
 
 const readKeys = `-- name: ReadKeys :many
-SELECT id, username, title, sum, created_ms FROM read_keys ORDER BY created_ms, id
+SELECT id, username, title, sum, created_ms, scope, used_ms FROM read_keys ORDER BY created_ms, id
 `
 
 func (q *Queries) ReadKeys(ctx context.Context) ([]ReadKey, error) {
@@ -393,6 +409,8 @@ func (q *Queries) ReadKeys(ctx context.Context) ([]ReadKey, error) {
 			&i.Title,
 			&i.Sum,
 			&i.CreatedMs,
+			&i.Scope,
+			&i.UsedMs,
 		); err != nil {
 			return nil, err
 		}

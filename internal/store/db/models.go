@@ -50,6 +50,30 @@ type Fork struct {
 	Reason string
 }
 
+type Notice struct {
+	ID           int64
+	Subscription string
+	Channel      string
+	Lane         string
+	HazardID     int64
+	FirstN       int64
+	N            int64
+	SinceMs      int64
+	State        string
+	Waits        bool
+	CreatedMs    int64
+	Attempts     int64
+	FirstMs      int64
+	NextMs       int64
+	LastMs       int64
+	TookMs       int64
+	Kind         string
+	Error        string
+	Message      string
+	Said         string
+	Text         string
+}
+
 type Organization struct {
 	ID      int64
 	Acronym string
@@ -81,12 +105,20 @@ type Place struct {
 	FetchedMs int64
 }
 
+type Publishing struct {
+	OrgID  int64
+	AfterN int64
+	Body   string
+}
+
 type ReadKey struct {
 	ID        string
 	Username  string
 	Title     string
 	Sum       []byte
 	CreatedMs int64
+	Scope     string
+	UsedMs    int64
 }
 
 type Receipt struct {
@@ -120,6 +152,27 @@ type SigningKey struct {
 type SourceState struct {
 	Name string
 	Body string
+}
+
+type Subscription struct {
+	ID      string
+	Owner   string
+	SinceN  int64
+	Version int64
+	Removed bool
+	Body    string
+	Sealed  string
+}
+
+type Told struct {
+	Subscription string
+	Channel      string
+	HazardID     int64
+	N            int64
+	FirstMs      int64
+	AtMs         int64
+	Gone         bool
+	Said         string
 }
 
 type User struct {

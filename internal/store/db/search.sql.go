@@ -9,6 +9,38 @@ import (
 	"context"
 )
 
+const activeHazardsAfter = `-- name: ActiveHazardsAfter :many
+SELECT id FROM hazards WHERE status = 'A' AND id > $1 ORDER BY id LIMIT $2
+`
+
+type ActiveHazardsAfterParams struct {
+	After   int64
+	MaxRows int32
+}
+
+func (q *Queries) ActiveHazardsAfter(ctx context.Context, arg ActiveHazardsAfterParams) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, activeHazardsAfter, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const changedHazards = `-- name: ChangedHazards :many
 SELECT DISTINCT hazard_id FROM changes WHERE n > $1 AND n <= $2 AND product_id = 0
 `
@@ -296,7 +328,7 @@ func (q *Queries) ProductsOfHazardAsOf(ctx context.Context, arg ProductsOfHazard
 }
 
 const searchable = `-- name: Searchable :exec
-UPDATE counters SET value = $1 WHERE name = 'searchable' AND value = $2
+UPDATE counters SET value = $1 WHERE name IN ('searchable', 'found') AND value = $2
 `
 
 type SearchableParams struct {
@@ -304,7 +336,7 @@ type SearchableParams struct {
 	Before int64
 }
 
-// Only where no change is left out: who opens the store next makes up for those that are.
+// Only where no change is left out: who opens the store next makes up for those that are. Programs before schema 24 know searchable alone.
 func (q *Queries) Searchable(ctx context.Context, arg SearchableParams) error {
 	_, err := q.db.ExecContext(ctx, searchable, arg.Last, arg.Before)
 	return err

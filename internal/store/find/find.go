@@ -64,6 +64,9 @@ func Begin(ctx context.Context, tx *sql.Tx, index Index, boxOf func(*hazard.Haza
 // Save makes the hazard h found as it is now, changed at a moment. before is the state that it replaces, nil for a new one. Most changes of a hazard
 // are the time of a report and little else: the tables that are dear to write are written only when it matters to them.
 func (w *Writing) Save(h, before *hazard.Hazard, at hazard.Instant) error {
+	if err := w.values(h, before, false); err != nil {
+		return err
+	}
 	if before != nil && sameSearched(h, before) {
 		if enough, err := w.index.touch(w, h, at); err != nil || enough {
 			return err
@@ -75,7 +78,63 @@ func (w *Writing) Save(h, before *hazard.Hazard, at hazard.Instant) error {
 
 // Anew makes the hazard h found, of which nothing is known but when it was written first and last.
 func (w *Writing) Anew(h *hazard.Hazard, made, changed hazard.Instant) error {
+	if err := w.values(h, nil, true); err != nil {
+		return err
+	}
 	return w.whole(h, nil, made, changed)
+}
+
+// value is a row of hazard_values: what a hazard is found and sorted by, in the unit of the quantity.
+type value struct {
+	quantity hazard.Quantity
+	is       float64
+}
+
+func valuesOf(h *hazard.Hazard) (all []value) {
+	if h == nil {
+		return nil
+	}
+	for _, m := range h.Measurements {
+		all = append(all, value{m.Name, m.Value})
+	}
+	if rank, ok := hazard.Rank(h); ok {
+		all = append(all, value{importance, rank})
+	}
+	return all
+}
+
+// importance is the quantity under which the rank of an active hazard stands among the values.
+const importance hazard.Quantity = "importance"
+
+// Values writes the values of h anew, whatever is there of them.
+func (w *Writing) Values(h *hazard.Hazard) error { return w.values(h, nil, true) }
+
+// values keeps the values of a hazard, if they are not those of before. afresh: what is there of it is not known.
+func (w *Writing) values(h, before *hazard.Hazard, afresh bool) error {
+	are, were := valuesOf(h), valuesOf(before)
+	sameType := before != nil && h.Type == before.Type
+	if !afresh && slices.Equal(are, were) && (before == nil || sameType) {
+		return nil
+	}
+	lost := func(v value) bool {
+		return !slices.ContainsFunc(are, func(o value) bool { return o.quantity == v.quantity })
+	}
+	clear := afresh || slices.ContainsFunc(were, lost)
+	if clear {
+		if _, err := w.tx.ExecContext(w.ctx, `DELETE FROM hazard_values WHERE hazard_id = $1`, h.ID); err != nil {
+			return err
+		}
+	}
+	for _, v := range are {
+		if !clear && sameType && slices.Contains(were, v) {
+			continue
+		}
+		if _, err := w.tx.ExecContext(w.ctx, `INSERT INTO hazard_values (hazard_id, quantity, type_id, value) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (hazard_id, quantity) DO UPDATE SET type_id = excluded.type_id, value = excluded.value`, h.ID, string(v.quantity), string(h.Type), v.is); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *Writing) whole(h, before *hazard.Hazard, made, changed hazard.Instant) error {

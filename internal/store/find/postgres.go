@@ -136,20 +136,62 @@ const (
 // Each reads rows by parts, and each part whole before anybody looks at one: a connection answers one question at a time, and whoever looks asks more.
 func (f postgresFinder) Each(ctx context.Context, after *search.Key, found func(Row) (bool, error)) error {
 	f.conditions()
+	if f.Sort.ByValue() {
+		return f.byValue(ctx, after, found)
+	}
+	_, err := f.parts(ctx, "", "searchable s", after, func(after *search.Key) (condition, string) {
+		if after == nil {
+			return condition{}, f.order()
+		}
+		return f.behind(*after), f.order()
+	}, found)
+	return err
+}
+
+// byValue is Each in the order of a quantity.
+func (f postgresFinder) byValue(ctx context.Context, after *search.Key, found func(Row) (bool, error)) error {
+	for _, half := range f.halvesByValue(after) {
+		from, value := "hazard_values o JOIN searchable s ON s.id = o.hazard_id", "o.value"
+		if half.lacks {
+			from, value = "searchable s", "NULL::double precision"
+		}
+		more, err := f.parts(ctx, value, from, after, func(after *search.Key) (condition, string) {
+			for _, h := range f.halvesByValue(after) {
+				if h.lacks == half.lacks {
+					if !h.lacks {
+						among(&h.where, "o.type_id", f.Filter.Types, func(t hazard.Type) any { return string(t) })
+					}
+					return h.where, h.order
+				}
+			}
+			return conditionOf("FALSE"), "s.id"
+		}, found)
+		if err != nil || !more {
+			return err
+		}
+		if after != nil && !after.Lacks {
+			after = nil // the other half begins at its beginning
+		}
+	}
+	return nil
+}
+
+// parts reads the rows of a part after the other, and reports whether more are wanted. behind gives the condition of those after a place, and their order.
+func (f postgresFinder) parts(ctx context.Context, value, from string, after *search.Key, behind func(*search.Key) (condition, string), found func(Row) (bool, error)) (more bool, err error) {
 	limit := max(leastRows, f.Limit+1)
 	if f.Limit == 0 {
 		limit = manyRows
 	}
 	for ; ; limit = min(4*limit, manyRows) {
 		where := condition{f.where.text, slices.Clone(f.where.args)}
-		if after != nil {
-			behind := f.behind(*after)
-			where.add(behind.text, behind.args...)
+		rest, order := behind(after)
+		if rest.text != "" {
+			where.add(rest.text, rest.args...)
 		}
-		query := fmt.Sprintf("SELECT %s FROM searchable s WHERE %s ORDER BY %s LIMIT %d", rowColumns, where.text, f.order(), limit)
+		query := fmt.Sprintf("SELECT %s FROM %s WHERE %s ORDER BY %s LIMIT %d", f.columns(value), from, where.text, order, limit)
 		var part []Row
 		if _, err := f.read(ctx, numbered(query), where.args, func(r Row) (bool, error) { part = append(part, r); return true, nil }); err != nil {
-			return err
+			return false, err
 		}
 		f.Coming = nil
 		for _, r := range part {
@@ -157,11 +199,11 @@ func (f postgresFinder) Each(ctx context.Context, after *search.Key, found func(
 		}
 		for _, r := range part {
 			if more, err := found(r); err != nil || !more {
-				return err
+				return false, err
 			}
 		}
 		if len(part) < limit {
-			return nil
+			return true, nil
 		}
 		after = &part[len(part)-1].Key
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"math"
 	"slices"
 	"strings"
 
@@ -55,8 +56,12 @@ type Question struct {
 	// TextLater: the rows are not told by the text that is asked for, or not exactly. To whoever reads few of them, looking into each is less
 	// work than a list of all that have a common word.
 	TextLater bool
+	// WhereLater: the rows do not tell all that the filter's Where asks about. It is to be set as Tells says.
+	WhereLater bool
 	// WithBodies: rows are read with their states, from c.
 	WithBodies bool
+	// having are the types of which some hazard was measured as the filter wants, where that is known.
+	having []hazard.Type
 	// Coming are hazards whose rows are looked at next, in order: if one's body is wanted, so is that of the next, in all likelihood.
 	Coming []int64
 }
@@ -76,14 +81,29 @@ func (f *Question) filtered() {
 	if q.UpdatedSince != nil {
 		c.add("s.last_update_ms >= ?", int64(*q.UpdatedSince))
 	}
-	for _, b := range q.Bounds() {
-		c.add("s.south <= ? AND s.north >= ?", b.North, b.South)
-		if b.West <= b.East {
-			c.add("CASE WHEN s.west <= s.east THEN s.west <= ? AND s.east >= ? ELSE s.west <= ? OR s.east >= ? END", b.East, b.West, b.East, b.West)
-		} else {
-			c.add("(s.west > s.east OR s.east >= ? OR s.west <= ?)", b.West, b.East)
-		}
+	for _, m := range q.Measures {
+		one := measured(m, "v.")
+		c.add("EXISTS (SELECT 1 FROM hazard_values v WHERE v.hazard_id = s.id AND "+one.text+")", one.args...)
 	}
+	if q.Where != nil {
+		where := f.told(q.Where.Root)
+		c.add(where.text, where.args...)
+	}
+	for _, b := range q.Bounds() {
+		c.add(strings.Join(mayMeet(b), " AND "), boundsArgs(b)...)
+	}
+}
+
+// measured is the condition of rows of hazard_values that have a quantity in its range.
+func measured(m search.Measure, table string) condition {
+	c := conditionOf(table+"quantity = ?", string(m.Quantity))
+	if !math.IsInf(m.Low, 0) {
+		c.add(table+"value >= ?", m.Low)
+	}
+	if !math.IsInf(m.High, 0) {
+		c.add(table+"value <= ?", m.High)
+	}
+	return c
 }
 
 // sourceText is what the column source says of a hazard: the names that it is found by, between blanks; nothing if that is Editors alone.
@@ -135,7 +155,9 @@ type Row struct {
 	Key   search.Key
 	Areas bool
 	Box   geo.Box
-	Body  string // its state, if the rows were read with it
+	// N and Body are its change and its state, if the rows were read with it.
+	N    int64
+	Body string
 }
 
 // Where adds a condition on the columns of searchable, s, with its arguments in the order of its question marks.
@@ -146,6 +168,65 @@ func (f *Question) NotDue(at hazard.Instant) { f.where.add(notDue, int64(at)) }
 
 // notDue is the condition of hazards that are not past their end, or whose end is recorded.
 const notDue = "NOT (s.active AND s.autoexpire AND s.end_ms <= ?)"
+
+// valued is a half of the rows in the order of a quantity: those that have it, o, and those that lack it.
+type valued struct {
+	lacks bool
+	where condition // of the half
+	order string
+}
+
+// halvesByValue are the rows after a place in the order of a quantity. Those that lack it come last, and not at all if the filter wants the quantity.
+func (f *Question) halvesByValue(after *search.Key) (all []valued) {
+	direction, beyond := "", ">"
+	if f.Sort.Descending {
+		direction, beyond = " DESC", "<"
+	}
+	of := search.Measure{Quantity: f.Sort.Quantity, Low: math.Inf(-1), High: math.Inf(1)}
+	if f.Sort.By == search.ByImportance {
+		of.Quantity = importance
+	}
+	wanted := slices.IndexFunc(f.Filter.Measures, func(m search.Measure) bool { return m.Quantity == of.Quantity })
+	if wanted >= 0 {
+		of = f.Filter.Measures[wanted]
+	}
+	if after == nil || !after.Lacks {
+		has := valued{where: measured(of, "o."), order: "o.value" + direction + ", o.hazard_id" + direction}
+		if after != nil {
+			has.where.add("(o.value, o.hazard_id) "+beyond+" (?, ?)", after.Value, after.ID)
+		}
+		all = append(all, has)
+	}
+	if wanted >= 0 {
+		return all
+	}
+	lacks := valued{lacks: true, order: "s.id" + direction,
+		where: conditionOf("NOT EXISTS (SELECT 1 FROM hazard_values o WHERE o.hazard_id = s.id AND o.quantity = ?)", string(of.Quantity))}
+	if after != nil && after.Lacks {
+		lacks.where.add("s.id "+beyond+" ?", after.ID)
+	}
+	return append(all, lacks)
+}
+
+// types are those of which the filter lets hazards through.
+func (f *Question) types() []hazard.Type {
+	if len(f.Filter.Types) > 0 {
+		return f.Filter.Types
+	}
+	var all []hazard.Type
+	for _, t := range hazard.Types() {
+		all = append(all, t.ID)
+	}
+	return all
+}
+
+// columns are those of a row, and the value that is sorted by.
+func (f *Question) columns(value string) string {
+	if f.Sort.ByValue() {
+		return rowColumns + ", " + value
+	}
+	return rowColumns
+}
 
 const rowColumns = "s.id, s.severity, s.start_ms, s.end_ms, s.last_update_ms, s.areas, s.west, s.south, s.east, s.north"
 
@@ -208,14 +289,21 @@ func (f *Question) read(ctx context.Context, query string, args []any, found fun
 	for rows.Next() {
 		var r Row
 		var severity, start, end, updated int64
-		into := []any{&r.ID, &severity, &start, &end, &updated, &r.Areas, &r.Box.West, &r.Box.South, &r.Box.East, &r.Box.North, &r.Body}
-		if !f.WithBodies {
-			into = into[:len(into)-1]
+		var value sql.NullFloat64
+		into := []any{&r.ID, &severity, &start, &end, &updated, &r.Areas, &r.Box.West, &r.Box.South, &r.Box.East, &r.Box.North}
+		if f.Sort.ByValue() {
+			into = append(into, &value)
+		}
+		if f.WithBodies {
+			into = append(into, &r.N, &r.Body)
 		}
 		if err := rows.Scan(into...); err != nil {
 			return false, err
 		}
 		r.Key = f.Sort.Key(&hazard.Hazard{ID: r.ID, Severity: hazard.Severity(severity), Start: hazard.Instant(start), End: hazard.Instant(end), LastUpdate: hazard.Instant(updated)})
+		if f.Sort.ByValue() {
+			r.Key.Value, r.Key.Lacks = value.Float64, !value.Valid
+		}
 		if more, err := found(r); err != nil || !more {
 			return false, err
 		}

@@ -208,6 +208,7 @@ func (f sqliteFinder) accesses() []access {
 			all[len(all)-1].least = conditionOf("SELECT 1 FROM hazard_words WHERE hazard_words MATCH ?", query)
 		}
 	}
+	all = append(all, f.measuredAccesses()...)
 	index := func(name, condition string, args ...any) {
 		some := "SELECT 1 FROM searchable s INDEXED BY " + name + " WHERE " + condition
 		all = append(all, access{from: conditionOf("searchable s INDEXED BY " + name), some: conditionOf(some, args...)})
@@ -231,6 +232,20 @@ func (f sqliteFinder) accesses() []access {
 	}
 	if q.UpdatedSince != nil {
 		index("searchable_by_update", "s.last_update_ms >= ?", int64(*q.UpdatedSince))
+	}
+	return all
+}
+
+// measuredAccesses are the ways along the ranges of values that the filter wants.
+func (f sqliteFinder) measuredAccesses() (all []access) {
+	for _, m := range f.Filter.Measures {
+		where := measured(m, "")
+		among(&where, "type_id", f.types(), func(t hazard.Type) any { return string(t) })
+		rows := "FROM hazard_values INDEXED BY hazard_values_by_type WHERE " + where.text
+		all = append(all, access{
+			from: conditionOf("(SELECT hazard_id AS id "+rows+" ORDER BY 1 LIMIT -1) c CROSS JOIN searchable s ON s.id = c.id", where.args...),
+			some: conditionOf("SELECT 1 "+rows, where.args...),
+		})
 	}
 	return all
 }
@@ -400,9 +415,18 @@ func (f sqliteFinder) Each(ctx context.Context, after *search.Key, found func(Ro
 	if err != nil {
 		return err
 	}
+	if way == nil {
+		if f.having, err = f.measuredTypes(ctx); err != nil {
+			return err
+		}
+		among(&f.where, "s.type_id", f.having, func(t hazard.Type) any { return string(t) })
+	}
 	f.TextLater = way == nil || !f.TellsText()
-	f.WithBodies = f.TextLater && f.Filter.Text != nil // one statement for each would take most of the time
+	f.WithBodies = f.WhereLater || f.TextLater && f.Filter.Text != nil // one statement for each would take most of the time
 	f.conditions(way != nil)
+	if f.Sort.ByValue() {
+		return f.byValue(ctx, way, after, found)
+	}
 	order := f.order()
 	if way != nil {
 		where := f.where
@@ -444,9 +468,12 @@ func (f sqliteFinder) Each(ctx context.Context, after *search.Key, found func(Ro
 // for all, those of some types come after all others.
 func (f sqliteFinder) byTypes(ctx context.Context, after *search.Key, order string, found func(Row) (bool, error)) error {
 	types := f.Filter.Types
+	if f.having != nil {
+		types = f.having
+	}
 	if types == nil {
 		var err error
-		if types, err = f.types(ctx); err != nil {
+		if types, err = f.present(ctx); err != nil {
 			return err
 		}
 	}
@@ -472,6 +499,51 @@ func (f sqliteFinder) byTypes(ctx context.Context, after *search.Key, order stri
 	return f.merge(streams, found)
 }
 
+// byValue is Each in the order of a quantity. Without a way it goes along the index, within each type by itself.
+func (f sqliteFinder) byValue(ctx context.Context, way *access, after *search.Key, found func(Row) (bool, error)) error {
+	more := true
+	wanted := func(r Row) (_ bool, err error) {
+		more, err = found(r)
+		return more, err
+	}
+	for _, half := range f.halvesByValue(after) {
+		where := condition{f.where.text, slices.Clone(f.where.args)}
+		where.add(half.where.text, half.where.args...)
+		var err error
+		switch {
+		case half.lacks && way == nil:
+			// By number: SQLite would sort all hazards of a type, of which there are many if it is no way.
+			_, err = f.valuedRows(ctx, "NULL AS value", conditionOf("searchable s NOT INDEXED"), where, half.order, wanted)
+		case half.lacks:
+			_, err = f.valuedRows(ctx, "NULL AS value", way.from, where, half.order, wanted)
+		case way != nil:
+			from := condition{way.from.text + " CROSS JOIN hazard_values o ON o.hazard_id = s.id", way.from.args}
+			_, err = f.valuedRows(ctx, "o.value", from, where, half.order, wanted)
+		default:
+			var streams []iter.Seq2[Row, error]
+			types := f.types()
+			if f.having != nil {
+				types = f.having
+			}
+			for _, t := range types {
+				streams = append(streams, func(yield func(Row, error) bool) {
+					one := condition{where.text, slices.Clone(where.args)}
+					one.add("o.type_id = ?", string(t))
+					from := conditionOf("hazard_values o INDEXED BY hazard_values_by_type CROSS JOIN searchable s ON s.id = o.hazard_id")
+					if _, err := f.valuedRows(ctx, "o.value", from, one, half.order, func(r Row) (bool, error) { return yield(r, nil), nil }); err != nil {
+						yield(Row{}, err)
+					}
+				})
+			}
+			err = f.merge(streams, wanted)
+		}
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
 // byGrades is Each where the tree has told how severe the hazards are: the rows of the most severe are read first, those of the others if they are
 // wanted, for to read them costs most. Those of which it does not tell it are merged with them.
 func (f sqliteFinder) byGrades(ctx context.Context, way *access, after *search.Key, where condition, order string, found func(Row) (bool, error)) error {
@@ -490,6 +562,31 @@ func (f sqliteFinder) byGrades(ctx context.Context, way *access, after *search.K
 	}
 	slices.Reverse(told)
 	return f.merge([]iter.Seq2[Row, error]{rows(way.graded[0]), rows(told...)}, found)
+}
+
+// measuredTypes lists the types of which some hazard was measured as the filter wants; nil if it does not ask for that. Without them, the way along the
+// order of lists looks at all hazards of types that are never measured so.
+func (f sqliteFinder) measuredTypes(ctx context.Context) (types []hazard.Type, err error) {
+	if len(f.Filter.Measures) == 0 {
+		return nil, nil
+	}
+	types = []hazard.Type{""} // which none has
+	for _, t := range f.types() {
+		var where condition
+		for _, m := range f.Filter.Measures {
+			one := measured(m, "")
+			one.add("type_id = ?", string(t))
+			where.add("EXISTS (SELECT 1 FROM hazard_values INDEXED BY hazard_values_by_type WHERE "+one.text+")", one.args...)
+		}
+		var is bool
+		if err := f.Tx.QueryRowContext(ctx, "SELECT "+where.text, where.args...).Scan(&is); err != nil {
+			return nil, err
+		}
+		if is {
+			types = append(types, t)
+		}
+	}
+	return types, nil
 }
 
 // yield yields rows, and reports whether more are wanted.
@@ -541,8 +638,8 @@ func (f sqliteFinder) merge(all []iter.Seq2[Row, error], found func(Row) (bool, 
 	return nil
 }
 
-// types lists the types that there are, each found behind the one before.
-func (f sqliteFinder) types(ctx context.Context) (all []hazard.Type, err error) {
+// present lists the types that there are, each found behind the one before.
+func (f sqliteFinder) present(ctx context.Context) (all []hazard.Type, err error) {
 	for last := ""; ; {
 		var next sql.NullString
 		if err := f.Tx.QueryRowContext(ctx, `SELECT min(type_id) FROM searchable WHERE type_id > ?`, last).Scan(&next); err != nil || !next.Valid {
@@ -555,6 +652,11 @@ func (f sqliteFinder) types(ctx context.Context) (all []hazard.Type, err error) 
 
 // rows calls found with rows until it returns false, and tells whether it did not.
 func (f sqliteFinder) rows(ctx context.Context, from, where condition, order string, found func(Row) (bool, error)) (more bool, err error) {
+	return f.valuedRows(ctx, "", from, where, order, found)
+}
+
+// valuedRows is rows with the value that they are sorted by.
+func (f sqliteFinder) valuedRows(ctx context.Context, value string, from, where condition, order string, found func(Row) (bool, error)) (more bool, err error) {
 	rowsInOrder := func(columns string) string {
 		query := "SELECT " + columns + " FROM " + from.text
 		if where.text != "" {
@@ -562,9 +664,9 @@ func (f sqliteFinder) rows(ctx context.Context, from, where condition, order str
 		}
 		return query + " ORDER BY " + order
 	}
-	query := rowsInOrder(rowColumns)
+	query := rowsInOrder(f.columns(value))
 	if f.WithBodies { // each is read when its row's turn comes: to sort them would be dear. LIMIT -1 keeps SQLite from doing so.
-		query = "SELECT " + rowColumns + ", c.body FROM (" + rowsInOrder(rowColumns+", s.n") + " LIMIT -1) s CROSS JOIN changes c ON c.n = s.n"
+		query = "SELECT " + f.columns("s.value") + ", s.n, c.body FROM (" + rowsInOrder(f.columns(value)+", s.n") + " LIMIT -1) s CROSS JOIN changes c ON c.n = s.n"
 	}
 	return f.read(ctx, query, slices.Concat(from.args, where.args), found)
 }
@@ -578,6 +680,11 @@ func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
 	}
 	f.conditions(true)
 	from := conditionOf("searchable s")
+	if way == nil && len(f.Filter.Measures) > 0 {
+		if way, err = f.measuredWay(ctx); err != nil {
+			return 0, err
+		}
+	}
 	if way != nil {
 		from = way.from
 	}
@@ -590,6 +697,18 @@ func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
 		query += " WHERE " + f.where.text
 	}
 	return n, f.Tx.QueryRowContext(ctx, query, slices.Concat(from.args, f.where.args)...).Scan(&n)
+}
+
+// measuredWay is the way along the first range of values, unless it is so wide that to look at all hazards costs no more; then nil.
+func (f sqliteFinder) measuredWay(ctx context.Context) (*access, error) {
+	const wide = 200_000
+	all := f.measuredAccesses()
+	var n int64
+	query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", all[0].some.text, wide)
+	if err := f.Tx.QueryRowContext(ctx, query, all[0].some.args...).Scan(&n); err != nil || n == wide {
+		return nil, err
+	}
+	return &all[0], nil
 }
 
 // WrittenAround lists the hazards that had been written by a moment and were written again after it: their present state is not

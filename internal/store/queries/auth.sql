@@ -26,10 +26,13 @@ SELECT id FROM signing_keys ORDER BY created_ms DESC, id DESC LIMIT 1;
 INSERT INTO signing_keys (id, seed, created_ms, not_after_ms) VALUES ($1, $2, $3, $4);
 
 -- name: ReadKeys :many
-SELECT id, username, title, sum, created_ms FROM read_keys ORDER BY created_ms, id;
+SELECT id, username, title, sum, created_ms, scope, used_ms FROM read_keys ORDER BY created_ms, id;
 
 -- name: AddReadKey :exec
-INSERT INTO read_keys (id, username, title, sum, created_ms) VALUES ($1, $2, $3, $4, $5);
+INSERT INTO read_keys (id, username, title, sum, created_ms, scope) VALUES ($1, $2, $3, $4, $5, $6);
+
+-- name: NoteUse :exec
+UPDATE read_keys SET used_ms = sqlc.arg(used_ms) WHERE id = sqlc.arg(id) AND used_ms < sqlc.arg(used_ms);
 
 -- name: RemoveReadKey :execrows
 DELETE FROM read_keys WHERE id = $1;

@@ -1,10 +1,13 @@
 -- name: Searchable :exec
--- Only where no change is left out: who opens the store next makes up for those that are.
-UPDATE counters SET value = sqlc.arg(last) WHERE name = 'searchable' AND value = sqlc.arg(before);
+-- Only where no change is left out: who opens the store next makes up for those that are. Programs before schema 24 know searchable alone.
+UPDATE counters SET value = sqlc.arg(last) WHERE name IN ('searchable', 'found') AND value = sqlc.arg(before);
 
 -- name: ChangedHazards :many
 -- The hazards that some of the changes numbered above one, up to another, altered.
 SELECT DISTINCT hazard_id FROM changes WHERE n > sqlc.arg(after) AND n <= sqlc.arg(up_to) AND product_id = 0;
+
+-- name: ActiveHazardsAfter :many
+SELECT id FROM hazards WHERE status = 'A' AND id > sqlc.arg(after) ORDER BY id LIMIT sqlc.arg(max_rows);
 
 -- name: MomentsOfHazard :one
 -- When it first and when it last was written.

@@ -1,0 +1,422 @@
+// Package clients holds the clients in TypeScript and Python. The test runs one table of cases (cases.json) with these and the one in Go, each
+// against a real service of its own.
+package clients
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/service"
+)
+
+const password = "violet kayak thermos orbit"
+
+// world is a service that the cases are run against, and the address by which they steer it.
+type world struct {
+	t       *testing.T
+	dir     string
+	control string
+	flood   string // uuid
+	before  string // a moment before it was renamed
+
+	mu      sync.Mutex // guards what follows
+	address string
+	running *service.Service
+	stop    func()
+	limited map[string]bool // who was told to wait
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, dir: t.TempDir(), address: "127.0.0.1:0", limited: map[string]bool{}}
+	w.start()
+	t.Cleanup(func() { w.stop() })
+	for name, role := range map[string]auth.Role{"reader": auth.Reader, "editor": auth.Editor} {
+		if err := w.running.Auth.AddUser(t.Context(), auth.Actor{}, auth.NewUser{Name: name, Role: role, Password: password}, w.running.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.flood = w.write("Rising water", "FLOOD", "WATCH", "EVENT")
+	w.ask("POST", "/hazards/"+w.flood+"/products", `{"title":"The quay","product_Type":"TEXT_PRODUCT","data":"d"}`)
+	w.before = w.running.Now().String()
+	for w.running.Now().String() == w.before { // the next change is of a later millisecond
+		time.Sleep(time.Millisecond)
+	}
+	w.ask("PATCH", "/hazards/"+w.flood, `{"hazard_Name":"High water"}`)
+	w.write("Forest fire", "WILDFIRE", "WARNING", "EVENT")
+	for i := range 5 {
+		id := w.write(fmt.Sprintf("Old %d", i+1), "DROUGHT", "WATCH", "RESPONSE")
+		w.ask("PATCH", "/hazards/"+id, `{"status":"E"}`)
+	}
+	steered := httptest.NewUnstartedServer(http.HandlerFunc(w.steer))
+	t.Cleanup(steered.Close)
+	w.control = "http://" + steered.Listener.Addr().String() // before anybody steers
+	steered.Start()
+	return w
+}
+
+// start starts the service where it was. w.mu is held, or nobody else knows w.
+func (w *world) start() {
+	s, err := service.Open(w.t.Context(), service.Config{DataDir: w.dir, Listen: w.address, Grace: time.Second, NoExposure: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		w.t.Errorf("start: %v", err)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	w.running, w.address = s, s.Addr().String()
+	w.stop = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Errorf("stop: %v", err)
+		}
+	}
+}
+
+// ask makes a request as the editor, and returns the uuid in the answer.
+func (w *world) ask(method, path, body string) string {
+	pair, err := w.running.Auth.Issue(w.t.Context(), auth.Actor{}, "editor", w.running.Now())
+	if err != nil {
+		w.t.Error(err)
+		return ""
+	}
+	req, err := http.NewRequestWithContext(w.t.Context(), method, "http://"+w.address+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Error(err)
+		return ""
+	}
+	req.Header.Set("Authorization", "Bearer "+pair.Access)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		w.t.Error(err)
+		return ""
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= 300 {
+		w.t.Errorf("%s %s: %d %s %v", method, path, resp.StatusCode, text, err)
+	}
+	var made struct{ UUID string }
+	_ = json.Unmarshal(text, &made) // seen by who uses it
+	return made.UUID
+}
+
+func (w *world) write(name, kind, severity, category string) string {
+	return w.ask("POST", "/hazards", fmt.Sprintf(`{"hazard_Name":%q,"type_ID":%q,"severity_ID":%q,"category_ID":%q,"latitude":1,"longitude":2}`, name, kind, severity, category))
+}
+
+// steer does what a case asks for, and serves the address that tells to wait once.
+func (w *world) steer(out http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	what := strings.TrimPrefix(r.URL.Path, "/")
+	verb, rest, _ := strings.Cut(what, " ")
+	switch {
+	case strings.HasPrefix(what, "slow/"):
+		id, path, _ := strings.Cut(strings.TrimPrefix(what, "slow/"), "/")
+		if path == "hazards/count" && !w.limited[id] {
+			w.limited[id] = true
+			out.Header().Set("Retry-After", "1")
+			out.Header().Set("Content-Type", "application/problem+json")
+			out.WriteHeader(http.StatusTooManyRequests)
+			fmt.Fprint(out, `{"status":429,"title":"Too Many Requests","detail":"wait"}`)
+			return
+		}
+		r.URL.Path = "/" + path
+		httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: w.address}).ServeHTTP(out, r)
+	case verb == "world":
+		fmt.Fprintf(out, `{"url":"http://%s","password":%q,"flood":%q,"before":%q}`, w.address, password, w.flood, w.before)
+	case verb == "refresh":
+		pair, err := w.running.Auth.Issue(r.Context(), auth.Actor{}, "reader", w.running.Now())
+		if err != nil {
+			w.t.Error(err)
+		}
+		fmt.Fprint(out, pair.Refresh)
+	case verb == "limited":
+		fmt.Fprintf(out, "%s/slow/%d", w.control, len(w.limited))
+	case verb == "write":
+		w.write(rest, "STORM", "WATCH", "EVENT")
+	case verb == "restart":
+		w.stop()
+		w.start()
+	default:
+		http.NotFound(out, r)
+	}
+}
+
+type testCase struct {
+	Name, Call, ID, Login, Error, Says string
+	Filter                             map[string]string
+	After                              *int64
+	Script, Names                      []string
+	Is                                 *int64
+	RetryAfter                         int
+}
+
+func TestGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the service")
+	}
+	text, err := os.ReadFile("cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []testCase
+	if err := json.Unmarshal(text, &cases); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			names, n, err := w.run(t, &c)
+			if c.Error != "" {
+				if !slices.Contains(kindsOf(err), c.Error) || !strings.Contains(fmt.Sprint(err), c.Says) {
+					t.Errorf("%v, want %s", err, c.Error)
+				}
+				if p, ok := errors.AsType[*client.Problem](err); c.RetryAfter > 0 && (!ok || p.RetryAfter != time.Duration(c.RetryAfter)*time.Second) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if err != nil || c.Is != nil && n != *c.Is || c.Is == nil && !slices.Equal(names, c.Names) {
+				t.Errorf("%q, %d, %v; want %q", names, n, err, c.Names)
+			}
+		})
+	}
+}
+
+func kindsOf(err error) (kinds []string) {
+	for kind, is := range map[string]error{"unauthorized": client.ErrUnauthorized, "forbidden": client.ErrForbidden, "not found": client.ErrNotFound, "invalid": client.ErrInvalid,
+		"reset": client.ErrReset, "limited": client.ErrLimited} {
+		if errors.Is(err, is) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		kinds = append(kinds, "network")
+	}
+	return kinds
+}
+
+func (w *world) client(t *testing.T, c *testCase) *client.Client {
+	base, o := "http://"+w.address, client.Options{Username: "reader", Password: password, Patience: 30 * time.Second}
+	switch c.Login {
+	case "wrong":
+		o.Password = "wrong wrong wrong"
+	case "nowhere":
+		base = "http://127.0.0.1:9"
+	case "refused":
+		o.Token = "a.b.c"
+	case "refresh":
+		o = client.Options{RefreshToken: w.act(t, "refresh")}
+	case "limited", "impatient":
+		base = w.act(t, "limited")
+		if c.Login == "impatient" {
+			o.Patience = 0
+		}
+	}
+	made, err := client.New(base, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func (w *world) act(t *testing.T, what string) string {
+	resp, err := http.Post(w.control+"/"+url.PathEscape(what), "", nil)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+func (w *world) run(t *testing.T, c *testCase) (names []string, n int64, err error) {
+	ctx := t.Context()
+	s := client.Search{Text: c.Filter["q"], Sort: c.Filter["sort"]}
+	for name, list := range map[string]*[]string{"type": &s.Types, "category": &s.Categories, "status": &s.Statuses} {
+		if v := c.Filter[name]; v != "" {
+			*list = strings.Split(v, ",")
+		}
+	}
+	if c.Filter["at"] != "" {
+		if s.At, err = time.Parse(time.RFC3339Nano, w.before); err != nil {
+			return nil, 0, err
+		}
+	}
+	id, from := strings.ReplaceAll(c.ID, "$FLOOD", w.flood), w.client(t, c)
+	switch c.Call {
+	case "count":
+		n, err = from.Count(ctx, s)
+	case "active":
+		list, err := from.SearchActive(ctx, s)
+		for _, h := range list.Items {
+			names = append(names, h.HazardName)
+		}
+		return names, 0, err
+	case "search":
+		for h, err := range from.Search(ctx, s) {
+			if err != nil {
+				return names, 0, err
+			}
+			names = append(names, h.HazardName)
+		}
+	case "hazard":
+		h, err := from.Hazard(ctx, id)
+		return []string{h.Item.HazardName}, 0, err
+	case "products":
+		list, err := from.Products(ctx, id)
+		for _, p := range list.Items {
+			names = append(names, p.Title)
+		}
+		return names, 0, err
+	case "hazardChanges":
+		for change, err := range from.HazardChanges(ctx, id, 0) {
+			if err != nil {
+				return names, 0, err
+			}
+			names = append(names, change.Type)
+		}
+	case "changes":
+		for _, err := range from.Changes(ctx, *c.After) {
+			return nil, 0, err
+		}
+	case "events":
+		list, err := from.Active(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		after := list.Change
+		if c.After != nil {
+			after = *c.After
+		}
+		var acts sync.WaitGroup
+		defer acts.Wait()
+		acts.Go(func() {
+			for _, act := range c.Script {
+				w.act(t, act)
+			}
+		})
+		for e, err := range from.Events(ctx, after, client.EventOptions{Filter: s}) {
+			switch {
+			case err != nil:
+				return names, 0, err
+			case e.Reset != "":
+				names = append(names, "reset")
+			default:
+				names = append(names, e.Hazard.HazardName)
+			}
+			if len(names) == len(c.Names) {
+				break
+			}
+		}
+	}
+	return names, n, err
+}
+
+func TestPython(t *testing.T) {
+	w := others(t, "python3")
+	runOthers(t, w, "python", "python3", "-W", "error", "-B", "-m", "unittest", "discover", "-s", "tests", "-t", ".")
+}
+
+func TestTypeScript(t *testing.T) {
+	w := others(t, "node")
+	runOthers(t, w, "typescript", "node", "--test", "test/")
+}
+
+// The five lines at the top of each page work.
+func TestTheFirstLines(t *testing.T) {
+	for dir, program := range map[string][]string{"python": {"python3", "-u", "-B", "-c"}, "typescript": {"node", "--input-type=module", "-e"}} {
+		t.Run(dir, func(t *testing.T) {
+			w := others(t, program[0])
+			text, err := os.ReadFile(dir + "/README.md")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, code, _ := strings.Cut(string(text), "```")
+			_, code, _ = strings.Cut(code, "\n")
+			code, _, found := strings.Cut(code, "```")
+			if !found || strings.Count(code, "\n") != 5 {
+				t.Fatalf("not five lines: %s", code)
+			}
+			code = strings.NewReplacer("https://hazards.example.org", "http://"+w.address, "ann", "reader", `"…"`, `"`+password+`"`, "process.env.PASSWORD", `"`+password+`"`).Replace(code)
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			cmd := exec.CommandContext(ctx, program[0], append(program[1:], code)...)
+			cmd.Dir = dir
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var said bytes.Buffer
+			cmd.Stderr = &said
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines := bufio.NewScanner(out)
+			if !lines.Scan() || !strings.Contains(lines.Text(), "Forest fire") {
+				t.Errorf("%q", lines.Text())
+			}
+			for ctx.Err() == nil { // it follows from the list on, so that what is written before it is connected is told too
+				w.act(t, "write Told storm")
+				if !lines.Scan() || strings.Contains(lines.Text(), "hazard.created Told storm") {
+					break
+				}
+			}
+			if !strings.Contains(lines.Text(), "hazard.created Told storm") {
+				t.Errorf("%q", lines.Text())
+			}
+			stop()
+			if err := cmd.Wait(); err == nil {
+				t.Errorf("it ended by itself: %s", said.String())
+			}
+		})
+	}
+}
+
+func others(t *testing.T, program string) *world {
+	if testing.Short() {
+		t.Skip("runs the service")
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("%s is not on this machine", program)
+	}
+	return newWorld(t)
+}
+
+func runOthers(t *testing.T, w *world, dir, program string, args ...string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "HAZARDD_CASES="+w.control, "NO_COLOR=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || bytes.Contains(out, []byte("\nOK (skipped")) || bytes.Contains(out, []byte("# pass 1\n")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"golang.org/x/net/idna"
+
+	"github.com/hazardd/hazardd/internal/certificate"
+	"github.com/hazardd/hazardd/internal/service"
+)
+
+// tlsFlags say with which certificate the server speaks TLS.
+type tlsFlags struct {
+	Cert       string     `name:"tls-cert" type:"path" placeholder:"FILE" help:"Certificate of the server in PEM, with its intermediates; the server then speaks TLS. The file is read again when it changes."`
+	Key        string     `name:"tls-key" type:"path" placeholder:"FILE" help:"Key of the certificate, in PEM."`
+	Hosts      []acmeHost `name:"acme-host" placeholder:"HOST" help:"Name for which a certificate is got by ACME, and renewed; the server then speaks TLS. You agree to the terms of the authority."`
+	Email      string     `name:"acme-email" placeholder:"ADDRESS" help:"Where the authority of --acme-host may write to."`
+	Directory  publicURL  `name:"acme-directory" placeholder:"URL" help:"Directory of the authority of --acme-host; if not given, Let's Encrypt."`
+	Root       string     `name:"acme-root" type:"path" placeholder:"FILE" help:"Authorities, in PEM, that --acme-directory is checked against; if not given, those of the system."`
+	HTTPListen address    `name:"http-listen" placeholder:"HOST:PORT" help:"Address at which plain HTTP leads to the public address of https, beside TLS; the authority of --acme-host checks here, too."`
+}
+
+// acmeHost is a name in ASCII, without a port.
+type acmeHost string
+
+func (h *acmeHost) UnmarshalText(text []byte) error {
+	name, err := idna.Lookup.ToASCII(strings.TrimSpace(string(text)))
+	if err != nil || name == "" || strings.ContainsAny(name, "*:/") {
+		return fmt.Errorf("%q is not the name of a host, such as hazards.example.org", text)
+	}
+	*h = acmeHost(name)
+	return nil
+}
+
+func (f *tlsFlags) set(cfg *service.Config, publicGiven bool) error {
+	switch {
+	case (f.Cert == "") != (f.Key == ""):
+		return errors.New("--tls-cert and --tls-key need each other")
+	case f.Cert != "" && len(f.Hosts) > 0:
+		return errors.New("--tls-cert and --acme-host exclude each other")
+	case len(f.Hosts) == 0 && (f.Email != "" || f.Directory != "" || f.Root != ""):
+		return errors.New("--acme-host is missing: the other --acme settings need it")
+	case f.Cert == "" && len(f.Hosts) == 0 && f.HTTPListen != "":
+		return errors.New("--http-listen is for a server that speaks TLS: give --tls-cert or --acme-host")
+	case f.Cert == "" && len(f.Hosts) == 0:
+		return nil
+	case f.HTTPListen != "" && f.Cert != "" && !publicGiven:
+		return errors.New("--public-url is missing: --http-listen leads there")
+	}
+	cfg.TLS = &service.TLS{Cert: f.Cert, Key: f.Key, Plain: string(f.HTTPListen),
+		ACME: certificate.Settings{Email: f.Email, Directory: string(f.Directory), RootFile: f.Root}}
+	for _, h := range f.Hosts {
+		cfg.TLS.ACME.Hosts = append(cfg.TLS.ACME.Hosts, string(h))
+	}
+	if publicGiven {
+		if !strings.HasPrefix(cfg.PublicURL, "https://") {
+			return fmt.Errorf("--public-url %s does not begin with https://, and the server speaks TLS", cfg.PublicURL)
+		}
+		return nil
+	}
+	if cfg.PublicURL != "" { // of the address to listen on
+		u, err := url.Parse(cfg.PublicURL)
+		if err != nil {
+			return err
+		}
+		name := u.Hostname()
+		if len(f.Hosts) > 0 {
+			name = string(f.Hosts[0])
+		} else if strings.Contains(name, ":") {
+			name = "[" + name + "]"
+		}
+		if cfg.PublicURL = "https://" + name; u.Port() != "443" {
+			cfg.PublicURL += ":" + u.Port()
+		}
+	}
+	return nil
+}
+
+// hangups gives a value whenever the server is told to read its certificate again. stop ends that.
+func (f *tlsFlags) hangups(cfg *service.Config) (stop func()) {
+	if f.Cert == "" {
+		return func() {} // a hangup ends the program, as ever
+	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	cfg.TLS.Hangup = hangup
+	return func() { signal.Stop(hangup) }
+}

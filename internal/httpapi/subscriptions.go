@@ -1,0 +1,183 @@
+package httpapi
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/notify"
+)
+
+// maxSubscription bounds the body of a subscription, in bytes: its areas are most of it.
+const maxSubscription = 256 << 10
+
+// subscribed is h for callers who log in: a read key, which stands in addresses that others see, shows nobody's subscriptions.
+func subscribed(h protected) protected {
+	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+		if keyed(r) != nil {
+			return fmt.Errorf("%w: a read key shows no subscriptions; log in", hazard.ErrForbidden)
+		}
+		return h(w, r, who)
+	}
+}
+
+func (a *API) subscriber(r *http.Request, who *auth.Caller) notify.Author {
+	return notify.Author{Caller: who, Addr: a.clientAddr(r)}
+}
+
+// subscriptionID is the subscription that the path names.
+func subscriptionID(r *http.Request) (string, error) {
+	text := r.PathValue("subscription")
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 {
+		return "", badParameter("subscription-id", "%.100q is not a uuid", text)
+	}
+	return id.String(), nil
+}
+
+// listSubscriptions lists the caller's subscriptions; an admin's list is of all.
+func (a *API) listSubscriptions(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values, err := query(r, "after", "limit")
+	if err != nil {
+		return err
+	}
+	limit, err := intParameter(values, "limit", defaultChanges, 1, maxChanges)
+	if err != nil {
+		return err
+	}
+	after := values.Get("after")
+	if after != "" && uuid.Validate(after) != nil {
+		return badParameter("after", "%.100q is not a uuid", after)
+	}
+	list, err := a.Notify.List(r.Context(), a.subscriber(r, who), strings.ToLower(after), int(limit))
+	if err != nil {
+		return err
+	}
+	if int64(len(list)) == limit {
+		next := url.Values{"after": {list[limit-1].ID}, "limit": {fmt.Sprint(limit)}}
+		a.linkNext(w, r, next)
+	}
+	return answerJSON(w, r, list, true)
+}
+
+// createSubscription serves users, and where the server is public people without an account.
+func (a *API) createSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	body, err := readBody(w, r, maxSubscription)
+	if err != nil {
+		return err
+	}
+	if who.Role == auth.Public {
+		who = nil
+	}
+	made, err := a.Notify.Create(r.Context(), a.subscriber(r, who), body, a.now())
+	if err != nil {
+		return err
+	}
+	return writtenJSON(w, made, fmt.Sprintf("%s/subscriptions/%s", a.BaseURL, made.ID), true)
+}
+
+func (a *API) getSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	id, err := subscriptionID(r)
+	if err != nil {
+		return err
+	}
+	s, err := a.Notify.Get(r.Context(), a.subscriber(r, who), id)
+	if err != nil {
+		return err
+	}
+	return answerJSON(w, r, s, true)
+}
+
+func (a *API) patchSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := subscriptionID(r)
+	if err != nil {
+		return err
+	}
+	body, err := readBody(w, r, maxSubscription)
+	if err != nil {
+		return err
+	}
+	s, err := a.Notify.Patch(r.Context(), a.subscriber(r, who), id, body, a.now())
+	if err != nil {
+		return err
+	}
+	return writtenJSON(w, s, a.BaseURL+"/subscriptions/"+id, false)
+}
+
+func (a *API) deleteSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := subscriptionID(r)
+	if err != nil {
+		return err
+	}
+	if err := a.Notify.Delete(r.Context(), a.subscriber(r, who), id, a.now()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// testSubscription sends a test message over each channel, and tells what came of it.
+func (a *API) testSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := subscriptionID(r)
+	if err != nil {
+		return err
+	}
+	if err := a.quotas.test(who, a.Now()); err != nil {
+		return err
+	}
+	tested, err := a.Notify.Test(r.Context(), a.subscriber(r, who), id, a.now())
+	if err != nil {
+		return err
+	}
+	return writtenJSON(w, tested, a.BaseURL+"/subscriptions/"+id, false)
+}
+
+// subscriptionNotices lists what was and is to be told to a subscription, the latest first.
+func (a *API) subscriptionNotices(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values, err := query(r, "before", "limit")
+	if err != nil {
+		return err
+	}
+	id, err := subscriptionID(r)
+	if err != nil {
+		return err
+	}
+	before, err := intParameter(values, "before", 0, 1, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	limit, err := intParameter(values, "limit", defaultChanges, 1, maxChanges)
+	if err != nil {
+		return err
+	}
+	list, err := a.Notify.Deliveries(r.Context(), a.subscriber(r, who), id, before, int(limit))
+	if err != nil {
+		return err
+	}
+	if int64(len(list)) == limit {
+		next := url.Values{"before": {fmt.Sprint(list[limit-1].ID)}, "limit": {fmt.Sprint(limit)}}
+		a.linkNext(w, r, next)
+	}
+	return answerJSON(w, r, list, true)
+}
+
+// subscriptionsState tells an admin how telling people goes.
+func (a *API) subscriptionsState(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	state, err := a.Notify.State(r.Context(), a.subscriber(r, who))
+	if err != nil {
+		return err
+	}
+	return answerJSON(w, r, state, true)
+}

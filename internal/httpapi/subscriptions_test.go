@@ -1,0 +1,134 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hazardd/hazardd/internal/channel"
+	"github.com/hazardd/hazardd/internal/notice"
+	"github.com/hazardd/hazardd/internal/service"
+)
+
+// postbox is a Sender that keeps what it is given.
+type postbox chan notice.Notice
+
+func (p postbox) Send(ctx context.Context, _ channel.Address, n notice.Notice) error {
+	select {
+	case p <- n:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (postbox) Check(to channel.Address) error {
+	if to.Kind == channel.Email && !strings.Contains(to.To, "@") {
+		return errors.New("is no address of email")
+	}
+	return nil
+}
+
+func TestSubscriptionsOverHTTP(t *testing.T) {
+	box := make(postbox, 20)
+	s := serve(t, func(c *service.Config) { c.Sender = box })
+	draft := `{"name":"Home","where":{"points":[{"lon":20,"lat":10,"radius_km":50,"name":"home"}],"regions":["ke"]},"types":["FLOOD"],"channels":[{"kind":"webpush","to":"{}"}],
+		"time_zone":"Africa/Nairobi","quiet":{"from":"00:00","to":"00:01"},"language":"sw,en"}`
+	a := s.do("reader", "POST", "/subscriptions", draft)
+	var made struct {
+		ID       string
+		Channels []struct{ ID, To, Status string }
+		Where    struct{ Regions []string }
+	}
+	a.JSON(t, &made)
+	if a.Status != 201 || a.Header.Get("Location") != s.URL()+"/subscriptions/"+made.ID || made.Channels[0].Status != "active" || made.Channels[0].To != "{}" || made.Where.Regions[0] != "KE" {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	path := "/subscriptions/" + made.ID
+	if a := s.do("reader", "POST", path+"/test", nil); a.Status != 200 || !strings.Contains(string(a.Body), `"delivered":true`) {
+		t.Errorf("test: %d %s", a.Status, a.Body)
+	}
+	if n := <-box; n.Kind != notice.Test {
+		t.Errorf("%+v", n)
+	}
+	s.hazard("red", "latitude", -50) // elsewhere
+	h := s.hazard("red")
+	if n := <-box; n.Kind != notice.First || n.Items[0].Hazard.ID != h.HazardID || n.Items[0].Place != "home" || n.Link != "" {
+		t.Errorf("%+v", n)
+	}
+	s.do("red", "POST", fmt.Sprintf("/hazards/%d/retract", h.HazardID), `{"reason":"a false alarm"}`)
+	if n := <-box; n.Kind != notice.Correction || n.Items[0].Reason != "a false alarm" {
+		t.Errorf("%+v", n)
+	}
+	for a := s.do("reader", "GET", path+"/notices?limit=1", nil); !strings.Contains(string(a.Body), `"state":"sent"`); a = s.do("reader", "GET", path+"/notices?limit=1", nil) {
+		if a.Status != 200 || !strings.Contains(a.Header.Get("Link"), "before=2&limit=1") {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+	}
+	if a := s.do("reader", "GET", path+"/notices", nil); strings.Contains(string(a.Body), "subscriptions/") || !strings.Contains(string(a.Body), "a false alarm") {
+		t.Errorf("%s", a.Body)
+	}
+
+	// What others see of it.
+	if a := s.do("red", "GET", path, nil); a.Status != 404 {
+		t.Errorf("another user: %d", a.Status)
+	}
+	if a := s.do("root", "GET", path, nil); a.Status != 200 || strings.Contains(string(a.Body), `"to":"{}"`) {
+		t.Errorf("an admin: %d %s", a.Status, a.Body)
+	}
+	if a := s.do("root", "GET", "/subscriptions?limit=1", nil); a.Status != 200 || !strings.Contains(string(a.Body), made.ID) || !strings.Contains(a.Header.Get("Link"), "after="+made.ID) {
+		t.Errorf("an admin's list: %d %s", a.Status, a.Body)
+	}
+	if a := s.do("root", "GET", "/subscriptions/status", nil); a.Status != 200 || !strings.Contains(string(a.Body), `"subscriptions":1`) {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+
+	if a := s.do("reader", "PATCH", path, `{"where":null,"quiet":null,"digest":"daily"}`); a.Status != 200 || strings.Contains(string(a.Body), "quiet") || strings.Contains(string(a.Body), "where") ||
+		!strings.Contains(string(a.Body), `"daily"`) {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	// Nothing of the address is where it must not be.
+	if a := s.do("root", "GET", "/audit", nil); !strings.Contains(string(a.Body), "subscription.create") || strings.Contains(string(a.Body), `"{}"`) {
+		t.Errorf("%s", a.Body)
+	}
+	if a := s.do("reader", "DELETE", path, nil); a.Status != 204 {
+		t.Errorf("%d", a.Status)
+	}
+	if a := s.do("reader", "GET", path, nil); a.Status != 404 {
+		t.Errorf("%d", a.Status)
+	}
+
+	// An address of email waits to be confirmed, which takes a public address of the server.
+	if a := s.do("reader", "POST", "/subscriptions", `{"channels":[{"kind":"email","to":"ann@example.org"}]}`); a.Status != 409 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if a := s.do("root", "POST", "/subscriptions", `{"channels":[{"kind":"email","to":"ann@example.org"}],"confirmed":true}`); a.Status != 201 || !strings.Contains(string(a.Body), `"status":"active"`) {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	for body, status := range map[string]int{
+		`{"channels":[{"kind":"webpush","to":"{}"}],"confirmed":true}`: 403,
+		`{"channels":[{"kind":"http","to":"https://a.example/x"}]}`:    403,
+	} {
+		if a := s.do("reader", "POST", "/subscriptions", body); a.Status != status {
+			t.Errorf("%s: %d %s", body, a.Status, a.Body)
+		}
+	}
+}
+
+func TestEveryFaultOfASubscriptionIsNamed(t *testing.T) {
+	s := serve(t, func(c *service.Config) { c.Sender = make(postbox, 1) })
+	a := s.do("reader", "POST", "/subscriptions", `{"name":"a\nb","where":{"points":[{"lon":181,"lat":0,"radius_km":1},{"lon":0,"lat":0,"radius_km":0}],"regions":["XX"],"assets":true,"areas":{"type":"Point"}},
+		"types":["SNOW"],"categories":["X"],"severity_min":"BAD","measure":"speed","people_min":-1,"language":"!","time_zone":"Mars/Base","quiet":{"from":"25:00","to":"x","except":"Y"},"digest":"hourly","status":"off",
+		"channels":[{"kind":"fax","to":"1"},{"kind":"email","to":"nobody"},{"kind":"webpush","to":"{}"},{"kind":"webpush","to":"{}"}]}`)
+	for _, pointer := range []string{"/name", "/where/points/0", "/where/points/1/radius_km", "/where/regions/0", "/where/assets", "/where/areas", "/types", "/categories", "/severity_min", "/measure", "/people_min", "/language",
+		"/time_zone", "/quiet/from", "/quiet/to", "/quiet/except", "/digest", "/status", "/channels/0/kind", "/channels/1", "/channels/3"} {
+		if a.Status != 400 || !strings.Contains(string(a.Body), `"pointer":"`+pointer+`"`) {
+			t.Errorf("%s is not named: %d %s", pointer, a.Status, a.Body)
+		}
+	}
+	if strings.Contains(string(a.Body), "nobody") {
+		t.Errorf("an address is repeated: %s", a.Body)
+	}
+}

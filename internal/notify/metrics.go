@@ -1,0 +1,62 @@
+package notify
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hazardd/hazardd/internal/channel"
+)
+
+// measures are what a process counts of the messages that it sends.
+type measures struct {
+	sent    *prometheus.CounterVec
+	queued  *prometheus.CounterVec
+	delay   *prometheus.HistogramVec
+	matched prometheus.Histogram
+}
+
+// The results of an attempt.
+const (
+	resultSent    = "sent"
+	resultFailed  = "failed"  // to be tried again
+	resultGivenUp = "givenup" // never to be tried again
+)
+
+var kinds = []string{channel.Email, channel.WebPush, channel.HTTP}
+
+func newMeasures() *measures {
+	m := &measures{
+		queued: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_notices_queued_total", Help: "Notices that this node has queued for subscribers, by channel."}, []string{"channel"}),
+		sent: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_notices_attempts_total",
+			Help: "Attempts of this node to send a message to a subscriber: sent, failed (to be tried again), or givenup."}, []string{"channel", "result"}),
+		delay: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "hazardd_notice_delay_seconds", Help: "From the commit of a change until a subscriber's server had the message.",
+			Buckets: []float64{0.1, 0.25, 0.5, 1, 2, 5, 15, 60, 300, 3600, 86400}}, []string{"channel"}),
+		matched: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "hazardd_notice_match_seconds", Help: "How long it took to find the subscriptions that a change concerns.",
+			Buckets: []float64{0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 5}}),
+	}
+	for _, kind := range kinds {
+		m.queued.WithLabelValues(kind)
+		m.delay.WithLabelValues(kind)
+		for _, result := range []string{resultSent, resultFailed, resultGivenUp} {
+			m.sent.WithLabelValues(kind, result)
+		}
+	}
+	return m
+}
+
+func (m *measures) told(kind string, delay time.Duration) {
+	m.sent.WithLabelValues(kind, resultSent).Inc()
+	m.delay.WithLabelValues(kind).Observe(delay.Seconds())
+}
+
+// Metrics are what this process counts.
+func (s *Service) Metrics() []prometheus.Collector {
+	return []prometheus.Collector{s.measures.queued, s.measures.sent, s.measures.delay, s.measures.matched}
+}
+
+// Count counts the subscriptions, and the notices that wait.
+func (s *Service) Count(ctx context.Context) (subscriptions, waiting int64, err error) {
+	return s.Store.CountSubscriptions(ctx)
+}

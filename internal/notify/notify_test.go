@@ -1,0 +1,259 @@
+package notify
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/channel"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/notice"
+)
+
+func TestOneHazardIsOneConversation(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		b.subscribe("ann", `"where":{"regions":["us-ma"]},"severity_min":"WARNING","channels":[{"kind":"http","to":"https://b.example/x"}]`)
+		b.subscribe("ann", `"where":{"points":[{"lon":10,"lat":50,"radius_km":50}]},"channels":[{"kind":"http","to":"https://c.example/x"}]`)
+		defer b.run(b.svc)()
+		settle(time.Second)
+		h := b.flood()
+		settle(2 * time.Second)
+		b.save(h.ID, func(h *hazard.Hazard) { h.Description = "more words" })
+		settle(2 * time.Second)
+		b.save(h.ID, severity_(hazard.Warning))
+		settle(2 * time.Second)
+		b.save(h.ID, func(h *hazard.Hazard) { h.Longitude = -60 }) // away
+		settle(2 * time.Second)
+		b.save(h.ID, severity_(hazard.Watch)) // far away, it no longer matters
+		settle(2 * time.Second)
+		b.save(h.ID, func(h *hazard.Hazard) { h.Longitude = -71 })
+		settle(2 * time.Second)
+		b.save(h.ID, over(hazard.EndRetracted))
+		settle(2 * time.Second)
+		b.want("https://a.example/x", "first", "changed severity WATCH>WARNING", "changed area inside>outside", "changed severity WARNING>WATCH area outside>inside", "correction")
+		b.want("https://b.example/x", "first", "changed area inside>outside", "changed severity WARNING>WATCH area outside>inside", "correction")
+		b.want("https://c.example/x")
+		got := b.net.to("https://a.example/x")
+		for _, m := range got {
+			if m.n.Thread == "" || m.n.Thread != got[0].n.Thread || m.n.Late != 0 || m.n.Items[0].Hazard.ID != h.ID {
+				t.Errorf("%+v", m.n)
+			}
+		}
+		if d := got[0].n.Items[0]; d.Place != "home" || d.DistanceKM == nil || *d.DistanceKM != 0 {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+func TestWhatHasEndedIsNeverAnnounced(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		h := b.flood()
+		b.save(h.ID, over(hazard.EndAllClear))
+		b.net.answer("https://b.example/x", func(channel.Address, notice.Notice) error { return channel.RetryAfter(time.Hour) })
+		b.subscribe("ann", boston("b.example"))
+		defer b.run(b.svc)()
+		settle(time.Minute)
+		b.want("https://a.example/x")
+		h = b.flood()
+		settle(time.Minute)
+		b.save(h.ID, over(hazard.EndExpired))
+		b.net.answer("https://b.example/x", nil)
+		settle(2 * time.Hour)
+		b.want("https://a.example/x", "first", "ended")
+		b.want("https://b.example/x")
+	})
+}
+
+func TestWhatIsLateSaysSoAndTellsWhatIs(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		h := b.flood()
+		settle(time.Hour)
+		b.save(h.ID, severity_(hazard.Warning))
+		defer b.run(b.svc)()
+		settle(time.Minute)
+		b.want("https://a.example/x", "first")
+		if n := b.net.to("https://a.example/x")[0].n; n.Late < time.Hour || n.Items[0].Hazard.Severity != hazard.Warning {
+			t.Errorf("late %v, severity %v", n.Late, n.Items[0].Hazard.Severity)
+		}
+	})
+}
+
+func TestAStormIsOneSummary(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		defer b.run(b.svc)()
+		settle(time.Second)
+		for range 40 {
+			b.flood()
+			settle(500 * time.Millisecond)
+		}
+		settle(5 * time.Minute)
+		b.want("https://a.example/x", "first", "first", "first", "first", "first", "summary of 35")
+	})
+}
+
+func TestQuietHoursHoldWhatIsNotUrgent(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) { // it is noon in London, 21:00 in Tokyo
+		b.subscribe("ann", boston("a.example")+`,"time_zone":"Asia/Tokyo","quiet":{"from":"20:00","to":"07:00"}`)
+		defer b.run(b.svc)()
+		settle(time.Second)
+		h := b.flood()
+		gone := b.flood()
+		settle(time.Hour)
+		b.want("https://a.example/x")
+		b.save(h.ID, severity_(hazard.Warning))
+		b.save(gone.ID, over(hazard.EndAllClear))
+		settle(time.Minute)
+		b.want("https://a.example/x", "first")
+		b.save(h.ID, over(hazard.EndRetracted)) // what broke the quiet is taken back in the quiet
+		late := b.flood()
+		settle(time.Minute)
+		b.want("https://a.example/x", "first", "correction")
+		settle(9 * time.Hour)
+		b.want("https://a.example/x", "first", "correction", "first")
+		if m := b.net.to("https://a.example/x")[2]; m.n.Items[0].Hazard.ID != late.ID || m.at.UTC().Format("15:04") != "22:00" {
+			t.Errorf("at %v", m.at)
+		}
+	})
+}
+
+func TestADigestTellsAllAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example")+`,"digest":"daily"`)
+		defer b.run(b.svc)()
+		settle(time.Second)
+		for range 3 {
+			b.flood()
+			settle(time.Hour)
+		}
+		b.want("https://a.example/x")
+		settle(20 * time.Hour)
+		b.want("https://a.example/x", "digest of 3")
+		if at := b.net.to("https://a.example/x")[0].at.UTC(); at.Hour() != digestHour || at.Minute() != 0 {
+			t.Errorf("at %v", at)
+		}
+	})
+}
+
+func TestADeadAddressIsSuspendedAndDelaysNobody(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		dead := b.subscribe("ann", boston("dead.example"))
+		b.subscribe("ann", boston("slow.example"))
+		b.subscribe("ann", boston("a.example"))
+		b.net.answer("https://dead.example/x", func(channel.Address, notice.Notice) error { return channel.Gone })
+		b.net.answer("https://slow.example/x", func(channel.Address, notice.Notice) error { time.Sleep(25 * time.Second); return nil })
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.flood()
+		settle(time.Second)
+		b.want("https://a.example/x", "first")
+		settle(time.Minute)
+		b.want("https://slow.example/x", "first")
+		s, err := b.svc.Get(t.Context(), b.author("ann"), dead.ID)
+		if err != nil || s.Channels[0].Status != Suspended || s.Channels[0].Reason == "" || s.Waiting != 0 {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+func TestDrillsComeOnRequest(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		b.subscribe("ann", boston("b.example")+`,"drills":true`)
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.save(0, func(h *hazard.Hazard) { h.Category = hazard.Exercise })
+		settle(time.Minute)
+		b.want("https://a.example/x")
+		b.want("https://b.example/x", "first")
+	})
+}
+
+func TestAMergeTellsNobodyTwice(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		defer b.run(b.svc)()
+		settle(time.Second)
+		one := b.flood()
+		settle(2 * time.Second)
+		two := b.save(0, func(h *hazard.Hazard) { h.Longitude = 100 })
+		settle(2 * time.Second)
+		b.want("https://a.example/x", "first")
+		b.save(one.ID, func(h *hazard.Hazard) {
+			h.Status, h.Reason, h.Successor, h.End = hazard.Expired, hazard.EndMerged, two.UUID, now()
+		})
+		b.save(two.ID, func(h *hazard.Hazard) { h.Longitude = -71.06 })
+		settle(time.Minute)
+		b.want("https://a.example/x", "first")
+		b.save(two.ID, over(hazard.EndAllClear))
+		settle(time.Minute)
+		b.want("https://a.example/x", "first", "ended")
+		if m := b.net.to("https://a.example/x"); m[0].n.Thread != m[1].n.Thread {
+			t.Error("another thread")
+		}
+	})
+}
+
+func TestAnAddressIsConfirmedBeforeItIsUsed(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		nobody := Author{}
+		sub, err := b.svc.Create(t.Context(), nobody, []byte(`{"where":{"points":[{"lon":-71,"lat":42.3,"radius_km":50}]},"channels":[{"kind":"email","to":"ann@example.org"}]}`), now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.flood()
+		settle(time.Minute)
+		b.want("ann@example.org", "confirm")
+		token := b.net.to("ann@example.org")[0].n.Link[len(base+"/subscriptions/confirm?token="):]
+		if _, err := b.svc.Asked(t.Context(), ToConfirm, token, now()); err != nil {
+			t.Error(err)
+		}
+		if err := b.svc.Confirm(t.Context(), nobody, token+"x", now()); err == nil {
+			t.Error("a false token confirms")
+		}
+		if err := b.svc.Confirm(t.Context(), nobody, token, now()); err != nil {
+			t.Error(err)
+		}
+		settle(time.Second)
+		b.flood()
+		settle(time.Minute)
+		b.want("ann@example.org", "confirm", "first")
+		for range 2 {
+			_, err = b.svc.Create(t.Context(), nobody, []byte(`{"where":{"regions":["US-MA"]},"channels":[{"kind":"email","to":"ann@example.org"}]}`), now())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		if _, err = b.svc.Create(t.Context(), nobody, []byte(`{"where":{"regions":["US-MA"]},"channels":[{"kind":"email","to":"ann@example.org"}]}`), now()); err == nil {
+			t.Error("a fourth mail in a day")
+		}
+		stop := b.net.to("ann@example.org")[1].n.Unsubscribe[len(base+"/subscriptions/unsubscribe?token="):]
+		for range 2 {
+			if err := b.svc.Unsubscribe(t.Context(), nobody, ToUnsubscribe, stop, now()); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := b.store.Subscription(t.Context(), sub.ID); err == nil {
+			t.Error("it is still there")
+		}
+	})
+}
+
+// What ends while its first message is under way is told to have ended.
+func TestAnEndDuringTheFirstMessageIsTold(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		b.net.answer("https://a.example/x", func(channel.Address, notice.Notice) error { time.Sleep(10 * time.Second); return nil })
+		defer b.run(b.svc)()
+		settle(time.Second)
+		h := b.flood()
+		settle(3 * time.Second)
+		b.save(h.ID, over(hazard.EndRetracted))
+		settle(time.Minute)
+		b.want("https://a.example/x", "first", "correction")
+	})
+}

@@ -1,0 +1,162 @@
+package notify
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// Key encrypts addresses and signs links. It is not in the database: who reads only that, or a backup, reads no address.
+type Key struct {
+	seal cipher.AEAD
+	mac  []byte
+}
+
+// KeyFile is the name of the key's file in the data folder.
+const KeyFile = "addresses.key"
+
+// ReadKey reads the key of a file: 32 random bytes in base64. Where there is none and make is set, it makes one, of mode 0600. A file that
+// others may read is refused.
+func ReadKey(path string, make bool) (*Key, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && make {
+		return makeKey(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("key of the addresses of subscriptions: %w", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s has mode %04o, so other users can read the addresses of subscriptions: run chmod 600 '%s'", path, info.Mode().Perm(), path)
+	}
+	seed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(seed) != 32 {
+		return nil, fmt.Errorf("%s does not hold 32 bytes in base64; openssl rand -base64 32 makes such a key", path)
+	}
+	return NewKey(seed)
+}
+
+// makeKey writes a new key so that either all of it is there or nothing: a process that is killed leaves no half of one, and of two that
+// start at once both read the one that was first.
+func makeKey(path string) (*Key, error) {
+	var seed [32]byte
+	rand.Read(seed[:])
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // of mode 0600
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(base64.StdEncoding.EncodeToString(seed[:]) + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return nil, err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		err = errors.Join(dir.Sync(), dir.Close())
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ReadKey(path, false)
+}
+
+// NewKey makes a Key of 32 random bytes.
+func NewKey(seed []byte) (*Key, error) {
+	derive := func(what string) []byte {
+		k, err := hkdf.Key(sha256.New, seed, nil, "hazardd subscriptions "+what, 32)
+		if err != nil {
+			panic(err) // its lengths are constants
+		}
+		return k
+	}
+	block, err := aes.NewCipher(derive("addresses"))
+	if err != nil {
+		return nil, err
+	}
+	seal, err := cipher.NewGCMWithRandomNonce(block)
+	return &Key{seal, derive("links")}, err
+}
+
+// close encrypts the addresses of a subscription, by channel.
+func (k *Key) close(id string, addresses map[string]string) (string, error) {
+	text, err := json.Marshal(addresses, json.Deterministic(true))
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(k.seal.Seal(nil, nil, text, []byte(id))), nil
+}
+
+// open decrypts the addresses of a subscription.
+func (k *Key) open(id, sealed string) (map[string]string, error) {
+	text, err := base64.StdEncoding.DecodeString(sealed)
+	if err == nil {
+		text, err = k.seal.Open(nil, nil, text, []byte(id))
+	}
+	addresses := map[string]string{}
+	if err == nil {
+		err = json.Unmarshal(text, &addresses)
+	}
+	if err != nil {
+		return nil, errors.New("the addresses of a subscription cannot be decrypted: this is not the key that they were encrypted with")
+	}
+	return addresses, nil
+}
+
+// hash names what must be compared and not known.
+func (k *Key) hash(what, text string) string {
+	mac := hmac.New(sha256.New, k.mac)
+	fmt.Fprintf(mac, "%s\x00%s", what, text)
+	return hex.EncodeToString(mac.Sum(nil)[:12])
+}
+
+// What the token of a link allows.
+const (
+	toConfirm     = "confirm"     // to confirm an address
+	toUnsubscribe = "unsubscribe" // to end a channel
+	toManage      = "manage"      // to read, alter and remove a subscription
+)
+
+// sign makes a token for a purpose, of a channel of a subscription and of what stamp says of its address, good until a moment (0: for ever).
+func (k *Key) sign(purpose, id, channel, stamp string, until hazard.Instant) string {
+	payload := strings.Join([]string{purpose, id, channel, stamp, strconv.FormatInt(int64(until), 36)}, ".")
+	mac := hmac.New(sha256.New, k.mac)
+	mac.Write([]byte("token\x00" + payload))
+	return payload + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
+}
+
+// errToken refuses a token.
+var errToken = fmt.Errorf("%w: the link is not valid, or no longer", hazard.ErrNotFound)
+
+// verify reads a token for a purpose.
+func (k *Key) verify(purpose, token string, now hazard.Instant) (id, channel, stamp string, err error) {
+	f := strings.Split(token, ".")
+	if len(f) != 6 || f[0] != purpose {
+		return "", "", "", errToken
+	}
+	until, err := strconv.ParseInt(f[4], 36, 64)
+	if err != nil || !hmac.Equal([]byte(k.sign(f[0], f[1], f[2], f[3], hazard.Instant(until))), []byte(token)) || until != 0 && until <= int64(now) {
+		return "", "", "", errToken
+	}
+	return f[1], f[2], f[3], nil
+}

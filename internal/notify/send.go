@@ -1,0 +1,402 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/channel"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/notice"
+	"github.com/hazardd/hazardd/internal/outbound"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// The rhythm of sending.
+const (
+	// parallel is how many messages one lane sends at once, to different mailboxes.
+	parallel = 8
+	// page is how many notices are looked at to fill a lane, and most how many messages are then prepared: while nothing fails.
+	page = 128
+	most = 64
+	// attemptTimeout bounds one attempt.
+	attemptTimeout = 30 * time.Second
+	// lastMoment is how long what is under way may take when all ends.
+	lastMoment = 3 * time.Second
+	// uncertain is how long after its beginning an attempt of which nothing was heard is made again: another process may be at it still.
+	uncertain = attemptTimeout + 15*time.Second
+)
+
+// schedule is how long after each attempt that failed the next one is made; after the last, the message is given up: after about two days, when mail servers give up too
+// (RFC 5321 section 4.5.4.1), and people know by other ways.
+var schedule = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 20 * time.Hour}
+
+// A lane whose server has failed often in a row is tried with one message at a time, and after a pause that doubles.
+const (
+	firstPause = 5 * time.Second
+	maxPause   = 5 * time.Minute
+)
+
+// lane sends the messages that go to one server.
+type lane struct {
+	*Service
+	name   string
+	lease  right
+	cancel context.CancelFunc
+	ended  chan struct{}
+	wake   chan struct{} // capacity 1
+
+	// Of the goroutine of run alone.
+	failures int       // in a row
+	pause    time.Time // nothing is sent before
+	busy     map[store.Mailbox]bool
+	bursts   map[store.Mailbox]*burst
+	swept    time.Time // of bursts
+	ready    []*plan
+}
+
+// burst is what a mailbox was sent lately. The zero burst is nothing.
+type burst struct {
+	times   []time.Time // of messages, of the last minute
+	summary time.Time
+}
+
+// recent is how many messages were sent in the last minute.
+func (b *burst) recent(now time.Time) int {
+	for len(b.times) > 0 && now.Sub(b.times[0]) >= time.Minute {
+		b.times = b.times[1:]
+	}
+	return len(b.times)
+}
+
+// free is from when on the next summary may be sent: so long after the one before, and after a minute with as many messages as a storm has begun.
+func (b *burst) free(now time.Time, storm int, gather time.Duration) time.Time {
+	at := b.summary.Add(gather)
+	if b.recent(now) >= storm {
+		if t := b.times[0].Add(gather); t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+func (t *teller) start(ctx context.Context, name string) *lane {
+	ctx, cancel := context.WithCancel(ctx)
+	l := &lane{Service: t.Service, name: name, lease: t.lease, cancel: cancel, ended: make(chan struct{}), wake: make(chan struct{}, 1), busy: map[store.Mailbox]bool{},
+		bursts: map[store.Mailbox]*burst{}}
+	go func() {
+		defer close(l.ended)
+		l.run(ctx)
+	}()
+	return l
+}
+
+// stop ends the lane, and waits until it has ended.
+func (l *lane) stop() {
+	l.cancel()
+	<-l.ended
+}
+
+func (l *lane) alarm() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// done is a message that was tried.
+type done struct {
+	plan *plan
+	err  error
+	took time.Duration
+}
+
+// run sends until ctx ends.
+func (l *lane) run(ctx context.Context) {
+	results := make(chan done)
+	inFlight := 0
+	defer func() {
+		var last []done
+		for range inFlight {
+			last = append(last, <-results)
+		}
+		l.note(ctx, last)
+		l.release(ctx)
+	}()
+	for ctx.Err() == nil {
+		now := l.Now()
+		next := now.Add(lookEvery)
+		if l.pause.After(now) {
+			next = l.pause
+		} else {
+			slots := parallel
+			if l.failures > 0 {
+				slots = 1
+			}
+			if len(l.ready) == 0 && inFlight < slots {
+				if err := l.fill(ctx); err != nil && ctx.Err() == nil {
+					l.Logger.Warn("messages to subscribers cannot be prepared", "lane", l.name, "error", err)
+				} else if err == nil {
+					next = l.later(ctx, now)
+				}
+			}
+			for ; inFlight < slots && len(l.ready) > 0; inFlight++ {
+				p := l.ready[0]
+				l.ready = l.ready[1:]
+				go func() { results <- l.send(ctx, p) }()
+			}
+		}
+		timer := time.NewTimer(next.Sub(now))
+		select {
+		case <-ctx.Done():
+		case <-l.wake:
+		case <-timer.C:
+		case res := <-results:
+			all := []done{res}
+			for more := true; more && len(all) < inFlight; {
+				select {
+				case res := <-results:
+					all = append(all, res)
+				default:
+					more = false
+				}
+			}
+			inFlight -= len(all)
+			l.note(ctx, all)
+		}
+		timer.Stop()
+	}
+}
+
+// later is when to look again if nothing wakes the lane.
+func (l *lane) later(ctx context.Context, now time.Time) time.Time {
+	if len(l.busy) > 0 || len(l.ready) > 0 {
+		return now.Add(lookEvery)
+	}
+	next := now.Add(time.Minute)
+	if at, ok, err := l.Store.NextNotice(ctx, l.name, hazard.At(now)); err != nil {
+		return now.Add(lookEvery)
+	} else if ok && at.Time().Before(next) {
+		next = at.Time()
+	}
+	return next
+}
+
+// fill decides what is sent next, and writes that down before anything goes out.
+func (l *lane) fill(ctx context.Context) error {
+	now := l.Now()
+	if now.Sub(l.swept) > time.Minute {
+		l.swept = now
+		for box, b := range l.bursts {
+			if b.recent(now) == 0 && now.Sub(b.summary) > time.Minute {
+				delete(l.bursts, box)
+			}
+		}
+	}
+	due, err := l.Store.DueMailboxes(ctx, l.name, hazard.At(now), page+len(l.busy))
+	if err != nil {
+		return err
+	}
+	var plans []*plan
+	decided := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
+	seen := map[store.Mailbox]bool{}
+	limit := most
+	if l.failures > 0 {
+		limit = 1
+	}
+	for _, box := range due {
+		if l.busy[box] || seen[box] {
+			continue
+		}
+		if len(plans) == limit {
+			break
+		}
+		seen[box] = true
+		b := l.bursts[box]
+		if b == nil {
+			b = &burst{}
+		}
+		p, err := l.plan(ctx, box, b)
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			l.Logger.Error("a message to a subscriber cannot be made", "subscription", box.Subscription, "error", err)
+			decided.Postponed[box] = hazard.At(now.Add(schedule[2])) // one that cannot be read must not keep the others
+			continue
+		}
+		decided.Updates, decided.Told = append(decided.Updates, p.updates...), append(decided.Told, p.told...)
+		if p.postponed > 0 {
+			decided.Postponed[box] = p.postponed
+		}
+		if p.rows != nil {
+			plans = append(plans, p)
+		}
+	}
+	if len(decided.Updates) == 0 && len(decided.Told) == 0 && len(decided.Postponed) == 0 {
+		return nil
+	}
+	if !l.lease.Valid() {
+		return errNoLease
+	}
+	if err := l.Store.SaveNotices(ctx, decided, true); errors.Is(err, hazard.ErrStale) {
+		l.alarm() // something has joined what waits: once more
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, p := range plans {
+		l.busy[p.box] = true
+		b := l.bursts[p.box]
+		if b == nil {
+			b = &burst{}
+			l.bursts[p.box] = b
+		}
+		b.times = append(b.times, now)
+		if p.notice.Kind == notice.Summary {
+			b.summary = now
+		}
+	}
+	l.ready = plans
+	if len(plans) == 0 && len(seen) > 0 {
+		l.alarm() // all of it waits or is dropped; there may be more behind it
+	}
+	return nil
+}
+
+// release lets go of what was prepared and not sent.
+func (l *lane) release(ctx context.Context) {
+	var back store.NoticesDone
+	for _, p := range l.ready {
+		for _, row := range p.rows {
+			after := row
+			after.State, after.Next, after.Message, after.Kind, after.Said = store.NoticePending, hazard.At(l.Now()), "", "", nil
+			after.Attempts--
+			back.Updates = append(back.Updates, store.NoticeUpdate{Before: row, After: after})
+		}
+	}
+	if len(back.Updates) == 0 || !l.lease.Valid() {
+		return
+	}
+	if err := l.Store.SaveNotices(context.WithoutCancel(ctx), back, false); err != nil {
+		l.Logger.Warn("messages that were not sent go out late", "lane", l.name, "error", err)
+	}
+}
+
+// send makes an attempt.
+func (l *lane) send(ctx context.Context, p *plan) done {
+	if !l.lease.Valid() {
+		return done{plan: p, err: errNoLease}
+	}
+	began := time.Now()
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTimeout)
+	defer cancel()
+	// What is under way at the end may come to its own.
+	ending := context.AfterFunc(ctx, func() { time.AfterFunc(lastMoment, cancel) })
+	defer ending()
+	err := l.Sender.Send(within, p.to, p.notice)
+	return done{plan: p, err: err, took: time.Since(began)}
+}
+
+// note writes what came of attempts.
+func (l *lane) note(ctx context.Context, all []done) {
+	now := hazard.At(l.Now())
+	result := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
+	for _, d := range all {
+		delete(l.busy, d.plan.box)
+		if ctx.Err() != nil && d.err != nil || errors.Is(d.err, errNoLease) {
+			continue // it may have come: it goes out once more
+		}
+		l.outcome(ctx, d, now, &result)
+	}
+	if len(result.Updates) == 0 {
+		return
+	}
+	if !l.lease.Valid() {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := l.Store.SaveNotices(ctx, result, false); err != nil {
+		l.Logger.Warn("what became of messages to subscribers cannot be written", "lane", l.name, "error", err)
+		l.pause = l.Now().Add(lookEvery)
+		return
+	}
+	for _, t := range result.Told { // what was merged while the message was under way
+		h, err := l.Store.Hazard(ctx, t.HazardID)
+		if err == nil && h.Reason == hazard.EndMerged {
+			err = (&teller{Service: l.Service}).merged(ctx, h)
+		}
+		if err != nil {
+			l.Logger.Warn("what was told cannot follow a merge", "hazard", t.HazardID, "error", err)
+		}
+	}
+}
+
+// outcome adds what came of an attempt to result.
+func (l *lane) outcome(ctx context.Context, d done, now hazard.Instant, result *store.NoticesDone) {
+	p, kind := d.plan, d.plan.to.Kind
+	wait, dead := time.Duration(0), ""
+	var state store.NoticeState
+	switch {
+	case d.err == nil:
+		state, l.failures = store.NoticeSent, 0
+		l.measures.told(kind, time.Duration(now-p.rows[0].Since)*time.Millisecond)
+	case errors.Is(d.err, channel.Gone):
+		state, dead, l.failures = store.NoticeFailed, "the address takes no messages any more", 0
+	case errors.Is(d.err, channel.Refused), errors.Is(d.err, channel.ErrDisabled):
+		state = store.NoticeFailed
+	case p.rows[0].Attempts > len(schedule):
+		state = store.NoticeFailed
+		if alive, err := l.Store.SentSince(ctx, p.box, p.rows[0].First); err == nil && !alive {
+			dead = "nothing came through in two days"
+		}
+	default:
+		state = store.NoticePending // it has not come: what is told next is as of then
+		if errors.Is(d.err, channel.Uncertain) || errors.Is(d.err, context.DeadlineExceeded) {
+			state = store.NoticeSending
+		}
+		wait = max(outbound.Jitter(schedule[p.rows[0].Attempts-1]), channel.Wait(d.err))
+	}
+	if d.err != nil {
+		if wait > 0 {
+			l.measures.sent.WithLabelValues(kind, resultFailed).Inc()
+			if l.failures++; l.failures >= outbound.Tolerated {
+				l.pause = l.Now().Add(outbound.Pause(l.failures, firstPause, maxPause))
+			}
+			result.Postponed[p.box] = now.Add(wait)
+		} else {
+			l.measures.sent.WithLabelValues(kind, resultGivenUp).Inc()
+		}
+		l.Logger.Info("a message to a subscriber was not delivered", "subscription", p.box.Subscription, "channel", p.to.String(), "attempt", p.rows[0].Attempts, "error", d.err)
+	}
+	text := ""
+	if n := p.notice; l.Text != nil && state == store.NoticeSent && n.Kind != notice.Confirm {
+		n.Manage, n.Unsubscribe = "", "" // they let anybody in who reads them
+		text = l.Text(n)
+	}
+	for i, row := range p.rows {
+		after := row
+		after.State, after.Last, after.Took, after.Next = state, now, d.took.Milliseconds(), now.Add(wait)
+		after.Error = ""
+		if d.err != nil {
+			after.Error = d.err.Error()
+		}
+		if i == 0 {
+			after.Text = text
+		}
+		if state == store.NoticePending {
+			after.Message, after.Kind, after.Said = "", "", nil
+		}
+		result.Updates = append(result.Updates, store.NoticeUpdate{Before: row, After: after})
+		if state == store.NoticeSent && row.HazardID != 0 {
+			if said, err := decodeSaid(row.Said); err == nil {
+				result.Told = append(result.Told, toldOf(p.box, row.HazardID, row.Change, &said, now))
+			}
+		}
+	}
+	if dead != "" {
+		if err := l.suspend(context.WithoutCancel(ctx), p.box, dead, now); err != nil {
+			l.Logger.Warn("a dead address cannot be suspended", "subscription", p.box.Subscription, "error", err)
+		}
+	}
+}

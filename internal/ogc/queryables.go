@@ -1,0 +1,51 @@
+package ogc
+
+import "github.com/hazardd/hazardd/internal/search"
+
+// Schema is the media type of JSON Schema.
+const Schema = "application/schema+json"
+
+// Queryables is what a filter may ask about: a JSON Schema (OGC 19-079r2, section 6).
+type Queryables struct {
+	Schema               string              `json:"$schema"`
+	ID                   string              `json:"$id"`
+	Type                 string              `json:"type"`
+	Title                string              `json:"title"`
+	Properties           map[string]Property `json:"properties"`
+	AdditionalProperties bool                `json:"additionalProperties"`
+}
+
+// Property is the schema of one property.
+type Property struct {
+	Title  string   `json:"title"`
+	Type   string   `json:"type,omitzero"`
+	Format string   `json:"format,omitzero"`
+	Enum   []string `json:"enum,omitzero"`
+	Unit   string   `json:"x-ogc-unit,omitzero"`
+	Role   string   `json:"x-ogc-role,omitzero"`
+}
+
+// QueryablesOf are those of the collection of that id, which must be Known.
+func QueryablesOf(base, id string) Queryables {
+	q := Queryables{Schema: "https://json-schema.org/draft/2020-12/schema", ID: base + "/ogc/collections/" + id + "/queryables", Type: "object",
+		Title: CollectionOf(base, id, JSON).Title, Properties: map[string]Property{}}
+	for _, f := range search.Fields() {
+		q.Properties[f.Name] = propertyOf(&f)
+	}
+	return q
+}
+
+func propertyOf(f *search.Field) Property {
+	p := Property{Title: f.Title, Enum: f.Values, Unit: f.Unit, Type: "string"}
+	switch {
+	case f.Kind == search.PlaceField:
+		p.Type, p.Format, p.Role = "", "geometry-any", "primary-geometry"
+	case f.Kind == search.MomentField:
+		p.Format = "date-time"
+	case f.Kind == search.NumberField && f.Whole:
+		p.Type = "integer"
+	case f.Kind == search.NumberField:
+		p.Type = "number"
+	}
+	return p
+}

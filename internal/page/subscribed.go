@@ -1,0 +1,162 @@
+package page
+
+import (
+	"strconv"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// Subscribed is the page that a link of a message leads to: it asks before anything happens, as programs that check mail follow links, and says what came of it.
+type Subscribed struct {
+	Frame
+	Path string // of the page, below Root
+	Deed Deed
+	// Done: what the page asks for has happened.
+	Done bool
+	// Gone: the link leads to no subscription, or no longer.
+	Gone bool
+	// Subscription is what is managed; nil: the page is for another deed.
+	Subscription *Subscription
+	Now          hazard.Instant
+}
+
+// Deed is what a page asks for.
+type Deed string
+
+// The deeds.
+const (
+	ToConfirm Deed = "confirm" // that messages come to an address
+	ToEnd     Deed = "end"     // that they come no longer
+)
+
+// Subscription is a subscription as its page shows it, with the one channel that the link is of.
+type Subscription struct {
+	Name     string
+	Address  string // empty: it is not shown
+	Status   string // of the channel: "active", "unconfirmed" or "suspended"
+	Paused   bool
+	Places   []Place // none: the whole world
+	Area     bool    // there are areas that were drawn
+	Types    []string
+	Category []string
+	Severity string // the least; empty: each
+	People   int64  // at least; 0: any number
+	Drills   bool
+	Digest   string // "none", "daily" or "weekly"
+	From, To string // of the quiet hours; empty: there are none
+	Except   string // severity that breaks them
+	Zone     string // IANA
+	Messages []Message
+}
+
+// Place is a place that a subscription is about: a code of ISO 3166, or a name with a distance in km.
+type Place struct {
+	Name     string
+	Lat, Lon float64
+	Radius   float64 // 0: it is a code
+}
+
+// Message is one that was sent.
+type Message struct {
+	At   hazard.Instant
+	Text string
+}
+
+type subscribedView struct {
+	*Subscribed
+	Ref      string
+	Title    string
+	Facts    []labeled
+	Messages []sent
+}
+
+type labeled struct {
+	Label  string
+	Values []string
+}
+
+type sent struct {
+	At   moment
+	Text string
+}
+
+// HTML is the page.
+func (s *Subscribed) HTML() ([]byte, error) {
+	v := &subscribedView{Subscribed: s, Ref: s.Root + s.Path}
+	switch {
+	case s.Gone:
+		v.Title = s.say("subGone")
+	case s.Deed == ToConfirm:
+		v.Title = s.say("notice.subjectConfirm")
+	case s.Subscription != nil:
+		v.Title = s.say("subTitle")
+	default:
+		v.Title = s.say("notice.unsubscribe")
+	}
+	if s.Subscription != nil {
+		v.Facts = s.facts(s.Subscription)
+		for _, m := range s.Subscription.Messages {
+			v.Messages = append(v.Messages, sent{s.at(m.At, s.Now), m.Text})
+		}
+	}
+	return execute(s.language(), "subscribed.html", v)
+}
+
+func (f *Frame) facts(s *Subscription) (all []labeled) {
+	add := func(label string, values ...string) {
+		if len(values) > 0 && values[0] != "" {
+			all = append(all, labeled{f.say(label), values})
+		}
+	}
+	names := func(kind string, ids []string) (list []string) {
+		for _, id := range ids {
+			list = append(list, f.language().NameOf(kind, id))
+		}
+		return list
+	}
+	add("subName", s.Name)
+	add("subAddress", s.Address)
+	var places []string
+	for _, p := range s.Places {
+		if p.Radius == 0 {
+			places = append(places, p.Name)
+			continue
+		}
+		name := p.Name
+		if name == "" {
+			name = strconv.FormatFloat(p.Lat, 'f', -1, 64) + ", " + strconv.FormatFloat(p.Lon, 'f', -1, 64)
+		}
+		places = append(places, f.say("subAround", "place", "\u2068"+name+"\u2069", "km", number(p.Radius, 1)))
+	}
+	if s.Area {
+		places = append(places, f.say("subArea"))
+	}
+	if places == nil {
+		places = []string{f.say("subWorld")}
+	}
+	add("subPlaces", places...)
+	add("type", names("type", s.Types)...)
+	add("category", names("category", s.Category)...)
+	if s.Severity != "" {
+		add("subLeast", f.language().NameOf("severity", s.Severity))
+	}
+	if s.People > 0 {
+		add("subPeople", f.grouped(s.People))
+	}
+	if s.Drills {
+		add("exerciseLabel", f.say("yes"))
+	}
+	often := "subAtOnce"
+	switch s.Digest {
+	case "daily":
+		often = "subDaily"
+	case "weekly":
+		often = "subWeekly"
+	}
+	add("subOften", f.say(often))
+	if s.From != "" {
+		add("subQuiet", f.say("subQuietFrom", "from", s.From, "to", s.To, "level", f.language().NameOf("severity", s.Except)))
+	}
+	add("subZone", s.Zone)
+	return all
+}

@@ -1,0 +1,415 @@
+// Package publish finds and writes the CAP messages of the organizations that publish their hazards (package authority).
+//
+// What a message says is a function of the change log, of the profiles and of the contents of files: nothing of it is kept but in caches.
+// Which changes are messages is kept in memory, made of the log when first asked for and carried on from there; a redaction has the
+// chain of its hazard made again, a replaced history all. It is safe for concurrent use.
+package publish
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha1" //nolint:gosec // CAP 1.2, section 3.2.3: a digest is SHA-1
+	"encoding/hex"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/hazardd/hazardd/internal/authority"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lru"
+)
+
+// Store is what the package needs of a store.
+type Store interface {
+	Publishing(ctx context.Context) (authority.Settings, error)
+	// Forks counts how often the history was replaced.
+	Forks(ctx context.Context) (int64, error)
+	// OwnChanges calls f with the changes of hazards that people made, and of their products, numbered above after and up to upTo, in their order.
+	OwnChanges(ctx context.Context, after, upTo int64, f func(*hazard.Change) error) error
+	HazardChanges(ctx context.Context, hazardID, n int64, limit int) ([]hazard.Change, error)
+	HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error)
+	ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error)
+	JudgeByPresent(ctx context.Context, products []*hazard.Product) error
+	Areas(ctx context.Context, refs []hazard.AreaRef) ([]hazard.Area, error)
+	OpenFile(ctx context.Context, digest string) (io.ReadSeekCloser, error)
+}
+
+// Bounds of memory, in bytes.
+const (
+	maxMessages = 16 << 20 // of messages that are kept
+	maxEntries  = 8 << 20  // of entries of indexes
+	maxDigests  = 1 << 20
+	// maxDigested is the largest file whose digest a message has: to make it, all of the file is read.
+	maxDigested = 64 << 20
+	// changesAtOnce is how many changes are read in one piece.
+	changesAtOnce = 500
+)
+
+// Publisher knows the messages. Make it with New.
+type Publisher struct {
+	store Store
+
+	mu      sync.Mutex
+	last    int64 // the change up to which chains are made; guarded by mu, as what follows
+	forks   int64
+	chains  map[int64]*chain // by hazard
+	changed bool             // since view was made
+	view    *View
+	views   int64 // that were made
+
+	documents, entries *lru.Cache[string, []byte]
+	digests            *lru.Cache[string, string]
+}
+
+type chain struct {
+	authority.Chain
+	last int64 // number of the last change of the hazard: what is kept of it by then is void after
+}
+
+// View is what is published as of a change. Nobody alters it.
+type View struct {
+	Settings authority.Settings
+	Messages []authority.Message // that are published, by number
+	// Key is another whenever anything may be another that messages say, or which there are.
+	Key  string
+	of   map[int64][]authority.Message // the published ones of a hazard
+	last map[int64]int64
+}
+
+// New makes a Publisher.
+func New(s Store) *Publisher {
+	return &Publisher{store: s, forks: -1, documents: lru.New[string, []byte](maxMessages), entries: lru.New[string, []byte](maxEntries),
+		digests: lru.New[string, string](maxDigests)}
+}
+
+// At returns what is published as of change n, or of a later one that was asked for before.
+func (p *Publisher) At(ctx context.Context, n int64) (*View, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	settings, err := p.store.Publishing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(settings) == 0 { // as on most servers: nothing is read
+		return &View{Settings: settings}, nil
+	}
+	forks, err := p.store.Forks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if forks != p.forks {
+		p.forks, p.last, p.chains, p.view = forks, 0, map[int64]*chain{}, nil
+		p.documents, p.entries = lru.New[string, []byte](maxMessages), lru.New[string, []byte](maxEntries)
+	}
+	if err := p.follow(ctx, n); err != nil {
+		return nil, err
+	}
+	if p.view == nil || p.changed || !reflect.DeepEqual(p.view.Settings, settings) {
+		p.view, p.changed = p.newView(settings), false
+	}
+	return p.view, nil
+}
+
+// follow carries the chains on up to change n. p.mu is held.
+func (p *Publisher) follow(ctx context.Context, n int64) error {
+	if n <= p.last {
+		return nil
+	}
+	err := p.store.OwnChanges(ctx, p.last, n, func(c *hazard.Change) error {
+		if err := p.add(ctx, c); err != nil {
+			return err
+		}
+		p.last = c.Number
+		return nil
+	})
+	if err == nil {
+		p.last = n
+	}
+	return err
+}
+
+func (p *Publisher) add(ctx context.Context, c *hazard.Change) error {
+	p.changed = true
+	known := p.chains[c.HazardID]
+	if known == nil {
+		known = &chain{}
+		p.chains[c.HazardID] = known
+	}
+	if !c.Redacts() {
+		known.Add(c)
+		known.last = c.Number
+		return nil
+	}
+	again := &chain{last: c.Number} // all states before it may have been rewritten
+	for after := int64(0); after < c.Number; {
+		changes, err := p.store.HazardChanges(ctx, c.HazardID, after, changesAtOnce)
+		if err != nil {
+			return err
+		}
+		if len(changes) == 0 {
+			break
+		}
+		for i := range changes {
+			if changes[i].Number <= c.Number {
+				again.Add(&changes[i])
+			}
+			after = changes[i].Number
+		}
+	}
+	p.chains[c.HazardID] = again
+	return nil
+}
+
+func (p *Publisher) newView(settings authority.Settings) *View {
+	p.views++
+	v := &View{Settings: settings, Key: strconv.FormatInt(p.views, 10), of: map[int64][]authority.Message{}, last: map[int64]int64{}}
+	for id, c := range p.chains {
+		v.last[id] = c.last
+		for _, m := range c.Messages {
+			if settings.At(m.Org, m.Number) == nil {
+				continue
+			}
+			before := v.of[id]
+			if m.Kind != authority.Alert && (len(before) == 0 || before[len(before)-1].First != m.First) { // those before it were not published
+				if m.Kind == authority.Cancel {
+					continue
+				}
+				m.Kind, m.First = authority.Alert, m.Number
+			} else if m.Kind != authority.Alert {
+				m.First = before[len(before)-1].First
+			}
+			v.of[id] = append(before, m)
+		}
+		v.Messages = append(v.Messages, v.of[id]...)
+	}
+	slices.SortFunc(v.Messages, func(a, b authority.Message) int { return cmp.Compare(a.Number, b.Number) })
+	return v
+}
+
+// Of lists the published messages of an organization, by number; 0: of all.
+func (v *View) Of(org int64) []authority.Message {
+	if org == 0 {
+		return v.Messages
+	}
+	var own []authority.Message
+	for _, m := range v.Messages {
+		if m.Org == org {
+			own = append(own, m)
+		}
+	}
+	return own
+}
+
+// Find returns the message that an identifier names, with its hazard; hazard.ErrNotFound if there is none.
+func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (authority.Message, *hazard.Hazard, error) {
+	none := fmt.Errorf("%w: no message %.80q", hazard.ErrNotFound, identifier)
+	n, ok := format.NumberOf(identifier)
+	i, found := slices.BinarySearchFunc(v.Messages, n, func(m authority.Message, n int64) int { return cmp.Compare(m.Number, n) })
+	if !ok || !found {
+		return authority.Message{}, nil, none
+	}
+	m := v.Messages[i]
+	h, err := p.store.HazardAsOf(ctx, m.Hazard, m.Number)
+	if err != nil {
+		return m, nil, err
+	}
+	if format.Identifier(v.Settings.At(m.Org, m.Number), h.UUID, m.Number) != identifier {
+		return m, nil, none
+	}
+	return m, h, nil
+}
+
+// message is what a message is made of. Its addresses begin with base. Without whole it has no areas, files and references.
+func (p *Publisher) message(ctx context.Context, v *View, m authority.Message, h *hazard.Hazard, base string, whole bool) (*format.Message, error) {
+	out := &format.Message{Message: m, Profile: v.Settings.At(m.Org, m.Number), Hazard: h.ExpireAt(m.Sent), Base: base}
+	if !whole {
+		return out, nil
+	}
+	var err error
+	if out.Areas, err = p.store.Areas(ctx, h.Areas); err != nil {
+		return nil, err
+	}
+	for _, e := range v.of[m.Hazard] {
+		if e.First != m.First || e.Number >= m.Number {
+			continue
+		}
+		by := v.Settings.At(e.Org, e.Number)
+		out.References = append(out.References, format.Reference{Sender: by.Sender, Identifier: format.Identifier(by, h.UUID, e.Number), Sent: e.Sent})
+	}
+	products, err := p.store.ProductsAsOf(ctx, m.Hazard, m.Number)
+	if err == nil {
+		err = p.store.JudgeByPresent(ctx, products)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range products {
+		if f.File == nil || f.File.Digest == "" || f.Hidden || !f.Open() {
+			continue
+		}
+		sum, err := p.digest(ctx, f.File)
+		if err != nil {
+			return nil, err
+		}
+		out.Files = append(out.Files, format.File{Title: f.Title, MediaType: f.File.MediaType, Size: f.File.Size, SHA1: sum, Address: base + "/products/" + strconv.FormatInt(f.ID, 10) + "/file?version=" + strconv.FormatInt(f.Version, 10)})
+	}
+	return out, nil
+}
+
+// digest is the SHA-1 of a file; empty for a large one.
+func (p *Publisher) digest(ctx context.Context, f *hazard.File) (string, error) {
+	if f.Size > maxDigested {
+		return "", nil
+	}
+	if sum, ok := p.digests.Get(f.Digest); ok {
+		return sum, nil
+	}
+	content, err := p.store.OpenFile(ctx, f.Digest)
+	if err != nil {
+		return "", err
+	}
+	defer content.Close()
+	hash := sha1.New() //nolint:gosec // see above
+	if _, err := io.Copy(hash, content); err != nil {
+		return "", err
+	}
+	sum := hex.EncodeToString(hash.Sum(nil))
+	p.digests.Put(f.Digest, sum, 2*len(sum)+64)
+	return sum, nil
+}
+
+// perKept is about what a kept document takes in memory beside its text, in bytes.
+const perKept = 200
+
+// Document is the XML of the message that an identifier names. Addresses of files begin with base.
+func (p *Publisher) Document(ctx context.Context, v *View, identifier, base string) ([]byte, error) {
+	m, h, err := p.Find(ctx, v, identifier)
+	if err != nil {
+		return nil, err
+	}
+	key := fmt.Sprint(m.Number, " ", v.last[m.Hazard], " ", base, " ", m.Kind, " ", m.First)
+	if text, ok := p.documents.Get(key); ok {
+		return text, nil
+	}
+	whole, err := p.message(ctx, v, m, h, base, true)
+	if err != nil {
+		return nil, err
+	}
+	text, err := format.WriteMessage(whole)
+	if err != nil {
+		return nil, fmt.Errorf("message %s: %w", identifier, err)
+	}
+	p.documents.Put(key, text, len(text)+perKept)
+	return text, nil
+}
+
+// Form is a form of an index.
+type Form string
+
+// The forms.
+const (
+	Atom Form = "atom"
+	RSS  Form = "rss"
+)
+
+// Address is the path of a message below the address of the service.
+func Address(identifier string) string { return "/cap/" + identifier + ".xml" }
+
+// Entry is the entry of a message in an index whose addresses begin with base.
+func (p *Publisher) Entry(ctx context.Context, v *View, m authority.Message, f Form, base string) ([]byte, error) {
+	key := fmt.Sprint(f, " ", m.Number, " ", v.last[m.Hazard], " ", base, " ", m.Kind)
+	if text, ok := p.entries.Get(key); ok {
+		return text, nil
+	}
+	h, err := p.store.HazardAsOf(ctx, m.Hazard, m.Number)
+	if err != nil {
+		return nil, err
+	}
+	some, err := p.message(ctx, v, m, h, base, false)
+	if err != nil {
+		return nil, err
+	}
+	e := some.Entry(base + Address(format.Identifier(some.Profile, h.UUID, m.Number)))
+	write := e.AtomEntry
+	if f == RSS {
+		write = e.RSSEntry
+	}
+	text, err := write()
+	if err == nil {
+		p.entries.Put(key, text, len(text)+perKept)
+	}
+	return text, err
+}
+
+// Bounds of an index.
+const (
+	// ArchiveSize is how many messages an archive holds. Which ones never changes.
+	ArchiveSize = 250
+	// MaxIndex is how large an index may be, in bytes: readers refuse larger ones (Google at 900 kB).
+	MaxIndex = 900_000
+	// room is what an index holds beside its entries, at most.
+	room = 20_000
+)
+
+// Index is the feed of messages (archive -1), or an archive of it; hazard.ErrNotFound if there is none of that number. Self and the other addresses are those
+// that address gives for the feed (-1) and for archives. The feed holds the newest messages: whole archives, as many as fit, and what
+// is in none yet.
+func (p *Publisher) Index(ctx context.Context, v *View, org int64, title string, f Form, archive int, base string, address func(archive int) string) ([]byte, error) {
+	all := v.Of(org)
+	archives := len(all) / ArchiveSize
+	x := &format.Index{Self: address(archive), ID: address(-1), Title: title, Author: title}
+	if archive >= archives {
+		return nil, fmt.Errorf("%w: there are %d archives, from 0", hazard.ErrNotFound, archives)
+	}
+	first, end := archive, len(all)
+	if archive >= 0 {
+		end, x.Current = (archive+1)*ArchiveSize, address(-1)
+		if archive+1 < archives {
+			x.Newer = address(archive + 1)
+		}
+	}
+	var entries [][]byte
+	size := 0
+	add := func(from, to int) error {
+		for _, m := range slices.Backward(all[from:to]) {
+			e, err := p.Entry(ctx, v, m, f, base)
+			if err != nil {
+				return err
+			}
+			entries, size = append(entries, e), size+len(e)+1
+		}
+		return nil
+	}
+	if archive < 0 {
+		first = archives
+		if err := add(archives*ArchiveSize, len(all)); err != nil {
+			return nil, err
+		}
+		for ; first > 0; first-- {
+			was := len(entries)
+			if err := add((first-1)*ArchiveSize, first*ArchiveSize); err != nil {
+				return nil, err
+			}
+			if size > MaxIndex-room { // it does not fit
+				entries = entries[:was]
+				break
+			}
+		}
+	} else if err := add(first*ArchiveSize, end); err != nil {
+		return nil, err
+	}
+	if first > 0 {
+		x.Older = address(first - 1)
+	}
+	if end > 0 {
+		x.Updated = all[end-1].Sent
+	}
+	if f == RSS {
+		return x.RSS(entries), nil
+	}
+	return x.Atom(entries), nil
+}

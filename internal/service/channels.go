@@ -1,0 +1,174 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hazardd/hazardd/internal/basemap"
+	"github.com/hazardd/hazardd/internal/channel"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/notice"
+	"github.com/hazardd/hazardd/internal/outbound"
+	"github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/web"
+)
+
+// Channels are how subscribers can be told, by setting. None is on by itself.
+type Channels struct {
+	// SMTP is the mail server, as channel.MailConfig has it; empty: no email. SMTPPassword is the file of its password, where it is not in the address.
+	SMTP, SMTPFrom, SMTPPassword string
+	// WebPush is the address of https or mailto under which push services reach the operator; empty: no Web Push. WebPushKey is the file of its key; empty: one in the
+	// data folder, which is made.
+	WebPush, WebPushKey string
+	// Folder is where the HTTP channels are described, a file each; empty: none.
+	Folder string
+	// Limits are of email and of Web Push each; HTTP channels have their own.
+	Limits channel.Limits
+}
+
+// channels are the senders that the settings enable.
+type channels struct {
+	channel.Channels
+	mail *channel.Mail
+	push *channel.Push
+	web  *channel.Web
+}
+
+// openChannels makes the senders. It connects to nothing.
+func openChannels(cfg *Config, store *store.Store) (*channels, error) {
+	c, set := &channels{Channels: channel.Channels{}}, &cfg.Channels
+	targets := outbound.Targets{Allow: cfg.WebhookAllow}
+	var err error
+	if set.SMTP != "" {
+		password := ""
+		if set.SMTPPassword != "" {
+			text, err := os.ReadFile(set.SMTPPassword)
+			if err != nil {
+				return nil, fmt.Errorf("smtp-password-file: %w", err)
+			}
+			password = strings.TrimRight(string(text), "\r\n")
+		}
+		if c.mail, err = channel.NewMail(channel.MailConfig{Server: set.SMTP, From: set.SMTPFrom, Password: password, Now: cfg.Clock.Now}); err != nil {
+			return nil, err
+		}
+		artist, err := newArtist(store)
+		if err != nil {
+			return nil, err
+		}
+		c.Channels[channel.Email] = channel.Limit(&pictured{c.mail, artist}, set.Limits)
+	}
+	if set.WebPush != "" {
+		path := set.WebPushKey
+		if path == "" && cfg.Database != "" {
+			return nil, errors.New("webpush: the nodes of a database must share a key: setting webpush-key")
+		}
+		seed, err := channel.ReadSeed(cmp.Or(path, filepath.Join(cfg.DataDir, channel.SeedFile)), path == "")
+		if err != nil {
+			return nil, err
+		}
+		if c.push, err = channel.NewPush(channel.PushConfig{Seed: seed, Subject: set.WebPush, Targets: targets, Now: cfg.Clock.Now}); err != nil {
+			return nil, err
+		}
+		c.Channels[channel.WebPush] = channel.Limit(c.push, set.Limits)
+	}
+	if set.Folder != "" {
+		recipes, err := channel.Recipes(set.Folder)
+		if err != nil {
+			return nil, err
+		}
+		if c.web, err = channel.NewWeb(recipes, targets); err != nil {
+			return nil, err
+		}
+		c.Channels[channel.HTTP] = c.web
+	}
+	return c, nil
+}
+
+// close closes the connections that wait to be used again.
+func (c *channels) close() {
+	if c == nil {
+		return
+	}
+	if c.mail != nil {
+		c.mail.Close()
+	}
+	if c.push != nil {
+		c.push.Close()
+	}
+	if c.web != nil {
+		c.web.Close()
+	}
+}
+
+// pictured gives each hazard of a message the map that a mail shows of it.
+type pictured struct {
+	channel.Sender
+	*artist
+}
+
+// Send sends the message with maps.
+func (p *pictured) Send(ctx context.Context, to channel.Address, n notice.Notice) error {
+	items := make([]notice.Item, len(n.Items))
+	for i, it := range n.Items {
+		if it.Picture == nil {
+			h := it.Hazard
+			it.Picture = func(width int) ([]byte, error) { return p.draw(ctx, &h, width) }
+		}
+		items[i] = it
+	}
+	n.Items = items
+	return p.Sender.Send(ctx, to, n)
+}
+
+// artist draws maps, one at a time, and keeps the latest: many are told of one hazard.
+type artist struct {
+	store  *store.Store
+	ground *basemap.Archive // nil: the binary is without the map
+	drawn  *lru.Cache[string, []byte]
+	pencil chan struct{}
+}
+
+// maxDrawn bounds the maps that are kept, in bytes.
+const maxDrawn = 4 << 20
+
+func newArtist(store *store.Store) (*artist, error) {
+	a := &artist{store: store, drawn: lru.New[string, []byte](maxDrawn), pencil: make(chan struct{}, 1)}
+	if archive := web.NewHandler().Basemap(); archive != nil {
+		var err error
+		if a.ground, err = basemap.Open(archive); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func (a *artist) draw(ctx context.Context, h *hazard.Hazard, width int) ([]byte, error) {
+	select {
+	case a.pencil <- struct{}{}:
+		defer func() { <-a.pencil }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	key := fmt.Sprintf("%s %d %s %s %v %s %d", h.UUID, h.LastUpdate, h.Status, h.Category, h.Severity, h.ExposureKey(), width)
+	if picture, ok := a.drawn.Get(key); ok {
+		return picture, nil
+	}
+	areas, err := a.store.Areas(ctx, h.Areas)
+	if err != nil {
+		return nil, err
+	}
+	m := page.Map{Hazard: h, Areas: areas, Ground: a.ground, Over: h.Status == hazard.Expired}
+	picture, err := m.PNG(width)
+	if err != nil {
+		return nil, err
+	}
+	a.drawn.Put(key, picture, len(picture))
+	return picture, nil
+}

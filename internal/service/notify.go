@@ -1,0 +1,50 @@
+package service
+
+import (
+	"path/filepath"
+
+	"github.com/hazardd/hazardd/internal/channel"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/notice"
+	"github.com/hazardd/hazardd/internal/notify"
+	"github.com/hazardd/hazardd/internal/place"
+)
+
+// newNotify makes what tells subscribers. cfg is as it was given: without a public address there is nowhere that a message could lead to.
+func (s *Service) newNotify(cfg Config) (*notify.Service, error) {
+	var sender channel.Sender = s.channels
+	if cfg.Sender != nil {
+		sender = cfg.Sender
+	}
+	c := notify.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Region: region, Authority: cfg.Known.title, Counting: !cfg.NoExposure,
+		Links: cfg.PublicURL != "", BaseURL: s.cfg.PublicURL, Storm: cfg.Storm, Confirmations: cfg.Confirmations, Now: s.cfg.Clock.Now, Logger: cfg.Logger,
+		Text: func(n notice.Notice) string { return n.Text() }}
+	path, make := cfg.AddressKey, false
+	if path == "" && cfg.Database == "" {
+		path, make = filepath.Join(cfg.DataDir, notify.KeyFile), true
+	}
+	if path == "" {
+		c.NoKey = "this server keeps no subscriptions: its nodes share no key for addresses (setting address-key)"
+		return notify.New(c), nil
+	}
+	key, err := notify.ReadKey(path, make)
+	if err != nil {
+		return nil, err
+	}
+	c.Key = key
+	return notify.New(c), nil
+}
+
+// coast is how far from the outline of a country a point still concerns it, in meters: outlines are drawn for a map of the world, and the sea before a
+// coast is in none.
+const coast = 25_000
+
+// region is the area of a country by its code of ISO 3166-1, or of a part of one whose area is known by its code.
+func region(code string) (geo.Shape, float64, bool) {
+	if len(code) == 2 {
+		shape := place.Outline(code)
+		return shape, coast, !shape.IsZero()
+	}
+	shape, ok := place.Area(place.ParseCode(code))
+	return shape, 0, ok
+}

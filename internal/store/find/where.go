@@ -1,0 +1,180 @@
+package find
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hazardd/hazardd/internal/cql"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
+)
+
+// numberColumns and momentColumns are the columns of searchable that hold fields; none of them is ever NULL.
+var (
+	numberColumns = map[string]string{"hazard_ID": "s.id", "severity_rank": "s.severity"}
+	momentColumns = map[string]string{"start_time": "s.start_ms", "end_time": "s.end_ms", "last_update_time": "s.last_update_ms"}
+)
+
+// Tells reports whether rows of searchable tell all that a Where asks about; nil asks nothing.
+func Tells(w *search.Where) bool { return w == nil || tells(w.Root) }
+
+func tells(c *search.Cond) bool {
+	switch c.Kind {
+	case search.CondAll, search.CondAny:
+		return !slices.ContainsFunc(c.Kids, func(k *search.Cond) bool { return !tells(k) })
+	case search.CondConst:
+		return true
+	case search.CondNull:
+		return !c.Field.Nullable || quantityOf(c.Field) != ""
+	case search.CondTexts:
+		return !c.Fold && textColumn(c.Field) != nil
+	case search.CondNumber:
+		return numberColumns[c.Field.Name] != "" || quantityOf(c.Field) != ""
+	case search.CondMoment:
+		return momentColumns[c.Field.Name] != ""
+	case search.CondFields:
+		return momentColumns[c.Field.Name] != "" && momentColumns[c.Other.Name] != ""
+	}
+	return false
+}
+
+// quantityOf is what a field holds a measurement of; empty: none.
+func quantityOf(f *search.Field) string {
+	quantity, ok := strings.CutPrefix(f.Name, search.Measured)
+	if !ok {
+		return ""
+	}
+	return quantity
+}
+
+// hasValue is the condition that a hazard was measured, with a value of which more holds.
+func hasValue(quantity, more string, args ...any) condition {
+	return conditionOf("EXISTS (SELECT 1 FROM hazard_values v WHERE v.hazard_id = s.id AND v.quantity = ?"+more+")", append([]any{quantity}, args...)...)
+}
+
+// textColumn returns what makes a condition of the column that holds a field, by values of it; nil if none does. Values that a field never has
+// are left out.
+func textColumn(f *search.Field) func(values []string) condition {
+	column := func(name string, arg func(string) (any, bool)) func([]string) condition {
+		return func(values []string) (c condition) {
+			var args []any
+			for _, v := range values {
+				if a, ok := arg(v); ok {
+					args = append(args, a)
+				}
+			}
+			if args == nil {
+				return conditionOf("FALSE")
+			}
+			among(&c, name, args, func(a any) any { return a })
+			return c
+		}
+	}
+	text := func(s string) (any, bool) { return s, !strings.ContainsRune(s, 0) }
+	flag := func(yes, no string) func(string) (any, bool) {
+		return func(s string) (any, bool) { return s == yes, s == yes || s == no }
+	}
+	switch f.Name {
+	case "type_ID":
+		return column("s.type_id", text)
+	case "category_ID":
+		return column("s.category_id", text)
+	case "severity_ID":
+		return column("s.severity", func(s string) (any, bool) {
+			v, ok := hazard.ParseSeverity(s)
+			return int64(v), ok
+		})
+	case "status":
+		return column("s.active", flag(string(hazard.Active), string(hazard.Expired)))
+	case "autoexpire":
+		return column("s.autoexpire", flag("Y", "N"))
+	}
+	return nil
+}
+
+// told is the condition of all rows of which c may hold: exactly those of which it does, if rows tell all that it asks about.
+func (f *Question) told(c *search.Cond) condition {
+	switch c.Kind {
+	case search.CondAll, search.CondAny:
+		var parts []string
+		var all condition
+		for _, k := range c.Kids {
+			one := f.told(k)
+			parts, all.args = append(parts, one.text), append(all.args, one.args...)
+		}
+		by := " AND "
+		if c.Kind == search.CondAny {
+			by = " OR "
+		}
+		all.text = "(" + strings.Join(parts, by) + ")"
+		return all
+	case search.CondMeets:
+		if !c.Not {
+			return conditionOf("("+strings.Join(mayMeet(c.Bounds), " AND ")+")", boundsArgs(c.Bounds)...)
+		}
+		return conditionOf("TRUE")
+	}
+	if !tells(c) {
+		return conditionOf("TRUE")
+	}
+	switch c.Kind {
+	case search.CondConst:
+		return truth(!c.Not)
+	case search.CondNull:
+		if quantity := quantityOf(c.Field); quantity != "" {
+			one := hasValue(quantity, "")
+			if !c.Not {
+				one.text = "NOT " + one.text
+			}
+			return one
+		}
+		return truth(c.Not) // the field always has a value
+	case search.CondTexts:
+		one := textColumn(c.Field)(c.Texts)
+		if c.Not {
+			one.text = "NOT (" + one.text + ")"
+		}
+		return one
+	case search.CondNumber:
+		if quantity := quantityOf(c.Field); quantity != "" {
+			return hasValue(quantity, " AND v.value "+string(c.By)+" ?", c.Number)
+		}
+		by, n, always := search.WholeBounds(c.By, c.Number)
+		if always != nil {
+			return truth(*always)
+		}
+		return compared(numberColumns[c.Field.Name], by, n)
+	case search.CondMoment:
+		return compared(momentColumns[c.Field.Name], c.By, int64(c.At))
+	}
+	return conditionOf(momentColumns[c.Field.Name] + " " + string(c.By) + " " + momentColumns[c.Other.Name])
+}
+
+func truth(v bool) condition {
+	if v {
+		return conditionOf("TRUE")
+	}
+	return conditionOf("FALSE")
+}
+
+// compared compares a column; comparators are written as SQL has them.
+func compared(column string, by cql.Comparator, n int64) condition {
+	return conditionOf(fmt.Sprintf("%s %s ?", column, by), n)
+}
+
+// mayMeet are the conditions of rows whose box meets another, and boundsArgs their arguments.
+func mayMeet(b geo.Box) []string {
+	if b.West <= b.East {
+		return []string{"s.south <= ?", "s.north >= ?", "CASE WHEN s.west <= s.east THEN s.west <= ? AND s.east >= ? ELSE s.west <= ? OR s.east >= ? END"}
+	}
+	return []string{"s.south <= ?", "s.north >= ?", "(s.west > s.east OR s.east >= ? OR s.west <= ?)"}
+}
+
+func boundsArgs(b geo.Box) []any {
+	if b.West <= b.East {
+		return []any{b.North, b.South, b.East, b.West, b.East, b.West}
+	}
+	return []any{b.North, b.South, b.West, b.East}
+}

@@ -1,0 +1,466 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"math"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
+)
+
+// Subscription is a subscription as it is kept.
+type Subscription struct {
+	ID      string
+	Owner   string // username; empty: somebody without an account
+	Since   int64  // only changes above this number are told
+	Version int64  // rises with each change of any subscription
+	Removed bool   // all else is empty
+	Body    []byte // all but the addresses
+	Sealed  string // the addresses, encrypted
+}
+
+// NoticeState tells what became of a notice.
+type NoticeState string
+
+// The states of a notice.
+const (
+	NoticePending NoticeState = "pending"
+	NoticeSending NoticeState = "sending" // what it says is decided; whether it has arrived is not known
+	NoticeSent    NoticeState = "sent"
+	NoticeFailed  NoticeState = "failed"
+	NoticeDropped NoticeState = "dropped" // there was nothing to tell any more
+)
+
+// waits reports whether something is still to be done.
+func (s NoticeState) waits() bool { return s == NoticePending || s == NoticeSending }
+
+// Notice is what is to be told over one channel of a subscription of one hazard, and what came of it.
+type Notice struct {
+	ID           int64
+	Subscription string
+	Channel      string
+	Lane         string
+	HazardID     int64 // 0: no hazard
+	FirstChange  int64
+	Change       int64          // the last change that joined it; once it is being sent, the one that it tells
+	Since        hazard.Instant // when the first change was made
+	State        NoticeState
+	Created      hazard.Instant
+	Attempts     int
+	First        hazard.Instant // of the first attempt; 0: none yet
+	Next         hazard.Instant // not before
+	Last         hazard.Instant // of the last attempt
+	Took         int64          // milliseconds of the last attempt
+	Kind         string
+	Error        string
+	Message      string // id of the message
+	Said         []byte // what the message tells
+	Text         string // the message in plain text
+}
+
+// Told is what somebody knows of a hazard.
+type Told struct {
+	Subscription string
+	Channel      string
+	HazardID     int64
+	Change       int64
+	First, At    hazard.Instant // when it was told first and last
+	Gone         bool           // its end was told
+	Said         []byte
+}
+
+// Mailbox is a channel of a subscription.
+type Mailbox struct{ Subscription, Channel string }
+
+// SubscriptionsAfter lists subscriptions that have changed since a version, the removed ones too, in the order of changes.
+func (s *Store) SubscriptionsAfter(ctx context.Context, version int64, limit int) ([]Subscription, error) {
+	rows, err := s.readQ.SubscriptionsAfter(ctx, db.SubscriptionsAfterParams{After: version, MaxRows: int32(limit)})
+	return decodeSubscriptions(rows), storeError(err)
+}
+
+// SubscriptionsOf lists the subscriptions of a user, or of all if all is set, that follow an id, in the order of ids.
+func (s *Store) SubscriptionsOf(ctx context.Context, owner string, all bool, after string, limit int) (list []Subscription, err error) {
+	var rows []db.Subscription
+	if all {
+		rows, err = s.readQ.AllSubscriptions(ctx, db.AllSubscriptionsParams{After: after, MaxRows: int32(limit)})
+	} else {
+		rows, err = s.readQ.SubscriptionsOf(ctx, db.SubscriptionsOfParams{Owner: owner, After: after, MaxRows: int32(limit)})
+	}
+	return decodeSubscriptions(rows), storeError(err)
+}
+
+// Subscription is the subscription of that id, or ErrNotFound.
+func (s *Store) Subscription(ctx context.Context, id string) (Subscription, error) {
+	return subscription(ctx, s.readQ, id)
+}
+
+func subscription(ctx context.Context, q *db.Queries, id string) (Subscription, error) {
+	row, err := q.Subscription(ctx, id)
+	if err != nil {
+		return Subscription{}, found(err, "subscription %s", id)
+	}
+	return decodeSubscription(row), nil
+}
+
+// CountSubscriptionsOf counts the subscriptions of a user.
+func (s *Store) CountSubscriptionsOf(ctx context.Context, owner string) (int64, error) {
+	n, err := s.readQ.CountSubscriptionsOf(ctx, owner)
+	return n, storeError(err)
+}
+
+// CountSubscriptions counts all subscriptions, and the notices that wait.
+func (s *Store) CountSubscriptions(ctx context.Context) (subscriptions, waiting int64, err error) {
+	if subscriptions, err = s.readQ.CountSubscriptions(ctx); err == nil {
+		waiting, err = s.readQ.CountWaitingNotices(ctx)
+	}
+	return subscriptions, waiting, storeError(err)
+}
+
+// AnySubscription reports whether there is a subscription.
+func (s *Store) AnySubscription(ctx context.Context) (bool, error) {
+	any, err := s.readQ.AnySubscription(ctx)
+	return any, storeError(err)
+}
+
+// SubscriptionVersion rises with every change of a subscription.
+func (s *Store) SubscriptionVersion(ctx context.Context) (int64, error) {
+	n, err := s.readQ.Counter(ctx, "subscription")
+	return n, storeError(err)
+}
+
+// Noticed is the change up to which everything has become notices.
+func (s *Store) Noticed(ctx context.Context) (int64, error) {
+	n, err := s.readQ.Counter(ctx, "noticed")
+	return n, storeError(err)
+}
+
+// changeSubscription runs f in one transaction, with the version that the change gets, and the audit row of the deed if there is one.
+func (s *Store) changeSubscription(ctx context.Context, audit *auth.Audit, f func(ctx context.Context, q *db.Queries, version int64) error) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		version, err := q.Next(ctx, db.NextParams{Name: "subscription", Count: 1})
+		if err != nil {
+			return err
+		}
+		if err := f(ctx, q, version); err != nil || audit == nil {
+			return err
+		}
+		return addAudit(ctx, q, audit)
+	})
+}
+
+// AddSubscription adds a subscription that is told what changes from now on, and notices that are not of hazards.
+func (s *Store) AddSubscription(ctx context.Context, sub Subscription, ask []Notice, audit *auth.Audit) error {
+	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *db.Queries, version int64) error {
+		last, err := q.Counter(ctx, "change")
+		if err != nil {
+			return err
+		}
+		err = q.AddSubscription(ctx, db.AddSubscriptionParams{ID: sub.ID, Owner: sub.Owner, SinceN: last, Version: version, Body: string(sub.Body), Sealed: sub.Sealed})
+		if err != nil {
+			return err
+		}
+		return addNotices(ctx, q, ask)
+	})
+}
+
+// UpdateSubscription lets f change what is kept of a subscription. What f returns beside is notices to add, and channels for which nothing
+// that waits is sent any more, with the reasons.
+func (s *Store) UpdateSubscription(ctx context.Context, id string, audit *auth.Audit, f func(*Subscription) (ask []Notice, dropped map[string]string, err error)) error {
+	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *db.Queries, version int64) error {
+		sub, err := subscription(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		ask, dropped, err := f(&sub)
+		if err != nil {
+			return err
+		}
+		for channel, why := range dropped {
+			if err := q.DropWaiting(ctx, db.DropWaitingParams{Subscription: id, Channel: channel, Error: why}); err != nil {
+				return err
+			}
+		}
+		if err := q.SaveSubscription(ctx, db.SaveSubscriptionParams{ID: id, Owner: sub.Owner, Version: version, Body: string(sub.Body), Sealed: sub.Sealed}); err != nil {
+			return err
+		}
+		return addNotices(ctx, q, ask)
+	})
+}
+
+// DropSubscription removes a subscription with its addresses, its conversations and all that waits, or returns ErrNotFound.
+func (s *Store) DropSubscription(ctx context.Context, id string, audit *auth.Audit) error {
+	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *db.Queries, version int64) error {
+		n, err := q.RemoveSubscription(ctx, db.RemoveSubscriptionParams{ID: id, Version: version})
+		if err == nil && n == 0 {
+			return hazard.ErrNotFound
+		}
+		if err == nil {
+			err = q.DropNoticesOf(ctx, id)
+		}
+		if err == nil {
+			err = q.DropToldOf(ctx, id)
+		}
+		return err
+	})
+}
+
+// AddNotices adds what changes have become. noticed, if not 0, is the change up to which that is complete.
+func (s *Store) AddNotices(ctx context.Context, list []Notice, noticed int64) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		if err := addNotices(ctx, q, list); err != nil || noticed == 0 {
+			return err
+		}
+		return q.RaiseCounter(ctx, db.RaiseCounterParams{Name: "noticed", Value: noticed})
+	})
+}
+
+func addNotices(ctx context.Context, q *db.Queries, list []Notice) error {
+	if len(list) == 0 {
+		return nil
+	}
+	last, err := q.Next(ctx, db.NextParams{Name: "notice", Count: int64(len(list))})
+	if err != nil {
+		return err
+	}
+	for i, n := range list {
+		err := q.AddNotice(ctx, db.AddNoticeParams{ID: last - int64(len(list)) + int64(i) + 1, Subscription: n.Subscription, Channel: n.Channel, Lane: n.Lane, HazardID: n.HazardID,
+			N: n.Change, SinceMs: int64(n.Since), NowMs: int64(n.Created)})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LaneState is what waits in a lane.
+type LaneState struct {
+	Lane     string
+	Waiting  int64
+	Oldest   hazard.Instant // since when
+	Attempts int            // at most, of what waits
+}
+
+// WaitingByLane tells what waits in each lane.
+func (s *Store) WaitingByLane(ctx context.Context) ([]LaneState, error) {
+	rows, err := s.readQ.WaitingByLane(ctx)
+	list := make([]LaneState, len(rows))
+	for i, r := range rows {
+		list[i] = LaneState{r.Lane, r.Waiting, hazard.Instant(r.OldestMs), int(r.Attempts)}
+	}
+	return list, storeError(err)
+}
+
+// DueMailboxes lists mailboxes of a lane for which something is due, the longest due first, once for each of at most limit notices.
+func (s *Store) DueMailboxes(ctx context.Context, lane string, now hazard.Instant, limit int) ([]Mailbox, error) {
+	rows, err := s.readQ.NoticesDue(ctx, db.NoticesDueParams{Lane: lane, NowMs: int64(now), MaxRows: int32(limit)})
+	list := make([]Mailbox, len(rows))
+	for i, r := range rows {
+		list[i] = Mailbox(r)
+	}
+	return list, storeError(err)
+}
+
+// WaitingOfHazard lists for whom something of a hazard waits, or is being sent: subscription, channel and lane.
+func (s *Store) WaitingOfHazard(ctx context.Context, hazardID int64) ([]Notice, error) {
+	rows, err := s.readQ.NoticesOfHazard(ctx, hazardID)
+	list := make([]Notice, len(rows))
+	for i, r := range rows {
+		list[i] = Notice{Subscription: r.Subscription, Channel: r.Channel, Lane: r.Lane, HazardID: hazardID}
+	}
+	return list, storeError(err)
+}
+
+// NextNotice is when something of a lane will be due that is not due at now, and whether there is such a thing.
+func (s *Store) NextNotice(ctx context.Context, lane string, now hazard.Instant) (hazard.Instant, bool, error) {
+	next, err := s.readQ.NextNotice(ctx, db.NextNoticeParams{Lane: lane, NowMs: int64(now)})
+	if none(err) {
+		return 0, false, nil
+	}
+	return hazard.Instant(next), err == nil, storeError(err)
+}
+
+// NoticeLanes lists the lanes in which something waits.
+func (s *Store) NoticeLanes(ctx context.Context) ([]string, error) {
+	lanes, err := s.readQ.NoticeLanes(ctx)
+	return lanes, storeError(err)
+}
+
+// WaitingNotices lists what waits for a mailbox, in order, at most limit.
+func (s *Store) WaitingNotices(ctx context.Context, m Mailbox, limit int) ([]Notice, error) {
+	rows, err := s.readQ.NoticesWaiting(ctx, db.NoticesWaitingParams{Subscription: m.Subscription, Channel: m.Channel, MaxRows: int32(limit)})
+	return decodeNotices(rows), storeError(err)
+}
+
+// NoticeUpdate alters a notice, if it is as it was read.
+type NoticeUpdate struct{ Before, After Notice }
+
+// NoticesDone is what came of messages.
+type NoticesDone struct {
+	Updates []NoticeUpdate
+	Told    []Told
+	// Postponed are mailboxes for which nothing is sent before a moment.
+	Postponed map[Mailbox]hazard.Instant
+}
+
+// SaveNotices writes what is decided of notices, or what came of messages. A notice that is no longer as it was read stays as it is; if exact is set,
+// then nothing is written and the error is ErrStale.
+func (s *Store) SaveNotices(ctx context.Context, done NoticesDone, exact bool) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		for _, u := range done.Updates {
+			altered, err := saveNotice(ctx, q, u)
+			if err != nil {
+				return err
+			}
+			if !altered && exact {
+				return hazard.ErrStale
+			}
+		}
+		for _, t := range done.Told {
+			err := q.SaveKnown(ctx, db.SaveKnownParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID, N: t.Change, AtMs: int64(t.At), Gone: t.Gone, Said: string(t.Said)})
+			if err != nil {
+				return err
+			}
+		}
+		for m, at := range done.Postponed {
+			if err := q.PostponeNotices(ctx, db.PostponeNoticesParams{Subscription: m.Subscription, Channel: m.Channel, NextMs: int64(at)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func saveNotice(ctx context.Context, q *db.Queries, u NoticeUpdate) (altered bool, err error) {
+	b, a := &u.Before, u.After
+	if b.State == NoticeSending && a.State == NoticePending {
+		_, err := q.PendingNotice(ctx, db.PendingNoticeParams{Subscription: b.Subscription, Channel: b.Channel, HazardID: b.HazardID})
+		if err == nil {
+			a.State, a.Error = NoticeDropped, "what waits behind it tells the same"
+		} else if !none(err) {
+			return false, err
+		}
+	}
+	n, err := q.ClaimNotice(ctx, db.ClaimNoticeParams{ID: a.ID, State: string(a.State), Waits: a.State.waits(), N: a.Change, NextMs: int64(a.Next), Attempts: int64(a.Attempts),
+		FirstMs: int64(a.First), LastMs: int64(a.Last), TookMs: a.Took, Kind: a.Kind, Error: a.Error, Message: a.Message, Said: string(a.Said), Text: a.Text,
+		StateBefore: string(b.State), NBefore: b.Change})
+	return n == 1, err
+}
+
+// NoticesBefore lists notices of a subscription, the latest first, at most limit: those with a number below before (0: all).
+func (s *Store) NoticesBefore(ctx context.Context, subscription string, before int64, limit int) ([]Notice, error) {
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	rows, err := s.readQ.NoticesBefore(ctx, db.NoticesBeforeParams{Subscription: subscription, Before: before, MaxRows: int32(limit)})
+	return decodeNotices(rows), storeError(err)
+}
+
+// WaitingOf counts what waits to be told to a subscription.
+func (s *Store) WaitingOf(ctx context.Context, subscription string) (int64, error) {
+	n, err := s.readQ.CountWaitingNoticesOf(ctx, subscription)
+	return n, storeError(err)
+}
+
+// SentSince reports whether anything has reached a mailbox since a moment.
+func (s *Store) SentSince(ctx context.Context, m Mailbox, since hazard.Instant) (bool, error) {
+	n, err := s.readQ.SentSince(ctx, db.SentSinceParams{Subscription: m.Subscription, Channel: m.Channel, SinceMs: int64(since)})
+	return n > 0, storeError(err)
+}
+
+// Told is what a mailbox was told of a hazard, and whether it was.
+func (s *Store) Told(ctx context.Context, m Mailbox, hazardID int64) (Told, bool, error) {
+	row, err := s.readQ.Told(ctx, db.ToldParams{Subscription: m.Subscription, Channel: m.Channel, HazardID: hazardID})
+	if none(err) {
+		return Told{}, false, nil
+	}
+	return decodeTold(row), err == nil, storeError(err)
+}
+
+// ToldOf lists who was told of a hazard.
+func (s *Store) ToldOf(ctx context.Context, hazardID int64) ([]Told, error) {
+	rows, err := s.readQ.ToldOf(ctx, hazardID)
+	list := make([]Told, len(rows))
+	for i, r := range rows {
+		list[i] = decodeTold(r)
+	}
+	return list, storeError(err)
+}
+
+// MergeTold lets all who were told of a hazard know of the one that it is part of now.
+func (s *Store) MergeTold(ctx context.Context, from, into int64) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		return q.MergeTold(ctx, db.MergeToldParams{FromID: from, IntoID: into})
+	})
+}
+
+// MayAsk reports whether an address may be asked for a confirmation, of which at most each were sent to it and at most all to anybody since a moment, and notes
+// that it is.
+func (s *Store) MayAsk(ctx context.Context, address string, since, now hazard.Instant, each, all int64) (ok bool, err error) {
+	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		ok = false
+		for who, most := range map[string]int64{address: each, "": all} {
+			n, err := q.CountConfirmations(ctx, db.CountConfirmationsParams{Address: who, SinceMs: int64(since)})
+			if err != nil || n >= most {
+				return err
+			}
+		}
+		id, err := q.Next(ctx, db.NextParams{Name: "confirmation", Count: 1})
+		if err != nil {
+			return err
+		}
+		ok = true
+		return q.AddConfirmation(ctx, db.AddConfirmationParams{ID: id, Address: address, AtMs: int64(now)})
+	})
+	return ok, err
+}
+
+// keptVersions is how many changes of subscriptions the rows of removed ones are kept for: nodes that have not seen so many read all anew.
+const keptVersions = 10_000
+
+// PurgeNotices removes what is over and older than before.
+func (s *Store) PurgeNotices(ctx context.Context, before hazard.Instant) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		version, err := q.Counter(ctx, "subscription")
+		if err == nil {
+			err = q.PurgeSubscriptions(ctx, version-keptVersions)
+		}
+		if err == nil {
+			err = q.PurgeNotices(ctx, int64(before))
+		}
+		if err == nil {
+			err = q.PurgeTold(ctx, int64(before))
+		}
+		if err == nil {
+			err = q.PurgeConfirmations(ctx, int64(before))
+		}
+		return err
+	})
+}
+
+func decodeSubscriptions(rows []db.Subscription) []Subscription {
+	list := make([]Subscription, len(rows))
+	for i, r := range rows {
+		list[i] = decodeSubscription(r)
+	}
+	return list
+}
+
+func decodeSubscription(r db.Subscription) Subscription {
+	return Subscription{ID: r.ID, Owner: r.Owner, Since: r.SinceN, Version: r.Version, Removed: r.Removed, Body: []byte(r.Body), Sealed: r.Sealed}
+}
+
+func decodeNotices(rows []db.Notice) []Notice {
+	list := make([]Notice, len(rows))
+	for i, r := range rows {
+		list[i] = Notice{ID: r.ID, Subscription: r.Subscription, Channel: r.Channel, Lane: r.Lane, HazardID: r.HazardID, FirstChange: r.FirstN, Change: r.N, Since: hazard.Instant(r.SinceMs),
+			State: NoticeState(r.State), Created: hazard.Instant(r.CreatedMs), Attempts: int(r.Attempts), First: hazard.Instant(r.FirstMs), Next: hazard.Instant(r.NextMs),
+			Last: hazard.Instant(r.LastMs), Took: r.TookMs, Kind: r.Kind, Error: r.Error, Message: r.Message, Said: []byte(r.Said), Text: r.Text}
+	}
+	return list
+}
+
+func decodeTold(r db.Told) Told {
+	return Told{Subscription: r.Subscription, Channel: r.Channel, HazardID: r.HazardID, Change: r.N, First: hazard.Instant(r.FirstMs), At: hazard.Instant(r.AtMs), Gone: r.Gone, Said: []byte(r.Said)}
+}

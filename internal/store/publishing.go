@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/authority"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
+)
+
+// Publishing returns how organizations publish, and how they did.
+func (s *Store) Publishing(ctx context.Context) (authority.Settings, error) {
+	rows, err := s.readQ.Publishing(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	all := authority.Settings{}
+	for _, r := range rows {
+		p := &authority.Profile{}
+		if err := json.Unmarshal([]byte(r.Body), p); err != nil {
+			return nil, fmt.Errorf("stored profile of organization %d after change %d: %w", r.OrgID, r.AfterN, err)
+		}
+		all[r.OrgID] = append(all[r.OrgID], authority.Setting{After: r.AfterN, Profile: p})
+	}
+	return all, nil
+}
+
+// SetPublishing makes p hold for what its organization changes from now on; the first one for what was changed before, too. What was published
+// under an earlier profile stays as it is.
+func (s *Store) SetPublishing(ctx context.Context, p *authority.Profile, a auth.Audit) error {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		earlier, err := q.CountPublishing(ctx, p.Org)
+		if err != nil {
+			return err
+		}
+		after := int64(0)
+		if earlier > 0 { // the row of the counter stays locked: no change comes between
+			if after, err = q.Next(ctx, db.NextParams{Name: "change", Count: 0}); err != nil {
+				return err
+			}
+		}
+		if err := q.SetPublishing(ctx, db.SetPublishingParams{OrgID: p.Org, AfterN: after, Body: string(body)}); err != nil {
+			return err
+		}
+		return addAudit(ctx, q, &a)
+	})
+}
+
+const (
+	// widest is over how many changes OwnChanges looks at each; beyond it looks at each hazard that people made.
+	widest = 20_000
+	// ownAtOnce is how many changes OwnChanges reads in one piece.
+	ownAtOnce = 500
+)
+
+// OwnChanges calls f with the changes of hazards that people made, and of their products, numbered above after and up to upTo, in commit order.
+func (s *Store) OwnChanges(ctx context.Context, after, upTo int64, f func(*hazard.Change) error) error {
+	const made = `m.product_id = 0 AND m.kind = 'hazard.created' AND m.actor <> ''`
+	query := `SELECT c.n FROM changes m JOIN changes c ON c.hazard_id = m.hazard_id WHERE ` + made + ` AND c.n > $1 AND c.n <= $2`
+	if upTo-after <= widest {
+		query = `SELECT c.n FROM changes c WHERE c.n > $1 AND c.n <= $2 AND EXISTS (SELECT 1 FROM changes m WHERE m.hazard_id = c.hazard_id AND ` + made + `)`
+	}
+	numbers, err := s.numbers(ctx, query, after, upTo)
+	if err != nil {
+		return storeError(err)
+	}
+	slices.Sort(numbers)
+	for piece := range slices.Chunk(slices.Compact(numbers), ownAtOnce) {
+		changes, err := s.changesOf(ctx, piece)
+		if err != nil {
+			return err
+		}
+		for i := range changes {
+			if err := f(&changes[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// numbers are those that a query gives.
+func (s *Store) numbers(ctx context.Context, query string, args ...any) ([]int64, error) {
+	rows, err := s.reads.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []int64
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, rows.Err()
+}
+
+// changesOf reads the changes of these numbers, in their order.
+func (s *Store) changesOf(ctx context.Context, numbers []int64) ([]hazard.Change, error) {
+	rows, err := s.reads.QueryContext(ctx, `SELECT c.n, c.at_ms, c.kind, c.hazard_id, c.product_id, c.actor, c.source, c.body FROM changes c
+		WHERE `+s.database.listed("c.n", 1)+` ORDER BY c.n`, s.database.numbers(numbers))
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer rows.Close()
+	var changes []hazard.Change
+	for rows.Next() {
+		r, err := scanChange(rows)
+		if err != nil {
+			return nil, storeError(err)
+		}
+		c, err := decodeChange(r)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	return changes, storeError(rows.Err())
+}
+
+// ProductVersions returns the states of a product after change n that a member of orgs may read today, oldest first, at most limit, without their texts. next is the number
+// behind which it goes on; 0 if nothing follows.
+func (s *Store) ProductVersions(ctx context.Context, id, n int64, orgs []int64, limit int) (states []*hazard.Product, next int64, err error) {
+	rows, err := s.reads.QueryContext(ctx, `SELECT n, body FROM changes WHERE product_id = $1 AND product_id > 0 AND n > $2 AND `+mayKnow("", orgs)+` ORDER BY n LIMIT $3 + 0`, id, n, limit)
+	if err != nil {
+		return nil, 0, storeError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		var body string
+		if err := rows.Scan(&n, &body); err != nil {
+			return nil, 0, storeError(err)
+		}
+		p, err := decodeProduct(n, body)
+		if err != nil {
+			return nil, 0, err
+		}
+		p.Data = ""
+		states = append(states, p)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, 0, storeError(err)
+	}
+	if len(states) == limit {
+		next = states[limit-1].Version
+	}
+	if err := s.JudgeByPresent(ctx, states); err != nil {
+		return nil, 0, err
+	}
+	return slices.DeleteFunc(states, func(p *hazard.Product) bool { return !p.VisibleTo(orgs) }), next, nil
+}
+
+// Forks counts how often the history was replaced: where it is another number than before, what was read may be void.
+func (s *Store) Forks(ctx context.Context) (n int64, err error) {
+	err = s.reads.QueryRowContext(ctx, `SELECT count(*) FROM forks`).Scan(&n)
+	return n, storeError(err)
+}
