@@ -168,9 +168,9 @@ func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	host := r.URL.Host
 	c.n.count(host, 1)
 	answer, err := c.RoundTripper.RoundTrip(r)
-	if err != nil {
+	if err != nil || answer.StatusCode == http.StatusSwitchingProtocols { // a stream's body is written to as well
 		c.n.count(host, -1)
-		return nil, err
+		return answer, err
 	}
 	answer.Body = &countedBody{ReadCloser: answer.Body, closed: sync.OnceFunc(func() { c.n.count(host, -1) })}
 	return answer, nil
