@@ -105,7 +105,12 @@ func (c *Client) Redeliver(ctx context.Context, id string, delivery int64) (Deli
 
 // DeleteWebhook removes a webhook.
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
-	p, err := pathOf("webhooks", id)
+	return c.remove(ctx, "webhooks", id)
+}
+
+// remove makes a request of DELETE.
+func (c *Client) remove(ctx context.Context, path ...string) error {
+	p, err := pathOf(path...)
 	if err != nil {
 		return err
 	}
@@ -159,6 +164,14 @@ func (c *Client) Deliveries(ctx context.Context, id, state string) iter.Seq2[Del
 }
 
 func webhookCall[T any](ctx context.Context, c *Client, method string, fields *WebhookFields, path ...string) (T, error) {
+	if fields == nil {
+		return call[T](ctx, c, method, nil, path...)
+	}
+	return call[T](ctx, c, method, fields, path...)
+}
+
+// call makes a request with the fields as its JSON body, if there are any, whose answer is one object.
+func call[T any](ctx context.Context, c *Client, method string, fields any, path ...string) (T, error) {
 	var none T
 	p, err := pathOf(path...)
 	if err != nil {

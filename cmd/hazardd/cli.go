@@ -14,30 +14,32 @@ import (
 // commandLine is everything that can be said on the command line.
 type commandLine struct {
 	globals
-	Serve    serveCmd    `cmd:"" help:"Run the service."`
-	User     userCmd     `cmd:"" help:"Manage who may log in."`
-	Account  accountCmd  `cmd:"" help:"Your account on a running server: your password and your sessions."`
-	Audit    auditCmd    `cmd:"" help:"Read the audit trail: who did what, from where, and whether it was allowed."`
-	Keys     keysCmd     `cmd:"" help:"Manage the keys that sign tokens."`
-	Org      orgCmd      `cmd:"" help:"Manage organizations."`
-	Exercise exerciseCmd `cmd:"" help:"Play a drill on a running server: hazards of category EXERCISE on a timeline."`
-	Watch    watchCmd    `cmd:"" help:"Watch the hazards of a running server: a table that stays up to date."`
-	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Let an assistant read hazards over standard input and output (Model Context Protocol)."`
-	Webhook  webhookCmd  `cmd:"" help:"Manage webhooks of a running server."`
-	Demo     demoCmd     `cmd:"" help:"Serve a throw-away store with a drill in it, to look around; it needs no network."`
-	Import   importCmd   `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
-	Replay   replayCmd   `cmd:"" help:"Make past decisions again from the evidence, and say whether they come out the same."`
-	Export   exportCmd   `cmd:"" help:"Write hazards to a file: for maps, tables, globes, feeds and alerting systems."`
-	Backup   backupCmd   `cmd:"" help:"Write all that a store holds to one file, while a server may be running."`
-	Check    checkCmd    `cmd:"" help:"Read a whole store, while a server may be running, and list what is not as it was written."`
-	Restore  restoreCmd  `cmd:"" help:"Fill an empty store with a backup."`
-	Migrate  migrateCmd  `cmd:"" help:"Move a store to another database: the same history, so that clients go on where they were."`
-	Source   sourceCmd   `cmd:"" help:"Look after the sources."`
-	Coverage coverageCmd `cmd:"" help:"Show whose silence an empty answer about a place repeats: who warns there, and whether they are read."`
-	Ready    readyCmd    `cmd:"" help:"Ask a server whether it is ready: status 0 if it is."`
-	Token    tokenCmd    `cmd:"" help:"Print an access token for a user."`
-	Version  versionCmd  `cmd:"" help:"Print the version of this program."`
-	Help     helpCmd     `cmd:"" help:"Print the help of the program, or of a command."`
+	Serve        serveCmd        `cmd:"" help:"Run the service."`
+	User         userCmd         `cmd:"" help:"Manage who may log in."`
+	Account      accountCmd      `cmd:"" help:"Your account on a running server: your password and your sessions."`
+	Audit        auditCmd        `cmd:"" help:"Read the audit trail: who did what, from where, and whether it was allowed."`
+	Keys         keysCmd         `cmd:"" help:"Manage the keys that sign tokens."`
+	Org          orgCmd          `cmd:"" help:"Manage organizations."`
+	Exercise     exerciseCmd     `cmd:"" help:"Play a drill on a running server: hazards of category EXERCISE on a timeline."`
+	Watch        watchCmd        `cmd:"" help:"Watch the hazards of a running server: a table that stays up to date."`
+	MCP          mcpCmd          `cmd:"" name:"mcp" help:"Let an assistant read hazards over standard input and output (Model Context Protocol)."`
+	Webhook      webhookCmd      `cmd:"" help:"Manage webhooks of a running server."`
+	Subscription subscriptionCmd `cmd:"" help:"Manage who is told about hazards by a running server."`
+	Notify       notifyCmd       `cmd:"" help:"See whether subscribers are told, and test the ways to them."`
+	Demo         demoCmd         `cmd:"" help:"Serve a throw-away store with a drill in it, to look around; it needs no network."`
+	Import       importCmd       `cmd:"" help:"Take in payloads of a source from files, by the code that takes them in when polled."`
+	Replay       replayCmd       `cmd:"" help:"Make past decisions again from the evidence, and say whether they come out the same."`
+	Export       exportCmd       `cmd:"" help:"Write hazards to a file: for maps, tables, globes, feeds and alerting systems."`
+	Backup       backupCmd       `cmd:"" help:"Write all that a store holds to one file, while a server may be running."`
+	Check        checkCmd        `cmd:"" help:"Read a whole store, while a server may be running, and list what is not as it was written."`
+	Restore      restoreCmd      `cmd:"" help:"Fill an empty store with a backup."`
+	Migrate      migrateCmd      `cmd:"" help:"Move a store to another database: the same history, so that clients go on where they were."`
+	Source       sourceCmd       `cmd:"" help:"Look after the sources."`
+	Coverage     coverageCmd     `cmd:"" help:"Show whose silence an empty answer about a place repeats: who warns there, and whether they are read."`
+	Ready        readyCmd        `cmd:"" help:"Ask a server whether it is ready: status 0 if it is."`
+	Token        tokenCmd        `cmd:"" help:"Print an access token for a user."`
+	Version      versionCmd      `cmd:"" help:"Print the version of this program."`
+	Help         helpCmd         `cmd:"" help:"Print the help of the program, or of a command."`
 
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in a shell: bash, zsh or fish."`
 

@@ -33,6 +33,7 @@ import (
 //	signal NAME                                        sends TERM or INT to the programs in the background
 //	postgres VARIABLE                                  makes an empty database of PostgreSQL; the variable is its URL
 //	leased FILE                                        waits until a server has a lease in a database
+//	mailserver FOLDER                                  starts a mail server that puts what it takes into the folder; $SMTP is its address
 //	damage FILE                                        turns a bit in the middle of a file
 //	tamper FILE STATEMENT                              runs a statement on a database of SQLite, behind the program's back
 func TestMain(m *testing.M) {
@@ -77,7 +78,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ready": ready, "signal": sendSignal,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ready": ready, "signal": sendSignal, "mailserver": mailServer,
 			"postgres": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], pgtest.URL(t)) }},
 	})
 }

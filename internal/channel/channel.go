@@ -72,6 +72,15 @@ var Uncertain = errors.New("it is not known whether the message arrived")
 // ErrDisabled is the error of a channel that the operator has not enabled.
 var ErrDisabled = errors.New("this channel is not enabled")
 
+// Busy is the error of a message that was not tried: the operator's limits have no room for it before Wait is over. All: nor for any other.
+type Busy struct {
+	Wait time.Duration
+	All  bool
+}
+
+// Error says what is wrong, without the address.
+func (Busy) Error() string { return "more messages than the operator allows in a minute" }
+
 type retryAfter time.Duration
 
 func (r retryAfter) Error() string { return fmt.Sprintf("retry after %v", time.Duration(r)) }

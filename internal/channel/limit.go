@@ -42,7 +42,7 @@ func perMinute(n int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(n)/60), max(1, n/10))
 }
 
-// wait waits for the turn of a message to an address; where that would take long, its error says when to come again.
+// wait waits for the turn of a message to an address; where that would take long, its error is Busy.
 func (l *limiter) wait(ctx context.Context, to Address) error {
 	for _, r := range []*rate.Limiter{l.of(to), l.all} {
 		turn := r.Reserve()
@@ -52,7 +52,7 @@ func (l *limiter) wait(ctx context.Context, to Address) error {
 		}
 		if d > limitWait {
 			turn.Cancel()
-			return fmt.Errorf("%v: more messages than the operator allows in a minute: %w", to, RetryAfter(d))
+			return fmt.Errorf("%v: %w", to, Busy{Wait: d, All: r == l.all})
 		}
 		timer := time.NewTimer(d)
 		select {

@@ -39,6 +39,7 @@ type plan struct {
 	postponed hazard.Instant
 	// What is sent, if anything: rows as they are once they are claimed.
 	rows   []store.Notice
+	resent bool // it was sent before, and may have arrived
 	to     channel.Address
 	notice notice.Notice
 }
@@ -468,6 +469,7 @@ func toldOf(box store.Mailbox, hazardID, change int64, s *said, now hazard.Insta
 
 // resend is claim of a message that has its ID.
 func (s *Service) resend(p *plan, sub *subscription, list []telling, kind notice.Kind, id string, now hazard.Instant) {
+	p.resent = true
 	for _, t := range list {
 		after := t.row
 		after.Attempts++

@@ -29,7 +29,7 @@ type index struct {
 	tree   rtree.RTreeGN[float32, *area]
 	world  map[uint32]struct{} // slots that want the whole world
 	whats  map[string]*what
-	ways   map[string][]way
+	posts  map[string]*post
 	seen   []uint32 // by slot: the search that has found it
 	search uint32
 }
@@ -39,7 +39,7 @@ type slot struct {
 	id    uuid.UUID
 	since int64
 	what  *what
-	ways  []way
+	post  *post
 	first uint32 // its first part; 0: none
 }
 
@@ -62,6 +62,17 @@ type area struct {
 // way is an active channel.
 type way struct{ id, lane string }
 
+// post is the channels of a subscription.
+type post struct {
+	key   string
+	users int
+	ways  []way // none while the subscription is paused
+	all   []channelState
+}
+
+// channelState is what is counted of a channel.
+type channelState struct{ kind, status string }
+
 // what says which hazards are wanted, wherever they are.
 type what struct {
 	key        string
@@ -76,7 +87,7 @@ type what struct {
 
 func newIndex() *index {
 	return &index{slots: make([]slot, 1), parts: make([]part, 1), seen: make([]uint32, 1), byID: map[uuid.UUID]uint32{}, areas: map[string]*area{}, world: map[uint32]struct{}{},
-		whats: map[string]*what{}, ways: map[string][]way{}}
+		whats: map[string]*what{}, posts: map[string]*post{}}
 }
 
 // wants reports whether a state of a hazard that is active is wanted. counting: people who are not counted yet will be.
@@ -114,14 +125,11 @@ func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, floa
 	if err != nil {
 		return err
 	}
-	ways := ix.waysOf(sub)
-	if len(ways) == 0 {
-		return nil
-	}
 	w, err := ix.whatOf(&sub.kept)
 	if err != nil {
 		return err
 	}
+	by := ix.postOf(sub)
 	var n uint32
 	if last := len(ix.free) - 1; last >= 0 {
 		n, ix.free = ix.free[last], ix.free[:last]
@@ -129,9 +137,13 @@ func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, floa
 		n = uint32(len(ix.slots))
 		ix.slots, ix.seen = append(ix.slots, slot{}), append(ix.seen, 0)
 	}
-	ix.slots[n] = slot{id: id, since: s.Since, what: w, ways: ways}
+	ix.slots[n] = slot{id: id, since: s.Since, what: w, post: by}
 	w.users++
+	by.users++
 	ix.byID[id] = n
+	if len(by.ways) == 0 {
+		return nil // it is counted, and told nothing
+	}
 	if sub.Where == nil {
 		ix.world[n] = struct{}{}
 		return nil
@@ -162,24 +174,60 @@ func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, floa
 	return nil
 }
 
-// waysOf are the active channels of a subscription.
-func (ix *index) waysOf(sub *subscription) []way {
-	if sub.Paused {
-		return nil
-	}
-	var list []way
+// statusPaused is the status of an active channel while its subscription is paused.
+const statusPaused = "paused"
+
+// postOf is the channels of a subscription.
+func (ix *index) postOf(sub *subscription) *post {
+	p := &post{}
 	var key strings.Builder
 	for _, c := range sub.Channels {
-		if c.Status == Active {
-			list = append(list, way{c.ID, c.Lane})
-			key.WriteString(c.ID + " " + c.Lane + "\n")
+		status := string(c.Status)
+		switch {
+		case c.Status != Active:
+		case sub.Paused:
+			status = statusPaused
+		default:
+			p.ways = append(p.ways, way{c.ID, c.Lane})
 		}
+		p.all = append(p.all, channelState{c.Kind, status})
+		fmt.Fprintln(&key, c.ID, c.Lane, c.Kind, status)
 	}
-	if have, ok := ix.ways[key.String()]; ok {
+	p.key = key.String()
+	if have := ix.posts[p.key]; have != nil {
 		return have
 	}
-	ix.ways[key.String()] = list
-	return list
+	ix.posts[p.key] = p
+	return p
+}
+
+// tally counts channels.
+func (ix *index) tally() map[channelState]int {
+	n := map[channelState]int{}
+	for _, p := range ix.posts {
+		for _, c := range p.all {
+			n[c] += p.users
+		}
+	}
+	return n
+}
+
+// with lists the subscriptions that have a channel of a status.
+func (ix *index) with(status ChannelStatus) (ids []string) {
+	any := false
+	for _, p := range ix.posts {
+		any = any || p.has(status)
+	}
+	for i := range ix.slots {
+		if p := ix.slots[i].post; any && p != nil && p.has(status) {
+			ids = append(ids, ix.slots[i].id.String())
+		}
+	}
+	return ids
+}
+
+func (p *post) has(status ChannelStatus) bool {
+	return slices.ContainsFunc(p.all, func(c channelState) bool { return c.status == string(status) })
 }
 
 func (ix *index) whatOf(k *kept) (*what, error) {
@@ -259,6 +307,10 @@ func (ix *index) drop(id uuid.UUID) {
 	w := ix.slots[n].what
 	if w.users--; w.users == 0 {
 		delete(ix.whats, w.key)
+	}
+	by := ix.slots[n].post
+	if by.users--; by.users == 0 {
+		delete(ix.posts, by.key)
 	}
 	delete(ix.world, n)
 	delete(ix.byID, id)

@@ -56,7 +56,30 @@ func (s *Service) Metrics() []prometheus.Collector {
 	return []prometheus.Collector{s.measures.queued, s.measures.sent, s.measures.delay, s.measures.matched}
 }
 
-// Count counts the subscriptions, and the notices that wait.
-func (s *Service) Count(ctx context.Context) (subscriptions, waiting int64, err error) {
-	return s.Store.CountSubscriptions(ctx)
+// Count tells what is now: subscriptions, what waits by kind of channel, and on the node that tells people the channels by kind and status.
+func (s *Service) Count(ctx context.Context, subscriptions func(n float64), waiting func(n float64, channel string), channels func(n float64, channel, status string)) error {
+	n, _, err := s.Store.CountSubscriptions(ctx)
+	if err != nil {
+		return err
+	}
+	subscriptions(float64(n))
+	lanes, err := s.Store.WaitingByLane(ctx)
+	if err != nil {
+		return err
+	}
+	wait := map[string]int64{}
+	for _, l := range lanes {
+		wait[kindOf(l.Lane)] += l.Waiting
+	}
+	tally := s.tally.Load()
+	for _, kind := range kinds {
+		waiting(float64(wait[kind]), kind)
+		if tally == nil || !s.Leads() {
+			continue
+		}
+		for _, status := range []string{string(Active), statusPaused, string(Unconfirmed), string(Suspended)} {
+			channels(float64((*tally)[channelState{kind, status}]), kind, status)
+		}
+	}
+	return nil
 }

@@ -69,6 +69,7 @@ type Service struct {
 	Config
 	measures *measures
 	leading  atomic.Pointer[lease.Lease]
+	tally    atomic.Pointer[map[channelState]int] // of index; nil before it is read
 
 	mu      sync.Mutex
 	index   *index // of subscriptions, kept by whoever holds mu
@@ -116,6 +117,8 @@ func (s *Service) sync(ctx context.Context) error {
 		}
 		if len(list) < syncPage {
 			s.version = max(s.version, version)
+			tally := s.index.tally()
+			s.tally.Store(&tally)
 			return nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/notice"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 func TestOneHazardIsOneConversation(t *testing.T) {
@@ -154,6 +155,83 @@ func TestADeadAddressIsSuspendedAndDelaysNobody(t *testing.T) {
 		s, err := b.svc.Get(t.Context(), b.author("ann"), dead.ID)
 		if err != nil || s.Channels[0].Status != Suspended || s.Channels[0].Reason == "" || s.Waiting != 0 {
 			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+func TestWhatWasNotTriedIsNoAttempt(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		sub := b.subscribe("ann", boston("a.example"))
+		var answer error = channel.Busy{Wait: time.Minute, All: true}
+		b.net.answer("https://a.example/x", func(channel.Address, notice.Notice) error { return answer })
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.flood()
+		for range 15 { // more often than attempts are made
+			settle(time.Minute)
+		}
+		answer = channel.ErrDisabled
+		settle(5 * time.Minute)
+		list, err := b.svc.Deliveries(t.Context(), b.author("ann"), sub.ID, 0, 10)
+		if err != nil || len(list) != 1 || list[0].State != store.NoticePending || list[0].Attempts != 0 || list[0].Last != "" || list[0].Error != answer.Error() {
+			t.Errorf("%v %+v", err, list)
+		}
+		answer = nil
+		settle(2 * time.Minute)
+		b.want("https://a.example/x", "first")
+		if late := b.net.to("https://a.example/x")[0].n.Late; late < 20*time.Minute {
+			t.Errorf("late by %v", late)
+		}
+	})
+}
+
+func TestWhatNobodyEnablesForDaysIsGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		l := &lane{Service: b.svc}
+		for since, want := range map[time.Duration]bool{missed - time.Minute: true, missed + time.Minute: false} {
+			row := store.Notice{State: store.NoticeSending, Since: now().Add(-since), Attempts: 1}
+			result := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
+			if got := l.untried(done{plan: &plan{rows: []store.Notice{row}}, err: channel.ErrDisabled}, now(), &result); got != want {
+				t.Errorf("%v: %v", since, got)
+			}
+		}
+	})
+}
+
+func TestChannelsAreCounted(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		dead := b.subscribe("ann", boston("dead.example"))
+		paused := b.subscribe("ann", boston("paused.example"))
+		gone := b.subscribe("ann", boston("gone.example"))
+		b.subscribe("ann", `"channels":[{"kind":"email","to":"ann@example.org"},{"kind":"http","to":"https://good.example/x"}]`)
+		if _, err := b.svc.Patch(t.Context(), b.author("ann"), paused.ID, []byte(`{"status":"paused"}`), now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.svc.Delete(t.Context(), b.author("ann"), gone.ID, now()); err != nil {
+			t.Fatal(err)
+		}
+		b.net.answer("https://dead.example/x", func(channel.Address, notice.Notice) error { return channel.Gone })
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.flood()
+		settle(10 * time.Second)
+		st, err := b.svc.State(t.Context(), b.author("root"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		web := ChannelState{Channel: "http", Active: 1, Paused: 1, Suspended: 1, Sent: 1, Failed: 1}
+		got := st.Channels[2]
+		got.DelayMean, got.DelayMax = 0, 0
+		if mail := st.Channels[0]; got != web || mail.Unconfirmed != 1 || mail.Sent != 1 {
+			t.Errorf("%+v", st.Channels)
+		}
+		if len(st.Suspended) != 1 || st.Suspended[0].Subscription != dead.ID || st.Suspended[0].Reason == "" || st.Suspended[0].Owner != "ann" {
+			t.Errorf("%+v", st.Suspended)
+		}
+		measured := map[string]float64{}
+		err = b.svc.Count(t.Context(), func(n float64) { measured["all"] = n }, func(n float64, kind string) { measured[kind] = n }, func(n float64, kind, status string) { measured[kind+" "+status] = n })
+		if err != nil || measured["all"] != 3 || measured["http suspended"] != 1 || measured["email unconfirmed"] != 1 || measured["http active"] != 1 || measured["http paused"] != 1 {
+			t.Errorf("%v %v", err, measured)
 		}
 	})
 }

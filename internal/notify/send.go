@@ -269,10 +269,7 @@ func (l *lane) release(ctx context.Context) {
 	var back store.NoticesDone
 	for _, p := range l.ready {
 		for _, row := range p.rows {
-			after := row
-			after.State, after.Next, after.Message, after.Kind, after.Said = store.NoticePending, hazard.At(l.Now()), "", "", nil
-			after.Attempts--
-			back.Updates = append(back.Updates, store.NoticeUpdate{Before: row, After: after})
+			back.Updates = append(back.Updates, p.putBack(row, hazard.At(l.Now()), row.Error))
 		}
 	}
 	if len(back.Updates) == 0 || !l.lease.Valid() {
@@ -300,14 +297,19 @@ func (l *lane) send(ctx context.Context, p *plan) done {
 
 // note writes what came of attempts.
 func (l *lane) note(ctx context.Context, all []done) {
-	now := hazard.At(l.Now())
+	now, dead := hazard.At(l.Now()), map[store.Mailbox]string{}
 	result := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
 	for _, d := range all {
 		delete(l.busy, d.plan.box)
 		if ctx.Err() != nil && d.err != nil || errors.Is(d.err, errNoLease) {
 			continue // it may have come: it goes out once more
 		}
-		l.outcome(ctx, d, now, &result)
+		if l.untried(d, now, &result) {
+			continue
+		}
+		if why := l.outcome(ctx, d, now, &result); why != "" {
+			dead[d.plan.box] = why
+		}
 	}
 	if len(result.Updates) == 0 {
 		return
@@ -321,6 +323,11 @@ func (l *lane) note(ctx context.Context, all []done) {
 		l.pause = l.Now().Add(lookEvery)
 		return
 	}
+	for box, why := range dead {
+		if err := l.suspend(ctx, box, why, now); err != nil {
+			l.Logger.Warn("a dead address cannot be suspended", "subscription", box.Subscription, "error", err)
+		}
+	}
 	for _, t := range result.Told { // what was merged while the message was under way
 		h, err := l.Store.Hazard(ctx, t.HazardID)
 		if err == nil && h.Reason == hazard.EndMerged {
@@ -332,10 +339,47 @@ func (l *lane) note(ctx context.Context, all []done) {
 	}
 }
 
-// outcome adds what came of an attempt to result.
-func (l *lane) outcome(ctx context.Context, d done, now hazard.Instant, result *store.NoticesDone) {
+// disabledPause is how long nothing is sent over a channel that is not enabled.
+const disabledPause = time.Minute
+
+// untried puts back what was not tried, as if it had never been prepared: the limits have no room for it, or the operator has disabled the channel, which may be for a
+// while. What nobody has enabled for as long as changes are told is an attempt that failed.
+func (l *lane) untried(d done, now hazard.Instant, result *store.NoticesDone) bool {
+	busy, ok := errors.AsType[channel.Busy](d.err)
+	if !ok && errors.Is(d.err, channel.ErrDisabled) && d.plan.rows[0].Since > now.Add(-missed) {
+		busy, ok = channel.Busy{Wait: disabledPause, All: true}, true
+	}
+	if !ok {
+		return false
+	}
+	next := now.Add(busy.Wait)
+	if until := l.Now().Add(busy.Wait); busy.All && until.After(l.pause) {
+		l.pause = until
+	}
+	for _, row := range d.plan.rows {
+		result.Updates = append(result.Updates, d.plan.putBack(row, next, d.err.Error()))
+	}
+	result.Postponed[d.plan.box] = next
+	return true
+}
+
+// putBack lets a notice that was claimed wait again, as before: what it says is decided anew, unless it may have arrived.
+func (p *plan) putBack(row store.Notice, next hazard.Instant, why string) store.NoticeUpdate {
+	after := row
+	after.Next, after.Error = next, why
+	if !p.resent {
+		after.State, after.Message, after.Kind, after.Said = store.NoticePending, "", "", nil
+	}
+	if after.Attempts--; after.Attempts == 0 {
+		after.First, after.Last = 0, 0
+	}
+	return store.NoticeUpdate{Before: row, After: after}
+}
+
+// outcome adds what came of an attempt to result. dead is why the address is, if it is.
+func (l *lane) outcome(ctx context.Context, d done, now hazard.Instant, result *store.NoticesDone) (dead string) {
 	p, kind := d.plan, d.plan.to.Kind
-	wait, dead := time.Duration(0), ""
+	wait := time.Duration(0)
 	var state store.NoticeState
 	switch {
 	case d.err == nil:
@@ -394,9 +438,5 @@ func (l *lane) outcome(ctx context.Context, d done, now hazard.Instant, result *
 			}
 		}
 	}
-	if dead != "" {
-		if err := l.suspend(context.WithoutCancel(ctx), p.box, dead, now); err != nil {
-			l.Logger.Warn("a dead address cannot be suspended", "subscription", p.box.Subscription, "error", err)
-		}
-	}
+	return dead
 }

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,10 +140,12 @@ func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazar
 	case who.Role == auth.Editor:
 		most = maxOfEditor
 	}
-	if n, err := s.Store.CountSubscriptionsOf(ctx, owner); err != nil {
-		return Subscription{}, err
-	} else if n >= most && !who.admin() {
-		return Subscription{}, fmt.Errorf("%w: %d subscriptions, the most that there may be; remove one", hazard.ErrConflict, n)
+	if !who.admin() {
+		if n, err := s.Store.CountSubscriptionsOf(ctx, owner); err != nil {
+			return Subscription{}, err
+		} else if n >= most {
+			return Subscription{}, fmt.Errorf("%w: %d subscriptions, the most that there may be; remove one", hazard.ErrConflict, n)
+		}
 	}
 	ask, err := s.settle(ctx, who, sub, fresh, r.Confirmed != nil && *r.Confirmed, now)
 	if err != nil {
@@ -507,62 +510,30 @@ func (s *Service) Test(ctx context.Context, who Author, id string, now hazard.In
 			continue
 		}
 		n := s.notice(sub, c.ID, []telling{{at: now.Time(), row: store.Notice{Since: now}, said: said{Kind: notice.Test}}}, notice.Test, uuid.NewString(), now)
-		began := time.Now()
-		within, cancel := context.WithTimeout(ctx, attemptTimeout)
-		err := s.Sender.Send(within, channel.Address{Kind: c.Kind, To: sub.addresses[c.ID], Template: c.Template}, n)
-		cancel()
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		t := Tested{Channel: c.ID, Delivered: err == nil, Took: time.Since(began).Milliseconds(), Message: n.ID}
+		t, err := Try(ctx, s.Sender, channel.Address{Kind: c.Kind, To: sub.addresses[c.ID], Template: c.Template}, n)
 		if err != nil {
-			t.Error = err.Error()
+			return nil, err
 		}
+		t.Channel = c.ID
 		list = append(list, t)
 	}
 	return list, nil
 }
 
-// State is how telling people goes.
-type State struct {
-	Subscriptions int64       `json:"subscriptions"`
-	Waiting       int64       `json:"waiting"`
-	Change        int64       `json:"change"`  // the last change that has become notices
-	Behind        int64       `json:"behind"`  // changes that have not
-	Lanes         []LaneState `json:"lanes"`   // what waits, by server
-	Working       bool        `json:"working"` // this node is the one that tells
-}
-
-// LaneState is what waits to go to one server.
-type LaneState struct {
-	Lane     string `json:"lane"`
-	Channel  string `json:"channel"`
-	Waiting  int64  `json:"waiting"`
-	Oldest   string `json:"oldest"`
-	Attempts int    `json:"attempts"`
-}
-
-// State tells an admin how telling people goes.
-func (s *Service) State(ctx context.Context, who Author) (st State, err error) {
-	if !who.admin() {
-		return st, fmt.Errorf("%w: requires the role admin", hazard.ErrForbidden)
+// Try sends a message once, and tells what came of it. The error is that of ctx.
+func Try(ctx context.Context, sender channel.Sender, to channel.Address, n notice.Notice) (Tested, error) {
+	began := time.Now()
+	within, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	err := sender.Send(within, to, n)
+	if ctx.Err() != nil {
+		return Tested{}, ctx.Err()
 	}
-	if st.Subscriptions, st.Waiting, err = s.Store.CountSubscriptions(ctx); err != nil {
-		return st, err
-	}
-	if st.Change, err = s.Store.Noticed(ctx); err != nil {
-		return st, err
-	}
-	last, err := s.Store.Last(ctx)
+	t := Tested{Channel: cmp.Or(to.Template, to.Kind), Delivered: err == nil, Took: time.Since(began).Milliseconds(), Message: n.ID}
 	if err != nil {
-		return st, err
+		t.Error = err.Error()
 	}
-	st.Behind, st.Working, st.Lanes = max(0, last-st.Change), s.Leads(), []LaneState{}
-	lanes, err := s.Store.WaitingByLane(ctx)
-	for _, l := range lanes {
-		st.Lanes = append(st.Lanes, LaneState{Lane: l.Lane, Channel: kindOf(l.Lane), Waiting: l.Waiting, Oldest: l.Oldest.String(), Attempts: l.Attempts})
-	}
-	return st, err
+	return t, nil
 }
 
 // forget removes subscriptions of people without an account who have not confirmed them in time.

@@ -440,7 +440,7 @@ func (s *Service) where(w *Where, bad *hazard.InvalidError) *Where {
 	for i, code := range w.Regions {
 		code = strings.ToUpper(code)
 		if _, _, ok := s.Region(code); !ok {
-			bad.Add(fmt.Sprintf("where/regions/%d", i), "%.20q: no area of a country or a part of one is known by this code of ISO 3166", code)
+			bad.Add(fmt.Sprintf("where/regions/%d", i), "%.20q: no area is known by this code of ISO 3166; known are countries (KE), states of the US (US-MA) and what the operator adds (ISO3166-2.geojson in the folder of the setting areas)", code)
 		}
 		tidy.Regions = append(tidy.Regions, code)
 	}

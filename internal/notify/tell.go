@@ -290,7 +290,7 @@ func (t *teller) notices(ctx context.Context, c *tail.Entry, list []store.Notice
 			if !wants || s.since >= c.Number {
 				return
 			}
-			for _, w := range s.ways {
+			for _, w := range s.post.ways {
 				if known[mailbox{s.id, w.id}] == nil {
 					add(s, w)
 				}
@@ -303,7 +303,7 @@ func (t *teller) notices(ctx context.Context, c *tail.Entry, list []store.Notice
 			continue
 		}
 		s := &t.index.slots[n]
-		for _, w := range s.ways {
+		for _, w := range s.post.ways {
 			if w.id == box.channel && (active && said.matters(h, reached[box.id], now) != nil || !active && !said.Over) {
 				add(s, w)
 			}

@@ -8,15 +8,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/basemap"
 	"github.com/hazardd/hazardd/internal/channel"
+	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lru"
 	"github.com/hazardd/hazardd/internal/notice"
+	"github.com/hazardd/hazardd/internal/notify"
 	"github.com/hazardd/hazardd/internal/outbound"
 	"github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/web"
 )
 
@@ -171,4 +177,38 @@ func (a *artist) draw(ctx context.Context, h *hazard.Hazard, width int) ([]byte,
 	}
 	a.drawn.Put(key, picture, len(picture))
 	return picture, nil
+}
+
+// TestChannel sends a message that says that it is a test, once, as a service of cfg would: over email, webpush, or the HTTP channel of that name. It makes no key. The error
+// is about the settings or the address; what came of the attempt is in the answer. It is channel.ErrDisabled if the settings do not enable the channel.
+func TestChannel(ctx context.Context, cfg Config, name, to string, wish tongue.Wish, now time.Time) (done notify.Tested, err error) {
+	if cfg.Clock == nil {
+		cfg.Clock = clock.New(nil)
+	}
+	if cfg.Channels.WebPushKey == "" && cfg.Database == "" {
+		cfg.Channels.WebPushKey = filepath.Join(cfg.DataDir, channel.SeedFile) // the server's: browsers take nothing that is signed by another
+	}
+	address := channel.Address{Kind: name, To: strings.TrimSpace(to)}
+	switch name {
+	case channel.Email:
+		cfg.Channels.WebPush, cfg.Channels.Folder = "", ""
+	case channel.WebPush:
+		cfg.Channels.SMTP, cfg.Channels.Folder = "", ""
+	default:
+		cfg.Channels.SMTP, cfg.Channels.WebPush = "", ""
+		address.Kind, address.Template = channel.HTTP, name
+	}
+	senders, err := openChannels(&cfg, nil)
+	if err != nil {
+		return done, err
+	}
+	defer senders.close()
+	if err := senders.Check(address); err != nil {
+		return done, err
+	}
+	n := notice.Notice{ID: uuid.NewString(), Kind: notice.Test, At: now}
+	for _, tag := range wish.Tags() {
+		n.Language = append(n.Language, tag.String())
+	}
+	return notify.Try(ctx, senders, address, n)
 }

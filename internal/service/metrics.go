@@ -49,8 +49,9 @@ var (
 	streams        = desc("streams", "Event streams that are open, and requests for GET /changes that wait.")
 	leaseHeld      = desc("lease_held", "1 if this node is the one that does this: poll sources, deliver to webhooks, tell subscribers, sweep product files.", "lease")
 	webhooks       = desc("webhooks", "Webhooks by status.", "status")
-	subscribers    = desc("subscriptions", "Subscriptions of all owners.")
-	noticesWaiting = desc("notices_waiting", "Notices to subscribers that wait, or are to be tried again.")
+	subscriptions  = desc("subscriptions", "Subscriptions of all owners.")
+	subscribed     = desc("subscription_channels", "Channels of subscriptions by kind and status; on the node that tells subscribers.", "channel", "status")
+	noticesWaiting = desc("notices_waiting", "Notices to subscribers that wait, or are to be tried again, by channel.", "channel")
 	pending        = desc("webhook_deliveries_pending", "Deliveries to webhooks that wait, or are to be tried again.")
 	sourceState    = desc("source_state", "1 for the state that the source is in, else 0.", "source", "state")
 	sourceAge      = desc("source_age_seconds", "Since the source was last read; of several feeds, the one that is worst off. Not there before the first time.", "source")
@@ -68,7 +69,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscribers, noticesWaiting, sourceState,
+	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceState,
 		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, certificateEnd, reportDelay} {
 		to <- d
 	}
@@ -169,12 +170,8 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 		gauge(webhooks, float64(n), string(status))
 	}
 	gauge(pending, float64(waiting))
-	people, waiting, err := s.notify.Count(ctx)
-	if err != nil {
-		return
-	}
-	gauge(subscribers, float64(people))
-	gauge(noticesWaiting, float64(waiting))
+	_ = s.notify.Count(ctx, func(n float64) { gauge(subscriptions, n) }, func(n float64, channel string) { gauge(noticesWaiting, n, channel) },
+		func(n float64, channel, status string) { gauge(subscribed, n, channel, status) }) // what cannot be read is left out
 }
 
 func one(is bool) float64 {

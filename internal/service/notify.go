@@ -2,6 +2,7 @@ package service
 
 import (
 	"path/filepath"
+	"strings"
 
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/geo"
@@ -39,12 +40,19 @@ func (s *Service) newNotify(cfg Config) (*notify.Service, error) {
 // coast is in none.
 const coast = 25_000
 
-// region is the area of a country by its code of ISO 3166-1, or of a part of one whose area is known by its code.
+// region is the area of a country by its code of ISO 3166-1, or of a part of one by its code of ISO 3166-2: a state of the US, or one whose area the
+// operator gives (place.SetOwn).
 func region(code string) (geo.Shape, float64, bool) {
 	if len(code) == 2 {
 		shape := place.Outline(code)
 		return shape, coast, !shape.IsZero()
 	}
-	shape, ok := place.Area(place.ParseCode(code))
-	return shape, 0, ok
+	if shape, ok := place.Area(place.ParseCode("ISO 3166-2:" + code)); ok {
+		return shape, 0, true
+	}
+	if state, ok := strings.CutPrefix(code, "US-"); ok {
+		shape, ok := place.Area(place.ParseCode("UGC:" + state + "C000"))
+		return shape, coast, ok
+	}
+	return geo.Shape{}, 0, false
 }

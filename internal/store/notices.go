@@ -252,6 +252,24 @@ func (s *Store) WaitingByLane(ctx context.Context) ([]LaneState, error) {
 	return list, storeError(err)
 }
 
+// Outcome is what became of notices of a lane.
+type Outcome struct {
+	Lane     string
+	State    NoticeState
+	Notices  int64
+	Sum, Max int64 // milliseconds from the change to the last attempt
+}
+
+// Outcomes tells what became of what changes since a moment have become, by lane and state.
+func (s *Store) Outcomes(ctx context.Context, since hazard.Instant) ([]Outcome, error) {
+	rows, err := s.readQ.OutcomesByLane(ctx, int64(since))
+	list := make([]Outcome, len(rows))
+	for i, r := range rows {
+		list[i] = Outcome{r.Lane, NoticeState(r.State), r.Notices, r.SumMs, r.MaxMs}
+	}
+	return list, storeError(err)
+}
+
 // DueMailboxes lists mailboxes of a lane for which something is due, the longest due first, once for each of at most limit notices.
 func (s *Store) DueMailboxes(ctx context.Context, lane string, now hazard.Instant, limit int) ([]Mailbox, error) {
 	rows, err := s.readQ.NoticesDue(ctx, db.NoticesDueParams{Lane: lane, NowMs: int64(now), MaxRows: int32(limit)})

@@ -5343,6 +5343,22 @@ export interface components {
          *       "waiting": 1,
          *       "change": 4712,
          *       "behind": 0,
+         *       "channels": [
+         *         {
+         *           "channel": "email",
+         *           "active": 2,
+         *           "paused": 0,
+         *           "unconfirmed": 0,
+         *           "suspended": 0,
+         *           "waiting": 1,
+         *           "sent": 12,
+         *           "failed": 0,
+         *           "dropped": 3,
+         *           "delay_mean_ms": 310,
+         *           "delay_max_ms": 902
+         *         }
+         *       ],
+         *       "suspended": [],
          *       "lanes": [
          *         {
          *           "lane": "email",
@@ -5363,6 +5379,35 @@ export interface components {
             readonly change: number;
             /** @description Changes that have not: they are told within a second where people are told at all. */
             readonly behind: number;
+            /** @description Each kind of channel: how many there are by state, and what came of the messages of the last 24 hours. */
+            readonly channels: readonly {
+                /** @enum {string} */
+                readonly channel: "email" | "webpush" | "http";
+                readonly active: number;
+                readonly paused: number;
+                readonly unconfirmed: number;
+                readonly suspended: number;
+                readonly waiting: number;
+                readonly sent: number;
+                readonly failed: number;
+                /** @description There was nothing to tell any more, or nobody. */
+                readonly dropped: number;
+                /** @description From the change until the server had the message. */
+                readonly delay_mean_ms: number;
+                readonly delay_max_ms: number;
+            }[];
+            /** @description Channels that were given up, at most 100. */
+            readonly suspended: readonly {
+                /** Format: uuid */
+                readonly subscription: string;
+                readonly owner?: string;
+                readonly id: string;
+                /** @enum {string} */
+                readonly channel: "email" | "webpush" | "http";
+                /** @description A hash of the address. */
+                readonly to: string;
+                readonly reason: string;
+            }[];
             /** @description What waits, by the server that it goes to. */
             readonly lanes: readonly {
                 /** @description Names the server without giving it away. */

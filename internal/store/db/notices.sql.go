@@ -525,6 +525,49 @@ func (q *Queries) NoticesWaiting(ctx context.Context, arg NoticesWaitingParams) 
 	return items, nil
 }
 
+const outcomesByLane = `-- name: OutcomesByLane :many
+SELECT lane, state, count(*) AS notices, CAST(sum(last_ms - since_ms) AS BIGINT) AS sum_ms, CAST(max(last_ms - since_ms) AS BIGINT) AS max_ms FROM notices
+WHERE NOT waits AND created_ms >= $1 GROUP BY lane, state
+`
+
+type OutcomesByLaneRow struct {
+	Lane    string
+	State   string
+	Notices int64
+	SumMs   int64
+	MaxMs   int64
+}
+
+// What became of what changes since a moment have become, and how long after the change: the sum and the longest.
+func (q *Queries) OutcomesByLane(ctx context.Context, sinceMs int64) ([]OutcomesByLaneRow, error) {
+	rows, err := q.db.QueryContext(ctx, outcomesByLane, sinceMs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []OutcomesByLaneRow{}
+	for rows.Next() {
+		var i OutcomesByLaneRow
+		if err := rows.Scan(
+			&i.Lane,
+			&i.State,
+			&i.Notices,
+			&i.SumMs,
+			&i.MaxMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const pendingNotice = `-- name: PendingNotice :one
 SELECT id FROM notices WHERE subscription = $1 AND channel = $2 AND hazard_id = $3 AND state = 'pending'
 `

@@ -96,6 +96,11 @@ SELECT count(*) FROM notices WHERE waits;
 -- What waits, and since when the oldest of it.
 SELECT lane, count(*) AS waiting, CAST(min(since_ms) AS BIGINT) AS oldest_ms, CAST(max(attempts) AS BIGINT) AS attempts FROM notices WHERE waits GROUP BY lane ORDER BY lane;
 
+-- name: OutcomesByLane :many
+-- What became of what changes since a moment have become, and how long after the change: the sum and the longest.
+SELECT lane, state, count(*) AS notices, CAST(sum(last_ms - since_ms) AS BIGINT) AS sum_ms, CAST(max(last_ms - since_ms) AS BIGINT) AS max_ms FROM notices
+WHERE NOT waits AND created_ms >= sqlc.arg(since_ms) GROUP BY lane, state;
+
 -- name: CountWaitingNoticesOf :one
 SELECT count(*) FROM notices WHERE waits AND subscription = $1;
 
