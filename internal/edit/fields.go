@@ -16,6 +16,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/suggest"
 )
 
 // members is a decoded body: its members by name.
@@ -99,6 +100,9 @@ func sound(bad *hazard.InvalidError, names ...string) bool {
 // maxFaults bounds how many members at fault are told, of which a body may hold a million.
 const maxFaults = 100
 
+// maxSlip is how many bytes of a name are compared with those that are known.
+const maxSlip = 40
+
 var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 // Pointer escapes a member's name for a JSON pointer (RFC 6901 section 3).
@@ -114,6 +118,7 @@ type body[T any] struct {
 // parse reads members by the table of fields. Its error is a *hazard.LimitError: one of them costs too much to read.
 func parse[T any](fields []field[T], c *reading, given members, m mode) (*body[T], error) {
 	b := &body[T]{given: given}
+	listed := false
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if len(b.bad.Faults) == maxFaults {
 			return b, nil
@@ -121,9 +126,9 @@ func parse[T any](fields []field[T], c *reading, given members, m mode) (*body[T
 		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.name == name })
 		switch {
 		case i < 0:
-			b.bad.Add(Pointer(name), "is not a member that can be written; these are: %s", names(fields, m))
+			b.bad.Add(Pointer(name), "is not a member that can be written%s", instead(name, fields, m, &listed))
 		case fields[i].modes&m == 0:
-			b.bad.Add(name, "cannot be written here; these can: %s", names(fields, m))
+			b.bad.Add(name, "cannot be written here%s", instead("", fields, m, &listed))
 		default:
 			into, err := fields[i].read(c, given[name])
 			if costly, ok := errors.AsType[*geo.CostError](err); ok {
@@ -171,14 +176,25 @@ func read[T any](fields []field[T], text []byte, t *T) error {
 	return b.into(t)
 }
 
-func names[T any](fields []field[T], m mode) string {
+// instead ends the fault of a member that cannot be written: with the one that was probably meant, and once in a body with all that can be.
+func instead[T any](name string, fields []field[T], m mode, listed *bool) string {
 	var list []string
 	for _, f := range fields {
 		if f.modes&m != 0 {
 			list = append(list, f.name)
 		}
 	}
-	return strings.Join(list, ", ")
+	end := ""
+	if len(name) <= maxSlip {
+		if near := suggest.Nearest(name, list); near != "" {
+			end = "; is " + near + " meant?"
+		}
+	}
+	if !*listed {
+		*listed = true
+		end += "; these can be: " + strings.Join(list, ", ")
+	}
+	return end
 }
 
 func isNull(v jsontext.Value) bool { return v.Kind() == 'n' }
