@@ -38,7 +38,7 @@ var columns = sync.OnceValue(func() (all []Column) {
 		switch {
 		case f.name == "latitude" || f.name == "longitude":
 			c.Kind = RealColumn
-		case f.number, strings.HasPrefix(f.name, "people"):
+		case f.number, strings.HasPrefix(f.name, "people"), f.name == "importance":
 			c.Kind = WholeColumn
 		case strings.HasSuffix(f.name, "_time"):
 			c.Kind = MomentColumn

@@ -5,12 +5,9 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// roles are those of areas, what is shown before what is not.
-var roles = []hazard.AreaRole{hazard.AlertArea, hazard.ImpactArea, hazard.TrackArea, hazard.PointArea}
-
 // shape is the geometry of the hazard, and what it means: all areas of the first of the roles that it has.
 func (e *Entry) shape() (geo.Shape, hazard.AreaRole) {
-	for _, role := range roles {
+	for _, role := range hazard.ShownRoles() {
 		var shapes []geo.Shape
 		for _, a := range e.Areas {
 			if a.Role != role {

@@ -101,6 +101,19 @@ const (
 	PointArea  AreaRole = "point"  // only the hazard's point is known
 )
 
+// ShownRoles are the roles of areas, what is shown before what is not.
+func ShownRoles() []AreaRole { return []AreaRole{AlertArea, ImpactArea, TrackArea, PointArea} }
+
+// ShownRole is the role of the areas that stand for where the hazard is; PointArea if it has none.
+func (h *Hazard) ShownRole() AreaRole {
+	for _, role := range ShownRoles() {
+		if slices.ContainsFunc(h.Areas, func(a AreaRef) bool { return a.Role == role }) {
+			return role
+		}
+	}
+	return PointArea
+}
+
 // Area is a geometry of a hazard: the text of a GeoJSON geometry.
 type Area struct {
 	Role     AreaRole `json:"role"`

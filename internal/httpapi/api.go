@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/cors"
 
+	"github.com/hazardd/hazardd/internal/arcgis"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/basemap"
 	"github.com/hazardd/hazardd/internal/coverage"
@@ -310,6 +311,14 @@ func (a *API) routes() {
 	a.readable("GET /ogc/collections/{collection}/schema", a.ogcSchema)
 	a.readable("GET /ogc/collections/{collection}/items", a.ogcItems)
 	a.readable("GET /ogc/collections/{collection}/items/{hazard}", a.holds(costOfObject, a.ogcItem))
+
+	// ArcGIS.
+	a.readable("GET /arcgis/rest/info", a.arcgisDocument(arcgis.Info))
+	a.readable("GET /arcgis/rest/services", a.arcgisDocument(arcgis.Catalog))
+	a.readable("GET /arcgis/rest/services/hazards/FeatureServer", a.arcgisDocument(a.arcgisService))
+	a.readable("GET /arcgis/rest/services/hazards/FeatureServer/layers", a.arcgisDocument(a.arcgisLayers))
+	a.readable("GET /arcgis/rest/services/hazards/FeatureServer/{layer}", a.arcgisLayer)
+	a.readable("GET /arcgis/rest/services/hazards/FeatureServer/{layer}/query", a.arcgisQuery)
 
 	a.private("GET /account", a.account)
 	a.private("POST /account/password", a.changePassword)

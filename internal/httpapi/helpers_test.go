@@ -313,6 +313,7 @@ type problem struct {
 		Parameter string `json:"parameter"`
 		Detail    string `json:"detail"`
 	} `json:"errors"`
+	Esri any `json:"error"`
 }
 
 // wantProblem checks that an answer is a problem of that status, whole in its form, and returns it.

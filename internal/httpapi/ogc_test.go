@@ -302,20 +302,19 @@ func TestFiltersOfPart3(t *testing.T) {
 	wantProblem(t, s.do("reader", http.MethodGet, "/ogc/collections/none/queryables", nil), http.StatusNotFound)
 }
 
-// GDAL is the client that QGIS and most others use: it reads the same as the service says.
-func TestGDALReadsTheCollections(t *testing.T) {
-	ogrinfo, err := exec.LookPath("ogrinfo")
+// ogrinfo runs GDAL's program of that name. The test is skipped without it, but in CI.
+func ogrinfo(t *testing.T) func(args ...string) string {
+	t.Helper()
+	program, err := exec.LookPath("ogrinfo")
 	if err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("ogrinfo is not there")
 		}
 		t.Skip("ogrinfo is not there: install gdal-bin")
 	}
-	s := scenery(t)
-	k := makeKey(t, s, "red")
-	run := func(args ...string) string {
+	return func(args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), ogrinfo, args...)
+		cmd := exec.CommandContext(t.Context(), program, args...)
 		cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "GDAL_HTTP_TIMEOUT=30", "XDG_CACHE_HOME="+filepath.Join(t.TempDir(), "cache"))
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -323,6 +322,13 @@ func TestGDALReadsTheCollections(t *testing.T) {
 		}
 		return string(out)
 	}
+}
+
+// GDAL is the client that QGIS and most others use: it reads the same as the service says.
+func TestGDALReadsTheCollections(t *testing.T) {
+	run := ogrinfo(t)
+	s := scenery(t)
+	k := makeKey(t, s, "red")
 	address := "OAPIF:" + s.URL() + "/key/" + k.Key + "/ogc"
 	if out := run("-ro", address); !strings.Contains(out, "hazards") || !strings.Contains(out, "active-hazards") {
 		t.Errorf("layers: %s", out)

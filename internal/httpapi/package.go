@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +8,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/search"
-	"github.com/hazardd/hazardd/internal/store"
 )
 
 // maxPackage bounds the hazards of one GeoPackage.
@@ -22,12 +21,9 @@ func (a *API) geoPackage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		return badParameter("f", "gpkg holds all that is found: limit and cursor have no place beside it")
 	}
 	now := a.now()
-	n, number, err := a.Store.Count(r.Context(), q, now)
+	_, number, err := a.countWithin(r.Context(), q, "f")
 	if err != nil {
 		return err
-	}
-	if n > maxPackage {
-		return badParameter("f", "gpkg holds at most %d hazards, and %d are found: ask for less, by bbox, datetime, type or filter", maxPackage, n)
 	}
 	a.tellCoverage(w, &q)
 	a.tellFreshness(r.Context(), w, number, q.At != nil)
@@ -35,7 +31,13 @@ func (a *API) geoPackage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if err != nil {
 		return err
 	}
-	restricted, err := a.fillPackage(r.Context(), doc, q, who)
+	restricted, _, err := a.eachFound(r.Context(), q, who, func(h *hazard.Hazard, products int) (bool, error) {
+		e, err := format.Read(r.Context(), a.storeAt(q.At), format.GeoJSON, h, products)
+		if err != nil {
+			return false, err
+		}
+		return true, doc.Write(e)
+	})
 	if err != nil {
 		return errors.Join(err, doc.Discard())
 	}
@@ -49,28 +51,4 @@ func (a *API) geoPackage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 			return err
 		})
 	})
-}
-
-// fillPackage writes all pages, and reports whether something of them is not for everybody.
-func (a *API) fillPackage(ctx context.Context, doc *format.Package, q search.Query, who *auth.Caller) (restricted bool, err error) {
-	q.Limit = search.MaxLimit
-	for now := a.now(); ; {
-		var page *store.Page
-		if page, err = a.Store.Search(ctx, q, who.Orgs, now); err != nil {
-			return restricted, err
-		}
-		restricted = restricted || page.Restricted
-		for i, h := range page.Hazards {
-			e, err := format.Read(ctx, a.storeAt(q.At), format.GeoJSON, h, page.Totals[i])
-			if err == nil {
-				err = doc.Write(e)
-			}
-			if err != nil {
-				return restricted, err
-			}
-		}
-		if q.Cursor = page.Cursor; q.Cursor == "" {
-			return restricted, nil
-		}
-	}
 }

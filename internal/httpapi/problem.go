@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,9 +31,11 @@ type problem struct {
 	Detail   string  `json:"detail,omitzero"`
 	Instance string  `json:"instance,omitzero"` // names an internal error in our log
 	Errors   []fault `json:"errors,omitzero"`
-	retry    time.Duration
-	header   func(http.Header)
-	limit    string // that the request is over, as in hazard.LimitError
+	// Esri is the error as programs of ArcGIS know it, on their paths alone.
+	Esri   *arcgisError `json:"error,omitzero"`
+	retry  time.Duration
+	header func(http.Header)
+	limit  string // that the request is over, as in hazard.LimitError
 }
 
 // roomRetry is when to send again what found no room: making some takes a person.
@@ -134,6 +137,9 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	out := a.problem(w, r, err)
 	out.Type, out.Title = "about:blank", http.StatusText(out.Status)
+	if strings.HasPrefix(r.URL.Path, arcgisPath) {
+		out.Esri = &arcgisError{out.Status, out.Title, []string{out.Detail}}
+	}
 	body, err := json.Marshal(&out, jsontext.AllowInvalidUTF8(true)) // it names what was sent, which may be no text
 	if err != nil {                                                  // cannot be: all of it is text
 		panic(err)

@@ -40,6 +40,9 @@ type Field struct {
 // Geometry is the name of the field that holds the geometry.
 const Geometry = "geometry"
 
+// AreaRole is the name of the field that says what the geometry is.
+const AreaRole = "area_role"
+
 // Measured is how the names of fields begin that hold what was measured.
 const Measured = "measurements."
 
@@ -48,6 +51,9 @@ func Fields() []Field { return fields() }
 
 // FieldNamed returns the field of that name, whose case does not matter; nil if there is none.
 func FieldNamed(name string) *Field {
+	if rest, ok := strings.CutPrefix(name, "measurements_"); ok { // as programs write it whose names have no dots
+		name = Measured + rest
+	}
 	i := slices.IndexFunc(fields(), func(f Field) bool { return strings.EqualFold(f.Name, name) })
 	if i < 0 {
 		return nil
@@ -131,6 +137,11 @@ var fields = sync.OnceValue(func() []Field {
 			return h.Successor.String()
 		}},
 		{Name: "note", Title: "Why an editor took it back", text: func(h *hazard.Hazard) string { return h.Note }},
+		{Name: AreaRole, Title: "What its geometry is", Values: ids(func(yield func(string)) {
+			for _, role := range hazard.ShownRoles() {
+				yield(string(role))
+			}
+		}), text: func(h *hazard.Hazard) string { return string(h.ShownRole()) }},
 		{Name: "language", Title: "Language of its authority's words", text: said(func(t *hazard.Text) string { return t.Language })},
 		{Name: "headline", Title: "Headline", text: said(func(t *hazard.Text) string { return t.Headline })},
 		{Name: "instruction", Title: "Instruction", text: said(func(t *hazard.Text) string { return t.Instruction })},

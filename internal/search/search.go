@@ -29,7 +29,7 @@ type Filter struct {
 	Sources []string
 	// Ref is anybody's id, SCHEME:ID. What it leads to is not written in a hazard: the store puts it in Hazards.
 	Ref string
-	// Hazards are the only numbers wanted, sorted, when Ref is given.
+	// Hazards are the only numbers wanted, sorted; nil, without Ref: any.
 	Hazards []int64
 
 	Box  *geo.Box
@@ -132,7 +132,7 @@ func (f *Filter) MatchAt(h *hazard.Hazard, places []geo.Shape, now hazard.Instan
 func (f *Filter) MatchRecord(h *hazard.Hazard, now hazard.Instant) bool {
 	h = h.ExpireAt(now)
 	return among(f.Types, h.Type) && among(f.Severities, h.Severity) && among(f.Categories, h.Category) && among(f.Statuses, h.Status) &&
-		(len(f.Sources) == 0 || f.matchSource(h)) && (f.Ref == "" || contains(f.Hazards, h.ID)) &&
+		(len(f.Sources) == 0 || f.matchSource(h)) && (!f.ByNumber() || contains(f.Hazards, h.ID)) &&
 		(f.Life == nil || h.Start <= f.Life.To && lifeEnd(h) >= f.Life.From) &&
 		(f.UpdatedSince == nil || h.LastUpdate >= *f.UpdatedSince) && f.matchMeasures(h) && f.MatchText(h) &&
 		(f.Where == nil || f.Where.NeedsShapes() || f.Where.Match(h, nil))
@@ -168,6 +168,9 @@ func lifeEnd(h *hazard.Hazard) hazard.Instant {
 	}
 	return h.End
 }
+
+// ByNumber reports whether Hazards are the only ones wanted.
+func (f *Filter) ByNumber() bool { return f.Ref != "" || f.Hazards != nil }
 
 // NeedsShapes tells whether it matters where a hazard is.
 func (f *Filter) NeedsShapes() bool {

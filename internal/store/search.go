@@ -339,7 +339,7 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 	}
 	var all []*hazard.Hazard
 	for id := range changed {
-		if r.query.Ref != "" && !slices.Contains(r.query.Hazards, id) {
+		if r.query.ByNumber() && !slices.Contains(r.query.Hazards, id) {
 			continue
 		}
 		h, err := hazardAsOf(ctx, r.q, id, r.number, r.moment)

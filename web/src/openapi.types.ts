@@ -1998,6 +1998,128 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/arcgis/rest/info": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What the server of ArcGIS' interface says of itself */
+        readonly get: operations["getArcgisInfo"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/arcgis/rest/services": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** The services of ArcGIS' interface */
+        readonly get: operations["getArcgisServices"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/arcgis/rest/services/hazards/FeatureServer": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The feature service
+         * @description A feature service as ArcGIS knows it (GeoServices REST, as ArcGIS Server 10.81 has it), which only reads. Its layers are points, areas and tracks, of active hazards (0, 1, 2) and of
+         *     all (3, 4, 5). Parameters that are not known here are not looked at, unlike elsewhere, unless they would change what is found.
+         */
+        readonly get: operations["getArcgisService"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/arcgis/rest/services/hazards/FeatureServer/layers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** All layers of the feature service */
+        readonly get: operations["listArcgisLayers"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/arcgis/rest/services/hazards/FeatureServer/{layer-id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The layer: points, areas and tracks of active hazards (0, 1, 2), and of all (3, 4, 5).
+                 * @example 0
+                 */
+                readonly "layer-id": components["parameters"]["layer-id"];
+            };
+            readonly cookie?: never;
+        };
+        /** A layer of the feature service */
+        readonly get: operations["getArcgisLayer"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/arcgis/rest/services/hazards/FeatureServer/{layer-id}/query": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The layer: points, areas and tracks of active hazards (0, 1, 2), and of all (3, 4, 5).
+                 * @example 0
+                 */
+                readonly "layer-id": components["parameters"]["layer-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Features of a layer
+         * @description The operation Query of ArcGIS. A hazard is found by its area, on layers of points too. Object ids are the numbers of hazards. An answer has at most 5,000 features, and says
+         *     `exceededTransferLimit` when there are more. Pages by `resultOffset` are each of the list as it is then: where no hazard may be missed, ask for `returnIdsOnly`, and then for `objectIds`.
+         */
+        readonly get: operations["queryArcgisLayer"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/icons/hazard/large/{type_icon}": {
         readonly parameters: {
             readonly query?: never;
@@ -5575,6 +5697,54 @@ export interface components {
             readonly properties: components["schemas"]["HazardProperties"];
             readonly links: readonly components["schemas"]["OgcLink"][];
         };
+        /** @description A document as ArcGIS Server has it. */
+        readonly ArcgisDocument: Record<string, never>;
+        readonly ArcgisFeature: {
+            readonly attributes: Record<string, never>;
+            readonly geometry?: Record<string, never> | null;
+        };
+        readonly ArcgisField: {
+            readonly name: string;
+            /** @enum {string} */
+            readonly type: "esriFieldTypeOID" | "esriFieldTypeString" | "esriFieldTypeInteger" | "esriFieldTypeDouble" | "esriFieldTypeDate";
+            readonly alias: string;
+        };
+        /** @description One of features with fields, count, and objectIds. */
+        readonly ArcgisAnswer: {
+            /** @constant */
+            readonly objectIdFieldName?: "hazard_ID";
+            /** @enum {string} */
+            readonly geometryType?: "esriGeometryPoint" | "esriGeometryPolygon" | "esriGeometryPolyline";
+            readonly spatialReference?: {
+                readonly wkid: number;
+                readonly latestWkid: number;
+            };
+            readonly fields?: readonly components["schemas"]["ArcgisField"][];
+            readonly features?: readonly components["schemas"]["ArcgisFeature"][];
+            /**
+             * @description There are more features than these.
+             * @constant
+             */
+            readonly exceededTransferLimit?: true;
+            readonly count?: number;
+            readonly objectIds?: readonly number[];
+        };
+        readonly ArcgisGeoJSON: {
+            /** @constant */
+            readonly type: "FeatureCollection";
+            /**
+             * @description There are more features than these.
+             * @constant
+             */
+            readonly exceededTransferLimit?: true;
+            readonly features: readonly {
+                /** @constant */
+                readonly type: "Feature";
+                readonly id?: number;
+                readonly geometry: Record<string, never> | null;
+                readonly properties: Record<string, never>;
+            }[];
+        };
         /** @description An error (RFC 9457). */
         readonly Problem: {
             /** @constant */
@@ -5594,6 +5764,12 @@ export interface components {
                 readonly parameter?: string;
                 readonly detail: string;
             }[];
+            /** @description The same as programs of ArcGIS know it, on the paths below /arcgis/rest alone. */
+            readonly error?: {
+                readonly code: number;
+                readonly message: string;
+                readonly details: readonly string[];
+            };
         };
         readonly Health: {
             /** @constant */
@@ -5773,6 +5949,18 @@ export interface components {
             content: {
                 readonly "application/json": components["schemas"]["OgcPage"];
                 readonly "text/html": string;
+            };
+        };
+        /** @description The document, as ArcGIS Server has it. */
+        readonly ArcgisDocument: {
+            headers: {
+                readonly ETag: components["headers"]["ETag"];
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly Vary: components["headers"]["Vary"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["ArcgisDocument"];
             };
         };
         /** @description The file. Its media type is that of its name's ending, unless a browser could run it. */
@@ -6352,6 +6540,13 @@ export interface components {
         readonly PageLimit: number;
         /** @description Where the page begins, as the `Link` of the page before says it. Pages belong to the moment of the first; a search can be paged on for an hour. */
         readonly Cursor: string;
+        /**
+         * @description The layer: points, areas and tracks of active hazards (0, 1, 2), and of all (3, 4, 5).
+         * @example 0
+         */
+        readonly "layer-id": number;
+        /** @description The form of the answer. */
+        readonly ArcgisForm: "json" | "pjson";
         /**
          * @description The most features in a page. More than 1,000 is 1,000.
          * @example 500
@@ -10776,6 +10971,257 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["InvalidToken"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getArcgisInfo: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The form of the answer. */
+                readonly f?: components["parameters"]["ArcgisForm"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["ArcgisDocument"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getArcgisServices: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The form of the answer. */
+                readonly f?: components["parameters"]["ArcgisForm"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["ArcgisDocument"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getArcgisService: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The form of the answer. */
+                readonly f?: components["parameters"]["ArcgisForm"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["ArcgisDocument"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listArcgisLayers: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The form of the answer. */
+                readonly f?: components["parameters"]["ArcgisForm"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["ArcgisDocument"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getArcgisLayer: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The form of the answer. */
+                readonly f?: components["parameters"]["ArcgisForm"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The layer: points, areas and tracks of active hazards (0, 1, 2), and of all (3, 4, 5).
+                 * @example 0
+                 */
+                readonly "layer-id": components["parameters"]["layer-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["ArcgisDocument"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly queryArcgisLayer: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description A condition in SQL on the fields that the layer lists: AND, OR, NOT, comparisons, LIKE, BETWEEN, IN, IS NULL, UPPER, DATE and TIMESTAMP.
+                 * @example type_ID = 'FLOOD' AND severity_rank >= 4
+                 */
+                readonly where?: string;
+                /** @description Numbers of hazards, at most 5,000. */
+                readonly objectIds?: readonly number[];
+                /**
+                 * @description An envelope, a point, or another geometry in Esri's JSON.
+                 * @example 5,45,15,55
+                 */
+                readonly geometry?: string;
+                /** @description The type of the geometry. */
+                readonly geometryType?: "esriGeometryEnvelope" | "esriGeometryPoint" | "esriGeometryMultipoint" | "esriGeometryPolyline" | "esriGeometryPolygon";
+                /** @description The spatial reference of the geometry: 4326, or 3857 and its other names. */
+                readonly inSR?: string;
+                /** @description The spatial reference of the answer. */
+                readonly outSR?: string;
+                /** @description How hazards lie to the geometry. */
+                readonly spatialRel?: "esriSpatialRelIntersects" | "esriSpatialRelEnvelopeIntersects";
+                /**
+                 * @description A moment in milliseconds since 1970, or two of which one may be null: hazards whose life has some of it.
+                 * @example null,1900000000000
+                 */
+                readonly time?: string;
+                /**
+                 * @description Names of fields, or *. The number of the hazard is always among them.
+                 * @example *
+                 */
+                readonly outFields?: string;
+                /** @description Whether features have their geometry. */
+                readonly returnGeometry?: boolean;
+                /** @description How many there are. */
+                readonly returnCountOnly?: boolean;
+                /** @description The numbers of all, up to 20,000. */
+                readonly returnIdsOnly?: boolean;
+                /** @description The distinct values of outFields. */
+                readonly returnDistinctValues?: boolean;
+                /**
+                 * @description Statistics as JSON: count, sum, min, max, avg, stddev, var of up to 20,000 hazards.
+                 * @example [{"statisticType":"count","onStatisticField":"hazard_ID","outStatisticFieldName":"n"}]
+                 */
+                readonly outStatistics?: string;
+                /**
+                 * @description The fields by which they are grouped.
+                 * @example type_ID
+                 */
+                readonly groupByFieldsForStatistics?: string;
+                /**
+                 * @description A field, and ASC or DESC.
+                 * @example start_time DESC
+                 */
+                readonly orderByFields?: string;
+                /** @description How many are left out before the first. */
+                readonly resultOffset?: number;
+                /** @description The most features; more than 5,000 is 5,000. */
+                readonly resultRecordCount?: number;
+                /** @description The form of the answer. */
+                readonly f?: "json" | "pjson" | "geojson";
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The layer: points, areas and tracks of active hazards (0, 1, 2), and of all (3, 4, 5).
+                 * @example 0
+                 */
+                readonly "layer-id": components["parameters"]["layer-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Features, their number, their ids, or statistics. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-Change"];
+                    readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
+                    readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ArcgisAnswer"];
+                    readonly "application/geo+json": components["schemas"]["ArcgisGeoJSON"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 413: components["responses"]["TooLarge"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

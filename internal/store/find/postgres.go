@@ -82,7 +82,7 @@ func (f postgresFinder) TellsText() bool { return f.Filter.TextIsWords() }
 func (f postgresFinder) conditions() {
 	f.filtered()
 	q := f.Filter
-	if q.Ref != "" {
+	if q.ByNumber() {
 		f.where.add("s.id = ANY(?)", q.Hazards)
 	}
 	if q.Text != nil {

@@ -150,7 +150,7 @@ func (f sqliteFinder) TellsText() bool { return f.Filter.TextIsWords() }
 // conditions adds the conditions of the filter, without that of its text if each row is looked into.
 func (f sqliteFinder) conditions(text bool) {
 	f.filtered()
-	if f.Filter.Ref != "" {
+	if f.Filter.ByNumber() {
 		f.where.add("s.id IN (SELECT value FROM json_each(?))", numbers(f.Filter.Hazards))
 	}
 	if text && f.Filter.Text != nil {
@@ -188,7 +188,7 @@ func (f sqliteFinder) accesses() []access {
 	add := func(from, some string, args ...any) {
 		all = append(all, access{from: condition{from, args}, some: condition{some, args}})
 	}
-	if q.Ref != "" {
+	if q.ByNumber() {
 		add(rowsOf(nil).text, "SELECT 1 FROM json_each(?)", numbers(q.Hazards))
 	}
 	if boxes := f.boxes(); boxes.text != "" {

@@ -1,0 +1,191 @@
+package arcgis
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/geo"
+)
+
+// Writer writes the features that a query asks for, one after the other.
+type Writer struct {
+	out   *bytes.Buffer
+	layer *Layer
+	q     *Query
+	base  string
+	n     int
+}
+
+// NewWriter begins the answer. base is the service's public address, without a slash at its end.
+func NewWriter(out *bytes.Buffer, layer *Layer, q *Query, base string) (*Writer, error) {
+	w := &Writer{out: out, layer: layer, q: q, base: base}
+	if q.GeoJSON {
+		out.WriteString(`{"type":"FeatureCollection","features":[`)
+		return w, nil
+	}
+	list := make([]Field, len(q.Fields))
+	for i, f := range q.Fields {
+		list[i] = *f
+	}
+	head := struct {
+		ObjectID  string    `json:"objectIdFieldName"`
+		GlobalID  string    `json:"globalIdFieldName"`
+		Kind      Kind      `json:"geometryType,omitzero"`
+		Reference reference `json:"spatialReference,omitzero"`
+		Fields    []Field   `json:"fields"`
+	}{ObjectID: ObjectID, Fields: list}
+	if q.Geometry {
+		head.Kind, head.Reference = layer.Kind, referenceOf(q.OutSR)
+	}
+	return w, w.begin(head)
+}
+
+// begin writes all of an object but its end, which features follow.
+func (w *Writer) begin(head any) error {
+	text, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	w.out.Write(text[:len(text)-1])
+	w.out.WriteString(`,"features":[`)
+	return nil
+}
+
+// Add writes a hazard.
+func (w *Writer) Add(e *format.Entry) error {
+	values, shape, err := format.Row(e, w.base)
+	if err != nil {
+		return err
+	}
+	w.next()
+	h := e.Hazard
+	if w.q.GeoJSON {
+		w.out.WriteString(`{"type":"Feature","id":`)
+		if err := w.value(h.ID); err != nil {
+			return err
+		}
+		w.out.WriteString(`,"geometry":`)
+		w.out.WriteString(w.geoJSON(shape, h.Longitude, h.Latitude))
+		w.out.WriteString(`,"properties":`)
+	} else {
+		w.out.WriteString(`{"attributes":`)
+	}
+	w.out.WriteByte('{')
+	for i, f := range w.q.Fields {
+		var v any
+		if f.column >= 0 {
+			v = values[f.column]
+		} else {
+			v = f.field.Value(h)
+		}
+		if text, ok := v.(string); ok && f.Type == momentType {
+			at, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				return err
+			}
+			v = at.UnixMilli()
+		}
+		if err := w.member(i, f.Name, v); err != nil {
+			return err
+		}
+	}
+	w.out.WriteByte('}')
+	if w.q.Geometry && !w.q.GeoJSON {
+		w.out.WriteString(`,"geometry":`)
+		w.out.Write(appendGeometry(w.out.AvailableBuffer(), w.layer.Kind, shape, h.Longitude, h.Latitude, w.q.OutSR))
+	}
+	w.out.WriteByte('}')
+	return nil
+}
+
+// geoJSON is the geometry of a hazard in GeoJSON, of the kind of the layer's.
+func (w *Writer) geoJSON(s geo.Shape, lon, lat float64) string {
+	if w.q.Geometry {
+		if w.layer.Kind == Points {
+			s = geo.Place(lon, lat)
+		}
+		if text := s.GeoJSON(); text != "" {
+			return text
+		}
+	}
+	return "null"
+}
+
+func (w *Writer) next() {
+	if w.n++; w.n > 1 {
+		w.out.WriteByte(',')
+	}
+}
+
+func (w *Writer) value(v any) error {
+	text, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
+	w.out.Write(text)
+	return err
+}
+
+func (w *Writer) member(i int, name string, v any) error {
+	if i > 0 {
+		w.out.WriteByte(',')
+	}
+	if err := w.value(name); err != nil {
+		return err
+	}
+	w.out.WriteByte(':')
+	return w.value(v)
+}
+
+// Len is how many features were written.
+func (w *Writer) Len() int { return w.n }
+
+// End ends the answer; more: there are more than were written.
+func (w *Writer) End(more bool) {
+	switch {
+	case more && w.q.GeoJSON:
+		w.out.WriteString(`],"exceededTransferLimit":true,"properties":{"exceededTransferLimit":true}}`)
+	case more:
+		w.out.WriteString(`],"exceededTransferLimit":true}`)
+	default:
+		w.out.WriteString(`]}`)
+	}
+}
+
+// WriteRows writes what was counted, as features without geometry.
+func WriteRows(out *bytes.Buffer, q *Query, t *Tally) error {
+	rows, err := t.rows()
+	if err != nil {
+		return err
+	}
+	rows = rows[min(q.Offset, len(rows)):]
+	more := len(rows) > q.Most
+	rows = rows[:min(q.Most, len(rows))]
+	columns := q.columns()
+	w := &Writer{out: out, q: q}
+	if q.GeoJSON {
+		out.WriteString(`{"type":"FeatureCollection","features":[`)
+	} else if err := w.begin(struct {
+		Display string  `json:"displayFieldName"`
+		Fields  []Field `json:"fields"`
+	}{"", columns}); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		w.next()
+		if q.GeoJSON {
+			out.WriteString(`{"type":"Feature","geometry":null,"properties":{`)
+		} else {
+			out.WriteString(`{"attributes":{`)
+		}
+		for i, f := range columns {
+			if err := w.member(i, f.Name, row[i]); err != nil {
+				return err
+			}
+		}
+		out.WriteString("}}")
+	}
+	w.End(more)
+	return nil
+}

@@ -1,0 +1,213 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hazardd/hazardd/internal/arcgis"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// arcgisPath is where ArcGIS looks for services.
+const arcgisPath = "/arcgis/rest/"
+
+// arcgisError is an error as ArcGIS knows it, beside the members of a problem.
+type arcgisError struct {
+	Code    int      `json:"code"`
+	Message string   `json:"message"`
+	Details []string `json:"details"`
+}
+
+// arcgisDocument serves a document that does not depend on the request.
+func (a *API) arcgisDocument(document func() any) protected {
+	return func(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+		if err := arcgisForm(r); err != nil {
+			return err
+		}
+		return answerJSON(w, r, document(), false)
+	}
+}
+
+// arcgisForm refuses forms other than JSON. Other parameters say how the answer is to look, and are not looked at.
+func arcgisForm(r *http.Request) error {
+	values, err := queryValues(r)
+	if err != nil {
+		return err
+	}
+	if f := strings.ToLower(values.Get("f")); f != "" && f != "json" && f != "pjson" {
+		return badParameter("f", "%.40q is none of json, pjson", f)
+	}
+	return nil
+}
+
+// arcgisCopyright says whose the data is.
+func (a *API) arcgisCopyright() string { return "hazardd, " + a.BaseURL + "/docs" }
+
+func (a *API) arcgisService() any { return arcgis.Service(a.arcgisCopyright()) }
+
+func (a *API) arcgisLayers() any {
+	all := struct {
+		Layers []any      `json:"layers"`
+		Tables []struct{} `json:"tables"`
+	}{Tables: []struct{}{}}
+	for _, l := range arcgis.Layers() {
+		all.Layers = append(all.Layers, l.Describe(a.arcgisCopyright()))
+	}
+	return all
+}
+
+// arcgisLayerOf is the layer that the path names.
+func arcgisLayerOf(r *http.Request) (*arcgis.Layer, error) {
+	layers := arcgis.Layers()
+	n, err := strconv.Atoi(r.PathValue("layer"))
+	if err != nil || n < 0 || n >= len(layers) {
+		return nil, &problem{Status: http.StatusNotFound, Detail: "there is no such layer; GET " + arcgisPath + "services/hazards/FeatureServer lists them"}
+	}
+	return &layers[n], nil
+}
+
+func (a *API) arcgisLayer(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	l, err := arcgisLayerOf(r)
+	if err != nil {
+		return err
+	}
+	if err := arcgisForm(r); err != nil {
+		return err
+	}
+	return answerJSON(w, r, l.Describe(a.arcgisCopyright()), false)
+}
+
+// arcgisQuery serves what a query of a layer finds.
+func (a *API) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	l, err := arcgisLayerOf(r)
+	if err != nil {
+		return err
+	}
+	values, err := queryValues(r)
+	if err != nil {
+		return err
+	}
+	q, faults := l.Parse(values)
+	if faults != nil {
+		return faults
+	}
+	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error {
+		var body bytes.Buffer
+		restricted, number, err := a.arcgisAnswer(r, &body, l, q, who)
+		if err != nil {
+			return err
+		}
+		a.tellCoverage(w, &q.Query)
+		a.tellFreshness(r.Context(), w, number, false)
+		text := body.Bytes()
+		if strings.EqualFold(values.Get("f"), "pjson") {
+			value := jsontext.Value(text)
+			if err := value.Indent(); err != nil {
+				return err
+			}
+			text = value
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if q.GeoJSON && q.Answer != arcgis.Count && q.Answer != arcgis.IDs {
+			w.Header().Set("Content-Type", "application/geo+json")
+		}
+		return answer(w, r, reply.NewBody(text, restricted))
+	})
+}
+
+// arcgisAnswer writes what q finds.
+func (a *API) arcgisAnswer(r *http.Request, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller) (restricted bool, number int64, err error) {
+	ctx := r.Context()
+	if q.Answer == arcgis.Count {
+		n, number, err := a.Store.Count(ctx, q.Query, a.now())
+		out.WriteString(`{"count":` + strconv.FormatInt(n, 10) + `}`)
+		return false, number, err
+	}
+	if q.Answer == arcgis.Features {
+		return a.arcgisFeatures(r, out, l, q, who)
+	}
+	if _, _, err := a.countWithin(ctx, q.Query, "where"); err != nil {
+		return false, 0, err
+	}
+	if q.Answer == arcgis.IDs {
+		ids := []byte(`{"objectIdFieldName":"` + arcgis.ObjectID + `","objectIds":[`)
+		restricted, number, err = a.eachFound(ctx, q.Query, who, func(h *hazard.Hazard, _ int) (bool, error) {
+			ids = append(strconv.AppendInt(ids, h.ID, 10), ',')
+			return true, nil
+		})
+		out.Write(bytes.TrimSuffix(ids, []byte(",")))
+		out.WriteString("]}")
+		return restricted, number, err
+	}
+	tally := arcgis.NewTally(q)
+	if restricted, number, err = a.eachFound(ctx, q.Query, who, func(h *hazard.Hazard, _ int) (bool, error) { return true, tally.Add(h) }); err != nil {
+		return restricted, number, err
+	}
+	return restricted, number, arcgis.WriteRows(out, q, tally)
+}
+
+func (a *API) arcgisFeatures(r *http.Request, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller) (restricted bool, number int64, err error) {
+	wish, err := a.wish(r, nil)
+	if err != nil {
+		return false, 0, err
+	}
+	write, err := arcgis.NewWriter(out, l, q, a.BaseURL)
+	if err != nil {
+		return false, 0, err
+	}
+	skip, more, reader := q.Offset, false, wish.Reader()
+	restricted, number, err = a.eachFound(r.Context(), q.Query, who, func(h *hazard.Hazard, products int) (bool, error) {
+		if skip > 0 {
+			skip--
+			return true, nil
+		}
+		if more = write.Len() == q.Most || out.Len() >= pageBytes; more {
+			return false, nil
+		}
+		e, err := format.Read(r.Context(), a.Store, format.GeoJSON, reader.Of(h), products)
+		if err != nil {
+			return false, err
+		}
+		return true, write.Add(e)
+	})
+	write.End(more)
+	return restricted, number, err
+}
+
+// countWithin counts what a search finds, and refuses more than one file or one answer without pages holds. parameter is what the caller can ask for less by.
+func (a *API) countWithin(ctx context.Context, q search.Query, parameter string) (n, number int64, err error) {
+	if n, number, err = a.Store.Count(ctx, q, a.now()); err == nil && n > maxPackage {
+		err = badParameter(parameter, "%d hazards are found, and at most %d are answered at once: ask for less, by a place, a time or a condition", n, maxPackage)
+	}
+	return n, number, err
+}
+
+// eachFound gives all that a search finds, as of one moment, until each wants no more. restricted: something of it is not for everybody.
+func (a *API) eachFound(ctx context.Context, q search.Query, who *auth.Caller, each func(h *hazard.Hazard, products int) (more bool, err error)) (restricted bool, number int64, err error) {
+	q.Limit = search.MaxLimit
+	for now := a.now(); ; {
+		var page *store.Page
+		if page, err = a.Store.Search(ctx, q, who.Orgs, now); err != nil {
+			return restricted, number, err
+		}
+		restricted, number = restricted || page.Restricted, page.Number
+		for i, h := range page.Hazards {
+			if more, err := each(h, page.Totals[i]); err != nil || !more {
+				return restricted, number, err
+			}
+		}
+		if q.Cursor = page.Cursor; q.Cursor == "" {
+			return restricted, number, nil
+		}
+	}
+}
