@@ -62,6 +62,8 @@ type Config struct {
 	Webhooks *webhook.Service
 	// Notify keeps subscriptions; who tells the subscribers is not the API's business either.
 	Notify *notify.Service
+	// Channels are those that subscribers can choose; zero: none.
+	Channels Channels
 	// Sources lists the state of the sources.
 	Sources func(ctx context.Context) ([]poll.Status, error)
 	// Freshness is the value of Hazardd-Sources now, as a header's list of values. It is asked on each list answer and must not block.
@@ -259,6 +261,7 @@ func (a *API) routes() {
 
 	a.private("GET /subscriptions", subscribed(a.listSubscriptions))
 	a.route("POST /subscriptions", a.anybody(a.createSubscription))
+	a.route("GET /subscriptions/channels", a.anybody(subscribed(a.subscriptionChannels)))
 	a.private("GET /subscriptions/status", subscribed(a.subscriptionsState))
 	a.private("GET /subscriptions/{subscription}", subscribed(a.getSubscription))
 	a.private("PATCH /subscriptions/{subscription}", a.patchSubscription)

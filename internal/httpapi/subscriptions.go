@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -12,6 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/notify"
+	countries "github.com/hazardd/hazardd/internal/place"
 )
 
 // maxSubscription bounds the body of a subscription, in bytes: its areas are most of it.
@@ -41,11 +44,69 @@ func subscriptionID(r *http.Request) (string, error) {
 	return id.String(), nil
 }
 
-// listSubscriptions lists the caller's subscriptions; an admin's list is of all.
+// Channels are the ways in which subscribers can be told here. None of it is secret.
+type Channels struct {
+	Email   bool
+	PushKey string            // with which browsers subscribe to Web Push; empty: there is none
+	HTTP    map[string]string // HTTP channels by name, with what each expects as its address
+}
+
+// offered is what a caller may choose from, as the form of a subscription shows it.
+type offered struct {
+	Email   bool          `json:"email"`
+	WebPush *offeredPush  `json:"webpush,omitzero"`
+	HTTP    []offeredHTTP `json:"http"`
+	Regions []string      `json:"regions"`
+}
+
+type offeredPush struct {
+	PublicKey string `json:"public_key"`
+}
+
+type offeredHTTP struct {
+	Template string `json:"template"`
+	About    string `json:"about"`
+}
+
+// subscriptionChannels serves what a subscription of the caller may name. Addresses that nobody could confirm are not offered.
+func (a *API) subscriptionChannels(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	out := offered{HTTP: []offeredHTTP{}, Regions: []string{}}
+	if a.Notify.Key != nil {
+		out.Email = a.Channels.Email && (a.Notify.Links || who.Role == auth.Admin)
+		if a.Channels.PushKey != "" && (out.Email || who.Role != auth.Public) { // without an account there is an address of email too
+			out.WebPush = &offeredPush{a.Channels.PushKey}
+		}
+		if who.Role != auth.Public && who.Role != auth.Reader {
+			for _, name := range slices.Sorted(maps.Keys(a.Channels.HTTP)) {
+				out.HTTP = append(out.HTTP, offeredHTTP{name, a.Channels.HTTP[name]})
+			}
+		}
+	}
+	for _, c := range countries.Countries() {
+		out.Regions = append(out.Regions, c.Code)
+	}
+	return answerJSON(w, r, out, true)
+}
+
+// listSubscriptions lists the caller's subscriptions; an admin's list is of all, unless only the own ones are asked for.
 func (a *API) listSubscriptions(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "after", "limit")
+	values, err := query(r, "after", "limit", "mine")
 	if err != nil {
 		return err
+	}
+	next := url.Values{}
+	switch mine := values.Get("mine"); mine {
+	case "", "false":
+	case "true":
+		own := *who
+		own.Role = auth.Reader
+		who = &own
+		next.Set("mine", mine)
+	default:
+		return badParameter("mine", "%.20q is neither true nor false", mine)
 	}
 	limit, err := intParameter(values, "limit", defaultChanges, 1, maxChanges)
 	if err != nil {
@@ -60,7 +121,8 @@ func (a *API) listSubscriptions(w http.ResponseWriter, r *http.Request, who *aut
 		return err
 	}
 	if int64(len(list)) == limit {
-		next := url.Values{"after": {list[limit-1].ID}, "limit": {fmt.Sprint(limit)}}
+		next.Set("after", list[limit-1].ID)
+		next.Set("limit", fmt.Sprint(limit))
 		a.linkNext(w, r, next)
 	}
 	return answerJSON(w, r, list, true)

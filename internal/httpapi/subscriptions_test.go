@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/channel"
+	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/service"
 )
@@ -130,5 +133,63 @@ func TestEveryFaultOfASubscriptionIsNamed(t *testing.T) {
 	}
 	if strings.Contains(string(a.Body), "nobody") {
 		t.Errorf("an address is repeated: %s", a.Body)
+	}
+}
+
+func TestWhatASubscriptionMayNameIsOffered(t *testing.T) {
+	type answer struct {
+		Email   bool
+		WebPush *struct {
+			PublicKey string `json:"public_key"`
+		}
+		HTTP    []struct{ Template, About string }
+		Regions []string
+	}
+	folder := t.TempDir()
+	if err := os.WriteFile(folder+"/pager.yaml", []byte("template: json\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, func(c *service.Config) {
+		c.Public = httpapi.PublicRead
+		c.Channels = service.Channels{SMTP: "smtp://127.0.0.1:25", SMTPFrom: "hazards@example.org", WebPush: "mailto:ops@example.org", Folder: folder}
+	})
+	// Without a public address nobody can confirm an address of email: an admin alone may use one.
+	for caller, want := range map[string]struct {
+		email, push bool
+		http        int
+	}{"": {}, "reader": {push: true}, "red": {push: true, http: 1}, "root": {true, true, 1}} {
+		var got answer
+		a := s.do(caller, "GET", "/subscriptions/channels", nil)
+		a.JSON(t, &got)
+		if a.Status != 200 || got.Email != want.email || (got.WebPush != nil) != want.push || len(got.HTTP) != want.http || !slices.Contains(got.Regions, "KE") {
+			t.Errorf("%q: %d %s", caller, a.Status, a.Body)
+		}
+		if want.push && len(got.WebPush.PublicKey) != 87 {
+			t.Errorf("%q: the key has %d characters", caller, len(got.WebPush.PublicKey))
+		}
+	}
+	without := serve(t)
+	var got answer
+	without.do("reader", "GET", "/subscriptions/channels", nil).JSON(t, &got)
+	if got.Email || got.WebPush != nil || len(got.HTTP) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAnAdminListsTheOwnSubscriptionsAlone(t *testing.T) {
+	s := serve(t, func(c *service.Config) { c.Sender = make(postbox, 1) })
+	for _, user := range []string{"reader", "root"} {
+		if a := s.do(user, "POST", "/subscriptions", `{"name":"of `+user+`","channels":[{"kind":"webpush","to":"{}"}]}`); a.Status != 201 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+	}
+	for path, want := range map[string]string{"?mine=true": "root", "?mine=false": "reader", "": "reader"} {
+		a := s.do("root", "GET", "/subscriptions"+path, nil)
+		if a.Status != 200 || !strings.Contains(string(a.Body), "of root") || strings.Contains(string(a.Body), "of reader") != (want == "reader") {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
+		}
+	}
+	if a := s.do("root", "GET", "/subscriptions?mine=1", nil); a.Status != 400 {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }

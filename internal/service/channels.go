@@ -16,6 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/lru"
 	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/notify"
@@ -95,6 +96,18 @@ func openChannels(cfg *Config, store *store.Store) (*channels, error) {
 		c.Channels[channel.HTTP] = c.web
 	}
 	return c, nil
+}
+
+// offered is what subscribers can choose.
+func (c *channels) offered() httpapi.Channels {
+	out := httpapi.Channels{Email: c.mail != nil}
+	if c.push != nil {
+		out.PushKey = c.push.PublicKey()
+	}
+	if c.web != nil {
+		out.HTTP = c.web.Names()
+	}
+	return out
 }
 
 // close closes the connections that wait to be used again.

@@ -2,6 +2,7 @@
 // again on the same address.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +18,16 @@ export interface Account {
 
 export const editor: Account = { name: "ada", password: "umbrella trombone quartz lagoon" };
 export const reader: Account = { name: "rita", password: "harbour velvet cactus thunder" };
+/** An address of this machine that nobody listens at. */
+export async function freeAddress(): Promise<string> {
+  const holder = createServer().listen(0, "127.0.0.1");
+  await once(holder, "listening");
+  const { port } = holder.address() as AddressInfo;
+  holder.close();
+  await once(holder, "close");
+  return `http://127.0.0.1:${port}`;
+}
+
 /** Whose password a test may change. */
 export const visitor: Account = { name: "vera", password: "lantern pickle orbit meadow" };
 
@@ -27,8 +38,10 @@ export class Server {
   /** The address of the service, without a slash at its end. */
   url = "";
 
-  /** `flags` are of `hazardd serve`. */
-  private constructor(private readonly flags: readonly string[]) {}
+  /** `flags` are of `hazardd serve`; one with a public address listens there. */
+  private constructor(private readonly flags: readonly string[]) {
+    if (flags.includes("--public-url")) this.url = flags[flags.indexOf("--public-url") + 1]!;
+  }
 
   static async start(...flags: string[]): Promise<Server> {
     const server = new Server(flags);

@@ -6,7 +6,7 @@ import { Api } from "./api";
 import { forget } from "./edit/state";
 import { browser, follow } from "./live";
 import { Areas } from "./map/areas";
-import { canKeep, forgetView, keepView, type Kept } from "./offline";
+import { canKeep, forgetView, keepView, renewWorker, type Kept } from "./offline";
 import { Store } from "./store";
 import { begin, text } from "./words";
 import { Page, PageProvider } from "./ui/context";
@@ -110,7 +110,7 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
         if (page.attention.choices.value.offline && store.loaded.value) queueMicrotask(keep);
       }),
       page.attention.start(),
-      old ? () => {} : afterList(store),
+      old ? () => {} : afterList(page),
     ];
     return () => {
       over.abort();
@@ -144,11 +144,15 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
   );
 }
 
-/** Begins to read where warnings are read once the list is there; the end of that. */
-function afterList(store: Store): () => void {
+/** Begins to read what can wait until the list is there: where warnings are read, how people can be told; the end of that. */
+function afterList(page: Page): () => void {
+  const { store } = page;
   let end = () => {};
   const stop = effect(() => {
-    if (store.loaded.value) end = store.coverage.follow();
+    if (!store.loaded.value) return;
+    end = store.coverage.follow();
+    if (api.user || open === "public") void page.findChannels();
+    void renewWorker().catch(() => {});
   });
   return () => {
     stop();

@@ -14,12 +14,34 @@ const NAME = "./last-view";
 /** Whether this browser can keep a view: it needs https, or this machine. */
 export const canKeep = (): boolean => "caches" in globalThis && "serviceWorker" in navigator;
 
+/** What the address of a worker ends with that keeps no files: it shows what is pushed, and no more. */
+const PLAIN = "?push";
+
+async function register(end: string): Promise<ServiceWorkerRegistration | undefined> {
+  const script = document.querySelector<HTMLMetaElement>('meta[name="hazardd-worker"]')?.content;
+  if (!script || !("serviceWorker" in navigator)) return undefined;
+  await navigator.serviceWorker.register(script + end, { scope: "./" });
+  return navigator.serviceWorker.ready;
+}
+
 /** Keeps the files of the page, from now on and until `forgetAll`. */
 export async function keepFiles(): Promise<void> {
-  const worker = document.querySelector<HTMLMetaElement>('meta[name="hazardd-worker"]')?.content;
-  if (!worker || !canKeep()) return;
-  await navigator.serviceWorker.register(worker, { scope: "./" });
-  await navigator.serviceWorker.ready;
+  await register("");
+}
+
+/** The worker of this page, with or without files; one is started if there is none. */
+export async function worker(): Promise<ServiceWorkerRegistration> {
+  const there = await navigator.serviceWorker.getRegistration("./");
+  const found = there?.active ? there : await register(PLAIN);
+  if (!found) throw new Error("this page has no service worker");
+  return found;
+}
+
+/** Brings a worker that is there to this version of the page. */
+export async function renewWorker(): Promise<void> {
+  if (!("serviceWorker" in navigator)) return;
+  const address = (await navigator.serviceWorker.getRegistration("./"))?.active?.scriptURL;
+  if (address) await register(address.endsWith(PLAIN) ? PLAIN : "");
 }
 
 export async function keepView(kept: Kept): Promise<void> {
@@ -45,5 +67,8 @@ export async function forgetView(): Promise<void> {
 export async function forgetAll(): Promise<void> {
   if (!canKeep()) return;
   for (const name of await caches.keys()) if (name.startsWith("hazardd-")) await caches.delete(name);
-  for (const r of await navigator.serviceWorker.getRegistrations()) await r.unregister();
+  for (const r of await navigator.serviceWorker.getRegistrations()) {
+    if (await r.pushManager?.getSubscription()) await register(PLAIN); // it is told things, too
+    else await r.unregister();
+  }
 }

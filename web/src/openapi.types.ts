@@ -1413,6 +1413,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/subscriptions/channels": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * What a subscription may name
+         * @description The channels that the operator has enabled and that you may use, with the key for Web Push: `applicationServerKey` of `PushManager.subscribe`. Where the server is public, people without an account may ask too.
+         */
+        readonly get: operations["getSubscriptionChannels"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/subscriptions/status": {
         readonly parameters: {
             readonly query?: never;
@@ -5458,6 +5478,41 @@ export interface components {
             readonly waiting: number;
             readonly created: components["schemas"]["Instant"];
             readonly updated: components["schemas"]["Instant"];
+        };
+        /**
+         * @example {
+         *       "email": true,
+         *       "webpush": {
+         *         "public_key": "BNc-Z0ZZAM7d3HPzBf8lh9tcVbGtNYfqAnMmMVH2zHFYeBKQrSjRTnI-Sf4fPyyuUMrTPPUCOiRyjTO1AUqGMDQ"
+         *       },
+         *       "http": [
+         *         {
+         *           "template": "telegram",
+         *           "about": "number of a chat with the bot, or @channel"
+         *         }
+         *       ],
+         *       "regions": [
+         *         "DE",
+         *         "KE"
+         *       ]
+         *     }
+         */
+        readonly SubscriptionChannels: {
+            /** @description Whether email can be chosen. */
+            readonly email: boolean;
+            /** @description Absent where it cannot be chosen. */
+            readonly webpush?: {
+                /** @description The key of the server, an uncompressed point on P-256 in base64url. */
+                readonly public_key: string;
+            };
+            /** @description Channels of kind `http`. */
+            readonly http: readonly {
+                readonly template: string;
+                /** @description What its address is. */
+                readonly about: string;
+            }[];
+            /** @description Countries that `where` takes, by ISO 3166-1. It takes parts of countries too. */
+            readonly regions: readonly string[];
         };
         /**
          * @example {
@@ -9644,6 +9699,11 @@ export interface operations {
                  */
                 readonly after?: components["schemas"]["Uuid"];
                 /**
+                 * @description Only your own, an admin's too.
+                 * @example true
+                 */
+                readonly mine?: boolean;
+                /**
                  * @description The most records in a page.
                  * @example 50
                  */
@@ -9706,6 +9766,41 @@ export interface operations {
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];
             readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly getSubscriptionChannels: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The channels, and the countries. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SubscriptionChannels"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly getSubscriptionsStatus: {

@@ -1,5 +1,5 @@
 declare module "virtual:words" {
-  import type { EditWords, EmbedWords, MapWords, NamesWords } from "./words.types";
+  import type { EditWords, EmbedWords, MapWords, NamesWords, TellWords } from "./words.types";
   import type { Language } from "./words";
   export const languages: readonly Language[];
   export const load: Readonly<
@@ -7,7 +7,8 @@ declare module "virtual:words" {
       string,
       {
         map(): Promise<{ default: { names: NamesWords; map: MapWords } }>;
-        edit(): Promise<{ default: { edit: EditWords } }>; /** In the widget alone. */
+        edit(): Promise<{ default: { edit: EditWords } }>;
+        tell(): Promise<{ default: { tell: TellWords } }>; /** In the widget alone. */
         embed(): Promise<{ default: { names: NamesWords; embed: EmbedWords } }>;
       }
     >

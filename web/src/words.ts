@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { languages, load } from "virtual:words";
 import { best as bestOf } from "./language";
-import type { EditWords, MapWords, NamesWords } from "./words.types";
+import type { EditWords, MapWords, NamesWords, TellWords } from "./words.types";
 
 export interface Language {
   /** BCP 47. */
@@ -23,9 +23,12 @@ interface Loaded {
   readonly language: Language;
   readonly names: NamesWords;
   readonly map: MapWords;
-  /** Of the forms for editors, once they are wanted. */
+  /** Of the forms for editors, and of the one of subscriptions, once they are wanted. */
   readonly edit: EditWords | undefined;
+  readonly tell: TellWords | undefined;
 }
+/** The parts that are loaded later. */
+type Later = "edit" | "tell";
 
 const current = signal<Loaded | undefined>(undefined);
 
@@ -41,8 +44,9 @@ const part = <W extends object>(of: (l: Loaded) => W | undefined): W =>
 
 export const text = part((l) => l.map);
 export const names = part((l) => l.names);
-/** What editors see. Load it with `wordsOfEditors` first. */
+/** What editors see, and who makes a subscription. Load them with `wordsOf` first. */
 export const words = part((l) => l.edit);
+export const tell = part((l) => l.tell);
 
 export const language = (): Language => current.value?.language ?? languages[0]!;
 export const locale = (): string => language().locale;
@@ -65,18 +69,19 @@ export const best = (wanted: readonly string[]): Language => bestOf(languages, w
 /** Loads a language and shows the page in it. Throws when it cannot be loaded: the page stays as it is. */
 export async function use(id: string): Promise<void> {
   const l = languages.find((x) => x.id === id)!;
-  const [map, edit] = await Promise.all([load[id]!.map(), current.peek()?.edit ? load[id]!.edit() : undefined]);
-  current.value = { language: l, ...map.default, edit: edit?.default.edit };
+  const now = current.peek();
+  const [map, edit, tell] = await Promise.all([load[id]!.map(), now?.edit ? load[id]!.edit() : undefined, now?.tell ? load[id]!.tell() : undefined]);
+  current.value = { language: l, ...map.default, edit: edit?.default.edit, tell: tell?.default.tell };
   if (typeof document !== "undefined") Object.assign(document.documentElement, { lang: l.id, dir: l.dir });
 }
 
-/** Loads the words of the forms. */
-export async function wordsOfEditors(): Promise<void> {
+/** Loads the words of a part. */
+export async function wordsOf(part: Later): Promise<void> {
   const l = current.peek()!;
-  if (l.edit) return;
-  const { edit } = (await load[l.language.id]!.edit()).default;
-  if (current.peek()?.language === l.language) current.value = { ...current.peek()!, edit };
-  else await wordsOfEditors(); // another language was chosen meanwhile
+  if (l[part]) return;
+  const found = (await load[l.language.id]![part]()).default;
+  if (current.peek()?.language === l.language) current.value = { ...current.peek()!, ...found };
+  else await wordsOf(part); // another language was chosen meanwhile
 }
 
 /** Begins in the reader's language; in English when that cannot be loaded. */

@@ -1,5 +1,6 @@
 // Tests of what shows words show English.
-import { use, wordsOfEditors } from "../src/words";
+import { use, wordsOf } from "../src/words";
 
 await use("en");
-await wordsOfEditors();
+await wordsOf("edit");
+await wordsOf("tell");

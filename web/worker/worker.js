@@ -1,15 +1,19 @@
-// The service worker of those who chose to keep the last view on their device. It keeps the files of the map and the symbols that were
-// seen, and no data: what the page keeps of those, it keeps itself, with their age. Online, everything comes from the server.
+// The service worker of those who chose to keep the last view on their device, or to be told by Web Push. For the first it keeps the files of the
+// map and the symbols that were seen, and no data: what the page keeps of those, it keeps itself, with their age. Online, everything comes from the
+// server. An address that ends with ?push is of a worker that keeps nothing.
 // scripts/worker.mjs writes the list of files.
 const FILES = __FILES__; // relative to the page
 const SHELL = "hazardd-shell-__VERSION__";
 const SYMBOLS = "hazardd-symbols";
+
+const KEEPS = self.location.search !== "?push";
 
 const page = () => new URL("./", self.registration.scope).href;
 
 self.addEventListener("install", (event) =>
   event.waitUntil(
     (async () => {
+      if (!KEEPS) return self.skipWaiting();
       const cache = await caches.open(SHELL);
       // The page itself is asked for as a browser asks: programs get something else at its address.
       const answer = await fetch(page(), { headers: { Accept: "text/html" }, cache: "no-cache" });
@@ -24,7 +28,7 @@ self.addEventListener("install", (event) =>
 self.addEventListener("activate", (event) =>
   event.waitUntil(
     (async () => {
-      for (const name of await caches.keys()) if (name.startsWith("hazardd-shell-") && name !== SHELL) await caches.delete(name);
+      for (const name of await caches.keys()) if (name.startsWith("hazardd-shell-") && (name !== SHELL || !KEEPS)) await caches.delete(name);
       await self.clients.claim();
     })(),
   ),
@@ -35,7 +39,7 @@ const files = new Set(FILES.map((file) => new URL(file, page()).href));
 self.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = request.url.split("#")[0];
-  if (request.method !== "GET") return;
+  if (!KEEPS || request.method !== "GET") return;
   if (request.mode === "navigate" && url === page()) event.respondWith(fetch(request).catch(() => kept(page())));
   else if (files.has(url)) event.respondWith(kept(url).then((answer) => (answer ? part(request, answer) : fetch(request))));
   else if (url.startsWith(`${page()}symbols/`)) event.respondWith(symbol(request));
@@ -68,3 +72,40 @@ async function symbol(request) {
     throw error;
   }
 }
+
+// What is pushed is a message as internal/notice writes it (Push), decrypted by the browser.
+self.addEventListener("push", (event) => event.waitUntil(show(event.data)));
+
+async function show(data) {
+  let n = {};
+  try {
+    n = data.json();
+  } catch {
+    // A browser wants to be shown something for each message that it takes.
+  }
+  const of = [n.type, n.category, n.severity];
+  await self.registration.showNotification(n.title || "hazardd", {
+    body: n.body ?? "",
+    lang: n.lang ?? "",
+    dir: n.dir === "rtl" ? "rtl" : "ltr",
+    icon: new URL(of.every(Boolean) ? `symbols/${of.map(encodeURIComponent).join("/")}.png` : "assets/app-192.png", page()).href,
+    badge: new URL("assets/app-192.png", page()).href,
+    data: { url: n.url ?? "" },
+    ...(n.time ? { timestamp: n.time } : {}),
+    // The last word on a hazard takes the place of the one before, and is heard too.
+    ...(n.tag ? { tag: n.tag, renotify: true } : {}),
+    requireInteraction: n.severity === "WARNING",
+  });
+}
+
+self.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  const url = event.notification.data?.url;
+  event.waitUntil(
+    (async () => {
+      const to = /^https?:/.test(url ?? "") ? url : page();
+      const open = (await self.clients.matchAll({ type: "window", includeUncontrolled: true })).find((c) => c.url.split("#")[0] === to.split("#")[0]);
+      await (open ? open.focus() : self.clients.openWindow(to));
+    })(),
+  );
+});

@@ -8,6 +8,7 @@ import { Editing } from "../edit/state";
 import type { MapView, Place, Theme } from "../map/view";
 import type { Hazard } from "../model";
 import type { Store } from "../store";
+import type { Offered, TellDraft } from "../tell/draft";
 import type { Town } from "../towns";
 
 export type ThemeChoice = "auto" | Theme;
@@ -37,6 +38,11 @@ export class Page {
   readonly narrow: ReadonlySignal<boolean>;
   readonly editing: Editing;
   readonly attention: Attention;
+  /** How subscribers can be told here; undefined: not known, or not for this reader. */
+  readonly offered = signal<Offered | undefined>(undefined);
+  /** The subscriptions are open in place of the panel; and what is written of one stays when they are closed. */
+  readonly telling = signal(false);
+  readonly tellDraft = signal<TellDraft | undefined>(undefined);
   /** Where the focus was before the panel took it. */
   #back: HTMLElement | undefined;
   /** Set when the panel is to take the focus. */
@@ -77,6 +83,7 @@ export class Page {
     if (active instanceof HTMLElement && !active.closest(".panel")) this.#back = active;
     this.chooser.value = undefined;
     this.tip.value = undefined;
+    this.telling.value = false;
     if (this.narrow.peek()) this.sheet.value = "peek";
     this.store.select(h.uuid);
     this.focusPanel.value++;
@@ -84,6 +91,16 @@ export class Page {
     if (!map) return;
     if (options.zoom) map.show(h, this.store.areas.bounds(h), true);
     else if (!map.shows(h.longitude, h.latitude) && !this.store.here.peek().has(h)) map.show(h, undefined, false);
+  }
+
+  /** Asks how subscribers can be told here, for those who may subscribe. */
+  async findChannels(): Promise<void> {
+    try {
+      const o = await this.api.get<"/subscriptions/channels">("/subscriptions/channels");
+      this.offered.value = o.email || o.webpush || o.http.length > 0 ? o : undefined;
+    } catch {
+      // A server that tells nobody, or no connection: the button stays away.
+    }
   }
 
   /** Closes the panel and gives the focus back. */

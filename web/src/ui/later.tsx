@@ -1,7 +1,7 @@
 // Parts of the page that are loaded when they are first shown.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { text, wordsOfEditors } from "../words";
+import { text, wordsOf } from "../words";
 
 /** A component whose code comes when it is first drawn. When that fails it says so, and asks again on a click. */
 export function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
@@ -33,5 +33,7 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
   };
 }
 
-/** The same for what editors see, whose words come with it. */
-export const forEditors = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => later(async () => (await Promise.all([load(), wordsOfEditors()]))[0]);
+/** The same for what has words of its own, which come with it: those of editors, or of subscriptions. */
+const withWords = (part: "edit" | "tell") => <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => later(async () => (await Promise.all([load(), wordsOf(part)]))[0]);
+export const forEditors = withWords("edit");
+export const forSubscribers = withWords("tell");

@@ -6,11 +6,11 @@ import { lastView, type View } from "../url";
 import { severities, type Hazard } from "../model";
 import { moments } from "../order";
 import { trust } from "../freshness";
-import { language, names, text, wordsOfEditors } from "../words";
+import { language, names, text, wordsOf } from "../words";
 import { local, utc } from "../time";
 import { usePage, type Page, type ThemeChoice } from "./context";
 import { Filters } from "./filters";
-import { forEditors, later } from "./later";
+import { forEditors, forSubscribers, later } from "./later";
 import { LanguageChoice, ZoneChoice } from "./language";
 import { List } from "./list";
 import { Chooser, Notices, Spoken, Tip } from "./overlays";
@@ -23,6 +23,7 @@ const AttentionChoices = later(async () => (await import("./attention")).Attenti
 const Form = forEditors(async () => (await import("../edit/forms")).Form);
 const Questions = forEditors(async () => (await import("../edit/forms")).Questions);
 const Legend = later(async () => (await import("./legend")).Legend);
+const Tell = forSubscribers(async () => (await import("../tell/tell")).Tell);
 const TimeBar = later(async () => (await import("./timebar")).TimeBar);
 
 export function Shell({ logout }: { logout: () => void }) {
@@ -38,6 +39,7 @@ export function Shell({ logout }: { logout: () => void }) {
         if (store.placing.value) store.placing.value = undefined;
         else if (page.chooser.value) page.chooser.value = undefined;
         else if (page.editing.task.value) page.editing.leave();
+        else if (page.telling.value) page.telling.value = false;
         else if (page.legendOpen.value && !store.selected.value) page.legendOpen.value = false;
         else if (store.selected.value) page.close();
         else return;
@@ -50,7 +52,7 @@ export function Shell({ logout }: { logout: () => void }) {
     };
     document.addEventListener("keydown", keys);
     // Who may edit has the forms at hand, should the connection be lost.
-    const forms = store.api.user && store.api.user.role !== "reader" ? setTimeout(() => void Promise.all([import("../edit/forms"), wordsOfEditors()]).catch(() => {}), 3_000) : undefined;
+    const forms = store.api.user && store.api.user.role !== "reader" ? setTimeout(() => void Promise.all([import("../edit/forms"), wordsOf("edit")]).catch(() => {}), 3_000) : undefined;
     return () => {
       document.removeEventListener("keydown", keys);
       clearTimeout(forms);
@@ -58,7 +60,7 @@ export function Shell({ logout }: { logout: () => void }) {
   }, []);
   const sheet = page.sheet.value;
   return (
-    <div class={`page sheet-${sheet} ${store.selected.value || page.editing.task.value ? "has-panel" : ""}`}>
+    <div class={`page sheet-${sheet} ${store.selected.value || page.editing.task.value || page.telling.value ? "has-panel" : ""}`}>
       <a class="skip" href="#list" onClick={skip("list")}>{text.skipToList}</a>
       <a class="skip" href="#map" onClick={skip("map")}>{text.skipToMap}</a>
       {store.selected.value && <a class="skip" href="#panel" onClick={skip("panel")}>{text.skipToPanel}</a>}
@@ -96,7 +98,7 @@ export function Shell({ logout }: { logout: () => void }) {
           <Notices />
           {page.timeOpen.value && <TimeBar />}
         </div>
-        {page.editing.task.value ? <Form /> : <Panel />}
+        {page.editing.task.value ? <Form /> : page.telling.value ? <Tell /> : <Panel />}
       </main>
       {page.editing.question.value && <Questions />}
       {attention && <AttentionChoices close={() => setAttention(false)} />}
@@ -120,6 +122,7 @@ function Header({ account, attention, logout }: { account: () => void; attention
   const user = store.api.user;
   const choice = page.themeChoice.value;
   const next: Record<ThemeChoice, ThemeChoice> = { auto: "light", light: "dark", dark: "auto" };
+  const themeIcon = choice === "auto" ? "auto" : choice === "light" ? "sun" : "moon";
   return (
     <header class="header">
       <span class="brand">
@@ -132,6 +135,17 @@ function Header({ account, attention, logout }: { account: () => void; attention
       <Status />
       <span class="grow" />
       <New />
+      {page.offered.value && (
+        <button
+          type="button"
+          class={`header-button ${page.telling.value ? "on" : ""}`}
+          aria-pressed={page.telling.value}
+          title={text.header.tellLong}
+          onClick={() => (page.telling.value = !page.telling.value)}
+        >
+          <Icon name="bell" /> <span class="wide">{text.header.tell}</span>
+        </button>
+      )}
       <button
         type="button"
         class={`header-button ${page.timeOpen.value ? "on" : ""}`}
@@ -144,7 +158,7 @@ function Header({ account, attention, logout }: { account: () => void; attention
       >
         <Icon name="clock" /> <span class="wide">{text.header.time}</span>
       </button>
-      <IconButton icon={choice === "auto" ? "auto" : choice === "light" ? "sun" : "moon"} label={text.header.theme[choice]} onClick={() => page.chooseTheme(next[choice])} class="header-icon" />
+      <IconButton icon={themeIcon} label={text.header.theme[choice]} onClick={() => page.chooseTheme(next[choice])} class="header-icon" />
       <Menu
         class="account"
         label={text.header.menu}
@@ -179,6 +193,9 @@ function Header({ account, attention, logout }: { account: () => void; attention
                 <Icon name="lock" /> {text.account.open}
               </button>
             )}
+            <button type="button" class="narrow-only" onClick={() => page.chooseTheme(next[choice])}>
+              <Icon name={themeIcon} /> {text.header.theme[choice]}
+            </button>
             <LanguageChoice />
             <ZoneChoice />
             <button type="button" onClick={logout}>
@@ -324,7 +341,7 @@ function MapPlace() {
           effect(() => map.setFocus(store.selectedHazard.value, store.hovered.value === undefined ? undefined : store.shown.value.get(store.hovered.value))),
           effect(() => map.setFresh([...store.fresh.value.keys()].map((id) => store.matching.value.get(id)).filter((h): h is Hazard => h !== undefined))),
           effect(() => {
-            const panel = store.selected.value !== undefined || page.editing.task.value !== undefined;
+            const panel = store.selected.value !== undefined || page.editing.task.value !== undefined || page.telling.value;
             const side = panel && !page.narrow.value ? 420 : 0;
             const bottom = !page.narrow.value ? 0 : panel ? map.map.getContainer().clientHeight * 0.58 : 104;
             map.setCovered(language().dir === "rtl" ? { left: side, right: 0, bottom } : { left: 0, right: side, bottom });
