@@ -101,6 +101,9 @@ func TestTheWorkOfIntersectsIsBounded(t *testing.T) {
 	} {
 		w := requestWork()
 		meet, err := intersect(w, tt.a, tt.b)
+		if sure := SurelyIntersects(tt.a, tt.b); sure != (meet && err == nil) {
+			t.Errorf("%s: surely %t", name, sure)
+		}
 		if meet = meet || err != nil; meet != tt.meet || meet != Intersects(tt.a, tt.b) {
 			t.Errorf("%s: %v, %v", name, meet, err)
 		}

@@ -63,6 +63,8 @@ CREATE TABLE gpkg_contents (table_name TEXT NOT NULL PRIMARY KEY, data_type TEXT
 CREATE TABLE gpkg_geometry_columns (table_name TEXT NOT NULL, column_name TEXT NOT NULL, geometry_type_name TEXT NOT NULL, srs_id INTEGER NOT NULL, z TINYINT NOT NULL, m TINYINT NOT NULL,
 	CONSTRAINT pk_geom_cols PRIMARY KEY (table_name, column_name), CONSTRAINT uk_gc_table_name UNIQUE (table_name),
 	CONSTRAINT fk_gc_tn FOREIGN KEY (table_name) REFERENCES gpkg_contents(table_name), CONSTRAINT fk_gc_srs FOREIGN KEY (srs_id) REFERENCES gpkg_spatial_ref_sys (srs_id));
+CREATE TABLE gpkg_extensions (table_name TEXT, column_name TEXT, extension_name TEXT NOT NULL, definition TEXT NOT NULL, scope TEXT NOT NULL,
+	CONSTRAINT ge_tce UNIQUE (table_name, column_name, extension_name));
 INSERT INTO gpkg_spatial_ref_sys VALUES ('Undefined Cartesian SRS', -1, 'NONE', -1, 'undefined', 'undefined Cartesian coordinate reference system'),
 	('Undefined geographic SRS', 0, 'NONE', 0, 'undefined', 'undefined geographic coordinate reference system')`
 
@@ -71,6 +73,7 @@ type Writer struct {
 	db     *sql.DB
 	tx     *sql.Tx
 	insert *sql.Stmt
+	index  *sql.Stmt // of boxes
 	layer  Layer
 	extent Box
 	any    bool
@@ -102,8 +105,36 @@ func Create(ctx context.Context, file string, layer Layer) (w *Writer, err error
 	if _, err = w.tx.ExecContext(ctx, "CREATE TABLE "+quoted(layer.Name)+" ("+strings.Join(columns, ", ")+")"); err != nil {
 		return nil, err
 	}
-	w.insert, err = w.tx.PrepareContext(ctx, "INSERT INTO "+quoted(layer.Name)+" VALUES ("+marks+")")
+	if w.insert, err = w.tx.PrepareContext(ctx, "INSERT INTO "+quoted(layer.Name)+" VALUES ("+marks+")"); err != nil {
+		return nil, err
+	}
+	if _, err = w.tx.ExecContext(ctx, "CREATE VIRTUAL TABLE "+quoted(w.tree())+" USING rtree(id, minx, maxx, miny, maxy)"); err != nil {
+		return nil, err
+	}
+	w.index, err = w.tx.PrepareContext(ctx, "INSERT INTO "+quoted(w.tree())+" VALUES (?, ?, ?, ?, ?)")
 	return w, err
+}
+
+// tree is the table that holds the boxes of features (annex F.3, the extension gpkg_rtree_index).
+func (w *Writer) tree() string { return "rtree_" + w.layer.Name + "_geom" }
+
+// triggers keep the boxes in step when somebody edits the file: those of the extension's definition, whose functions are the programs' own.
+func (w *Writer) triggers() string {
+	const definition = `
+CREATE TRIGGER %[2]s_insert" AFTER INSERT ON %[1]s WHEN (new.geom NOT NULL AND NOT ST_IsEmpty(NEW.geom)) BEGIN
+	INSERT OR REPLACE INTO %[2]s" VALUES (NEW.fid, ST_MinX(NEW.geom), ST_MaxX(NEW.geom), ST_MinY(NEW.geom), ST_MaxY(NEW.geom)); END;
+CREATE TRIGGER %[2]s_update1" AFTER UPDATE OF geom ON %[1]s WHEN OLD.fid = NEW.fid AND (NEW.geom NOTNULL AND NOT ST_IsEmpty(NEW.geom)) BEGIN
+	INSERT OR REPLACE INTO %[2]s" VALUES (NEW.fid, ST_MinX(NEW.geom), ST_MaxX(NEW.geom), ST_MinY(NEW.geom), ST_MaxY(NEW.geom)); END;
+CREATE TRIGGER %[2]s_update2" AFTER UPDATE OF geom ON %[1]s WHEN OLD.fid = NEW.fid AND (NEW.geom ISNULL OR ST_IsEmpty(NEW.geom)) BEGIN
+	DELETE FROM %[2]s" WHERE id = OLD.fid; END;
+CREATE TRIGGER %[2]s_update3" AFTER UPDATE ON %[1]s WHEN OLD.fid != NEW.fid AND (NEW.geom NOTNULL AND NOT ST_IsEmpty(NEW.geom)) BEGIN
+	DELETE FROM %[2]s" WHERE id = OLD.fid;
+	INSERT OR REPLACE INTO %[2]s" VALUES (NEW.fid, ST_MinX(NEW.geom), ST_MaxX(NEW.geom), ST_MinY(NEW.geom), ST_MaxY(NEW.geom)); END;
+CREATE TRIGGER %[2]s_update4" AFTER UPDATE ON %[1]s WHEN OLD.fid != NEW.fid AND (NEW.geom ISNULL OR ST_IsEmpty(NEW.geom)) BEGIN
+	DELETE FROM %[2]s" WHERE id IN (OLD.fid, NEW.fid); END;
+CREATE TRIGGER %[2]s_delete" AFTER DELETE ON %[1]s WHEN old.geom NOT NULL BEGIN
+	DELETE FROM %[2]s" WHERE id = OLD.fid; END`
+	return fmt.Sprintf(definition, quoted(w.layer.Name), strings.TrimSuffix(quoted(w.tree()), `"`))
 }
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
@@ -121,7 +152,15 @@ func (w *Writer) Add(ctx context.Context, wkb []byte, box Box, values []any) err
 		}
 		w.extent = Box{min(w.extent.West, box.West), min(w.extent.South, box.South), max(w.extent.East, box.East), max(w.extent.North, box.North)}
 	}
-	_, err := w.insert.ExecContext(ctx, append([]any{blob}, values...)...)
+	row, err := w.insert.ExecContext(ctx, append([]any{blob}, values...)...)
+	if err != nil || wkb == nil {
+		return err
+	}
+	id, err := row.LastInsertId()
+	if err != nil {
+		return err
+	}
+	_, err = w.index.ExecContext(ctx, id, box.West, box.East, box.South, box.North)
 	return err
 }
 
@@ -138,7 +177,7 @@ func geometry(wkb []byte, box Box) []byte {
 
 // Close ends the GeoPackage. Its file is whole if there is no error.
 func (w *Writer) Close(ctx context.Context) error {
-	err := w.insert.Close()
+	err := errors.Join(w.insert.Close(), w.index.Close())
 	var corners [4]any
 	if w.any {
 		corners = [4]any{w.extent.West, w.extent.South, w.extent.East, w.extent.North}
@@ -150,6 +189,8 @@ func (w *Writer) Close(ctx context.Context) error {
 		{`INSERT INTO gpkg_spatial_ref_sys VALUES ('WGS 84 geodetic', ?, 'EPSG', ?, ?, 'longitude/latitude coordinates in decimal degrees on the WGS 84 spheroid')`, []any{wgs84, wgs84, wgs84WKT}},
 		{`INSERT INTO gpkg_contents VALUES (?, 'features', ?, ?, ?, ?, ?, ?, ?, ?)`, append(append([]any{w.layer.Name, w.layer.Title, w.layer.Description, w.layer.Changed.UTC().Format("2006-01-02T15:04:05.000Z")}, corners[:]...), wgs84)},
 		{`INSERT INTO gpkg_geometry_columns VALUES (?, 'geom', 'GEOMETRY', ?, 0, 0)`, []any{w.layer.Name, wgs84}},
+		{`INSERT INTO gpkg_extensions VALUES (?, 'geom', 'gpkg_rtree_index', 'http://www.geopackage.org/spec120/#extension_rtree', 'write-only')`, []any{w.layer.Name}},
+		{w.triggers(), nil},
 	} {
 		if err == nil {
 			_, err = w.tx.ExecContext(ctx, statement.text, statement.args...)

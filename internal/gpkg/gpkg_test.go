@@ -53,6 +53,9 @@ func TestAGeoPackageIsAsTheSpecificationSays(t *testing.T) {
 		`SELECT column_name||' '||geometry_type_name||' '||srs_id||z||m FROM gpkg_geometry_columns`:                   "geom GEOMETRY 432600",
 		`SELECT hex(geom) FROM "flo""ods" WHERE fid = 1`:                                                              "47500003E6100000" + "00000000000023400000000000002340" + "0000000000804AC00000000000804AC0" + "0101000000" + "00000000000023400000000000804AC0", // requirement 19
 		`SELECT count(*) FROM "flo""ods" WHERE geom IS NULL AND n IS NULL AND name = ''`:                              "1",
+		`SELECT extension_name||' '||column_name||' '||scope FROM gpkg_extensions WHERE table_name = 'flo"ods'`:       "gpkg_rtree_index geom write-only",
+		`SELECT group_concat(id||' '||minx||' '||maxy) FROM "rtree_flo""ods_geom"`:                                    "1 9.5 -53.0",
+		`SELECT count(*) FROM sqlite_master WHERE type = 'trigger'`:                                                   "6",
 		`SELECT group_concat(type) FROM pragma_table_info('flo"ods')`:                                                 "INTEGER,GEOMETRY,TEXT,INTEGER,DOUBLE,DATETIME",
 	} {
 		var got string
@@ -69,6 +72,22 @@ func TestAGeoPackageIsAsTheSpecificationSays(t *testing.T) {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is not in what GDAL reads: %v %s", want, err, out)
 		}
+	}
+	// The index is used, and programs that edit the file keep it: GDAL has the functions that its triggers call.
+	sum := func(sql string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), ogrinfo, "-q", "-sql", sql, file).CombinedOutput()
+		if err != nil || strings.Contains(string(out), "ERROR") {
+			t.Errorf("%s: %v %s", sql, err, out)
+		}
+		return string(out)
+	}
+	if has := sum(`SELECT HasSpatialIndex('flo"ods', 'geom')`); !strings.Contains(has, "HasSpatialIndex (Integer) = 1") {
+		t.Errorf("GDAL finds no index: %s", has)
+	}
+	sum(`DELETE FROM "flo""ods" WHERE fid = 1`)
+	if left := sum(`SELECT count(*) AS n FROM "rtree_flo""ods_geom"`); !strings.Contains(left, "n (Integer) = 0") {
+		t.Errorf("the box of what GDAL removed is left: %s", left)
 	}
 	if strings.Contains(string(out), "Warning") || strings.Contains(string(out), "ERROR") {
 		t.Errorf("GDAL complains: %s", out)

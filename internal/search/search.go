@@ -99,8 +99,11 @@ func NewShapeArea(s geo.Shape) *Area {
 	return &Area{Text: s.WKT(), shape: s, bounds: geo.BoundsOf(s)}
 }
 
-func (a *Area) meets(s geo.Shape) bool {
-	return a.bounds.Overlaps(geo.BoundsOf(s)) && geo.Intersects(s, a.shape)
+func (a *Area) meets(s geo.Shape) bool { return a.meetsBy(geo.Intersects, s) }
+
+// meetsBy is meets, by one of the functions of package geo.
+func (a *Area) meetsBy(intersects func(a, b geo.Shape) bool, s geo.Shape) bool {
+	return a.bounds.Overlaps(geo.BoundsOf(s)) && intersects(s, a.shape)
 }
 
 // Measure is a quantity and between which values it must be, both included; in the unit of the quantity. An open side is infinite.
@@ -193,9 +196,12 @@ func (f *Filter) MatchPlace(places []geo.Shape) bool {
 }
 
 // meets asks the geometry library only where the bounds do not tell.
-func meets(b geo.Box, s geo.Shape) bool {
+func meets(b geo.Box, s geo.Shape) bool { return meetsBy(geo.Intersects, b, s) }
+
+// meetsBy is meets, by one of the functions of package geo.
+func meetsBy(intersects func(a, b geo.Shape) bool, b geo.Box, s geo.Shape) bool {
 	bounds := geo.BoundsOf(s)
-	return b.Holds(bounds) || b.Overlaps(bounds) && geo.Intersects(s, b.Shape())
+	return b.Holds(bounds) || b.Overlaps(bounds) && intersects(s, b.Shape())
 }
 
 // MayMatchPlace tells, of the bounds of a hazard's footprint alone, whether MatchAt holds: yes, no, or neither.

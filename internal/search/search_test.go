@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hazardd/hazardd/internal/cql"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
@@ -343,4 +345,36 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q: a cursor that nobody gave is taken", text)
 		}
 	})
+}
+
+// Whether two lines meet whose teeth lie between each other takes too long to tell: the hazard is found by both conditions.
+func TestWhatTakesTooLongToTellIsFound(t *testing.T) {
+	// comb is a line of slanting teeth from one height to another, in degrees: the positions of a tooth are as far east as they are north.
+	comb := func(from, to, aside float64) string {
+		var b strings.Builder
+		for i := range 6000 {
+			x := float64(i)*0.00002 + aside
+			fmt.Fprintf(&b, ",%.6f %.6f,%.6f %.6f,%.6f %.6f", x+from, from, x+to, to, x+from+0.000004, from)
+		}
+		return "LINESTRING(" + b.String()[1:] + ")"
+	}
+	shape, err := geo.ParseWKT(comb(0, 0.06, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hazard.Hazard{Status: hazard.Active}
+	meets := cql.Meets{Of: cql.Operand{Kind: cql.Property, Text: Geometry}, Geometry: cql.Geometry{WKT: comb(0.07, 0.001, 0.00001)}}
+	for _, e := range []cql.Expr{meets, cql.Not{Of: meets}} {
+		w, err := NewWhere(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !w.Match(h, []geo.Shape{shape}) {
+			t.Errorf("%T finds too little", e)
+		}
+	}
+	near := cql.Not{Of: cql.Meets{Of: meets.Of, Geometry: cql.Geometry{WKT: "POINT(0 0)"}}}
+	if w, err := NewWhere(near); err != nil || w.Match(h, []geo.Shape{shape}) {
+		t.Errorf("what meets is found by the condition that it does not: %v", err)
+	}
 }

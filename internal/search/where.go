@@ -417,13 +417,17 @@ func (w *Where) area(e cql.Meets, not bool) (*Cond, error) {
 		return nil, e.Where.Fault(fmt.Sprintf("no more than %d geometries", maxMeets), "")
 	}
 	c := &Cond{Kind: CondMeets, Field: f, Not: not}
+	intersects := geo.Intersects // what cannot be told is found, also where the condition is that nothing meets
+	if not {
+		intersects = geo.SurelyIntersects
+	}
 	if b := e.BBox; b != nil {
 		box := geo.Box{West: b[0], South: b[1], East: b[2], North: b[3]}
 		if box.Shape().IsZero() {
 			return nil, e.Where.Fault("a box: west and east from -180 to 180, south and north from -90 to 90, south below north", "")
 		}
 		box = box.BothSides()
-		c.Bounds, c.meets = box, func(s geo.Shape) bool { return meets(box, s) }
+		c.Bounds, c.meets = box, func(s geo.Shape) bool { return meetsBy(intersects, box, s) }
 		return c, nil
 	}
 	shape, err := readGeometry(e.Geometry)
@@ -434,7 +438,7 @@ func (w *Where) area(e cql.Meets, not bool) (*Cond, error) {
 		return nil, e.Where.Fault("a geometry, longitude before latitude", err.Error())
 	}
 	a := NewShapeArea(shape)
-	c.Bounds, c.meets = a.bounds, a.meets
+	c.Bounds, c.meets = a.bounds, func(s geo.Shape) bool { return a.meetsBy(intersects, s) }
 	return c, nil
 }
 
