@@ -16,15 +16,45 @@ type Importance struct {
 	Score int
 	// Emergency: the authority calls it an emergency, or a particularly dangerous situation. Emergencies come before all else that is not pinned.
 	Emergency bool
-	// Reasons are why, in English, the weightiest first; at least one.
-	Reasons []string
+	// Causes are why, the weightiest first; at least one.
+	Causes []Cause
 }
+
+// Cause is a reason for the importance of a hazard.
+type Cause struct {
+	Kind     CauseKind
+	Measured Measurement // of ByForce
+	People   int64       // of ByPeople and ByShaking
+	English  string      // the cause in English
+}
+
+// CauseKind is what a cause is about.
+type CauseKind string
+
+// The kinds of causes.
+const (
+	ByLevel            CauseKind = "level"
+	ByKind             CauseKind = "kind" // the level counts more in hazards of its type
+	ByForce            CauseKind = "force"
+	ByPeople           CauseKind = "people"
+	ByShaking          CauseKind = "shaken"
+	TornadoEmergency   CauseKind = "tornado"
+	FlashFlood         CauseKind = "flashFlood"
+	Catastrophe        CauseKind = "catastrophe"
+	ParticularlyDanger CauseKind = "dangerous"
+)
 
 // ImportanceVersion changes whenever a state may get another Rank: stores then write the ranks of active hazards anew.
 const ImportanceVersion = "2"
 
-// Reason is the reasons in one line.
-func (i *Importance) Reason() string { return strings.Join(i.Reasons, "; ") }
+// Reason is the causes in one line, in English.
+func (i *Importance) Reason() string {
+	list := make([]string, len(i.Causes))
+	for j, c := range i.Causes {
+		list[j] = c.English
+	}
+	return strings.Join(list, "; ")
+}
 
 // step is a value from which on points are given.
 type step struct{ from, points float64 }
@@ -66,10 +96,11 @@ func (s Severity) word() string { return strings.ToLower(s.String()) }
 func ImportanceOf(h *Hazard) Importance {
 	type part struct {
 		points float64
-		reason string
+		cause  Cause
 	}
-	parts := []part{{levelPoints[h.Severity], "level " + h.Severity.word()}}
-	force := part{kindForces[h.Type][h.Severity], strings.ToLower(string(h.Type)) + " " + h.Severity.word()}
+	level := Cause{Kind: ByLevel, English: "level " + h.Severity.word()}
+	parts := []part{{levelPoints[h.Severity], level}}
+	force := part{kindForces[h.Type][h.Severity], Cause{Kind: ByKind, English: strings.ToLower(string(h.Type)) + " " + h.Severity.word()}}
 	for _, f := range forces {
 		m, ok := Measured(h.Measurements, f.q)
 		if !ok {
@@ -86,14 +117,15 @@ func ImportanceOf(h *Hazard) Importance {
 			points /= 2
 		}
 		if points > force.points {
-			force = part{points, m.words()}
+			force = part{points, Cause{Kind: ByForce, Measured: m, English: m.words()}}
 		}
 	}
 	people, shaken := h.exposedPeople()
+	how := map[CauseKind]string{ByShaking: "in strong shaking", ByPeople: "in the area"}[shaken]
 	crowd := part{points: unknownPeople}
 	if people != nil {
 		crowd.points = min(max(4*math.Log10(float64(max(people.People, 1)))-8, 0), mostPeople)
-		crowd.reason = Rounded(people.People) + " people " + shaken
+		crowd.cause = Cause{Kind: shaken, People: people.People, English: Rounded(people.People) + " people " + how}
 	}
 	sure := part{}
 	for q, points := range map[Quantity][]float64{Certainty: {-5, 0, 3, 5}, Urgency: {-10, 0, 3, 5}} {
@@ -110,48 +142,48 @@ func ImportanceOf(h *Hazard) Importance {
 	}
 	i := Importance{Score: int(math.Round(min(max(total, 0), 100)))}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.points, a.points) })
-	if word := h.emergency(); word != "" {
-		i.Emergency, i.Reasons = true, []string{word}
+	if c := h.emergency(); c.Kind != "" {
+		i.Emergency, i.Causes = true, []Cause{c}
 	}
 	for _, p := range parts {
-		if p.reason != "" && p.points > 0 && len(i.Reasons) < 3 {
-			i.Reasons = append(i.Reasons, p.reason)
+		if p.cause.Kind != "" && p.points > 0 && len(i.Causes) < 3 {
+			i.Causes = append(i.Causes, p.cause)
 		}
 	}
-	if i.Reasons == nil {
-		i.Reasons = []string{"level " + h.Severity.word()}
+	if i.Causes == nil {
+		i.Causes = []Cause{level}
 	}
 	return i
 }
 
-// emergency is what the authority calls it, if that is an emergency; else empty.
-func (h *Hazard) emergency() string {
+// emergency is what the authority calls it, if that is an emergency; else the zero Cause.
+func (h *Hazard) emergency() Cause {
 	threat, _ := Measured(h.Measurements, DamageThreat)
 	switch {
 	case threat.Value >= 3 && h.Type == Tornado:
-		return "tornado emergency"
+		return Cause{Kind: TornadoEmergency, English: "tornado emergency"}
 	case threat.Value >= 3 && h.Type == Flood:
-		return "flash flood emergency"
+		return Cause{Kind: FlashFlood, English: "flash flood emergency"}
 	case threat.Value >= 3:
-		return "emergency: catastrophic damage is expected"
+		return Cause{Kind: Catastrophe, English: "emergency: catastrophic damage is expected"}
 	case threat.Value >= 1 && h.Type == Tornado:
-		return "particularly dangerous situation"
+		return Cause{Kind: ParticularlyDanger, English: "particularly dangerous situation"}
 	}
-	return ""
+	return Cause{}
 }
 
-// exposedPeople are those who are exposed worst of what was counted, and how, in words; nil if that is not known.
-func (h *Hazard) exposedPeople() (*Estimate, string) {
+// exposedPeople are those who are exposed worst of what was counted, and to what; nil if that is not known.
+func (h *Hazard) exposedPeople() (*Estimate, CauseKind) {
 	e := h.Exposed()
 	if e == nil {
-		return nil, ""
+		return nil, ByPeople
 	}
 	for _, b := range e.Bands {
 		if Quantity(b.Kind) == Intensity && b.Value == strongShaking && b.People != nil {
-			return b.People, "in strong shaking"
+			return b.People, ByShaking
 		}
 	}
-	return e.People, "in the area"
+	return e.People, ByPeople
 }
 
 // words say a measurement: "magnitude 7.7", "PAGER level red", "wind 185 km/h".

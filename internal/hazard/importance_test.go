@@ -82,7 +82,7 @@ func TestImportanceHasBoundsAndAReason(t *testing.T) {
 			exposedTo(h, rapid.Int64Range(0, 8_000_000_000).Draw(t, "people"))
 		}
 		i := ImportanceOf(h)
-		if i.Score < 0 || i.Score > 100 || i.Reason() == "" || len(i.Reasons) > 3 {
+		if i.Score < 0 || i.Score > 100 || i.Reason() == "" || len(i.Causes) > 3 {
 			t.Fatalf("%+v", i)
 		}
 		before, _ := Rank(h)

@@ -131,8 +131,9 @@ type API struct {
 	page        web.Handler
 	ground      *basemap.Archive // nil: the binary is without the map
 	pictures    *lru.Cache[pictureKey, *reply.Body]
-	pencil      chan struct{} // holds one token, of who draws a picture
-	css         *reply.Body   // of the pages
+	pencil      chan struct{}              // holds one token, of who draws a picture
+	thumbnails  *lru.Cache[string, []byte] // of pictures that products are, by digest
+	css         *reply.Body                // of the pages
 	visits      visits
 	about       description
 	measure     *measures
@@ -169,6 +170,7 @@ func New(c Config) http.Handler {
 		}
 	}
 	a.pictures, a.pencil = lru.New[pictureKey, *reply.Body](maxPictures), make(chan struct{}, 1)
+	a.thumbnails = lru.New[string, []byte](maxThumbnails)
 	a.authorities = authorities{publish.New(c.Store), lru.New[string, *reply.Body](maxIndexes)}
 	a.attempts = newAttempts()
 	a.towns = lru.New[string, []population.Place](townBytes)
@@ -213,6 +215,7 @@ func (a *API) routes() {
 	a.readable("GET /hazards/{hazard}", a.hazard)
 	a.readable("GET /hazards/{hazard}/changes", a.hazardChanges)
 	a.readable("GET /hazards/{hazard}/map.png", a.mapPicture)
+	a.readable("GET /hazards/{hazard}/brief", a.holds(costOfBrief, a.brief))
 	a.readable("GET /hazards/{hazard}/alert-geography", a.holds(costOfShapes, a.alertGeography))
 	a.readable("GET /measurements", a.fixed("measurements"))
 	a.readable("GET /hazards/{hazard}/measurements", a.holds(costOfObject, a.measurements))
@@ -297,6 +300,7 @@ func (a *API) routes() {
 	a.public("POST /login/ended", a.providerLogout)
 	a.paged(hazardPattern, a.holds(costOfObject, a.hazardPage))
 	a.paged("GET /status", a.statusPage)
+	a.paged("GET /h/{hazard}/brief", a.holds(costOfBrief, a.brief))
 	a.paged("GET /h/{hazard}/map.svg", a.holds(costOfShapes, a.pageMap))
 	a.paged("GET /h/{hazard}/hazard.json", inForm("application/json", a.hazard))
 	a.paged("GET /h/{hazard}/changes.json", inForm("application/json", a.hazardChanges))

@@ -97,7 +97,7 @@ type view struct {
 	Reports                   []report
 	Measured                  []measured
 	People                    *people
-	Importance, Why           string // of an active hazard: how much it matters beside others, and why, in English only
+	Importance, Why           string // of an active hazard: how much it matters beside others, and why
 	Origin, Org               string
 	Sources, Doubts           []source // of all, and of those that readers must not rely on
 	SourceLink                string
@@ -226,9 +226,7 @@ func (c *Hazard) view() *view {
 	if h := c.Hazard; h.Status == hazard.Active {
 		i := hazard.ImportanceOf(h)
 		v.Importance = c.say("importanceOf", "n", strconv.Itoa(i.Score))
-		if c.Frame.language() == words.English() {
-			v.Why = i.Reason()
-		}
+		v.Why = c.why(&i)
 	}
 	c.origin(v)
 	for i := range c.Changes {
@@ -380,13 +378,31 @@ func (c *Hazard) measurements() (list []measured) {
 		if !ok {
 			continue
 		}
-		value := cmp.Or(m.Word(), strings.TrimSpace(strconv.FormatFloat(m.Value, 'f', -1, 64)+" "+info.Unit))
+		value := c.measure(&m)
 		if m.Scale != "" {
 			value += " (" + m.Scale + ")"
 		}
-		list = append(list, measured{info.Title, value, c.sourceTitle(m.Source)})
+		list = append(list, measured{c.say("quantity_" + string(info.Name)), value, c.sourceTitle(m.Source)})
 	}
 	return list
+}
+
+// why is what makes the hazard important, in the words of the page.
+func (c *Hazard) why(i *hazard.Importance) string {
+	list := make([]string, len(i.Causes))
+	for j, cause := range i.Causes {
+		switch cause.Kind {
+		case hazard.ByLevel:
+			list[j] = c.say("important_level", "level", c.severity(c.Hazard.Severity))
+		case hazard.ByKind:
+			list[j] = c.say("important_kind", "type", c.language().NameOf("type", string(c.Hazard.Type)), "level", c.severity(c.Hazard.Severity))
+		case hazard.ByForce:
+			list[j] = c.say("quantity_"+string(cause.Measured.Name)) + " " + c.measure(&cause.Measured)
+		default:
+			list[j] = c.say("important_"+string(cause.Kind), "n", c.grouped(hazard.TwoDigits(cause.People)))
+		}
+	}
+	return strings.Join(list, "; ")
 }
 
 // people is who lives where the hazard is, in words.
@@ -413,9 +429,9 @@ func (c *Hazard) people() *people {
 		p.Method += ", " + strconv.Itoa(e.Year)
 	}
 	for _, b := range e.Bands {
-		title := c.say("peopleKind", "name", b.Kind)
+		title := c.say("peopleKind", "name", c.say("shape_"+strings.ReplaceAll(b.Kind, " ", "_")))
 		if info, ok := hazard.Quantity(b.Kind).Info(); ok {
-			title = c.say("peopleBand", "name", strings.ToLower(info.Title), "value", (hazard.Band{Kind: info.Name, Value: b.Value}).String())
+			title = c.say("peopleBand", "name", strings.ToLower(c.say("quantity_"+b.Kind)), "value", c.measure(&hazard.Measurement{Name: info.Name, Value: b.Value}))
 		}
 		p.Bands = append(p.Bands, measured{Title: title, Value: c.estimate(b.People)})
 	}

@@ -110,6 +110,10 @@ func (m *Map) draw() *drawing {
 	d.symbol(h, m.symbolSize())
 	d.scaleBar(h.Latitude)
 	d.legend(drawn, x < mapWidth*0.45)
+	if m.Ground != nil { // whoever has the picture alone must know, too
+		fmt.Fprintf(d, `<text x="%d" y="%d" text-anchor="end" font-size="8" fill="%s" stroke="%s" stroke-width="2" paint-order="stroke">Natural Earth; GeoNames (CC BY 4.0)</text>`,
+			mapWidth-6, mapHeight-5, d.label, d.sea)
+	}
 	fmt.Fprintf(d, `<rect x="0.5" y="0.5" width="%d" height="%d" fill="none" stroke="%s"/></svg>`, mapWidth-1, mapHeight-1, d.frame)
 	return d
 }

@@ -61,7 +61,7 @@ type Problem struct {
 	Foreign bool
 }
 
-//go:embed *.html style.css
+//go:embed *.html style.css brief.css
 var files embed.FS
 
 // templates are never executed, so that they can be cloned for each language.

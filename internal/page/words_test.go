@@ -15,7 +15,7 @@ import (
 
 // TestPagesSayWhatThereAreWordsFor holds the keys in templates and code against the files of words: none is missing in any language, and none is left over.
 func TestPagesSayWhatThereAreWordsFor(t *testing.T) {
-	made := regexp.MustCompile(`^(reason|why|response|ago|in|area|change)[A-Z]|^field_`) // put together in code
+	made := regexp.MustCompile(`^(reason|why|response|ago|in|area|change)[A-Z]|^(field|quantity|word|shape|important)_`) // put together in code
 	used := map[string]bool{}
 	files, err := filepath.Glob("*")
 	if err != nil {
@@ -60,6 +60,29 @@ func TestPagesSayWhatThereAreWordsFor(t *testing.T) {
 	for _, key := range labels {
 		if !words.English().Knows(key) {
 			t.Errorf("no words for the field %s", key)
+		}
+	}
+	for _, l := range words.All() {
+		for _, info := range hazard.Quantities() {
+			keys := []string{"quantity_" + string(info.Name)}
+			for _, word := range info.Words {
+				keys = append(keys, "word_"+word)
+			}
+			for _, key := range keys {
+				if !l.Knows(key) {
+					t.Errorf("%s has no words for %s", l.ID, key)
+				}
+			}
+		}
+		for _, role := range []hazard.ShapeRole{hazard.AreaShape, hazard.ExtentShape, hazard.ConeShape, hazard.AshShape, hazard.WindShape, hazard.PerimeterShape, hazard.ContourShape, "impact"} {
+			if key := "shape_" + strings.ReplaceAll(string(role), " ", "_"); !l.Knows(key) {
+				t.Errorf("%s has no words for %s", l.ID, key)
+			}
+		}
+		for _, cause := range []hazard.CauseKind{hazard.ByLevel, hazard.ByKind, hazard.ByPeople, hazard.ByShaking, hazard.TornadoEmergency, hazard.FlashFlood, hazard.Catastrophe, hazard.ParticularlyDanger} {
+			if !l.Knows("important_" + string(cause)) {
+				t.Errorf("%s has no words for the cause %s", l.ID, cause)
+			}
 		}
 	}
 	for _, key := range reasons {

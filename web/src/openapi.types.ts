@@ -723,6 +723,30 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/hazards/{hazard-id}/brief": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * A hazard on one or two printed pages
+         * @description What, where, how bad, who, since when, what is expected, what to do, and how old that is, with the map and the latest two pictures among its products. HTML that loads nothing and needs no
+         *     script, made for print on A4 and Letter. What is not known says so. It is in the language of `lang`, else of `Accept-Language`. Long texts are cut; the page of the hazard has them whole.
+         */
+        readonly get: operations["getHazardBrief"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/hazards/{hazard-id}/alert-geography": {
         readonly parameters: {
             readonly query?: never;
@@ -2392,6 +2416,29 @@ export interface paths {
          *     theirs to links. Who asks for JSON is led to `/hazards/{hazard-id}`. `lang` chooses the language of the page's own words and of the authority's, as far as there are any.
          */
         readonly get: operations["getHazardPage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/h/{hazard-id}/brief": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * A hazard on one or two printed pages
+         * @description What `GET /hazards/{hazard-id}/brief` answers, for links on the hazard's page. Parameters that are not known are let pass.
+         */
+        readonly get: operations["getHazardPageBrief"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -8205,6 +8252,63 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly getHazardBrief: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description What it is printed on. Without it, on what the printer has.
+                 * @example a4
+                 */
+                readonly paper?: "a4" | "letter";
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+                /**
+                 * @description The time zone in which times are shown beside UTC, by its IANA name. One that is not known is not looked at.
+                 * @example Europe/Berlin
+                 */
+                readonly tz?: components["parameters"]["Zone"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The brief. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/html": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly getAlertGeography: {
         readonly parameters: {
             readonly query?: {
@@ -11856,6 +11960,58 @@ export interface operations {
         readonly requestBody?: never;
         readonly responses: {
             /** @description The page. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/html": string;
+                };
+            };
+            readonly 303: components["responses"]["SeeOther"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["PageProblem"];
+            readonly 403: components["responses"]["PageForbidden"];
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageProblem"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageProblem"];
+        };
+    };
+    readonly getHazardPageBrief: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description What it is printed on. Without it, on what the printer has.
+                 * @example a4
+                 */
+                readonly paper?: "a4" | "letter";
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+                /**
+                 * @description The time zone in which times are shown beside UTC, by its IANA name. One that is not known is not looked at.
+                 * @example Europe/Berlin
+                 */
+                readonly tz?: components["parameters"]["Zone"];
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The brief. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];

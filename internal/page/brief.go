@@ -1,0 +1,243 @@
+package page
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"html/template"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/place"
+	"github.com/hazardd/hazardd/internal/symbol"
+)
+
+// Brief is a hazard on one or two printed pages: what, where, how bad, who, since when, what is expected, what to do, and how old that is. It is one document
+// that loads nothing, so that it can be saved and sent. What is not known says so.
+type Brief struct {
+	*Hazard
+	URL      string // of the hazard's page, where it is told what has changed since
+	Paper    Paper
+	Map      Map
+	Pictures []Picture
+}
+
+// Paper is what a brief is printed on; empty: what the printer has.
+type Paper string
+
+// The papers.
+const (
+	A4     Paper = "a4"
+	Letter Paper = "letter"
+)
+
+// Papers lists the papers.
+func Papers() []Paper { return []Paper{A4, Letter} }
+
+// Picture is a picture of a hazard's products, small.
+type Picture struct {
+	Title, By string
+	At        hazard.Instant
+	JPEG      []byte
+}
+
+// What a brief holds at most, so that it is two pages. Letters are those of Latin; others may take the room of two.
+const (
+	briefName        = 160
+	briefDescription = 1300
+	briefInstruction = 900
+	briefContact     = 240
+	briefRows        = 8 // of a list
+	briefSources     = 5
+	// MaxPictures is how many pictures a brief shows.
+	MaxPictures = 2
+)
+
+var briefStyle, briefPolicy = func() (template.CSS, string) {
+	css, err := files.ReadFile("brief.css")
+	if err != nil {
+		panic(err) // a part of the program
+	}
+	css = append([]byte(symbol.CSS()), css...)
+	sum := sha256.Sum256(css)
+	return template.CSS(css), "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+}()
+
+// BriefPolicy is the Content-Security-Policy of a brief: it loads nothing, and no script runs.
+func BriefPolicy() string { return briefPolicy }
+
+// HTML is the brief.
+func (b *Brief) HTML() ([]byte, error) { return execute(b.language(), "brief.html", b.view()) }
+
+// briefView is what the template reads.
+type briefView struct {
+	*view
+	Style         template.CSS
+	Paper         Paper
+	URL           string
+	Papers        []paperLink
+	Map, Sign     template.HTML // SVG that package page and package symbol wrote
+	Name          string
+	What, Do, Ask []block
+	Cut           bool
+	Countries     string
+	Forecast      []forecast
+	Arrivals      []forecast
+	Pictures      []picture64
+	MoreSources   int
+	MoreReports   int
+}
+
+type paperLink struct {
+	Paper Paper
+	Name  string
+	Here  bool
+}
+
+// forecast is what is expected at a time.
+type forecast struct {
+	At    moment
+	Where string
+	What  string
+}
+
+type picture64 struct {
+	Title, By string
+	At        moment
+	Data      template.URL
+}
+
+func (b *Brief) view() *briefView {
+	v := &briefView{view: b.Hazard.view(), Style: briefStyle, Paper: b.Paper, URL: b.URL, Name: cut(b.Hazard.Hazard.Name, briefName)}
+	b.Map.Over = v.Over
+	v.Map = template.HTML(b.Map.SVG())
+	h := b.Hazard.Hazard
+	if svg, err := (symbol.Symbol{Type: h.Type, Category: h.Category, Severity: h.Severity}).SVG(); err == nil {
+		v.Sign = template.HTML(svg)
+	}
+	for _, p := range []struct {
+		paper Paper
+		name  string
+	}{{A4, "A4"}, {Letter, "Letter"}} {
+		v.Papers = append(v.Papers, paperLink{p.paper, p.name, p.paper == b.Paper})
+	}
+	var shortened [3]bool
+	v.What, shortened[0] = shorten(v.Description, briefDescription)
+	v.Do, shortened[1] = shorten(v.Instruction, briefInstruction)
+	v.Ask, shortened[2] = shorten(v.Contact, briefContact)
+	v.Cut = slices.Contains(shortened[:], true)
+	if e := h.Exposed(); e != nil {
+		var names []string
+		for _, code := range e.Countries {
+			c, _ := place.CountryByCode(code)
+			names = append(names, cmp.Or(c.Name, code))
+		}
+		v.Countries = strings.Join(names, ", ")
+	}
+	if p := v.People; p != nil {
+		p.Bands, p.Places = p.Bands[:min(len(p.Bands), briefRows)], p.Places[:min(len(p.Places), briefRows)]
+	}
+	v.Forecast, v.Arrivals = b.forecasts(hazard.PositionShape), b.forecasts(hazard.CoastShape)
+	v.MoreSources = max(0, len(v.view.Sources)-briefSources)
+	v.view.Sources = v.view.Sources[:len(v.view.Sources)-v.MoreSources]
+	v.MoreReports = max(0, len(v.view.Reports)-briefSources)
+	v.view.Reports = v.view.Reports[:len(v.view.Reports)-v.MoreReports]
+	for _, p := range b.Pictures[:min(len(b.Pictures), MaxPictures)] {
+		v.Pictures = append(v.Pictures, picture64{cut(p.Title, briefName), p.By, b.at(p.At, b.Now), template.URL("data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(p.JPEG))})
+	}
+	return v
+}
+
+// forecasts lists what is expected, at most briefRows of it, from now on: the positions of a storm or the coasts that a wave reaches.
+func (b *Brief) forecasts(role hazard.ShapeRole) (list []forecast) {
+	var of []*hazard.Shape
+	for i := range b.Map.Shapes {
+		s := &b.Map.Shapes[i]
+		if s.Role == role && s.Forecast && s.From > b.Now {
+			of = append(of, s)
+		}
+	}
+	slices.SortStableFunc(of, func(x, y *hazard.Shape) int { return cmp.Compare(x.From, y.From) })
+	for i, s := range of {
+		// Of more than there is room for: first and last, and some between them.
+		if len(of) > briefRows && i*(briefRows-1)/(len(of)-1) == (i-1)*(briefRows-1)/(len(of)-1) && i > 0 {
+			continue
+		}
+		f := forecast{At: b.at(s.From, b.Now), What: s.Title()}
+		if s.Band != nil {
+			f.What = b.say("quantity_"+string(s.Band.Kind)) + " " + b.measure(&hazard.Measurement{Name: s.Band.Kind, Value: s.Band.Value})
+		}
+		if p := readShape([]byte(s.Geometry)).points; role == hazard.PositionShape && len(p) == 1 {
+			f.Where = dms(p[0][1], p[0][0])
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// shorten is text of about that many letters, and whether there is more. Letters of scripts that are wider than Latin count as two, and each line as a half.
+func shorten(all []block, most int) (short []block, more bool) {
+	const line = 45
+	for _, b := range all {
+		out := block{Table: b.Table}
+		most -= line
+		for _, r := range b.Runs {
+			if r.Break {
+				most -= line
+			}
+			most -= line * strings.Count(r.Text, "\n")
+			room := most
+			for i, letter := range r.Text {
+				if room--; letter > 0x2E80 {
+					room--
+				}
+				if room >= 0 {
+					continue
+				}
+				if end := strings.LastIndexByte(r.Text[:i], ' '); end > i/2 {
+					i = end
+				}
+				if r.Href != "" { // half an address leads nowhere
+					i = 0
+				}
+				r.Text = r.Text[:i] + "…"
+				break
+			}
+			if most = room; room < 0 {
+				r.Href = ""
+			}
+			if out.Runs = append(out.Runs, r); room < 0 {
+				break
+			}
+		}
+		if short = append(short, out); most < 0 {
+			return short, true
+		}
+	}
+	return short, false
+}
+
+// measure is a measurement in the words of the page.
+func (f *Frame) measure(m *hazard.Measurement) string {
+	info, _ := m.Name.Info()
+	if word := m.Word(); word != "" {
+		return f.say("word_" + word)
+	}
+	return strings.TrimSpace(f.decimal(m.Value) + " " + info.Unit)
+}
+
+// decimal is a number to about three digits, those of a large one in threes.
+func (f *Frame) decimal(x float64) string {
+	switch size := math.Abs(x); {
+	case size < 10:
+		return number(x, 2)
+	case size < 100:
+		return number(x, 1)
+	case size < 10_000:
+		return number(x, 0)
+	}
+	return f.grouped(int64(math.Round(x)))
+}
