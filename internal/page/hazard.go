@@ -389,6 +389,9 @@ func (c *Hazard) measurements() (list []measured) {
 
 // why is what makes the hazard important, in the words of the page.
 func (c *Hazard) why(i *hazard.Importance) string {
+	if c.language() == words.English() {
+		return i.Reason()
+	}
 	list := make([]string, len(i.Causes))
 	for j, cause := range i.Causes {
 		switch cause.Kind {
