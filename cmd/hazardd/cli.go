@@ -32,6 +32,8 @@ type commandLine struct {
 	Export       exportCmd       `cmd:"" help:"Write hazards to a file: for maps, tables, globes, feeds and alerting systems."`
 	Backup       backupCmd       `cmd:"" help:"Write all that a store holds to one file, while a server may be running."`
 	Check        checkCmd        `cmd:"" help:"Read a whole store, while a server may be running, and list what is not as it was written."`
+	Size         sizeCmd         `cmd:"" help:"Show how much room each part of a store takes."`
+	Prune        pruneCmd        `cmd:"" help:"Move old states of hazards that are over, and old rows of the audit trail, to an archive, while a server may be running."`
 	Restore      restoreCmd      `cmd:"" help:"Fill an empty store with a backup."`
 	Migrate      migrateCmd      `cmd:"" help:"Move a store to another database: the same history, so that clients go on where they were."`
 	Source       sourceCmd       `cmd:"" help:"Look after the sources."`

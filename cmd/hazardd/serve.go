@@ -22,6 +22,7 @@ type serveCmd struct {
 	sourcesFlag
 	pollFlags
 	evidenceFlags
+	retentionFlags
 	AppID           int64     `name:"app-id" default:"1" placeholder:"N" help:"Number of this installation, in what its users write."`
 	Languages       tongues   `placeholder:"LIST" help:"Languages in which texts are given to readers who ask for none that there is, such as de,en; if not given, the authorities' own."`
 	MaxFile         byteSize  `default:"32MiB" placeholder:"BYTES" help:"Largest file that is taken as a product."`
@@ -81,6 +82,9 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	}
 	s.pollFlags.set(&cfg)
 	s.evidenceFlags.set(&cfg)
+	if err := s.retentionFlags.set(&cfg, g); err != nil {
+		return err
+	}
 	if err := s.sourcesFlag.set(&cfg); err != nil {
 		return err
 	}

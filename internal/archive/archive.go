@@ -50,6 +50,8 @@ type Manifest struct {
 	Installation string        `json:"installation"` // that it is of
 	Change       int64         `json:"change"`       // number of the latest change
 	Tables       []store.Table `json:"tables"`       // in the order of the entries
+	// Pruned says that the archive holds what was pruned of a store, and not a store.
+	Pruned *Pruned `json:"pruned,omitzero"`
 }
 
 // Totals says how much an archive holds.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -51,11 +52,19 @@ func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now
 	contents := contents{}
 	done := int64(0)
 	for i := range d.Tables {
-		t, err := out.table(ctx, d, &d.Tables[i], contents, totals, func() { done++; tell.tell("rows", done, total) })
+		t := &d.Tables[i]
+		written, err := out.table(t, d.Rows(ctx, t), func(row []any) error {
+			done++
+			tell.tell("rows", done, total)
+			if !totals.intact(t, row) {
+				return nil
+			}
+			return contents.note(t, row)
+		})
 		if err != nil {
 			return nil, nil, err
 		}
-		totals.Tables = append(totals.Tables, t)
+		totals.Tables = append(totals.Tables, written)
 	}
 	if err := d.Damage(ctx, totals.damage); err != nil {
 		return nil, nil, err
@@ -63,18 +72,8 @@ func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now
 	if err := d.Close(); err != nil { // contents stay as they are, and may take long
 		return nil, nil, err
 	}
-	for i, digest := range contents.sorted() {
-		tell.tell("files", int64(i), int64(len(contents)))
-		size, err := out.content(ctx, s, digest)
-		switch {
-		case isLost(err):
-			totals.Missing = append(totals.Missing, digest)
-			continue
-		case err != nil:
-			return nil, nil, err
-		}
-		totals.Files++
-		totals.Bytes += size
+	if err := out.contents(ctx, s, contents, totals, tell); err != nil {
+		return nil, nil, err
 	}
 	if err := out.document(totalsName, totals); err != nil {
 		return nil, nil, err
@@ -126,8 +125,8 @@ func (w *writer) document(name string, v any) error {
 	return w.bytes(name, append(text, '\n'))
 }
 
-// table writes the rows of a table, and notes which contents they name and which are damaged.
-func (w *writer) table(ctx context.Context, d *store.Dump, t *store.Table, named contents, totals *Totals, each func()) (total TableTotal, err error) {
+// table writes rows of a table, and tells each of them.
+func (w *writer) table(t *store.Table, rows iter.Seq2[[]any, error], each func([]any) error) (total TableTotal, err error) {
 	total.Name = t.Name
 	sum := sha256.New()
 	var part []byte
@@ -139,9 +138,9 @@ func (w *writer) table(ctx context.Context, d *store.Dump, t *store.Table, named
 		part = part[:0]
 		return err
 	}
-	for row, err := range d.Rows(ctx, t) {
-		if err == nil && totals.intact(t, row) {
-			err = named.note(t, row)
+	for row, err := range rows {
+		if err == nil {
+			err = each(row)
 		}
 		if err == nil {
 			part, err = t.AppendRow(part, row)
@@ -153,7 +152,6 @@ func (w *writer) table(ctx context.Context, d *store.Dump, t *store.Table, named
 			return total, err
 		}
 		total.Rows++
-		each()
 	}
 	if len(part) > 0 {
 		if err := flush(); err != nil {
@@ -162,6 +160,24 @@ func (w *writer) table(ctx context.Context, d *store.Dump, t *store.Table, named
 	}
 	total.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return total, nil
+}
+
+// contents writes the contents of product files, and notes in totals how many there are and which the store does not have whole.
+func (w *writer) contents(ctx context.Context, s *store.Store, named contents, totals *Totals, tell Progress) error {
+	for i, digest := range named.sorted() {
+		tell.tell("files", int64(i), int64(len(named)))
+		size, err := w.content(ctx, s, digest)
+		switch {
+		case isLost(err):
+			totals.Missing = append(totals.Missing, digest)
+			continue
+		case err != nil:
+			return err
+		}
+		totals.Files++
+		totals.Bytes += size
+	}
+	return nil
 }
 
 // content writes the content of a product file. If it is not whole nothing is written, and the error is a *lostError.

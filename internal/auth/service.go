@@ -31,6 +31,8 @@ type Config struct {
 	// RefreshLife. Without a notice of the provider, a user who was removed there stays logged in for so long.
 	ProviderLife time.Duration
 	KeyLife      time.Duration // how long a key signs; default 90 d
+	// KeepTrail leaves the audit trail alone: somebody else removes what is too old. Else Purge does, after 400 days.
+	KeepTrail bool
 	// Remember is how many verified access tokens are kept, so that the same token costs no second signature check;
 	// default 65,536, of about 1 kB each when full.
 	Remember int
@@ -173,19 +175,23 @@ func (s *Service) reloadAfter(ctx context.Context) {
 	}
 }
 
-// How long what has no effect is kept.
-const (
-	keepSuccess = 30 * 24 * time.Hour  // an address from which a user has logged in stays known as his
-	keepAudit   = 400 * 24 * time.Hour // a year, and what it takes to look into it
-)
+// keepSuccess is how long an address from which a user has logged in stays known as theirs.
+const keepSuccess = 30 * 24 * time.Hour
+
+// KeepAudit is how long the audit trail is kept by default: a year, and what it takes to look into it.
+const KeepAudit = 400 * 24 * time.Hour
 
 // Purge removes from the store what has no effect any more. Once an hour is enough.
 func (s *Service) Purge(ctx context.Context, now hazard.Instant) error {
+	trail := now.Add(-KeepAudit)
+	if s.cfg.KeepTrail {
+		trail = hazard.MinInstant
+	}
 	err := s.store.Purge(ctx, Purge{
 		Now:             now,
 		FailuresBefore:  now.Add(-forgetFailures),
 		SuccessesBefore: now.Add(-keepSuccess),
-		AuditBefore:     now.Add(-keepAudit),
+		AuditBefore:     trail,
 	})
 	if err != nil {
 		return fmt.Errorf("purge sessions and logins: %w", err)

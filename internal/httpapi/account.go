@@ -11,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // own refuses a read key: it reads what everybody may know, and what belongs to its user is not that.
@@ -195,6 +196,9 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 			row.Address = x.Addr.String()
 		}
 		list = append(list, row)
+	}
+	if err := a.tellKept(r.Context(), w, store.Trail, f.Since); err != nil {
+		return err
 	}
 	return answerJSON(w, r, list, true)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // maxFileName bounds a file's name, in bytes: the most that common file systems take.
@@ -192,6 +193,9 @@ func (a *API) versions(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 				}
 			}
 			list = append(list, v)
+		}
+		if err := a.tellKept(r.Context(), w, store.History, p.Created); err != nil {
+			return err
 		}
 		if follows > 0 {
 			next := r.URL.Query()

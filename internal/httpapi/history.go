@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"net/url"
@@ -64,6 +65,9 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	if wait > 0 && p.at != nil {
 		return badParameter("wait", "cannot be combined with at: nothing more comes at a moment that is past")
 	}
+	if err := a.notPruned(r.Context(), p); err != nil {
+		return err
+	}
 	lost, err := a.Push.Resumable(r.Context(), p.after, 0, a.now())
 	if err != nil {
 		return err
@@ -79,6 +83,28 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	err = a.answerChanges(w, r, who, p, 0)
 	if _, ok := errors.AsType[*store.ForkedError](err); ok { // meanwhile
 		return lostPlace(p.after, a.Live.View(a.now()).Number())
+	}
+	return err
+}
+
+// notPruned refuses a page that begins where changes may be missing.
+func (a *API) notPruned(ctx context.Context, p page) error {
+	h, err := a.Store.Horizon(ctx, store.History)
+	if err == nil && p.after < h.Number {
+		err = &problem{Status: http.StatusGone, Detail: fmt.Sprintf("after: changes up to %d are not all kept: %v; read the lists and go on after the change that Hazardd-Change names, "+
+			"or begin with after=%d", h.Number, &store.PrunedError{Horizon: h}, h.Number)}
+	}
+	return err
+}
+
+// keptFrom is the header of an answer that may lack what was before a moment, because it was pruned.
+const keptFrom = "Hazardd-Kept-From"
+
+// tellKept says in an answer from when on all is kept, if earlier rows were pruned and began before that. It must be called after what is answered was read.
+func (a *API) tellKept(ctx context.Context, w http.ResponseWriter, what store.Prunable, began hazard.Instant) error {
+	h, err := a.Store.Horizon(ctx, what)
+	if err == nil && began < h.Kept {
+		w.Header()[keptFrom] = []string{h.Kept.String()}
 	}
 	return err
 }
@@ -111,6 +137,14 @@ func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Call
 	}
 	if i := slices.IndexFunc(changes, func(c hazard.Change) bool { return c.Number > v.Number() }); i >= 0 {
 		changes, follows = changes[:i], 0
+	}
+	if hazardID == 0 {
+		err = a.notPruned(r.Context(), p)
+	} else if len(changes) > 0 {
+		err = a.tellKept(r.Context(), w, store.History, changes[0].At)
+	}
+	if err != nil {
+		return err
 	}
 	totals, err := a.Store.Totals(r.Context(), changes)
 	if err != nil {

@@ -7,10 +7,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // told is a change as it is told, without what differs from run to run.
@@ -188,5 +190,48 @@ func TestAlertGeography(t *testing.T) {
 			}
 			wantProblem(t, s.do("reader", "GET", "/hazards/"+h.UUID+"/alert-geography?f=kml", nil), http.StatusBadRequest)
 		})
+	}
+}
+
+// Where states were pruned, nobody is answered as if all were there.
+func TestAPrunedHistorySaysSo(t *testing.T) {
+	s := serve(t)
+	h := s.hazard("red")
+	p := s.product("red", h.HazardID, note())
+	path := fmt.Sprintf("/hazards/%d", h.HazardID)
+	last, err := s.Store.Last(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, asked := range []string{path + "/changes", fmt.Sprintf("/products/%d/versions", p.ProductID), "/audit"} {
+		if a := s.do("root", "GET", asked, nil); a.Status != 200 || a.Header.Get("Hazardd-Kept-From") != "" {
+			t.Errorf("%s before anything was pruned: %d %v", asked, a.Status, a.Header)
+		}
+	}
+	kept := s.Now().Add(time.Second)
+	horizon := store.Horizon{Number: last, Kept: kept, Archive: "hazardd-history-1.tar.zst"}
+	for _, what := range []store.Prunable{store.History, store.Trail} {
+		if err := s.Store.NotePruning(t.Context(), what, horizon, 1, s.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := "at=" + kept.Add(-time.Second).String()
+	for _, asked := range []string{path + "?" + at, path + "/changes?" + at, path + "/products?" + at, fmt.Sprintf("/products/%d?%s", p.ProductID, at), "/hazards?" + at, "/hazards/active?" + at,
+		"/hazards/count?" + at, path + "?f=geojson&" + at, "/hazards?f=csv&" + at} {
+		a := s.do("red", "GET", asked, nil)
+		if a.Status != 400 || !strings.Contains(string(a.Body), "at: the history is kept from "+kept.String()) || !strings.Contains(string(a.Body), horizon.Archive) {
+			t.Errorf("%s: %d %s", asked, a.Status, a.Body)
+		}
+	}
+	if a := s.do("red", "GET", "/changes?after=0", nil); a.Status != 410 || !strings.Contains(string(a.Body), horizon.Archive) {
+		t.Errorf("changes from the beginning: %d %s", a.Status, a.Body)
+	}
+	if a := s.do("red", "GET", fmt.Sprintf("/changes?after=%d", last), nil); a.Status != 200 {
+		t.Errorf("changes from the horizon: %d %s", a.Status, a.Body)
+	}
+	for _, asked := range []string{path + "/changes", fmt.Sprintf("/products/%d/versions", p.ProductID), "/audit"} {
+		if a := s.do("root", "GET", asked, nil); a.Status != 200 || a.Header.Get("Hazardd-Kept-From") != kept.String() {
+			t.Errorf("%s: %d, Hazardd-Kept-From %q", asked, a.Status, a.Header.Get("Hazardd-Kept-From"))
+		}
 	}
 }

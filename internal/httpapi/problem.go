@@ -18,6 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/push"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // statusGone is what the log of nginx calls the status of a request whose client did not wait for the answer.
@@ -99,6 +100,9 @@ func problemFor(err error) *problem {
 	}
 	if over, ok := errors.AsType[*hazard.LimitError](err); ok {
 		return &problem{Status: limitStatus[over.Kind], Detail: over.Detail, retry: over.RetryAfter, limit: over.Limit}
+	}
+	if gone, ok := errors.AsType[*store.PrunedError](err); ok {
+		return problemFor(badParameter("at", "%s", gone.Error()))
 	}
 	if p := searchProblem(err); p != nil {
 		return p

@@ -11,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // metrics makes what GET /metrics gives: what the parts count, and what they look like at the moment of asking.
@@ -47,7 +48,7 @@ var (
 	ready          = desc("ready", "1 if GET /readyz is 200, else 0.")
 	connections    = desc("connections", "Connections that are open.")
 	streams        = desc("streams", "Event streams that are open, and requests for GET /changes that wait.")
-	leaseHeld      = desc("lease_held", "1 if this node is the one that does this: poll sources, deliver to webhooks, tell subscribers, sweep product files.", "lease")
+	leaseHeld      = desc("lease_held", "1 if this node is the one that does this: poll sources, deliver to webhooks, tell subscribers, sweep product files, prune.", "lease")
 	webhooks       = desc("webhooks", "Webhooks by status.", "status")
 	subscriptions  = desc("subscriptions", "Subscriptions of all owners.")
 	subscribed     = desc("subscription_channels", "Channels of subscriptions by kind and status; on the node that tells subscribers.", "channel", "status")
@@ -61,6 +62,9 @@ var (
 	sourceDocs     = desc("source_documents", "Documents that the indexes of the source announce: read, waiting, missing (waiting for too long, or could not be read so far), refused (at addresses that are not followed).", "source", "state")
 	evidenceCount  = desc("evidence_payloads", "Payloads of sources that are kept as evidence.")
 	evidenceSize   = desc("evidence_bytes", "Bytes of the payloads that are kept as evidence: as received, and as they are kept, compressed.", "form")
+	historyKept    = desc("history_kept_from_timestamp_seconds", "From when on the history (audit: the audit trail) is kept whole; not there where nothing was pruned.", "of")
+	prunedRows     = desc("pruned_rows_total", "Rows that this node has moved to archives.", "of")
+	pruneFailures  = desc("prune_failures_total", "How often this node could not prune. Nothing is removed that no archive holds.")
 	evidenceOldest = desc("evidence_age_seconds", "Age of the oldest evidence; not there without any.")
 	certificateEnd = desc("tls_certificate_end_timestamp_seconds", "When the TLS certificate of this node ends, the first of them; not there without TLS.")
 	reportDelay    = desc("report_delay_seconds", "How late reports of the source are, on this node: committed, from when the source issued them until they were committed; sent, from then until they were written to an event stream.", "source", "stage")
@@ -70,7 +74,7 @@ var (
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceState,
-		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, certificateEnd, reportDelay} {
+		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, historyKept, prunedRows, pruneFailures, certificateEnd, reportDelay} {
 		to <- d
 	}
 }
@@ -105,13 +109,16 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 	for _, severity := range hazard.Severities() {
 		gauge(activeHazards, float64(active[severity.Severity]), severity.ID)
 	}
-	for name, held := range map[string]bool{"poll": s.poller.Leads(), "webhooks": s.webhooks.Leads(), "notices": s.notify.Leads(), sweepLease: s.sweeping.Load().Valid()} {
+	for name, held := range map[string]bool{"poll": s.poller.Leads(), "webhooks": s.webhooks.Leads(), "notices": s.notify.Leads(), sweepLease: s.sweeping.Load().Valid(), pruneLease: s.pruning.Load().Valid()} {
 		gauge(leaseHeld, one(held), name)
 	}
 	s.sourcesTo(to, gauge, now)
 	s.delays.All(func(source string, stage lateness.Stage, buckets map[float64]uint64, count uint64, sum float64) {
 		to <- prometheus.MustNewConstHistogram(reportDelay, count, sum, buckets, source, string(stage))
 	})
+	to <- prometheus.MustNewConstMetric(prunedRows, prometheus.CounterValue, float64(s.pruned.history.Load()), string(store.History))
+	to <- prometheus.MustNewConstMetric(prunedRows, prometheus.CounterValue, float64(s.pruned.audit.Load()), string(store.Trail))
+	to <- prometheus.MustNewConstMetric(pruneFailures, prometheus.CounterValue, float64(s.pruned.failures.Load()))
 	s.askedTo(gauge)
 }
 
@@ -160,6 +167,11 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 		gauge(evidenceSize, float64(use.Kept), "kept")
 		if use.Oldest != 0 {
 			gauge(evidenceOldest, max(0, s.Now().Time().Sub(use.Oldest.Time()).Seconds()))
+		}
+	}
+	for _, what := range []store.Prunable{store.History, store.Trail} {
+		if h, err := s.Store.Horizon(ctx, what); err == nil && h.Kept != hazard.MinInstant {
+			gauge(historyKept, float64(h.Kept.Time().Unix()), string(what))
 		}
 	}
 	byStatus, waiting, err := s.webhooks.Count(ctx)

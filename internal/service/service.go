@@ -58,7 +58,9 @@ type Config struct {
 	// Evidence says for how long, and how much, of what the sources give is kept. Zero values mean the defaults (7 days, 2 GiB); with a
 	// negative Age nothing is kept.
 	Evidence evidence.Limits
-	Listen   string // host:port
+	// Retention is for how long history and audit trail are kept, and where the archives of what was before are; zero: for ever, and 400 days.
+	Retention Retention
+	Listen    string // host:port
 	// TLS is how the service proves itself on Listen; nil: it speaks plain HTTP.
 	TLS *TLS
 	// PublicURL is the address that clients know the service by, without a slash at its end; empty: http:// or https:// and Listen.
@@ -153,6 +155,8 @@ type Service struct {
 	skew     atomic.Int64 // nanoseconds
 	moved    atomic.Bool  // the store has moved to another database: what is here is of the past
 	sweeping atomic.Pointer[lease.Lease]
+	pruning  atomic.Pointer[lease.Lease]
+	pruned   pruneMeasures
 	unread   sync.Map // connections of which no request was read yet
 	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
 	FirstPassword auth.Password
@@ -459,7 +463,7 @@ func (s *Service) run(ctx context.Context) error {
 	looking, working := []func(context.Context) error{s.tail.Run, s.tick}, []func(context.Context) error{}
 	if !s.cfg.Reading {
 		looking = append(looking, s.pass)
-		working = append(working, s.webhooks.Run, s.notify.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.countPeople)
+		working = append(working, s.webhooks.Run, s.notify.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.prune, s.countPeople)
 	}
 	for _, part := range looking {
 		parts.Go(func() error { return part(store.Patient(serving)) })

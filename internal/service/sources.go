@@ -531,5 +531,5 @@ func NewPoller(s *store.Store, in *intake.Intake, keeper *evidence.Keeper, cfg C
 // NewAuth makes the users, tokens and keys of a store. Tokens name the installation, not its address: they stay good when that changes,
 // and those that the command line makes are good at the server.
 func NewAuth(s *store.Store, cfg Config) *auth.Service {
-	return auth.New(s.Auth(), auth.Config{Issuer: s.Installation(), AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, ProviderLife: cfg.ProviderLife, Log: cfg.Logger})
+	return auth.New(s.Auth(), auth.Config{Issuer: s.Installation(), AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, ProviderLife: cfg.ProviderLife, KeepTrail: cfg.Retention.On(), Log: cfg.Logger})
 }

@@ -44,6 +44,8 @@ type database interface {
 	patient(ctx context.Context, tx *sql.Tx) error
 	// columns is a query for the columns of the table that $1 names: their names, types and places in the primary key, from 1, or 0.
 	columns() string
+	// sizes is a query for how many bytes each table takes with its indexes; under the name free, those that wait for new rows.
+	sizes() string
 	// onlyText tells that a text can hold neither the character 0 nor anything but UTF-8.
 	onlyText() bool
 	// now is the moment by the clock that all processes on the store go by, which is at by this one's.

@@ -35,7 +35,7 @@ type LogPiece struct {
 }
 
 // Page reads a piece of the change log in one query. It is a *ForkedError if p.After is of a history that was replaced, unless one
-// hazard's changes are read.
+// hazard's changes are read, and a *PrunedError if the log does not tell all of p.At any more.
 func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
 	where, args := []string{"n > $1"}, []any{p.After, p.Limit + 1, p.Bytes}
 	if p.Hazard != 0 {
@@ -89,6 +89,11 @@ func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error)
 	if void > 0 && p.Hazard == 0 {
 		if err := forked(ctx, s.readQ, p.After); err != nil {
 			return LogPiece{}, storeError(err)
+		}
+	}
+	if p.At != nil {
+		if err := keptAt(ctx, s.readQ, *p.At); err != nil {
+			return LogPiece{}, err
 		}
 	}
 	if !p.Everything {

@@ -276,6 +276,10 @@ func (*postgres) patient(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
+func (*postgres) sizes() string {
+	return `SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`
+}
+
 func (*postgres) columns() string {
 	return `SELECT a.attname::text, format_type(a.atttypid, NULL), coalesce((SELECT k.place FROM pg_index i, unnest(i.indkey) WITH ORDINALITY AS k (attnum, place)
 		WHERE i.indrelid = a.attrelid AND i.indisprimary AND k.attnum = a.attnum), 0)

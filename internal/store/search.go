@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -173,7 +174,10 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 	}
 	if query.At != nil {
 		r.moment, r.now = *query.At, *query.At
-		if r.shown, err = lastChangeAt(ctx, r.q, r.moment); err != nil {
+		if r.shown, err = lastChangeAt(ctx, r.q, r.moment); err == nil {
+			err = keptAt(ctx, r.q, r.moment)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -539,7 +543,7 @@ func productsAsOf(ctx context.Context, q *db.Queries, hazardID int64, at hazard.
 // HazardAt is the state of the hazard numbered id as readers saw it at a moment, its end included; ErrNotFound if it was not there yet.
 func (s *Store) HazardAt(ctx context.Context, id int64, at hazard.Instant) (*hazard.Hazard, error) {
 	h, err := hazardAsOf(ctx, s.readQ, id, int64(1)<<62, at)
-	if err != nil {
+	if err := cmp.Or(keptAt(ctx, s.readQ, at), err); err != nil {
 		return nil, err
 	}
 	return h.ExpireAt(at), nil
@@ -558,7 +562,7 @@ func (s *Store) HazardByUUIDAt(ctx context.Context, id uuid.UUID, at hazard.Inst
 func (s *Store) ProductsAt(ctx context.Context, hazardID int64, orgs []int64, at hazard.Instant) ([]*hazard.Product, error) {
 	all, err := productsAsOf(ctx, s.readQ, hazardID, at)
 	if err == nil {
-		err = s.JudgeByPresent(ctx, all)
+		err = cmp.Or(keptAt(ctx, s.readQ, at), s.JudgeByPresent(ctx, all))
 	}
 	if err != nil {
 		return nil, err
@@ -570,8 +574,8 @@ func (s *Store) ProductsAt(ctx context.Context, hazardID int64, orgs []int64, at
 // none that they may read today.
 func (s *Store) ProductAt(ctx context.Context, id int64, orgs []int64, at hazard.Instant) (*hazard.Product, error) {
 	row, err := s.readQ.ProductAsOf(ctx, db.ProductAsOfParams{ProductID: id, AtMs: int64(at)})
-	if err != nil {
-		return nil, found(err, "product %d at %s", id, at)
+	if err := cmp.Or(keptAt(ctx, s.readQ, at), found(err, "product %d at %s", id, at)); err != nil {
+		return nil, err
 	}
 	p, err := decodeProduct(row.N, row.Body)
 	if err == nil {
@@ -592,6 +596,9 @@ func (s *Store) ProductByUUIDAt(ctx context.Context, id uuid.UUID, orgs []int64,
 // ChangeAt is the number of the last change as of a moment; 0 before the first.
 func (s *Store) ChangeAt(ctx context.Context, at hazard.Instant) (int64, error) {
 	n, err := lastChangeAt(ctx, s.readQ, at)
+	if err == nil {
+		err = keptAt(ctx, s.readQ, at)
+	}
 	return n, storeError(err)
 }
 
@@ -607,6 +614,9 @@ func (s *Store) LastMoment(ctx context.Context) (hazard.Instant, error) {
 // SinceAt is Since without the changes that were made after a moment.
 func (s *Store) SinceAt(ctx context.Context, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesSinceAt(ctx, db.ChangesSinceAtParams{After: n, AtMs: int64(at), MaxRows: int32(limit)})
+	if err == nil {
+		err = keptAt(ctx, s.readQ, at)
+	}
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -622,6 +632,9 @@ func (s *Store) SinceAt(ctx context.Context, n int64, limit int, at hazard.Insta
 // HazardChangesAt is HazardChanges without the changes that were made after a moment.
 func (s *Store) HazardChangesAt(ctx context.Context, hazardID, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesOfHazardAt(ctx, db.ChangesOfHazardAtParams{HazardID: hazardID, After: n, AtMs: int64(at), MaxRows: int32(limit)})
+	if err == nil {
+		err = keptAt(ctx, s.readQ, at)
+	}
 	if err != nil {
 		return nil, storeError(err)
 	}

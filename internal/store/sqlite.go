@@ -204,6 +204,11 @@ func (sqlite) columns() string {
 	return `SELECT name, iif(lower(type) = 'integer', 'bigint', lower(type)), pk FROM pragma_table_info($1) ORDER BY cid`
 }
 
+func (sqlite) sizes() string {
+	return `SELECT coalesce(m.tbl_name, s.name), sum(s.pgsize) FROM dbstat s LEFT JOIN sqlite_schema m ON m.name = s.name WHERE s.aggregate = 1 GROUP BY 1
+		UNION ALL SELECT 'free', f.freelist_count * p.page_size FROM pragma_freelist_count f, pragma_page_size p`
+}
+
 func (sqlite) onlyText() bool { return false }
 
 // purge: pages of words that were deleted are merged away, and the write-ahead log, which holds the pages of before, is emptied. A

@@ -24,7 +24,7 @@ import (
 
 // transferred are the tables that a transfer holds. What is in no other way known is in these.
 var transferred = []string{
-	"meta", "counters", "forks",
+	"meta", "counters", "forks", "pruned",
 	"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "attempts", "audit",
 	"geometries", "shapes", "hazards", "products", "changes",
 	"event_keys", "events", "event_refs", "parted", "merges", "splits", "reports", "held", "source_errors", "source_states", "places", "wakes",
@@ -154,12 +154,7 @@ func parseAs[T any](text jsontext.Value) (T, error) {
 
 // Intact is a *DamagedError if what a row keeps is not as it was written.
 func (t *Table) Intact(row []any) error {
-	column := func(name string) (value any) {
-		if i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
-			value = row[i]
-		}
-		return value
-	}
+	column := func(name string) any { return t.column(row, name) }
 	switch t.Name {
 	case "changes", "products":
 		n, _ := column("n").(int64)
@@ -174,6 +169,14 @@ func (t *Table) Intact(row []any) error {
 		body, _ := column("body").([]byte)
 		_, err := openShapes(digest, body)
 		return err
+	}
+	return nil
+}
+
+// column is what a row has in a column; nil if there is no such column.
+func (t *Table) column(row []any, name string) any {
+	if i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+		return row[i]
 	}
 	return nil
 }
@@ -288,8 +291,13 @@ func (t *Table) names() string {
 
 // rowsOf reads a table. Names of tables and columns are those of our migrations.
 func rowsOf(ctx context.Context, tx *sql.Tx, t *Table) iter.Seq2[[]any, error] {
+	return rowsWhere(ctx, tx, t, t.where())
+}
+
+// rowsWhere reads the rows of a table for which a condition holds.
+func rowsWhere(ctx context.Context, tx *sql.Tx, t *Table, where string, args ...any) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
-		rows, err := tx.QueryContext(ctx, `SELECT `+t.names()+` FROM `+t.Name+t.where()+` ORDER BY `+strings.Join(t.Key, ", "))
+		rows, err := tx.QueryContext(ctx, `SELECT `+t.names()+` FROM `+t.Name+where+` ORDER BY `+strings.Join(t.Key, ", "), args...)
 		if err != nil {
 			yield(nil, fmt.Errorf("read table %s: %w", t.Name, storeError(err)))
 			return

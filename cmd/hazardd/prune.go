@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// retentionFlags say for how long history and audit trail are kept.
+type retentionFlags struct {
+	KeepHistory keepTime `default:"0" placeholder:"TIME" help:"How long old states of hazards that are over are kept, at least 31d; then they go to --archive. 0: for ever. The first and the last state always stay."`
+	KeepAudit   keepTime `default:"400d" placeholder:"TIME" help:"How long the audit trail is kept, at least 31d; then it goes to --archive."`
+	Archive     string   `placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is pruned. Without it no history is pruned."`
+}
+
+func (f *retentionFlags) set(cfg *service.Config, g *globals) (err error) {
+	cfg.Retention = service.Retention{History: time.Duration(f.KeepHistory), Audit: time.Duration(f.KeepAudit)}
+	if cfg.Retention.Archive, err = g.archive(f.Archive); err != nil {
+		return err
+	}
+	return cfg.Retention.Check()
+}
+
+// archive is where archives go.
+func (g *globals) archive(where string) (k archive.Keep, err error) {
+	if !strings.Contains(where, "://") {
+		return archive.Keep{Dir: where}, nil
+	}
+	bucket := *g
+	bucket.Files = where
+	k.Dir = filepath.Join(g.Data, "archiving")
+	k.Bucket, err = bucket.files()
+	return k, err
+}
+
+type pruneCmd struct {
+	OlderThan life     `required:"" placeholder:"TIME" help:"Age from which on old states of hazards that are over are removed, such as 730d; at least 31d."`
+	Archive   string   `required:"" placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is removed. Each is read back before anything is removed."`
+	Of        []string `default:"history,audit" enum:"history,audit" placeholder:"LIST" help:"What is pruned: history, audit, or both."`
+	DryRun    bool     `help:"Do not remove anything: say how much it would be."`
+}
+
+// Run moves what is old to archives, while a server may be running.
+func (p *pruneCmd) Run(ctx context.Context, c *console, g *globals) error {
+	keep, err := g.archive(p.Archive)
+	if err != nil {
+		return err
+	}
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		ctx := store.Patient(ctx)
+		before := c.now().Add(-time.Duration(p.OlderThan))
+		results := pruneResult{}
+		for _, of := range p.Of {
+			bar := newBar(c, false)
+			var done *archive.Pruning
+			var err error
+			if p.DryRun {
+				done, err = archive.Prunable(ctx, s, store.Prunable(of), before)
+			} else {
+				done, err = archive.Prune(ctx, s, keep, store.Prunable(of), before, about().Version, c.now(), bar.tell)
+			}
+			bar.end()
+			if err != nil {
+				return err
+			}
+			results = append(results, *done)
+		}
+		return c.print(results, func(w io.Writer) error { return results.write(w, p.DryRun) })
+	})
+}
+
+// pruneResult is what a pruning has come to.
+type pruneResult []archive.Pruning
+
+func (r pruneResult) write(w io.Writer, dry bool) error {
+	for _, p := range r {
+		text := fmt.Sprintf("%s before %s: ", p.What, p.Before.Format(time.RFC3339))
+		switch {
+		case p.Rows == 0:
+			text += "nothing to prune"
+		case dry:
+			text += fmt.Sprintf("%d rows would be moved to an archive", p.Rows)
+		default:
+			text += fmt.Sprintf("%d rows moved to %s (%s)", p.Rows, strings.Join(p.Archives, ", "), size(p.Bytes))
+			if p.Geometries+p.Files > 0 {
+				text += fmt.Sprintf("; %d areas and %d product files are no longer needed", p.Geometries, p.Files)
+			}
+		}
+		if _, err := fmt.Fprintln(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

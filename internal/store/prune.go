@@ -1,0 +1,481 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
+)
+
+// Retention. Pruning removes old states from the log, and old rows of the audit trail, once an archive holds them.
+//
+// What is pruned of the log are states of hazards that are over, that nothing has touched since the horizon, and that no person has ever
+// changed: CAP messages, undo and the audit trail need the others. Of each such hazard and product the first and the last state stay, and the one before
+// a merge, by which it can be taken back. So the answers for all moments from the horizon on are what they were, and every number and uuid goes on
+// meaning what it meant; answers for earlier moments are refused (PrunedError).
+//
+// The horizon is written before the first row is removed, and reads of the past look at it after they have read: none of them can miss a
+// removal.
+
+// Prunable is what can be pruned.
+type Prunable string
+
+// What can be pruned.
+const (
+	History Prunable = "history"
+	Trail   Prunable = "audit"
+)
+
+// Table is the name of the table that the rows are in.
+func (p Prunable) Table() string {
+	if p == Trail {
+		return "audit"
+	}
+	return "changes"
+}
+
+// Horizon is how far rows were pruned.
+type Horizon struct {
+	Number  int64          // rows up to this one may be missing
+	Kept    hazard.Instant // what was written from this moment on is all there; hazard.MinInstant: nothing was pruned
+	Archive string         // the file that holds the last of what was removed
+}
+
+// PrunedError refuses an answer for a moment of which the log does not tell all any more.
+type PrunedError struct{ Horizon }
+
+func (e *PrunedError) Error() string {
+	return fmt.Sprintf("the history is kept from %s on; what was before was moved to an archive, last to %s: ask the operator for it", e.Kept, e.Archive)
+}
+
+// pruningSchema is the first schema whose programs can use a store of which something was pruned.
+const pruningSchema = 28
+
+// Horizon returns how far something was pruned.
+func (s *Store) Horizon(ctx context.Context, what Prunable) (Horizon, error) {
+	h, err := horizon(ctx, s.readQ, what)
+	return h, storeError(err)
+}
+
+func horizon(ctx context.Context, q *db.Queries, what Prunable) (Horizon, error) {
+	row, err := q.LastPruned(ctx, string(what))
+	if none(err) {
+		return Horizon{Kept: hazard.MinInstant}, nil
+	}
+	return Horizon{Number: row.N, Kept: hazard.Instant(row.AtMs), Archive: row.Archive}, err
+}
+
+// keptAt is a *PrunedError if the log may not tell all of a moment any more. It must be asked after what is to be answered was read, or in
+// the same transaction.
+func keptAt(ctx context.Context, q *db.Queries, at hazard.Instant) error {
+	h, err := horizon(ctx, q, History)
+	if err == nil && at < h.Kept {
+		return &PrunedError{h}
+	}
+	return storeError(err)
+}
+
+// Table describes a table.
+func (s *Store) Table(ctx context.Context, name string) (t Table, err error) {
+	err = s.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		t, err = tableOf(ctx, tx, s.database, name)
+		return err
+	})
+	return t, err
+}
+
+// HorizonAt returns the horizon that pruning up to a moment would have: of History the last change before it. Number is 0 if there is nothing before it.
+func (s *Store) HorizonAt(ctx context.Context, what Prunable, before hazard.Instant) (Horizon, error) {
+	h := Horizon{Kept: before}
+	if what == Trail {
+		err := s.reads.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM audit WHERE at_ms < $1`, int64(before)).Scan(&h.Number)
+		return h, storeError(err)
+	}
+	n, err := s.readQ.LastChangeBefore(ctx, int64(before))
+	if none(err) {
+		return h, nil
+	}
+	h.Number = n
+	return h, storeError(err)
+}
+
+// The number of hazards, and of rows, that are read at once.
+const (
+	hazardsAtOnce = 200
+	rowsAtOnce    = 500
+)
+
+// Superseded lists the numbers of the rows that can be pruned up to a horizon, in pieces: of History hazard by hazard.
+func (s *Store) Superseded(ctx context.Context, what Prunable, h Horizon) iter.Seq2[[]int64, error] {
+	if what == Trail {
+		return s.oldTrail(ctx, h)
+	}
+	return func(yield func([]int64, error) bool) {
+		for after := int64(0); ; {
+			ids, err := s.readQ.EndedHazards(ctx, db.EndedHazardsParams{After: after, UpTo: h.Number, MaxRows: hazardsAtOnce})
+			if err != nil {
+				yield(nil, storeError(err))
+				return
+			}
+			if len(ids) == 0 {
+				return
+			}
+			after = ids[len(ids)-1]
+			numbers, err := s.supersededOf(ctx, ids, h.Number)
+			if err != nil || len(numbers) > 0 {
+				if !yield(numbers, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (s *Store) oldTrail(ctx context.Context, h Horizon) iter.Seq2[[]int64, error] {
+	return func(yield func([]int64, error) bool) {
+		for after := int64(0); ; {
+			ids, err := s.numbers(ctx, `SELECT id FROM audit WHERE id > $1 AND id <= $2 AND at_ms < $3 ORDER BY id LIMIT $4 + 0`, after, h.Number, int64(h.Kept), rowsAtOnce)
+			if err != nil {
+				yield(nil, storeError(err))
+				return
+			}
+			if len(ids) == 0 || !yield(ids, nil) {
+				return
+			}
+			after = ids[len(ids)-1]
+		}
+	}
+}
+
+// logRow is what decides whether a row of the log can be pruned.
+type logRow struct {
+	n, product int64
+	actor      string
+}
+
+// supersededOf lists the rows of hazards that can be pruned.
+func (s *Store) supersededOf(ctx context.Context, ids []int64, upTo int64) (numbers []int64, err error) {
+	merged := map[int64][]int64{} // of each hazard the changes in which it was merged into another
+	err = s.eachOf(ctx, `SELECT from_id, n, 0, '' FROM merges WHERE `+s.database.listed("from_id", 1)+` ORDER BY from_id, n`, ids, func(id int64, r logRow) {
+		merged[id] = append(merged[id], r.n)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var rows []logRow
+	var of int64
+	take := func() {
+		numbers = append(numbers, superseded(rows, merged[of], upTo)...)
+		rows = rows[:0]
+	}
+	err = s.eachOf(ctx, `SELECT hazard_id, n, product_id, actor FROM changes WHERE `+s.database.listed("hazard_id", 1)+` ORDER BY hazard_id, n`, ids, func(id int64, r logRow) {
+		if id != of {
+			take()
+			of = id
+		}
+		rows = append(rows, r)
+	})
+	take()
+	return numbers, err
+}
+
+func (s *Store) eachOf(ctx context.Context, query string, ids []int64, f func(int64, logRow)) error {
+	rows, err := s.reads.QueryContext(ctx, query, s.database.numbers(ids))
+	if err != nil {
+		return storeError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var r logRow
+		if err := rows.Scan(&id, &r.n, &r.product, &r.actor); err != nil {
+			return storeError(err)
+		}
+		f(id, r)
+	}
+	return storeError(rows.Err())
+}
+
+// superseded lists which rows of a hazard can be pruned, of all its rows in their order: none if a person has changed it, or if something has happened above upTo.
+func superseded(rows []logRow, merges []int64, upTo int64) (numbers []int64) {
+	last := map[int64]int64{} // by product; 0 is the hazard
+	stays := map[int64]bool{}
+	for _, r := range rows {
+		if r.actor != "" || r.n > upTo {
+			return nil
+		}
+		if _, known := last[r.product]; !known {
+			stays[r.n] = true // the first
+		}
+		last[r.product] = r.n
+	}
+	for _, n := range last {
+		stays[n] = true
+	}
+	for _, merge := range merges {
+		var before int64
+		for _, r := range rows {
+			if r.product == 0 && r.n < merge {
+				before = r.n
+			}
+		}
+		stays[before] = true
+	}
+	for _, r := range rows {
+		if !stays[r.n] {
+			numbers = append(numbers, r.n)
+		}
+	}
+	return numbers
+}
+
+// RowsOf reads the rows of a table whose keys are in a list, of numbers or of names.
+func (s *Store) RowsOf(ctx context.Context, t *Table, keys any) iter.Seq2[[]any, error] {
+	var list any
+	switch keys := keys.(type) {
+	case []int64:
+		list = s.database.numbers(keys)
+	case []string:
+		list = s.database.names(keys)
+	}
+	return func(yield func([]any, error) bool) {
+		tx, err := s.inspect.BeginTx(ctx, s.database.snapshot())
+		if err != nil {
+			yield(nil, storeError(err))
+			return
+		}
+		defer func() { _ = rollback(tx) }()
+		rowsWhere(ctx, tx, t, " WHERE "+s.database.listed(t.Key[0], 1), list)(yield)
+	}
+}
+
+// NotePruning writes a horizon down, before anything is removed: from then on nobody is told of a moment before it.
+func (s *Store) NotePruning(ctx context.Context, what Prunable, h Horizon, rows int64, now hazard.Instant) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		have, err := q.Meta(ctx, oldest)
+		if err != nil {
+			return err
+		}
+		if n, err := strconv.Atoi(have); err != nil || n < pruningSchema {
+			if err := q.SetMeta(ctx, db.SetMetaParams{Name: oldest, Value: strconv.Itoa(pruningSchema)}); err != nil {
+				return err
+			}
+		}
+		return q.AddPruned(ctx, db.AddPrunedParams{What: string(what), N: h.Number, AtMs: int64(h.Kept), DoneMs: int64(now), Removed: rows, Archive: h.Archive})
+	})
+}
+
+// Pruner removes rows, few at a time, so that nobody waits long for it. It is not safe for concurrent use.
+type Pruner struct {
+	// Removed counts the rows, and Geometries and Files what nothing names without them.
+	Removed, Geometries, Files int64
+
+	store             *Store
+	what              Prunable
+	horizon           Horizon
+	rows              []int64
+	most              int // rows of one transaction
+	geometries, files digests
+}
+
+// digests are SHA-256 sums.
+type digests map[[sha256.Size]byte]struct{}
+
+func (d digests) add(digest string) {
+	if sum, err := hex.DecodeString(digest); err == nil && len(sum) == sha256.Size {
+		d[[sha256.Size]byte(sum)] = struct{}{}
+	}
+}
+
+func (d digests) remove(digest string) {
+	if sum, err := hex.DecodeString(digest); err == nil && len(sum) == sha256.Size {
+		delete(d, [sha256.Size]byte(sum))
+	}
+}
+
+// take removes some of them, at most n, and returns them.
+func (d digests) take(n int) (list []string) {
+	for sum := range d {
+		if len(list) == n {
+			break
+		}
+		list = append(list, hex.EncodeToString(sum[:]))
+		delete(d, sum)
+	}
+	return list
+}
+
+// The rows that one transaction removes, and how long one should take: other writers wait for it.
+const (
+	leastRows = 8
+	firstRows = 64
+	mostRows  = 1000
+	pruneTime = 20 * time.Millisecond
+)
+
+// Prune begins to remove rows up to a horizon, which must have been noted (NotePruning).
+func (s *Store) Prune(what Prunable, h Horizon) *Pruner {
+	return &Pruner{store: s, what: what, horizon: h, most: firstRows, geometries: digests{}, files: digests{}}
+}
+
+// Remove removes a row that an archive holds, as t has it, now or when End is called.
+func (p *Pruner) Remove(ctx context.Context, t *Table, row []any) error {
+	n, ok := t.column(row, t.Key[0]).(int64)
+	if !ok {
+		return fmt.Errorf("table %s: a row without a number", t.Name)
+	}
+	if p.what == History {
+		geometries, file, err := t.Named(row)
+		if err != nil {
+			return err
+		}
+		for _, digest := range geometries {
+			p.geometries.add(digest)
+		}
+		p.files.add(file)
+	}
+	if p.rows = append(p.rows, n); len(p.rows) < p.most {
+		return nil
+	}
+	return p.flush(ctx)
+}
+
+// Named lists what a row of the log names: geometries, or the content of a product file.
+func (t *Table) Named(row []any) (geometries []string, file string, err error) {
+	body, _ := t.column(row, "body").(string)
+	if id, _ := t.column(row, "product_id").(int64); id != 0 {
+		file, err = t.Content(row)
+		return nil, file, err
+	}
+	var state struct {
+		Areas []hazard.AreaRef `json:"areas"`
+	}
+	if err := json.Unmarshal([]byte(body), &state); err != nil {
+		return nil, "", fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	for _, ref := range state.Areas {
+		geometries = append(geometries, ref.Digest)
+	}
+	return geometries, "", nil
+}
+
+func (p *Pruner) flush(ctx context.Context) error {
+	if len(p.rows) == 0 {
+		return nil
+	}
+	query := `DELETE FROM audit WHERE ` + p.store.database.listed("id", 1) + ` AND id <= $2`
+	if p.what == History { // as it is now: a hazard may have begun anew
+		query = `DELETE FROM changes WHERE ` + p.store.database.listed("n", 1) + ` AND n <= $2
+			AND NOT EXISTS (SELECT 1 FROM hazards h WHERE h.id = changes.hazard_id AND (h.status = 'A' OR h.n > $2 OR h.n = changes.n))
+			AND NOT EXISTS (SELECT 1 FROM products p WHERE p.id = changes.product_id AND p.n = changes.n)`
+	}
+	return p.step(ctx, func(ctx context.Context, tx *sql.Tx, _ *db.Queries) error {
+		result, err := tx.ExecContext(ctx, query, p.store.database.numbers(p.rows), p.horizon.Number)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		p.Removed += n
+		p.rows = p.rows[:0]
+		return err
+	})
+}
+
+// step runs one transaction, fits the size of the next to the time that it took, and lets others write for as long.
+func (p *Pruner) step(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
+	began := time.Now()
+	if err := p.store.inTx(ctx, f); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	switch {
+	case took > 2*pruneTime:
+		p.most = max(leastRows, p.most/2)
+	case took < pruneTime/2:
+		p.most = min(mostRows, p.most*2)
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(min(took, time.Second)):
+		return nil
+	}
+}
+
+// End removes what is left, and then the geometries that no state names any more. The contents of product files that none names go with
+// the next sweep.
+func (p *Pruner) End(ctx context.Context) error {
+	if err := p.flush(ctx); err != nil {
+		return err
+	}
+	read, err := p.store.Last(ctx)
+	if err == nil {
+		err = p.sparing(ctx, p.store.readQ, 0, read)
+	}
+	for err == nil && len(p.geometries)+len(p.files) > 0 {
+		err = p.step(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+			last, err := q.Counter(ctx, "change")
+			if err == nil {
+				err = p.sparing(ctx, q, read, last)
+			}
+			if err != nil {
+				return err
+			}
+			read = last
+			for _, step := range []struct {
+				from  digests
+				query string
+				count *int64
+			}{
+				{p.geometries, `DELETE FROM geometries WHERE `, &p.Geometries},
+				{p.files, `UPDATE contents SET named = FALSE WHERE named AND `, &p.Files},
+			} {
+				list := step.from.take(p.most)
+				if len(list) == 0 {
+					continue
+				}
+				result, err := tx.ExecContext(ctx, step.query+p.store.database.listed("digest", 1), p.store.database.names(list))
+				if err != nil {
+					return err
+				}
+				n, err := result.RowsAffected()
+				if err != nil {
+					return err
+				}
+				*step.count += n
+			}
+			return nil
+		})
+	}
+	return err
+}
+
+// sparing forgets the digests that states in the log name which are above one number, up to another.
+func (p *Pruner) sparing(ctx context.Context, q *db.Queries, after, upTo int64) error {
+	for len(p.geometries)+len(p.files) > 0 {
+		rows, err := q.BodiesBetween(ctx, db.BodiesBetweenParams{After: after, UpTo: upTo, MaxRows: rowsAtOnce})
+		if err != nil || len(rows) == 0 {
+			return storeError(err)
+		}
+		for _, row := range rows {
+			after = row.N
+			for _, part := range strings.Split(row.Body, `"digest":"`)[1:] {
+				if len(part) > 2*sha256.Size {
+					p.geometries.remove(part[:2*sha256.Size])
+					p.files.remove(part[:2*sha256.Size])
+				}
+			}
+		}
+	}
+	return nil
+}
