@@ -6033,6 +6033,7 @@ export interface components {
                 readonly "Cache-Control": components["headers"]["Cache-Control"];
                 readonly Vary: components["headers"]["Vary"];
                 readonly "Hazardd-Change": components["headers"]["Hazardd-Change"];
+                readonly "Hazardd-Kept-From": components["headers"]["Hazardd-Kept-From"];
                 readonly Link: components["headers"]["Link"];
                 readonly [name: string]: unknown;
             };
@@ -6718,6 +6719,12 @@ export interface components {
          */
         readonly "Hazardd-Sources": string;
         /**
+         * @description Only where the operator has pruned what is older: from this moment on everything is kept. Of what was before, a history has at least the first and the last state; the rest is
+         *     in the operator's archive.
+         * @example 2024-11-21T12:00:00.000Z
+         */
+        readonly "Hazardd-Kept-From": string;
+        /**
          * @description Of a list that a place was asked for (`bbox`, `near`, `intersects`), now: the word of `GET /coverage` for it, of the types of the search. It is the worst of at most 25
          *     places: the middles of a grid of 5 by 5 equal parts of the smallest box around what was asked for, those that lie in it, at least 0.05° apart; if none
          *     does, one place in it. Then how many have each word; `sea`, how many are on the high seas and were left aside because others are not; `lacking`, at most ten
@@ -7110,6 +7117,7 @@ export interface operations {
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Kept-From": components["headers"]["Hazardd-Kept-From"];
                     readonly Link: components["headers"]["Link"];
                     readonly [name: string]: unknown;
                 };
@@ -9063,6 +9071,7 @@ export interface operations {
                     readonly ETag: components["headers"]["ETag"];
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Kept-From": components["headers"]["Hazardd-Kept-From"];
                     readonly Link: components["headers"]["Link"];
                     readonly [name: string]: unknown;
                 };
