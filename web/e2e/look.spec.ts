@@ -102,6 +102,8 @@ test("a hazard's panel tells all, its products can be walked, its file downloade
   const side = await select(page, h);
   await expect(side.getByRole("link", { name: "https://example.org/quay" })).toHaveAttribute("rel", /noopener/);
   await expect(side.getByText("53.550° N, 10.000° E")).toBeVisible();
+  await expect(side.getByText("People in the area")).toBeVisible();
+  await expect(side.getByText(/^[0-9]+ of 100/)).toBeVisible();
   const text = side.getByText("Gauge at 06:10");
   await text.click();
   await expect(side.getByText("612 cm and rising")).toBeVisible();

@@ -9,8 +9,11 @@ import { position } from "../position";
 import { deviceZone, relative, zoneOf } from "../time";
 import { usePage } from "./context";
 import { History } from "./history";
+import { later } from "./later";
 import { Badge, Icon, IconButton, kindOf, Loading, Prose, Section, Symbol, useData, When } from "./parts";
 import { Products } from "./products";
+
+const People = later(async () => (await import("./people")).People);
 
 export function Panel() {
   const page = usePage();
@@ -80,6 +83,7 @@ function Content({ h }: { h: Hazard }) {
         <HazardActions h={h} />
         <Actions h={h} />
         <Times h={h} over={over} sources={sourcesOf(reports.data, store.sources.value)} />
+        {!store.past.value && <People h={h} />}
         <Description h={h} said={said} />
         <Products h={h} version={version} />
         <Section title={text.panel.reports} count={reports.data?.length} open={false}>
