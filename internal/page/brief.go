@@ -45,12 +45,13 @@ type Picture struct {
 
 // What a brief holds at most, so that it is two pages. Letters are those of Latin; others may take the room of two.
 const (
-	briefName        = 160
-	briefDescription = 1300
-	briefInstruction = 900
-	briefContact     = 240
-	briefRows        = 8 // of a list
-	briefSources     = 5
+	briefName        = 110
+	briefDescription = 1100 // less where much else is known, see HTML
+	briefInstruction = 450
+	briefContact     = 120
+	briefRows        = 5 // of a list
+	briefMeasured    = 8
+	briefSources     = 2
 	// MaxPictures is how many pictures a brief shows.
 	MaxPictures = 2
 )
@@ -125,10 +126,8 @@ func (b *Brief) view() *briefView {
 		v.Papers = append(v.Papers, paperLink{p.paper, p.name, p.paper == b.Paper})
 	}
 	var shortened [3]bool
-	v.What, shortened[0] = shorten(v.Description, briefDescription)
 	v.Do, shortened[1] = shorten(v.Instruction, briefInstruction)
 	v.Ask, shortened[2] = shorten(v.Contact, briefContact)
-	v.Cut = slices.Contains(shortened[:], true)
 	if e := h.Exposed(); e != nil {
 		var names []string
 		for _, code := range e.Countries {
@@ -141,12 +140,21 @@ func (b *Brief) view() *briefView {
 		p.Bands, p.Places = p.Bands[:min(len(p.Bands), briefRows)], p.Places[:min(len(p.Places), briefRows)]
 	}
 	v.Forecast, v.Arrivals = b.forecasts(hazard.PositionShape), b.forecasts(hazard.CoastShape)
+	// What else is known takes the room of the description, which the page has whole.
+	room := briefDescription - 60*(len(v.Forecast)+len(v.Arrivals)) - 150*min(len(b.Pictures), MaxPictures)
+	v.What, shortened[0] = shorten(v.Description, max(room, briefContact))
+	v.Cut = slices.Contains(shortened[:], true) || len(v.Measured) > briefMeasured || len(v.Doubts) > briefSources
+	v.Measured, v.Doubts = v.Measured[:min(len(v.Measured), briefMeasured)], v.Doubts[:min(len(v.Doubts), briefSources)]
 	v.MoreSources = max(0, len(v.view.Sources)-briefSources)
 	v.view.Sources = v.view.Sources[:len(v.view.Sources)-v.MoreSources]
 	v.MoreReports = max(0, len(v.view.Reports)-briefSources)
 	v.view.Reports = v.view.Reports[:len(v.view.Reports)-v.MoreReports]
+	for i := range v.Reports {
+		v.Reports[i].Name = cut(v.Reports[i].Name, briefName/2)
+	}
+	v.Countries = cut(v.Countries, briefContact)
 	for _, p := range b.Pictures[:min(len(b.Pictures), MaxPictures)] {
-		v.Pictures = append(v.Pictures, picture64{cut(p.Title, briefName), p.By, b.at(p.At, b.Now), template.URL("data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(p.JPEG))})
+		v.Pictures = append(v.Pictures, picture64{cut(p.Title, briefName/2), p.By, b.at(p.At, b.Now), template.URL("data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(p.JPEG))})
 	}
 	return v
 }
@@ -166,7 +174,7 @@ func (b *Brief) forecasts(role hazard.ShapeRole) (list []forecast) {
 		if len(of) > briefRows && i*(briefRows-1)/(len(of)-1) == (i-1)*(briefRows-1)/(len(of)-1) && i > 0 {
 			continue
 		}
-		f := forecast{At: b.at(s.From, b.Now), What: s.Title()}
+		f := forecast{At: b.at(s.From, b.Now), What: cut(s.Title(), briefName/2)}
 		if s.Band != nil {
 			f.What = b.say("quantity_"+string(s.Band.Kind)) + " " + b.measure(&hazard.Measurement{Name: s.Band.Kind, Value: s.Band.Value})
 		}
