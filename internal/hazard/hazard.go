@@ -174,7 +174,7 @@ func (h *Hazard) Equal(o *Hazard) bool {
 	}
 	// What is left compares with ==, but for the slices, which are set aside.
 	return equalScalars(&a, &b) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources) &&
-		slices.Equal(h.Measurements, o.Measurements) && slices.Equal(h.Shapes, o.Shapes) && EqualTexts(h.Texts, o.Texts) && h.Exposure.Equal(o.Exposure)
+		slices.Equal(h.Measurements, o.Measurements) && slices.EqualFunc(h.Shapes, o.Shapes, ShapesRef.same) && EqualTexts(h.Texts, o.Texts) && h.Exposure.Equal(o.Exposure)
 }
 
 func equalScalars(a, b *Hazard) bool {

@@ -229,7 +229,9 @@ func Derive(parts []Report, now Instant) Said {
 			said.Ending = said.Ending || parts[i].Ended != ""
 		}
 	}
-	if len(counted) == 0 {
+	spoken, over := now, len(counted) == 0 // at which moment texts count
+	if over {
+		spoken = last - 1
 		counted = slices.DeleteFunc(slices.Sorted(maps.Keys(owned)), func(i int) bool { return parts[i].OverAt() != last })
 		said.Ended, said.EndedAt = lastWord(parts, counted)
 	}
@@ -245,7 +247,7 @@ func Derive(parts []Report, now Instant) Said {
 	}
 	head.named(&parts[loudest])
 	var until Instant
-	head.Texts, until = addTexts(nil, parts[loudest].Texts, now, true)
+	head.Texts, until = addTexts(nil, parts[loudest].Texts, spoken, true)
 	said.Next = min(said.Next, until)
 	said.End = parts[counted[0]].endAt()
 	for _, i := range counted {
@@ -256,7 +258,7 @@ func Derive(parts []Report, now Instant) Said {
 		head.Notes = addNotes(head.Notes, p.Notes)
 		head.Measurements = worst(head.Measurements, p.Measurements)
 		if i != loudest {
-			head.Texts, until = addTexts(head.Texts, p.Texts, now, false)
+			head.Texts, until = addTexts(head.Texts, p.Texts, spoken, false)
 			said.Next = min(said.Next, until)
 		}
 		if len(p.Areas) == 0 && len(p.Places) > 0 {
@@ -272,6 +274,9 @@ func Derive(parts []Report, now Instant) Said {
 		head.Measurements[i].Source = head.Source
 	}
 	head.Texts = BoundTexts(head.Texts)
+	if over {
+		said.Next = MaxInstant
+	}
 	slices.Sort(said.Within)
 	said.Within = slices.Compact(said.Within)
 	return said

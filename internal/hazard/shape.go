@@ -117,6 +117,11 @@ type ShapesRef struct {
 	Digest  string `json:"digest"`
 }
 
+// same reports whether two references name the same shapes: when they were issued again does not count.
+func (r ShapesRef) same(o ShapesRef) bool {
+	return r.Source == o.Source && r.Part == o.Part && r.Digest == o.Digest
+}
+
 // Title is what a shape is called, for people: "Contour, intensity 6", "Wind radius, 63 km/h, forecast".
 func (s *Shape) Title() string {
 	text := strings.ToUpper(string(s.Role[:1])) + string(s.Role[1:])

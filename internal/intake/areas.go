@@ -157,7 +157,7 @@ func shapesOf(ctx context.Context, places source.Places, codes, within []string)
 }
 
 // standIn is the area of a hazard none of whose places has a shape that is known: what another of its sources knows, else the outline of
-// the country; nil where nothing tells that. It has no part in what joins events (see located).
+// the country; nil where nothing tells that. It has no part in what joins events (see where).
 func (w *writer) standIn(said *hazard.Said, all []hazard.Said) []placedArea {
 	home, ok := w.in.known.Countries[said.PlacesOf]
 	if !ok {
@@ -169,7 +169,7 @@ func (w *writer) standIn(said *hazard.Said, all []hazard.Said) []placedArea {
 	})
 	for i := range all {
 		o := &all[i]
-		if o.Ended != "" || !w.located(o) {
+		if o.Ended != "" {
 			continue
 		}
 		o.PlacesOf = o.Head.Source
@@ -192,18 +192,4 @@ func (w *writer) standIn(said *hazard.Said, all []hazard.Said) []placedArea {
 	}
 	said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area is all of %s: no shape is known of %s", strings.Join(names, " and "), sample(said.Places)))
 	return []placedArea{{hazard.AlertArea, outline}}
-}
-
-// located reports whether what an event's own source says tells where it is, not only in which country.
-func (w *writer) located(own *hazard.Said) bool {
-	if own.Head.Point != nil || len(own.Head.Areas) > 0 {
-		return true
-	}
-	if own.PlacesOf == "" { // it was not combined
-		o := *own
-		o.PlacesOf = own.Head.Source
-		own = &o
-	}
-	shapes, _, _ := w.named(own)
-	return len(shapes) > 0
 }

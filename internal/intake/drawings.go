@@ -176,7 +176,8 @@ func mend(src string, shapes []hazard.Shape) (mended []hazard.Shape, wrong []str
 	return mended, wrong[:min(len(wrong), 10)]
 }
 
-// mergeShapes adds to what is known what came: of each part the greatest version counts, the later one of two of the same.
+// mergeShapes adds to what is known what came: of each part the greatest version counts, the later one of two of the same. A part that is
+// drawn no longer stays, without a digest, so that an older drawing does not bring it back.
 func mergeShapes(have, came []hazard.ShapesRef) []hazard.ShapesRef {
 	all := slices.Clone(have)
 	for _, ref := range came {
@@ -184,29 +185,17 @@ func mergeShapes(have, came []hazard.ShapesRef) []hazard.ShapesRef {
 		switch {
 		case i < 0 && len(all) < hazard.MaxShapeParts:
 			all = append(all, ref)
-		case i >= 0 && ref.Version >= all[i].Version && (ref.Version > all[i].Version || ref.Digest != all[i].Digest):
-			if ref.Digest == all[i].Digest {
-				continue // the same shapes again are no change
-			}
+		case i >= 0 && ref.Version >= all[i].Version:
 			all[i] = ref
 		}
 	}
-	all = slices.DeleteFunc(all, func(ref hazard.ShapesRef) bool { return ref.Digest == "" })
 	slices.SortFunc(all, func(a, b hazard.ShapesRef) int { return cmp.Compare(a.Part, b.Part) })
 	return all
 }
 
-// draw is which shapes are those of a group's event, and whether that differs from what is kept.
-func (w *writer) draw(g *group) (refs []hazard.ShapesRef, changed bool, err error) {
-	var have []hazard.ShapesRef
-	if g.before != nil {
-		have = g.before.Shapes
-	}
-	refs = mergeShapes(have, g.shapes)
-	for _, key := range g.keys {
-		refs = mergeShapes(refs, w.drawings[key])
-	}
-	return refs, !slices.Equal(refs, have), nil
+// shown are the shapes of an event that readers see.
+func shown(refs []hazard.ShapesRef) []hazard.ShapesRef {
+	return slices.DeleteFunc(slices.Clone(refs), func(ref hazard.ShapesRef) bool { return ref.Digest == "" })
 }
 
 // drawLoose takes in what a batch draws of events of which it has no report.
@@ -246,11 +235,17 @@ func (in *Intake) drawLoose(ctx context.Context, src string, batch *source.Batch
 func (w *writer) drawKnown(key string) error {
 	src := w.src
 	defer func() { w.src = src }() // renew goes through the hazard's other sources
-	known, err := w.tx.Named(src, []string{key})
+	known, err := w.meant([]string{key})
 	if err != nil {
 		return err
 	}
-	name := store.EventName{Source: src, Key: known[key].Key}
+	name := store.EventName{Source: src} // the latest event of that name
+	latest := hazard.MinInstant
+	for _, e := range known {
+		if e.Start > latest {
+			name.Key, latest = e.Key, e.Start
+		}
+	}
 	e, ok, err := w.tx.FindEvent(name)
 	if err != nil || !ok {
 		return err

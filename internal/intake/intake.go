@@ -292,7 +292,7 @@ type group struct {
 	before   *store.Event       // as it is kept, nil for a new one
 	left     int64              // the hazard that it was part of, if it is to make a new one
 	refs     []string           // names of the event that reports of parts told which are superseded for good
-	shapes   []hazard.ShapesRef // those of absorbed events
+	shapes   []hazard.ShapesRef // those of absorbed events, and what the batch draws of it
 	carried  int                // how many of the reports, the first ones, are those of absorbed events
 }
 
@@ -328,6 +328,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	if err != nil {
 		return nil, err
 	}
+	asGiven := reports
 	reports = epochs(reports, known)
 	var asRefs []string
 	for i := range reports {
@@ -341,7 +342,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	var groups []*group
 	byKey := map[string]*group{}   // every name seen in this batch
 	byEvent := map[string]*group{} // every known event
-	for _, r := range reports {
+	for i, r := range reports {
 		names := append([]string{r.Key}, r.Aliases...)
 		var g *group
 		for _, name := range names {
@@ -388,6 +389,9 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 			}
 		}
 		g.reports = append(g.reports, r)
+		for _, name := range append([]string{asGiven[i].Key}, asGiven[i].Aliases...) {
+			g.shapes = mergeShapes(g.shapes, w.drawings[name])
+		}
 	}
 	return groups, nil
 }
@@ -403,6 +407,7 @@ func (g *group) unite(other *group) *group {
 	}
 	g.reports = append(g.reports, other.reports...)
 	g.absorbed = append(g.absorbed, other.absorbed...)
+	g.shapes = mergeShapes(g.shapes, other.shapes)
 	g.keys = append(g.keys, slices.DeleteFunc(slices.Clone(other.keys), func(key string) bool { return slices.Contains(g.keys, key) })...)
 	g.fresh = append(g.fresh, other.fresh...)
 	other.united = true
@@ -485,7 +490,7 @@ func (w *writer) absorb(g *group) error {
 			return err
 		}
 		g.absorbed[i].hazardID = e.HazardID
-		g.shapes = mergeShapes(g.shapes, e.Shapes)
+		g.shapes = mergeShapes(e.Shapes, g.shapes)
 		if slices.SortFunc(beside, compareMakers); len(beside) > 0 && beside[0].Name() == name {
 			g.made = append(g.made, e.HazardID)
 		}
@@ -558,17 +563,15 @@ func (w *writer) take(g *group) error {
 	if err != nil || len(parts) == 0 {
 		return err
 	}
-	shapes, drew, err := w.draw(g)
-	if err != nil {
-		return err
-	}
+	shapes := mergeShapes(before.Shapes, g.shapes)
+	drew := !slices.Equal(shapes, before.Shapes)
 	if g.hazardID != 0 && !changed && !drew && len(g.fresh) == 0 && !w.opts.Again && len(g.absorbed) == 0 {
 		w.res.Unchanged++
 		w.res.Events[g.event] = true
 		return nil
 	}
 	own := hazard.Derive(parts, w.now)
-	own.Shapes = shapes
+	own.Shapes = shown(shapes)
 	if g.hazardID == 0 && (own.Ended == hazard.EndWithdrawn || !w.opts.History && own.Over() < w.now.Add(-maxPast)) {
 		w.res.Ignored++
 		return w.forget(g, parts)
@@ -632,7 +635,7 @@ func (w *writer) take(g *group) error {
 	if err := w.remember(g, h, &own, parts, joined, isNew); err != nil {
 		return err
 	}
-	if drew {
+	if drew || g.left != 0 { // what left a hazard was forgotten until now
 		if err := w.tx.SaveShapes(store.EventName{Source: w.src, Key: g.event}, shapes); err != nil {
 			return err
 		}
@@ -698,7 +701,7 @@ func (w *writer) derived(hazardID int64) (events []store.Event, all []hazard.Sai
 		}
 		if len(parts) > 0 {
 			said := hazard.Derive(parts, w.now)
-			said.Shapes = e.Shapes
+			said.Shapes = shown(e.Shapes)
 			events, all = append(events, e), append(all, said)
 		}
 	}
@@ -828,8 +831,6 @@ func supersede(old, r *hazard.Report) (hazard.Report, bool) {
 	}
 	if old.Lapsed() && n.Ended == "" && r.Renewed == nil {
 		n.Ended, n.EndedAt = old.Ended, old.EndedAt
-	} else if n.Lapsed() && r.Renewed != nil {
-		n.Ended, n.EndedAt = "", nil
 	}
 	if n.Version == other.Version && n.End != nil && other.End != nil {
 		n.End = new(max(*n.End, *other.End))
@@ -919,9 +920,6 @@ func sample(words []string) string {
 func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []hazard.Report, joined string, isNew bool) error {
 	e := w.event(g, own)
 	e.HazardID, e.Joined = h.ID, joined
-	if e.Point == nil && w.located(own) {
-		e.Point = &hazard.Point{Lon: h.Longitude, Lat: h.Latitude}
-	}
 	if err := w.tx.SaveEvent(e); err != nil {
 		return err
 	}

@@ -195,8 +195,26 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 // event is what is kept of a group's event, of which own is said, to compare others with.
 func (w *writer) event(g *group, own *hazard.Said) *store.Event {
 	head := &own.Head
-	return &store.Event{Source: w.src, Key: g.event, HazardID: g.hazardID, Type: head.Type, Start: head.Start, End: own.Over(), Point: head.Point,
+	return &store.Event{Source: w.src, Key: g.event, HazardID: g.hazardID, Type: head.Type, Start: head.Start, End: own.Over(), Point: w.where(own),
 		Called: head.Called}
+}
+
+// where is where an event is for the rules, by what its own source says: its point, unless it is far off; else the middle of its area. nil: it
+// does not say.
+func (w *writer) where(own *hazard.Said) *hazard.Point {
+	p := own.Head.Point
+	if p != nil && own.Head.Type != hazard.Wildfire || rules[own.Head.Type].far == nil {
+		return p
+	}
+	alone := *own
+	alone.PlacesOf = own.Head.Source
+	shapes, _, _ := w.named(&alone)
+	placed := w.in.areas.place(own.Head.Areas, shapes)
+	if len(placed) == 0 || p != nil && !isFarOff(&own.Head, placed) {
+		return p
+	}
+	lon, lat := placed[0].shape.Point()
+	return &hazard.Point{Lon: round(lon), Lat: round(lat)}
 }
 
 // drill reports whether a group's event is a drill: what its hazard is, whatever its source says later; of a new one, what its source says.
@@ -208,9 +226,7 @@ func (w *writer) drill(g *group, own *hazard.Said) (bool, error) {
 	return err == nil && h.Drill(), err
 }
 
-func samePoint(a, b *hazard.Point) bool {
-	return a == nil || b == nil || *a == *b // a place that follows from areas is not compared
-}
+func samePoint(a, b *hazard.Point) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // joinByUUID makes a new event part of the hazard that has its uuid already, where a server relays the one or the other: what was mirrored
 // there and back is the same hazard, and so is what its own source tells later. A merged hazard leads to its successor.

@@ -151,7 +151,11 @@ func (w *writer) keepSplit(s *store.Split, events []store.Event) error {
 			if e.Name() == s.Event {
 				joined = s.Joined
 			}
-			s.Events = append(s.Events, store.MovedEvent{EventName: events[i].Name(), To: e.HazardID, Joined: joined})
+			moved := store.MovedEvent{EventName: events[i].Name(), To: e.HazardID, Joined: joined}
+			if !ok {
+				moved.Shapes = events[i].Shapes // else the event has them
+			}
+			s.Events = append(s.Events, moved)
 		}
 	}
 	h, err := w.tx.Hazard(s.HazardID)
@@ -193,11 +197,11 @@ func (w *writer) resettle(id int64) error {
 
 // withoutSources notes that no event is part of an editor's hazard any more.
 func (w *writer) withoutSources(before *hazard.Hazard) error {
-	if before.Source != "" || before.Sources == nil {
+	h := new(*before)
+	h.Sources, h.Measurements, h.Shapes = nil, nil, nil
+	if before.Source != "" || h.Equal(before) {
 		return nil
 	}
-	h := new(*before)
-	h.Sources = nil
 	w.stamp(h)
 	return w.tx.SaveHazard(h, before)
 }
@@ -400,7 +404,7 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 		return 0, err
 	}
 	own := hazard.Derive(parts, w.now)
-	own.Shapes = e.Shapes
+	own.Shapes = shown(e.Shapes)
 	left, errL := w.tx.Hazard(e.HazardID)
 	id, errF := w.freeUUID(e.Source, e.Key)
 	if err := errors.Join(errL, errF); err != nil {

@@ -102,10 +102,17 @@ func category(before *hazard.Hazard, head *hazard.Report) hazard.Category {
 // farOff is how far from its perimeter the point of a wildfire is believed, in meters: where it began lies in it or nearby.
 const farOff = 5_000
 
-// holdPoint drops the point of a wildfire that lies far from its perimeter, which was drawn from the air.
+// isFarOff reports whether the point of a wildfire lies far from its perimeter, which was drawn from the air.
+func isFarOff(head *hazard.Report, placed []placedArea) bool {
+	p := head.Point
+	return head.Type == hazard.Wildfire && p != nil && len(placed) > 0 && !placed[0].shape.IsPoint() &&
+		!geo.Intersects(geo.Circle(p.Lon, p.Lat, farOff), placed[0].shape)
+}
+
+// holdPoint drops a point that is far off.
 func holdPoint(head *hazard.Report, placed []placedArea) {
 	p := head.Point
-	if head.Type != hazard.Wildfire || p == nil || len(placed) == 0 || placed[0].shape.IsPoint() || geo.Intersects(geo.Circle(p.Lon, p.Lat, farOff), placed[0].shape) {
+	if !isFarOff(head, placed) {
 		return
 	}
 	head.Notes = append(slices.Clone(head.Notes), fmt.Sprintf("the position %.4f, %.4f lies more than %d km off the perimeter, and is not used", p.Lat, p.Lon, farOff/1000))

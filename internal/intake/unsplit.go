@@ -44,6 +44,11 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 		if err := tx.SaveEvent(e); err != nil {
 			return err
 		}
+		if from == 0 {
+			if err := tx.SaveShapes(e.Name(), e.Shapes); err != nil {
+				return err
+			}
+		}
 		if from != 0 && from != s.HazardID {
 			if err := w.moveProducts(from, s.HazardID, e); err != nil {
 				return err
@@ -101,6 +106,7 @@ func (w *writer) stillSplit(s *store.Split) (events []store.Event, err error) {
 		e, ok, err := w.tx.FindEvent(m.EventName)
 		if err == nil && !ok && m.To == 0 {
 			e, ok, err = w.known(m.EventName)
+			e.Shapes = m.Shapes
 		} else if err == nil && (!ok || m.To != 0 && e.HazardID != m.To) {
 			since = append(since, fmt.Sprintf("event %s:%s is part of hazard %d now", m.Source, m.Key, e.HazardID))
 		}

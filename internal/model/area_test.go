@@ -46,8 +46,19 @@ func places(geometry string) (list []string) {
 	return list
 }
 
-// pointOf is the point of the shape that an area is: of the alert area, if there is one.
+// pointOf is the point of the shape that an area is.
 func pointOf(a model.Area) hazard.Point {
+	lon, lat := shapeOf(a).Point()
+	return hazard.Point{Lon: lon, Lat: lat}
+}
+
+// near reports whether a point lies within 5 km of the shape that an area is.
+func near(p hazard.Point, a model.Area) bool {
+	return geo.Intersects(geo.Circle(p.Lon, p.Lat, 5000), shapeOf(a))
+}
+
+// shapeOf is the shape that an area is: of the alert area, if there is one.
+func shapeOf(a model.Area) geo.Shape {
 	shapes := map[string][]geo.Shape{}
 	for _, place := range a {
 		role, name, _ := strings.Cut(place, " ")
@@ -69,8 +80,7 @@ func pointOf(a model.Area) hazard.Point {
 	if err != nil {
 		panic(err)
 	}
-	lon, lat := all.Point()
-	return hazard.Point{Lon: lon, Lat: lat}
+	return all
 }
 
 // area lists the places of a hazard of the service.

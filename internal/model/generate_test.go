@@ -18,15 +18,16 @@ var noon = hazard.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 
 // step is one thing that happens.
 type step struct {
-	At      instant
-	Do      string
-	Reports []hazard.Report
-	Source  string
-	Key     string
-	Who     int  // of editors
-	N, M    int  // which hazard, among those that there are then, and which other one or which of its events
-	Of2     bool // of a hazard with two events or more, if there is one
-	Fields  map[string]any
+	At       instant
+	Do       string
+	Reports  []hazard.Report
+	Drawings []model.Drawing
+	Source   string
+	Key      string
+	Who      int  // of editors
+	N, M     int  // which hazard, among those that there are then, and which other one or which of its events
+	Of2      bool // of a hazard with two events or more, if there is one; of a withdrawal: the event has run out, as a list shows
+	Fields   map[string]any
 }
 
 func (s step) String() string {
@@ -61,6 +62,15 @@ func (s step) String() string {
 		if r.Open {
 			text += " open"
 		}
+		if r.Renewed != nil {
+			text += " renewed " + stamp(*r.Renewed)
+		}
+		for _, m := range r.Measurements {
+			text += fmt.Sprint(" ", m.Name, " ", m.Value, m.Scale)
+		}
+		for _, t := range r.Texts {
+			text += fmt.Sprintf(" %s:%q own %t until %s", t.Language, t.Name, t.Own, stamp(t.Until))
+		}
 		if r.Minor {
 			text += " minor"
 		}
@@ -68,8 +78,11 @@ func (s step) String() string {
 			text += " suspect"
 		}
 	}
+	for _, d := range s.Drawings {
+		text += fmt.Sprintf("\n    draws %s/%s v%s %q", d.Key, d.Part, stamp(instant(d.Version)), d.Text)
+	}
 	if s.Key != "" {
-		text += fmt.Sprintf(" %s:%s", s.Source, s.Key)
+		text += fmt.Sprintf(" %s:%s %t", s.Source, s.Key, s.Of2)
 	}
 	if s.Fields != nil || s.N != 0 {
 		text += fmt.Sprintf(" by %d #%d #%d %v", s.Who, s.N, s.M, s.Fields)
@@ -81,7 +94,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested bool
+	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside bool
 }
 
 // generator makes histories from a seed.
@@ -180,9 +193,13 @@ func (g *generator) step() step {
 	case n < 10 || len(g.told) == 0 || !g.can.people && n > 11:
 		s.Do, s.N, s.M = "report", 0, 0
 		s.Reports = g.payload()
+		if g.can.beside && g.one(2) {
+			s.Drawings = g.drawings(s.Reports)
+		}
 	case n == 10:
 		st := pick(g, g.told...)
 		s.Do, s.Source, s.Key, s.N = "withdraw", st.source, st.key, 0
+		s.Of2 = g.can.renewed && g.one(2)
 	case n == 11:
 		s.Do, s.N, s.M = "pass", 0, 0
 	case n == 12:
@@ -271,6 +288,15 @@ func (g *generator) payload() []hazard.Report {
 				if len(r.Areas) > 0 && g.one(2) {
 					r.Point = nil
 				}
+			}
+			if g.can.renewed {
+				g.renew(st, i)
+			}
+			if g.can.beside {
+				g.beside(&st.reports[i])
+			}
+			if g.can.fires && st.reports[i].Point != nil && g.one(2) { // about the southern side of the areas
+				st.reports[i].Point = &hazard.Point{Lon: float64(g.IntN(4)), Lat: 10 - float64(g.IntN(5))*0.02}
 			}
 			if g.can.held && g.one(6) {
 				st.reports[i].Suspect = "it looks wrong"
@@ -416,6 +442,59 @@ func (g *generator) products() []hazard.ReportProduct {
 			hazard.ReportProduct{Key: "c", Parent: "f", Title: g.name(), Type: hazard.TextProduct, Data: "c"})
 	}
 	return append(list, hazard.ReportProduct{Key: "r", Title: g.name(), Type: hazard.TextProduct, Data: "r"})
+}
+
+// renew lets reports of a story say until when its list names it on, and how long it lasts after that.
+func (g *generator) renew(st *story, i int) {
+	r := &st.reports[i]
+	r.Ended = pick(g, r.Ended, "")
+	if g.one(3) {
+		return
+	}
+	r.LifeMS = int64(1+g.IntN(300)) * 60_000
+	if g.one(2) {
+		r.End = nil
+	}
+	if g.one(2) {
+		r.Renewed = new(r.Start.Add(time.Duration(g.IntN(300)) * time.Minute))
+	}
+}
+
+// beside gives a report what a hazard shows beside its record.
+func (g *generator) beside(r *hazard.Report) {
+	for _, q := range []hazard.Quantity{hazard.Depth, hazard.Magnitude, hazard.Wind} {
+		if g.one(2) {
+			m := hazard.Measurement{Name: q, Value: float64(g.IntN(3))}
+			if q == hazard.Magnitude {
+				m.Scale = pick(g, "", "mb", "mw")
+			}
+			r.Measurements = append(r.Measurements, m)
+		}
+	}
+	for i, language := range []string{"en", "fr", "de"} {
+		if g.one(2) {
+			t := hazard.Text{Language: language, Name: g.name(), Description: pick(g, "", "here", "there"), Own: i == 0}
+			if g.one(3) {
+				t.Until = r.Start.Add(time.Duration(g.IntN(180)) * time.Minute)
+			}
+			r.Texts = append(r.Texts, t)
+		}
+	}
+}
+
+// drawings are what a source draws of events that it reports, or of another one.
+func (g *generator) drawings(reports []hazard.Report) (list []model.Drawing) {
+	for range 1 + g.IntN(2) {
+		d := model.Drawing{Key: pick(g, reports...).Key, Part: pick(g, "cone", "wind"), Version: int64(g.IntN(6)), Text: g.name()}
+		if o := pick(g, g.told...); g.one(3) && o.source == reports[0].Source {
+			d.Key = o.key
+		}
+		if g.one(5) {
+			d.Text = ""
+		}
+		list = append(list, d)
+	}
+	return list
 }
 
 // lasting makes what a source tells of a cyclone, a volcano or a wildfire, near others of its kind.

@@ -15,29 +15,73 @@ import (
 // tooLate is how long ago an event may have ended that still makes a hazard.
 const tooLate = 7 * 24 * time.Hour
 
+// Drawing is what a source draws of the event that it calls by a key; without a text, that it draws nothing any more.
+type Drawing struct {
+	Key, Part string
+	Version   int64
+	Text      string
+}
+
 // Report is a payload of a source that comes now.
-func (w *World) Report(reports []hazard.Report, at instant) {
+func (w *World) Report(source string, reports []hazard.Report, drawings []Drawing, at instant) {
 	w.Pass(at)
-	w.take(reports, false)
+	drawings = slices.DeleteFunc(slices.Clone(drawings), func(d Drawing) bool { return !w.mayDraw(source, d.Key, reports) })
+	w.take(reports, drawings, false)
+	for _, d := range drawings { // those of events that no report of the payload is about
+		if e := w.latest(source, d.Key); e != nil && !slices.ContainsFunc(reports, func(r hazard.Report) bool { return names(&r, d.Key) }) {
+			e.drawn = draws(e.drawn, []hazard.ShapesRef{d.ref(source)})
+		}
+	}
+	w.settle(w.now)
+}
+
+func (d *Drawing) ref(source string) hazard.ShapesRef {
+	return hazard.ShapesRef{Source: source, Part: d.Part, Version: d.Version, Digest: d.Text}
+}
+
+// names reports whether a report gives its event a key.
+func names(r *hazard.Report, key string) bool { return r.Key == key || slices.Contains(r.Aliases, key) }
+
+// mayDraw reports whether a drawing counts: of an event that a hazard is made of, or that a report of the payload may make one of.
+func (w *World) mayDraw(source, key string, reports []hazard.Report) bool {
+	return w.latest(source, key) != nil || slices.ContainsFunc(reports, func(r hazard.Report) bool { return names(&r, key) && !r.Minor && r.Suspect == "" })
+}
+
+// latest is the event that a source means by a key if it does not say when: the latest; nil if no hazard is made of any.
+func (w *World) latest(source, key string) (last *event) {
+	for n := 0; ; n++ {
+		e := w.event(Name{source, epoch(key, n)})
+		if e == nil || e.hazard == nil {
+			return last
+		}
+		if last == nil || e.heard.start > last.heard.start {
+			last = e
+		}
+	}
 }
 
 // take takes in what a source says. released: a person found it good, however late it is.
-func (w *World) take(reports []hazard.Report, released bool) {
-	var names []Name // each event of the payload, in the order in which it is first named
-	said, also, absorbed := map[Name][]*hazard.Report{}, map[Name][]string{}, map[Name][]*event{}
-	for _, r := range w.epochs(reports) {
+func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool) {
+	var named []Name // each event of the payload, in the order in which it is first named
+	said, also, absorbed, drawn := map[Name][]*hazard.Report{}, map[Name][]string{}, map[Name][]*event{}, map[Name][]hazard.ShapesRef{}
+	for i, r := range w.epochs(reports) {
 		name, keys, same := w.leadsTo(&r, said)
 		if e := w.event(name); said[name] == nil && r.Minor && (e == nil || e.hazard == nil) && !w.mayJoin(&r) {
 			continue
 		}
 		if said[name] == nil {
-			names = append(names, name)
+			named = append(named, name)
+		}
+		for _, d := range drawings {
+			if names(&reports[i], d.Key) {
+				drawn[name] = append(drawn[name], d.ref(r.Source))
+			}
 		}
 		said[name] = append(said[name], &r)
 		also[name] = append(also[name], keys...)
 		absorbed[name] = append(absorbed[name], same...)
 	}
-	for _, name := range names {
+	for _, name := range named {
 		slight := !slices.ContainsFunc(said[name], func(r *hazard.Report) bool { return !r.Minor })
 		believed := slices.DeleteFunc(said[name], func(r *hazard.Report) bool { return r.Suspect != "" && !w.believed(*r) })
 		e := w.event(name)
@@ -68,6 +112,9 @@ func (w *World) take(reports []hazard.Report, released bool) {
 			e.slight = slight
 			w.heard(e, released)
 			e.alsoMade = nil
+		}
+		if e.hazard != nil {
+			e.drawn = draws(e.drawn, drawn[name])
 		}
 	}
 	w.settle(w.now)
@@ -118,7 +165,7 @@ func (w *World) absorbEvent(e, o *event) {
 	for _, p := range o.parts() {
 		e.told = append(e.told, telling{at: w.now, report: &p})
 	}
-	e.keys, e.refs = append(append(e.keys, o.Key), o.keys...), append(e.refs, o.refs...)
+	e.keys, e.refs, e.drawn = append(append(e.keys, o.Key), o.keys...), append(e.refs, o.refs...), draws(e.drawn, o.drawn)
 	if w.maker(o.hazard) == o {
 		e.alsoMade = append(e.alsoMade, o.hazard)
 	}
@@ -225,7 +272,7 @@ func (w *World) Decide(h *Held, decision string, at instant) bool {
 	}
 	h.Decision = decision
 	if decision == "released" {
-		w.take([]hazard.Report{h.Report}, true)
+		w.take([]hazard.Report{h.Report}, nil, true)
 	}
 	return true
 }
@@ -255,6 +302,7 @@ func (w *World) heard(e *event, released bool) {
 		return
 	}
 	e.heard = e.word(w.now)
+	e.heard.point = w.where(&e.heard)
 	if e.hazard == nil {
 		e.drill = e.heard.category == hazard.Exercise
 	}
@@ -490,7 +538,7 @@ func (w *World) Split(h *Hazard, name Name, at instant) bool {
 		events := w.partOf(h)
 		slices.SortFunc(events, (*event).before)
 		for _, o := range events {
-			split.moves = append(split.moves, move{event: o, why: o.why})
+			split.moves = append(split.moves, move{event: o, why: o.why, drawn: o.drawn})
 			if o != e {
 				if one, decided := w.one[pairOf(e, o)]; decided {
 					split.before[pairOf(e, o)] = one
@@ -558,6 +606,9 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 			if m.to != nil && (first[m.to] == nil || m.event == s.event) {
 				first[m.to] = m.event
 			}
+			if m.to == nil {
+				m.event.drawn = m.drawn
+			}
 			w.move(m.event, h)
 			m.event.why = m.why
 		}
@@ -613,12 +664,13 @@ type End struct {
 type move struct {
 	event *event
 	to    *Hazard
-	why   reason // why it was part of the hazard that it left
+	why   reason             // why it was part of the hazard that it left
+	drawn []hazard.ShapesRef // of a split: what its source had drawn
 }
 
 func (w *World) move(e *event, to *Hazard) {
 	if e.hazard != nil && e.hazard != to {
-		w.moved[e.hazard] = append(w.moved[e.hazard], move{e, to, e.why})
+		w.moved[e.hazard] = append(w.moved[e.hazard], move{event: e, to: to, why: e.why})
 		for _, p := range w.products {
 			if p.of == e && p.hazard == e.hazard {
 				p.hazard, p.parent = to, nil

@@ -209,7 +209,7 @@ func (w *World) house(groups [][]*event, self *event) {
 			switch {
 			case into == nil: // all are too slight
 				w.leaveProducts(e)
-				e.hazard = nil
+				e.hazard, e.drawn = nil, nil
 				continue
 			case e == maker:
 				w.move(e, into)

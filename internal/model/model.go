@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,8 +46,10 @@ type Sources struct {
 	// all that are not there, and the source "" for the sources that are not named, in the order of their names.
 	Order map[hazard.Type][]string
 	// Places lists the places that a geometry covers, and Point is what stands for an area where no source says.
+	// Near is whether a point lies within 5 km of an area.
 	Places func(geometry string) []string
 	Point  func(Area) hazard.Point
+	Near   func(hazard.Point, Area) bool
 	// Classes are the words for cyclones by their wind.
 	Classes []string
 }
@@ -153,6 +156,11 @@ func (w *World) Pass(to instant) {
 				if over := overAt(&p); over > w.now {
 					next = min(next, over)
 				}
+				for _, t := range p.Texts {
+					if t.Until > w.now {
+						next = min(next, t.Until)
+					}
+				}
 			}
 		}
 		w.settle(next)
@@ -228,8 +236,11 @@ func (w *World) state(h *Hazard) State {
 	if s.Sources = slices.Compact(s.Sources); slices.Equal(s.Sources, []string{h.source}) {
 		s.Sources = nil
 	}
+	if said != nil {
+		s.Measurements, s.Shapes = h.since(said.measured, w.now), shown(said.drawn)
+	}
 	if h.source == "" {
-		said = nil // what an editor made is what editors say
+		said = nil // what an editor made is what editors say, but for what sources measure and draw
 	}
 	if said != nil {
 		r := said.head
@@ -237,7 +248,12 @@ func (w *World) state(h *Hazard) State {
 		if s.End, s.AutoExpire = said.end, !said.open; h.drill == (said.category == hazard.Exercise) {
 			s.Category = said.category
 		}
+		s.Texts = said.texts
 		s.Area = w.areaOf(said.areas)
+		given := said.point
+		if said.point = w.believedPoint(said); said.point == nil && given != nil {
+			s.Description = strings.TrimSpace(s.Description + fmt.Sprintf("\n\nNote: the position %.4f, %.4f lies more than 5 km off the perimeter, and is not used", given.Lat, given.Lon))
+		}
 		if len(s.Area) == 0 && said.ended != "" && len(h.Past) > 0 { // a word that it is over says nothing of where it was
 			s.Area = h.Now().Area
 		}
@@ -327,6 +343,49 @@ func (w *World) edited(s State, h *Hazard) State {
 		}
 	}
 	return s
+}
+
+// believedPoint is the point of what is said; nil if it is that of a wildfire, and lies far off its area.
+func (w *World) believedPoint(s *word) *hazard.Point {
+	if s.head.Type == hazard.Wildfire && s.point != nil && len(s.areas) > 0 && !w.sources.Near(*s.point, w.areaOf(s.areas)) {
+		return nil
+	}
+	return s.point
+}
+
+// where is where an event was, by what its own source says of it: its point, else the middle of its area.
+func (w *World) where(s *word) *hazard.Point {
+	if p := w.believedPoint(s); p != nil || len(s.areas) == 0 {
+		return p
+	}
+	return new(w.sources.Point(w.areaOf(s.areas)))
+}
+
+// since notes of each measurement from when on it is what it is.
+func (h *Hazard) since(measured []hazard.Measurement, now instant) (list []hazard.Measurement) {
+	for _, m := range measured {
+		m.Since = now
+		if len(h.Past) > 0 {
+			for _, o := range h.Now().Measurements {
+				if since := o.Since; o.Name == m.Name && o.Value == m.Value && o.Scale == m.Scale && o.Source == m.Source {
+					m.Since = since
+				}
+			}
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// shown are the shapes that are there: of a part of which a source draws nothing any more there are none.
+func shown(drawn []hazard.ShapesRef) (list []hazard.ShapesRef) {
+	for _, ref := range drawn {
+		if ref.Digest != "" {
+			ref.Version = 0 // it says nothing to a reader
+			list = append(list, ref)
+		}
+	}
+	return list
 }
 
 func life(t hazard.Type) time.Duration {

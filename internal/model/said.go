@@ -18,9 +18,10 @@ type event struct {
 	refs   []string // names that it was ever given
 	// alsoMade are the hazards that events made which are this one now.
 	alsoMade []*Hazard
-	slight   bool // all that was said of it at last is too slight to make a hazard
-	drill    bool // what it was first reported as, for ever
-	heard    word // what was said when the source was last heard, for comparisons with other events
+	slight   bool               // all that was said of it at last is too slight to make a hazard
+	drill    bool               // what it was first reported as, for ever
+	heard    word               // what was said when the source was last heard, for comparisons with other events
+	drawn    []hazard.ShapesRef // of each part what its source drew last
 }
 
 // reason is why an event is part of its hazard.
@@ -44,7 +45,7 @@ type telling struct {
 // until it reports it again.
 func (e *event) parts() []hazard.Report {
 	words := map[string]hazard.Report{}
-	for _, told := range e.told {
+	for i, told := range e.told {
 		if told.report == nil {
 			for name, p := range words {
 				if p.Ended == "" && overAt(&p) > told.at {
@@ -55,8 +56,11 @@ func (e *event) parts() []hazard.Report {
 			continue
 		}
 		r := *told.report
+		renewed := r.Renewed != nil
+		r.Renewed, r.Kept.Renewed = e.renewed(r.Part, e.told[:i+1])
 		was, ok := words[r.Part]
 		if ok && was.Version > r.Version {
+			was.Renewed, was.Kept.Renewed = r.Renewed, r.Kept.Renewed
 			was.Refs = union(was.Refs, r.Refs)
 			words[r.Part] = was
 			if was.Products == nil && r.Products != nil { // what the newer ones leave out is kept of the newest that told
@@ -80,6 +84,12 @@ func (e *event) parts() []hazard.Report {
 			r.Products, r.Kept.Products = was.Products, cmp.Or(was.Kept.Products, was.Version)
 		}
 		r.Refs = union(was.Refs, r.Refs)
+		if r.Ended == "" && lapsed(&was) && !renewed { // only a report that names the event on takes that back
+			r.Ended, r.EndedAt = was.Ended, was.EndedAt
+		}
+		if ok && was.Version == r.Version && was.End != nil && r.End != nil {
+			r.End = new(max(*was.End, *r.End))
+		}
 		words[r.Part] = r
 	}
 	var parts []hazard.Report
@@ -90,6 +100,24 @@ func (e *event) parts() []hazard.Report {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Part, b.Part))
 	})
 	return parts
+}
+
+// renewed is until when a part is named on, by the newest of what was told that says so, and the version of that.
+func (e *event) renewed(part string, told []telling) (until *instant, version int64) {
+	for _, t := range told {
+		if t.report == nil || t.report.Part != part || t.report.Renewed == nil {
+			continue
+		}
+		if v := cmp.Or(t.report.Kept.Renewed, t.report.Version); until == nil || v > version || v == version && *t.report.Renewed > *until {
+			until, version = t.report.Renewed, v
+		}
+	}
+	return until, version
+}
+
+// lapsed reports whether a list that names what goes on no longer names a part.
+func lapsed(p *hazard.Report) bool {
+	return p.Ended == hazard.EndExpired && p.EndedAt != nil && !p.Relayed
 }
 
 func union(a, b []string) []string {
@@ -106,9 +134,13 @@ func overAt(p *hazard.Report) instant {
 
 // expectedEnd is overAt, but for an open part when it is expected to be over.
 func expectedEnd(p *hazard.Report) instant {
-	runsOut := p.Start.Add(life(p.Type))
+	from := p.Start
+	if p.Renewed != nil {
+		from = max(from, *p.Renewed)
+	}
+	runsOut := from.Add(life(p.Type))
 	if p.LifeMS != 0 {
-		runsOut = p.Start + instant(p.LifeMS)
+		runsOut = from + instant(p.LifeMS)
 	}
 	if p.End != nil {
 		runsOut = *p.End
@@ -140,6 +172,9 @@ type word struct {
 	placed   bool // it names places
 	url      string
 	called   string
+	measured []hazard.Measurement // in the order of names
+	texts    []hazard.Text
+	drawn    []hazard.ShapesRef
 }
 
 // over is when what was said is over.
@@ -172,7 +207,17 @@ func (e *event) word(t instant) word {
 			s.start = min(s.start, p.Start)
 		}
 	}
+	before := t
+	if over { // it stays what it was just before
+		before = overAt(&inForce[0]) - 1
+	}
+	s.texts = textsAt(loud.Texts, before)
+	s.drawn = e.drawn
 	for _, p := range inForce {
+		if p.Part != loud.Part {
+			s.texts = append(s.texts, nobodysOwn(textsAt(p.Texts, before))...)
+		}
+		s.measured = worstOf(s.measured, p.Measurements)
 		s.severity = max(s.severity, p.Severity)
 		s.end = max(s.end, expectedEnd(&p))
 		s.open = s.open || p.Open && p.Ended == ""
@@ -181,6 +226,10 @@ func (e *event) word(t instant) word {
 	}
 	if over {
 		s.ended, s.endedAt = why(inForce), overAt(&head)
+	}
+	s.texts = eachOnce(s.texts)
+	for i := range s.measured {
+		s.measured[i].Source = e.Source
 	}
 	return s
 }
@@ -314,6 +363,18 @@ func (w *World) said(h *Hazard) *word {
 			}
 			all.areas, all.placed = s.areas, s.placed
 		}
+		for _, m := range s.measured {
+			if !slices.ContainsFunc(all.measured, func(o hazard.Measurement) bool { return o.Name == m.Name }) {
+				all.measured = append(all.measured, m)
+			}
+		}
+		spoken := slices.Clone(all.texts)
+		for _, text := range nobodysOwn(s.texts) { // those in other languages
+			if !slices.ContainsFunc(spoken, func(o hazard.Text) bool { return o.Language == text.Language }) {
+				all.texts = append(all.texts, text)
+			}
+		}
+		all.texts = eachOnce(all.texts)
 		all.url, all.called = cmp.Or(all.url, s.url), cmp.Or(all.called, s.called)
 		all.end, all.open = max(all.end, s.end), all.open || s.open
 	}
@@ -323,11 +384,16 @@ func (w *World) said(h *Hazard) *word {
 			all.ended = ""
 		}
 	}
+	slices.SortFunc(all.measured, func(a, b hazard.Measurement) int { return cmp.Compare(a.Name, b.Name) })
+	all.drawn = nil
+	for _, s := range inForce {
+		all.drawn = append(all.drawn, s.drawn...)
+	}
 	// The name of some types says which one it is: the best outlives the report that gave it.
 	if t := all.head.Type; t == hazard.Earthquake || t == hazard.Volcano || t == hazard.Wildfire {
 		named := slices.IndexFunc(words, func(s word) bool { return s.head.Type == t && s.ended != hazard.EndWithdrawn && !s.head.Minor })
-		if named >= 0 && words[named].head.Source != all.head.Source {
-			all.name = words[named].name
+		if named >= 0 && words[named].head.Source != all.head.Source && words[named].name != all.name {
+			all.name, all.texts = words[named].name, nobodysOwn(all.texts)
 		}
 	}
 	// A cyclone keeps its class, whoever gives it.
@@ -376,12 +442,78 @@ func bySource(words []word) (list []word) {
 		s := slices.MaxFunc(own, func(a, b word) int {
 			return cmp.Or(cmp.Compare(a.head.Version, b.head.Version), cmp.Compare(a.head.Key, b.head.Key))
 		})
-		s.areas = nil
+		s.areas, s.texts, s.measured = nil, slices.Clone(s.texts), nil
 		for _, o := range own {
+			if o.head.Key != s.head.Key {
+				s.texts = append(s.texts, nobodysOwn(o.texts)...)
+			}
+			s.measured = worstOf(s.measured, o.measured)
 			s.severity, s.start, s.end, s.open = max(s.severity, o.severity), min(s.start, o.start), max(s.end, o.end), s.open || o.open
 			s.areas, s.placed = append(s.areas, o.areas...), s.placed || o.placed
 		}
+		s.texts = eachOnce(s.texts)
 		list, words = append(list, s), words[n:]
 	}
 	return list
+}
+
+// textsAt are the texts that are not over at t.
+func textsAt(texts []hazard.Text, t instant) []hazard.Text {
+	return slices.DeleteFunc(slices.Clone(texts), func(x hazard.Text) bool { return x.Until != 0 && x.Until <= t })
+}
+
+// nobodysOwn are texts that the hazard's name is not made of.
+func nobodysOwn(texts []hazard.Text) []hazard.Text {
+	texts = slices.Clone(texts)
+	for i := range texts {
+		texts[i].Own = false
+	}
+	return texts
+}
+
+// eachOnce leaves out the texts that say again what one before says.
+func eachOnce(texts []hazard.Text) (list []hazard.Text) {
+	for _, t := range texts {
+		if !slices.ContainsFunc(list, func(o hazard.Text) bool {
+			return o.Language == t.Language && o.Name == t.Name && o.Description == t.Description
+		}) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// worstOf is the worst of what was measured of each quantity; of two that are as bad the one whose scale comes first.
+func worstOf(a, b []hazard.Measurement) (list []hazard.Measurement) {
+	for _, m := range slices.Concat(a, b) {
+		i := slices.IndexFunc(list, func(o hazard.Measurement) bool { return o.Name == m.Name })
+		if i < 0 {
+			list = append(list, m)
+			continue
+		}
+		worse := cmp.Compare(m.Value, list[i].Value)
+		if m.Name == hazard.Depth || m.Name == hazard.Pressure || m.Name == hazard.Containment { // the less, the worse
+			worse = -worse
+		}
+		if worse > 0 || worse == 0 && m.Scale < list[i].Scale {
+			list[i] = m
+		}
+	}
+	return list
+}
+
+// draws adds to what a source drew of an event: of each part the greatest version counts, of the same version what came last.
+func draws(have, came []hazard.ShapesRef) []hazard.ShapesRef {
+	have = slices.Clone(have)
+	for _, ref := range came {
+		i := slices.IndexFunc(have, func(o hazard.ShapesRef) bool { return o.Part == ref.Part })
+		switch {
+		case i < 0:
+			have = append(have, ref)
+		case ref.Version >= have[i].Version:
+			have[i] = ref
+		}
+	}
+	slices.SortFunc(have, func(a, b hazard.ShapesRef) int { return cmp.Compare(a.Part, b.Part) })
+	return have
 }

@@ -47,6 +47,7 @@ var sources = model.Sources{
 	Order:   known.Authority(),
 	Places:  places,
 	Point:   pointOf,
+	Near:    near,
 	Classes: []string{"Typhoon", "Super Typhoon", "Hurricane"},
 }
 
@@ -65,6 +66,7 @@ type service struct {
 	last   instant                      // when it was made
 	seen   map[uuid.UUID]*hazard.Hazard // what the reader knows of each hazard
 	areas  map[string]model.Area        // what has been read of the areas of hazards
+	labels map[string]string            // the labels of shapes that were read, by their digests
 	uuids  map[int64]uuid.UUID          // of hazards, by their numbers
 	// products is what readers of the log know of products: of no organization, of the first and of the second.
 	products [3]map[uuid.UUID]*hazard.Product
@@ -90,7 +92,7 @@ func newService(t testing.TB, dir, database string) *service {
 	}
 	sv := &service{t: t, now: noon, store: s, intake: intake.New(s, intake.Known{Authority: known.Authority(), Schemes: known.Schemes()}),
 		areas: map[string]model.Area{}, past: map[instant][]model.Product{}, seen: map[uuid.UUID]*hazard.Hazard{}, uuids: map[int64]uuid.UUID{},
-		splits: map[*model.Split]int64{}}
+		splits: map[*model.Split]int64{}, labels: map[string]string{}}
 	for i := range sv.products {
 		sv.products[i] = map[uuid.UUID]*hazard.Product{}
 	}
@@ -141,13 +143,25 @@ func (sv *service) do(w *model.World, s step) error {
 	allowed := true
 	switch s.Do {
 	case "report":
-		_, err = sv.intake.Apply(ctx, s.Reports[0].Source, source.Batch{Read: len(s.Reports), Reports: s.Reports}, s.At, intake.Options{})
-		w.Report(s.Reports, s.At)
+		batch := source.Batch{Read: len(s.Reports), Reports: s.Reports}
+		for _, d := range s.Drawings {
+			drawing := source.Drawing{Key: d.Key, Part: d.Part, Version: d.Version}
+			if d.Text != "" {
+				drawing.Shapes = []hazard.Shape{{Role: hazard.PositionShape, From: noon, Label: d.Text, Geometry: `{"type":"Point","coordinates":[1,2]}`}}
+			}
+			batch.Drawings = append(batch.Drawings, drawing)
+		}
+		_, err = sv.intake.Apply(ctx, s.Reports[0].Source, batch, s.At, intake.Options{})
+		w.Report(s.Reports[0].Source, s.Reports, s.Drawings, s.At)
 	case "withdraw":
-		if _, err = sv.intake.Withdraw(ctx, s.Source, s.Key, hazard.EndWithdrawn, s.At); errors.Is(err, hazard.ErrNotFound) {
+		reason := hazard.EndWithdrawn
+		if s.Of2 {
+			reason = hazard.EndExpired
+		}
+		if _, err = sv.intake.Withdraw(ctx, s.Source, s.Key, reason, s.At); errors.Is(err, hazard.ErrNotFound) {
 			err = nil
 		}
-		w.Withdraw(model.Name{Source: s.Source, Key: s.Key}, hazard.EndWithdrawn, s.At)
+		w.Withdraw(model.Name{Source: s.Source, Key: s.Key}, reason, s.At)
 	case "pass":
 	case "release", "dismiss":
 		if len(w.Held) == 0 {
@@ -506,11 +520,15 @@ func (sv *service) comparePage(w *model.World, got []*hazard.Hazard, at instant)
 			return fmt.Errorf("the service lacks %q, %s", want.Name, h.UUID)
 		}
 		delete(found, h.UUID)
-		area, err := sv.area(have)
-		if err != nil {
+		area, errA := sv.area(have)
+		drawn, errD := sv.drawn(have)
+		if err := errors.Join(errA, errD); err != nil {
 			return err
 		}
 		diff := different(have, want)
+		if !slices.Equal(drawn, want.Shapes) {
+			diff += fmt.Sprintf("; drawn are %v, by the model %v", drawn, want.Shapes)
+		}
 		if !slices.Equal(area, want.Area) {
 			diff += fmt.Sprintf("; its area is %v, by the model %v", area, want.Area)
 		}
@@ -522,6 +540,23 @@ func (sv *service) comparePage(w *model.World, got []*hazard.Hazard, at instant)
 		return fmt.Errorf("by the model there is no %q, %s\nevents: %s\nby the model: %s", h.Name, h.UUID, sv.events(h.ID), w)
 	}
 	return nil
+}
+
+// drawn lists what is drawn of a hazard of the service, each with its label in the place of the digest.
+func (sv *service) drawn(h *hazard.Hazard) (list []hazard.ShapesRef, err error) {
+	for _, ref := range h.Shapes {
+		label, known := sv.labels[ref.Digest]
+		if !known {
+			shapes, err := sv.store.ShapesOf(context.Background(), ref)
+			if err != nil {
+				return nil, err
+			}
+			label = shapes[0].Label
+			sv.labels[ref.Digest] = label
+		}
+		list = append(list, hazard.ShapesRef{Source: ref.Source, Part: ref.Part, Digest: label})
+	}
+	return list, nil
 }
 
 // events lists the events of a hazard, for people.
@@ -575,6 +610,8 @@ func different(have *hazard.Hazard, want *model.State) string {
 	check("latitude", have.Latitude, want.Latitude)
 	check("longitude", have.Longitude, want.Longitude)
 	check("sources", strings.Join(have.Sources, " "), strings.Join(want.Sources, " "))
+	check("texts", fmt.Sprint(have.Texts), fmt.Sprint(want.Texts))
+	check("measurements", fmt.Sprint(have.Measurements), fmt.Sprint(want.Measurements))
 	check("edited", strings.Join(have.Edited, " "), strings.Join(want.Edited, " "))
 	return strings.Join(list, "; ")
 }
@@ -710,6 +747,12 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"next":            {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, drills: true, next: true}, []uint64{28, 2024}},
 		"many at once":    {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, rules: true, slight: true, next: true, relays: true, many: true}, []uint64{2149, 5000017}},
 		"merges":          {abilities{parts: true, people: true, late: true, merges: true}, []uint64{2, 56, 1389}},
+		"renewed":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, renewed: true}, nil},
+		"fires":           {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, rules: true, areas: true, fires: true}, nil},
+		"beside":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true}, []uint64{133, 162}},
+		"beside in time":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true, years: true, held: true, rules: true, renewed: true}, []uint64{174, 228}},
+		"beside split":    {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true, splits: true, slight: true}, nil},
+		"beside aliases":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, beside: true, aliases: true}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if *first == 1 { // a run of other seeds has no need of these
@@ -757,10 +800,14 @@ func TestDatabasesAreWhatTheModelSays(t *testing.T) {
 		"PostgreSQL":     func(t *testing.T, _ string) string { return pgtest.URL(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			seeds := []uint64{50000002} // the point of a fire far off its perimeter
 			for seed := *first; seed < *first+uint64(*histories)/20; seed++ {
+				seeds = append(seeds, seed)
+			}
+			for _, seed := range seeds {
 				dir := t.TempDir()
 				steps := history(seed, *length, abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: seed%2 == 0,
-					years: seed%2 == 0, products: seed%2 == 1, drills: seed%3 == 0, rules: true, slight: true, areas: true, splits: seed%4 == 3})
+					years: seed%2 == 0, products: seed%2 == 1, drills: seed%3 == 0, rules: true, slight: true, areas: true, splits: seed%4 == 3, renewed: seed%5 == 4, beside: seed%3 == 1 && seed < 50000000, fires: seed%7 == 5})
 				if n, err := run(t, dir, database(t, dir), steps); err != nil {
 					t.Fatalf("seed %d, step %d: %s\n%v", seed, n, steps[n], err)
 				}

@@ -24,6 +24,8 @@ type MovedEvent struct {
 	EventName
 	To     int64  `json:"to"`
 	Joined string `json:"why,omitzero"`
+	// Shapes are what its source had drawn, of an event that is part of no hazard now.
+	Shapes []hazard.ShapesRef `json:"shapes,omitzero"`
 }
 
 // MovedProduct is a product that went from one hazard to another, and the folder that it was in.
