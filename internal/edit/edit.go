@@ -96,21 +96,14 @@ func (e *Editor) write(ctx context.Context, who Author, clock hazard.Clock, f fu
 // CreateHazard makes a hazard of body. With the uuid of a hazard that the same author made of the same body it makes nothing, and
 // returns that one.
 func (e *Editor) CreateHazard(ctx context.Context, who Author, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	if err := who.mayEdit(); err != nil {
-		return done, err
-	}
-	given, err := decode(text)
+	b, err := written(e, who, hazardFields, text, create, clock)
 	if err != nil {
 		return done, err
 	}
 	if err := nothingYet(match); err != nil {
 		return done, err
 	}
-	b, err := parse(hazardFields, &reading{e, who, clock.Now()}, given, create)
-	if err != nil {
-		return done, err
-	}
-	if _, chosen := given["uuid"]; !chosen { // else it may be there already, and sound then
+	if _, chosen := b.given["uuid"]; !chosen { // else it may be there already, and sound then
 		if err := b.into(e.draft(who, ownOrg(who), clock.Now())); err != nil {
 			return done, err
 		}
@@ -177,14 +170,7 @@ func (e *Editor) hazardAgain(tx *store.Tx, who Author, b *body[hazardDraft]) (*h
 
 // PatchHazard alters a hazard by a JSON merge patch (RFC 7396). {"status":"E"} ends it.
 func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	if err := who.mayEdit(); err != nil {
-		return done, err
-	}
-	given, err := decode(text)
-	if err != nil {
-		return done, err
-	}
-	b, err := parse(hazardFields, &reading{e, who, clock.Now()}, given, patch)
+	b, err := written(e, who, hazardFields, text, patch, clock)
 	if err != nil {
 		return done, err
 	}
@@ -197,7 +183,7 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 			return err
 		}
 		if h.Source != "" {
-			draft.markEdited(given)
+			draft.markEdited(b.given)
 		}
 		switch {
 		case draft.Status == hazard.Expired && h.Status == hazard.Active:
@@ -217,11 +203,8 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 // Retract takes back a false hazard in one step: it ends now, with severity TERMINATION and the reason that body gives
 // ({"reason": …}), and no source brings it back.
 func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	if err := who.mayEdit(); err != nil {
-		return done, err
-	}
-	var r retraction
-	if err := read(retractionFields, text, &r); err != nil {
+	r, err := asked(who, retractionFields, text)
+	if err != nil {
 		return done, err
 	}
 	return e.alterHazard(ctx, who, id, match, clock, func(tx *store.Tx, h *hazard.Hazard) error {
@@ -288,16 +271,29 @@ func (r Ref) hazard(tx *store.Tx) (*hazard.Hazard, error) {
 }
 
 // product is the product as far as the author may know of it.
-func (r Ref) product(tx *store.Tx, who Author) (p *hazard.Product, err error) {
+func (r Ref) product(tx *store.Tx, who Author) (*hazard.Product, error) {
+	p, err := r.productEver(tx, who)
+	if err == nil && p.Deleted {
+		return nil, hazard.ErrNotFound
+	}
+	return p, err
+}
+
+// productEver is product, also of one that is deleted.
+func (r Ref) productEver(tx *store.Tx, who Author) (p *hazard.Product, err error) {
 	if r.ID != 0 {
 		p, err = tx.Product(r.ID)
 	} else {
 		p, err = tx.ProductByUUID(r.UUID)
 	}
-	if err == nil && (p.Deleted || !p.VisibleTo(who.Orgs)) {
+	if err != nil {
+		return nil, err
+	}
+	alive := *p
+	if alive.Deleted = false; !alive.VisibleTo(who.Orgs) {
 		return nil, hazard.ErrNotFound
 	}
-	return p, err
+	return p, nil
 }
 
 // ownOrg is the organization that what an author makes belongs to unless the body says another.

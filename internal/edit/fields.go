@@ -163,6 +163,26 @@ func (b *body[T]) into(t *T) error {
 	return bad.Err()
 }
 
+// written reads what an author writes, who must be allowed to write at all.
+func written[T any](e *Editor, who Author, fields []field[T], text []byte, m mode, clock hazard.Clock) (*body[T], error) {
+	if err := who.mayEdit(); err != nil {
+		return nil, err
+	}
+	given, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	return parse(fields, &reading{e, who, clock.Now()}, given, m)
+}
+
+// asked is read for an author who must be allowed to write at all.
+func asked[T any](who Author, fields []field[T], text []byte) (t T, err error) {
+	if err = who.mayEdit(); err == nil {
+		err = read(fields, text, &t)
+	}
+	return t, err
+}
+
 // read reads a body of few members, of which nothing depends on the store.
 func read[T any](fields []field[T], text []byte, t *T) error {
 	members, err := decode(text)

@@ -17,11 +17,8 @@ import (
 // Merge makes one hazard of two: that of id becomes part of the one that body names ({"into": number or uuid}), which goes on with all
 // products, and with all that sources say. It returns the latter.
 func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	if err := who.mayEdit(); err != nil {
-		return done, err
-	}
-	var t target
-	if err := read(targetFields, text, &t); err != nil {
+	t, err := asked(who, targetFields, text)
+	if err != nil {
 		return done, err
 	}
 	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
@@ -51,11 +48,8 @@ func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, tex
 // Split takes an event of a source out of a hazard: {"source", "event"} names it. It becomes a hazard of its own, which is returned, and no
 // rule joins the two again.
 func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	if err := who.mayEdit(); err != nil {
-		return done, err
-	}
-	var event eventName
-	if err := read(eventFields, text, &event); err != nil {
+	event, err := asked(who, eventFields, text)
+	if err != nil {
 		return done, err
 	}
 	return e.split(ctx, who, id, match, event, clock)
@@ -80,11 +74,8 @@ func (e *Editor) split(ctx context.Context, who Author, id Ref, match Match, eve
 // Confirm says that an event of a source ({"source", "event"}) belongs to a hazard: what rules have joined stays together, whatever the
 // sources say later, until somebody splits it. The hazard itself does not change.
 func (e *Editor) Confirm(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	if err := who.mayEdit(); err != nil {
-		return done, err
-	}
-	var event eventName
-	if err := read(eventFields, text, &event); err != nil {
+	event, err := asked(who, eventFields, text)
+	if err != nil {
 		return done, err
 	}
 	return e.confirm(ctx, who, id, match, event, clock)
@@ -105,11 +96,8 @@ func (e *Editor) confirm(ctx context.Context, who Author, id Ref, match Match, e
 // Judge says of a join that a rule has made whether its events are one hazard: {"verdict": "same" or "different"}. It confirms the event of the join,
 // or splits it off.
 func (e *Editor) Judge(ctx context.Context, who Author, join *intake.Join, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	if err := who.mayEdit(); err != nil {
-		return done, err
-	}
-	var v verdict
-	if err := read(verdictFields, text, &v); err != nil {
+	v, err := asked(who, verdictFields, text)
+	if err != nil {
 		return done, err
 	}
 	id, event := Ref{ID: join.HazardID}, eventName{join.Event.Source, join.Event.Key}
@@ -122,11 +110,8 @@ func (e *Editor) Judge(ctx context.Context, who Author, join *intake.Join, match
 // Decide releases or dismisses a held report of a source: {"decision": "released" or "dismissed"}. What is released is taken in as if it had
 // never been held. It returns what became of it.
 func (e *Editor) Decide(ctx context.Context, who Author, source string, held int64, match Match, text []byte, clock hazard.Clock) (res intake.Result, err error) {
-	if err := who.mayEdit(); err != nil {
-		return res, err
-	}
-	var d decision
-	if err := read(decisionFields, text, &d); err != nil {
+	d, err := asked(who, decisionFields, text)
+	if err != nil {
 		return res, err
 	}
 	if err := nothingYet(match); err != nil {

@@ -37,11 +37,18 @@ func (e *Editor) MayContribute(ctx context.Context, who Author, id Ref, clock ha
 	if err != nil {
 		return err
 	}
-	if err := who.mayWrite(h); err != nil || e.OrgUploads == 0 {
+	if err := who.mayWrite(h); err != nil {
 		return err
 	}
-	now := clock.Now()
-	used, err := e.store.Uploaded(ctx, ownOrg(who), now)
+	return e.mayUpload(ctx, ownOrg(who), clock.Now())
+}
+
+// mayUpload reports why an organization may not upload a file now; nil if it may.
+func (e *Editor) mayUpload(ctx context.Context, org int64, now hazard.Instant) error {
+	if e.OrgUploads == 0 {
+		return nil
+	}
+	used, err := e.store.Uploaded(ctx, org, now)
 	if err == nil && used >= e.OrgUploads {
 		err = e.overUploads(now)
 	}
@@ -73,14 +80,7 @@ func (e *Editor) overUploads(now hazard.Instant) error {
 // content is kept only if the product is made; else it is swept. Match is about the hazard.
 // With the uuid of a product that the same author made of the same body it makes nothing, and returns that one.
 func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, upload *Upload, clock hazard.Clock) (done Done[hazard.Product], err error) {
-	if err := who.mayEdit(); err != nil {
-		return done, err
-	}
-	given, err := decode(text)
-	if err != nil {
-		return done, err
-	}
-	b, err := parse(productFields, &reading{e, who, clock.Now()}, given, create)
+	b, err := written(e, who, productFields, text, create, clock)
 	if err != nil {
 		return done, err
 	}
@@ -162,20 +162,13 @@ func (e *Editor) productAgain(tx *store.Tx, who Author, hazardID int64, file *ha
 
 // PatchProduct alters a product by a JSON merge patch (RFC 7396).
 func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Product], err error) {
-	if err := who.mayEdit(); err != nil {
-		return done, err
-	}
-	given, err := decode(text)
+	b, err := written(e, who, productFields, text, patch, clock)
 	if err != nil {
 		return done, err
 	}
-	b, err := parse(productFields, &reading{e, who, clock.Now()}, given, patch)
-	if err != nil {
-		return done, err
-	}
-	_, hides := given["is_Hidden"]
+	_, hides := b.given["is_Hidden"]
 	may := func(p *hazard.Product, of *hazard.Hazard) error {
-		if hides && len(given) == 1 && who.mayManage(of) == nil {
+		if hides && len(b.given) == 1 && who.mayManage(of) == nil {
 			return nil
 		}
 		if err := who.mayWriteProduct(p, of); err != nil || !hides {
@@ -218,15 +211,10 @@ func (e *Editor) MayReplace(ctx context.Context, who Author, id Ref, clock hazar
 	if err := who.mayWriteProduct(p, of); err != nil {
 		return err
 	}
-	if err := replaceable(p); err != nil || e.OrgUploads == 0 {
+	if err := replaceable(p); err != nil {
 		return err
 	}
-	now := clock.Now()
-	used, err := e.store.Uploaded(ctx, p.OrgID, now)
-	if err == nil && used >= e.OrgUploads {
-		err = e.overUploads(now)
-	}
-	return err
+	return e.mayUpload(ctx, p.OrgID, clock.Now())
 }
 
 func replaceable(p *hazard.Product) error {

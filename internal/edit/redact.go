@@ -159,7 +159,7 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 	}
 	digests := map[string]bool{}
 	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
-		before, err := id.productEver(tx, who)
+		before, err := id.productEver(tx, who) // redactions reach what was deleted too
 		if err != nil {
 			return err
 		}
@@ -203,23 +203,4 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 		err = e.store.Purge(ctx, slices.Sorted(maps.Keys(digests)))
 	}
 	return done, err
-}
-
-// productEver is the product as far as its audience holds the author, deleted or not: redactions reach what was deleted too.
-func (r Ref) productEver(tx *store.Tx, who Author) (*hazard.Product, error) {
-	var p *hazard.Product
-	var err error
-	if r.ID != 0 {
-		p, err = tx.Product(r.ID)
-	} else {
-		p, err = tx.ProductByUUID(r.UUID)
-	}
-	if err != nil {
-		return nil, err
-	}
-	alive := *p
-	if alive.Deleted = false; !alive.VisibleTo(who.Orgs) {
-		return nil, hazard.ErrNotFound
-	}
-	return p, nil
 }

@@ -15,11 +15,8 @@ import (
 // which and what. The author must be allowed to write each hazard that the change touched. It returns the hazard that goes on
 // again. The states that it writes say which change they undo.
 func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	if err := who.mayEdit(); err != nil {
-		return done, err
-	}
-	var u undoing
-	if err := read(undoFields, text, &u); err != nil {
+	u, err := asked(who, undoFields, text)
+	if err != nil {
 		return done, err
 	}
 	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {

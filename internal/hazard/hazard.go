@@ -167,13 +167,7 @@ func (h *Hazard) EditedField(field string) bool {
 
 // Equal tells whether both states say the same to a reader; when they were written, and by whom, does not count.
 func (h *Hazard) Equal(o *Hazard) bool {
-	a, b := *h, *o
-	for _, x := range []*Hazard{&a, &b} {
-		x.LastUpdate, x.Updated, x.UpdateUser, x.Version = 0, 0, "", 0
-		x.Areas, x.Edited, x.Sources, x.Measurements, x.Shapes, x.Exposure, x.Texts = nil, nil, nil, nil, nil, nil, nil
-	}
-	// What is left compares with ==, but for the slices, which are set aside.
-	return equalScalars(&a, &b) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources) &&
+	return equalScalars(h, o) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources) &&
 		slices.Equal(h.Measurements, o.Measurements) && slices.EqualFunc(h.Shapes, o.Shapes, ShapesRef.same) && EqualTexts(h.Texts, o.Texts) && h.Exposure.Equal(o.Exposure)
 }
 

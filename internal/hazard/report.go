@@ -98,6 +98,9 @@ type Report struct {
 	Suspect string `json:"-"`
 }
 
+// Names are the names that the report gives its event: the key, then the aliases.
+func (r *Report) Names() []string { return append([]string{r.Key}, r.Aliases...) }
+
 // AgainRef begins a Ref that two issues of the same alert share. It is made of what they say, is no
 // name that anybody uses, and is shown to nobody.
 const AgainRef = "again:"

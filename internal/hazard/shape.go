@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -81,12 +82,8 @@ type Shape struct {
 
 // Check says what a shape lacks that every shape has: a role, a time, a geometry, and a band that is of a quantity.
 func (s *Shape) Check() error {
-	known := false
-	for _, r := range ShapeRoles() {
-		known = known || r == s.Role
-	}
 	switch {
-	case !known:
+	case !slices.Contains(ShapeRoles(), s.Role):
 		return fmt.Errorf("role: %q, expected one of %q", s.Role, ShapeRoles())
 	case s.From == 0 || s.From < MinInstant || s.From > MaxInstant:
 		return fmt.Errorf("time of a %s: %d, expected an instant", s.Role, int64(s.From))

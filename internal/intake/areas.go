@@ -58,18 +58,23 @@ func (a areas) joined(shapes []geo.Shape, keys []digest) (geo.Shape, bool) {
 	return s, err == nil
 }
 
-// prepare mends the areas of reports, and joins the shapes of the places that they name, until ctx ends: what is built in is unpacked then.
-func (a areas) prepare(ctx context.Context, reports []hazard.Report, places source.Places) {
+// prepare mends the areas of reports, and joins the shapes that those of one event name together, until ctx ends: what is built in is
+// unpacked then. So a transaction finds them, unless the event has parts that are not among the reports.
+func (a areas) prepare(ctx context.Context, reports []hazard.Report, places source.Places, now hazard.Instant) {
+	events := map[string][]hazard.Report{}
 	for i := range reports {
-		r := &reports[i]
+		events[reports[i].Key] = append(events[reports[i].Key], reports[i])
+	}
+	for _, parts := range events {
 		if ctx.Err() != nil {
 			return
 		}
+		said := hazard.Derive(parts, now)
 		var named []geo.Shape
-		if places != nil && len(r.Areas) == 0 {
-			named, _, _ = shapesOf(ctx, places, r.Places, r.Within)
+		if places != nil {
+			named, _, _ = shapesOf(ctx, places, said.Places, said.Within)
 		}
-		a.place(r.Areas, named)
+		a.place(said.Head.Areas, named)
 	}
 }
 

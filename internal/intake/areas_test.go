@@ -9,6 +9,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
+const noonOfTest hazard.Instant = 1_795_262_400_000
+
 // squares are places: a code is the degree at which one begins.
 type squares struct{}
 
@@ -20,7 +22,11 @@ func (squares) Shape(_ context.Context, code string) (geo.Shape, bool) {
 // The shapes of a warning's zones were joined for each state of it, inside of the transaction: 41 % of an import of the NWS.
 func TestPlacesAreJoinedBeforeTheTransaction(t *testing.T) {
 	a := newAreas()
-	a.prepare(t.Context(), []hazard.Report{{Places: []string{"a", "b", "c"}}}, squares{})
+	a.prepare(t.Context(), []hazard.Report{ // two parts of one event, and another event
+		{Key: "e", Part: "1", Version: 1, Places: []string{"b", "a"}, End: new(noonOfTest)},
+		{Key: "e", Part: "2", Version: 2, Places: []string{"c"}, End: new(noonOfTest)},
+		{Key: "other", Version: 2, Places: []string{"f"}, End: new(noonOfTest)},
+	}, squares{}, noonOfTest-1)
 	before := a.mended.Size()
 	shapes, missing, _ := shapesOf(t.Context(), squares{}, []string{"c", "a", "b"}, nil) // the order tells nothing
 	placed := a.place(nil, shapes)

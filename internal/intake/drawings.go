@@ -11,18 +11,12 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/lru"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
 // maxDrawn bounds what is remembered of drawings that were kept, in bytes: a source repeats most of them in every poll.
 const maxDrawn = 1 << 20
-
-// drawn remembers under which digest what a source drew was kept. It is safe for concurrent use.
-type drawn struct{ kept *lru.Cache[digest, string] }
-
-func newDrawn() drawn { return drawn{lru.New[digest, string](maxDrawn)} }
 
 // keyOf names what a drawing says, before it is mended.
 func keyOf(src string, shapes []hazard.Shape) digest {
@@ -53,11 +47,12 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 		return nil, nil, nil
 	}
 	wanted := map[string]bool{}
+	starts := map[string]hazard.Instant{} // name of event → when it began
 	for i := range batch.Reports {
-		if r := &batch.Reports[i]; !r.Minor && r.Suspect == "" {
-			for _, name := range append([]string{r.Key}, r.Aliases...) {
-				wanted[name] = true
-			}
+		r := &batch.Reports[i]
+		for _, name := range r.Names() {
+			wanted[name] = wanted[name] || !r.Minor && r.Suspect == ""
+			starts[name] = r.Start
 		}
 	}
 	var ask []string
@@ -69,12 +64,6 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 	known, err := in.store.KnownKeys(ctx, src, ask)
 	if err != nil {
 		return nil, nil, err
-	}
-	starts := map[string]hazard.Instant{} // name of event → when it began
-	for i := range batch.Reports {
-		for _, name := range append([]string{batch.Reports[i].Key}, batch.Reports[i].Aliases...) {
-			starts[name] = batch.Reports[i].Start
-		}
 	}
 	all = map[string][]hazard.ShapesRef{}
 	var docs [][]hazard.Shape
@@ -94,7 +83,7 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 				return nil, nil, err
 			}
 			as := keyOf(src, drawn)
-			text, ok := in.drawn.kept.Get(as)
+			text, ok := in.drawn.Get(as)
 			if !ok {
 				shapes, wrong := mend(src, drawn)
 				for _, w := range wrong {
@@ -114,7 +103,7 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 		return nil, nil, err
 	}
 	for i, f := range fresh {
-		in.drawn.kept.Put(f.as, digests[i], len(digests[i])+64)
+		in.drawn.Put(f.as, digests[i], len(digests[i])+64)
 		all[f.key][f.at].Digest = digests[i]
 	}
 	return all, faults, nil
@@ -202,7 +191,7 @@ func shown(refs []hazard.ShapesRef) []hazard.ShapesRef {
 func (in *Intake) drawLoose(ctx context.Context, src string, batch *source.Batch, drawings map[string][]hazard.ShapesRef, clock hazard.Clock, opts Options, res *Result) (last int64, err error) {
 	named := map[string]bool{}
 	for i := range batch.Reports {
-		for _, name := range append([]string{batch.Reports[i].Key}, batch.Reports[i].Aliases...) {
+		for _, name := range batch.Reports[i].Names() {
 			named[name] = true
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lru"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -39,11 +40,13 @@ type Intake struct {
 	store *store.Store
 	known Known
 	areas areas
-	drawn drawn
+	drawn *lru.Cache[digest, string] // under which digest what a source drew was kept
 }
 
 // New makes an Intake that writes to s.
-func New(s *store.Store, known Known) *Intake { return &Intake{s, known, newAreas(), newDrawn()} }
+func New(s *store.Store, known Known) *Intake {
+	return &Intake{s, known, newAreas(), lru.New[digest, string](maxDrawn)}
+}
 
 // Options say how a batch came.
 type Options struct {
@@ -106,7 +109,7 @@ func chunks(reports []hazard.Report) [][]hazard.Report {
 	first := map[string]int{}
 	for i := range reports {
 		group[i] = i
-		for _, name := range append(reports[i].Aliases[:len(reports[i].Aliases):len(reports[i].Aliases)], reports[i].Key) {
+		for _, name := range reports[i].Names() {
 			if j, ok := first[name]; ok {
 				a, b := root(i), root(j)
 				group[max(a, b)] = min(a, b)
@@ -184,7 +187,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	}
 	known := othersOf(batch.Reports)
 	for _, take := range parts {
-		in.areas.prepare(ctx, take, in.known.Places[src])
+		in.areas.prepare(ctx, take, in.known.Places[src], clock.Now())
 		last, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
 			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), opts: opts, res: &res, others: known, drawings: drawings}
 			if err := w.rejects(batch.Rejects); err != nil {
@@ -322,7 +325,7 @@ func (w *writer) reports(reports []hazard.Report) error {
 func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	var all []string
 	for i := range reports {
-		all = append(append(append(all, reports[i].Key), reports[i].Aliases...), reports[i].Earlier...)
+		all = append(append(all, reports[i].Names()...), reports[i].Earlier...)
 	}
 	known, err := w.meant(all)
 	if err != nil {
@@ -332,7 +335,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	reports = epochs(reports, known)
 	var asRefs []string
 	for i := range reports {
-		for _, name := range append(reports[i].Aliases[:len(reports[i].Aliases):len(reports[i].Aliases)], reports[i].Key) {
+		for _, name := range reports[i].Names() {
 			asRefs = append(asRefs, w.src+":"+name, successorRef(w.src, name))
 		}
 	}
@@ -343,7 +346,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	byKey := map[string]*group{}   // every name seen in this batch
 	byEvent := map[string]*group{} // every known event
 	for i, r := range reports {
-		names := append([]string{r.Key}, r.Aliases...)
+		names := r.Names()
 		var g *group
 		for _, name := range names {
 			if g = byKey[name]; g != nil {
@@ -389,7 +392,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 			}
 		}
 		g.reports = append(g.reports, r)
-		for _, name := range append([]string{asGiven[i].Key}, asGiven[i].Aliases...) {
+		for _, name := range asGiven[i].Names() {
 			g.shapes = mergeShapes(g.shapes, w.drawings[name])
 		}
 	}
