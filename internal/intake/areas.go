@@ -63,7 +63,9 @@ func (a areas) joined(shapes []geo.Shape, keys []digest) (geo.Shape, bool) {
 func (a areas) prepare(ctx context.Context, reports []hazard.Report, places source.Places, now hazard.Instant) {
 	events := map[string][]hazard.Report{}
 	for i := range reports {
-		events[reports[i].Key] = append(events[reports[i].Key], reports[i])
+		if r := &reports[i]; tellsWhere(r) {
+			events[r.Key] = append(events[r.Key], *r)
+		}
 	}
 	for _, parts := range events {
 		if ctx.Err() != nil {
