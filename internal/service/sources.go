@@ -34,6 +34,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/geonet"
 	"github.com/hazardd/hazardd/internal/source/gvp"
 	"github.com/hazardd/hazardd/internal/source/hans"
+	"github.com/hazardd/hazardd/internal/source/ign"
 	"github.com/hazardd/hazardd/internal/source/jma"
 	"github.com/hazardd/hazardd/internal/source/jtwc"
 	"github.com/hazardd/hazardd/internal/source/koeri"
@@ -57,6 +58,7 @@ var builtIn = []func() source.Source{
 	geonet.Source,
 	bmkg.Source,
 	koeri.Source,
+	ign.Source,
 	tsunami.Source,
 	jma.Source,
 	bbk.Source,

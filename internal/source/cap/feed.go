@@ -163,10 +163,14 @@ func (m *Alert) fromVersion10() {
 }
 
 func (r *reading) element(e frame.Element) {
-	if e.Name == "alert" {
+	switch e.Name {
+	case "alert":
 		r.alert(e, true)
-	} else {
+	case "item", "entry":
 		r.entry(e)
+	default:
+		r.read++
+		r.reject(e.Raw, "%s instead of an alert", e.Name)
 	}
 }
 
@@ -182,7 +186,7 @@ func (r *reading) alert(e frame.Element, must bool) bool {
 		r.more = true
 		return false
 	}
-	space := e.Space()
+	space := strings.TrimSpace(e.Space())
 	if !must && !namespaces[space] && !bytes.Contains(e.Raw, []byte("identifier>")) {
 		return false
 	}

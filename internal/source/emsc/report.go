@@ -78,8 +78,12 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 		notes = append(notes, "properties/time: "+note)
 	}
 	updated, _, err := frame.Time(p.LastUpdate, nil)
-	if err != nil {
+	switch {
+	case err != nil:
 		notes = append(notes, "properties/lastupdate: "+err.Error())
+		updated = now
+	case updated > now.Add(seismic.Skew):
+		notes = append(notes, fmt.Sprintf("properties/lastupdate: %v is in the future", updated))
 		updated = now
 	}
 	k := kindOf(p.EvType)
@@ -180,6 +184,10 @@ func (f *feature) point() (at *hazard.Point, doubt, fault string) {
 	case drawn == nil:
 		return written, "", ""
 	case written == nil || near(drawn, written):
+		return drawn, "", ""
+	case math.Abs(c[0].Value) > 180 && math.Abs(f.Properties.Lon.Value) <= 180: // one of them is not what is usual
+		return written, "", ""
+	case math.Abs(f.Properties.Lon.Value) > 180 && math.Abs(c[0].Value) <= 180:
 		return drawn, "", ""
 	case near(&hazard.Point{Lon: drawn.Lat, Lat: drawn.Lon}, written): // the two were exchanged
 		return written, "", ""

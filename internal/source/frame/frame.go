@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -82,8 +83,15 @@ func (c *Cursor) Members(read func(name string) error) error {
 // Elements calls read for each element of the array at the cursor. An element that is not closed, or holds a quote too many, ends where
 // the next one begins as the first one did; a comma may be missing.
 func (c *Cursor) Elements(read func(i int, raw []byte)) error {
-	c.At++ // the bracket
-	var begin []byte
+	c.At++           // the bracket
+	var begin []byte // how an element begins
+	first := -1      // where that one is
+	next := func(at int) int {
+		if begin == nil {
+			begin = firstBeginning(c.Doc[at:])
+		}
+		return nextBegin(c.Doc, begin, firstNames(c.Doc[max(first, 0):]), at)
+	}
 	for i, lost := 0, 0; ; i++ {
 		switch c.Next() {
 		case ']':
@@ -94,14 +102,20 @@ func (c *Cursor) Elements(read func(i int, raw []byte)) error {
 		}
 		at := c.At
 		if begin == nil {
-			begin = beginning(c.Doc[at:])
+			if begin = beginning(c.Doc[at:]); begin != nil {
+				first = at
+			}
 		}
 		raw, err := c.Value()
 		if err == nil {
 			last := raw[len(raw)-1]
 			switch c.Next() {
-			case ',', ']', '{', End:
+			case ',', ']', '{':
 				if raw[0] == '{' && last != '}' {
+					err = c.cut("in an object that an array ends")
+				}
+			case End: // the element may have taken the ends of all that is around it
+				if raw[0] == '{' && (last != '}' || next(at) >= 0) {
 					err = c.cut("in an object that an array ends")
 				}
 			default:
@@ -109,14 +123,18 @@ func (c *Cursor) Elements(read func(i int, raw []byte)) error {
 			}
 		}
 		if err != nil {
-			next := nextBegin(c.Doc, begin, at)
-			if lost++; next < 0 || lost > maxLost {
+			lost++
+			until := -1
+			if lost <= maxLost {
+				until = next(at)
+			}
+			if until < 0 {
 				if bad, ok := errors.AsType[*source.PayloadError](err); ok && bad.Cut {
 					return c.cut(fmt.Sprintf("in element %d of an array", i))
 				}
 				return err
 			}
-			raw, c.At = bytes.TrimRight(c.Doc[at:next:next], ", \t\r\n"), next
+			raw, c.At = bytes.TrimRight(c.Doc[at:until:until], ", \t\r\n"), until
 		}
 		read(i, raw)
 		if c.Next() == ',' {
@@ -145,11 +163,58 @@ func beginning(raw []byte) []byte {
 	return raw[:c.At+n]
 }
 
+// firstBeginning is how the first object in raw begins.
+func firstBeginning(raw []byte) []byte {
+	for at := 0; ; at++ {
+		n := bytes.IndexByte(raw[at:], '{')
+		if n < 0 {
+			return nil
+		}
+		if at += n; beginning(raw[at:]) != nil {
+			return beginning(raw[at:])
+		}
+	}
+}
+
+// What firstNames looks at.
+const (
+	maxFirst     = 3
+	firstWindow  = 64 << 10 // bytes
+	maxSimilar   = 64       // of the objects behind an element without end that begin as it does
+	leastSimilar = 2
+)
+
+// firstNames are the names of the first members of the object at the start of raw, as far as they are near; nil if there is none.
+func firstNames(raw []byte) (names []string) {
+	c := Cursor{Doc: raw[:min(len(raw), firstWindow)]}
+	if c.Next() != '{' {
+		return nil
+	}
+	_ = c.Members(func(name string) error {
+		if names = append(names, name); len(names) == maxFirst {
+			return errEnough
+		}
+		_, err := c.Value()
+		return err
+	})
+	return names
+}
+
+// alike reports whether the names of one object begin with those of the other, of which fewer may be known.
+func alike(a, b []string) bool {
+	n := min(len(a), len(b))
+	return n >= leastSimilar && slices.Equal(a[:n], b[:n])
+}
+
+var errEnough = errors.New("enough")
+
 // nextBegin is where the element after the one at from begins, as far as quotes and brackets that do not fit allow to tell: within
 // a string, which a lost quote began, or with one bracket open; -1 if none does. An object of a list within the element has two
-// brackets around it, and the payload may end in it.
-func nextBegin(doc, begin []byte, from int) int {
+// brackets around it, and the payload may end in it; if the element was cut within such a list, the next one is the first object whose
+// first members have the names of those of the elements before.
+func nextBegin(doc, begin []byte, first []string, from int) int {
 	at, depth := from, 0 // what was looked at, and the brackets open there
+	similar, looked := -1, 0
 	for next := from; begin != nil; {
 		n := bytes.Index(doc[next+1:], begin)
 		if n < 0 {
@@ -177,8 +242,11 @@ func nextBegin(doc, begin []byte, from int) int {
 		if inString {
 			at, depth = next, 0
 		}
+		if looked++; similar < 0 && looked <= maxSimilar && alike(firstNames(doc[next:]), first) {
+			similar = next
+		}
 	}
-	return -1
+	return similar
 }
 
 // Value takes the value at the cursor. The value shares the document's memory.

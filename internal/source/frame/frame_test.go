@@ -80,7 +80,7 @@ func TestDecodeReadsARecordAsFarAsItCan(t *testing.T) {
 		`{"A":"x","N":01}`:                         {record{A: "x", N: Number{1, true}}, "N: 01 is not JSON, read as 1"},
 		`{"A":"a\qb","B":"y"}`:                     {record{A: `a\qb`, B: "y"}, `A: \q is not JSON, read as it stands`},
 		`{"A":"a\u12","B":"y"}`:                    {record{A: `a\u12`, B: "y"}, `A: \u is not JSON, read as it stands`},
-		"{\"A\":\"a\x01b\nc\\n\",\x02\"B\":\"y\"}": {record{A: "a b\nc\n", B: "y"}, ""},
+		"{\"A\":\"a\x01b\nc\\n\",\x02\"B\":\"y\"}": {record{A: "a b\nc", B: "y"}, ""},
 		`{"A":"x","L":["y",],}`:                    {record{A: "x", L: []string{"y"}}, ""},
 		`{"A":7,"B":true}`:                         {record{A: "7", B: "true"}, ""},
 		`{"A":"x","L":"y"}`:                        {record{A: "x", L: []string{"y"}}, ""},

@@ -57,13 +57,17 @@ func Charset(name string) encoding.Encoding {
 // Text is a document of XML in UTF-8. Its bytes are believed before its declaration: what is UTF-8 is UTF-8, also where more of it
 // is than is not. Else the declaration counts, or, where that says UTF-8, the configured charset. Without one the bytes are read as
 // Windows-1252 if they hold its punctuation (80 to 9F: Environment Canada, July 2026), which no other Western charset has; what
-// could be any of several charsets is refused, for a guess would put other letters into the names of places.
+// could be any of several charsets is refused, for a guess would put other letters into the names of places. JSON, which is UTF-8 alone, is
+// read with U+FFFD in place of bytes that are not.
 func Text(payload []byte, configured string) ([]byte, error) {
 	if text, err := unicodeText(payload); err != nil || len(text) != len(payload) {
 		return text, err
 	}
 	if begin := bytes.TrimSpace(payload[:min(len(payload), 1024)]); len(begin) > 0 && bytes.IndexByte([]byte("<{["), begin[0]) < 0 {
 		return payload, nil // it is no document, whatever its encoding
+	}
+	if begin := bytes.TrimLeft(payload, " \t\r\n"); len(begin) > 0 && begin[0] != '<' && configured == "" {
+		return bytes.ToValidUTF8(payload, []byte("\ufffd")), nil
 	}
 	var declared encoding.Encoding
 	name := "UTF-8"

@@ -67,8 +67,28 @@ type Unexpected struct{ Found, Expected string }
 func (e *Unexpected) Error() string { return e.Found + ", expected " + e.Expected }
 
 // Options: bytes that are not UTF-8 do not cost a record, they go when the text is cleaned. A member that is there twice
-// does, since nobody can say which of them counts.
-var Options = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(false))
+// does, since nobody can say which of them counts. A string is read without the blanks around it.
+var Options = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(false), json.WithUnmarshalers(json.UnmarshalFromFunc(trimmed)))
+
+func trimmed(dec *jsontext.Decoder, s *string) error {
+	if dec.PeekKind() != '"' {
+		return errors.ErrUnsupported
+	}
+	token, err := dec.ReadToken()
+	if err == nil {
+		*s = strings.TrimSpace(token.String())
+	}
+	return err
+}
+
+// Position reads the coordinates of a point, longitude first; its numbers may be strings.
+func Position(coordinates []byte) (lon, lat Number) {
+	var c []Number
+	if json.Unmarshal(coordinates, &c, Options) != nil || len(c) < 2 {
+		return Number{}, Number{}
+	}
+	return c[0], c[1]
+}
 
 var errNoObject = errors.New("expected an object")
 

@@ -34,6 +34,10 @@ type Element struct {
 // Bases returns the values of xml:base of the elements around e, the outermost first.
 func (e Element) Bases() []string { return slices.Clip(e.bases) }
 
+// pageName is the element of a page of HTML. One between records stands for a record that a server could not give: it is given to the
+// reader, whose record it is not.
+const pageName = "html"
+
 // maxDepth is how deep elements may lie in each other. Real documents have 12 levels.
 const maxDepth = 64
 
@@ -92,7 +96,7 @@ func (c *cutter) read() (string, error) {
 				return c.root, &source.PayloadError{Reason: "text outside of the root element, expected none: " + Excerpt(c.doc[lex.from:lex.until]), Cut: true}
 			}
 		case lexDirective:
-			if !c.inside {
+			if !c.inside && c.root == "" { // in the middle it is that of a page: see pageName
 				return c.root, source.Errorf("a document type (%s), expected none", Excerpt(c.doc[lex.from:lex.until]))
 			}
 		case lexStart:
@@ -132,7 +136,7 @@ func (c *cutter) start(lex lexeme, nested bool) error {
 	}
 	isRecord := slices.Contains(c.kind.Records, t.local())
 	switch {
-	case c.inside && t.name == c.from.name: // the one before has no end
+	case c.inside && (t.name == c.from.name || isRecord && c.from.local() == pageName): // the one before has no end
 		c.finish(lex.from, true)
 	case c.inside:
 		return nil
@@ -140,7 +144,7 @@ func (c *cutter) start(lex lexeme, nested bool) error {
 	if n := len(c.around); n > 0 {
 		t.spaces, t.bases = c.around[n-1].spaces, c.around[n-1].bases
 	}
-	if isRecord {
+	if isRecord || !nested && t.local() == pageName {
 		c.inside, c.from = true, t
 		if lex.alone {
 			c.finish(lex.until, false)

@@ -87,6 +87,7 @@ func TestTextIsReadInTheEncodingThatItIsIn(t *testing.T) {
 		"Windows-1252 without a word":   {"<R\xe9gion \x93x\x94", "", "Région “x”"},
 		"what an operator knows":        {"<R\xe9gion", "iso-8859-1", "Région"},
 		"what could be anything":        {"<R\xe9gion", "", ""},
+		"JSON with bytes that are none": {"{\"R\xe9gion\"}", "", "{\"R\ufffdgion\"}"},
 		"an encoding that hides markup": {declared("utf-7") + "x", "", ""},
 	} {
 		text, err := Text([]byte(tt.payload), tt.charset)

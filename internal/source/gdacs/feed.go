@@ -231,9 +231,8 @@ func (p *parser) feature(where func() string, raw []byte, f form) {
 	g.notes = append(g.notes, notes...)
 	g.event, g.centroid, g.where, g.raw = e, true, where(), raw
 	if kind, coordinates := geometryParts(got.Geometry); kind == "Point" {
-		var at []float64
-		if json.Unmarshal(coordinates, &at) == nil && len(at) >= 2 {
-			if reason := e.place(at[0], at[1]); reason != "" {
+		if lon, lat := frame.Position(coordinates); lon.Known && lat.Known {
+			if reason := e.place(lon.Value, lat.Value); reason != "" {
 				e.doubts = append(e.doubts, reason)
 			}
 		}

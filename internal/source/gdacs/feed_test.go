@@ -629,7 +629,8 @@ func TestLawsOfRSS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	sourcetest.Laws(t, sourcetest.Source{Parse: Parse, File: "gdacs/rss-20191230.xml", At: "2019-12-30T12:00:00Z", Element: "item"})
+	sourcetest.Laws(t, sourcetest.Source{Parse: Parse, File: "gdacs/rss-20191230.xml", At: "2019-12-30T12:00:00Z", Element: "item",
+		Needed: []string{"eventtype", "eventid"}})
 }
 
 func FuzzParse(f *testing.F) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
 // shape is a polygon or line of an event.
@@ -122,7 +123,7 @@ func geometryParts(raw jsontext.Value) (kind string, coordinates []byte) {
 		Type        string         `json:"type"`
 		Coordinates jsontext.Value `json:"coordinates"`
 	}
-	if raw.Kind() != '{' || json.Unmarshal(raw, &g, lenient) != nil {
+	if raw.Kind() != '{' || json.Unmarshal(raw, &g, frame.Options, lenient) != nil {
 		return "", nil
 	}
 	_ = g.Coordinates.Compact() // was read as JSON

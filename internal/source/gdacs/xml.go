@@ -79,7 +79,7 @@ func (p *parser) record(e *event, notes []string, reason, where string, raw []by
 		p.Reject(frame.At(where), raw, append(notes, reason)...)
 		return
 	}
-	e.mended = notes
+	e.mended = append(e.mended, notes...)
 	p.add(e, where, raw)
 }
 
@@ -94,6 +94,17 @@ func (e *event) geoPoint(item *frame.Node) (reason string) {
 		}
 		first, second = words[0], words[1]
 	}
+	if reason = e.pointOf(first, second); reason == "" {
+		return ""
+	}
+	if words := strings.Fields(item.Get(rssSpace, "point")); len(words) == 2 && e.pointOf(words[0], words[1]) == "" {
+		e.mended = append(e.mended, reason+"; read from georss:point")
+		return ""
+	}
+	return reason
+}
+
+func (e *event) pointOf(first, second string) (reason string) {
 	lat, ok1 := number(first)
 	lon, ok2 := number(second)
 	if !ok1 || !ok2 {

@@ -15,7 +15,8 @@ import (
 // Nothing was recorded of the agency's own address. The documents here are made up by its description of the XML (xml.kishou.go.jp,
 // "technical information"), with the coasts and levels of the recorded warning of 2011 (jma/dmdata-tsunami.json), which another service wrote.
 
-var laws = sourcetest.Source{Parse: Parse, Payload: records(), Element: "Report", At: "2011-03-11T06:00:00Z"}
+var laws = sourcetest.Source{Parse: Parse, Payload: records(), Element: "Report", At: "2011-03-11T06:00:00Z",
+	Needed: []string{"Title", "Status", "ReportDateTime", "EventID"}}
 
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
 

@@ -70,6 +70,10 @@ type parser struct {
 func (p *parser) text(doc []byte) error {
 	whole := frame.At("text")
 	text := strings.ToUpper(strings.Join(strings.Fields(hazard.Clean(string(doc[:min(len(doc), maxText)]))), " "))
+	if n := strings.Index(text, "<HTML"); n >= 0 { // instead of a part of it, which may have named a cyclone
+		p.Batch.Read++
+		p.Reject(frame.At("text"), doc, "a page of HTML in the text: "+frame.ExcerptText(text[n:]))
+	}
 	head := header.FindStringSubmatchIndex(text)
 	if head == nil {
 		return source.Errorf("%s, expected RSS or a message of the Joint Typhoon Warning Center (PGTW)", frame.Excerpt(doc))

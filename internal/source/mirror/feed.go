@@ -204,7 +204,7 @@ func word(raw jsontext.Value) string {
 	case len(raw) == 0 || raw.Kind() == 'n':
 		return ""
 	case raw.Kind() == '"':
-		return frame.Word(raw)
+		return strings.TrimSpace(frame.Word(raw))
 	}
 	return frame.Excerpt(raw)
 }

@@ -79,6 +79,11 @@ func (p *parser) xml(doc []byte) error {
 		}
 		quiet = quiet || strings.HasPrefix(it.Title, noStorms)
 		made := len(p.Batch.Reports)
+		if it.Cyclone == nil && len(notes) > 0 && !strings.HasPrefix(it.Title, noStorms) { // it may have held one
+			p.Batch.Read++
+			p.Reject(frame.At("item/"+strconv.Itoa(items-1)), e.Raw, append(notes, "nhc:Cyclone: missing")...)
+			return
+		}
 		p.item(it, items-1, e.Raw)
 		for i := made; i < len(p.Batch.Reports); i++ {
 			source.Note(&p.Batch.Reports[i], notes...)

@@ -283,9 +283,9 @@ func (in *incident) point(geometry jsontext.Value) (*hazard.Point, string) {
 			Type        string         `json:"type"`
 			Coordinates jsontext.Value `json:"coordinates"`
 		}
-		var at []float64
-		if json.Unmarshal(geometry, &g, frame.Options) == nil && g.Type == "Point" && json.Unmarshal(g.Coordinates, &at) == nil && len(at) >= 2 {
-			if p := believable(at[0], at[1]); p != nil {
+		if json.Unmarshal(geometry, &g, frame.Options) == nil && g.Type == "Point" {
+			lon, lat := frame.Position(g.Coordinates)
+			if p := believable(lon.Value, lat.Value); p != nil && lon.Known && lat.Known {
 				return p, ""
 			}
 		}

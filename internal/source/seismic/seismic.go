@@ -198,9 +198,6 @@ func (q *Quake) Doubts(timeMember string, start hazard.Instant, updatedMember st
 	if start > now.Add(Skew) {
 		why = append(why, fmt.Sprintf("%s: %v is in the future", timeMember, start))
 	}
-	if updatedMember != "" && updated > now.Add(Skew) {
-		why = append(why, fmt.Sprintf("%s: %v is in the future", updatedMember, updated))
-	}
 	if updated < start.Add(-Skew) {
 		why = append(why, fmt.Sprintf("%s: %v is before the event at %v", updatedMember, updated, start))
 	}

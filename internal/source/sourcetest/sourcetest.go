@@ -2,7 +2,8 @@
 //
 //   - A bad record never costs its neighbors, whatever is wrong with it. It is shown as far as it can be read, with a note on the
 //     rest, or rejected with its reason and kept. It is never dropped.
-//   - A member that is not of its type hides no hazard, unless nobody could name or place the hazard without it.
+//   - A member that is not of its type, or has a value in another form or of no meaning, hides no hazard, unless nobody could name or
+//     place the hazard without it.
 //   - A payload that is cut gives what came before the cut, and proves no absence.
 //   - The order of the records, and their repetition, change nothing.
 //   - A text is read whatever its white space and the case of its letters.
@@ -58,6 +59,9 @@ type Source struct {
 	// Needed are the members of a record of JSON without which it is rejected or ignored, as patterns of their places:
 	// "properties/id", "references/*/sent". A member below one of them, or around it, is needed too.
 	Needed []string
+	// Decides are the members whose value says whether the record is a hazard at all, and whether it is believed: an unknown word there may
+	// make it none, which is counted.
+	Decides []string
 }
 
 // most bounds the records of a payload that the laws are tried on: each law reads them many times.
@@ -287,6 +291,9 @@ func Laws(t *testing.T, s Source) {
 	if s.Element == "" && s.Record == nil {
 		t.Run("members of other types", s.otherTypes)
 	}
+	if s.Record == nil {
+		t.Run("doubtful values", s.doubtful)
+	}
 	t.Run("truncation", s.truncation)
 	t.Run("garbage", s.garbage)
 	t.Run("order", s.order)
@@ -303,6 +310,12 @@ type fault struct {
 }
 
 var firstString = regexp.MustCompile(`"\s*:\s*"[^"\\]`)
+
+// aText is the beginning of a value of several words.
+var aText = regexp.MustCompile(`"\s*:\s*"[^"\\]* `)
+
+// aName is the beginning of one word.
+var aName = regexp.MustCompile(`"\s*:\s*"[A-Z][a-z]+`)
 
 // faults are what D1, D35 and D38 found in feeds, in a copy of a record.
 func (s Source) faults(record []byte) []fault {
@@ -329,6 +342,12 @@ func (s Source) faults(record []byte) []fault {
 				{"a lost quote", bytes.Replace(record, []byte(`" `), []byte(" "), 1), false},
 				{"no end", bytes.TrimSuffix(record, []byte("/>")), false},
 				{"nothing", []byte("<" + s.Element + "/>"), false},
+				{"bytes that are no text", inText("a\xff\xfeb"), true},
+				{"Windows-1252", inText("R\xe9gion"), true},
+				{"a byte order mark before it", slices.Concat([]byte("\ufeff"), record), true},
+				{"a page of HTML", []byte(htmlPage), false},
+				{"half of it", record[:len(record)/2], false},
+				{"all attributes twice", slices.Concat(record[:len(record)-2], attributes(record), []byte("/>")), false},
 				{"no values", regexp.MustCompile(`="[^"]*"`).ReplaceAll(record, []byte(`=""`)), false},
 				{"no blanks", bytes.ReplaceAll(record, []byte("\t"), nil), false},
 			}
@@ -340,6 +359,13 @@ func (s Source) faults(record []byte) []fault {
 			{"a control character", inText("a\x0bb"), true},
 			{"an unknown entity", inText("a &what; b"), true},
 			{"a reference to a control character", inText("a&#11;b"), true},
+			{"bytes that are no text", inText("a\xff\xfeb"), true},
+			{"Windows-1252", inText("R\xe9gion"), true},
+			{"a byte order mark before it", slices.Concat([]byte("\ufeff"), record), true},
+			{"a page of HTML in it", inText(htmlPage), false},
+			{"a page of HTML", []byte(htmlPage), false},
+			{"half of it", record[:len(record)/2], false},
+			{"all elements twice", slices.Concat(bytes.TrimSuffix(record, []byte(end)), inside(record), []byte(end)), false},
 			{"a wrong end tag", inText("</wrong>"), false},
 			{"an element without end", inText("<b>"), false},
 			{"a cut tag", inText("<b "), false},
@@ -361,10 +387,18 @@ func (s Source) faults(record []byte) []fault {
 			{"no digits", digits.ReplaceAll(record, []byte("?")), false},
 			{"nines", digits.ReplaceAll(record, []byte("9")), false},
 			{"no blanks", regexp.MustCompile(`\s+`).ReplaceAll(record, nil), false},
+			{"Windows-1252", bytes.ReplaceAll(record, []byte(" "), []byte(" \xe9 ")), false},
+			{"a byte order mark before it", slices.Concat([]byte("\ufeff"), record), true},
+			{"a page of HTML", []byte(htmlPage), false},
 			{"bytes that are no text", bytes.ReplaceAll(record, []byte("A"), []byte{0xff}), false},
 		}
 	}
 	at := firstString.FindIndex(record)
+	words := aText.FindIndex(record) // no name or key
+	if words == nil {
+		words = aName.FindIndex(record)
+	}
+	inText := func(what string) []byte { return slices.Concat(record[:words[1]], []byte(what), record[words[1]:]) }
 	inString := func(what string) []byte { return slices.Concat(record[:at[1]-1], []byte(what), record[at[1]-1:]) }
 	member := func(text string) []byte {
 		return slices.Concat(record[:len(record)-1], []byte(`,"an unknown member":`+text), record[len(record)-1:])
@@ -377,7 +411,13 @@ func (s Source) faults(record []byte) []fault {
 		{"a raw 0x01 between members", member("\x01 1"), true},
 		{"half an escape", member(`"\u12"`), true},
 		{"a comma too many", slices.Concat(record[:len(record)-1], []byte(",}")), true},
+		{"bytes that are no text", inText("a\xff\xfeb"), true},
+		{"Windows-1252", inText("R\xe9gion"), true},
+		{"a byte order mark before it", slices.Concat([]byte("\ufeff"), record), false},
+		{"a page of HTML", []byte(htmlPage), false},
+		{"half of it", record[:len(record)/2], false},
 		{"a member twice", member(`1,"an unknown member":2`), false},
+		{"all members twice", slices.Concat(record[:len(record)-1], []byte(","), record[1:]), false},
 		{"a lost quote", slices.Concat(record[:at[1]-2], record[at[1]-1:]), false},
 		{"a quote too many", inString(`"`), false},
 		{"a brace too many", append(slices.Clone(record), '}'), false},
@@ -387,6 +427,14 @@ func (s Source) faults(record []byte) []fault {
 		{"an array", []byte(`[{"a":1}]`), false},
 		{"an empty object", []byte("{}"), false},
 	}
+}
+
+// attributes are those of an element that is empty, with the white space before each.
+func attributes(record []byte) []byte { return bytes.Join(attribute.FindAll(record, -1), nil) }
+
+// inside is what an element holds, without its last tag.
+func inside(record []byte) []byte {
+	return record[bytes.IndexByte(record, '>')+1 : bytes.LastIndex(record, []byte("</"))]
 }
 
 func (s Source) badNeighbors(t *testing.T) {

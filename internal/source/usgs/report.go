@@ -87,6 +87,9 @@ func quakeOf(f *feature) *quake {
 	return q
 }
 
+// firstUpdate is before the first feed: 2000-01-01.
+const firstUpdate hazard.Instant = 946684800000
+
 // maxPlace bounds the words for a place, in bytes. The longest recorded has under 60.
 const maxPlace = 200
 
@@ -120,8 +123,12 @@ func report(b *frame.Batch, f *feature, isDetail bool, now hazard.Instant) (*haz
 		return nil, fmt.Sprintf("id: %s, expected an id of at most %d letters and digits", cmp.Or(frame.ExcerptText(f.ID), frame.Nothing), maxID)
 	}
 	updated, ok := instant(q.Updated)
-	if !ok {
+	if !ok || updated < firstUpdate {
 		notes = append(notes, "properties/updated: "+q.Updated.Said()+", expected milliseconds since 1970")
+		updated = now
+	}
+	if updated > now.Add(seismic.Skew) {
+		notes = append(notes, fmt.Sprintf("properties/updated: %v is in the future", updated))
 		updated = now
 	}
 	var all products

@@ -1,0 +1,38 @@
+package ign
+
+import (
+	"strconv"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+)
+
+// maxElements bounds an item. The recorded ones have six.
+const maxElements = 100
+
+// Parse reads the list as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+	b := frame.Batch{Batch: source.Batch{Current: true}}
+	text, err := frame.Text(payload, "windows-1252")
+	if err != nil {
+		return b.Done(), err
+	}
+	_, err = frame.XML{Want: "RSS", Roots: []string{"rss"}, Records: []string{"item"}}.Read(text, func(e frame.Element) {
+		where := "item/" + strconv.Itoa(b.Batch.Read)
+		b.Batch.Read++
+		n, notes, err := e.Tree(frame.Limits{Elements: maxElements})
+		if err != nil {
+			b.Reject(frame.At(where), e.Raw, err.Error())
+			return
+		}
+		r, reason := report(n, now)
+		if reason != "" {
+			b.Reject(frame.At(where), e.Raw, append(notes, reason)...)
+			return
+		}
+		source.Note(r, notes...)
+		b.Reports = append(b.Reports, *r)
+	})
+	return b.Done(), err
+}

@@ -1,0 +1,91 @@
+package ign
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+	"github.com/hazardd/hazardd/internal/source/seismic"
+)
+
+const page = "https://www.ign.es/web/ign/portal/sis-catalogo-terremotos/-/catalogo-terremotos/detailTerremoto?evid="
+
+var (
+	// evid is in the guid and in the link: "…/detailTerremoto?evid=es2019dfcfp".
+	evid = regexp.MustCompile(`[?&]evid=([A-Za-z0-9]{6,32})\b`)
+	// dayFirst is the time in the title and the description: "18/03/2019 5:11:01".
+	dayFirst = regexp.MustCompile(`(\d{1,2})/(\d{1,2})/(\d{4})\s+(\d{1,2}):(\d{2}):(\d{2})`)
+	// said is the description: "Se ha producido un terremoto de magnitud 3.1 en SW EL PINAR DE EL HIERRO.IHI en la fecha … en la siguiente localización: 27.62,-18.0859".
+	magnitude = regexp.MustCompile(`(?i)magnitud\s+(-?\d{1,2}(?:[.,]\d{1,3})?)`)
+	region    = regexp.MustCompile(`(?i)magnitud\s+\S+\s+en\s+(.*?)\s+en la fecha`)
+	located   = regexp.MustCompile(`(?i)localizaci\S*:\s*(-?\d{1,2}(?:\.\d+)?)\s*,\s*(-?\d{1,3}(?:\.\d+)?)`)
+	// island is the short name of an island behind a place, "IHI" for El Hierro.
+	island = regexp.MustCompile(`\.I[A-Z]{2}$`)
+)
+
+// report maps an item. It says why, if it cannot.
+func report(n *frame.Node, now hazard.Instant) (*hazard.Report, string) {
+	guid, text := n.Get("*", "guid"), hazard.CleanLine(frame.Clip(n.Get("*", "description"), 2000))
+	m := evid.FindStringSubmatch(guid + " " + n.Get("*", "link"))
+	if m == nil {
+		return nil, fmt.Sprintf("guid: %q, expected an address with evid=", frame.ExcerptText(guid))
+	}
+	key := m[1]
+	start, ok := origin(n.Get("*", "title"), text)
+	if !ok {
+		return nil, fmt.Sprintf("title: %q, expected a time such as 18/03/2019 5:11:01", frame.ExcerptText(n.Get("*", "title")))
+	}
+	lat, lon := number(n.Get("*", "lat")), number(n.Get("*", "long"))
+	q := seismic.Quake{At: seismic.Position(lon, lat)}
+	var notes []string
+	if at := located.FindStringSubmatch(text); q.At == nil && at != nil {
+		notes = append(notes, fmt.Sprintf("geo:lat, geo:long: %q, %q, read from the description", frame.ExcerptText(n.Get("*", "lat")), frame.ExcerptText(n.Get("*", "long"))))
+		q.At = seismic.Position(number(at[2]), number(at[1]))
+	}
+	if q.At == nil {
+		return nil, fmt.Sprintf("geo:lat, geo:long: %q, %q, expected a position", frame.ExcerptText(n.Get("*", "lat")), frame.ExcerptText(n.Get("*", "long")))
+	}
+	if m := magnitude.FindStringSubmatch(text); m != nil {
+		q.Magnitude = number(strings.Replace(m[1], ",", ".", 1))
+	} else {
+		notes = append(notes, fmt.Sprintf("description: %q, expected a magnitude", frame.ExcerptText(text)))
+	}
+	if m := region.FindStringSubmatch(text); m != nil {
+		q.Place = frame.Clip(island.ReplaceAllString(m[1], ""), 200)
+	}
+	l := q.Level()
+	var b strings.Builder
+	q.Describe(&b, start)
+	r := &hazard.Report{
+		Source: Name, Key: key, Version: int64(now), Type: hazard.Earthquake, Severity: l.Severity, Category: hazard.Event, Start: start, LifeMS: l.Life.Milliseconds(),
+		Name: q.Name(), Description: hazard.Clean(b.String()), Minor: l.Minor, Point: q.At, Refs: []string{Name + ":" + key},
+		URL: page + key, Comment: Name + ":" + key, Creator: "IGN", Suspect: strings.Join(q.Doubts("title", start, "", start, now), "; "),
+	}
+	source.Note(r, notes...)
+	q.Measure(r)
+	return r, ""
+}
+
+// origin is the first time in one of the texts, UTC.
+func origin(texts ...string) (hazard.Instant, bool) {
+	for _, text := range texts {
+		m := dayFirst.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		if at, err := time.Parse("2/1/2006 15:04:05", m[1]+"/"+m[2]+"/"+m[3]+" "+fmt.Sprintf("%02s", m[4])+":"+m[5]+":"+m[6]); err == nil {
+			return hazard.At(at), true
+		}
+	}
+	return 0, false
+}
+
+func number(s string) frame.Number {
+	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	return frame.Number{Value: v, Known: err == nil && v > -1e6 && v < 1e6}
+}
