@@ -163,7 +163,7 @@ func TestEveryMemberThatCanBeWrittenIsDescribedAndNothingElse(t *testing.T) {
 			for _, e := range p.Errors {
 				if e.Detail == "is missing" {
 					required = append(required, strings.TrimPrefix(e.Pointer, "/"))
-				} else if _, list, ok := strings.Cut(e.Detail, "these are: "); ok {
+				} else if _, list, ok := strings.Cut(e.Detail, "these can be: "); ok {
 					known = strings.Split(list, ", ")
 				}
 			}
