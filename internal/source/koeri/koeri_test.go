@@ -1,7 +1,6 @@
 package koeri
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -29,13 +28,6 @@ const now hazard.Instant = 1787410800000 // 2026-08-22T15:00:00Z
 // quake is a row of the list, in the form of the recorded ones, which are all too slight to be told.
 func quake(change ...string) string {
 	return strings.NewReplacer(change...).Replace("<earhquake\tname=\"2026.08.22 15:40:12\"\tlokasyon=\"KARAPINAR-HEKIMHAN (MALATYA)                      \"\tlat=\"39.0802\"\tlng=\"37.7908\"\tmag=\"5.2\" Depth=\"7.0\" />")
-}
-
-func many() (all []string) {
-	for i := range 6 {
-		all = append(all, quake("15:40:12", fmt.Sprintf("1%d:40:12", i)))
-	}
-	return all
 }
 
 func list(quakes ...string) string {
