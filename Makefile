@@ -41,7 +41,7 @@ needs: ## Say what this machine lacks for the tests, and how to get it
 	@.ci/needs
 
 # The whole tests of these take minutes each: they run with test-all.
-SLOW := TestLaws|TestGarbageIsBounded|TestRecord|TestAReplayGives|TestAnEarthquakeLastsWhile|TestJoiningDoesNotDependOnOrder|TestServiceIsWhatTheModelSays|TestTransfers|TestKillLosesNothing|TestPowerCut|TestCluster|TestPairs
+SLOW := TestKillTellsEverybodyOnce|TestLaws|TestGarbageIsBounded|TestRecord|TestAReplayGives|TestAnEarthquakeLastsWhile|TestJoiningDoesNotDependOnOrder|TestServiceIsWhatTheModelSays|TestTransfers|TestKillLosesNothing|TestPowerCut|TestCluster|TestPairs
 
 test: needs test-web ## Run the tests that take minutes at most (15 minutes on two processors); with HAZARDD_SHARED set, those on recordings and vectors too
 	go test -timeout 15m -skip '^($(SLOW))' ./...
@@ -76,6 +76,7 @@ bench: build ## Measure against baselines: prints ratios (needs nginx for one of
 	go run ./bench/abuse
 	go run ./bench/backup
 	go run ./bench/poll
+	go run ./bench/notify
 	npm --prefix web run measure
 	go run ./bench/nodes
 	$(if $(HAZARDD_SHARED),go run ./bench/import,@echo 'bench/import reads recordings: set HAZARDD_SHARED')

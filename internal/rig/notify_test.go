@@ -1,0 +1,287 @@
+package rig
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// people receive messages over HTTP, and each keeps what came: message by message, once for each ID.
+type people struct {
+	t      *testing.T
+	rnd    func(n int) int
+	mu     sync.Mutex
+	seen   map[string]bool       // IDs
+	failed map[string]bool       // IDs that were refused once
+	told   map[string][]*message // by person and hazard
+	taken  int
+	again  int // messages that came more than once, under their ID: whoever sent them had died before it noted that they came
+}
+
+// message is what a person was told of a hazard.
+type message struct{ kind, severity, status string }
+
+func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the server died
+	}
+	var m struct {
+		ID, Kind string
+		Items    []struct{ UUID, Severity, Status string }
+	}
+	if err := json.Unmarshal(body, &m); err != nil || len(m.Items) != 1 {
+		p.t.Errorf("%v: %.300s", err, body)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	id := r.URL.Path + " " + m.ID
+	if p.seen[id] {
+		p.again++
+		return
+	}
+	if p.rnd(20) == 0 && !p.failed[id] {
+		p.failed[id] = true
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	p.seen[id] = true
+	p.taken++
+	key := r.URL.Path + " " + m.Items[0].UUID
+	p.told[key] = append(p.told[key], &message{m.Kind, m.Items[0].Severity, m.Items[0].Status})
+}
+
+func (p *people) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken
+}
+
+// hazardEnd is how a hazard stands in the end, by the log.
+type hazardEnd struct {
+	place            int
+	severity, status string
+}
+
+// check compares what each person was told of each hazard with the log. Person 0 wants all.
+func (p *people) check(n int, log map[string]hazardEnd) (faults []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for uuid, h := range log {
+		for person := range n {
+			list := p.told[fmt.Sprintf("/p/%d %s", person, uuid)]
+			fault := func(format string, args ...any) {
+				said := ""
+				for _, m := range list {
+					said += fmt.Sprintf(" %s(%s %s)", m.kind, m.severity, m.status)
+				}
+				faults = append(faults, fmt.Sprintf("person %d, hazard %s (%s %s in the end): %s; was told%s", person, uuid, h.severity, h.status, fmt.Sprintf(format, args...), said))
+			}
+			if person != 0 && person != h.place {
+				if len(list) > 0 {
+					fault("is not concerned")
+				}
+				continue
+			}
+			for i, m := range list[:max(0, len(list)-1)] {
+				next := list[i+1]
+				switch {
+				case m.status != "A":
+					fault("told after the end")
+				case next.kind == "first":
+					fault("told for the first time twice")
+				case next.status == "A" && next.severity == m.severity:
+					fault("told the same twice")
+				}
+			}
+			switch {
+			case len(list) == 0 && h.status == "A":
+				fault("lost")
+			case len(list) == 0: // it ended before it could be told
+			case list[len(list)-1].status != h.status:
+				fault("the last message is lost")
+			case h.status == "A" && list[len(list)-1].severity != h.severity:
+				fault("the last message is lost")
+			}
+		}
+	}
+	return faults
+}
+
+// inform makes hazards where people are, alters and ends them, until ctx ends; the last ones stay.
+func (c *crowd) inform(ctx context.Context, token string, persons int) {
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, *c.addr.Load())
+	}}
+	defer transport.CloseIdleConnections()
+	w := &client{&http.Client{Transport: transport, Timeout: 10 * time.Second}, front, token}
+	var mine []int64
+	for ctx.Err() == nil {
+		method, path := http.MethodPost, "/hazards"
+		place := 1 + c.rnd(persons-1)
+		body := map[string]any{"hazard_Name": fmt.Sprintf("Flood at %d", place), "type_ID": "FLOOD", "severity_ID": "WATCH", "latitude": 1, "longitude": place * 5}
+		drop := -1
+		if len(mine) > 3 && c.rnd(4) > 0 {
+			i := c.rnd(len(mine))
+			method, path = http.MethodPatch, fmt.Sprint("/hazards/", mine[i])
+			if body = map[string]any{"severity_ID": []string{"WATCH", "WARNING", "ADVISORY"}[c.rnd(3)]}; c.rnd(4) == 0 {
+				body, drop = map[string]any{"status": "E"}, i
+			}
+		}
+		text, _ := json.Marshal(body)
+		status, answer, _, err := w.do(ctx, method, path, jsonType, text)
+		switch {
+		case err != nil: // the server is away; what became of the request is in the log
+			time.Sleep(20 * time.Millisecond)
+			continue
+		case status == http.StatusConflict && method == http.MethodPatch: // its end was written, though the answer did not come
+			drop = max(drop, 0)
+		case status >= 300:
+			c.t.Errorf("%s %s: %d %s", method, path, status, answer)
+			return
+		}
+		var made struct {
+			ID int64 `json:"hazard_ID"`
+		}
+		if drop >= 0 {
+			mine = append(mine[:drop], mine[drop+1:]...)
+		} else if path == "/hazards" && json.Unmarshal(answer, &made) == nil {
+			mine = append(mine, made.ID)
+		}
+		time.Sleep(time.Duration(20+c.rnd(150)) * time.Millisecond) // the pace of changes
+	}
+}
+
+// Nobody is left untold, and nobody is told twice: changes stream in while the server is killed in the midst of telling. Each person's messages are held against the log.
+func TestKillTellsEverybodyOnce(t *testing.T) {
+	t.Setenv("HAZARDD_WEBHOOK_ALLOW", "127.0.0.0/8")
+	t.Setenv("HAZARDD_STORM", "1000000000") // a summary tells several hazards at once
+	const persons = 8
+	kills := rounds(t, "HAZARDD_NOTIFY_KILLS", 2)
+	data, channels := t.TempDir(), t.TempDir()
+	recipe := `
+about: "a person"
+to: url
+url: '{{.To}}'
+headers: {Content-Type: application/json}
+body: '{{json .View}}'
+gone: [410]
+`
+	if err := os.WriteFile(filepath.Join(channels, "person.yaml"), []byte(recipe), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HAZARDD_CHANNELS", channels)
+	start(t, data, "").kill()
+	token := writer(t, data)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 9))
+	var mu sync.Mutex
+	draw := func(n int) int { mu.Lock(); defer mu.Unlock(); return rnd.IntN(n) }
+	c := &crowd{t: t, rnd: draw}
+	all := &people{t: t, rnd: draw, seen: map[string]bool{}, failed: map[string]bool{}, told: map[string][]*message{}}
+	receiver := httptest.NewServer(all)
+	defer receiver.Close()
+	running := start(t, data, "")
+	c.addr.Store(new(strings.TrimPrefix(running.url, "http://")))
+	for i := range persons {
+		where := fmt.Sprintf(`"where":{"points":[{"lon":%d,"lat":1,"radius_km":50}]},`, i*5)
+		if i == 0 {
+			where = ""
+		}
+		body := fmt.Sprintf(`{%s"channels":[{"kind":"http","template":"person","to":"%s/p/%d"}]}`, where, receiver.URL, i)
+		if status, answer, _, err := newClient(running.url, token).do(t.Context(), http.MethodPost, "/subscriptions", jsonType, []byte(body)); err != nil || status != http.StatusCreated {
+			t.Fatalf("%v %d %s", err, status, answer)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var writing sync.WaitGroup
+	for range 3 {
+		writing.Go(func() { c.inform(ctx, token, persons) })
+	}
+	for range kills {
+		// Once people are being told again, and sometimes before.
+		for had, end := all.count(), time.Now().Add(time.Minute); all.count() == had && time.Now().Before(end) && c.rnd(200) > 0 && !t.Failed(); {
+			time.Sleep(20 * time.Millisecond)
+		}
+		time.Sleep(time.Duration(c.rnd(2000)) * time.Millisecond) // the moment to die
+		running.kill()
+		running = start(t, data, "")
+		c.addr.Store(new(strings.TrimPrefix(running.url, "http://")))
+	}
+	cancel()
+	writing.Wait()
+	last := newClient(running.url, token)
+	waits := func() bool {
+		status, answer, _, err := last.do(t.Context(), http.MethodGet, "/subscriptions/status", "", nil)
+		var s struct{ Waiting, Behind int64 }
+		if err := errors.Join(err, json.Unmarshal(answer, &s)); err != nil || status != http.StatusOK {
+			t.Fatalf("%v %d %s", err, status, answer)
+		}
+		return s.Waiting+s.Behind > 0
+	}
+	for end := time.Now().Add(5 * time.Minute); waits(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not all is told within five minutes")
+		}
+	}
+	log := map[string]hazardEnd{}
+	changes := readLog(t, last)
+	for _, ch := range changes {
+		var change struct {
+			Hazard struct {
+				UUID, Severity_ID, Status string
+				Longitude                 json.RawMessage
+			}
+		}
+		if err := json.Unmarshal([]byte(ch.text), &change); err != nil {
+			t.Fatal(err)
+		}
+		lon, err := strconv.ParseFloat(strings.Trim(string(change.Hazard.Longitude), `"`), 64)
+		if err != nil {
+			t.Fatalf("%v: %s", err, ch.text)
+		}
+		log[change.Hazard.UUID] = hazardEnd{int(lon) / 5, change.Hazard.Severity_ID, change.Hazard.Status}
+	}
+	faults := all.check(persons, log)
+	for _, what := range faults[:min(len(faults), 20)] {
+		t.Error(what)
+	}
+	t.Logf("%d kills; %d changes of %d hazards; %d messages to %d persons, %d of them came again under their ID; %d faults", kills, len(changes), len(log), all.count(), persons, all.again, len(faults))
+}
+
+func TestTheCheckerOfMessagesSeesFaults(t *testing.T) {
+	log := map[string]hazardEnd{"h": {1, "WARNING", "A"}}
+	for name, list := range map[string][]*message{
+		"":                              {{"first", "WATCH", "A"}, {"changed", "WARNING", "A"}},
+		"lost":                          {},
+		"the last message is lost":      {{"first", "WATCH", "A"}},
+		"told the same twice":           {{"first", "WARNING", "A"}, {"changed", "WARNING", "A"}},
+		"told for the first time twice": {{"first", "WATCH", "A"}, {"first", "WARNING", "A"}},
+		"told after the end":            {{"ended", "WATCH", "E"}, {"changed", "WARNING", "A"}},
+	} {
+		p := &people{told: map[string][]*message{"/p/1 h": list, "/p/0 h": {{"first", "WARNING", "A"}}}}
+		if faults := p.check(3, log); name == "" && len(faults) > 0 || name != "" && (len(faults) != 1 || !strings.Contains(faults[0], ": "+name+";")) {
+			t.Errorf("%q: %q", name, faults)
+		}
+		p.told["/p/2 h"] = []*message{{"first", "WARNING", "A"}}
+		if faults := p.check(3, log); len(faults) == 0 || !strings.Contains(strings.Join(faults, "\n"), "is not concerned") {
+			t.Errorf("%q", faults)
+		}
+	}
+}
