@@ -79,7 +79,7 @@ type notifyTestCmd struct {
 	Channel      string    `arg:"" placeholder:"CHANNEL" help:"How: email, webpush, or the name of a file in the folder of --channels."`
 	Address      string    `arg:"" placeholder:"ADDRESS" help:"Where to: an address of email, or what the channel takes."`
 	Language     tongues   `placeholder:"LIST" help:"Languages of the message, such as de or pt-BR,en. Default: English."`
-	WebhookAllow []network `placeholder:"RANGE" help:"Addresses that channels may lead to beside the public ones."`
+	WebhookAllow []network `placeholder:"RANGE" help:"Addresses that webhooks and channels may lead to beside the public ones: there http is allowed too, and every port."`
 	channelFlags
 }
 

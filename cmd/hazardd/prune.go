@@ -17,7 +17,7 @@ import (
 type retentionFlags struct {
 	KeepHistory keepTime `default:"0" placeholder:"TIME" help:"How long old states of hazards that are over are kept, at least 31d; then they go to --archive. 0: for ever. The first and the last state always stay."`
 	KeepAudit   keepTime `default:"400d" placeholder:"TIME" help:"How long the audit trail is kept, at least 31d; then it goes to --archive."`
-	Archive     string   `placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is pruned. Without it no history is pruned."`
+	Archive     string   `placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is pruned. Each is read back before anything is removed; without one no history is."`
 }
 
 func (f *retentionFlags) set(cfg *service.Config, g *globals) (err error) {
@@ -42,7 +42,7 @@ func (g *globals) archive(where string) (k archive.Keep, err error) {
 
 type pruneCmd struct {
 	OlderThan life     `required:"" placeholder:"TIME" help:"Age from which on old states of hazards that are over are removed, such as 730d; at least 31d."`
-	Archive   string   `required:"" placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is removed. Each is read back before anything is removed."`
+	Archive   string   `required:"" placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is pruned. Each is read back before anything is removed; without one no history is."`
 	Of        []string `default:"history,audit" enum:"history,audit" placeholder:"LIST" help:"What is pruned: history, audit, or both."`
 	DryRun    bool     `help:"Do not remove anything: say how much it would be."`
 }

@@ -44,7 +44,7 @@ type serveCmd struct {
 	PublicStreams   int       `default:"2000" placeholder:"N" help:"Event streams without an account that may be open together; one address may have an eighth. 0: any number."`
 	EmbedSites      []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may show the widget (/embed) in a frame; * for all."`
 	SecurityContact contact   `placeholder:"ADDRESS" help:"Where to report a vulnerability: mailto: or https:, shown in /.well-known/security.txt."`
-	WebhookAllow    []network `placeholder:"RANGE" help:"Addresses that webhooks may lead to beside the public ones: there http is allowed too, and every port."`
+	WebhookAllow    []network `placeholder:"RANGE" help:"Addresses that webhooks and channels may lead to beside the public ones: there http is allowed too, and every port."`
 	AddressKey      string    `type:"path" placeholder:"FILE" help:"File of the key that the addresses of subscriptions are encrypted with: 32 random bytes in base64, mode 0600, the same on all nodes. Default: addresses.key in the data folder, which is made; with --database there is no default, and without it no subscriptions."`
 	Storm           int       `default:"5" placeholder:"N" help:"Messages that a channel of a subscription is sent in a minute before what follows becomes a summary."`
 	Confirmations   int       `default:"2000" placeholder:"N" help:"Confirmations of addresses that are asked for in a day, in all; of one address 3."`

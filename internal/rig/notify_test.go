@@ -227,17 +227,21 @@ gone: [410]
 	cancel()
 	writing.Wait()
 	last := newClient(running.url, token)
-	waits := func() bool {
+	waits := func() (text string, wait bool) {
 		status, answer, _, err := last.do(t.Context(), http.MethodGet, "/subscriptions/status", "", nil)
 		var s struct{ Waiting, Behind int64 }
 		if err := errors.Join(err, json.Unmarshal(answer, &s)); err != nil || status != http.StatusOK {
 			t.Fatalf("%v %d %s", err, status, answer)
 		}
-		return s.Waiting+s.Behind > 0
+		return string(answer), s.Waiting+s.Behind > 0
 	}
-	for end := time.Now().Add(5 * time.Minute); waits(); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		state, wait := waits()
+		if !wait {
+			break
+		}
 		if time.Now().After(end) {
-			t.Fatal("not all is told within five minutes")
+			t.Fatalf("not all is told within five minutes: %s", state)
 		}
 	}
 	log := map[string]hazardEnd{}
