@@ -108,6 +108,9 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 		if strings.HasPrefix(path, "/h/") { // the cookie serves what the API has served already
 			continue
 		}
+		if strings.HasPrefix(path, "/arcgis/") { // its clients send what other versions know: TestAQueryThatCannotBeAnsweredIsRefused has what is refused
+			continue
+		}
 		var p problem
 		user := "red"
 		if path == "/audit" {
