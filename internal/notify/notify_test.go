@@ -162,21 +162,23 @@ func TestADeadAddressIsSuspendedAndDelaysNobody(t *testing.T) {
 func TestWhatWasNotTriedIsNoAttempt(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		sub := b.subscribe("ann", boston("a.example"))
-		var answer error = channel.Busy{Wait: time.Minute, All: true}
-		b.net.answer("https://a.example/x", func(channel.Address, notice.Notice) error { return answer })
+		says := func(err error) {
+			b.net.answer("https://a.example/x", func(channel.Address, notice.Notice) error { return err })
+		}
+		says(channel.Busy{Wait: time.Minute, All: true})
 		defer b.run(b.svc)()
 		settle(time.Second)
 		b.flood()
 		for range 15 { // more often than attempts are made
 			settle(time.Minute)
 		}
-		answer = channel.ErrDisabled
+		says(channel.ErrDisabled)
 		settle(5 * time.Minute)
 		list, err := b.svc.Deliveries(t.Context(), b.author("ann"), sub.ID, 0, 10)
-		if err != nil || len(list) != 1 || list[0].State != store.NoticePending || list[0].Attempts != 0 || list[0].Last != "" || list[0].Error != answer.Error() {
+		if err != nil || len(list) != 1 || list[0].State != store.NoticePending || list[0].Attempts != 0 || list[0].Last != "" || list[0].Error != channel.ErrDisabled.Error() {
 			t.Errorf("%v %+v", err, list)
 		}
-		answer = nil
+		says(nil)
 		settle(2 * time.Minute)
 		b.want("https://a.example/x", "first")
 		if late := b.net.to("https://a.example/x")[0].n.Late; late < 20*time.Minute {
