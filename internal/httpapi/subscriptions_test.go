@@ -1,10 +1,13 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -149,9 +152,13 @@ func TestWhatASubscriptionMayNameIsOffered(t *testing.T) {
 	if err := os.WriteFile(folder+"/pager.yaml", []byte("template: json\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	key := filepath.Join(t.TempDir(), "webpush.key") // on PostgreSQL there is no default
+	if err := os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s := serve(t, func(c *service.Config) {
 		c.Public = httpapi.PublicRead
-		c.Channels = service.Channels{SMTP: "smtp://127.0.0.1:25", SMTPFrom: "hazards@example.org", WebPush: "mailto:ops@example.org", Folder: folder}
+		c.Channels = service.Channels{SMTP: "smtp://127.0.0.1:25", SMTPFrom: "hazards@example.org", WebPush: "mailto:ops@example.org", WebPushKey: key, Folder: folder}
 	})
 	// Without a public address nobody can confirm an address of email: an admin alone may use one.
 	for caller, want := range map[string]struct {
