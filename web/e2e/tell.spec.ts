@@ -93,9 +93,17 @@ test("without an account: a position stays on the page until it is saved, and a 
   await expect(panel.getByLabel("Latitude")).toHaveValue("53.60000");
   expect(sent.filter((r) => r.includes("53.6") && !r.includes("assets/"))).toEqual([]);
   await panel.getByRole("button", { name: "Draw an area" }).click();
+  await expect(panel.getByText("Click on the map for each corner")).toBeVisible(); // the map may come later than the form
+  await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {})))); // a phone's panel makes room
   const box = (await page.locator("#map canvas").boundingBox())!;
-  for (const [x, y] of [[0.2, 0.1], [0.4, 0.1], [0.3, 0.3]] as const) await page.mouse.click(box.x + box.width * x, box.y + box.height * y);
-  await expect(panel.getByLabel(/Corners of the area/)).toHaveValue(/^(\S+, \S+\n){2}\S+, \S+$/);
+  const corners = panel.getByLabel(/Corners of the area/);
+  const clicked = async (x: number, y: number, lines: RegExp) => {
+    await page.mouse.click(box.x + box.width * x, box.y + box.height * y);
+    await expect(corners).toHaveValue(lines, { timeout: 2_000 });
+  };
+  await expect(() => clicked(0.2, 0.1, /^\S+, \S+$/)).toPass(); // the panel may still be on its way
+  await clicked(0.4, 0.1, /^\S+, \S+\n\S+, \S+$/);
+  await clicked(0.3, 0.3, /^(\S+, \S+\n){2}\S+, \S+$/);
   await page.keyboard.press("Escape"); // the drawing alone
   await panel.getByRole("textbox", { name: "Email" }).fill("ann@example.org");
   await panel.getByRole("button", { name: "Save" }).click();

@@ -119,7 +119,7 @@ function Places({ draft, set, faults, offered }: { draft: TellDraft; set: Set; f
 
   // Clicks on the map place a point once, or corners until the first is clicked again.
   useEffect(() => {
-    if (!drawing) return;
+    if (!drawing || !map) return; // drawing begins once there is a map
     const take = (longitude: number, latitude: number) => {
       if (drawing === "point") {
         add([longitude, latitude]);
@@ -129,7 +129,7 @@ function Places({ draft, set, faults, offered }: { draft: TellDraft; set: Set; f
       const had = page.tellDraft.peek()?.area;
       const lines = had && "corners" in had ? had.corners : "";
       const { corners } = parseCorners(lines);
-      if (corners.length >= 3 && map?.near(corners[0]!, [longitude, latitude])) store.placing.value = undefined;
+      if (corners.length >= 3 && map.near(corners[0]!, [longitude, latitude])) store.placing.value = undefined;
       else set({ area: { corners: `${lines.trim()}\n${formatCorner([longitude, latitude])}`.trim() } });
     };
     store.placing.value = take;
@@ -221,7 +221,7 @@ function Places({ draft, set, faults, offered }: { draft: TellDraft; set: Set; f
             type="button"
             onClick={() => {
               set({ area: { corners: "" } });
-              if (map) setDrawing("corner");
+              setDrawing("corner");
             }}
           >
             <Icon name="layers" /> {tell.draw}
@@ -235,7 +235,7 @@ function Places({ draft, set, faults, offered }: { draft: TellDraft; set: Set; f
             {corners === undefined
               ? <p>{tell.areaKept({ km2: rounded(geometry ? squareKilometres(geometry) : 0) })}</p>
               : (
-                <Field name="where/areas" label={tell.corners} faults={faults} hint={drawing === "corner" ? tell.clickCorners : undefined}>
+                <Field name="where/areas" label={tell.corners} faults={faults} hint={drawing === "corner" && map ? tell.clickCorners : undefined}>
                   {(a) => <textarea {...a} rows={3} spellcheck={false} value={corners} onInput={(e) => set({ area: { corners: e.currentTarget.value } })} />}
                 </Field>
               )}
