@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,7 @@ type Problem struct {
 	Title    string  `json:"title"`
 	Detail   string  `json:"detail"`
 	Instance string  `json:"instance"` // names an internal error in the server's log
+	Request  string  `json:"request"`  // the id of the request, which the server's log has too; empty from other servers
 	Errors   []Fault `json:"errors"`
 	// RetryAfter is how long the server wants to be left alone, 0 if it does not say.
 	RetryAfter time.Duration `json:"-"`
@@ -62,7 +64,7 @@ type Fault struct {
 	Detail    string `json:"detail"`
 }
 
-// Error says the status, and what the server says.
+// Error says the status, and what the server says. Where the server has failed it names the request, for the operator to look up.
 func (p *Problem) Error() string {
 	text := strconv.Itoa(p.Status)
 	if p.Title != "" {
@@ -70,6 +72,9 @@ func (p *Problem) Error() string {
 	}
 	if p.Detail != "" {
 		text += ": " + p.Detail
+	}
+	if p.Status >= http.StatusInternalServerError && p.Request != "" {
+		text += " (request " + p.Request + ")"
 	}
 	return text
 }
@@ -144,6 +149,7 @@ func (c *Client) problem(resp *http.Response) error {
 		*p = Problem{}
 	}
 	p.Status = resp.StatusCode
+	p.Request = line(cmp.Or(resp.Header.Get("Hazardd-Request"), p.Request), maxDetail)
 	p.Title = line(p.Title, maxDetail)
 	if p.Title == "" {
 		p.Title = http.StatusText(p.Status)

@@ -43,7 +43,7 @@ func (s *Service) keepSession(ctx context.Context, id uuid.UUID, u *User, from O
 	err := s.store.AddSession(ctx, Session{ID: id, User: u.Name, Expires: expires, Child: Grant{Refresh: id},
 		Created: now, Used: max(now, u.NotBefore), Addr: from.Addr, Client: from.Client})
 	if err != nil {
-		s.warn(now, "a login is not listed among the user's sessions", "error", err)
+		s.warn(ctx, now, "a login is not listed among the user's sessions", "error", err)
 	}
 }
 

@@ -245,7 +245,7 @@ func (s *Service) Refused(ctx context.Context, by Actor, action, subject, why st
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := s.store.AddAudit(ctx, a); err != nil {
-		s.warn(now, "a refusal is missing in the audit trail", "error", err)
+		s.warn(ctx, now, "a refusal is missing in the audit trail", "error", err)
 	}
 }
 

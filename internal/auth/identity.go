@@ -182,7 +182,7 @@ func (s *Service) meet(ctx context.Context, id Identity, by Actor, now hazard.In
 	if u.Disabled || u.Removed != 0 {
 		return nil, fmt.Errorf("%w: user %q is disabled or removed here", ErrDenied, u.Name)
 	}
-	orgs := s.orgIDs(id.Orgs, now)
+	orgs := s.orgIDs(ctx, id.Orgs, now)
 	news := !id.Unstated && id.Issued > u.Vouched
 	same := id.Role == u.Role && slices.Equal(orgs, u.Orgs) && u.Lapsed == 0 && id.Issued < u.Vouched.Add(vouchEvery)
 	gone := id.Role == "" && u.Lapsed != 0
@@ -243,7 +243,7 @@ func (s *Service) addIdentity(ctx context.Context, id Identity, by Actor, now ha
 	key := identity{id.Issuer, id.Subject}
 	sum := sha256.Sum256([]byte(id.Issuer + "\x00" + id.Subject))
 	wish, tail := nameFor(id.Name), hex.EncodeToString(sum[:])
-	u := User{Role: id.Role, Orgs: s.orgIDs(id.Orgs, now), PasswordHash: s.dummy, Created: now, Issuer: id.Issuer, Subject: id.Subject, Vouched: id.Issued}
+	u := User{Role: id.Role, Orgs: s.orgIDs(ctx, id.Orgs, now), PasswordHash: s.dummy, Created: now, Issuer: id.Issuer, Subject: id.Subject, Vouched: id.Issued}
 	detail := fmt.Sprintf("by the provider %s, subject %q: role %s, organizations %v", id.Issuer, id.Subject, u.Role, u.Orgs)
 	for _, name := range []string{wish, wish + "-" + tail[:8], "user-" + tail[:32]} {
 		u.Name = name
@@ -280,12 +280,12 @@ func nameFor(wish string) string {
 }
 
 // orgIDs are the organizations of those acronyms or ids, sorted, without those that there are not.
-func (s *Service) orgIDs(names []string, now hazard.Instant) []int64 {
+func (s *Service) orgIDs(ctx context.Context, names []string, now hazard.Instant) []int64 {
 	var ids []int64
 	for _, name := range names {
 		i := slices.IndexFunc(s.Orgs(), func(o Org) bool { return o.Acronym == name || strconv.FormatInt(o.ID, 10) == name })
 		if i < 0 {
-			s.warn(now, "a group of the OpenID provider leads to an organization that there is not", "organization", name)
+			s.warn(ctx, now, "a group of the OpenID provider leads to an organization that there is not", "organization", name)
 			continue
 		}
 		ids = append(ids, s.Orgs()[i].ID)

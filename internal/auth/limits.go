@@ -192,7 +192,7 @@ func (s *Service) known(ctx context.Context, a *attempt) ([]Attempts, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("failed logins: %w", context.Cause(ctx))
 	}
-	s.warn(a.at, "the store does not answer; this node limits failed logins by itself", "error", err)
+	s.warn(ctx, a.at, "the store does not answer; this node limits failed logins by itself", "error", err)
 	a.alone = true
 	return s.local.of(a.keys), nil
 }
@@ -226,7 +226,7 @@ func (s *Service) failed(ctx context.Context, a *attempt, subject string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := s.store.AddFailure(ctx, a.keys, a.at, a.at.Add(-forgetFailures), row); err != nil {
-		s.warn(a.at, "a failed login was counted on this node only", "error", err)
+		s.warn(ctx, a.at, "a failed login was counted on this node only", "error", err)
 	}
 }
 
@@ -251,7 +251,7 @@ func (s *Service) succeeded(ctx context.Context, a *attempt, before Attempts) {
 	defer cancel()
 	row := Audit{At: a.at, Actor: a.name, Addr: a.from.Addr, Client: a.from.Client, Action: ActionLogin, Subject: a.name, OK: true}
 	if err := s.store.AddSuccess(ctx, keys, a.at, row); err != nil {
-		s.warn(a.at, "a login was not written down", "user", a.name, "error", err)
+		s.warn(ctx, a.at, "a login was not written down", "user", a.name, "error", err)
 	}
 }
 
@@ -349,8 +349,8 @@ func (s *Service) take(of map[string]*bucket, name string, fresh *bucket, now ha
 }
 
 // warn logs what every login of a flood would log, once a minute.
-func (s *Service) warn(now hazard.Instant, message string, args ...any) {
+func (s *Service) warn(ctx context.Context, now hazard.Instant, message string, args ...any) {
 	if ok, missed := s.take(s.warned, message, &bucket{size: 1, every: time.Minute}, now); ok {
-		s.log.Warn(message, append(args, "repeated", missed)...)
+		s.log.WarnContext(ctx, message, append(args, "repeated", missed)...)
 	}
 }

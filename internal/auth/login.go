@@ -98,7 +98,7 @@ func (s *Service) latest(ctx context.Context, a *attempt) *picture {
 			err = s.Reload(ctx)
 		}
 		if err != nil {
-			s.warn(a.at, "a login is decided by users as they were read last", "error", err)
+			s.warn(ctx, a.at, "a login is decided by users as they were read last", "error", err)
 		}
 	}
 	return s.current.Load()
@@ -123,7 +123,7 @@ func (s *Service) check(ctx context.Context, a *attempt, known []Attempts, u *Us
 	}
 	want, err := parsePHC(stored)
 	if err != nil {
-		s.log.Error("the stored password of a user cannot be used", "user", u.Name, "error", err)
+		s.log.ErrorContext(ctx, "the stored password of a user cannot be used", "user", u.Name, "error", err)
 		u = nil
 		want, _ = parsePHC(s.dummy)
 	}

@@ -171,7 +171,7 @@ func (s *Service) Generation() uint64 { return s.current.Load().gen }
 // logged, for the write itself has happened; Poll will see it.
 func (s *Service) reloadAfter(ctx context.Context) {
 	if err := s.Reload(context.WithoutCancel(ctx)); err != nil {
-		s.log.Error("users and keys were written, but could not be read again", "error", err)
+		s.log.ErrorContext(ctx, "users and keys were written, but could not be read again", "error", err)
 	}
 }
 

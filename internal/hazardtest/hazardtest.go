@@ -139,6 +139,9 @@ func Check(t testing.TB, req *http.Request, a Answer) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if id := a.Header.Get("Hazardd-Request"); len(id) != 49 {
+		t.Errorf("%s %s: %d with Hazardd-Request %q, expected the id of the request", req.Method, req.URL.Path, a.Status, id)
+	}
 	if err := c.Check(openapitest.Answer{Method: req.Method, URL: req.URL, Status: a.Status, Header: a.Header, Body: a.Body}); err != nil {
 		t.Error(err)
 	}

@@ -44,6 +44,7 @@ import (
 	"github.com/hazardd/hazardd/internal/signon"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tongue"
+	"github.com/hazardd/hazardd/internal/trace"
 	"github.com/hazardd/hazardd/internal/webhook"
 	"github.com/hazardd/hazardd/web"
 )
@@ -183,12 +184,12 @@ func New(c Config) http.Handler {
 		h = cors.New(cors.Options{
 			AllowedOrigins: c.AllowedOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
-			AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version"},
-			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-Coverage", "Hazardd-View-Age", "Hazardd-End", "Hazardd-Kept-From", "Content-Language", "Mcp-Protocol-Version"},
+			AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", trace.Header},
+			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-Coverage", "Hazardd-View-Age", "Hazardd-End", "Hazardd-Kept-From", requestHeader, "Content-Language", "Mcp-Protocol-Version"},
 			MaxAge:         600, // seconds
 		}).Handler(h)
 	}
-	return h
+	return identified(h)
 }
 
 // routes is the whole surface. GET patterns answer HEAD too.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // events serves the change log as a stream of server-sent events (HTML standard, section 9.2): what follows a number, as it is committed.
@@ -61,9 +63,10 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if conn := s.takeOver(w); conn != nil {
 		taken = true
 		head := responseHead(h, a.Now())
+		ctx := trace.Keep(context.Background(), r.Context())
 		go func() {
 			defer s.place.Leave() // who ends the service waits for it
-			a.serveConn(conn, s, who, append(head, first...))
+			a.serveConn(ctx, conn, s, who, append(head, first...))
 		}()
 		return nil
 	}
@@ -87,7 +90,7 @@ func (a *API) join(r *http.Request, who *auth.Caller, end func()) (*place, error
 	}
 	if stream.Replaced > 0 {
 		a.measure.replaced.Inc()
-		a.Logger.Debug("replaced a dead stream by a new one of its user", "user", who.Name, "last_write_ago", stream.Replaced)
+		a.Logger.DebugContext(r.Context(), "replaced a dead stream by a new one of its user", "user", who.Name, "last_write_ago", stream.Replaced)
 	}
 	return &place{stream, leave}, nil
 }

@@ -225,7 +225,7 @@ func (a *API) replaceFile(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if staged != nil {
 		defer func() {
 			if err := staged.Drop(); err != nil { // swept at a later start
-				a.Logger.Warn("a file that was not kept cannot be removed", "error", err)
+				a.Logger.WarnContext(r.Context(), "a file that was not kept cannot be removed", "error", err)
 			}
 		}()
 	}

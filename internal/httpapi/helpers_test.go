@@ -308,6 +308,7 @@ type problem struct {
 	Status   int    `json:"status"`
 	Detail   string `json:"detail"`
 	Instance string `json:"instance"`
+	Request  string `json:"request"`
 	Errors   []struct {
 		Pointer   string `json:"pointer"`
 		Parameter string `json:"parameter"`

@@ -167,7 +167,7 @@ func (a *API) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	html, err := out.HTML()
 	if err != nil {
-		a.Logger.Error("no page for an error", "error", err)
+		a.Logger.ErrorContext(r.Context(), "no page for an error", "error", err)
 		html = []byte(http.StatusText(p.Status))
 	}
 	writeHTML(w, p.Status, html)

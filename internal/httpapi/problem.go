@@ -19,6 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // statusGone is what the log of nginx calls the status of a request whose client did not wait for the answer.
@@ -31,6 +32,7 @@ type problem struct {
 	Status   int     `json:"status"`
 	Detail   string  `json:"detail,omitzero"`
 	Instance string  `json:"instance,omitzero"` // names an internal error in our log
+	Request  string  `json:"request,omitzero"`  // the id of the request
 	Errors   []fault `json:"errors,omitzero"`
 	// Esri is the error as programs of ArcGIS know it, on their paths alone.
 	Esri   *arcgisError `json:"error,omitzero"`
@@ -140,7 +142,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	out := a.problem(w, r, err)
-	out.Type, out.Title = "about:blank", http.StatusText(out.Status)
+	out.Type, out.Title, out.Request = "about:blank", http.StatusText(out.Status), trace.ID(r.Context())
 	if strings.HasPrefix(r.URL.Path, arcgisPath) {
 		out.Esri = &arcgisError{out.Status, out.Title, []string{out.Detail}}
 	}
@@ -164,7 +166,7 @@ func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) problem
 	}
 	if p == nil {
 		id := uuid.NewString()
-		a.Logger.Error("request failed", "id", id, "method", r.Method, "path", r.URL.Path, "error", err)
+		a.Logger.ErrorContext(r.Context(), "request failed", "id", id, "method", r.Method, "path", r.URL.Path, "error", err)
 		p = &problem{Status: http.StatusInternalServerError, Detail: "an internal error; the log has it under this instance", Instance: "urn:uuid:" + id}
 	} else if p.Status >= http.StatusInternalServerError {
 		a.warn(p, r, err)
@@ -227,7 +229,7 @@ func (a *API) warn(p *problem, r *http.Request, err error) {
 		}
 		args = append(args, "limit", p.limit, "repeated", missed)
 	}
-	a.Logger.Warn("request refused", args...)
+	a.Logger.WarnContext(r.Context(), "request refused", args...)
 }
 
 // invalidToken is the answer to a missing, malformed, expired, revoked or foreign token: base interface section 7, to the letter.

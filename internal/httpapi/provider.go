@@ -213,7 +213,7 @@ func (a *API) providerProblem(r *http.Request, err error) error {
 		return err
 	}
 	if ok, missed := a.refused.take("provider", a.now()); ok {
-		a.Logger.Warn("login at the provider failed", "error", err, "repeated", missed)
+		a.Logger.WarnContext(r.Context(), "login at the provider failed", "error", err, "repeated", missed)
 	}
 	if p.Status == http.StatusForbidden {
 		a.Auth.Refused(r.Context(), auth.Actor{Addr: a.clientAddr(r), Client: program(r)}, auth.ActionLogin, "", err.Error(), a.now())

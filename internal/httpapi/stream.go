@@ -119,14 +119,14 @@ func responseHead(h http.Header, now time.Time) []byte {
 	return head.Bytes()
 }
 
-// serveConn is serveStream on a connection of the stream's own, which it closes.
-func (a *API) serveConn(conn net.Conn, s *stream, who *auth.Caller, first []byte) {
+// serveConn is serveStream on a connection of the stream's own, which it closes. ctx says what the stream belongs to.
+func (a *API) serveConn(ctx context.Context, conn net.Conn, s *stream, who *auth.Caller, first []byte) {
+	ctx, gone := context.WithCancel(ctx)
 	defer func() {
 		if p := recover(); p != nil {
-			a.Logger.Error("a stream failed", "error", &panicError{p}, "stack", string(debug.Stack()))
+			a.Logger.ErrorContext(ctx, "a stream failed", "error", &panicError{p}, "stack", string(debug.Stack()))
 		}
 	}()
-	ctx, gone := context.WithCancel(context.Background())
 	reading := make(chan struct{})
 	go func() { // nothing comes any more from a reader: an end does
 		defer close(reading)
@@ -165,7 +165,7 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 		events, wake, err := s.cursor.Next(ctx, who.Orgs)
 		if err != nil {
 			if ctx.Err() == nil {
-				a.Logger.Warn("a stream ends because the log cannot be read; its reader resumes", "error", err)
+				a.Logger.WarnContext(ctx, "a stream ends because the log cannot be read; its reader resumes", "error", err)
 			}
 			return
 		}

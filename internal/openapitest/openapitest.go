@@ -277,6 +277,9 @@ func (c *Contract) checkHeaders(pointer string, response, besides map[string]any
 		}
 	}
 	for name := range header {
+		if name == "Hazardd-Request" { // in every answer: the document's description says so
+			continue
+		}
 		if told.MatchString(name) && !listed[name] {
 			faults = append(faults, fmt.Errorf("the header %s is not listed", name))
 		}

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
+
+	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // Jitter is d, a tenth more or less: those who failed together do not come back together.
@@ -203,7 +205,7 @@ func (t *Targets) Exchange(ctx context.Context, clients Clients, method, address
 	if err != nil {
 		return 0, 0, err
 	}
-	req.Header = header
+	req.Header = trace.Pass(ctx, header)
 	client, ok := clients[req.URL.Scheme]
 	if !ok || t.Check(address) != nil { // the setting may be narrower than when it was made
 		return 0, 0, ErrBlocked

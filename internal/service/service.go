@@ -47,6 +47,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
 	"github.com/hazardd/hazardd/internal/tongue"
+	"github.com/hazardd/hazardd/internal/trace"
 	"github.com/hazardd/hazardd/internal/webhook"
 )
 
@@ -207,6 +208,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		Streams:  cmp.Or(cfg.PublicLimits.Streams, cfg.AllStreams/5),
 	}
 	cfg.AllStreams = min(cfg.AllStreams, max(1, cfg.Connections/4*3)) // requests find room beside them
+	cfg.Logger = slog.New(trace.LogHandler(cfg.Logger.Handler()))
 	s = &Service{cfg: cfg}
 	defer func() {
 		if err != nil {

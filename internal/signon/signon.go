@@ -36,6 +36,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // Config says which provider, and who may do what.
@@ -160,10 +161,12 @@ func (p *Provider) Close() {
 	}
 }
 
-// bounded cuts answers off.
+// bounded cuts answers off, and says which request the provider is asked for.
 type bounded struct{ *http.Transport }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header = trace.Pass(r.Context(), r.Header)
 	resp, err := b.Transport.RoundTrip(r)
 	if err == nil {
 		resp.Body = struct {

@@ -5859,6 +5859,8 @@ export interface components {
             readonly detail: string;
             /** @description Finds an internal error in the log of the service. */
             readonly instance?: string;
+            /** @description The id of the request, as in the header Hazardd-Request and in the log of the service. */
+            readonly request?: string;
             readonly errors?: readonly {
                 /** @description A JSON pointer into the body (RFC 6901). */
                 readonly pointer?: string;
