@@ -63,3 +63,64 @@ func TestHazardsByImportanceAndPinned(t *testing.T) {
 		t.Errorf("the page does not say how important it is: %d", a.Status)
 	}
 }
+
+// The map has the records already: it reads the order alone, which is that of sort=importance, and the reasons in the reader's language.
+func TestTheOrderAloneAndTheReasonInTheReadersLanguage(t *testing.T) {
+	s := serve(t)
+	s.hazard("red", "hazard_Name", "Little", "severity_ID", "INFORMATION")
+	great := s.hazard("red", "hazard_Name", "Great", "severity_ID", "WARNING", "type_ID", "TSUNAMI")
+	s.hazard("red", "hazard_Name", "Drill", "severity_ID", "WARNING", "category_ID", "EXERCISE")
+	over := s.hazard("red", "hazard_Name", "Over", "severity_ID", "WARNING")
+	s.do("red", http.MethodPatch, "/hazards/"+over.UUID, map[string]string{"status": "E"})
+	type row struct {
+		ID int64 `json:"hazard_ID"`
+	}
+	var list []row
+	var order []int64
+	s.do("reader", http.MethodGet, "/hazards/active?sort=importance", nil).JSON(t, &list)
+	a := s.do("reader", http.MethodGet, "/hazards/active/order", nil)
+	a.JSON(t, &order)
+	if len(order) != 3 || len(list) != 3 {
+		t.Fatalf("%v, %v, want three hazards", list, order)
+	}
+	for i, r := range list {
+		if order[i] != r.ID {
+			t.Errorf("%v, want %v", order, list)
+		}
+	}
+	if again := s.do("reader", http.MethodGet, "/hazards/active/order", nil, "If-None-Match", a.Header.Get("ETag")); again.Status != http.StatusNotModified {
+		t.Errorf("asked again: %d", again.Status)
+	}
+	if a := s.do("reader", http.MethodGet, "/hazards/active/order?sort=level", nil); a.Status != http.StatusBadRequest {
+		t.Errorf("a parameter: %d", a.Status)
+	}
+	type answer struct {
+		Importance        *int
+		Emergency, Pinned bool
+		Reason, Language  string
+	}
+	for _, tt := range []struct{ query, accept, language, reason string }{
+		{"", "", "en", "tsunami warning"},
+		{"?lang=es", "", "es", "Tsunami: Alerta"},
+		{"", "xx, es;q=0.9", "es", "Tsunami: Alerta"},
+		{"?lang=xx", "", "en", "tsunami warning"},
+	} {
+		var got answer
+		a := s.do("reader", http.MethodGet, "/hazards/"+great.UUID+"/importance"+tt.query, nil, "Accept-Language", tt.accept)
+		a.JSON(t, &got)
+		if got.Language != tt.language || a.Header.Get("Content-Language") != tt.language || !strings.Contains(got.Reason, tt.reason) || got.Importance == nil || *got.Importance < 50 || got.Emergency || got.Pinned {
+			t.Errorf("%s %s: %s %v, want %q in %s", tt.query, tt.accept, a.Body, a.Header, tt.reason, tt.language)
+		}
+	}
+	var got answer
+	s.do("reader", http.MethodGet, "/hazards/"+over.UUID+"/importance", nil).JSON(t, &got)
+	if got.Importance != nil || got.Reason != "" {
+		t.Errorf("a hazard that is over: %+v", got)
+	}
+	if a := s.do("reader", http.MethodGet, "/hazards/999999/importance", nil); a.Status != http.StatusNotFound {
+		t.Errorf("no hazard: %d", a.Status)
+	}
+	if a := s.do("reader", http.MethodGet, "/hazards/"+great.UUID+"/importance?lang=1", nil); a.Status != http.StatusBadRequest {
+		t.Errorf("no language: %d", a.Status)
+	}
+}

@@ -226,7 +226,7 @@ func (c *Hazard) view() *view {
 	if h := c.Hazard; h.Status == hazard.Active {
 		i := hazard.ImportanceOf(h)
 		v.Importance = c.say("importanceOf", "n", strconv.Itoa(i.Score))
-		v.Why = c.why(&i)
+		v.Why = Why(c.Hazard, &i, c.language())
 	}
 	c.origin(v)
 	for i := range c.Changes {
@@ -387,22 +387,23 @@ func (c *Hazard) measurements() (list []measured) {
 	return list
 }
 
-// why is what makes the hazard important, in the words of the page.
-func (c *Hazard) why(i *hazard.Importance) string {
-	if c.language() == words.English() {
+// Why is what makes a hazard important, in the words of a language.
+func Why(h *hazard.Hazard, i *hazard.Importance, language *words.Language) string {
+	if language == words.English() {
 		return i.Reason()
 	}
+	f := Frame{Language: language}
 	list := make([]string, len(i.Causes))
 	for j, cause := range i.Causes {
 		switch cause.Kind {
 		case hazard.ByLevel:
-			list[j] = c.say("important_level", "level", c.severity(c.Hazard.Severity))
+			list[j] = f.say("important_level", "level", f.severity(h.Severity))
 		case hazard.ByKind:
-			list[j] = c.say("important_kind", "type", c.language().NameOf("type", string(c.Hazard.Type)), "level", c.severity(c.Hazard.Severity))
+			list[j] = f.say("important_kind", "type", language.NameOf("type", string(h.Type)), "level", f.severity(h.Severity))
 		case hazard.ByForce:
-			list[j] = c.say("quantity_"+string(cause.Measured.Name)) + " " + c.measure(&cause.Measured)
+			list[j] = f.say("quantity_"+string(cause.Measured.Name)) + " " + f.measure(&cause.Measured)
 		default:
-			list[j] = c.say("important_"+string(cause.Kind), "n", c.grouped(hazard.TwoDigits(cause.People)))
+			list[j] = f.say("important_"+string(cause.Kind), "n", f.grouped(hazard.TwoDigits(cause.People)))
 		}
 	}
 	return strings.Join(list, "; ")

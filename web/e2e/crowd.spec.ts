@@ -37,7 +37,7 @@ test("a cluster shows the levels of what it holds", async ({ page, server }) => 
 });
 
 // M11. 30 rows were "Wildfire - Australia", with nothing to tell them apart.
-test("rows tell where, how large and until when, and are sorted by level, time or distance", async ({ page, server }) => {
+test("rows tell where, how large and until when, and are sorted by time or distance", async ({ page, server }) => {
   const end = String(Date.now() + 5.5 * 3_600_000);
   const box = (west: number, south: number) => ({ type: "Polygon", coordinates: [[[west, south], [west + 0.2, south], [west + 0.2, south + 0.2], [west, south + 0.2], [west, south]]] });
   await server.hazard("Wildfire - Germany", { type_ID: "WILDFIRE", severity_ID: "WARNING", latitude: 52.6, longitude: 9.8, end_Date: end, autoexpire: "Y", area: box(9.7, 52.5) });
@@ -71,4 +71,35 @@ test("people read no identifiers of sources, and no text twice", async ({ page, 
   await expect(sheet.getByText("The same words as above")).toBeVisible();
   await expect(sheet.getByText(/WATER COVERS/)).toBeHidden();
   await expectAccessible(sheet, "page with a text that says the same");
+});
+
+// L, 4. The level says how dangerous it is there; a duty officer reads first what is most important.
+test("the list is in order of importance, and follows it; the panel says why in the reader's language", async ({ page, server }) => {
+  const little = await server.hazard("Little", { severity_ID: "INFORMATION" });
+  await server.hazard("Flood", { severity_ID: "WARNING" });
+  await server.hazard("Wave", { severity_ID: "WARNING", type_ID: "TSUNAMI" });
+  await open(page, "#map=2/30/10");
+  await expect(page.getByLabel("Sort by")).toHaveValue("importance");
+  await expect(names(page)).toHaveText(["Wave", "Flood", "Little"]);
+  // A pin is in no record: the order alone changes.
+  await server.patch(little, { pinned: "Y" });
+  await expect(names(page)).toHaveText(["Little", "Wave", "Flood"]);
+  await page.getByLabel("Sort by").selectOption("Level");
+  await expect(names(page).last()).toHaveText("Little");
+  await expect(page).toHaveURL(/sort=level/);
+  await page.getByLabel("Sort by").selectOption("Importance");
+  await expect(names(page).first()).toHaveText("Little");
+  const before = new Date().toISOString();
+  await server.patch(little, { pinned: "N" });
+  await expect(names(page)).toHaveText(["Wave", "Flood", "Little"]);
+  await page.goto(`/#map=2/30/10&at=${before}`); // the order of that moment
+  await expect(names(page)).toHaveText(["Little", "Wave", "Flood"]);
+  await page.goto("/#map=2/30/10");
+  await expect(names(page)).toHaveText(["Wave", "Flood", "Little"]);
+  await row(page, { hazard_Name: "Wave" }).click();
+  await expect(panel(page)).toContainText("tsunami warning");
+  await page.locator(".account .menu-button").click();
+  await page.locator(".account select").first().selectOption("es");
+  await expect(page.getByRole("definition").filter({ hasText: "Tsunami: Alerta" })).toBeVisible();
+  await expect(page.locator(".panel")).not.toContainText("tsunami warning");
 });

@@ -83,3 +83,23 @@ test("times are in the device's zone, in UTC, or in that of the hazard", async (
   await zones.selectOption("hazard");
   await expect(start).toContainText("15 Jan 2026, 21:00 GMT+9");
 });
+
+test("texts of hazards come in the language that is chosen in the menu, where their authority writes in it", async ({ page, server }) => {
+  const texts = [{ language: "en", instruction: "Go up." }, { language: "es", name: "Inundación del Elba", description: "El agua sube." }];
+  const h = await server.hazard("Flood of the Elbe", { description: "The water rises.", texts });
+  await page.goto(`/#h=${h.uuid}`);
+  await page.getByLabel("User name").fill(reader.name);
+  await page.getByLabel("Password").fill(reader.password);
+  await page.getByRole("button", { name: "Log in" }).click();
+  const panel = page.locator("#panel");
+  await expect(panel).toContainText("The water rises.");
+  await page.locator(".account .menu-button").click();
+  await page.locator(".account select").first().selectOption("es");
+  await expect(panel.getByRole("heading", { level: 2 })).toHaveText("Inundación del Elba");
+  await expect(panel).toContainText("El agua sube.");
+  // What changes later comes in that language too.
+  await server.patch(h, { texts: [texts[0], { ...texts[1], description: "El agua baja." }] });
+  await expect(panel).toContainText("El agua baja.");
+  await page.locator(".account select").first().selectOption("fr");
+  await expect(panel).toContainText("The water rises.");
+});

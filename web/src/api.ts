@@ -85,6 +85,8 @@ export class Api {
   onEnded: () => void = () => {};
   /** What is read needs no login: the server is public, or a key is in the address. */
   open = false;
+  /** The language in which texts of hazards are wished before those of the browser, BCP 47; undefined: none. */
+  wish: string | undefined;
   /** Milliseconds that the server's clock is ahead of ours. */
   skew = 0;
 
@@ -226,7 +228,7 @@ export class Api {
   }
 
   async #send(path: string, o: Options): Promise<Response> {
-    const headers: Record<string, string> = { ...o.headers };
+    const headers: Record<string, string> = { ...(this.wish ? { "Accept-Language": [this.wish, ...navigator.languages].slice(0, 10).map(weighted).join(", ") } : {}), ...o.headers };
     let body: BodyInit | undefined;
     if (o.body instanceof FormData) body = o.body;
     else if (o.body !== undefined) {
@@ -369,6 +371,9 @@ function post(address: string, access: string, form: FormData, sent: (share: num
     x.send(form);
   });
 }
+
+/** A language of a list, the first before the others (RFC 9110, section 12.5.4). */
+const weighted = (language: string, place: number): string => `${language};q=${1 - place / 10}`;
 
 const isInvalidToken = (answer: Response): boolean => !answer.headers.get("Content-Type")?.includes("json");
 

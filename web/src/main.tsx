@@ -8,7 +8,7 @@ import { browser, follow } from "./live";
 import { Areas } from "./map/areas";
 import { canKeep, forgetView, keepView, renewWorker, type Kept } from "./offline";
 import { Store } from "./store";
-import { begin, text } from "./words";
+import { begin, text, wish } from "./words";
 import { Page, PageProvider } from "./ui/context";
 import { Login } from "./ui/login";
 import { Shell } from "./ui/shell";
@@ -48,10 +48,8 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
     const { store } = page;
     const over = new AbortController();
     if (old) store.keptView(old.hazards, old.at);
-    else {
-      void follow(api, store, over.signal, browser);
-      void forgetUnlessChosen();
-    }
+    else void forgetUnlessChosen();
+    let following = new AbortController();
     const second = setInterval(() => store.tick(), 1_000);
     const offline = () => store.lost(text.login.lost);
     window.addEventListener("offline", offline);
@@ -83,6 +81,17 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
     document.addEventListener("visibilitychange", keep);
     const sources = computed(() => JSON.stringify(store.connection.value.fresh.sources));
     const ends = [
+      old ? () => {} : effect(() => {
+        api.wish = wish.value;
+        // In another language the texts of all that is shown are others.
+        following.abort();
+        following = new AbortController();
+        void follow(api, store, AbortSignal.any([over.signal, following.signal]), browser);
+        store.reread();
+      }),
+      effect(() => {
+        if (!old && store.order.value === "importance") void store.importance.changed();
+      }),
       effect(() => {
         sources.value; // what became of a source stands in the list of them
         void store.readSources();

@@ -416,6 +416,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/hazards/active/order": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The active hazards by importance
+         * @description The `hazard_ID`s of the active hazards, the most important first, as `sort=importance` has them: for those who have the records already. The order of two hazards
+         *     changes only when one of them does.
+         */
+        readonly get: operations["listActiveOrder"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/hazards/active/category/{category-id}": {
         readonly parameters: {
             readonly query?: never;
@@ -859,6 +880,29 @@ export interface paths {
          *     known then. As GeoJSON and CSV it is the towns.
          */
         readonly get: operations["getExposure"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/hazards/{hazard-id}/importance": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * How important it is, and why
+         * @description How much the hazard matters beside others, and the reasons in the best of the languages that the service has words in. With `at`, what was known then.
+         */
+        readonly get: operations["getImportance"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -4477,6 +4521,18 @@ export interface components {
             /** @description When this service first read this value. Absent: in what a single source reports. */
             readonly time?: components["schemas"]["Instant"];
         };
+        readonly Importance: {
+            /** @description See docs/importance.md. null: it is over. */
+            readonly importance: number | null;
+            /** @description Its authority calls it an emergency. */
+            readonly emergency: boolean;
+            /** @description An editor has it before all others. */
+            readonly pinned: boolean;
+            /** @description Why, the weightiest first; empty: it is over. */
+            readonly reason: string;
+            /** @description Of the reason. */
+            readonly language: string;
+        };
         /**
          * @example {
          *       "people": 2104512,
@@ -7609,6 +7665,45 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly listActiveOrder: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The numbers, the most important first. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-Change"];
+                    readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
+                    readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly number[];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly listActiveHazardsOfCategory: {
         readonly parameters: {
             readonly query?: {
@@ -8571,6 +8666,61 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Exposure"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getImportance: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description A moment that is past (RFC 3339). The answer is what you would have been answered then: what had been written, with the ends that had come.
+                 *     Write the zone as `Z`, or its plus as `%2B`.
+                 * @example 2026-11-21T06:00:00Z
+                 */
+                readonly at?: components["parameters"]["At"];
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The importance. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-ChangeMaybe"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Importance"];
                 };
             };
             readonly 304: components["responses"]["NotModified"];

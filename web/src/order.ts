@@ -36,6 +36,9 @@ export function byLevel(a: Hazard, b: Hazard): number {
   return y.rank - x.rank || y.updated - x.updated || a.hazard_ID - b.hazard_ID;
 }
 
+/** The service's order by importance, by number; what it has not told the place of comes first, for it is not known to be less important. */
+export const byImportance = (places: ReadonlyMap<number, number>): Compare => (a, b) => (places.get(a.hazard_ID) ?? -1) - (places.get(b.hazard_ID) ?? -1) || byLevel(a, b);
+
 /** Last updated first. */
 export function byTime(a: Hazard, b: Hazard): number {
   return moments(b).updated - moments(a).updated || byLevel(a, b);

@@ -8,7 +8,8 @@ import { freshness, trust, type Freshness } from "./freshness";
 import type { Areas } from "./map/areas";
 import { isDrill, severity, severityName, type Change, type Hazard, type Source } from "./model";
 import type { Sink } from "./live";
-import { away, byDistance, byLevel, byTime, overAt, Ordered, type Compare } from "./order";
+import { Importance, placesOf } from "./importance";
+import { away, byDistance, byImportance, byLevel, byTime, overAt, Ordered, type Compare } from "./order";
 import { text } from "./words";
 import { format, type Order, type PageState, type View } from "./url";
 
@@ -34,6 +35,8 @@ export interface Past {
   readonly at: number;
   readonly state: "loading" | "ready" | "failed";
   readonly hazards: Hazards;
+  /** The places of the hazards by importance then. */
+  readonly places: ReadonlyMap<number, number>;
   /** The moment is before the first record: nothing is known of it. */
   readonly unrecorded: boolean;
   readonly note: string;
@@ -47,6 +50,8 @@ const SHARE = 4;
 /** Hazards that are read again at once because their products changed. */
 const REREAD = 20;
 const noHazards: Hazards = new Map();
+/** From this zoom on the middle of the window is a place that somebody looks at: what is there comes first. */
+const PLACE_ZOOM = 5;
 
 function split<T>(list: readonly T[], test: (x: T) => boolean): readonly [T[], T[]] {
   const out: [T[], T[]] = [[], []];
@@ -105,10 +110,13 @@ export class Store implements Sink {
   /** Where the reader is, if they have said so; it never leaves this page. Else distances are from the middle of the map. */
   readonly me = signal<readonly [longitude: number, latitude: number] | undefined>(undefined);
   readonly from = computed(() => this.me.value ?? this.view.value?.center);
-  readonly order = signal<Order>("level");
+  readonly order = signal<Order>("importance");
+  readonly importance: Importance;
   readonly #by = computed<Compare>(() => {
-    const from = this.from.value;
-    return this.order.value === "time" ? byTime : this.order.value === "distance" && from ? byDistance((h) => (this.areas.contains(h, ...from) ? 0 : away(h, from))) : byLevel;
+    if (this.order.value === "importance") return byImportance(this.past.value?.places ?? this.importance.places.value);
+    if (this.order.value === "time") return byTime;
+    const from = this.order.value === "distance" && this.from.value;
+    return from ? byDistance((h) => (this.areas.contains(h, ...from) ? 0 : away(h, from))) : byLevel;
   });
 
   readonly shown = computed<Hazards>(() => this.past.value?.hazards ?? this.live.value);
@@ -125,7 +133,7 @@ export class Store implements Sink {
     const match = matcher(f);
     return new Map([...this.shown.value].filter(([, h]) => match(h)));
   });
-  /** In the service's order; drills stand apart, in `exercises`: they are never counted among what is real. */
+  /** In the order that the reader chose; drills stand apart, in `exercises`: they are never counted among what is real. */
   readonly sorted = computed(() => this.#real.follow(this.matching.value, this.#by.value));
   readonly exercises = computed(() => this.#drills.follow(this.matching.value, this.#by.value));
   /** Those that contain the middle of the map's window. */
@@ -184,6 +192,7 @@ export class Store implements Sink {
     private readonly soon: (then: () => void, pause: number) => void = nextFrame,
   ) {
     this.coverage = new Coverage(api);
+    this.importance = new Importance(api);
     this.apply(initial);
   }
 
@@ -199,13 +208,14 @@ export class Store implements Sink {
     if (s.at !== this.past.peek()?.at) void this.lookAt(s.at);
   }
 
-  /** Those of which any part is in the map's window, in the given order; by level, what contains its middle comes first. */
+  /** Those of which any part is in the map's window, in the given order; by importance and by level, what contains its middle comes first. */
   #within(list: readonly Hazard[]): readonly Hazard[] {
     const b = this.bounds.value;
     if (!b) return list;
     this.areas.news.value;
     const here = this.here.value;
-    if (this.order.value !== "level") return list.filter((h) => here.has(h) || this.areas.touches(h, b));
+    const order = this.order.value;
+    if (order === "time" || order === "distance" || (order === "importance" && (this.view.value?.zoom ?? 0) < PLACE_ZOOM)) return list.filter((h) => here.has(h) || this.areas.touches(h, b));
     return [...list.filter((h) => here.has(h)), ...list.filter((h) => !here.has(h) && this.areas.touches(h, b))];
   }
 
@@ -215,6 +225,7 @@ export class Store implements Sink {
     this.#flush();
     const { hazards, diff } = merge(this.live.peek(), list.filter((h) => !overAt(h, this.api.now())));
     const first = !this.loaded.peek();
+    this.#reorder();
     batch(() => {
       this.live.value = hazards;
       this.loaded.value = true;
@@ -241,6 +252,7 @@ export class Store implements Sink {
     const changes = this.#queue;
     if (changes.length === 0) return;
     this.#queue = [];
+    this.#reorder();
     const records = changes.flatMap((c) => c.hazard ?? []);
     const { hazards, diff } = mergeSome(this.live.peek(), records);
     const open = records.filter((h) => h.uuid === this.selected.peek() || h.uuid === this.elsewhere.peek()?.uuid).at(-1);
@@ -251,6 +263,11 @@ export class Store implements Sink {
       this.#notice(diff);
     });
     void this.#reread(new Set(changes.flatMap((c) => (c.hazard ? [] : (c.product?.hazard_ID ?? [])))));
+  }
+
+  /** What counts people, or pins, changes the order and no record. */
+  #reorder(): void {
+    if (this.order.peek() === "importance") void this.importance.changed();
   }
 
   heard(fresh?: Freshness): void {
@@ -390,19 +407,36 @@ export class Store implements Sink {
     }
     const { signal } = (this.#asking = new AbortController());
     const before = this.past.peek();
-    this.past.value = { at, state: "loading", hazards: before?.hazards ?? noHazards, unrecorded: false, note: "" };
+    this.past.value = { at, state: "loading", hazards: before?.hazards ?? noHazards, places: before?.places ?? new Map(), unrecorded: false, note: "" };
     try {
       // The pause lets a slider move without a request for each step.
       await new Promise((resolve) => setTimeout(resolve, 200));
       if (signal.aborted) return;
-      const answer = await this.api.request(`/hazards/active?at=${encodeURIComponent(new Date(at).toISOString())}`, { signal });
+      const answer = await this.api.request(`/hazards/active?sort=importance&at=${encodeURIComponent(new Date(at).toISOString())}`, { signal });
       const list = (await answer.json()) as Hazard[];
       const unrecorded = freshness(answer.headers).change === 0;
-      this.past.value = { at, state: "ready", hazards: merge(before?.hazards ?? noHazards, list).hazards, unrecorded, note: unrecorded ? text.time.unrecorded : "" };
+      this.past.value = {
+        at,
+        state: "ready",
+        hazards: merge(before?.hazards ?? noHazards, list).hazards,
+        places: placesOf(list.map((h) => h.hazard_ID)),
+        unrecorded,
+        note: unrecorded ? text.time.unrecorded : "",
+      };
     } catch (error) {
       if (signal.aborted) return;
       const note = error instanceof LostError ? text.time.lost : error instanceof Problem && error.status === 400 ? text.time.refused({ why: error.detail }) : text.time.failed;
-      this.past.value = { at, state: "failed", hazards: noHazards, unrecorded: false, note };
+      this.past.value = { at, state: "failed", hazards: noHazards, places: new Map(), unrecorded: false, note };
+    }
+  }
+
+  /** Reads again what is shown beside the list of what is active: the past, and what was found for the panel. */
+  reread(): void {
+    const past = this.past.peek();
+    if (past) void this.lookAt(past.at);
+    if (this.elsewhere.peek()) {
+      this.elsewhere.value = undefined;
+      void this.findSelected();
     }
   }
 

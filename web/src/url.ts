@@ -19,10 +19,11 @@ export interface PageState {
 }
 
 /** What the list is sorted by. */
-export type Order = "level" | "time" | "distance";
-export const orders: readonly Order[] = ["level", "time", "distance"];
+export type Order = "importance" | "level" | "time" | "distance";
+/** The first is the one of who has not chosen. */
+export const orders: readonly Order[] = ["importance", "level", "time", "distance"];
 
-export const noState: PageState = { view: undefined, filter: noFilter, selected: undefined, at: undefined, everywhere: false, order: "level" };
+export const noState: PageState = { view: undefined, filter: noFilter, selected: undefined, at: undefined, everywhere: false, order: "importance" };
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const list = (s: string | null): readonly string[] => (s ? s.split(",").filter((x) => /^[A-Z]{1,40}$/.test(x)) : []);
@@ -40,7 +41,7 @@ export function parse(hash: string): PageState {
     selected: uuid.test(selected) ? selected.toLowerCase() : undefined,
     at: Number.isNaN(at) ? undefined : at,
     everywhere: p.get("list") === "all",
-    order: orders.find((o) => o === p.get("sort")) ?? "level",
+    order: orders.find((o) => o === p.get("sort")) ?? "importance",
   };
 }
 
@@ -55,7 +56,7 @@ export function format(s: PageState): string {
   if (s.filter.categories.length) add("category", s.filter.categories.join(","));
   if (s.filter.text.trim()) add("q", s.filter.text.trim());
   if (s.everywhere) add("list", "all");
-  if (s.order !== "level") add("sort", s.order);
+  if (s.order !== "importance") add("sort", s.order);
   if (s.at !== undefined) add("at", new Date(s.at).toISOString().replace(".000Z", "Z"));
   if (s.selected) add("h", s.selected);
   return parts.join("&");

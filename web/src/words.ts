@@ -63,6 +63,9 @@ export function chosen(): string | undefined {
   }
 }
 
+/** The language that the reader has chosen on this device, in which texts of hazards are wished too; undefined: as the browser. */
+export const wish = signal(chosen());
+
 /** The best language for a reader of these, the most wanted first. */
 export const best = (wanted: readonly string[]): Language => bestOf(languages, wanted);
 
@@ -90,6 +93,7 @@ export const begin = (): Promise<void> => use(chosen() ?? best(navigator.languag
 /** Shows what the reader chooses, and keeps it on this device; undefined: as the browser. */
 export async function choose(id: string | undefined): Promise<void> {
   await use(id ?? best(navigator.languages).id);
+  wish.value = id;
   try {
     if (id) localStorage.setItem(STORED, id);
     else localStorage.removeItem(STORED);

@@ -1,21 +1,20 @@
 // The choice of the language, and of the zone in which times are shown.
 import { useState } from "preact/hooks";
-import { best, choose, chosen, language, languages, text } from "../words";
+import { best, choose, language, languages, text, wish } from "../words";
 import { chooseZone, zone, zones, type Zone } from "../time";
 
 /** In the menu, and before the login. Names of languages are in the language itself, as those who look for theirs know it. */
 export function LanguageChoice() {
-  const [own, setOwn] = useState(chosen());
   const [failed, setFailed] = useState(false);
   const change = (id: string | undefined) => {
     setFailed(false);
-    choose(id).then(() => setOwn(id), () => setFailed(true));
+    choose(id).catch(() => setFailed(true));
   };
   return (
     <div class="language">
       <label>
         <span>{text.header.language}</span>
-        <select value={own ?? ""} onChange={(e) => change(e.currentTarget.value || undefined)}>
+        <select value={wish.value ?? ""} onChange={(e) => change(e.currentTarget.value || undefined)}>
           <option value="">{text.language.browser({ name: best(navigator.languages).name })}</option>
           {languages.map((l) => <option key={l.id} value={l.id} lang={l.id} dir={l.dir}>{l.name}</option>)}
         </select>

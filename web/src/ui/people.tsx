@@ -1,14 +1,9 @@
 // How much a hazard matters beside others, and who lives where it is. It is read when a panel is opened.
 import type { Schemas } from "../api";
 import type { Hazard } from "../model";
-import { listed, number, text } from "../words";
+import { language, listed, number, text } from "../words";
 import { usePage } from "./context";
 import { Loading, useData } from "./parts";
-
-interface Feature {
-  readonly type: string;
-  readonly properties: { readonly importance: number | null; readonly importance_reason: string };
-}
 
 /** An estimate: more digits than two would claim what nobody knows. */
 const about = (n: number): string => number(n, { maximumSignificantDigits: 2 });
@@ -18,24 +13,24 @@ const TOWNS = 8;
 
 export function People({ h }: { h: Hazard }) {
   const { store } = usePage();
-  const state = useData(`${h.hazard_ID} people ${h.update_Date}/${h.last_Update}`, async (signal) => {
-    const [feature, answer] = await Promise.all([
-      store.api.geo<Feature>(`/hazards/${h.hazard_ID}`, signal),
+  const state = useData(`${h.hazard_ID} people ${h.update_Date}/${h.last_Update}/${language().id}`, async (signal) => {
+    const [importance, answer] = await Promise.all([
+      store.api.get<"/hazards/{hazard-id}/importance">(`/hazards/${h.hazard_ID}/importance?lang=${language().id}`, { signal }),
       store.api.request(`/hazards/${h.hazard_ID}/exposure`, { signal }),
     ]);
-    return { properties: feature.properties, exposure: answer.status === 200 ? ((await answer.json()) as Schemas["Exposure"]) : undefined };
+    return { importance, exposure: answer.status === 200 ? ((await answer.json()) as Schemas["Exposure"]) : undefined };
   });
   return (
     <Loading state={state}>
-      {({ properties: p, exposure: e }) => {
+      {({ importance: i, exposure: e }) => {
         const towns = (e?.places ?? []).filter((t) => t.inside);
         return (
           <dl class="facts">
-            {p.importance !== null && (
+            {i.importance !== null && (
               <>
                 <dt>{text.people.importance}</dt>
                 <dd>
-                  {text.people.of({ n: number(p.importance) })} <span class="muted" lang="en" dir="ltr">{p.importance_reason}</span>
+                  {text.people.of({ n: number(i.importance) })} <span class="muted" lang={i.language}>{i.reason}</span>
                 </dd>
               </>
             )}

@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
+	pages "github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/tongue"
+	"github.com/hazardd/hazardd/internal/words"
+)
+
+// byImportance is the order of sort=importance.
+var byImportance = search.Sort{By: search.ByImportance, Descending: true}
+
+// activeOrder serves the numbers of the active hazards, the most important first, for who has their records: records do not hold the order.
+func (a *API) activeOrder(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	now := a.now()
+	v := a.Live.View(now)
+	// How important a hazard is does not depend on who asks.
+	body, err := a.lists.Form(v, "order", live.Filter{}, nil, tongue.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+		var keys []search.Key
+		for h := range list {
+			keys = append(keys, byImportance.Key(h))
+		}
+		slices.SortFunc(keys, byImportance.Compare)
+		ids := make([]int64, len(keys))
+		for i, k := range keys {
+			ids[i] = k.ID
+		}
+		return json.MarshalWrite(out, ids)
+	})
+	if err != nil {
+		return err
+	}
+	w.Header()["Content-Type"] = jsonType
+	return a.answerShared(w, r, who, v, body, now)
+}
+
+// importance is how much a hazard matters beside others.
+type importance struct {
+	Importance *int   `json:"importance"` // null: it is over
+	Emergency  bool   `json:"emergency"`
+	Pinned     bool   `json:"pinned"`
+	Reason     string `json:"reason"`
+	Language   string `json:"language"` // of the reason
+}
+
+// importance serves how important a hazard is and why, in the language of the reader if there are words in it.
+func (a *API) importance(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	values, at, err := a.readAt(r, langParameter)
+	if err != nil {
+		return err
+	}
+	wish, err := a.wish(r, values)
+	if err != nil {
+		return err
+	}
+	h, err := a.hazardNowOrAt(r, at)
+	if err != nil {
+		return err
+	}
+	language := words.Best(wish.Tags()...)
+	out := importance{Pinned: h.Pinned, Language: language.ID}
+	if h.Status == hazard.Active {
+		i := hazard.ImportanceOf(h)
+		out.Importance, out.Emergency, out.Reason = &i.Score, i.Emergency, pages.Why(h, &i, language)
+	}
+	sayLanguages(w, []string{language.ID})
+	return answerJSON(w, r, out, false)
+}
