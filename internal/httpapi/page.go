@@ -21,6 +21,7 @@ import (
 	"github.com/hazardd/hazardd/internal/symbol"
 	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/internal/words"
+	"github.com/hazardd/hazardd/internal/zone"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -103,8 +104,8 @@ func (a *API) frame(r *http.Request) pages.Frame {
 		f.Token = values.Get(tokenParameter)
 	}
 	if name := values.Get(zoneParameter); name != "" && name != "Local" && len(name) < 64 {
-		if zone, err := time.LoadLocation(name); err == nil {
-			f.Zone = zone
+		if visitors, err := time.LoadLocation(name); err == nil {
+			f.Zone = visitors
 		}
 	}
 	return f
@@ -234,6 +235,9 @@ func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now ha
 	ctx := r.Context()
 	c = &pages.Hazard{Frame: a.frame(r), Now: now, Hazard: h, Ground: a.ground != nil, Symbol: a.symbolPath, Orgs: map[int64]string{}}
 	c.User = who.Name
+	if c.There = zone.Of(h.Latitude, h.Longitude); c.Zone == nil {
+		c.Zone = c.There
+	}
 	if a.Public.on() {
 		c.Preview = a.preview(h, "/h/"+h.UUID.String(), now)
 	}

@@ -771,3 +771,24 @@ func TestThePageHoldsTheLatestOfALongHistory(t *testing.T) {
 		}
 	}
 }
+
+// A page that comes by mail or chat names no zone: it shows the hazard's own beside UTC, and has the others to choose.
+func TestThePageOfAHazardHasItsOwnTime(t *testing.T) {
+	s := serve(t)
+	h := s.hazard("red", "latitude", 35.68, "longitude", 139.69, "start_Date", "1768478400000") // 2026-01-15 12:00 UTC
+	for query, want := range map[string]struct{ time, not, here string }{
+		"":                  {"15 Jan 2026, 21:00 JST", "CET", `<b><bdi>Asia/Tokyo</bdi> (where the hazard is)</b>`},
+		"?tz=Europe/Berlin": {"15 Jan 2026, 13:00 CET", "JST", `<b><bdi>Europe/Berlin</bdi></b>`},
+		"?tz=UTC":           {"15 Jan 2026, 12:00 UTC", "JST", `<b><bdi>UTC</bdi></b>`},
+		"?tz=Mars/Phobos":   {"15 Jan 2026, 21:00 JST", "CET", `<b><bdi>Asia/Tokyo</bdi> (where the hazard is)</b>`},
+	} {
+		html := string(s.do("", http.MethodGet, "/h/"+h.UUID+query, nil, "Cookie", sessionOf(t, s, "reader")).Body)
+		if !strings.Contains(html, want.time) || strings.Contains(html, want.not) || !strings.Contains(html, want.here) || !strings.Contains(html, "2026-01-15T12:00:00Z") {
+			t.Errorf("%s: no %q, or %q: %s", query, want.time, want.not, html)
+		}
+	}
+	html := string(s.do("", http.MethodGet, "/h/"+h.UUID+"?lang=ja", nil, "Cookie", sessionOf(t, s, "reader")).Body)
+	if !strings.Contains(html, `?lang=ja&amp;tz=UTC"`) {
+		t.Errorf("no other zone to choose: %s", html)
+	}
+}

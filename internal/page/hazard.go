@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -23,6 +24,8 @@ import (
 // Hazard is the page of one hazard for one visitor.
 type Hazard struct {
 	Frame
+	// There is the zone of the hazard's place; nil: it is not known.
+	There  *time.Location
 	Now    hazard.Instant
 	Hazard *hazard.Hazard // as it reads at Now
 	// Symbol is the path of a hazard's symbol.
@@ -90,6 +93,7 @@ type view struct {
 	Responses                 []string
 	Audience                  string
 	Languages                 []tongueLink // others in which it is said
+	Zones                     []zoneLink
 	Note, Comment             []block
 	Areas                     []area
 	Products                  []*product
@@ -111,6 +115,28 @@ type view struct {
 type tongueLink struct {
 	Tag, Href string
 	Here      bool
+}
+
+// zoneLink leads to the page with times in another zone beside UTC.
+type zoneLink struct {
+	Name string // IANA
+	Of   string // whose zone it is; empty: the visitor's
+	Here bool
+}
+
+// zones are those that a visitor may want: that of the hazard, the one that the visitor came with, and UTC alone.
+func (c *Hazard) zones() (list []zoneLink) {
+	if c.There != nil {
+		list = append(list, zoneLink{Name: c.There.String(), Of: c.say("zoneThere")})
+	}
+	if c.Zone != nil && c.Zone != time.UTC && (c.There == nil || c.Zone.String() != c.There.String()) {
+		list = append(list, zoneLink{Name: c.Zone.String()})
+	}
+	list = append(list, zoneLink{Name: "UTC"})
+	for i := range list {
+		list[i].Here = c.Zone != nil && list[i].Name == c.Zone.String() || c.Zone == nil && list[i].Name == "UTC"
+	}
+	return list
 }
 
 // speak adds what the authority says in the language of the page.
@@ -215,6 +241,7 @@ func (c *Hazard) view() *view {
 		v.Title = c.say("endedNamed", "name", v.Title)
 		v.Reason = c.say("why" + cmp.Or(reasons[h.Reason], "Over"))
 	}
+	v.Zones = c.zones()
 	v.Next = c.next()
 	v.Areas, v.MapAlt = c.areas()
 	v.Products, v.ProductCount = c.products()
