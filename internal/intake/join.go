@@ -168,7 +168,15 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 		_, byRule = rules[g.before.Type]
 	}
 	elsewhere := slices.ContainsFunc(named, func(e store.Event) bool { return e.HazardID != self.HazardID })
-	if !elsewhere && len(g.absorbed) == 0 && !(moved && (byRule || len(named) > 0)) {
+	together := len(named) > 0
+	if !together && moved && self.HazardID != 0 { // a name may no longer mean it
+		events, err := w.tx.Events(self.HazardID)
+		if err != nil {
+			return "", err
+		}
+		together = len(events) > 1
+	}
+	if !elsewhere && len(g.absorbed) == 0 && !(moved && (byRule || together)) {
 		return self.Joined, nil
 	}
 	c, err := w.clusterOf(self, named, g, drill)
@@ -257,6 +265,10 @@ func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error
 	}
 	if !own.Head.Relayed && (len(all) == 0 || slices.ContainsFunc(all, func(s hazard.Said) bool { return !s.Head.Relayed })) {
 		return nil
+	}
+	found, err := w.tx.VerdictsOfEvent(self.Name())
+	if err != nil || slices.ContainsFunc(events, func(e store.Event) bool { return found[self.Name()][e.Name()] == store.Apart }) {
+		return err
 	}
 	for i, e := range events { // wherever that event goes, this one goes
 		if id == all[i].Head.UUID || id == hazard.EventUUID(e.Source, e.Key) {

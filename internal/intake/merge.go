@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -348,6 +349,7 @@ func (w *writer) moveProducts(from, to int64, gaveThem *store.Event) error {
 			}
 		}
 	}
+	left := map[int64]bool{} // folders that go without what was in them
 	for _, p := range products {
 		after := *p
 		if moves[p.ID] {
@@ -368,6 +370,14 @@ func (w *writer) moveProducts(from, to int64, gaveThem *store.Event) error {
 		}
 		after.Updated = w.now
 		if err := w.tx.SaveProduct(&after); err != nil {
+			return err
+		}
+		if p.ParentID != 0 && !moves[p.ID] && moves[p.ParentID] {
+			left[p.ParentID] = true
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(left)) {
+		if err := w.in.Left(w.ctx, w.tx, folder); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,9 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 	var elsewhere []string
 	var events []store.Event
 	for _, moved := range m.Events {
+		if moved.To != m.Into { // left for another hazard: what it says decides where it is part of now
+			continue
+		}
 		e, ok, err := tx.FindEvent(moved.EventName)
 		if err != nil {
 			return err
@@ -36,7 +39,7 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 		switch {
 		case err != nil:
 			return err
-		case p.Deleted:
+		case p.Deleted || moved.To != m.Into:
 		case p.HazardID != moved.To:
 			elsewhere = append(elsewhere, fmt.Sprintf("product %d is part of hazard %d since change %d", p.ID, p.HazardID, p.Version))
 		default:

@@ -738,28 +738,30 @@ func (w *World) hazard(id uuid.UUID) *Hazard {
 	return w.Hazards[slices.IndexFunc(w.Hazards, func(h *Hazard) bool { return h.UUID == id })]
 }
 
-// takeBack gives a hazard the events back that a merge took from it, and parts them from the others.
+// takeBack gives a hazard the events back that went from it into the one that it became part of, and parts them from the others there.
+// What left it for a third one is put together by what it says.
 func (w *World) takeBack(merge *End) bool {
-	if merge.into.Now().Reason == hazard.EndMerged || slices.ContainsFunc(merge.moves, func(m move) bool { return m.event.hazard != m.to }) ||
+	moves := slices.DeleteFunc(slices.Clone(merge.moves), func(m move) bool { return m.to != merge.into })
+	if merge.into.Now().Reason == hazard.EndMerged || slices.ContainsFunc(moves, func(m move) bool { return m.event.hazard != m.to }) ||
 		slices.ContainsFunc(merge.carried, func(c carried) bool { return slices.Contains(w.products, c.product) && c.product.hazard != c.to }) {
 		return false
 	}
-	none := merge.hazard.source != "" && merge.kept == nil && len(merge.moves) == 0 // its events are names of others now
+	none := merge.hazard.source != "" && merge.kept == nil && len(moves) == 0 // its events are names of others now
 	if none && merge.before.Status == hazard.Active {
 		return false
 	}
 	var events []*event
-	for _, m := range merge.moves {
+	for _, m := range moves {
 		events = append(events, m.event)
 	}
 	w.bringBack(merge.hazard, merge.carried, events...)
-	for _, m := range merge.moves {
+	for _, m := range moves {
 		m.event.hazard, m.event.why = merge.hazard, m.why
 	}
 	for _, pair := range merge.parted {
 		w.one[pair] = false
 	}
-	for _, m := range merge.moves {
+	for _, m := range moves {
 		for _, o := range w.partOf(merge.into) {
 			w.one[pairOf(m.event, o)] = false
 		}

@@ -260,6 +260,9 @@ func (w *World) former(e *event) *Hazard {
 		if h.UUID == hazard.EventUUID(e.Source, e.Key) && h.source == e.Source && len(w.partOf(h)) == 0 && !h.Now().EditedField("status") {
 			if h.kept != nil && h.absorbed {
 				h.void(h.keptDecisions)
+				if n := len(h.Ends) - 1; n >= 0 && h.Ends[n].into != nil { // that merge is taken back
+					h.Ends = h.Ends[:n]
+				}
 				w.bringBack(h, h.carried, e)
 				h.goesOn = h.wasActive
 			}

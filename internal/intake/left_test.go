@@ -1,0 +1,101 @@
+package intake_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// A name joins what lies within 90 days of each other. An event of a type without a rule that goes on long after that leaves, whichever of
+// its reports came first.
+func TestANameThatNoLongerMeansTheEventJoinsNothing(t *testing.T) {
+	const day = 24 * 60 * minute
+	quake := said("gdacs", "q", hazard.Earthquake, hourAgo, 1, 2)
+	named := with(said("cap", "e", hazard.Flood, noon, 1, 2), func(r *hazard.Report) { r.Part, r.Refs, r.End = "a", []string{"gdacs:q"}, new(noon+60*day) })
+	late := with(named, func(r *hazard.Report) {
+		r.Part, r.Refs, r.Start, r.Version = "b", nil, noon+100*day, int64(noon+100*day)
+	})
+	for _, order := range [][]hazard.Report{{quake, named, late}, {late, quake, named}, {named, late, quake}} {
+		d := newDesk(t)
+		d.takeEach(noon+100*day, order...)
+		if got, want := d.together(), []string{"cap:e", "gdacs:q"}; !slices.Equal(got, want) {
+			t.Errorf("%s %s first: got %q, want %q", order[0].Source, order[0].Part, got, want)
+		}
+	}
+}
+
+// Two hazards become one because a name comes, and an event that this leaves out makes a hazard of its own. Once a person takes the merge back, that
+// event is where it was, and its own hazard ends as merged: no hazard goes on without an event, which nobody would end.
+func TestAHazardThatAnUndoneMergeEmptiesEnds(t *testing.T) {
+	a := said("emsc", "a", hazard.Earthquake, hourAgo+8000, 0.6, 0)
+	b := said("gdacs", "b", hazard.Earthquake, hourAgo, 1.8, 0)
+	c := said("usgs", "c", hazard.Earthquake, hourAgo-4000, 2.4, 0)
+	x := said("emsc", "x", hazard.Earthquake, hourAgo+2000, 2.7, 0)
+	d := newDesk(t)
+	d.takeEach(noon, a, b, c, with(x, func(r *hazard.Report) { r.Version, r.Point = r.Version-1, &hazard.Point{Lon: 40} }), x)
+	if got, want := d.together(), []string{"emsc:a", "emsc:x gdacs:b usgs:c"}; !slices.Equal(got, want) {
+		t.Fatalf("at first: %q, want %q", got, want)
+	}
+	d.takeEach(noon+minute, with(c, func(r *hazard.Report) { r.Version, r.Refs = r.Version+1, []string{"emsc:a"} }))
+	if got, want := d.together(), []string{"emsc:a gdacs:b usgs:c", "emsc:x"}; !slices.Equal(got, want) {
+		t.Fatalf("with the name: %q, want %q", got, want)
+	}
+	alone := d.event("emsc", "x")
+	e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
+	who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
+	product := []byte(`{"title":"of ada","product_Type":"TEXT_PRODUCT","data":"x"}`)
+	if _, err := e.CreateProduct(t.Context(), who, edit.Ref{ID: alone.ID}, nil, product, nil, noon+2*minute); err != nil {
+		t.Fatal(err)
+	}
+	var merged *hazard.Hazard
+	for _, h := range d.hazards() {
+		if h.Reason == hazard.EndMerged {
+			merged = h
+		}
+	}
+	if _, err := e.Undo(t.Context(), who, edit.Ref{ID: merged.ID}, nil, fmt.Appendf(nil, `{"change":%d}`, merged.Version), noon+3*minute); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := d.together(), []string{"emsc:a", "emsc:x gdacs:b usgs:c"}; !slices.Equal(got, want) {
+		t.Errorf("after the undo: %q, want %q", got, want)
+	}
+	for _, h := range d.hazards() {
+		if h.ID == alone.ID && (h.Reason != hazard.EndMerged || h.Successor != merged.UUID) {
+			t.Errorf("the hazard without an event is %s, %q, and names %s; it became part of %s", h.Status, h.Reason, h.Successor, merged.UUID)
+		}
+	}
+	if got := d.titles(merged.ID); !slices.Contains(got, "/of ada") {
+		t.Errorf("products of the hazard that goes on: %q", got)
+	}
+}
+
+// What a server passes on under the uuid of a hazard that has become part of another goes with it, unless a person has split the two.
+func TestASharedUUIDDoesNotOverruleASplit(t *testing.T) {
+	relayed := func(key string, version hazard.Instant, minor bool) hazard.Report {
+		id := hazard.EventUUID("elsewhere", key)
+		return with(said("other", id.String(), hazard.Flood, hourAgo, 1, 2), func(r *hazard.Report) {
+			r.UUID, r.Relayed, r.Version, r.Minor = id, true, int64(version), minor
+		})
+	}
+	d := newDesk(t)
+	d.apply("other", noon, live, relayed("a", noon, false), relayed("a", noon+1, true))
+	d.apply("other", noon, live, relayed("b", noon, false))
+	a, b := d.event("other", hazard.EventUUID("elsewhere", "a").String()), d.event("other", hazard.EventUUID("elsewhere", "b").String())
+	e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
+	who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
+	if _, err := e.Merge(t.Context(), who, edit.Ref{ID: a.ID}, nil, fmt.Appendf(nil, `{"into":%q}`, b.UUID), noon+minute); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Split(t.Context(), who, edit.Ref{ID: b.ID}, nil, fmt.Appendf(nil, `{"source":"other","event":%q}`, b.UUID), noon+2*minute); err != nil {
+		t.Fatal(err)
+	}
+	d.apply("other", noon+3*minute, live, relayed("a", noon, false))
+	if got := d.together(); slices.ContainsFunc(got, func(events string) bool { return strings.Contains(events, " ") }) {
+		t.Errorf("after the split: %q", got)
+	}
+}
