@@ -44,7 +44,8 @@ var rightsBodies = map[string]string{
 	"POST /hazards/{hazard-id}/split": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/confirm": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/undo": `{"change":1}`,
 	"POST /joins/{join-id}": `{"verdict":"same"}`, "POST /mcp": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	"PUT /organizations/{org}/publishing": `{"sender":"alerts@red.example.org"}`,
-	"POST /subscriptions":                 `{"channels":[{"kind":"webpush","to":"x"}]}`, "PATCH /subscriptions/{subscription-id}": `{"name":"n"}`,
+	"PATCH /users/{user}":                 `{"disabled":true}`, "POST /users/{user}/password": `{}`,
+	"POST /subscriptions": `{"channels":[{"kind":"webpush","to":"x"}]}`, "PATCH /subscriptions/{subscription-id}": `{"name":"n"}`,
 }
 
 // TestRightsOfEveryOperation walks every operation of the OpenAPI document, for each caller, on objects of the organization red and of
@@ -159,6 +160,12 @@ func (w *world) rights(caller, key, op, object string) int {
 	var body any
 	if method != "GET" && method != "DELETE" {
 		body = rightsBodies[op]
+		switch op { // each caller makes another
+		case "POST /users":
+			body = `{"role":"reader","name":"made-by-` + caller + `"}`
+		case "POST /organizations":
+			body = `{"acronym":"BY-` + caller + `","name":"made"}`
+		}
 		if op == "POST /hazards/{hazard-id}/merge" {
 			body = `{"into":"` + w.hazard("red").UUID + `"}`
 		}
@@ -174,7 +181,7 @@ func (w *world) rights(caller, key, op, object string) int {
 		return w.do(caller, method, path, form, "Content-Type", contentType).Status
 	}
 	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{join-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
-		"{subscription-id}", "00000000-0000-4000-8000-000000000000", "{org}", "1", "{identifier}", "none.1", "{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{layer-id}", "0", "{collection-id}", "hazards", "{id}", "1").Replace(path)
+		"{subscription-id}", "00000000-0000-4000-8000-000000000000", "{org}", "1", "{user}", "none", "{identifier}", "none.1", "{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{layer-id}", "0", "{collection-id}", "hazards", "{id}", "1").Replace(path)
 	if caller == "key" {
 		if strings.HasSuffix(path, "/file") { // whose headers the document lists at the file's own path alone
 			resp, err := w.client.Do(newRequest(w.t, w.tokens, "", method, w.URL()+"/key/"+key+path, nil))

@@ -168,6 +168,137 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/users": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List users
+         * @description All users by name, disabled ones too, removed ones not. Takes the role admin, whatever the organizations.
+         */
+        readonly get: operations["listUsers"];
+        readonly put?: never;
+        /**
+         * Add a user
+         * @description The user can log in at once. Without `password` one is made, which the answer alone tells; it is accepted for 24 hours, unless `password_ends` says otherwise, so the user has to
+         *     choose another one. A name is given once: that of a removed user is not free. Takes the role admin.
+         */
+        readonly post: operations["createUser"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/users/{user}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The user's name.
+                 * @example maria
+                 */
+                readonly user: components["parameters"]["user-name"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Read one user
+         * @description Takes the role admin.
+         */
+        readonly get: operations["getUser"];
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Remove a user for good
+         * @description With all rights, tokens and read keys. What the user wrote keeps the name, and nobody gets that name again. To shut somebody out for a time, disable the user instead. You cannot remove
+         *     yourself (409). Takes the role admin.
+         */
+        readonly delete: operations["removeUser"];
+        readonly options?: never;
+        readonly head?: never;
+        /**
+         * Change a user's role, organizations, or whether the user may log in
+         * @description It holds on this node at once, on others within a second, for tokens that were issued before, too. What is left out stays. Each member is written by itself, in the order orgs, role, disabled; after a failure send
+         *     the request again. You cannot disable yourself, nor take the role admin from yourself (409). Takes the role admin.
+         */
+        readonly patch: operations["patchUser"];
+        readonly trace?: never;
+    };
+    readonly "/users/{user}/password": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The user's name.
+                 * @example maria
+                 */
+                readonly user: components["parameters"]["user-name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Give a user another password
+         * @description It ends the user's sessions. Without `password` one is made, as for a new user. Users of an OpenID provider have no password here (409). Takes the role admin.
+         */
+        readonly post: operations["setUserPassword"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/organizations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List organizations
+         * @description Takes the role admin. Your own are in `GET /account`.
+         */
+        readonly get: operations["listOrganizations"];
+        readonly put?: never;
+        /**
+         * Add an organization
+         * @description It can neither be renamed nor removed, since what it has written and published names it. Takes the role admin.
+         */
+        readonly post: operations["createOrganization"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/organizations/{org}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read one organization
+         * @description Takes the role admin.
+         */
+        readonly get: operations["getOrganization"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/audit": {
         readonly parameters: {
             readonly query?: never;
@@ -3165,6 +3296,121 @@ export interface components {
              * @description The session of this request's token.
              */
             readonly session: string;
+        };
+        /**
+         * @example {
+         *       "name": "maria",
+         *       "role": "editor",
+         *       "orgs": [
+         *         1
+         *       ],
+         *       "disabled": false,
+         *       "created": "2026-11-02T06:00:00Z",
+         *       "password_changed": "2026-11-02T06:00:00Z",
+         *       "password_ends": null
+         *     }
+         */
+        readonly User: {
+            readonly name: string;
+            /** @enum {string} */
+            readonly role: "reader" | "editor" | "admin";
+            /** @description The ids of the user's organizations. */
+            readonly orgs: readonly number[];
+            readonly disabled: boolean;
+            /** Format: date-time */
+            readonly created: string | null;
+            /** Format: date-time */
+            readonly password_changed: string | null;
+            /**
+             * Format: date-time
+             * @description From then on the password is refused. null - never.
+             */
+            readonly password_ends: string | null;
+            /** @description The OpenID provider that the user logs in at. */
+            readonly issuer?: string;
+            /** @description The id of the user there. */
+            readonly subject?: string;
+            /**
+             * Format: date-time
+             * @description Since when that provider gives the user no role here.
+             */
+            readonly lapsed?: string;
+            /** @description One that was made for this request. It is told here and never again. */
+            readonly password?: string;
+        };
+        /** @example {} */
+        readonly UserPassword: {
+            /**
+             * Format: password
+             * @description At least 15 characters; what is easy to guess is refused. Without it one is made.
+             */
+            readonly password?: string;
+            /**
+             * Format: date-time
+             * @description From then on the password is refused. Without it a password of yours is good for ever.
+             */
+            readonly password_ends?: string;
+        };
+        /**
+         * @example {
+         *       "name": "maria",
+         *       "role": "editor",
+         *       "orgs": [
+         *         1
+         *       ]
+         *     }
+         */
+        readonly UserDraft: {
+            readonly name: string;
+            /** @enum {string} */
+            readonly role: "reader" | "editor" | "admin";
+            /** @description The ids of the user's organizations. */
+            readonly orgs?: readonly number[];
+            /**
+             * Format: password
+             * @description At least 15 characters; what is easy to guess is refused. Without it one is made.
+             */
+            readonly password?: string;
+            /**
+             * Format: date-time
+             * @description From then on the password is refused. Without it a password of yours is good for ever.
+             */
+            readonly password_ends?: string;
+        };
+        /**
+         * @example {
+         *       "disabled": true
+         *     }
+         */
+        readonly UserPatch: {
+            /** @enum {string} */
+            readonly role?: "reader" | "editor" | "admin";
+            /** @description All organizations that the user is to have. */
+            readonly orgs?: readonly number[];
+            readonly disabled?: boolean;
+        };
+        /**
+         * @example {
+         *       "acronym": "RC",
+         *       "name": "Red Cross"
+         *     }
+         */
+        readonly OrganizationDraft: {
+            /** @description Its short name, without blanks and commas. */
+            readonly acronym: string;
+            readonly name: string;
+        };
+        /**
+         * @example {
+         *       "id": 1,
+         *       "acronym": "RC",
+         *       "name": "Red Cross"
+         *     }
+         */
+        readonly Organization: {
+            readonly id: number;
+            readonly acronym: string;
+            readonly name: string;
         };
         /**
          * @example {
@@ -6480,6 +6726,11 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description The user's name.
+         * @example maria
+         */
+        readonly "user-name": string;
         /** @description The hazard's number, or its uuid. */
         readonly "hazard-id": components["schemas"]["Reference"];
         /** @description The product's number, or its uuid. */
@@ -7121,6 +7372,348 @@ export interface operations {
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];
             readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly listUsers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The users. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["User"][];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly createUser: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["UserDraft"];
+            };
+        };
+        readonly responses: {
+            /** @description The user. A password that was made is told here and never again. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["User"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly getUser: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The user's name.
+                 * @example maria
+                 */
+                readonly user: components["parameters"]["user-name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The user. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["User"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly removeUser: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The user's name.
+                 * @example maria
+                 */
+                readonly user: components["parameters"]["user-name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The user is removed. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly patchUser: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The user's name.
+                 * @example maria
+                 */
+                readonly user: components["parameters"]["user-name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["UserPatch"];
+            };
+        };
+        readonly responses: {
+            /** @description The user as it is now. */
+            readonly 200: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["User"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly setUserPassword: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The user's name.
+                 * @example maria
+                 */
+                readonly user: components["parameters"]["user-name"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["UserPassword"];
+            };
+        };
+        readonly responses: {
+            /** @description The user. A password that was made is told here and never again. */
+            readonly 200: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["User"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly listOrganizations: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The organizations by id. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Organization"][];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly createOrganization: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["OrganizationDraft"];
+            };
+        };
+        readonly responses: {
+            /** @description The organization, with its id. */
+            readonly 201: {
+                headers: {
+                    readonly Location: components["headers"]["Location"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Organization"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly getOrganization: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The organization, by acronym or number.
+                 * @example MET
+                 */
+                readonly org: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The organization. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Organization"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly listAudit: {
