@@ -57,8 +57,9 @@ type cluster struct {
 	heir    map[int64]int64 // hazard that ends → the one that the event that made it has gone to
 }
 
-// clusterOf puts the events around self together, which is that of group g. named are events that share a name with self.
-func (w *writer) clusterOf(self *store.Event, named []store.Event, g *group, drill bool) (*cluster, error) {
+// clusterOf puts the events around self together, which is that of group g. refs are what others call self, named are events that share a name
+// with it.
+func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event, g *group, drill bool) (*cluster, error) {
 	c := &cluster{w: w, events: []*store.Event{self}, at: map[store.EventName]int{self.Name(): 0}, hazards: map[int64]*hazard.Hazard{},
 		refs: map[store.EventName][]string{}, found: store.Verdicts{}, made: map[int][]int64{},
 		touched: map[int64]int64{}, heir: map[int64]int64{}}
@@ -70,13 +71,11 @@ func (w *writer) clusterOf(self *store.Event, named []store.Event, g *group, dri
 	if err := c.addHazardsOf(named, drill); err != nil {
 		return nil, err
 	}
-	// Of self, not all is written yet.
-	refs, errR := w.tx.Refs(self.Name())
-	found, errF := w.tx.VerdictsOfEvent(self.Name())
-	if err := errors.Join(errR, errF); err != nil {
+	found, err := w.tx.VerdictsOfEvent(self.Name())
+	if err != nil {
 		return nil, err
 	}
-	c.refs[self.Name()] = refs
+	c.refs[self.Name()] = refs // of self, not all is written yet
 	maps.Copy(c.found, found)
 	for i := 0; i < len(c.events) && len(c.events) < maxCluster; i++ {
 		around, err := w.near(c.events[i])
@@ -122,7 +121,7 @@ func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
 	if err != nil {
 		return err
 	}
-	c, err := w.clusterOf(e, named, &group{}, h.Drill())
+	c, err := w.clusterOf(e, refs, named, &group{}, h.Drill())
 	if err != nil {
 		return err
 	}

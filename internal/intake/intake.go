@@ -126,7 +126,7 @@ func chunks(reports []hazard.Report) [][]hazard.Report {
 	var take []int
 	cut := func() {
 		slices.Sort(take) // in the order of the batch
-		var part []hazard.Report
+		part := make([]hazard.Report, 0, len(take))
 		for _, i := range take {
 			part = append(part, reports[i])
 		}
@@ -345,7 +345,8 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	var groups []*group
 	byKey := map[string]*group{}   // every name seen in this batch
 	byEvent := map[string]*group{} // every known event
-	for i, r := range reports {
+	for i := range reports {
+		r := &reports[i]
 		names := r.Names()
 		var g *group
 		for _, name := range names {
@@ -353,13 +354,13 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 				break
 			}
 		}
-		g, borrowed, err := w.find(&r, names, known, g)
+		g, borrowed, err := w.find(r, names, known, g)
 		if err != nil {
 			return nil, err
 		}
 		if have := byEvent[g.event]; have != nil {
 			g = have
-		} else if g.hazardID == 0 && r.Minor && !w.mayJoin(&r) {
+		} else if g.hazardID == 0 && r.Minor && !w.mayJoin(r) {
 			w.res.Ignored++
 			continue
 		} else {
@@ -372,16 +373,25 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 		}
 		for _, name := range names {
 			e, isKnown := known[name]
-			switch other := byKey[name]; {
+			other := byKey[name]
+			if other == nil && isKnown {
+				other = byEvent[e.Key] // by another name
+			}
+			switch {
 			case other != nil && other != g: // a link inside the batch
 				g = other.unite(g)
 				groups = slices.DeleteFunc(groups, func(x *group) bool { return x.united })
 				for _, key := range g.keys {
 					byKey[key] = g
 				}
-				byEvent[g.event] = g
+				for event, x := range byEvent {
+					if x.united {
+						byEvent[event] = g
+					}
+				}
 			case other == nil && isKnown:
 				g.also(e)
+				byEvent[e.Key] = g
 			}
 			byKey[name] = g
 			if !isKnown {
@@ -391,7 +401,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 				g.keys = append(g.keys, name)
 			}
 		}
-		g.reports = append(g.reports, r)
+		g.reports = append(g.reports, *r)
 		for _, name := range asGiven[i].Names() {
 			g.shapes = mergeShapes(g.shapes, w.drawings[name])
 		}

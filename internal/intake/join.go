@@ -154,12 +154,13 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 			return "", err
 		}
 	}
+	names := slices.Clone(refs)
 	for _, key := range g.keys { // and what others call it by its keys
 		if ref := w.src + ":" + key; w.refs[ref] {
-			refs = append(refs[:len(refs):len(refs)], ref)
+			names = append(names, ref)
 		}
 	}
-	named, err := w.called(self, refs)
+	named, err := w.called(self, names)
 	if err != nil {
 		return "", err
 	}
@@ -179,7 +180,12 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 	if !elsewhere && len(g.absorbed) == 0 && !(moved && (byRule || together)) {
 		return self.Joined, nil
 	}
-	c, err := w.clusterOf(self, named, g, drill)
+	if g.before != nil {
+		if refs, err = w.tx.Refs(self.Name()); err != nil {
+			return "", err
+		}
+	}
+	c, err := w.clusterOf(self, refs, named, g, drill)
 	if err != nil {
 		return "", err
 	}
