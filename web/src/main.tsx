@@ -7,6 +7,7 @@ import { forget } from "./edit/state";
 import { browser, follow } from "./live";
 import { Areas } from "./map/areas";
 import { canKeep, forgetView, keepView, renewWorker, type Kept } from "./offline";
+import { rememberLooks } from "./since";
 import { Store } from "./store";
 import { begin, text, wish } from "./words";
 import { Page, PageProvider } from "./ui/context";
@@ -119,6 +120,10 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
         if (page.attention.choices.value.offline && store.loaded.value) queueMicrotask(keep);
       }),
       page.attention.start(),
+      old ? () => {} : rememberLooks(() => {
+        const { heard } = store.connection.peek();
+        return heard && heard + api.skew;
+      }),
       old ? () => {} : afterList(page),
     ];
     return () => {

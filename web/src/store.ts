@@ -112,7 +112,8 @@ export class Store implements Sink {
   readonly from = computed(() => this.me.value ?? this.view.value?.center);
   readonly order = signal<Order>("importance");
   readonly importance: Importance;
-  readonly #by = computed<Compare>(() => {
+  /** The order that the reader chose. */
+  readonly by = computed<Compare>(() => {
     if (this.order.value === "importance") return byImportance(this.past.value?.places ?? this.importance.places.value);
     if (this.order.value === "time") return byTime;
     const from = this.order.value === "distance" && this.from.value;
@@ -134,8 +135,8 @@ export class Store implements Sink {
     return new Map([...this.shown.value].filter(([, h]) => match(h)));
   });
   /** In the order that the reader chose; drills stand apart, in `exercises`: they are never counted among what is real. */
-  readonly sorted = computed(() => this.#real.follow(this.matching.value, this.#by.value));
-  readonly exercises = computed(() => this.#drills.follow(this.matching.value, this.#by.value));
+  readonly sorted = computed(() => this.#real.follow(this.matching.value, this.by.value));
+  readonly exercises = computed(() => this.#drills.follow(this.matching.value, this.by.value));
   /** Those that contain the middle of the map's window. */
   readonly here = computed<ReadonlySet<Hazard>>(() => {
     const [longitude, latitude] = this.view.value?.center ?? [0, 0];

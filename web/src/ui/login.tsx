@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { LostError, Problem, type Api, type Provider } from "../api";
 import { keptView, type Kept } from "../offline";
 import { text } from "../words";
@@ -15,8 +15,9 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
   const [kept, setKept] = useState<Kept>();
   const [provider, setProvider] = useState<Provider>();
   const name = useRef<HTMLInputElement>(null);
+  // At once: a moment later somebody may be typing the password.
+  useLayoutEffect(() => name.current?.focus(), []);
   useEffect(() => {
-    name.current?.focus();
     void api.provider().then(setProvider, () => {});
     const view = comeBack();
     if (view !== undefined) {

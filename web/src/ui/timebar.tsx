@@ -1,12 +1,17 @@
-// The slider over the past.
-import { useState } from "preact/hooks";
+// The slider over the past, how much was active in it, and what is new since the last look.
+import { useEffect, useState } from "preact/hooks";
+import { BARS, countAt, moments, type Activity } from "../activity";
 import { text } from "../words";
 import { local, utc } from "../time";
 import { usePage } from "./context";
 import { Icon, IconButton } from "./parts";
+import { Since } from "./since";
 
 const spans = { day: 86_400_000, week: 604_800_000, month: 2_592_000_000 };
 const STEPS = 288; // of the slider: five minutes of a day
+/** Steps from one picture to the next while it plays, and how long each stays, milliseconds. */
+const PLAYED = 6;
+const STAY = 1_000;
 
 export function TimeBar() {
   const page = usePage();
@@ -16,6 +21,18 @@ export function TimeBar() {
   const at = store.past.value?.at ?? now;
   const step = range / STEPS;
   const go = (t: number) => void store.lookAt(t >= now - step / 2 ? undefined : Math.round(Math.max(t, 0) / 1000) * 1000);
+  const [playing, setPlaying] = useState(false);
+  const past = store.past.value;
+  useEffect(() => {
+    if (!playing || past?.state === "loading") return;
+    if (!past || past.state === "failed") return setPlaying(false); // it has come to the present, or cannot go on
+    const timer = setTimeout(() => go(past.at + PLAYED * step), STAY);
+    return () => clearTimeout(timer);
+  }, [playing, past]);
+  const play = () => {
+    setPlaying(!playing);
+    if (!playing && !past) go(now - range);
+  };
   const close = () => {
     page.timeOpen.value = false;
     void store.lookAt(undefined);
@@ -24,18 +41,22 @@ export function TimeBar() {
     <section class="timebar" aria-label={text.time.title}>
       <div class="timebar-row">
         <IconButton icon="left" label={text.time.earlier} onClick={() => go(at - step)} />
-        <label class="timebar-slider">
-          <span class="sr">{text.time.slider}</span>
-          <input
-            type="range"
-            min={0}
-            max={STEPS}
-            step={1}
-            value={STEPS - Math.round((now - at) / step)}
-            aria-valuetext={local(at)}
-            onInput={(e) => go(now - (STEPS - Number(e.currentTarget.value)) * step)}
-          />
-        </label>
+        <IconButton icon={playing ? "pause" : "play"} label={playing ? text.time.pause : text.time.play} onClick={play} />
+        <div class="timebar-slider">
+          <Bars range={range} now={now} />
+          <label>
+            <span class="sr">{text.time.slider}</span>
+            <input
+              type="range"
+              min={0}
+              max={STEPS}
+              step={1}
+              value={STEPS - Math.round((now - at) / step)}
+              aria-valuetext={local(at)}
+              onInput={(e) => go(now - (STEPS - Number(e.currentTarget.value)) * step)}
+            />
+          </label>
+        </div>
         <IconButton icon="right" label={text.time.later} onClick={() => go(at + step)} />
         <IconButton icon="close" label={text.close} onClick={close} />
       </div>
@@ -64,7 +85,36 @@ export function TimeBar() {
           <input type="datetime-local" value={inputTime(at)} max={inputTime(now)} onChange={(e) => e.currentTarget.value && go(new Date(e.currentTarget.value).getTime())} />
         </label>
       </div>
+      <Since />
     </section>
+  );
+}
+
+/** How many hazards were active in the range, and of them warnings. It is the same for all who look, and no more is asked than is not known. */
+function Bars({ range, now }: { range: number; now: number }) {
+  const { store } = usePage();
+  const [found, setFound] = useState<ReadonlyMap<number, Activity | null>>(new Map());
+  const wanted = moments(range, now);
+  useEffect(() => {
+    const over = new AbortController();
+    void countAt(store.api, wanted.filter((at) => !found.has(at)), (at, a) => setFound((f) => new Map(f).set(at, a)), over.signal);
+    return () => over.abort();
+  }, [wanted[0], range]);
+  const bars = wanted.flatMap((at) => (found.has(at) ? { at, of: found.get(at)! } : []));
+  const most = Math.max(1, ...bars.map((b) => b.of?.hazards ?? 0));
+  const x = (at: number) => ((at - (now - range)) / range) * 100;
+  const width = 70 / BARS;
+  return (
+    <svg class="timebar-bars" viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label={text.time.bars({ n: most })} data-known={bars.length}>
+      {bars.map(({ at, of }) =>
+        of === null ? <rect key={at} class="unknown" x={x(at) - width / 2} width={width} y={0} height={24} /> : (
+          <g key={at}>
+            <rect x={x(at) - width / 2} width={width} y={24 - (22 * of.hazards) / most} height={(22 * of.hazards) / most} />
+            <rect class="warnings" x={x(at) - width / 2} width={width} y={24 - (22 * of.warnings) / most} height={(22 * of.warnings) / most} />
+          </g>
+        )
+      )}
+    </svg>
   );
 }
 

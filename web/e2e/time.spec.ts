@@ -1,0 +1,77 @@
+// The past: how much was active in it, playing through it, and what is new since the last look.
+import type { Page as BrowserPage } from "@playwright/test";
+import { expect, expectAccessible, isPhone, open, panel, reader, row, test } from "./test";
+
+const bar = (page: BrowserPage) => page.getByRole("region", { name: "Look at another time" });
+
+async function openTime(page: BrowserPage) {
+  if (isPhone(page)) { for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click(); }
+  await page.getByTitle("Look at another time").click();
+  await expect(bar(page)).toBeVisible();
+}
+
+test("the slider has a histogram; what is not recorded is marked, and is not shown as none", async ({ page }) => {
+  await open(page, "", reader);
+  await openTime(page);
+  const bars = bar(page).locator(".timebar-bars");
+  await expect(bars).toHaveAttribute("data-known", "24");
+  await expect(bars.locator(".unknown")).not.toHaveCount(0); // the service is younger than a day
+  await page.route("**/hazards/count?*", (route) => {
+    const warnings = route.request().url().includes("WARNING");
+    return route.fulfill({ json: { count: warnings ? 5 : 20 }, headers: { "Hazardd-Change": "7" } });
+  });
+  await bar(page).getByRole("combobox").selectOption("30 days");
+  await expect(bars.locator("g")).toHaveCount(24);
+  await expect(bars.locator("g").first().locator("rect").first()).toHaveAttribute("height", "22");
+  await expect(bars.locator("g .warnings").first()).toHaveAttribute("height", "5.5");
+  await expectAccessible(page, "the slider with its histogram");
+});
+
+test("the past is played, from the range's beginning to the present", async ({ page, server }) => {
+  await server.hazard("Flood of the Elbe");
+  await open(page, "", reader);
+  await openTime(page);
+  const slider = bar(page).getByRole("slider");
+  await bar(page).getByRole("button", { name: "Play" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(slider).toHaveValue("0");
+  await expect(slider).not.toHaveValue("0"); // it goes on
+  await bar(page).getByRole("button", { name: "Pause" }).click();
+  await expect(bar(page).getByRole("button", { name: "Play" })).toBeVisible();
+  await slider.fill("284");
+  await expect(page).toHaveURL(/at=/);
+  await bar(page).getByRole("button", { name: "Play" }).click();
+  await expect(bar(page).locator("output")).toHaveText("Live");
+  await expect(bar(page).getByRole("button", { name: "Play" })).toBeVisible();
+  await expect(page).not.toHaveURL(/at=/);
+});
+
+test("since the last look: what is new, changed and ended, by this browser's memory alone", async ({ page, server }) => {
+  const stays = await server.hazard("Flood that stays");
+  const worse = await server.hazard("Flood that grows");
+  const over = await server.hazard("Flood that ends");
+  await open(page, "", reader);
+  await openTime(page);
+  await expect(bar(page).getByRole("button", { name: /^Since you last looked/ })).toHaveCount(0); // the first look
+  await expect(row(page, stays)).toHaveCount(1);
+  await page.goto("/robots.txt");
+  await expect.poll(() => page.evaluate(() => localStorage.getItem("hazardd.looked"))).not.toBeNull();
+  await server.patch(worse, { severity_ID: "WARNING" });
+  await server.patch(over, { status: "E" });
+  await server.hazard("Flood that came");
+  await server.hazard("Drill that came", { category_ID: "EXERCISE" });
+  await open(page, "", reader);
+  await expect(row(page, { hazard_Name: "Flood that came" })).toHaveCount(1);
+  await openTime(page);
+  const since = bar(page).locator(".since");
+  await since.getByRole("button", { name: /^Since you last looked/ }).click();
+  const part = (name: string) => since.locator("section").filter({ has: page.getByRole("heading", { name }) });
+  await expect(part("New: 1").getByRole("button")).toContainText("Flood that came");
+  await expect(part("Changed: 1").getByRole("button")).toContainText("Flood that grows");
+  await expect(part("Ended: 1").getByRole("button")).toContainText("Flood that ends");
+  await expect(since).not.toContainText("stays");
+  await expect(since).not.toContainText("Drill");
+  await expectAccessible(page, "what is new since the last look");
+  await part("Ended: 1").getByRole("button").click();
+  await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText("Flood that ends");
+});

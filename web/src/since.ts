@@ -1,0 +1,59 @@
+// When the map was last looked at in this browser, which alone knows it; and what has become of hazards since.
+import { signal } from "@preact/signals";
+import { between, type Hazards } from "./diff";
+import { isDrill, type Hazard } from "./model";
+
+const STORED = "hazardd.looked";
+
+function stored(): number | undefined {
+  try {
+    const at = Number(localStorage.getItem(STORED));
+    return at > 0 ? at : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** When the map was last looked at before it is looked at now, milliseconds by the server's clock; undefined: never, as far as is known. */
+export const lastLook = signal(stored());
+
+/** Remembers looks: now and again while the page is seen, and when it no longer is. `heard` is when the server was last heard of: what it said later was not seen. Returns the end of that. */
+export function rememberLooks(heard: () => number | undefined): () => void {
+  const keep = () => {
+    const at = heard();
+    if (at === undefined) return;
+    try {
+      localStorage.setItem(STORED, String(Math.round(at)));
+    } catch {
+      // The next visit knows nothing of this one.
+    }
+  };
+  const seen = () => {
+    if (document.visibilityState === "visible") lastLook.value = stored();
+    else keep();
+  };
+  const timer = setInterval(() => document.visibilityState === "visible" && keep(), 60_000);
+  document.addEventListener("visibilitychange", seen);
+  window.addEventListener("pagehide", keep);
+  return () => {
+    clearInterval(timer);
+    document.removeEventListener("visibilitychange", seen);
+    window.removeEventListener("pagehide", keep);
+  };
+}
+
+/** Hazards, drills left out. */
+export interface News {
+  readonly came: readonly Hazard[];
+  readonly changed: readonly Hazard[];
+  /** As they were. */
+  readonly ended: readonly Hazard[];
+}
+
+/** What came, changed and ended between two states. */
+export function newsBetween(before: readonly Hazard[], now: Hazards): News {
+  const then = new Map(before.map((h) => [h.hazard_ID, now.get(h.hazard_ID)?.last_Update === h.last_Update ? now.get(h.hazard_ID)! : h]));
+  const { added, changed, removed } = between(then, now);
+  const real = (list: readonly Hazard[]) => list.filter((h) => !isDrill(h));
+  return { came: real(added), changed: real(changed.map((c) => c.to)), ended: real(removed) };
+}
