@@ -314,6 +314,9 @@ func (c *Client) send(ctx context.Context, r *request, token string) (_ *http.Re
 		limit = -1
 	}
 	resp.Body = &download{body: resp.Body, watch: w, left: limit, limit: limit}
+	if resp.StatusCode == http.StatusAccepted && r.method != http.MethodGet && strings.Contains(resp.Header.Get("Location"), "/drafts/") {
+		return nil, drafted(resp)
+	}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return resp, nil
 	}

@@ -28,6 +28,8 @@ var (
 	ErrStale = errors.New("changed since it was read")
 	// ErrConflict: what is asked does not fit the present state.
 	ErrConflict = errors.New("conflict")
+	// ErrDrafted: the server has not done it yet; it waits for a second person. See DraftedError.
+	ErrDrafted = errors.New("waits for a second person")
 	// ErrInvalid: the server finds fault with what was sent; Problem.Errors names each fault.
 	ErrInvalid = errors.New("invalid")
 	// ErrTooLarge: the server does not take that much.

@@ -23,6 +23,7 @@ type commandLine struct {
 	Exercise     exerciseCmd     `cmd:"" help:"Play a drill on a running server: hazards of category EXERCISE on a timeline."`
 	Watch        watchCmd        `cmd:"" help:"Watch the hazards of a running server: a table that stays up to date."`
 	MCP          mcpCmd          `cmd:"" name:"mcp" help:"Let an assistant read hazards over standard input and output (Model Context Protocol)."`
+	Draft        draftCmd        `cmd:"" help:"Decide about what editors have drafted: approve it, as the second person, or refuse it."`
 	Webhook      webhookCmd      `cmd:"" help:"Manage webhooks of a running server."`
 	Subscription subscriptionCmd `cmd:"" help:"Manage who is told about hazards by a running server."`
 	Notify       notifyCmd       `cmd:"" help:"See whether subscribers are told, and test the ways to them."`

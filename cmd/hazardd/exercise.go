@@ -122,7 +122,11 @@ func (e *exerciseCmd) explain(err error) error {
 // play plays a scenario and tells its events and, on a terminal, how far it is.
 func play(ctx context.Context, c *console, server exercise.Server, s *exercise.Scenario, speed float64, keep bool) error {
 	t := &teller{c: c, length: s.Length()}
-	p := &exercise.Player{Server: server, Speed: speed, Keep: keep, Run: exercise.NewRun(), Told: t.told}
+	p := &exercise.Player{Server: server, Speed: speed, Keep: keep, Run: exercise.NewRun(), Told: t.told,
+		Waits: func(d *client.DraftedError) {
+			t.clear()
+			c.note("%q waits for a second person; %v", oneLine(d.Draft.HazardName), d)
+		}}
 	if c.errTerminal && !c.json {
 		p.Tick = t.tick
 	}

@@ -48,6 +48,8 @@ type serveCmd struct {
 	AddressKey      string    `type:"path" placeholder:"FILE" help:"File of the key that the addresses of subscriptions are encrypted with: 32 random bytes in base64, mode 0600, the same on all nodes. Default: addresses.key in the data folder, which is made; with --database there is no default, and without it no subscriptions."`
 	Storm           int       `default:"5" placeholder:"N" help:"Messages that a channel of a subscription is sent in a minute before what follows becomes a summary."`
 	Confirmations   int       `default:"2000" placeholder:"N" help:"Confirmations of addresses that are asked for in a day, in all; of one address 3."`
+	ApproveWarnings bool      `help:"A WARNING of an editor is published once a second editor approves it."`
+	ApprovePeople   int64     `default:"0" placeholder:"N" help:"What an editor says about at least so many people, or so many subscribers, is published once a second editor approves it; 0: no number does."`
 	Drain           life      `placeholder:"TIME" help:"Time for which the service goes on when it is told to end, not ready any more, so that a load balancer sends new requests elsewhere."`
 	Grace           life      `default:"10s" placeholder:"TIME" help:"Time for what is running when the service is told to end."`
 	channelFlags
@@ -94,6 +96,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	for _, o := range s.EmbedSites {
 		cfg.EmbedSites = append(cfg.EmbedSites, string(o))
 	}
+	cfg.ApproveWarnings, cfg.ApprovePeople = s.ApproveWarnings, s.ApprovePeople
 	cfg.AddressKey, cfg.Storm, cfg.Confirmations = s.AddressKey, s.Storm, s.Confirmations
 	for _, n := range s.WebhookAllow {
 		cfg.WebhookAllow = append(cfg.WebhookAllow, netip.Prefix(n))

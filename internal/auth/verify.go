@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"hash/maphash"
 	"math/bits"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -92,6 +93,21 @@ const anonymousLife = time.Hour
 // (hazard.Product.VisibleTo), and of a role that may change nothing.
 func Anonymous(now hazard.Instant) *Caller {
 	return &Caller{Role: Public, Expires: now.Add(anonymousLife)}
+}
+
+// WriterStanding is Standing, also for a service that has a token to write.
+func (s *Service) WriterStanding(name string) (role Role, orgs []int64, ok bool) {
+	service, is := strings.CutPrefix(name, serviceName(""))
+	if !is {
+		return s.Standing(name)
+	}
+	for _, k := range s.ServiceTokens(service) {
+		if org, writes := k.Scope.Org(); writes {
+			orgs = append(orgs, org)
+		}
+	}
+	slices.Sort(orgs)
+	return Editor, slices.Compact(orgs), len(orgs) > 0
 }
 
 // Standing is the role and the organizations that a user has now; not ok: there is none who may come in under that name.

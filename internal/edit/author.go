@@ -12,14 +12,19 @@ import (
 type Author struct {
 	auth.Caller
 	Addr   string
-	Client string // the program that the user uses
+	Client string  // the program that the user uses
+	second *second // who approves the decision; nil: nobody has
 }
 
 func (a Author) actor() hazard.Actor {
 	return hazard.Actor{User: a.Name, Admin: a.Role == auth.Admin, Orgs: a.Orgs}
 }
 
+// origin names who approves a decision, where two have made it; the state names its author.
 func (a Author) origin() store.Origin {
+	if a.second != nil {
+		return a.second.origin()
+	}
 	by := a.actor()
 	return store.Origin{User: by.User, Admin: by.Admin, Orgs: by.Orgs, Addr: a.Addr, Client: a.Client}
 }
@@ -66,6 +71,11 @@ func (a Author) mayRedact() error {
 }
 
 func (a Author) mayWriteOf(org int64, what string) error {
+	if a.second != nil {
+		if err := a.second.mayWriteOf(org, what); err != nil {
+			return err
+		}
+	}
 	if err := a.mayEdit(); err != nil {
 		return err
 	}

@@ -28,6 +28,8 @@ type Editor struct {
 	appID  int64               // the number of this installation
 	orgs   func(id int64) bool // whether there is an organization of that number
 	shapes chan struct{}       // held while a geometry is read: half of the processors are left to readers
+	// Two says what waits for a second person; nil: nothing does.
+	Two *TwoPeople
 	// OrgUploads bounds the bytes of files that an organization uploads in a day; 0: any number.
 	OrgUploads int64
 }
@@ -108,7 +110,7 @@ func (e *Editor) CreateHazard(ctx context.Context, who Author, match Match, text
 			return done, err
 		}
 	}
-	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
+	done.Last, err = e.decide(ctx, who, deed{name: deedCreate, body: text}, clock, func(tx *store.Tx) error {
 		if done.State, err = e.hazardAgain(tx, who, b); err != nil || done.State != nil {
 			return err
 		}
@@ -156,7 +158,7 @@ func (e *Editor) hazardAgain(tx *store.Tx, who Author, b *body[hazardDraft]) (*h
 	if err != nil {
 		return nil, err
 	}
-	if first.Actor == who.Name {
+	if first.Actor == who.Name || first.Hazard.Creator == who.Name { // a second person may have approved it
 		again, err := e.newHazard(tx, who, b, first.Hazard.OrgID, first.Hazard.Created)
 		if err != nil {
 			return nil, err
@@ -174,7 +176,7 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 	if err != nil {
 		return done, err
 	}
-	return e.alterHazard(ctx, who, id, match, clock, func(tx *store.Tx, h *hazard.Hazard) error {
+	return e.alterHazard(ctx, who, id, match, text, clock, func(tx *store.Tx, h *hazard.Hazard) error {
 		draft := &hazardDraft{Hazard: *h, before: h, now: tx.Now()}
 		if err := b.into(draft); err != nil {
 			return err
@@ -207,7 +209,7 @@ func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, t
 	if err != nil {
 		return done, err
 	}
-	return e.alterHazard(ctx, who, id, match, clock, func(tx *store.Tx, h *hazard.Hazard) error {
+	return e.alterHazard(ctx, who, id, match, text, clock, func(tx *store.Tx, h *hazard.Hazard) error {
 		if h.Reason == hazard.EndRetracted {
 			return nil
 		}
@@ -222,8 +224,8 @@ func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, t
 }
 
 // alterHazard lets f alter the state of a hazard, and writes it if it says something else then.
-func (e *Editor) alterHazard(ctx context.Context, who Author, id Ref, match Match, clock hazard.Clock, f func(*store.Tx, *hazard.Hazard) error) (done Done[hazard.Hazard], err error) {
-	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
+func (e *Editor) alterHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock, f func(*store.Tx, *hazard.Hazard) error) (done Done[hazard.Hazard], err error) {
+	done.Last, err = e.decide(ctx, who, about(deedAlter, id, text), clock, func(tx *store.Tx) error {
 		stored, before, err := present(tx, who, id, match)
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
@@ -21,7 +22,7 @@ func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, tex
 	if err != nil {
 		return done, err
 	}
-	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
+	done.Last, err = e.decide(ctx, who, about(deedMerge, id, text), clock, func(tx *store.Tx) error {
 		from, _, err := present(tx, who, id, match)
 		if err != nil {
 			return err
@@ -56,7 +57,11 @@ func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, tex
 }
 
 func (e *Editor) split(ctx context.Context, who Author, id Ref, match Match, event eventName, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
+	body, err := json.Marshal(map[string]string{"source": event.source, "event": event.key})
+	if err != nil {
+		return done, err
+	}
+	done.Last, err = e.decide(ctx, who, about(deedSplit, id, body), clock, func(tx *store.Tx) error {
 		h, _, err := present(tx, who, id, match)
 		if err != nil {
 			return err
@@ -117,7 +122,7 @@ func (e *Editor) Decide(ctx context.Context, who Author, source string, held int
 	if err := nothingYet(match); err != nil {
 		return res, err
 	}
-	last, err := e.write(ctx, who, clock, func(tx *store.Tx) error {
+	last, err := e.decide(ctx, who, deed{deedRelease, fmt.Sprintf("%s/%d", source, held), text}, clock, func(tx *store.Tx) error {
 		report, err := tx.Decide(held, d.word)
 		if err != nil {
 			return err

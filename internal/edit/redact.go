@@ -126,6 +126,9 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 				repeated = append(repeated, t)
 			}
 		}
+		if err := tx.ForgetDraftsOf(before.UUID); err != nil {
+			return err
+		}
 		if err := tx.RewriteReports(before.ID, repeated, hazard.RedactedText, texts); err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text
 	if err != nil {
 		return done, err
 	}
-	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
+	done.Last, err = e.decide(ctx, who, about(deedUndo, id, text), clock, func(tx *store.Tx) error {
 		h, _, err := present(tx, who, id, match)
 		if err != nil {
 			return err

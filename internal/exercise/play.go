@@ -57,6 +57,8 @@ type Player struct {
 	Run  Run
 	Told func(Event)
 	Tick func(Status) // once a second while it waits; nil: never
+	// Waits is told once of each step that a second person has to approve. The drill stands still until somebody has decided, or the draft has lapsed.
+	Waits func(*client.DraftedError)
 }
 
 // The times of a drill.
@@ -70,6 +72,8 @@ const (
 	longWait  = 10 * time.Second
 	// endTime is how long the ending of an interrupted drill may take.
 	endTime = 30 * time.Second
+	// askAgain is how often it is asked whether somebody has approved a step.
+	askAgain = 2 * time.Second
 )
 
 // NewRun is another run at each call.
@@ -161,9 +165,20 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // persist does f again as long as the server is away. All that f writes carries a uuid, so that nothing is written twice.
 func (d *drill) persist(ctx context.Context, f func() error) error {
-	begun := time.Now()
+	begun, told := time.Now(), ""
 	for wait := firstWait; ; wait = min(2*wait, longWait) {
 		err := f()
+		if drafted, ok := errors.AsType[*client.DraftedError](err); ok {
+			if drafted.Draft.ID != told {
+				told = drafted.Draft.ID
+				d.Waits(drafted)
+			}
+			if err := sleep(ctx, askAgain); err != nil {
+				return err
+			}
+			begun, wait = time.Now(), firstWait
+			continue
+		}
 		if err == nil || ctx.Err() != nil || !away(err) || time.Since(begun) > patience {
 			return err
 		}
@@ -233,6 +248,9 @@ func (d *drill) begin(ctx context.Context, step *Step) (id, skipped string, err 
 		Latitude: b.Latitude, Longitude: b.Longitude, Area: b.Area, SncURL: b.Link, CommentText: "Drill: " + d.s.Title,
 		AutoExpire: true, End: end.Truncate(time.Millisecond), // if this program is killed it ends all the same
 	})
+	if errors.Is(err, client.ErrConflict) { // a second person has refused it
+		return id, err.Error(), nil
+	}
 	if err != nil {
 		return id, "", err
 	}

@@ -243,6 +243,10 @@ func (a *API) routes() {
 	a.private("GET /joins", a.joins)
 	a.writes("POST /joins/{join}", a.judge)
 	a.writes("POST /hazards/{hazard}/undo", a.undo)
+	a.private("GET /drafts", a.drafts)
+	a.private("GET /drafts/{draft}", a.draft)
+	a.private("POST /drafts/{draft}/approve", a.approveDraft)
+	a.private("POST /drafts/{draft}/refuse", a.refuseDraft)
 	a.writes("POST /hazards/{hazard}/products", a.createProduct)
 	a.writes("PATCH /products/{product}", a.patchProduct)
 	a.writes("PUT /products/{product}/file", a.replaceFile)
@@ -375,8 +379,12 @@ func (a *API) private(pattern string, h protected) { a.route(pattern, a.guarded(
 // readable serves what the public may read where the server is open to it (Config.Public); elsewhere it is private.
 func (a *API) readable(pattern string, h protected) { a.route(pattern, a.guarded(h, reading)) }
 
-// writes serves what editors write.
-func (a *API) writes(pattern string, h protected) { a.route(pattern, a.guarded(h, writing)) }
+// writes serves what editors write, and answers what waits for a second person.
+func (a *API) writes(pattern string, h protected) {
+	a.route(pattern, a.guarded(func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+		return a.orDrafted(w, h(w, r, who))
+	}, writing))
+}
 
 // use is what an operation is, for services: what is for people is not for them.
 type use int

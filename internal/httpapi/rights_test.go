@@ -42,7 +42,7 @@ var rightsBodies = map[string]string{
 	"POST /products/{product-id}/redact": `{"fields":["title"],"reason":"r"}`, "POST /keys": `{"title":"k"}`, "POST /webhooks": `{"url":"https://example.org/hook","status":"paused"}`,
 	"PATCH /webhooks/{webhook-id}": `{"status":"paused"}`, "POST /sources/{source-id}/held/{held-id}": `{"decision":"released"}`,
 	"POST /hazards/{hazard-id}/split": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/confirm": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/undo": `{"change":1}`,
-	"POST /joins/{join-id}": `{"verdict":"same"}`, "POST /mcp": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+	"POST /joins/{join-id}": `{"verdict":"same"}`, "POST /drafts/{draft-id}/refuse": `{"reason":"r"}`, "POST /mcp": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	"PUT /organizations/{org}/publishing": `{"sender":"alerts@red.example.org"}`,
 	"PATCH /users/{user}":                 `{"disabled":true}`, "POST /users/{user}/password": `{}`,
 	"POST /subscriptions": `{"channels":[{"kind":"webpush","to":"x"}]}`, "PATCH /subscriptions/{subscription-id}": `{"name":"n"}`,
@@ -180,7 +180,7 @@ func (w *world) rights(caller, key, op, object string) int {
 		}
 		return w.do(caller, method, path, form, "Content-Type", contentType).Status
 	}
-	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{join-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
+	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{join-id}", "00000000-0000-4000-8000-000000000000", "{draft-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
 		"{subscription-id}", "00000000-0000-4000-8000-000000000000", "{org}", "1", "{user}", "none", "{identifier}", "none.1", "{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{layer-id}", "0", "{collection-id}", "hazards", "{id}", "1").Replace(path)
 	if caller == "key" {
 		if strings.HasSuffix(path, "/file") { // whose headers the document lists at the file's own path alone

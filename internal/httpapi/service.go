@@ -210,7 +210,7 @@ func (a *API) decideHeld(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	}
 	res, err := a.Edit.Decide(r.Context(), a.author(r, who), source, id, a.ifMatch(r), body, a.clock())
 	if err != nil {
-		return err
+		return a.orDrafted(w, err)
 	}
 	a.visible(r.Context(), res.Last)
 	w.WriteHeader(http.StatusNoContent)

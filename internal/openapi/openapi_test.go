@@ -268,7 +268,7 @@ func TestPeopleReadTheWholeDocument(t *testing.T) {
 	for _, a := range operations[i].Answers {
 		statuses = append(statuses, a.Status)
 	}
-	if got, want := strings.Join(statuses, " "), "200 201 400 403 408 409 412 413 429 500 503 507"; got != want {
+	if got, want := strings.Join(statuses, " "), "200 201 202 400 403 408 409 412 413 429 500 503 507"; got != want {
 		t.Errorf("the answers of createHazard are %s, want %s", got, want)
 	}
 	if !strings.Contains(operations[i].Bodies[0].Example, "\n  \"type_ID\": \"FLOOD\",\n") {

@@ -53,6 +53,7 @@ var (
 	subscriptions  = desc("subscriptions", "Subscriptions of all owners.")
 	subscribed     = desc("subscription_channels", "Channels of subscriptions by kind and status; on the node that tells subscribers.", "channel", "status")
 	noticesWaiting = desc("notices_waiting", "Notices to subscribers that wait, or are to be tried again, by channel.", "channel")
+	draftsWaiting  = desc("drafts_waiting", "Decisions of editors that wait for a second person.")
 	pending        = desc("webhook_deliveries_pending", "Deliveries to webhooks that wait, or are to be tried again.")
 	sourceState    = desc("source_state", "1 for the state that the source is in, else 0.", "source", "state")
 	sourceAge      = desc("source_age_seconds", "Since the source was last read; of several feeds, the one that is worst off. Not there before the first time.", "source")
@@ -182,6 +183,9 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 		gauge(webhooks, float64(n), string(status))
 	}
 	gauge(pending, float64(waiting))
+	if n, err := s.Store.CountWaitingDrafts(ctx, s.Now()); err == nil {
+		gauge(draftsWaiting, float64(n))
+	}
 	_ = s.notify.Count(ctx, func(n float64) { gauge(subscriptions, n) }, func(n float64, channel string) { gauge(noticesWaiting, n, channel) },
 		func(n float64, channel, status string) { gauge(subscribed, n, channel, status) }) // what cannot be read is left out
 }

@@ -111,6 +111,9 @@ type Config struct {
 	Storm int
 	// Confirmations is how many confirmations of addresses are asked for in a day; 0: notify.DefaultConfirmations.
 	Confirmations int
+	// ApproveWarnings: a second person approves each WARNING of an editor before it is published. ApprovePeople: and what reaches so many people; 0: no number does.
+	ApproveWarnings bool
+	ApprovePeople   int64
 	// Channels are how subscribers can be told.
 	Channels Channels
 	// Sender, if not nil, sends messages to subscribers in place of the channels.
@@ -358,7 +361,7 @@ func (s *Service) URL() string { return s.cfg.PublicURL }
 
 func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	editor := edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists)
-	editor.OrgUploads = max(s.cfg.OrgUploads, 0)
+	editor.OrgUploads, editor.Two = max(s.cfg.OrgUploads, 0), s.twoPeople()
 	return httpapi.New(httpapi.Config{
 		Store: s.Store, Evidence: s.Evidence, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks, Notify: s.notify, Channels: s.channels.offered(),
 		Edit:           editor,
@@ -652,7 +655,8 @@ func (s *Service) tick(ctx context.Context) error {
 		if time.Since(purged) > purgeEvery {
 			purged = time.Now()
 			s.forgetFirstPassword(now)
-			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now), s.Auth.LapseIdentities(ctx, now))
+			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now), s.Auth.LapseIdentities(ctx, now),
+				s.Store.PurgeDrafts(ctx, now.Add(-edit.DraftsKept)))
 		}
 		if err != nil && ctx.Err() == nil && !warned {
 			s.cfg.Logger.Warn("users, keys and sources are as they were", "error", err)

@@ -299,9 +299,16 @@ func (s *Store) HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Haza
 
 // Areas reads the geometries that refs name.
 func (s *Store) Areas(ctx context.Context, refs []hazard.AreaRef) ([]hazard.Area, error) {
+	return readAreas(ctx, s.readQ, refs)
+}
+
+// Areas is Store.Areas in the transaction: it reads what that has written, too.
+func (t *Tx) Areas(refs []hazard.AreaRef) ([]hazard.Area, error) { return readAreas(t.ctx, t.q, refs) }
+
+func readAreas(ctx context.Context, q *db.Queries, refs []hazard.AreaRef) ([]hazard.Area, error) {
 	areas := make([]hazard.Area, len(refs))
 	for i, ref := range refs {
-		text, err := s.readQ.Geometry(ctx, ref.Digest)
+		text, err := q.Geometry(ctx, ref.Digest)
 		if err != nil {
 			return nil, fmt.Errorf("geometry %s: %w", ref.Digest, storeError(err))
 		}

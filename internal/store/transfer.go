@@ -28,7 +28,7 @@ var transferred = []string{
 	"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "attempts", "audit",
 	"geometries", "shapes", "hazards", "products", "changes",
 	"event_keys", "events", "event_refs", "parted", "merges", "splits", "reports", "held", "source_errors", "source_states", "places", "wakes",
-	"webhooks", "deliveries", "subscriptions", "notices", "told", "confirmations",
+	"webhooks", "deliveries", "subscriptions", "notices", "told", "confirmations", "drafts",
 	"contents", "publishing",
 }
 

@@ -50,8 +50,9 @@ type Tx struct {
 	last     int64
 	counters *sql.Rows        // the answer, once asked for
 	given    map[string]int64 // the number that each counter gave last; nil as long as none was asked for
-	undoes   int64            // the change that the transaction takes back; 0: none
-	taken    map[string]bool  // the counters that have given one to this transaction
+	saved    []Saved
+	undoes   int64           // the change that the transaction takes back; 0: none
+	taken    map[string]bool // the counters that have given one to this transaction
 }
 
 // aheadMost is how far ahead of a writer's clock the last change may be, and what is decided still goes by it: clocks of
@@ -329,7 +330,25 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 	if err != nil {
 		return err
 	}
+	t.saved = append(t.saved, Saved{before, h})
 	return t.found.Save(h, before, t.at)
+}
+
+// Saved is a state of a hazard that a transaction has saved, and the one before the transaction; nil: there was none.
+type Saved struct{ Before, After *hazard.Hazard }
+
+// Saved lists the hazards that the transaction has saved, each once.
+func (t *Tx) Saved() (list []Saved) {
+	at := map[int64]int{}
+	for _, s := range t.saved {
+		if i, ok := at[s.After.ID]; ok {
+			list[i].After = s.After
+			continue
+		}
+		at[s.After.ID] = len(list)
+		list = append(list, s)
+	}
+	return list
 }
 
 func (t *Tx) lawful(h, before *hazard.Hazard) (err error) {

@@ -34,6 +34,14 @@ export class LostError extends Error {
   override name = "LostError";
 }
 
+/** Nothing is done yet: it waits for a second person. */
+export class DraftedError extends Error {
+  override name = "DraftedError";
+  constructor(readonly draft: Schemas["Draft"]) {
+    super("it waits for a second person");
+  }
+}
+
 /** Nobody is logged in, or the login has ended. */
 export class LoggedOutError extends Error {
   override name = "LoggedOutError";
@@ -200,6 +208,7 @@ export class Api {
   async write<T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown, ifMatch?: string): Promise<T | undefined> {
     const headers: Record<string, string> = ifMatch ? { "If-Match": ifMatch } : {};
     const answer = await this.request(path, { method, body, headers });
+    if (answer.status === 202) throw new DraftedError((await answer.json()) as Schemas["Draft"]);
     return answer.headers.get("Content-Type")?.includes("json") ? ((await answer.json()) as T) : undefined;
   }
 

@@ -1971,6 +1971,106 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/drafts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List what waits for a second person
+         * @description Where the server is set so (`--approve-warnings`, `--approve-people`), a request that makes a hazard say more than before waits for a second editor: it answers 202 with a draft, and
+         *     nothing has changed. The list has the drafts that you may decide about. Takes the role editor.
+         */
+        readonly get: operations["listDrafts"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/drafts/{draft-id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The `id` of a draft.
+                 * @example 5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11
+                 */
+                readonly "draft-id": components["parameters"]["draft-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * One draft
+         * @description Takes the role editor.
+         */
+        readonly get: operations["getDraft"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/drafts/{draft-id}/approve": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The `id` of a draft.
+                 * @example 5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11
+                 */
+                readonly "draft-id": components["parameters"]["draft-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Publish a draft
+         * @description Takes the role editor, the right to write the hazard, and another person than the author, who must still have that right. The change is made in your name; the hazard names the author.
+         *     409: the draft was decided before, or its time is over. 412: a hazard that it alters has changed since. The answer is the hazard that people are told of.
+         */
+        readonly post: operations["approveDraft"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/drafts/{draft-id}/refuse": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The `id` of a draft.
+                 * @example 5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11
+                 */
+                readonly "draft-id": components["parameters"]["draft-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Decide that a draft is not published
+         * @description Its author may do that too. Takes the role editor.
+         */
+        readonly post: operations["refuseDraft"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/payloads/{payload-id}": {
         readonly parameters: {
             readonly query?: never;
@@ -3936,6 +4036,76 @@ export interface components {
             /** @description `Y`: before all others where hazards are ordered by importance. It is in the history, not in the record. */
             readonly pinned?: components["schemas"]["Flag"];
             readonly comment_Text?: string | null;
+        };
+        /**
+         * @example {
+         *       "id": "5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11",
+         *       "state": "waiting",
+         *       "author": "ann",
+         *       "created": "2026-11-21T06:15:00.200Z",
+         *       "expires": "2026-11-21T18:00:00.000Z",
+         *       "deed": "create",
+         *       "hazard_uuid": "0190a3c8-7b1e-7000-8000-000000000007",
+         *       "new": true,
+         *       "hazard_Name": "Flood",
+         *       "type_ID": "FLOOD",
+         *       "severity_ID": "WARNING",
+         *       "category_ID": "EVENT",
+         *       "reach": {
+         *         "people": 1204000,
+         *         "subscribers": 310
+         *       },
+         *       "request": {
+         *         "hazard_Name": "Flood",
+         *         "type_ID": "FLOOD",
+         *         "severity_ID": "WARNING",
+         *         "latitude": 1,
+         *         "longitude": 2
+         *       }
+         *     }
+         */
+        readonly Draft: {
+            readonly id: components["schemas"]["Uuid"];
+            /**
+             * @description `lapsed`: its time was over before anybody decided.
+             * @enum {string}
+             */
+            readonly state: "waiting" | "approved" | "refused" | "lapsed";
+            readonly author: string;
+            readonly created: components["schemas"]["Instant"];
+            readonly expires: components["schemas"]["Instant"];
+            /**
+             * @description What kind of request waits. `release` is that of a held report.
+             * @enum {string}
+             */
+            readonly deed: "create" | "alter" | "merge" | "split" | "undo" | "release";
+            /**
+             * Format: uuid
+             * @description Of the hazard that people would be told of.
+             */
+            readonly hazard_uuid: string;
+            /** @description There is no such hazard yet. */
+            readonly new: boolean;
+            /** @description The name, and below it the type, severity and category, that the hazard would have. */
+            readonly hazard_Name: string;
+            readonly type_ID: string;
+            readonly severity_ID: string;
+            /** @description Its severity when the draft was made. */
+            readonly severity_ID_before?: string;
+            readonly category_ID: string;
+            /** @description Whom the hazard would reach. */
+            readonly reach: {
+                /** @description Who live in its area; not there: it has none, or the number is unknown. */
+                readonly people?: number;
+                /** @description Subscriptions that would be told. */
+                readonly subscribers: number;
+            };
+            /** @description The body of the request. */
+            readonly request: Record<string, never>;
+            readonly decided_by?: string;
+            readonly decided?: components["schemas"]["Instant"];
+            /** @description Why it was refused. */
+            readonly reason?: string;
         };
         /**
          * @example {
@@ -6296,6 +6466,28 @@ export interface components {
                 readonly "application/json": components["schemas"]["Hazard"];
             };
         };
+        /** @description Nothing has changed yet; the decision waits for a second person. Location leads to the draft. */
+        readonly Drafted: {
+            headers: {
+                readonly Location: components["headers"]["Location"];
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Draft"];
+            };
+        };
+        /** @description The draft as it is now. */
+        readonly Decided: {
+            headers: {
+                readonly Location: components["headers"]["Location"];
+                readonly "Cache-Control": components["headers"]["Cache-Control"];
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/json": components["schemas"]["Draft"];
+            };
+        };
         /** @description The product as it is now. 201 if it is new. */
         readonly ProductWritten: {
             headers: {
@@ -6735,6 +6927,11 @@ export interface components {
         readonly "hazard-id": components["schemas"]["Reference"];
         /** @description The product's number, or its uuid. */
         readonly "product-id": components["schemas"]["Reference"];
+        /**
+         * @description The `id` of a draft.
+         * @example 5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11
+         */
+        readonly "draft-id": components["schemas"]["Uuid"];
         /**
          * @description The webhook's `id`.
          * @example 0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4
@@ -8450,6 +8647,7 @@ export interface operations {
         readonly responses: {
             readonly 200: components["responses"]["HazardWritten"];
             readonly 201: components["responses"]["HazardWritten"];
+            readonly 202: components["responses"]["Drafted"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 408: components["responses"]["TooSlow"];
@@ -8607,6 +8805,7 @@ export interface operations {
         };
         readonly responses: {
             readonly 200: components["responses"]["HazardWritten"];
+            readonly 202: components["responses"]["Drafted"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
@@ -8721,6 +8920,7 @@ export interface operations {
         };
         readonly responses: {
             readonly 200: components["responses"]["HazardWritten"];
+            readonly 202: components["responses"]["Drafted"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
@@ -8759,6 +8959,7 @@ export interface operations {
         };
         readonly responses: {
             readonly 200: components["responses"]["HazardWritten"];
+            readonly 202: components["responses"]["Drafted"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
@@ -8835,6 +9036,7 @@ export interface operations {
         };
         readonly responses: {
             readonly 200: components["responses"]["HazardWritten"];
+            readonly 202: components["responses"]["Drafted"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
@@ -11287,11 +11489,162 @@ export interface operations {
         };
         readonly responses: {
             readonly 200: components["responses"]["HazardWritten"];
+            readonly 202: components["responses"]["Drafted"];
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
             readonly 408: components["responses"]["TooSlow"];
             readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly listDrafts: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description `waiting`: those that can be decided, the oldest first; `all`: also the others of the last 30 days, the latest first.
+                 * @example waiting
+                 */
+                readonly state?: "waiting" | "all";
+                /**
+                 * @description How many at most are looked at.
+                 * @example 100
+                 */
+                readonly limit?: number;
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The drafts. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Draft"][];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getDraft: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The `id` of a draft.
+                 * @example 5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11
+                 */
+                readonly "draft-id": components["parameters"]["draft-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The draft. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Draft"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly approveDraft: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The `id` of a draft.
+                 * @example 5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11
+                 */
+                readonly "draft-id": components["parameters"]["draft-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["HazardWritten"];
+            readonly 201: components["responses"]["HazardWritten"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly refuseDraft: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The `id` of a draft.
+                 * @example 5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11
+                 */
+                readonly "draft-id": components["parameters"]["draft-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Retraction"];
+            };
+        };
+        readonly responses: {
+            readonly 200: components["responses"]["Decided"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
@@ -11368,6 +11721,7 @@ export interface operations {
             };
         };
         readonly responses: {
+            readonly 202: components["responses"]["Drafted"];
             /** @description It is decided. */
             readonly 204: {
                 headers: {

@@ -28,6 +28,24 @@ type Delivery struct {
 	Message   string
 }
 
+type Draft struct {
+	ID        string
+	Deed      string
+	Subject   string
+	Body      string
+	Touched   string
+	Hazard    string
+	OrgID     int64
+	Shown     string
+	Author    string
+	CreatedMs int64
+	ExpiresMs int64
+	State     string
+	DecidedBy string
+	DecidedMs int64
+	Reason    string
+}
+
 type Event struct {
 	Source   string
 	Event    string

@@ -1,5 +1,6 @@
 // What editors open: the forms, and what is asked before something is done. It is loaded when it is needed.
 import { usePage } from "../ui/context";
+import { Drafts } from "./drafts";
 import { HazardForm } from "./hazard";
 import { Held } from "./held";
 import { Joins } from "./joins";
@@ -10,6 +11,7 @@ export { Questions } from "./questions";
 /** Among the sources: what waits for an editor. */
 export const Waiting = () => (
   <>
+    <Drafts />
     <Held />
     <Joins />
   </>

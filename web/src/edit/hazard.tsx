@@ -1,7 +1,7 @@
 // The form of a hazard, new or changed, and the question before a warning goes out.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Geometry, Position } from "geojson";
-import { LoggedOutError, Problem } from "../api";
+import { DraftedError, LoggedOutError, Problem } from "../api";
 import { byName, categoryName, isDrill, severities, typeName, types, type Hazard } from "../model";
 import { usePage, type Page } from "../ui/context";
 import { Badge, IconButton, Symbol } from "../ui/parts";
@@ -128,6 +128,10 @@ export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit
   }
 
   async function refused(error: unknown, w: Waiting, again: number): Promise<void> {
+    if (error instanceof DraftedError) {
+      editing.end();
+      return store.say(explain(error));
+    }
     if (error instanceof Problem && error.status === 412 && w.state && again < AGAIN) return onto(await readHazard(store.api, w.state.h.hazard_ID), w as Waiting & { state: HazardState }, again);
     if (error instanceof Problem && error.status === 409 && !w.state && task.kind === "new") {
       // The uuid is there: an attempt whose answer was lost has made the hazard.

@@ -1,7 +1,7 @@
 // The parts that the forms are made of.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { LoggedOutError, LostError, Problem } from "../api";
+import { DraftedError, LoggedOutError, LostError, Problem, type Schemas } from "../api";
 import { categoryName, severity, severityName, typeName } from "../model";
 import { local } from "../time";
 import type { Geometry } from "geojson";
@@ -90,8 +90,15 @@ export function explain(error: unknown): string {
   if (error instanceof LostError) return words.lost;
   if (error instanceof Problem) return words.failed({ why: error.detail });
   if (error instanceof LoggedOutError) return "";
+  if (error instanceof DraftedError) return `${words.drafted} ${reachOf(error.draft)}`;
   console.error(error);
   return String(error);
+}
+
+/** Whom a draft would reach, in words. */
+export function reachOf(d: Schemas["Draft"]): string {
+  const { people, subscribers } = d.reach;
+  return `${people === undefined ? words.reachUnknown : words.reachPeople({ n: people })} ${words.reachSubscribers({ n: subscribers })}`;
 }
 
 /** A value of a field as people read it. */

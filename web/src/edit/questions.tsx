@@ -264,8 +264,7 @@ function Undo({ q }: { q: Extract<Question, { kind: "undo" }> }) {
     setNote("");
     setBusy(true);
     try {
-      const answer = await store.api.request(`/hazards/${h.hazard_ID}/undo`, { method: "POST", body: { change: change.change }, headers: { "If-Match": tag } });
-      const back = (await answer.json()) as Hazard;
+      const back = (await store.api.write<Hazard>("POST", `/hazards/${h.hazard_ID}/undo`, { change: change.change }, tag))!;
       close();
       const merged = new Map(editing.merged.peek());
       for (const [into, from] of merged) if (from.hazard_ID === h.hazard_ID) merged.delete(into);

@@ -1,0 +1,92 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hazardd/hazardd/wire"
+)
+
+// Draft is a request that waits for a second person, or waited.
+type Draft struct {
+	ID             string         `json:"id"`
+	State          string         `json:"state"` // waiting, approved, refused or lapsed
+	Author         string         `json:"author"`
+	Created        string         `json:"created"`     // RFC 3339
+	Expires        string         `json:"expires"`     // it cannot be decided from then on
+	Deed           string         `json:"deed"`        // create, alter, merge, split, undo or release
+	HazardUUID     string         `json:"hazard_uuid"` // that people would be told of
+	New            bool           `json:"new"`         // there is no such hazard yet
+	HazardName     string         `json:"hazard_Name"` // that it would have, and so below
+	TypeID         string         `json:"type_ID"`
+	SeverityID     string         `json:"severity_ID"`
+	SeverityBefore string         `json:"severity_ID_before,omitzero"`
+	CategoryID     string         `json:"category_ID"`
+	Reach          Reach          `json:"reach"`
+	Request        jsontext.Value `json:"request"`
+	DecidedBy      string         `json:"decided_by,omitzero"`
+	Decided        string         `json:"decided,omitzero"`
+	Reason         string         `json:"reason,omitzero"` // why it was refused
+}
+
+// Reach is whom a hazard would reach.
+type Reach struct {
+	People      *int64 `json:"people,omitzero"` // who live in its area; nil: unknown
+	Subscribers int64  `json:"subscribers"`     // who would be told
+}
+
+// DraftedError says that the server has not done what was asked: it waits for a second person. errors.Is(err, ErrDrafted) holds.
+type DraftedError struct{ Draft Draft }
+
+// Error says that nothing was published, and what to do.
+func (d *DraftedError) Error() string {
+	return fmt.Sprintf("not published yet: a second editor has to approve it (hazardd draft approve %s) before %s", d.Draft.ID, d.Draft.Expires)
+}
+
+// Is reports whether target is ErrDrafted.
+func (d *DraftedError) Is(target error) bool { return target == ErrDrafted }
+
+// drafted reads the draft that an answer tells of: the request waits for a second person.
+func drafted(resp *http.Response) error {
+	defer resp.Body.Close()
+	d := &DraftedError{}
+	if err := decodeOne(resp, &d.Draft); err != nil {
+		return err
+	}
+	return d
+}
+
+// Drafts lists the drafts that the user may decide about and that wait, the oldest first; with all also the others of the last 30 days, the latest first.
+func (c *Client) Drafts(ctx context.Context, all bool, limit int, opts ...CallOption) ([]Draft, error) {
+	r := newRequest(http.MethodGet, "/drafts", opts)
+	r.set("limit", strconv.Itoa(limit))
+	if all {
+		r.set("state", "all")
+	}
+	l, _, err := list[Draft](ctx, c, r)
+	return l.Items, err
+}
+
+// Draft reads one draft.
+func (c *Client) Draft(ctx context.Context, id string, opts ...CallOption) (Draft, error) {
+	p, err := pathOf("drafts", id)
+	if err != nil {
+		return Draft{}, err
+	}
+	one, err := record[Draft](ctx, c, newRequest(http.MethodGet, p, opts))
+	return one.Item, err
+}
+
+// ApproveDraft publishes what another editor has drafted, in the name of the user. It returns the hazard that people are told of.
+func (c *Client) ApproveDraft(ctx context.Context, id string, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{}, opts, "drafts", id, "approve")
+}
+
+// RefuseDraft decides that a draft is not published.
+func (c *Client) RefuseDraft(ctx context.Context, id, reason string, opts ...CallOption) (Draft, error) {
+	return write[Draft](ctx, c, http.MethodPost, Fields{"reason": reason}, opts, "drafts", id, "refuse")
+}

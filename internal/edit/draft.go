@@ -1,0 +1,403 @@
+package edit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// TwoPeople says which decisions wait for a second person. Whatever the request is, the states that it makes are looked at: one of an active hazard that
+// says more than before, to anybody, waits. What ends a hazard, retracts it or only makes it milder never waits.
+type TwoPeople struct {
+	Warnings bool  // every WARNING
+	People   int64 // what reaches at least so many people, or subscribers; 0: no number does
+	// Reach counts whom a hazard with these areas reaches.
+	Reach func(ctx context.Context, h *hazard.Hazard, areas []hazard.Area) (Reach, error)
+	// Standing returns the role and the organizations that a user or a service has now; not ok: it may not come in.
+	Standing func(name string) (role auth.Role, orgs []int64, ok bool)
+}
+
+// Reach is whom a hazard reaches.
+type Reach struct {
+	People      *int64 `json:"people,omitzero"` // who live in its area; nil: unknown
+	Subscribers int    `json:"subscribers"`     // who would be told
+}
+
+// Shown is what the second person sees of a draft, beside the request: the hazard as it would be, and whom it reaches.
+type Shown struct {
+	Name     string          `json:"hazard_Name"`
+	Type     hazard.Type     `json:"type_ID"`
+	Severity string          `json:"severity_ID"`
+	Category hazard.Category `json:"category_ID"`
+	New      bool            `json:"new"`                         // there is no such hazard yet
+	Before   string          `json:"severity_ID_before,omitzero"` // its severity now
+	Reach    Reach           `json:"reach"`
+}
+
+// DraftedError says that nothing was written yet: the decision waits for a second person.
+type DraftedError struct{ Draft store.Draft }
+
+func (d *DraftedError) Error() string {
+	return fmt.Sprintf("draft %s waits for the approval of a second editor", d.Draft.ID)
+}
+
+// The bounds of drafts.
+const (
+	// DraftLife is how long a draft can be approved, at most: an older one was decided in another situation. It ends earlier if its hazard does.
+	DraftLife = 24 * time.Hour
+	// DraftsKept is how long a draft is kept.
+	DraftsKept = 30 * 24 * time.Hour
+	maxDrafts  = 100 // that wait, of an author
+	// maxTries is how often a decision is made again whose hazards change while its reach is counted.
+	maxTries = 4
+)
+
+// draftSpace is the name space of drafts' UUIDs: a request that is sent again makes no second draft.
+var draftSpace = uuid.MustParse("7d2f2a2e-6c0b-5f0e-8a43-1f9d0a8c5f77")
+
+// deed is a decision as it can be made again.
+type deed struct {
+	name    string
+	subject string // uuid of a hazard, or the source and number of a held report
+	body    []byte
+}
+
+// The names of deeds.
+const (
+	deedCreate  = "create"
+	deedAlter   = "alter"
+	deedMerge   = "merge"
+	deedSplit   = "split"
+	deedUndo    = "undo"
+	deedRelease = "release"
+)
+
+// about is a deed about the hazard of a path.
+func about(name string, id Ref, body []byte) deed {
+	if id.ID != 0 {
+		return deed{name, strconv.FormatInt(id.ID, 10), body}
+	}
+	return deed{name, id.UUID.String(), body}
+}
+
+// second is the person who approves, what, and the state that came of it.
+type second struct {
+	Author
+	draft *store.Draft
+	made  store.Saved
+}
+
+// waits is the error of a transaction whose decision waits, or may have to: its reach is not known yet. Nothing of it is written.
+type waits struct {
+	touched string
+	states  []heavy
+}
+
+// heavy is a state that says more than the one before, with its areas.
+type heavy struct {
+	store.Saved
+	areas []hazard.Area
+}
+
+func (*waits) Error() string { return "the decision waits for a second person" }
+
+// decide makes a decision about hazards, in one transaction in the author's name. If it has to wait for a second person it is kept as a
+// draft, the error is a *DraftedError, and nothing else is written. f may run more than once.
+func (e *Editor) decide(ctx context.Context, who Author, d deed, clock hazard.Clock, f func(*store.Tx) error) (last int64, err error) {
+	switch {
+	case who.second != nil:
+		return e.approved(ctx, who, clock, f)
+	case e.Two == nil:
+		return e.write(ctx, who, clock, f)
+	}
+	few, known := "", false // what it touched when it was found to reach few people
+	for range maxTries {
+		last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
+			if err := f(tx); err != nil {
+				return err
+			}
+			return e.mustWait(tx, few, known)
+		})
+		w, ok := errors.AsType[*waits](err)
+		if !ok {
+			return last, err
+		}
+		if err := e.settle(ctx, who, d, w, clock); err != nil {
+			return 0, err
+		}
+		few, known = w.touched, true
+	}
+	return 0, fmt.Errorf("%w: the hazard changed each time its reach was counted; send the request again", hazard.ErrConflict)
+}
+
+// approved makes the decision of a draft, as its author saw it, and notes who approved it.
+func (e *Editor) approved(ctx context.Context, who Author, clock hazard.Clock, f func(*store.Tx) error) (last int64, err error) {
+	d := who.second.draft
+	return e.write(ctx, who, clock, func(tx *store.Tx) error {
+		if err := tx.ApproveDraft(d); err != nil {
+			return err
+		}
+		if err := f(tx); err != nil {
+			return err
+		}
+		if touched(tx) != d.Touched {
+			return fmt.Errorf("%w: the hazard has changed since draft %s was made; refuse it, and have it made again", hazard.ErrStale, d.ID)
+		}
+		for _, s := range tx.Saved() {
+			if err := who.second.mayWrite(s.After); err != nil {
+				return err
+			}
+		}
+		list := heavier(tx)
+		i := slices.IndexFunc(list, func(s store.Saved) bool { return s.After.UUID == d.Hazard })
+		if i < 0 || list[i].After.OrgID != d.OrgID {
+			return fmt.Errorf("%w: draft %s says something else now, or nothing any more; refuse it, and have it made again", hazard.ErrConflict, d.ID)
+		}
+		who.second.made = list[i]
+		return nil
+	})
+}
+
+// mustWait returns *waits if what the transaction has saved waits, or if it is not known whether it must. A decision that touched few before is
+// known to reach few people.
+func (e *Editor) mustWait(tx *store.Tx, few string, known bool) error {
+	list := heavier(tx)
+	w := &waits{touched: touched(tx)}
+	warning := slices.ContainsFunc(list, e.warns)
+	if len(list) == 0 || !warning && (e.Two.People <= 0 || known && few == w.touched) {
+		return nil
+	}
+	for _, s := range list {
+		areas, err := tx.Areas(s.After.Areas)
+		if err != nil {
+			return err
+		}
+		w.states = append(w.states, heavy{s, areas})
+	}
+	return w
+}
+
+// warns reports whether a state waits whomever it reaches.
+func (e *Editor) warns(s store.Saved) bool {
+	return e.Two.Warnings && s.After.Severity >= hazard.Warning
+}
+
+// touched names the states that a transaction has altered.
+func touched(tx *store.Tx) string {
+	var names []string
+	for _, s := range tx.Saved() {
+		if s.Before != nil {
+			names = append(names, fmt.Sprintf("%d:%d", s.Before.ID, s.Before.Version))
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// heavier lists the states that a transaction has saved which say more than those before.
+func heavier(tx *store.Tx) (list []store.Saved) {
+	for _, s := range tx.Saved() {
+		if s.After.ExpireAt(tx.Now()).Status != hazard.Active {
+			continue
+		}
+		if s.Before == nil || saysMore(s.Before.ExpireAt(tx.Now()), s.After) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// saysMore reports whether a state of an active hazard says anything that the one before did not, but for what only makes it milder or shorter, and for
+// what no reader acts on.
+func saysMore(before, h *hazard.Hazard) bool {
+	if before.Status != hazard.Active {
+		return true
+	}
+	same := *before
+	same.Severity = min(same.Severity, h.Severity)
+	if h.End <= same.End && (h.AutoExpire || !same.AutoExpire) {
+		same.End, same.AutoExpire = h.End, h.AutoExpire
+	}
+	same.Comment, same.Pinned, same.Edited, same.Sources, same.Exposure = h.Comment, h.Pinned, h.Edited, h.Sources, h.Exposure
+	return !h.Equal(&same)
+}
+
+// settle keeps a decision that waits as a draft, and returns it as a *DraftedError; or nil, if it reaches too few people to wait.
+func (e *Editor) settle(ctx context.Context, who Author, d deed, w *waits, clock hazard.Clock) error {
+	var most *heavy
+	var shown Shown
+	for i := range w.states {
+		s := &w.states[i]
+		reach, err := e.Two.Reach(ctx, s.After, s.areas)
+		if err != nil {
+			return err
+		}
+		unknown := reach.People == nil && len(s.areas) > 0
+		if !e.warns(s.Saved) && (e.Two.People <= 0 || !unknown && int64(reach.Subscribers) < e.Two.People && (reach.People == nil || *reach.People < e.Two.People)) {
+			continue
+		}
+		if most == nil || reach.Subscribers > shown.Reach.Subscribers {
+			most, shown = s, Shown{Name: s.After.Name, Type: s.After.Type, Severity: s.After.Severity.String(), Category: s.After.Category, New: s.Before == nil, Reach: reach}
+			if s.Before != nil {
+				shown.Before = s.Before.Severity.String()
+			}
+		}
+	}
+	if most == nil {
+		return nil
+	}
+	given, err := decode(d.body)
+	if err != nil {
+		return err
+	}
+	h := most.After
+	if _, chosen := given["uuid"]; d.name == deedCreate && !chosen {
+		given["uuid"] = jsontext.Value(fmt.Sprintf("%q", h.UUID)) // the hazard that the draft names
+	}
+	now := clock.Now()
+	draft := store.Draft{Deed: d.name, Subject: d.subject, Touched: w.touched, Hazard: h.UUID, OrgID: h.OrgID, Author: who.Name, Created: now, Expires: now.Add(DraftLife)}
+	if h.AutoExpire {
+		draft.Expires = min(draft.Expires, h.End)
+	}
+	if draft.Body, err = json.Marshal(given, json.Deterministic(true)); err != nil {
+		return err
+	}
+	if draft.Shown, err = json.Marshal(shown); err != nil {
+		return err
+	}
+	draft.ID = uuid.NewSHA1(draftSpace, fmt.Appendf(nil, "%q %s %q %q %s", who.Name, d.name, d.subject, w.touched, draft.Body))
+	if err := e.store.AddDraft(ctx, &draft, maxDrafts, who.audit("draft.create", draft.ID, "hazard "+h.UUID.String(), now)); err != nil {
+		return err
+	}
+	if draft, err = e.store.Draft(ctx, draft.ID); err != nil {
+		return err
+	}
+	switch draft.State {
+	case store.DraftRefused:
+		return fmt.Errorf("%w: %s has refused the same request: %s", hazard.ErrConflict, draft.DecidedBy, draft.Reason)
+	case store.DraftApproved:
+		return fmt.Errorf("%w: draft %s of the same request was approved; read the hazard again", hazard.ErrConflict, draft.ID)
+	}
+	return &DraftedError{draft}
+}
+
+func (a Author) audit(action string, id uuid.UUID, detail string, now hazard.Instant) *auth.Audit {
+	addr, _ := netip.ParseAddr(a.Addr) // none: no address
+	return &auth.Audit{At: now, Actor: a.Name, Addr: addr, Client: a.Client, Action: action, Subject: "draft " + id.String(), Detail: detail, OK: true}
+}
+
+// Approve makes the decision of a draft, now, in the name of the user who approves it. Both must be allowed to make it now, and they must be two. It returns
+// the hazard that people are told of.
+func (e *Editor) Approve(ctx context.Context, who Author, id uuid.UUID, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
+	d, err := e.Draft(ctx, who, id)
+	if err != nil {
+		return done, err
+	}
+	switch {
+	case who.Scope != "":
+		return done, fmt.Errorf("%w: a person approves drafts, not a service", hazard.ErrForbidden)
+	case d.Author == who.Name:
+		return done, fmt.Errorf("%w: a second person approves what %s has drafted", hazard.ErrForbidden, d.Author)
+	case d.State == store.DraftWaiting && d.Expires <= clock.Now():
+		return done, fmt.Errorf("%w: the time of draft %s was over at %s; have it made again", hazard.ErrConflict, id, d.Expires)
+	case e.Two == nil:
+		return done, fmt.Errorf("%w: nothing waits for a second person any more on this server; have the request sent again", hazard.ErrConflict)
+	}
+	by := &second{Author: who, draft: &d}
+	author := Author{second: by}
+	author.Name = d.Author
+	var ok bool
+	if author.Role, author.Orgs, ok = e.Two.Standing(d.Author); !ok {
+		return done, fmt.Errorf("%w: %s, the author of the draft, may not log in any more", hazard.ErrConflict, d.Author)
+	}
+	if done.Last, err = e.again(ctx, author, &d, clock); err != nil {
+		return done, err
+	}
+	done.State, done.New = by.made.After, by.made.Before == nil
+	return done, nil
+}
+
+// again makes the decision of a draft.
+func (e *Editor) again(ctx context.Context, author Author, d *store.Draft, clock hazard.Clock) (int64, error) {
+	if d.Deed == deedRelease {
+		source, number, _ := strings.Cut(d.Subject, "/")
+		held, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("stored draft %s: %w", d.ID, err)
+		}
+		res, err := e.Decide(ctx, author, source, held, nil, d.Body, clock)
+		return res.Last, err
+	}
+	if d.Deed == deedCreate {
+		done, err := e.CreateHazard(ctx, author, nil, d.Body, clock)
+		return done.Last, err
+	}
+	id, err := reference(nil, jsontext.Value(d.Subject))
+	if err != nil {
+		return 0, fmt.Errorf("stored draft %s: %w", d.ID, err)
+	}
+	f, ok := map[string]func(context.Context, Author, Ref, Match, []byte, hazard.Clock) (Done[hazard.Hazard], error){
+		deedAlter: e.PatchHazard, deedMerge: e.Merge, deedSplit: e.Split, deedUndo: e.Undo}[d.Deed]
+	if !ok {
+		return 0, fmt.Errorf("stored draft %s: unknown deed %q", d.ID, d.Deed)
+	}
+	done, err := f(ctx, author, id, nil, d.Body, clock)
+	return done.Last, err
+}
+
+// Refuse decides that a draft is not published. text is {"reason": …}. Its author may do that too.
+func (e *Editor) Refuse(ctx context.Context, who Author, id uuid.UUID, text []byte, clock hazard.Clock) (store.Draft, error) {
+	r, err := asked(who, retractionFields, text)
+	if err != nil {
+		return store.Draft{}, err
+	}
+	d, err := e.Draft(ctx, who, id)
+	if err != nil {
+		return d, err
+	}
+	now := clock.Now()
+	if err := e.store.RefuseDraft(ctx, id, who.Name, r.reason, now, who.audit("draft.refuse", id, "of "+d.Author, now)); err != nil {
+		return d, err
+	}
+	return e.store.Draft(ctx, id)
+}
+
+// Drafts lists drafts as far as who may decide about them: those that wait, the oldest first, or all, the latest first. limit is how many are looked at.
+func (e *Editor) Drafts(ctx context.Context, who Author, waiting bool, limit int, now hazard.Instant) ([]store.Draft, error) {
+	if err := who.mayEdit(); err != nil {
+		return nil, err
+	}
+	list := e.store.Drafts
+	if waiting {
+		list = func(ctx context.Context, limit int) ([]store.Draft, error) {
+			return e.store.WaitingDrafts(ctx, now, limit)
+		}
+	}
+	all, err := list(ctx, limit)
+	return slices.DeleteFunc(all, func(d store.Draft) bool { return !who.actor().Owns(d.OrgID) }), err
+}
+
+// Draft returns a draft that who may decide about; else there is none.
+func (e *Editor) Draft(ctx context.Context, who Author, id uuid.UUID) (store.Draft, error) {
+	if err := who.mayEdit(); err != nil {
+		return store.Draft{}, err
+	}
+	d, err := e.store.Draft(ctx, id)
+	if err == nil && !who.actor().Owns(d.OrgID) {
+		err = fmt.Errorf("%w: draft %s", hazard.ErrNotFound, id)
+	}
+	return d, err
+}

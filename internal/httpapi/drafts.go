@@ -1,0 +1,168 @@
+package httpapi
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// draft is a decision that waits for a second person, or waited.
+type draft struct {
+	ID         uuid.UUID        `json:"id"`
+	State      store.DraftState `json:"state"`
+	Author     string           `json:"author"`
+	Created    string           `json:"created"`
+	Expires    string           `json:"expires"` // it cannot be decided from then on
+	Deed       string           `json:"deed"`
+	Hazard     uuid.UUID        `json:"hazard_uuid"` // that people would be told of
+	edit.Shown                  // what the hazard would say, and whom it reaches
+	Request    jsontext.Value   `json:"request"`
+	DecidedBy  string           `json:"decided_by,omitzero"`
+	Decided    string           `json:"decided,omitzero"`
+	Reason     string           `json:"reason,omitzero"`
+}
+
+// lapsed is the state of a draft whose time was over before it was decided.
+const lapsed store.DraftState = "lapsed"
+
+// The bounds of a list of drafts.
+const (
+	draftsPage    = 100
+	maxDraftsPage = 1000
+)
+
+func (a *API) draftOf(d *store.Draft) (out draft, err error) {
+	out = draft{ID: d.ID, State: d.State, Author: d.Author, Created: d.Created.String(), Expires: d.Expires.String(), Deed: d.Deed, Hazard: d.Hazard, Request: d.Body,
+		DecidedBy: d.DecidedBy, Reason: d.Reason}
+	if d.Decided > 0 {
+		out.Decided = d.Decided.String()
+	}
+	if d.State == store.DraftWaiting && d.Expires <= a.now() {
+		out.State = lapsed
+	}
+	return out, json.Unmarshal(d.Shown, &out.Shown)
+}
+
+// orDrafted answers that a decision waits for a second person, if that is what err says.
+func (a *API) orDrafted(w http.ResponseWriter, err error) error {
+	drafted, ok := errors.AsType[*edit.DraftedError](err)
+	if !ok {
+		return err
+	}
+	shown, err := a.draftOf(&drafted.Draft)
+	if err != nil {
+		return err
+	}
+	body, err := jsonBody(shown, true)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = jsonType, noStore, body.Length(reply.Identity)
+	h.Set("Location", fmt.Sprintf("%s/drafts/%s", a.BaseURL, shown.ID))
+	w.WriteHeader(http.StatusAccepted)
+	_, _ = w.Write(body.Bytes(reply.Identity)) // a reader who has gone
+	return nil
+}
+
+// drafts lists what waits for a second person, the oldest first, or with state=all also what waited, the latest first.
+func (a *API) drafts(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values, err := query(r, "state", "limit")
+	if err != nil {
+		return err
+	}
+	limit, err := intParameter(values, "limit", draftsPage, 1, maxDraftsPage)
+	if err != nil {
+		return err
+	}
+	state := cmp.Or(values.Get("state"), string(store.DraftWaiting))
+	if state != string(store.DraftWaiting) && state != "all" {
+		return badParameter("state", "%.60q is neither waiting nor all", state)
+	}
+	found, err := a.Edit.Drafts(r.Context(), a.author(r, who), state != "all", int(limit), a.now())
+	if err != nil {
+		return err
+	}
+	list := make([]draft, len(found))
+	for i := range found {
+		if list[i], err = a.draftOf(&found[i]); err != nil {
+			return err
+		}
+	}
+	return answerJSON(w, r, list, true)
+}
+
+// draftID is the draft of the path, for who may decide about drafts.
+func draftID(r *http.Request, who *auth.Caller) (uuid.UUID, error) {
+	if err := role(who, auth.Editor, auth.Admin); err != nil {
+		return uuid.Nil, err
+	}
+	text := r.PathValue("draft")
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 {
+		return id, badParameter("draft-id", "%.100q is not a uuid", text)
+	}
+	return id, nil
+}
+
+func (a *API) draft(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := noQuery(r); err != nil {
+		return err
+	}
+	id, err := draftID(r, who)
+	if err != nil {
+		return err
+	}
+	d, err := a.Edit.Draft(r.Context(), a.author(r, who), id)
+	if err != nil {
+		return err
+	}
+	shown, err := a.draftOf(&d)
+	if err != nil {
+		return err
+	}
+	return answerJSON(w, r, shown, true)
+}
+
+// approveDraft publishes a draft, in the name of a second person.
+func (a *API) approveDraft(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := draftID(r, who)
+	if err != nil {
+		return err
+	}
+	done, err := a.Edit.Approve(r.Context(), a.author(r, who), id, a.clock())
+	if err != nil {
+		return err
+	}
+	return a.answerHazard(w, r, who, done)
+}
+
+func (a *API) refuseDraft(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := draftID(r, who)
+	if err != nil {
+		return err
+	}
+	body, err := writeBody(w, r)
+	if err != nil {
+		return err
+	}
+	d, err := a.Edit.Refuse(r.Context(), a.author(r, who), id, body, a.clock())
+	if err != nil {
+		return err
+	}
+	shown, err := a.draftOf(&d)
+	if err != nil {
+		return err
+	}
+	return writtenJSON(w, shown, fmt.Sprintf("%s/drafts/%s", a.BaseURL, id), false)
+}

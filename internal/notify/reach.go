@@ -1,0 +1,27 @@
+package notify
+
+import (
+	"context"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
+)
+
+// Reach is how many subscriptions would be told of a hazard with these areas, if it were made now.
+func (s *Service) Reach(ctx context.Context, h *hazard.Hazard, areas []geo.Shape) (n int, err error) {
+	if s.Key == nil {
+		return 0, nil
+	}
+	if err := s.sync(ctx); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.index.near(search.Footprint(h, areas), func(slot *slot) {
+		if slot.what.wants(h, s.Counting) {
+			n++
+		}
+	})
+	return n, nil
+}

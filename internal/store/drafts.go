@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
+)
+
+// DraftState says what became of a draft.
+type DraftState string
+
+// The states of a draft that are stored. One that waits when its time is over can no longer be decided.
+const (
+	DraftWaiting  DraftState = "waiting"
+	DraftApproved DraftState = "approved"
+	DraftRefused  DraftState = "refused"
+)
+
+// Draft is a decision of an editor that waits for a second person, or waited.
+type Draft struct {
+	ID        uuid.UUID
+	Deed      string // what kind of decision, for package edit
+	Subject   string // what it is about
+	Body      []byte // the request
+	Touched   string // the states that it alters
+	Hazard    uuid.UUID
+	OrgID     int64  // that the hazard belongs to
+	Shown     []byte // what the hazard would say, and whom it reaches
+	Author    string
+	Created   hazard.Instant
+	Expires   hazard.Instant // it cannot be decided from then on
+	State     DraftState
+	DecidedBy string
+	Decided   hazard.Instant
+	Reason    string
+}
+
+// AddDraft adds a draft with the audit row of the deed, unless one of its ID is there. An author of whom most drafts wait gets ErrConflict.
+func (s *Store) AddDraft(ctx context.Context, d *Draft, most int64, audit *auth.Audit) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		n, err := q.AddDraft(ctx, db.AddDraftParams{ID: d.ID.String(), Deed: d.Deed, Subject: d.Subject, Body: string(d.Body), Touched: d.Touched, Hazard: d.Hazard.String(), OrgID: d.OrgID,
+			Shown: string(d.Shown), Author: d.Author, CreatedMs: int64(d.Created), ExpiresMs: int64(d.Expires)})
+		if err != nil || n == 0 {
+			return err
+		}
+		waiting, err := q.CountDraftsOf(ctx, db.CountDraftsOfParams{Author: d.Author, NowMs: int64(d.Created)})
+		if err != nil {
+			return err
+		}
+		if waiting > most {
+			return fmt.Errorf("%w: %d drafts of %s wait for a second person, the most that may; have some approved or refused", hazard.ErrConflict, most, d.Author)
+		}
+		return addAudit(ctx, q, audit)
+	})
+}
+
+// Draft returns the draft of that ID, or ErrNotFound.
+func (s *Store) Draft(ctx context.Context, id uuid.UUID) (Draft, error) {
+	row, err := s.readQ.Draft(ctx, id.String())
+	if err != nil {
+		return Draft{}, found(err, "draft %s", id)
+	}
+	return decodeDraft(row)
+}
+
+// Drafts lists drafts, the latest first.
+func (s *Store) Drafts(ctx context.Context, limit int) ([]Draft, error) {
+	rows, err := s.readQ.Drafts(ctx, int32(limit))
+	return decodeDrafts(rows, err)
+}
+
+// WaitingDrafts lists the drafts that can be decided, the oldest first.
+func (s *Store) WaitingDrafts(ctx context.Context, now hazard.Instant, limit int) ([]Draft, error) {
+	rows, err := s.readQ.WaitingDrafts(ctx, db.WaitingDraftsParams{NowMs: int64(now), MaxRows: int32(limit)})
+	return decodeDrafts(rows, err)
+}
+
+// CountWaitingDrafts counts the drafts that can be decided.
+func (s *Store) CountWaitingDrafts(ctx context.Context, now hazard.Instant) (int64, error) {
+	n, err := s.readQ.CountWaitingDrafts(ctx, int64(now))
+	return n, storeError(err)
+}
+
+// RefuseDraft decides that a draft is not published, or returns ErrConflict if it can no longer be decided.
+func (s *Store) RefuseDraft(ctx context.Context, id uuid.UUID, by, reason string, now hazard.Instant, audit *auth.Audit) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		if err := decideDraft(ctx, q, id, DraftRefused, by, reason, now); err != nil {
+			return err
+		}
+		return addAudit(ctx, q, audit)
+	})
+}
+
+// PurgeDrafts removes the drafts that were made before a moment.
+func (s *Store) PurgeDrafts(ctx context.Context, before hazard.Instant) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return q.PurgeDrafts(ctx, int64(before)) })
+}
+
+// ApproveDraft notes that the transaction makes the decision of a draft, or returns ErrConflict if it can no longer be decided.
+func (t *Tx) ApproveDraft(d *Draft) error {
+	now := t.Now()
+	if err := decideDraft(t.ctx, t.q, d.ID, DraftApproved, t.origin.User, "", now); err != nil {
+		return err
+	}
+	id, err := t.number("audit")
+	if err != nil {
+		return err
+	}
+	return t.q.AddAudit(t.ctx, db.AddAuditParams{ID: id, AtMs: int64(now), Actor: t.origin.User, Addr: t.origin.Addr, Client: t.origin.Client, Action: "draft.approve",
+		Subject: "draft " + d.ID.String(), Detail: "of " + d.Author, Ok: true})
+}
+
+// ForgetDraftsOf removes the drafts about a hazard, of which something is redacted.
+func (t *Tx) ForgetDraftsOf(id uuid.UUID) error { return t.q.ForgetDraftsOf(t.ctx, id.String()) }
+
+func decideDraft(ctx context.Context, q *db.Queries, id uuid.UUID, state DraftState, by, reason string, now hazard.Instant) error {
+	n, err := q.DecideDraft(ctx, db.DecideDraftParams{ID: id.String(), State: string(state), DecidedBy: by, DecidedMs: int64(now), Reason: reason})
+	if err == nil && n == 0 {
+		return fmt.Errorf("%w: draft %s was decided before, or its time is over", hazard.ErrConflict, id)
+	}
+	return err
+}
+
+func decodeDrafts(rows []db.Draft, err error) ([]Draft, error) {
+	if err != nil {
+		return nil, storeError(err)
+	}
+	list := make([]Draft, len(rows))
+	for i, row := range rows {
+		if list[i], err = decodeDraft(row); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func decodeDraft(r db.Draft) (d Draft, err error) {
+	d = Draft{Deed: r.Deed, Subject: r.Subject, Body: []byte(r.Body), Touched: r.Touched, OrgID: r.OrgID, Shown: []byte(r.Shown), Author: r.Author, Created: hazard.Instant(r.CreatedMs),
+		Expires: hazard.Instant(r.ExpiresMs), State: DraftState(r.State), DecidedBy: r.DecidedBy, Decided: hazard.Instant(r.DecidedMs), Reason: r.Reason}
+	if d.ID, err = uuid.Parse(r.ID); err == nil {
+		d.Hazard, err = uuid.Parse(r.Hazard)
+	}
+	if err != nil {
+		return d, fmt.Errorf("stored draft %s: %w", r.ID, err)
+	}
+	return d, nil
+}
