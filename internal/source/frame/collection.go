@@ -3,6 +3,7 @@ package frame
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,7 @@ func (k Collection) Read(payload []byte, record func(where func() string, raw []
 	if err := c.begin('{', "an object of "+k.Want); err != nil {
 		return d, err
 	}
+	list := elements{Cursor: &c, first: -1}
 	err = c.Members(func(name string) error {
 		isList := slices.Contains(k.Lists, name)
 		if !isList && !slices.Contains(k.Heads, name) {
@@ -54,7 +56,9 @@ func (k Collection) Read(payload []byte, record func(where func() string, raw []
 				return source.Errorf("%s beside %s, expected one of them", name, d.Listed)
 			}
 			d.Listed = name
-			return c.Elements(func(i int, raw []byte) { record(place(name, i), raw) })
+			c.At++
+			list.read = func(i int, raw []byte) { record(place(name, i), raw) }
+			return list.rest()
 		}
 		raw, err := c.Value()
 		if err == nil {
@@ -62,11 +66,11 @@ func (k Collection) Read(payload []byte, record func(where func() string, raw []
 		}
 		return err
 	})
-	if err != nil {
-		return d, err
+	if err == nil {
+		d.Object = bytes.TrimSpace(doc[:c.At])
+		err = c.finish()
 	}
-	d.Object = bytes.TrimSpace(doc[:c.At])
-	return d, c.finish()
+	return d, list.ended(err)
 }
 
 // List calls record for each element of a document of JSON that is an array. See Collection.Read.
@@ -79,10 +83,23 @@ func List(payload []byte, want string, record func(where func() string, raw []by
 	if err := c.begin('[', "an array of "+want); err != nil {
 		return err
 	}
-	if err := c.Elements(func(i int, raw []byte) { record(place("records", i), raw) }); err != nil {
-		return err
+	c.At++
+	list := elements{Cursor: &c, first: -1, read: func(i int, raw []byte) { record(place("records", i), raw) }}
+	if err = list.rest(); err == nil {
+		err = c.finish()
 	}
-	return c.finish()
+	return list.ended(err)
+}
+
+// ended reads on behind a fault that ended the document early. It gives the fault back: what was read is good, but it is not all.
+func (e *elements) ended(fault error) error {
+	if bad, ok := errors.AsType[*source.PayloadError](fault); ok && e.resume() {
+		bad.Cut = true
+	}
+	if fault == nil && e.guessed {
+		return &source.PayloadError{Reason: "an element of the list has no end, or the payload was cut", Cut: true}
+	}
+	return fault
 }
 
 // place names a record when somebody wants its name: most have no use for it.

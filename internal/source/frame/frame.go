@@ -83,64 +83,111 @@ func (c *Cursor) Members(read func(name string) error) error {
 // Elements calls read for each element of the array at the cursor. An element that is not closed, or holds a quote too many, ends where
 // the next one begins as the first one did; a comma may be missing.
 func (c *Cursor) Elements(read func(i int, raw []byte)) error {
-	c.At++           // the bracket
-	var begin []byte // how an element begins
-	first := -1      // where that one is
-	next := func(at int) int {
-		if begin == nil {
-			begin = firstBeginning(c.Doc[at:])
-		}
-		return nextBegin(c.Doc, begin, firstNames(c.Doc[max(first, 0):]), at)
+	c.At++ // the bracket
+	return (&elements{Cursor: c, read: read, first: -1}).rest()
+}
+
+// elements are those of an array.
+type elements struct {
+	*Cursor
+	read    func(i int, raw []byte)
+	begin   []byte // how an element begins
+	first   int    // where that one is
+	array   int    // where the array begins
+	guessed bool   // where an element begins was told by brackets alone: the payload may be cut
+	n       int    // read so far
+	lost    int    // of these, without an end of their own
+	end     int    // behind the bracket that ended the array, 0 before that
+}
+
+// next is where the element after the one at from begins, -1 if none does.
+func (e *elements) next(from int) int {
+	if e.begin == nil {
+		e.begin = firstBeginning(e.Doc[from:])
 	}
-	for i, lost := 0, 0; ; i++ {
-		switch c.Next() {
+	at := nextBegin(e.Doc, e.begin, firstNames(e.Doc[max(e.first, 0):]), from)
+	if at < 0 { // they do not begin alike, or what the first one begins with is damaged
+		if at = nextInside(e.Doc, e.array, from); at >= 0 {
+			e.begin, e.first, e.guessed = beginning(e.Doc[at:]), at, true
+		}
+	}
+	return at
+}
+
+// rest reads what comes, up to the end of the array.
+func (e *elements) rest() error {
+	if e.n == 0 {
+		e.array = e.At
+	}
+	for ; ; e.n++ {
+		switch e.Next() {
 		case ']':
-			c.At++
+			e.At++
+			e.end = e.At
 			return nil
 		case End:
-			return c.cut(fmt.Sprintf("before element %d of an array", i))
+			return e.cut(fmt.Sprintf("before element %d of an array", e.n))
 		}
-		at := c.At
-		if begin == nil {
-			if begin = beginning(c.Doc[at:]); begin != nil {
-				first = at
+		at := e.At
+		if e.begin == nil {
+			if e.begin = beginning(e.Doc[at:]); e.begin != nil {
+				e.first = at
 			}
 		}
-		raw, err := c.Value()
+		raw, err := e.Value()
 		if err == nil {
 			last := raw[len(raw)-1]
-			switch c.Next() {
+			switch e.Next() {
 			case ',', ']', '{':
-				if raw[0] == '{' && last != '}' {
-					err = c.cut("in an object that an array ends")
+				if raw[0] != '[' && last == ']' {
+					err = e.cut("in an object that an array ends")
 				}
 			case End: // the element may have taken the ends of all that is around it
-				if raw[0] == '{' && (last != '}' || next(at) >= 0) {
-					err = c.cut("in an object that an array ends")
+				if raw[0] != '[' && last == ']' || raw[0] == '{' && e.next(at) >= 0 {
+					err = e.cut("in an object that an array ends")
 				}
 			default:
-				err = c.Unexpected("a comma or the end of an array")
+				err = e.Unexpected("a comma or the end of an array")
 			}
 		}
 		if err != nil {
-			lost++
+			e.lost++
 			until := -1
-			if lost <= maxLost {
-				until = next(at)
+			if e.lost <= maxLost {
+				until = e.next(at)
 			}
 			if until < 0 {
 				if bad, ok := errors.AsType[*source.PayloadError](err); ok && bad.Cut {
-					return c.cut(fmt.Sprintf("in element %d of an array", i))
+					return e.cut(fmt.Sprintf("in element %d of an array", e.n))
 				}
 				return err
 			}
-			raw, c.At = bytes.TrimRight(c.Doc[at:until:until], ", \t\r\n"), until
+			raw, e.At = bytes.TrimRight(e.Doc[at:until:until], ", \t\r\n"), until
 		}
-		read(i, raw)
-		if c.Next() == ',' {
-			c.At++
+		e.read(e.n, raw)
+		if e.Next() == ',' {
+			e.At++
 		}
 	}
+}
+
+// resume reads the elements behind a bracket too many, which ended the array and with it the document. What follows is no other
+// document, but the rest of the element with the bracket, and elements that begin as the first one did. It reports whether there were any.
+func (e *elements) resume() (found bool) {
+	if next := e.Next(); next == '{' || next == '[' {
+		return false
+	}
+	for ; e.end > 0 && e.end < len(e.Doc) && e.lost < maxLost; e.lost++ {
+		at := e.next(e.end)
+		if at < 0 {
+			break
+		}
+		found, e.At, e.end = true, at, 0
+		if e.rest() != nil { // the end of the document, which its own error tells
+			break
+		}
+	}
+	return found
 }
 
 // maxLost is how many elements of an array may have no end of their own: to find that costs a look at all that follows.
@@ -247,6 +294,60 @@ func nextBegin(doc, begin []byte, first []string, from int) int {
 		}
 	}
 	return similar
+}
+
+// maxStarts is how often nextInside begins to count.
+const maxStarts = 16
+
+// nextInside is where the first object behind from begins that has as many brackets around it, counted from the end of the document, as the
+// array has that begins at array; -1 if none does. It counts from objects farther and farther behind from, since a quote that was
+// lost in between makes strings of what is none.
+func nextInside(doc []byte, array, from int) int {
+	want, _ := brackets(doc[:array], func(int, int) {})
+	for try, start := 0, from+1; try < maxStarts && start < len(doc); try++ {
+		n := bytes.IndexByte(doc[start:], '{')
+		if n < 0 {
+			break
+		}
+		start += n
+		var at, depth []int
+		end, whole := brackets(doc[start:], func(i, d int) {
+			before := bytes.TrimRight(doc[:start+i], " \t\r\n")
+			if (bytes.HasSuffix(before, []byte{','}) || bytes.HasSuffix(before, []byte{'}'})) && beginning(doc[start+i:]) != nil {
+				at, depth = append(at, start+i), append(depth, d)
+			}
+		})
+		for i := range at {
+			if whole && depth[i]-end == want {
+				return at[i]
+			}
+		}
+		start += 1 << try
+	}
+	return -1
+}
+
+// brackets counts the brackets that are open at the end of raw, and calls object for each object with its place and the brackets open before
+// it. It reports whether raw ends outside of a string.
+func brackets(raw []byte, object func(at, depth int)) (open int, whole bool) {
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			n := quoted(raw[i:])
+			if n < 0 {
+				return open, false
+			}
+			i += n - 1
+		case '{':
+			object(i, open)
+			open++
+		case '[':
+			open++
+		case '}', ']':
+			open--
+		}
+	}
+	return open, true
 }
 
 // Value takes the value at the cursor. The value shares the document's memory.

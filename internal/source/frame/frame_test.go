@@ -1,11 +1,14 @@
 package frame
 
 import (
+	"errors"
 	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // walk reads all elements of the array at the beginning of doc.
@@ -41,6 +44,33 @@ func TestElementsAreCutByBracketsAndQuotesAlone(t *testing.T) {
 	}
 	if got, err := walk(`[1, 2, {"x":`); err == nil || len(got) != 2 {
 		t.Errorf("a list that is cut: %q, %v; want what came before the cut, and an error", got, err)
+	}
+}
+
+// A bracket too many ends the list, and the document, in the middle of a record; a record may be damaged where it begins, the first one too. The
+// others are read, and where the list was not read to its end, it says so.
+func TestWhatFollowsADamagedRecordIsRead(t *testing.T) {
+	for doc, want := range map[string]string{
+		`{"l":[{"a":1,"b":1},{"a":2]},"b":2},{"a":3,"b":3}],"h":1}`:  `{"a":1,"b":1}|{"a":2]},"b":2}|{"a":3,"b":3}`,
+		`{"l":[{"a":1,"b":1},{"a":2}]}]},{"a":3,"b":3},{"a":4}]}`:    `{"a":1,"b":1}|{"a":2}|{"a":3,"b":3}|{"a":4}`,
+		`{"l":[{"a:1,"b":[{"c":1},{"c":2}]},{"a":3},{"a":4}],"h":1}`: `{"a:1,"b":[{"c":1},{"c":2}]}|{"a":3}|{"a":4}`,
+		`{"l":[{":1,"b":"x"},{"a":"3"},{"a":"4"}],"h":"1"}`:          `{":1,"b":"x"}|{"a":"3"}|{"a":"4"}`,
+		"{\"l\":[{\"a\":1},\x00{\"a\":2,{\"a\":3}],\"h\":1}":         "{\"a\":1}|\x00{\"a\":2|{\"a\":3}",
+	} {
+		var got []string
+		_, err := Collection{Want: "a list", Lists: []string{"l"}}.Read([]byte(doc), func(_ func() string, raw []byte) { got = append(got, string(raw)) })
+		if strings.Join(got, "|") != want {
+			t.Errorf("%s: %q, %v; want %s", doc, got, err, want)
+		}
+		if bad, ok := errors.AsType[*source.PayloadError](err); err != nil && (!ok || !bad.Cut) {
+			t.Errorf("%s: %v; want what was read to count", doc, err)
+		}
+	}
+	// Another document is not more of this one.
+	var got []string
+	_, err := Collection{Want: "a list", Lists: []string{"l"}}.Read([]byte(`{"l":[{"a":1}]}{"l":[{"a":2},{"a":3}]}`), func(_ func() string, raw []byte) { got = append(got, string(raw)) })
+	if len(got) != 1 || err == nil {
+		t.Errorf("%q, %v; want the record of the first document, and what is wrong", got, err)
 	}
 }
 

@@ -64,10 +64,11 @@ type cutter struct {
 	record func(Element)
 
 	root   string
-	closed bool  // the root element has ended
-	around []tag // the elements that are open, outside of records
-	inside bool  // of a record
-	from   tag   // of that record
+	closed bool           // the root element has ended
+	around []tag          // the elements that are open, outside of records
+	inside bool           // of a record
+	from   tag            // of that record
+	open   map[string]int // by name, the elements that are open in it
 }
 
 // tag is the start tag of an element.
@@ -139,13 +140,16 @@ func (c *cutter) start(lex lexeme, nested bool) error {
 	case c.inside && (t.name == c.from.name || isRecord && c.from.local() == pageName): // the one before has no end
 		c.finish(lex.from, true)
 	case c.inside:
+		if !lex.alone {
+			c.open[lex.name]++
+		}
 		return nil
 	}
 	if n := len(c.around); n > 0 {
 		t.spaces, t.bases = c.around[n-1].spaces, c.around[n-1].bases
 	}
 	if isRecord || !nested && t.local() == pageName {
-		c.inside, c.from = true, t
+		c.inside, c.from, c.open = true, t, map[string]int{}
 		if lex.alone {
 			c.finish(lex.until, false)
 		}
@@ -170,6 +174,10 @@ func (c *cutter) start(lex lexeme, nested bool) error {
 func (c *cutter) end(lex lexeme) {
 	if c.inside && lex.name == c.from.name {
 		c.finish(lex.until, false)
+		return
+	}
+	if c.inside && c.open[lex.name] > 0 {
+		c.open[lex.name]--
 		return
 	}
 	i := len(c.around) - 1

@@ -49,6 +49,10 @@ func TestRecordsOfXMLAreCutByTagsAlone(t *testing.T) {
 			t.Errorf("%s: %q, %v; want a, %s, c", middle, titles, err, want)
 		}
 	}
+	// An element outside of the records that was never closed, as behind a damaged tag, ends no record by its name.
+	if titles, _, err := items("<rss><channel><title><im><b>x</im><item><title>a</title><b>y</b></item><item><title>b</title></item></channel></rss>"); err != nil || fmt.Sprint(titles) != "[a b]" {
+		t.Errorf("%q, %v; want a, b", titles, err)
+	}
 	for text, want := range map[string]string{
 		"": "an empty payload", " ": "an empty payload", "x": "begins with x", "<html/>": "HTML", "<feed/>": `the root element is "feed"`,
 		"<!DOCTYPE rss><rss/>": "a document type", "<rss></rss><rss/>": "a second root", "<rss></rss>x": "text outside",

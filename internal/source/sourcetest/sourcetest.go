@@ -2,6 +2,7 @@
 //
 //   - A bad record never costs its neighbors, whatever is wrong with it. It is shown as far as it can be read, with a note on the
 //     rest, or rejected with its reason and kept. It is never dropped.
+//   - Neither does one of which bytes were lost, doubled or replaced at random, brackets and quotes among them: each neighbor is read.
 //   - A member that is not of its type, or has a value in another form or of no meaning, hides no hazard, unless nobody could name or
 //     place the hazard without it.
 //   - A payload that is cut gives what came before the cut, and proves no absence.
@@ -294,6 +295,7 @@ func Laws(t *testing.T, s Source) {
 	if s.Record == nil {
 		t.Run("doubtful values", s.doubtful)
 	}
+	t.Run("damage", s.damaged)
 	t.Run("truncation", s.truncation)
 	t.Run("garbage", s.garbage)
 	t.Run("order", s.order)
