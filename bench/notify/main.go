@@ -266,7 +266,7 @@ func (b *bench) matches(ctx context.Context) (sum, count float64, err error) {
 	}
 	f := families["hazardd_notice_match_seconds"]
 	if f == nil || len(f.Metric) != 1 {
-		return 0, 0, fmt.Errorf("/metrics answers %s, without how long changes take to match", resp.Status)
+		return 0, 0, fmt.Errorf("/metrics answers %s, without the time that changes take to match", resp.Status)
 	}
 	h := f.Metric[0].GetHistogram()
 	return h.GetSampleSum(), float64(h.GetSampleCount()), nil

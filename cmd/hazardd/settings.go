@@ -60,7 +60,7 @@ type pollFlags struct {
 	ProxyURL proxyURL `name:"proxy-url" placeholder:"URL" help:"HTTP proxy through which the sources are asked."`
 	Push     bool     `default:"true" negatable:"" help:"Open the connections over which some sources push what is new; else they are only polled."`
 	Exposure bool     `default:"true" negatable:"" help:"Count who lives where hazards are."`
-	// PrivateSources is off so that no payload, redirect or name leads inside.
+	// PrivateSources is off by default, so that no payload, redirect or host name leads to an address inside the network.
 	PrivateSources bool `help:"Sources may be at private and loopback addresses, such as a mirrored server inside."`
 }
 

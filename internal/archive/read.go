@@ -360,7 +360,7 @@ func (in *reader) readSums(r io.Reader) error {
 		rest, ok := bytes.CutPrefix(in.sums, line)
 		if !ok {
 			found, _, _ := bytes.Cut(in.sums, []byte("\n"))
-			return fmt.Errorf("it says %q where %q was found", bytes.TrimSpace(line), found)
+			return fmt.Errorf("the archive's list of sums has %q, but the files give %q", bytes.TrimSpace(line), found)
 		}
 		in.sums = rest
 	}

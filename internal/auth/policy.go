@@ -59,9 +59,9 @@ func RandomPassword() Password {
 	return Password(p.String())
 }
 
-// steps is how many choices it takes to write the text, if a repetition, a sequence, a piece of a row of keys, a common
-// word, a year and whatever stood there before count as one. Lists of leaked passwords that are long enough to be allowed
-// consist of little else.
+// steps returns how many choices it takes to write the text. A repetition, a sequence, a piece of a row of keys, a
+// common word, a year, and a copy of what stands before are one choice each: leaked passwords that are long enough to
+// be allowed consist of little else.
 func steps(text []rune, words []string) int {
 	n := 0
 	for i := 0; i < len(text); n++ {

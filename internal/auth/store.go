@@ -99,7 +99,7 @@ type Store interface {
 	// Trail returns the audit rows that pass the filter, newest first.
 	Trail(ctx context.Context, f TrailFilter) ([]Audit, error)
 
-	// Purge removes what has no effect any more, and need not change the version.
+	// Purge removes what has no effect any more, and need not change the version. It may do so in several transactions.
 	Purge(ctx context.Context, p Purge) error
 }
 

@@ -116,7 +116,7 @@ func (a *ACME) Config() *tls.Config {
 // Challenges answers the authority's checks by plain HTTP (http-01), and leaves all else to next.
 func (a *ACME) Challenges(next http.Handler) http.Handler { return a.issuer.HTTPChallengeHandler(next) }
 
-// End is when the first of the certificates ends; not ok as long as there is none.
+// End returns when the first of the certificates expires; ok is false while there is none.
 func (a *ACME) End() (at time.Time, ok bool) {
 	for _, h := range a.hosts {
 		for _, c := range a.cache.AllMatchingCertificates(h) {

@@ -109,7 +109,7 @@ const AgainRef = "again:"
 // never one for it.
 const AgainElsewhereRef = AgainRef + "elsewhere:"
 
-// Kept names the versions that parts of a report come from, where those are others than the report's own.
+// Kept names the versions that parts of a report come from, where they differ from the report's own version.
 type Kept struct {
 	Products int64 `json:"products,omitzero"`
 	Areas    int64 `json:"areas,omitzero"`

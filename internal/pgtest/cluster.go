@@ -84,8 +84,8 @@ func (s *Server) until(ctx context.Context, question string, args ...any) (err e
 // Restart starts a server again that was stopped, on its port.
 func (s *Server) Restart() (*Server, error) { return Start(s.bin, s.Dir, s.Port) }
 
-// Kill ends all processes of the server in one moment, as a machine that stops. To kill the first alone would let the others finish what they
-// are at.
+// Kill ends all processes of the server in one moment, as a machine that stops. Killing only the first process would let the
+// others finish their work.
 func (s *Server) Kill() error {
 	first := s.cmd.Process.Pid
 	if err := syscall.Kill(first, syscall.SIGSTOP); err != nil { // so that it neither starts others nor tells them to end

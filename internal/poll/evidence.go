@@ -22,7 +22,7 @@ func (w *worker) receipt(kind, feed string, read hazard.Instant) store.Receipt {
 	return r
 }
 
-// Saved begins the receipt of a payload from a file, read as if received at read and taken in at taken. For cut see Import.
+// Saved begins the receipt of a payload that comes from a file, as if it had been received at read and taken in at taken. See Import for cutBy.
 func Saved(src *Source, cutBy *Failure, read, taken hazard.Instant) store.Receipt {
 	r := store.Receipt{Source: src.Name, Kind: evidence.Saved, Read: read, Taken: taken}
 	if cutBy != nil {

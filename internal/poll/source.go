@@ -51,7 +51,7 @@ func (s *Source) check() error {
 			return fmt.Errorf("source %s: feed %d: rhythm %s and limit %d must be positive", s.Name, i+1, f.Every, f.MaxBytes)
 		}
 		if slices.ContainsFunc(s.Feeds[:i], func(g source.Feed) bool { return g.URL == f.URL }) {
-			return fmt.Errorf("source %s: feed %d is there twice", s.Name, i+1)
+			return fmt.Errorf("source %s: feed %d is listed twice", s.Name, i+1)
 		}
 	}
 	return nil

@@ -304,7 +304,7 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret)
 	}
 	// RFC 9207: the answer of another provider must not be taken for one of this.
 	if iss := answer.Get("iss"); iss != "" && iss != p.cfg.Issuer || iss == "" && a.extra.IssParameter {
-		return auth.Identity{}, fmt.Errorf("%w: it is of another provider", ErrRefused)
+		return auth.Identity{}, fmt.Errorf("%w: it belongs to another provider", ErrRefused)
 	}
 	if answer.Get("code") == "" {
 		return auth.Identity{}, fmt.Errorf("%w: it has no code", ErrRefused)

@@ -412,14 +412,21 @@ func (a authStore) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit,
 	return trail, nil
 }
 
+// Purge removes old audit rows in transactions of their own, so that writers need not wait for a long trail.
 func (a authStore) Purge(ctx context.Context, p auth.Purge) error {
-	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	err := a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		return errors.Join(
 			q.PurgeSessions(ctx, int64(p.Now)),
 			q.PurgeRevocations(ctx, int64(p.Now)),
 			q.PurgeSigningKeys(ctx, int64(p.Now)),
 			q.PurgeAttempts(ctx, db.PurgeAttemptsParams{FailuresBefore: int64(p.FailuresBefore), SuccessesBefore: int64(p.SuccessesBefore)}),
-			q.PurgeAudit(ctx, int64(p.AuditBefore)),
 		)
 	})
+	for gone := int64(rowsAtOnce); err == nil && gone == rowsAtOnce; {
+		err = a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) (err error) {
+			gone, err = q.PurgeAudit(ctx, db.PurgeAuditParams{BeforeMs: int64(p.AuditBefore), MaxRows: rowsAtOnce})
+			return err
+		})
+	}
+	return err
 }

@@ -86,7 +86,7 @@ type Message struct {
 type Document struct {
 	Messages []Message
 	Links    []source.Link
-	// Bad are the records that are no alert though they should be.
+	// Bad lists the records that cannot be read as alerts, with the reason.
 	Bad []source.Reject
 }
 

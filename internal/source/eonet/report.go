@@ -460,7 +460,7 @@ func (g *gathered) description(positions []position, mag Magnitude) string {
 	return b.String()
 }
 
-// measured is what a magnitude in unit is of.
+// measured returns the quantity that EONET gives in unit.
 func measured(unit string) string {
 	switch strings.ToLower(unit) {
 	case "kts":

@@ -19,7 +19,7 @@ import (
 // life is how long a storm lasts after its last warning: twice the 12 hours between two in the Southern Hemisphere.
 const life = 24 * time.Hour
 
-// What a report speaks for: where the storm is, and where it is expected to go.
+// The parts of a report: where the storm is, and where it is expected to go.
 const (
 	placeStorm = "storm"
 	placeTrack = "track"

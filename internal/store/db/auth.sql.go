@@ -354,13 +354,21 @@ func (q *Queries) PurgeAttempts(ctx context.Context, arg PurgeAttemptsParams) er
 	return err
 }
 
-const purgeAudit = `-- name: PurgeAudit :exec
-DELETE FROM audit WHERE at_ms < $1
+const purgeAudit = `-- name: PurgeAudit :execrows
+DELETE FROM audit WHERE audit.id IN (SELECT old.id FROM audit AS old WHERE old.at_ms < $1 ORDER BY old.at_ms LIMIT $2)
 `
 
-func (q *Queries) PurgeAudit(ctx context.Context, atMs int64) error {
-	_, err := q.db.ExecContext(ctx, purgeAudit, atMs)
-	return err
+type PurgeAuditParams struct {
+	BeforeMs int64
+	MaxRows  int32
+}
+
+func (q *Queries) PurgeAudit(ctx context.Context, arg PurgeAuditParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, purgeAudit, arg.BeforeMs, arg.MaxRows)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const purgeRevocations = `-- name: PurgeRevocations :exec

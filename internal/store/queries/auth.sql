@@ -116,5 +116,5 @@ DELETE FROM signing_keys WHERE not_after_ms <= $1;
 -- name: PurgeAttempts :exec
 DELETE FROM attempts WHERE last_failure_ms < sqlc.arg(failures_before) AND last_success_ms < sqlc.arg(successes_before);
 
--- name: PurgeAudit :exec
-DELETE FROM audit WHERE at_ms < $1;
+-- name: PurgeAudit :execrows
+DELETE FROM audit WHERE audit.id IN (SELECT old.id FROM audit AS old WHERE old.at_ms < sqlc.arg(before_ms) ORDER BY old.at_ms LIMIT sqlc.arg(max_rows));
