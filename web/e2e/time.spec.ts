@@ -75,3 +75,12 @@ test("since the last look: what is new, changed and ended, by this browser's mem
   await part("Ended: 1").getByRole("button").click();
   await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText("Flood that ends");
 });
+
+test("of a last look before the first record the page says that it knows nothing", async ({ page, server }) => {
+  await server.hazard("Flood of the Elbe");
+  await page.addInitScript(() => localStorage.setItem("hazardd.looked", String(Date.now() - 86_400_000)));
+  await open(page, "", reader);
+  await openTime(page);
+  await bar(page).getByRole("button", { name: "Since you last looked, 1 day ago" }).click();
+  await expect(bar(page).locator(".since")).toContainText("Nothing is recorded of that time");
+});

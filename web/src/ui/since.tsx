@@ -33,13 +33,13 @@ function News({ at }: { at: number }) {
   const then = useData(`since/${at}`, async (signal) => {
     const answer = await store.api.request(`/hazards/active?sort=importance&at=${new Date(at).toISOString()}`, { signal });
     const list = (await answer.json()) as readonly Hazard[];
-    return freshness(answer.headers).change === 0 ? undefined : { list };
+    return { list, recorded: freshness(answer.headers).change !== 0 };
   });
   return (
     <Loading state={then}>
       {(found) => {
         if (!store.loaded.value) return <p class="muted">{text.list.loading}</p>;
-        if (!found) return <p class="caution">{text.time.unrecorded}</p>;
+        if (!found.recorded) return <p class="caution">{text.time.unrecorded}</p>;
         const news = newsBetween(found.list, store.live.value);
         const match = matcher(store.filter.value);
         const parts = (["came", "changed", "ended"] as const).map((kind) => ({ kind, list: news[kind].filter(match).sort(store.by.value) })).filter((p) => p.list.length > 0);
