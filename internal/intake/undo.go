@@ -55,6 +55,14 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 			return err
 		}
 	}
+	staying, errS := tx.Events(m.Into)
+	into, errI := tx.Hazard(m.Into)
+	if err := errors.Join(errS, errI); err != nil {
+		return err
+	}
+	if len(staying) == 0 && into.Source != "" { // their events are one by now
+		return fmt.Errorf("%w: the merge of change %d cannot be taken back: all that sources report of hazard %d would be part of hazard %d", hazard.ErrConflict, m.Change, m.Into, m.From)
+	}
 	if err := w.partAll(m, events); err != nil {
 		return err
 	}
@@ -73,10 +81,6 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 		return err
 	}
 	if err := tx.DropMerge(m.Change); err != nil {
-		return err
-	}
-	into, err := tx.Hazard(m.Into)
-	if err != nil {
 		return err
 	}
 	for _, h := range []*hazard.Hazard{from, into} { // apart, the events of each may fit others

@@ -750,6 +750,9 @@ func (w *World) takeBack(merge *End) bool {
 	if none && merge.before.Status == hazard.Active {
 		return false
 	}
+	if left := len(w.partOf(merge.into)) - len(moves); left == 0 && merge.into.source != "" { // their events are one by now
+		return false
+	}
 	var events []*event
 	for _, m := range moves {
 		events = append(events, m.event)

@@ -738,7 +738,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"nested":          {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, products: true, splits: true, folders: true, nested: true}, []uint64{30020, 30092, 30120, 30150, 3000108}},
 		"drills":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, drills: true}, []uint64{32, 40441}},
 		"aliases":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true}, []uint64{21, 39, 104, 300003, 300046, 300122, 300213, 310019, 5190}},
-		"years of names":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, years: true, aliases: true, rules: true}, []uint64{20002, 20085, 20170}},
+		"years of names":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, years: true, aliases: true, rules: true}, []uint64{20002, 20085, 20170, 3000473}},
 		"areas":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, areas: true}, []uint64{19, 300073}},
 		"slight":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, slight: true}, []uint64{15, 82, 141, 142, 378, 40198, 200062, 2000217}},
 		"rules":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, rules: true}, []uint64{300045, 1100578}},
