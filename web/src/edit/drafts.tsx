@@ -65,6 +65,9 @@ export function Drafts() {
 
 function One({ d, own, decide }: { d: Draft; own: boolean; decide: (d: Draft, reason?: string) => Promise<void> }) {
   const [reason, setReason] = useState<string | undefined>(undefined);
+  const why = useRef<HTMLInputElement>(null);
+  const asking = reason !== undefined;
+  useEffect(() => why.current?.focus(), [asking]);
   return (
     <li>
       <p>
@@ -94,7 +97,7 @@ function One({ d, own, decide }: { d: Draft; own: boolean; decide: (d: Draft, re
             }}
           >
             <label>
-              {words.draftReason} <input required autoFocus value={reason} onInput={(e) => setReason(e.currentTarget.value)} />
+              {words.draftReason} <input required ref={why} value={reason} onInput={(e) => setReason(e.currentTarget.value)} />
             </label>{" "}
             <button type="submit" class="small">{words.draftRefuse}</button> <button type="button" class="small" onClick={() => setReason(undefined)}>{words.cancel}</button>
           </form>
