@@ -45,11 +45,14 @@ export class Server {
 
   static async start(...flags: string[]): Promise<Server> {
     const server = new Server(flags);
-    for (const [account, role] of [[editor, "editor"], [reader, "reader"], [visitor, "reader"]] as const) {
-      execFileSync(binary, ["user", "add", account.name, "--role", role, "--password-stdin", "--data", server.#dir], { input: account.password });
-    }
+    for (const [account, role] of [[editor, "editor"], [reader, "reader"], [visitor, "reader"]] as const) server.add(account, role);
     await server.up();
     return server;
+  }
+
+  /** Adds a user; a running service knows it within a second. */
+  add(account: Account, role: "editor" | "reader"): void {
+    execFileSync(binary, ["user", "add", account.name, "--role", role, "--password-stdin", "--data", this.#dir], { input: account.password });
   }
 
   /** Starts the service; the second time on the address of the first. */
