@@ -216,7 +216,7 @@ func TestAnArchiveIsRefusedForWhatItSays(t *testing.T) {
 				return bytes.Replace(content, []byte("  manifest"), []byte("  manifesto"), 1)
 			}
 			return content
-		}, `"SHA256SUMS": it says`},
+		}, `"SHA256SUMS": the archive's list of sums has`},
 		"the totals are missing": {func(name string, content []byte) []byte {
 			if name == "totals.json" {
 				return nil
