@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"database/sql"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,8 +15,6 @@ import (
 	"github.com/hazardd/hazardd/internal/nginxtest"
 	"github.com/hazardd/hazardd/internal/pgtest"
 )
-
-var ours = []string{"docs/scaling.md", "docs/runbook.md", "docs/operations.md"}
 
 // Nobody corrects a statement at three in the morning.
 func TestTheStatementsOfTheRunbookRun(t *testing.T) {
@@ -65,15 +64,7 @@ func TestTheStatementsOfTheRunbookRun(t *testing.T) {
 var link = regexp.MustCompile(`\]\(([^)#:\s]*)(#[^)\s]*)?\)`)
 
 func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(nginxtest.Root(t), "docs", "*.md"))
-	if err != nil || len(files) < 10 {
-		t.Fatal(files, err)
-	}
-	all := []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"}
-	for _, file := range files {
-		all = append(all, "docs/"+filepath.Base(file))
-	}
-	for _, file := range all {
+	for _, file := range documents(t) {
 		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
 			target := file
 			if m[1] != "" {
@@ -90,6 +81,57 @@ func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
 	}
 }
 
+// A promise whose test was renamed or removed is held by nothing.
+func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
+	there := map[string]bool{}
+	root := os.DirFS(nginxtest.Root(t))
+	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w+)\(`)
+	err := fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git"):
+			return fs.SkipDir
+		case !strings.HasSuffix(path, "_test.go") && filepath.Base(filepath.Dir(path)) != "sourcetest":
+			return nil
+		}
+		text, err := fs.ReadFile(root, path)
+		for _, m := range function.FindAllSubmatch(text, -1) {
+			there[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, file := range documents(t) {
+		for _, m := range regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z]\\w*)`").FindAllStringSubmatch(read(t, file), -1) {
+			named++
+			if !there[m[1]] {
+				t.Errorf("%s names %s, which is no test", file, m[1])
+			}
+		}
+	}
+	if named < 200 {
+		t.Errorf("%d names of tests were found", named)
+	}
+}
+
+// documents are the texts that people read, by their paths in the repository.
+func documents(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(nginxtest.Root(t), "docs", "*.md"))
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	all := []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"}
+	for _, file := range files {
+		all = append(all, "docs/"+filepath.Base(file))
+	}
+	return all
+}
+
 // headings are the anchors of a document, as GitHub makes them.
 func headings(text string) map[string]bool {
 	all := map[string]bool{}
@@ -100,19 +142,47 @@ func headings(text string) map[string]bool {
 	return all
 }
 
-// What a command of ours is called, and what it is told, is the program's.
-func TestTheDocumentationNamesCommandsThatThereAre(t *testing.T) {
-	for _, file := range ours {
-		for _, m := range regexp.MustCompile("`hazardd ((?:[a-z]+ ?)+)").FindAllStringSubmatch(read(t, file), -1) {
-			words := strings.Fields(m[1])
-			_, errs, status := hazardd(t, "", nil, append(words[:min(2, len(words))], "--help")...)
+// What a command is called, and what it is told, is the program's.
+func TestTheDocumentationNamesCommandsAndFlagsThatThereAre(t *testing.T) {
+	helps := map[string]string{}
+	help := func(words ...string) (string, bool) {
+		command := strings.Join(words, " ")
+		if _, asked := helps[command]; !asked {
+			out, errs, status := hazardd(t, "", nil, append(words, "--help")...)
 			if status != 0 {
-				_, errs, status = hazardd(t, "", nil, words[0], "--help")
+				out, errs = "", ""
 			}
-			if status != 0 {
-				t.Errorf("%s: hazardd %s: %s", file, m[1], errs)
+			helps[command] = out + errs
+		}
+		return helps[command], helps[command] != ""
+	}
+	code := regexp.MustCompile("(?ms)```[^\n]*\n.*?```|`[^`\n]+`|^ {4}[^\n]+$")
+	called := regexp.MustCompile(`(?m)(?:^\s*|[\x60/;|(] ?|sudo |-u hazardd )hazardd ((?:[a-z]+ ?)+)([^\x60\n|]*)`)
+	flag := regexp.MustCompile(`(?:^|[\s\[])(--[a-z-]+)`)
+	commands, flags := 0, 0
+	for _, file := range documents(t) {
+		text := strings.Join(code.FindAllString(read(t, file), -1), "\n")
+		for _, m := range called.FindAllStringSubmatch(strings.ReplaceAll(text, "\\\n", " "), -1) {
+			words := strings.Fields(m[1])
+			text, ok := help(words[:min(2, len(words))]...)
+			if !ok {
+				text, ok = help(words[0])
+			}
+			if !ok {
+				t.Errorf("%s: there is no command hazardd %s", file, m[1])
+				continue
+			}
+			commands++
+			for _, f := range flag.FindAllStringSubmatch(m[2], -1) {
+				flags++
+				if name := strings.TrimPrefix(f[1][2:], "no-"); !strings.Contains(text, f[1]) && !strings.Contains(text, "--[no-]"+name) {
+					t.Errorf("%s: hazardd %s takes no %s", file, m[1], f[1])
+				}
 			}
 		}
+	}
+	if commands < 100 || flags < 50 {
+		t.Errorf("%d commands with %d flags were found", commands, flags)
 	}
 }
 
