@@ -38,7 +38,7 @@ var abuses = []struct {
 	}},
 	{"L3", "4 readers of a costly area in six formats", func(ctx context.Context, a *abuser) {
 		a.repeat(ctx, 4, func(i int) (string, string, string, []byte) {
-			path := "/hazards/" + a.w.Costly + "?f=" + []string{"geojson", "kml", "atom", "csv", "cap"}[i%5]
+			path := "/hazards/" + a.w.Costly + "?f=" + []string{"geojson", "kml", "atom", "rss", "csv", "cap"}[i%6]
 			if i%6 == 5 {
 				path = "/ogc/collections/hazards/items/" + a.w.Costly
 			}
@@ -66,7 +66,7 @@ var abuses = []struct {
 	}},
 	{"R3b", "10 × lists of 1,000 in formats", func(ctx context.Context, a *abuser) {
 		a.repeat(ctx, 10, func(i int) (string, string, string, []byte) {
-			return "bad-reader", "GET", "/hazards?limit=1000&f=" + []string{"geojson", "kml", "csv", "atom"}[i%4], nil
+			return "bad-reader", "GET", "/hazards?limit=1000&f=" + []string{"geojson", "kml", "csv", "atom", "rss"}[i%5], nil
 		})
 	}},
 	{"R4", "32 streams that nobody reads, and their user", func(ctx context.Context, a *abuser) {

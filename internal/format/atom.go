@@ -5,13 +5,10 @@ import (
 	"encoding/xml"
 	"net/url"
 
-	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// atomEncoder writes an Atom feed (RFC 4287) with GeoRSS Simple (OGC 17-002r1): latitude before longitude. An entry has one
-// geometry, which is all that most readers take: the area if it is one polygon without holes, the way if it is one line, a box
-// around an area of several parts, else the point. There is no box across the antimeridian: readers would draw it round the world.
+// atomEncoder writes an Atom feed (RFC 4287) with GeoRSS.
 type atomEncoder struct {
 	options Options
 	// alerts: each entry holds its CAP document. The document stands without a server then.
@@ -29,11 +26,8 @@ type atomEntry struct {
 	Links      []atomLink     `xml:"link"`
 	Categories []atomCategory `xml:"category"`
 	Summary    string         `xml:"summary,omitempty"`
-	Point      string         `xml:"georss:point,omitempty"`
-	Line       string         `xml:"georss:line,omitempty"`
-	Polygon    string         `xml:"georss:polygon,omitempty"`
-	Box        string         `xml:"georss:box,omitempty"`
-	Content    *atomContent   `xml:"content,omitempty"`
+	geoRSS
+	Content *atomContent `xml:"content,omitempty"`
 }
 
 type atomPerson struct {
@@ -77,7 +71,7 @@ func (a *atomEncoder) begin(out *bufio.Writer) error {
 func (a *atomEncoder) fragment(e *Entry) (Fragment, error) {
 	h, base := e.Hazard, a.options.Base
 	entry := atomEntry{
-		ID: "urn:uuid:" + h.UUID.String(), Title: clean(h.Name), Updated: h.LastUpdate.String(), Published: h.Created.String(),
+		ID: "urn:uuid:" + h.UUID.String(), Title: entryTitle(h), Updated: h.LastUpdate.String(), Published: h.Created.String(),
 		Links: []atomLink{
 			{"alternate", "text/html", pageURL(base, h)},
 			{"related", "application/cap+xml", capURL(base, h)},
@@ -100,8 +94,7 @@ func (a *atomEncoder) fragment(e *Entry) (Fragment, error) {
 	if h.Creator != "" {
 		entry.Author = &atomPerson{clean(h.Creator)}
 	}
-	shape, _ := e.shape()
-	entry.locate(h, shape)
+	entry.geoRSS = e.geoRSS()
 	if a.alerts {
 		entry.Content = &atomContent{"application/cap+xml", newAlert(e, base)}
 	}
@@ -110,22 +103,6 @@ func (a *atomEncoder) fragment(e *Entry) (Fragment, error) {
 
 func (a *atomEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int) {
 	out.Write(fr.text)
-}
-
-// locate sets the one geometry of the entry.
-func (e *atomEntry) locate(h *hazard.Hazard, shape geo.Shape) {
-	polygons, lines, points := shape.Polygons(), shape.Lines(), shape.Points()
-	west, south, east, north := shape.Bounds()
-	switch {
-	case len(polygons) == 1 && len(polygons[0]) == 1 && len(lines)+len(points) == 0:
-		e.Polygon = pairs(polygons[0][0], ' ', ' ')
-	case len(lines) == 1 && len(polygons)+len(points) == 0:
-		e.Line = pairs(lines[0], ' ', ' ')
-	case len(polygons)+len(lines) > 0 && west < east && south < north:
-		e.Box = pairs([]geo.Position{{west, south}, {east, north}}, ' ', ' ')
-	default:
-		e.Point = pairs([]geo.Position{{h.Longitude, h.Latitude}}, ' ', ' ')
-	}
 }
 
 func (a *atomEncoder) end(out *bufio.Writer, n int) error {

@@ -1,5 +1,5 @@
 // Package format writes hazards in the formats of other programs: GeoJSON (RFC 7946) for maps and GIS, CSV (RFC 4180) for tables, KML
-// 2.2 for globes, Atom (RFC 4287) with GeoRSS for readers of feeds, CAP 1.2 (OASIS) for alerting systems, JSON and NDJSON with the
+// 2.2 for globes, Atom (RFC 4287) and RSS 2.0 with GeoRSS for readers of feeds, CAP 1.2 (OASIS) for alerting systems, JSON and NDJSON with the
 // records of the base interface.
 //
 // A Writer takes one Entry at a time and keeps none, so that a document of any length needs no memory. A Cache keeps what entries were
@@ -35,6 +35,7 @@ const (
 	Atom                  // a feed that links to the CAP document of each hazard
 	CAP                   // one alert; of several hazards an Atom feed that holds the alert of each
 	NDJSON                // the base interface's records, one on each line
+	RSS                   // a feed, as Atom, for readers that know only RSS 2.0
 	formats
 )
 
@@ -54,6 +55,7 @@ var infos = [formats]info{
 	Atom:    {"atom", "application/atom+xml", "atom", nil},
 	CAP:     {"cap", "application/cap+xml", "cap.xml", nil},
 	NDJSON:  {"ndjson", "application/x-ndjson", "ndjson", []string{"application/ndjson", "application/jsonl"}},
+	RSS:     {"rss", "application/rss+xml", "rss", nil},
 }
 
 // Names are the formats as the parameter f names them, in their order.
@@ -111,8 +113,8 @@ type Options struct {
 	Single bool
 }
 
-// Page is what a list says of itself. GeoJSON has all of it, under the names of OGC API – Features (OGC 17-069r4, section 7.16); KML and Atom
-// lead to the next page; the other formats have no place for it.
+// Page is what a list says of itself. GeoJSON has all of it, under the names of OGC API – Features (OGC 17-069r4, section 7.16); KML, Atom
+// and RSS lead to the next page; the other formats have no place for it.
 type Page struct {
 	Matched int64          // hazards on all pages
 	Time    hazard.Instant // of the answer; zero: it is not said
@@ -191,6 +193,8 @@ func NewWriter(w io.Writer, f Format, o Options) *Writer {
 		}
 	case NDJSON:
 		e = &jsonEncoder{options: o, lines: true}
+	case RSS:
+		e = &rssEncoder{o}
 	default:
 		e = &jsonEncoder{options: o}
 	}

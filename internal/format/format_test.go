@@ -368,7 +368,7 @@ func TestWhateverAHazardSaysEveryFormatHoldsIt(t *testing.T) {
 				}
 			}
 		}
-		for _, f := range []format.Format{format.KML, format.Atom, format.CAP} {
+		for _, f := range []format.Format{format.KML, format.Atom, format.CAP, format.RSS} {
 			wellFormed(t, docs[f])
 		}
 		for f, doc := range docs {

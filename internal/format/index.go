@@ -3,7 +3,6 @@ package format
 import (
 	"bytes"
 	"encoding/xml"
-	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 )
@@ -85,7 +84,7 @@ func (e *IndexEntry) AtomEntry() ([]byte, error) {
 
 // RSSEntry is an item of an RSS 2.0 feed.
 func (e *IndexEntry) RSSEntry() ([]byte, error) {
-	return xml.Marshal(&indexRSS{Title: e.title(), Link: e.Address, GUID: e.Address, Date: e.Updated.Time().UTC().Format(time.RFC1123Z), Author: clean(e.Author), indexCAP: e.cap()})
+	return xml.Marshal(&indexRSS{Title: e.title(), Link: e.Address, GUID: e.Address, Date: rfc1123(e.Updated), Author: clean(e.Author), indexCAP: e.cap()})
 }
 
 // links are those of an index: RFC 5005, sections 3 and 4. Paging and archives are the same documents.
@@ -123,14 +122,12 @@ func (x *Index) Atom(entries [][]byte) []byte {
 // RSS is the index as an RSS 2.0 feed of the entries that RSSEntry made.
 func (x *Index) RSS(entries [][]byte) []byte {
 	var b bytes.Buffer
-	b.WriteString(header + `<rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom" xmlns:dc="http://purl.org/dc/elements/1.1/"` + indexNamespaces + `><channel><title>` + escaped(x.Title) +
-		`</title><link>` + escaped(x.ID) + `</link><description>` + escaped(x.Title) + `</description><lastBuildDate>` + x.Updated.Time().UTC().Format(time.RFC1123Z) +
-		`</lastBuildDate><generator>hazardd</generator>`)
+	b.WriteString(rssHeader(indexNamespaces, x.Title, x.ID, x.Updated))
 	x.links(&b, "atom:link", "application/rss+xml")
 	for _, e := range entries {
 		b.Write(e)
 		b.WriteByte('\n')
 	}
-	b.WriteString("</channel></rss>\n")
+	b.WriteString(rssFooter)
 	return b.Bytes()
 }

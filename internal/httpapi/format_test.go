@@ -56,7 +56,7 @@ func shown(t testing.TB, f format.Format, single bool, doc []byte) int {
 			}
 		}
 	}
-	element := map[format.Format]string{format.KML: "Placemark", format.Atom: "entry", format.CAP: "entry"}[f]
+	element := map[format.Format]string{format.KML: "Placemark", format.Atom: "entry", format.CAP: "entry", format.RSS: "item"}[f]
 	if single && f == format.CAP {
 		element = "alert"
 	}
@@ -160,7 +160,7 @@ func TestAFormatThatThereIsNotIsRefusedWithTheListOfThoseThereAre(t *testing.T) 
 	for _, path := range []string{"/hazards/active", "/hazards/active/severity/WATCH", "/hazards/" + made.UUID} {
 		for query, status := range map[string]int{"?f=shp": 400, "?f=": 400, "?f=kml&f=csv": 400, "?g=kml": 400} {
 			problem := wantProblem(t, p.do("reader", "GET", path+query, nil), status)
-			if strings.HasPrefix(query, "?f=s") && !strings.Contains(problem.Detail, "json, geojson, csv, kml, atom, cap, ndjson") {
+			if strings.HasPrefix(query, "?f=s") && !strings.Contains(problem.Detail, "json, geojson, csv, kml, atom, cap, ndjson, rss") {
 				t.Errorf("%s: %s", query, problem.Detail)
 			}
 		}

@@ -34,7 +34,7 @@ func TestAReaderGetsTheWordsInTheLanguageThatWasWished(t *testing.T) {
 	s.report(spoken("ca1", 1), quake("us1", 1))
 	id := hazard.EventUUID("usgs", "ca1").String()
 	for _, path := range []string{"/hazards/" + id, "/hazards/active", "/hazards/active/severity/ADVISORY", "/hazards", "/hazards/active?type=EARTHQUAKE", "/hazards/active?f=geojson", "/hazards/" + id + "?f=geojson",
-		"/hazards/active?f=csv", "/hazards/active?f=kml", "/hazards/active?f=atom", "/hazards?f=ndjson", "/hazards/" + id + "/changes", "/changes", "/ogc/collections/hazards/items", "/ogc/collections/hazards/items/" + id} {
+		"/hazards/active?f=csv", "/hazards/active?f=kml", "/hazards/active?f=atom", "/hazards/active?f=rss", "/hazards?f=ndjson", "/hazards/" + id + "/changes", "/changes", "/ogc/collections/hazards/items", "/ogc/collections/hazards/items/" + id} {
 		join := "?"
 		if strings.Contains(path, "?") {
 			join = "&"

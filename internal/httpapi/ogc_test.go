@@ -371,7 +371,7 @@ func TestGDALReadsTheCollections(t *testing.T) {
 	}
 }
 
-// Who reads only the body of a list in GeoJSON, KML or Atom learns that there is more, and where.
+// Who reads only the body of a list in GeoJSON, KML, Atom or RSS learns that there is more, and where.
 func TestAListSaysInItsBodyThatThereIsMore(t *testing.T) {
 	s := scenery(t)
 	k := makeKey(t, s, "red")
@@ -412,7 +412,8 @@ func TestAListSaysInItsBodyThatThereIsMore(t *testing.T) {
 			t.Errorf("%s: by the links of %d pages %v", list.path, pages, names)
 		}
 	}
-	for form, next := range map[string]string{"kml": `<NetworkLink><name>The next page, of 5 hazards in all</name><Link><href>([^<]+)</href>`, "atom": `<link rel="next" type="application/atom\+xml" href="([^"]+)"/>`} {
+	for form, next := range map[string]string{"kml": `<NetworkLink><name>The next page, of 5 hazards in all</name><Link><href>([^<]+)</href>`, "atom": `<link rel="next" type="application/atom\+xml" href="([^"]+)"/>`,
+		"rss": `<atom:link rel="next" type="application/rss\+xml" href="([^"]+)"/>`} {
 		a := s.do("", http.MethodGet, key+"/hazards?limit=3&f="+form, nil)
 		m := regexp.MustCompile(next).FindSubmatch(a.Body)
 		if m == nil {

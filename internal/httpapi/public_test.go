@@ -174,7 +174,7 @@ func TestNoByteOfAnythingRestrictedIsPublic(t *testing.T) {
 			}
 			path := strings.NewReplacer("{hazard-id}", o.hazard, "{product-id}", o.product, "{category-id}", "EVENT", "{severity-id}", "WATCH", "{collection-id}", "hazards", "{source-id}", "usgs",
 				"{key-id}", uuid.NewString(), "{webhook-id}", uuid.NewString(), "{payload-id}", strings.Repeat("0", 64), "{held-id}", "1", "{delivery-id}", "1").Replace(pattern)
-			for _, query := range []string{"", "?at=" + moment, "?f=geojson", "?f=cap", "?f=csv", "?f=atom", "?f=kml", "?after=0", "?after=0&wait=1ms", "?q=" + canary, "?h=" + o.hazard, "?size=240"} {
+			for _, query := range []string{"", "?at=" + moment, "?f=geojson", "?f=cap", "?f=csv", "?f=atom", "?f=rss", "?f=kml", "?after=0", "?after=0&wait=1ms", "?q=" + canary, "?h=" + o.hazard, "?size=240"} {
 				if seen[path+query] {
 					continue
 				}

@@ -6403,6 +6403,7 @@ export interface components {
                 readonly "text/csv": string;
                 readonly "application/vnd.google-earth.kml+xml": string;
                 readonly "application/atom+xml": string;
+                readonly "application/rss+xml": string;
             };
         };
         /** @description The hazards, in the form that was asked for. */
@@ -6426,6 +6427,7 @@ export interface components {
                 readonly "text/csv": string;
                 readonly "application/vnd.google-earth.kml+xml": string;
                 readonly "application/atom+xml": string;
+                readonly "application/rss+xml": string;
                 readonly "application/geopackage+sqlite3": unknown;
             };
         };
@@ -6451,6 +6453,7 @@ export interface components {
                 readonly "text/csv": string;
                 readonly "application/vnd.google-earth.kml+xml": string;
                 readonly "application/atom+xml": string;
+                readonly "application/rss+xml": string;
                 readonly "application/cap+xml": string;
             };
         };
@@ -6994,18 +6997,18 @@ export interface components {
          * @description The format; it goes before `Accept`. Of a list, `cap` is an Atom feed that holds the alerts.
          * @example geojson
          */
-        readonly Format: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson";
+        readonly Format: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson" | "rss";
         /**
          * @description The format; it goes before `Accept`. `cap` is an Atom feed that holds the alerts. `gpkg` is a GeoPackage of all that is found, at most 20,000 hazards; it has no pages.
          * @example geojson
          */
-        readonly SearchFormat: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson" | "gpkg";
+        readonly SearchFormat: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson" | "rss" | "gpkg";
         /**
          * @description The format; it goes before `Accept`. `cap` is an Atom feed that holds the alerts. `networklink` is a small KML file that has a globe read the list again each
          *     minute.
          * @example geojson
          */
-        readonly ActiveFormat: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson" | "networklink";
+        readonly ActiveFormat: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson" | "rss" | "networklink";
         /**
          * @description The time zone in which times are shown beside UTC, by its IANA name. One that is not known is not looked at.
          * @example Europe/Berlin
