@@ -75,14 +75,9 @@ func redact[T any](texts map[string]redactable[T], fields []string, state *T, re
 	return found
 }
 
-// redactTexts removes what the authorities of a hazard say in each of their languages, where its name or description is redacted: each
-// is one of them. It reports whether there was any.
-func redactTexts(fields []string, h *hazard.Hazard) bool {
-	if len(h.Texts) == 0 || !slices.Contains(fields, "hazard_Name") && !slices.Contains(fields, "description") {
-		return false
-	}
-	h.Texts = nil
-	return true
+// speaks reports whether one of the fields is what the authorities of a hazard say in each of their languages too: its name or its description.
+func speaks(fields []string) bool {
+	return slices.Contains(fields, "hazard_Name") || slices.Contains(fields, "description")
 }
 
 // shortestRepeated is the length, in bytes, from which a redacted text is also looked for inside the texts of sources' reports: shorter
@@ -105,43 +100,53 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 			return err
 		}
 		mark := hazard.Redaction{Fields: r.fields, User: who.Name, At: tx.Now(), Reason: r.reason}
-		removed, texts := map[string]bool{}, false
+		removed, any := map[string]bool{}, false
+		take := func(h *hazard.Hazard) bool {
+			found := redact(hazardTexts, r.fields, h, removed)
+			if speaks(r.fields) && len(h.Texts) > 0 {
+				h.Texts, found = nil, true
+			}
+			return found
+		}
 		done.State = new(*before)
 		err = tx.RewriteHazard(before.ID, func(h *hazard.Hazard) bool {
-			found := redact(hazardTexts, r.fields, h, removed)
-			if redactTexts(r.fields, h) {
-				found, texts = true, true
-			}
+			found := take(h)
 			if found {
-				h.Redacted = append(h.Redacted, mark)
+				h.Redacted, any = append(h.Redacted, mark), true
 			}
 			return found
 		})
-		if err != nil || len(removed) == 0 && !texts {
+		if err != nil || !any {
 			return err
 		}
 		var repeated []string
 		for t := range removed {
-			if len(t) >= shortestRepeated {
-				repeated = append(repeated, t)
+			said, _, _ := strings.Cut(t, hazard.NoteBegins) // its report has the notes apart
+			for _, text := range []string{t, said} {
+				if len(text) >= shortestRepeated {
+					repeated = append(repeated, text)
+				}
 			}
 		}
 		if err := tx.ForgetDraftsOf(before.UUID); err != nil {
 			return err
 		}
-		if err := tx.RewriteReports(before.ID, repeated, hazard.RedactedText, texts); err != nil {
+		if err := tx.RewriteReports(before.ID, repeated, hazard.RedactedText, speaks(r.fields)); err != nil {
 			return err
 		}
 		h := done.State
-		redact(hazardTexts, r.fields, h, removed)
-		redactTexts(r.fields, h)
+		take(h)
 		h.Redacted = append(slices.Clone(h.Redacted), mark)
 		for _, name := range r.fields {
 			if h.Source != "" && name != "note" {
 				h.MarkEdited(name) // its source does not bring it back
 			}
 		}
+		if h, err = e.intake.Agree(ctx, tx, h); err != nil { // in other fields too its sources repeat it no longer
+			return err
+		}
 		h.LastUpdate, h.Updated, h.UpdateUser = tx.Now(), tx.Now(), who.Name
+		done.State = h
 		return tx.SaveHazard(h, stored)
 	})
 	if err == nil {

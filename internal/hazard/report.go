@@ -101,6 +101,26 @@ type Report struct {
 // Names are the names that the report gives its event: the key, then the aliases.
 func (r *Report) Names() []string { return append([]string{r.Key}, r.Aliases...) }
 
+// NoteBegins is what stands before each of a report's Notes in the description of its hazard.
+const NoteBegins = "\n\nNote: "
+
+// Prose are the strings of the report that are for people alone: nothing is found, compared or decided by them.
+func (r *Report) Prose() []*string {
+	all := []*string{&r.Name, &r.Description, &r.Comment}
+	for i := range r.Notes {
+		all = append(all, &r.Notes[i])
+	}
+	for i := range r.Texts {
+		t := &r.Texts[i]
+		all = append(all, &t.Name, &t.Lead, &t.Event, &t.Headline, &t.Description, &t.Instruction, &t.Sender, &t.Contact, &t.Web, &t.Audience, &t.Area)
+	}
+	for i := range r.Products {
+		p := &r.Products[i]
+		all = append(all, &p.Title, &p.Data, &p.Comment)
+	}
+	return all
+}
+
 // AgainRef begins a Ref that two issues of the same alert share. It is made of what they say, is no
 // name that anybody uses, and is shown to nobody.
 const AgainRef = "again:"

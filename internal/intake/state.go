@@ -124,7 +124,7 @@ func holdPoint(head *hazard.Report, placed []placedArea) {
 func described(head *hazard.Report) string {
 	text := head.Description
 	for _, n := range head.Notes {
-		text += "\n\nNote: " + n
+		text += hazard.NoteBegins + n
 	}
 	return hazard.Clean(text)
 }

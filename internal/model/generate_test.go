@@ -94,7 +94,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside bool
+	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside, redacts bool
 }
 
 // generator makes histories from a seed.
@@ -135,7 +135,11 @@ func history(seed uint64, steps int, can abilities) []step {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), can: can, clock: noon}
 	var list []step
 	for range steps {
-		g.clock += instant(g.pause().Milliseconds())
+		pause := g.pause()
+		if g.can.redacts { // a redaction reaches also what was replaced within a moment, which the model does not keep
+			pause = max(pause, time.Second)
+		}
+		g.clock += instant(pause.Milliseconds())
 		list = append(list, g.step())
 	}
 	return list
@@ -184,6 +188,10 @@ func (g *generator) step() step {
 			return s
 		}
 	}
+	if g.can.redacts && g.one(8) {
+		s.Do, s.Fields = "redact", map[string]any{"fields": g.some("comment_Text", "description", "hazard_Name", "note", "snc_url")}
+		return s
+	}
 	if g.can.splits && g.one(6) {
 		s.Do, s.Of2 = pick(g, "split", "split", "unsplit", "unsplit", "merge", "undo"), true
 		return s
@@ -227,6 +235,12 @@ func (g *generator) step() step {
 		s.Do, s.Fields = "patch", g.fields()
 	}
 	return s
+}
+
+// some are one or more of a list, in its order.
+func (g *generator) some(list ...string) []string {
+	sure := pick(g, list...)
+	return slices.DeleteFunc(list, func(s string) bool { return s != sure && !g.one(4) })
 }
 
 func (g *generator) fields() map[string]any {
@@ -298,6 +312,9 @@ func (g *generator) payload() []hazard.Report {
 			if g.can.fires && st.reports[i].Point != nil && g.one(2) { // about the southern side of the areas
 				st.reports[i].Point = &hazard.Point{Lon: float64(g.IntN(4)), Lat: 10 - float64(g.IntN(5))*0.02}
 			}
+			if r := &st.reports[i]; g.can.redacts {
+				r.Description, r.Comment, r.URL = pick(g, "", "in Alpha", "Bravo, Charlie"), pick(g, "", g.name()), pick(g, "", "https://example.org/Alpha", "https://example.org/b")
+			}
 			if g.can.held && g.one(6) {
 				st.reports[i].Suspect = "it looks wrong"
 			}
@@ -324,6 +341,9 @@ func (g *generator) payload() []hazard.Report {
 	}
 	if len(reports) == 0 {
 		return g.payload()
+	}
+	if g.can.redacts {
+		reports = reports[:1]
 	}
 	if g.can.aliases {
 		reports = reports[:1]

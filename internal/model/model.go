@@ -75,7 +75,8 @@ type Hazard struct {
 	wasActive     bool // when its events became part of another
 	absorbed      bool // and that ended it, or said so
 	carried       []carried
-	goesOn        bool // it is taken up now as an active one, after its end was taken back
+	goesOn        bool               // it is taken up now as an active one, after its end was taken back
+	redacted      []hazard.Redaction // what was removed of it for good
 	// Ends are the times that a person ended it or that it became part of another, in order.
 	Ends []*End
 	// Splits are the times that a person found one of its events to be another than the rest, in order, but those that were taken back.
@@ -224,7 +225,7 @@ func (w *World) state(h *Hazard) State {
 		return w.edited(*h.kept, h)
 	}
 	s := State{Hazard: hazard.Hazard{UUID: h.UUID, Category: hazard.Event, Status: hazard.Active, OrgID: h.org,
-		Created: h.made, Creator: h.creator, Source: h.source}}
+		Created: h.made, Creator: h.creator, Source: h.source, Redacted: h.redacted}}
 	if h.drill {
 		s.Category = hazard.Exercise
 	}
@@ -248,7 +249,9 @@ func (w *World) state(h *Hazard) State {
 		if s.End, s.AutoExpire = said.end, !said.open; h.drill == (said.category == hazard.Exercise) {
 			s.Category = said.category
 		}
-		s.Texts = said.texts
+		if s.Texts = said.texts; slices.ContainsFunc(h.redacted, func(r hazard.Redaction) bool { return speaks(r.Fields) }) {
+			s.Texts = nil // they would say it again
+		}
 		s.Area = w.areaOf(said.areas)
 		given := said.point
 		if said.point = w.believedPoint(said); said.point == nil && given != nil {
@@ -327,6 +330,7 @@ func (w *World) state(h *Hazard) State {
 
 // edited is what a hazard that stays what it is has become by later decisions.
 func (w *World) edited(s State, h *Hazard) State {
+	s.Redacted = h.redacted
 	for _, d := range h.decided[h.keptDecisions:] {
 		for _, field := range slices.Sorted(maps.Keys(d.fields)) {
 			s.set(field, d.fields[field])
@@ -414,6 +418,10 @@ func (s *State) set(field string, value any) {
 		s.End = value.(instant)
 	case "comment_Text":
 		s.Comment = value.(string)
+	case "snc_url":
+		s.URL = value.(string)
+	case "note":
+		s.Note = value.(string)
 	case "latitude":
 		s.Latitude = value.(float64)
 	case "longitude":
@@ -428,7 +436,7 @@ func (s *State) set(field string, value any) {
 // get returns the value of a field.
 func (s *State) get(field string) any {
 	return map[string]any{"hazard_Name": s.Name, "description": s.Description, "type_ID": s.Type, "severity_ID": s.Severity,
-		"category_ID": s.Category, "autoexpire": s.AutoExpire, "start_Date": s.Start, "end_Date": s.End, "comment_Text": s.Comment,
+		"category_ID": s.Category, "autoexpire": s.AutoExpire, "start_Date": s.Start, "end_Date": s.End, "comment_Text": s.Comment, "snc_url": s.URL, "note": s.Note,
 		"latitude": s.Latitude, "longitude": s.Longitude, "area": s.Area}[field]
 }
 

@@ -323,6 +323,11 @@ func (sv *service) do(w *model.World, s step) error {
 			}
 			_, err = sv.edit.Undo(ctx, editor, ref, nil, text(map[string]any{"change": change}), s.At)
 			allowed = w.Undo(end, s.At)
+		case "redact":
+			fields := s.Fields["fields"].([]string)
+			who := edit.Author{Caller: auth.Caller{Name: editor.Name, Role: auth.Admin}}
+			_, err = sv.edit.RedactHazard(ctx, who, ref, nil, text(map[string]any{"fields": fields, "reason": "r"}), s.At)
+			w.Redact(h, fields, "r", s.At)
 		case "retract":
 			_, err = sv.edit.Retract(ctx, editor, ref, nil, []byte(`{"reason":"false"}`), s.At)
 			allowed = w.End(h, hazard.EndRetracted, "false", s.At)
@@ -612,6 +617,7 @@ func different(have *hazard.Hazard, want *model.State) string {
 	check("sources", strings.Join(have.Sources, " "), strings.Join(want.Sources, " "))
 	check("texts", fmt.Sprint(have.Texts), fmt.Sprint(want.Texts))
 	check("measurements", fmt.Sprint(have.Measurements), fmt.Sprint(want.Measurements))
+	check("redacted", fmt.Sprint(have.Redacted), fmt.Sprint(want.Redacted))
 	check("edited", strings.Join(have.Edited, " "), strings.Join(want.Edited, " "))
 	return strings.Join(list, "; ")
 }
@@ -746,6 +752,9 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"relays":          {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, drills: true, relays: true}, []uint64{2, 2008, 2054, 2100, 5000005}},
 		"next":            {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, drills: true, next: true}, []uint64{28, 2024}},
 		"many at once":    {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, rules: true, slight: true, next: true, relays: true, many: true}, []uint64{2149, 5000017, 3000285, 3000348}},
+		"redacted":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: true, redacts: true}, nil},
+		"redacted beside": {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, splits: true, beside: true, areas: true, rules: true, fires: true, redacts: true}, nil},
+		"redacted names":  {abilities{parts: true, people: true, late: true, names: true, merges: true, held: true, years: true, aliases: true, redacts: true}, nil},
 		"merges":          {abilities{parts: true, people: true, late: true, merges: true}, []uint64{2, 56, 1389}},
 		"renewed":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, renewed: true}, nil},
 		"fires":           {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, rules: true, areas: true, fires: true}, nil},

@@ -1,14 +1,13 @@
 package store
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -84,7 +83,8 @@ func (t *Tx) RewriteReports(hazardID int64, texts []string, by string, languages
 			body                string
 		}
 		var all []row
-		rows, err := t.tx.QueryContext(t.ctx, `SELECT r.source, r.event, r.part, r.version, r.body FROM `+table+` r JOIN events e ON e.source = r.source AND e.event = r.event WHERE e.hazard_id = $1`, hazardID)
+		rows, err := t.tx.QueryContext(t.ctx, `SELECT r.source, r.event, r.part, r.version, r.body FROM `+table+` r
+			JOIN event_keys k ON k.source = r.source AND k.key = r.event JOIN events e ON e.source = k.source AND e.event = k.event WHERE e.hazard_id = $1`, hazardID)
 		if err != nil {
 			return err
 		}
@@ -99,13 +99,7 @@ func (t *Tx) RewriteReports(hazardID int64, texts []string, by string, languages
 			return err
 		}
 		for _, r := range all {
-			body, err := r.body, error(nil)
-			if languages {
-				body, err = withoutTexts(body)
-			}
-			if err == nil {
-				body, err = replaceTexts(body, texts, by)
-			}
+			body, err := rewritten(r.body, texts, by, languages)
 			if err != nil {
 				return err
 			}
@@ -120,51 +114,45 @@ func (t *Tx) RewriteReports(hazardID int64, texts []string, by string, languages
 	return nil
 }
 
-// withoutTexts is a report as it is stored, without its texts by language.
-func withoutTexts(body string) (string, error) {
+// rewritten is a report as it is stored, with by in the place of each text, wherever it is said to people: what the report is found, compared
+// and decided by stays.
+func rewritten(body string, texts []string, by string, languages bool) (string, error) {
 	if body == "" {
 		return "", nil
 	}
-	var members map[string]jsontext.Value
-	if err := json.Unmarshal([]byte(body), &members); err != nil || members["texts"] == nil {
-		return body, err
+	var r hazard.Report
+	if err := json.Unmarshal([]byte(body), &r); err != nil {
+		return "", err
 	}
-	delete(members, "texts")
-	text, err := json.Marshal(members, json.Deterministic(true))
+	found := languages && r.Texts != nil
+	if found {
+		r.Texts = nil
+	}
+	for _, text := range texts {
+		for _, name := range []*string{&r.URL, &r.Called} { // no text can take their place
+			if strings.Contains(*name, text) {
+				*name, found = "", true
+			}
+		}
+	}
+	var pairs []string
+	for _, text := range slices.SortedFunc(slices.Values(texts), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) { // one may be a part of another
+		pairs = append(pairs, text, by)
+	}
+	replacer := strings.NewReplacer(pairs...)
+	for _, p := range r.Prose() {
+		for _, said := range []string{*p, hazard.Clean(*p), hazard.CleanLine(*p)} { // as it came, or as a hazard shows it
+			if text := replacer.Replace(said); text != said {
+				*p, found = text, true
+				break
+			}
+		}
+	}
+	if !found {
+		return body, nil
+	}
+	text, err := json.Marshal(&r)
 	return string(text), err
-}
-
-// replaceTexts replaces texts in the strings of a JSON text, and leaves the rest as it is.
-func replaceTexts(body string, texts []string, by string) (string, error) {
-	if body == "" {
-		return "", nil
-	}
-	found := false
-	var out bytes.Buffer
-	dec, enc := jsontext.NewDecoder(strings.NewReader(body)), jsontext.NewEncoder(&out)
-	for {
-		token, err := dec.ReadToken()
-		if errors.Is(err, io.EOF) {
-			if !found {
-				return body, nil
-			}
-			return strings.TrimSpace(out.String()), nil
-		}
-		if err != nil {
-			return "", err
-		}
-		if kind, n := dec.StackIndex(dec.StackDepth()); token.Kind() == '"' && (kind != '{' || n%2 == 0) {
-			s := token.String()
-			for _, text := range texts {
-				found = found || strings.Contains(s, text)
-				s = strings.ReplaceAll(s, text, by)
-			}
-			token = jsontext.String(s)
-		}
-		if err := enc.WriteToken(token); err != nil {
-			return "", err
-		}
-	}
 }
 
 // ReleaseFile lets the content of that digest go, unless a state in the log names it. It reads the products of the whole log.
