@@ -19,7 +19,7 @@ type Webhook struct {
 	Owner  string            `json:"owner"`
 	Name   string            `json:"name"`
 	URL    string            `json:"url"`
-	Format string            `json:"format"` // standard, slack or text
+	Format string            `json:"format"` // standard, slack, text, cloudevents or cloudevents-binary
 	Filter map[string]string `json:"filter"` // parameters of a search
 	Events []string          `json:"events"` // kinds of change; empty: all
 	Status string            `json:"status"` // active, paused or disabled

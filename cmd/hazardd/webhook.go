@@ -65,7 +65,7 @@ func (w *webhookListCmd) Run(ctx context.Context, c *console) error {
 type webhookAddCmd struct {
 	Address string            `arg:"" placeholder:"URL" help:"Address that is told."`
 	Name    string            `placeholder:"TEXT" help:"Name of the webhook, for people."`
-	Format  string            `enum:"standard,slack,text" default:"standard" placeholder:"standard|slack|text" help:"Form of the messages."`
+	Format  string            `enum:"standard,slack,text,cloudevents,cloudevents-binary" default:"standard" placeholder:"NAME" help:"Form of the messages: ${enum}."`
 	Filter  map[string]string `placeholder:"NAME=VALUE" help:"Parameter of a search that chooses what is told, such as severity=WARNING; may be given more than once, or separated by semicolons."`
 	Event   []string          `placeholder:"KIND" help:"Kind of change that is told, such as hazard.created; may be given more than once."`
 	hookFlags

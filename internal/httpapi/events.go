@@ -16,6 +16,12 @@ import (
 	"github.com/hazardd/hazardd/internal/trace"
 )
 
+// envelopeParameter names what the events of a stream are wrapped in.
+const (
+	envelopeParameter = "envelope"
+	cloudEvents       = "cloudevents"
+)
+
 // events serves the change log as a stream of server-sent events (HTML standard, section 9.2): what follows a number, as it is committed.
 func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, filter, err := a.eventFilter(r)
@@ -59,7 +65,10 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 		return nil
 	}
 	s.cursor = a.Push.Read(after, filter, readerOf(wish))
-	first := greeting(after, lost)
+	if values.Has(envelopeParameter) {
+		s.cursor.Envelope()
+	}
+	first := greeting(s.cursor, lost)
 	if conn := s.takeOver(w); conn != nil {
 		taken = true
 		head := responseHead(h, a.Now())
@@ -104,18 +113,23 @@ func (a *API) eventFilter(r *http.Request) (url.Values, push.Filter, error) {
 	if values.Has(ticketParameter) {
 		return nil, nil, badParameter(ticketParameter, "stands alone, or with after: it takes the place of a token, and holds the other parameters")
 	}
-	f, faults := search.ParseFilter(values, "after", langParameter, ticketParameter)
+	f, faults := search.ParseFilter(values, "after", langParameter, ticketParameter, envelopeParameter)
 	if n := len(values["after"]); n > 1 {
 		return nil, nil, repeated("after", n)
 	}
 	if faults != nil {
 		return nil, nil, faults
 	}
+	if given := values[envelopeParameter]; len(given) > 1 {
+		return nil, nil, repeated(envelopeParameter, len(given))
+	} else if given != nil && given[0] != cloudEvents {
+		return nil, nil, badParameter(envelopeParameter, "%.40q is not %s, the only envelope that there is; leave the parameter out for none", given[0], cloudEvents)
+	}
 	if err := a.knowSources(r.Context(), f.Sources); err != nil {
 		return nil, nil, err
 	}
 	filters := len(values)
-	for _, name := range []string{"after", langParameter} {
+	for _, name := range []string{"after", langParameter, envelopeParameter} {
 		if values.Has(name) {
 			filters--
 		}
@@ -147,12 +161,12 @@ func resumePoint(r *http.Request, values url.Values) (int64, error) {
 
 // greeting is what a stream begins with: where it begins, so that a reader that is cut off before the first event resumes there, or that it could
 // not be resumed.
-func greeting(n int64, lost push.Lost) []byte {
+func greeting(c *push.Cursor, lost push.Lost) []byte {
 	first := fmt.Appendf(nil, "retry: %d\n", reconnect.Milliseconds())
 	if lost == "" {
-		return fmt.Appendf(first, "id: %d\n\n", n)
+		return fmt.Appendf(first, "id: %d\n\n", c.Number())
 	}
-	return append(first, push.Reset(n, lost)...)
+	return append(first, c.Reset(lost)...)
 }
 
 // tooMany is the problem of a stream too many: the user's own are the user's to close (429), all users' are not (503).

@@ -11,12 +11,13 @@ import (
 )
 
 // variant is what the text of an event depends on, beside the change: how many products of the hazard the reader may know of, times
-// product, and two flags. A small number is a key that takes no memory.
+// product, and three flags. A small number is a key that takes no memory.
 type variant int
 
 const (
-	left    variant = 1 << iota // the hazard has left the filter
-	deleted                     // the reader is told that the product was deleted, without its texts
+	left      variant = 1 << iota // the hazard has left the filter
+	deleted                       // the reader is told that the product was deleted, without its texts
+	enveloped                     // it is a CloudEvent
 	product
 	// language is times one more than the number of the text that the hazard reads in; 0: it reads as it is stored.
 	language variant = 1 << 40
@@ -58,6 +59,9 @@ func (c *Cursor) event(ctx context.Context, e *tail.Entry, orgs []int64) ([]byte
 			}
 		}
 	}
+	if c.envelope {
+		v |= enveloped
+	}
 	if e.Hazard != nil {
 		v += variant(c.reader.Text(e.Hazard)+1) * language
 	}
@@ -69,7 +73,11 @@ func (c *Cursor) event(ctx context.Context, e *tail.Entry, orgs []int64) ([]byte
 		}
 		shown := wire.FromChange(seen, int(v%language/product), c.hub.base)
 		shown.Left = v&left != 0
-		data, err := json.Marshal(&shown)
+		var told any = &shown
+		if v&enveloped != 0 {
+			told = new(shown.CloudEvent(c.hub.base, c.hub.source()))
+		}
+		data, err := json.Marshal(told)
 		if err != nil {
 			return nil, fmt.Errorf("change %d: %w", e.Number, err)
 		}

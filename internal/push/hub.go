@@ -16,11 +16,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
 	"github.com/hazardd/hazardd/internal/tongue"
+	"github.com/hazardd/hazardd/wire"
 )
 
 // Log is the part of the store that tells where a stream can be resumed.
@@ -234,10 +238,18 @@ const (
 	Unknown Lost = "replaced" // the number is of no change of this history: of one that a restore or a failover has replaced
 )
 
-// Reset is the event that tells a reader to begin anew: what it has is void, or cannot be followed. The stream goes on behind change n.
-func Reset(n int64, why Lost) []byte {
-	return fmt.Appendf(nil, "id: %d\nevent: reset\ndata: {\"change\":%d,\"reason\":%q}\n\n", n, n, why)
+// Reset is the event that tells a reader to begin anew: what it has is void, or cannot be followed. The stream goes on behind the change that
+// the cursor is behind.
+func (c *Cursor) Reset(why Lost) []byte {
+	data := fmt.Appendf(nil, `{"change":%d,"reason":%q}`, c.n, why)
+	if c.envelope {
+		data, _ = json.Marshal(new(wire.NewCloudEvent(c.hub.source(), fmt.Sprintf("reset-%d", c.n), "reset", jsontext.Value(data)))) // texts and valid JSON
+	}
+	return fmt.Appendf(nil, "id: %d\nevent: reset\ndata: %s\n\n", c.n, data)
 }
+
+// source is the address of the stream, by which CloudEvents name it.
+func (h *Hub) source() string { return h.base + "/events" }
 
 // Resumable tells why the log cannot be read on after change n without a loss, empty if it can: n is 0, the beginning, or the number of a change.
 // keep is how old the changes above n may be; 0: as old as they are.
@@ -288,6 +300,8 @@ type Cursor struct {
 	live   int64   // changes behind it were committed after the cursor was made
 	given  []given // by the last Next
 	reader *tongue.Reader
+	// envelope: events are CloudEvents.
+	envelope bool
 }
 
 // given is a change of a source that a cursor gave.
@@ -314,6 +328,9 @@ func (h *Hub) Read(n int64, filter Filter, reader *tongue.Reader) *Cursor {
 	return &Cursor{hub: h, filter: filter, n: n, live: last, reader: reader}
 }
 
+// Envelope has the cursor give each event in the envelope of CloudEvents 1.0.
+func (c *Cursor) Envelope() { c.envelope = true }
+
 // Number is the change that the cursor is behind: everything up to it has been told, as far as it was to be told.
 func (c *Cursor) Number() int64 { return c.n }
 
@@ -326,7 +343,7 @@ func (c *Cursor) Next(ctx context.Context, orgs []int64) (events [][]byte, wake 
 	entries, upTo, wake, err := c.hub.tail.After(ctx, c.n)
 	if fork, ok := errors.AsType[*store.ForkedError](err); ok {
 		c.n = fork.Start
-		return [][]byte{Reset(c.n, Unknown)}, nil, nil
+		return [][]byte{c.Reset(Unknown)}, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err

@@ -26,6 +26,7 @@ const lateAfter = time.Minute
 type message struct {
 	id          string
 	contentType string
+	header      map[string]string // beside those that all have
 	body        string
 	covers      []store.Delivery // the delivery that it was made for, and those that it tells of too
 }
@@ -175,12 +176,30 @@ func (s *Service) encode(h *hook, c *hazard.Change, shown wire.Change, total int
 	late, left, changes := shown.Late, shown.Left, shown.Changes
 	shown = wire.FromChange(c, total, s.base)
 	shown.Late, shown.Left, shown.Changes = late, left, changes
+	if h.Format != Standard {
+		return m, m.cloudEvent(h.Format, shown.CloudEvent(s.base, s.source(h)))
+	}
 	return m, m.standard(envelope{shown.Type, shown.Time, &shown})
 }
 
 func (m *message) standard(e envelope) error {
 	text, err := json.Marshal(&e)
 	m.contentType, m.body = "application/json", string(text)
+	return err
+}
+
+// source is the address of a webhook, by which CloudEvents name it.
+func (s *Service) source(h *hook) string { return s.base + "/webhooks/" + h.ID }
+
+// cloudEvent writes an event in one of the modes of the HTTP protocol binding of CloudEvents 1.0.2, section 3.
+func (m *message) cloudEvent(f Format, e wire.CloudEvent) error {
+	var whole any = &e
+	m.contentType = "application/cloudevents+json; charset=utf-8"
+	if f == CloudEventsBinary {
+		whole, m.contentType, m.header = e.Data, e.DataContentType, e.Header()
+	}
+	text, err := json.Marshal(whole)
+	m.body = string(text)
 	return err
 }
 
@@ -258,7 +277,13 @@ func (s *Service) testMessage(h *hook, now hazard.Instant) (*message, error) {
 		m.text(h.Format, "⬜ TEST of a webhook of "+s.base+": nothing has happened")
 		return m, nil
 	}
-	return m, m.standard(envelope{"test", now.String(), map[string]string{"webhook": h.ID, "message": "a test: nothing has happened"}})
+	about := map[string]string{"webhook": h.ID, "message": "a test: nothing has happened"}
+	if h.Format != Standard {
+		e := wire.NewCloudEvent(s.source(h), m.id, "test", about)
+		e.Time = now.String()
+		return m, m.cloudEvent(h.Format, e)
+	}
+	return m, m.standard(envelope{"test", now.String(), about})
 }
 
 // header is what goes with a message: its id, the time of this attempt, and the signatures of all secrets that are valid (Standard Webhooks,
@@ -281,6 +306,9 @@ func (s *Service) header(h *hook, m *message, now hazard.Instant) (http.Header, 
 		signatures = append(signatures, signature)
 	}
 	header := http.Header{"Content-Type": {m.contentType}, "User-Agent": {s.agent}}
+	for name, value := range m.header {
+		header.Set(name, value)
+	}
 	// In lower case, as the specification writes them; HTTP does not mind.
 	header.Set(standardwebhooks.HeaderWebhookID, m.id)
 	header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))

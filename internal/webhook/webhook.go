@@ -98,7 +98,12 @@ const (
 	Standard Format = "standard" // JSON: {"type", "timestamp", "data": the change}
 	Slack    Format = "slack"    // JSON: {"text"}, as Slack, Mattermost and others of their kind take it
 	Text     Format = "text"     // one line of plain text
+	// The change as a CloudEvent 1.0, in the structured and in the binary mode of its protocol binding for HTTP.
+	CloudEvents       Format = "cloudevents"
+	CloudEventsBinary Format = "cloudevents-binary"
 )
+
+var formats = []Format{Standard, Slack, Text, CloudEvents, CloudEventsBinary}
 
 // chat tells whether messages are for people: they then tell less.
 func (f Format) chat() bool { return f == Slack || f == Text }
@@ -317,8 +322,8 @@ func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
 		k.Name = *r.Name
 	}
 	if r.Format != nil {
-		if k.Format = *r.Format; k.Format != Standard && !k.Format.chat() {
-			bad.Add("format", "%.60q is none of standard, slack, text", k.Format)
+		if k.Format = *r.Format; !slices.Contains(formats, k.Format) {
+			bad.Add("format", "%.60q is none of %v", k.Format, formats)
 		}
 	}
 	if r.Filter != nil {

@@ -3125,7 +3125,8 @@ export interface webhooks {
          *     then the webhook is disabled. 410 disables it at once.
          *
          *     Verify the signature, refuse timestamps that are five minutes off, and drop an id that you have had. What comes more than a minute after its change says `late`
-         *     and is as of now: what has ended comes as `hazard.expired`, never as new. Webhooks of the formats `slack` and `text` get a line for people instead.
+         *     and is as of now: what has ended comes as `hazard.expired`, never as new. Webhooks of the formats `slack` and `text` get a line for people instead,
+         *     those of the formats `cloudevents` and `cloudevents-binary` an event of CloudEvents 1.0; the signature is the same.
          */
         readonly post: operations["receiveChange"];
         readonly delete?: never;
@@ -5604,10 +5605,11 @@ export interface components {
             readonly decision: "released" | "dismissed";
         };
         /**
-         * @description `standard` is JSON with the change; `slack`, which Mattermost and others take too, and `text` are one line for people.
+         * @description `standard` is JSON with the change; `slack`, which Mattermost and others take too, and `text` are one line for people; `cloudevents` is an event of CloudEvents 1.0 with the change in it, and
+         *     `cloudevents-binary` the change, with the attributes of the event in fields of the header that begin with `ce-`.
          * @enum {string}
          */
-        readonly WebhookFormat: "standard" | "slack" | "text";
+        readonly WebhookFormat: "standard" | "slack" | "text" | "cloudevents" | "cloudevents-binary";
         /** @description What messages are signed with, `whsec_` and the base64 of 24 to 64 bytes. */
         readonly WebhookSecret: string;
         /** @description Parameters of a search, by name; empty for all hazards. */
@@ -7009,6 +7011,11 @@ export interface components {
          * @example geojson
          */
         readonly ActiveFormat: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson" | "rss" | "networklink";
+        /**
+         * @description What each `data` of the stream is wrapped in. `cloudevents`: it is an event of CloudEvents 1.0 in JSON, of which `data` is the Change, or what a reset says. Without it, nothing.
+         * @example cloudevents
+         */
+        readonly Envelope: "cloudevents";
         /**
          * @description The time zone in which times are shown beside UTC, by its IANA name. One that is not known is not looked at.
          * @example Europe/Berlin
@@ -10106,6 +10113,11 @@ export interface operations {
                  */
                 readonly ticket?: string;
                 /**
+                 * @description What each `data` of the stream is wrapped in. `cloudevents`: it is an event of CloudEvents 1.0 in JSON, of which `data` is the Change, or what a reset says. Without it, nothing.
+                 * @example cloudevents
+                 */
+                readonly envelope?: components["parameters"]["Envelope"];
+                /**
                  * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
                  *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
                  *     is translated.
@@ -10159,6 +10171,11 @@ export interface operations {
                  * @example 4711
                  */
                 readonly after?: number;
+                /**
+                 * @description What each `data` of the stream is wrapped in. `cloudevents`: it is an event of CloudEvents 1.0 in JSON, of which `data` is the Change, or what a reset says. Without it, nothing.
+                 * @example cloudevents
+                 */
+                readonly envelope?: components["parameters"]["Envelope"];
                 /**
                  * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
                  *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
