@@ -13,10 +13,12 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/exposure"
 	"github.com/hazardd/hazardd/internal/hazard"
+	pages "github.com/hazardd/hazardd/internal/page"
 	countries "github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/town"
+	"github.com/hazardd/hazardd/internal/words"
 )
 
 // exposed is who lives where a hazard is. What is not known is null.
@@ -102,7 +104,11 @@ const countSeconds = "1"
 
 // exposure serves who lives where a hazard is: what was counted last, or by a moment. It counts nothing itself.
 func (a *API) exposure(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	values, at, err := a.readAt(r, "f")
+	values, at, err := a.readAt(r, "f", langParameter)
+	if err != nil {
+		return err
+	}
+	wish, err := a.wish(r, values)
 	if err != nil {
 		return err
 	}
@@ -127,11 +133,11 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, _ *auth.Caller) e
 	switch {
 	case e != nil:
 	case at != nil:
-		why = "nobody had been counted by then"
+		why = pages.NotThen
 	case !h.ActiveAt(a.now()):
-		why = "it ended before people were counted"
+		why = pages.EndedBefore
 	case !a.Counting:
-		why = "this server does not count people"
+		why = pages.CountsNobody
 	default:
 		return notYet(w)
 	}
@@ -140,6 +146,7 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, _ *auth.Caller) e
 		return err
 	}
 	out := exposedOf(e, towns, why)
+	out.Why = pages.Uncounted(out.Why, words.Best(wish.Tags()...))
 	switch form {
 	case "geojson":
 		w.Header()["Content-Type"] = []string{geoJSON}

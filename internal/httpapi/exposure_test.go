@@ -132,3 +132,16 @@ func TestNobodyIsCountedWhereItIsOff(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Why nobody was counted is said in the reader's language, and in English to who asks for none.
+func TestWhyNobodyIsCountedInTheLanguageOfTheReader(t *testing.T) {
+	const english = "this server does not count people"
+	s := serve(t)
+	path := "/hazards/" + s.hazard("red").UUID
+	for lang, want := range map[string]string{"": english, "?lang=en": english, "?lang=fr": "ce serveur ne compte pas les personnes", "?lang=qq": english} {
+		var got struct{ Why string }
+		if s.do("reader", "GET", path+"/exposure"+lang, nil).JSON(t, &got); got.Why != want {
+			t.Errorf("%s: %q, want %q", lang, got.Why, want)
+		}
+	}
+}

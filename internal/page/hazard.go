@@ -443,6 +443,24 @@ type people struct {
 	Places            []string
 }
 
+// Why nobody was counted, beside what counting itself says.
+const (
+	NotThen      = "nobody had been counted by then"
+	EndedBefore  = "it ended before people were counted"
+	CountsNobody = "this server does not count people"
+)
+
+// uncounted are the words that say why.
+var uncounted = map[string]string{hazard.WhyNoArea: "peoplePoint", hazard.WhyIntricate: "peopleIntricate", NotThen: "peopleThen", EndedBefore: "peopleEnded", CountsNobody: "peopleOff"}
+
+// Uncounted says in a language why people were not counted. In English it is as it was given.
+func Uncounted(why string, language *words.Language) string {
+	if key := uncounted[why]; key != "" && language != words.English() {
+		return language.Say(key)
+	}
+	return why
+}
+
 // people is nil as long as nobody was counted.
 func (c *Hazard) people() *people {
 	e := c.Hazard.Exposed()
@@ -450,11 +468,8 @@ func (c *Hazard) people() *people {
 		return nil
 	}
 	p := &people{Text: c.estimate(e.People), Method: e.Method}
-	switch e.Why {
-	case hazard.WhyNoArea:
-		p.Why = c.say("peoplePoint")
-	case hazard.WhyIntricate:
-		p.Why = c.say("peopleIntricate")
+	if key := uncounted[e.Why]; key != "" {
+		p.Why = c.say(key)
 	}
 	if e.Year != 0 {
 		p.Method += ", " + strconv.Itoa(e.Year)

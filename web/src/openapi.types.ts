@@ -944,6 +944,57 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/places": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Find a place by its name
+         * @description Countries, towns of 5,000 inhabitants and more, and the areas behind the codes that warnings name: districts, zones, states. First come those of that very name,
+         *     then those whose name begins so, then those in whose name a word begins so; each by how many people live there, countries first. Case, accents and
+         *     punctuation do not matter. Behind a comma may stand the country or state, or how it begins: `Vienna, Austria`.
+         *
+         *     Countries are found, and named, in the languages of the pages: en, es, fr, pt, ar, hi, ja, id. Towns (GeoNames) and areas have one name each.
+         *     A town has no code.
+         */
+        readonly get: operations["searchPlaces"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/places/{place-code}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The code of a country or area, as `GET /places` gives it.
+                 * @example UGC:FLC086
+                 */
+                readonly "place-code": components["parameters"]["place-code"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * The outline of a country or area
+         * @description As GeoJSON. The borders of a country may be wrong by 20 km, those of an area by some 100 meters.
+         */
+        readonly get: operations["getPlace"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/hazards/{hazard-id}/measurements": {
         readonly parameters: {
             readonly query?: never;
@@ -4980,7 +5031,7 @@ export interface components {
             readonly high: number | null;
             /** @description The same in words. */
             readonly text: string;
-            /** @description Why it is not known; empty: it is. */
+            /** @description Why it is not known, in the language of the reader as far as there are words in it; empty: it is known. */
             readonly why: string;
             /** @description The data that were counted. */
             readonly method: string;
@@ -5025,6 +5076,66 @@ export interface components {
             readonly direction: "N" | "NE" | "E" | "SE" | "S" | "SW" | "W" | "NW";
             readonly lon: number;
             readonly lat: number;
+        };
+        /** @enum {unknown} */
+        readonly PlaceKind: "country" | "town" | "area";
+        readonly FoundPlace: {
+            readonly kind: components["schemas"]["PlaceKind"];
+            readonly name: string;
+            /** @description For `GET /places/{place-code}`: the scheme and the code, as areas are named in warnings. null: a town. */
+            readonly code: string | null;
+            /** @description ISO 3166-1 alpha-2; empty: the code does not tell. */
+            readonly country: string;
+            readonly country_name: string;
+            /** @description The state or prefecture of an area; empty: not known. */
+            readonly region: string;
+            /** @description Who live in the town. null: it is none. */
+            readonly people: number | null;
+            readonly lon: number;
+            readonly lat: number;
+            readonly bbox: components["schemas"]["PlaceBox"];
+        };
+        /** @description West, south, east, north in degrees. A west greater than the east crosses the antimeridian (RFC 7946, section 5.2). */
+        readonly PlaceBox: readonly number[];
+        /**
+         * @example {
+         *       "places": [
+         *         {
+         *           "kind": "town",
+         *           "name": "Vienna",
+         *           "code": null,
+         *           "country": "AT",
+         *           "country_name": "Austria",
+         *           "region": "",
+         *           "people": 1691468,
+         *           "lon": 16.372,
+         *           "lat": 48.208,
+         *           "bbox": [
+         *             16.372,
+         *             48.208,
+         *             16.372,
+         *             48.208
+         *           ]
+         *         }
+         *       ],
+         *       "total": 9,
+         *       "next": "1"
+         *     }
+         */
+        readonly FoundPlaces: {
+            readonly places: readonly components["schemas"]["FoundPlace"][];
+            /** @description How many places the name can mean. */
+            readonly total: number;
+            /** @description The cursor of what follows; null: nothing does. */
+            readonly next: string | null;
+        };
+        readonly PlaceFeature: {
+            /** @constant */
+            readonly type: "Feature";
+            readonly id: string;
+            readonly bbox: components["schemas"]["PlaceBox"];
+            readonly geometry: components["schemas"]["Geometry"];
+            readonly properties: components["schemas"]["FoundPlace"];
         };
         readonly ExposedPlaces: {
             /** @constant */
@@ -7159,6 +7270,11 @@ export interface components {
         readonly PageLimit: number;
         /** @description Where the page begins, as the `Link` of the page before says it. Pages belong to the moment of the first; a search can be paged on for an hour. */
         readonly Cursor: string;
+        /**
+         * @description The code of a country or area, as `GET /places` gives it.
+         * @example UGC:FLC086
+         */
+        readonly "place-code": string;
         /**
          * @description The layer: points, areas and tracks of active hazards (0, 1, 2), and of all (3, 4, 5).
          * @example 0
@@ -9307,6 +9423,120 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly searchPlaces: {
+        readonly parameters: {
+            readonly query: {
+                /**
+                 * @description The name, or how it begins.
+                 * @example Vienna, Austria
+                 */
+                readonly q: string;
+                /**
+                 * @description Only these kinds.
+                 * @example [
+                 *       "town"
+                 *     ]
+                 */
+                readonly kind?: readonly components["schemas"]["PlaceKind"][];
+                /**
+                 * @description The most places in an answer.
+                 * @example 5
+                 */
+                readonly limit?: number;
+                /** @description Where to go on, as `next` of the answer before says it. */
+                readonly cursor?: string;
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The places, the best first. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["FoundPlaces"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getPlace: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The code of a country or area, as `GET /places` gives it.
+                 * @example UGC:FLC086
+                 */
+                readonly "place-code": components["parameters"]["place-code"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The place. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/geo+json": components["schemas"]["PlaceFeature"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly listMeasurements: {
         readonly parameters: {
             readonly query?: {
@@ -9431,6 +9661,13 @@ export interface operations {
                  * @example json
                  */
                 readonly f?: "json" | "geojson" | "csv";
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
             };
             readonly header?: {
                 /**

@@ -1,5 +1,5 @@
 declare module "virtual:words" {
-  import type { EditWords, EmbedWords, MapWords, NamesWords, TellWords } from "./words.types";
+  import type { EditWords, EmbedWords, FindWords, MapWords, NamesWords, TellWords } from "./words.types";
   import type { Language } from "./words";
   export const languages: readonly Language[];
   export const load: Readonly<
@@ -8,7 +8,8 @@ declare module "virtual:words" {
       {
         map(): Promise<{ default: { names: NamesWords; map: MapWords } }>;
         edit(): Promise<{ default: { edit: EditWords } }>;
-        tell(): Promise<{ default: { tell: TellWords } }>; /** In the widget alone. */
+        tell(): Promise<{ default: { tell: TellWords } }>;
+        find(): Promise<{ default: { find: FindWords } }>; /** In the widget alone. */
         embed(): Promise<{ default: { names: NamesWords; embed: EmbedWords } }>;
       }
     >

@@ -4,3 +4,4 @@ import { use, wordsOf } from "../src/words";
 await use("en");
 await wordsOf("edit");
 await wordsOf("tell");
+await wordsOf("find");

@@ -30,6 +30,8 @@ export class Page {
   readonly printing = signal(false);
   readonly timeOpen = signal(false);
   readonly legendOpen = signal(false);
+  /** The search for places is open. */
+  readonly findOpen = signal(false);
   /** On a phone: how much of the screen the list takes. */
   readonly sheet = signal<"peek" | "half" | "full">("peek");
   readonly themeChoice: Signal<ThemeChoice>;

@@ -33,7 +33,8 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
   };
 }
 
-/** The same for what has words of its own, which come with it: those of editors, or of subscriptions. */
-const withWords = (part: "edit" | "tell") => <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => later(async () => (await Promise.all([load(), wordsOf(part)]))[0]);
+/** The same for what has words of its own, which come with it: those of editors, of subscriptions, or of the search for places. */
+const withWords = (part: "edit" | "tell" | "find") => <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => later(async () => (await Promise.all([load(), wordsOf(part)]))[0]);
 export const forEditors = withWords("edit");
 export const forSubscribers = withWords("tell");
+export const forSearchers = withWords("find");

@@ -16,7 +16,7 @@ export function People({ h }: { h: Hazard }) {
   const state = useData(`${h.hazard_ID} people ${h.update_Date}/${h.last_Update}/${language().id}`, async (signal) => {
     const [importance, answer] = await Promise.all([
       store.api.get<"/hazards/{hazard-id}/importance">(`/hazards/${h.hazard_ID}/importance?lang=${language().id}`, { signal }),
-      store.api.request(`/hazards/${h.hazard_ID}/exposure`, { signal }),
+      store.api.request(`/hazards/${h.hazard_ID}/exposure?lang=${language().id}`, { signal }),
     ]);
     return { importance, exposure: answer.status === 200 ? ((await answer.json()) as Schemas["Exposure"]) : undefined };
   });
@@ -45,7 +45,7 @@ export function People({ h }: { h: Hazard }) {
                 : e.people === null
                 ? (
                   <>
-                    {text.people.unknown} {e.why && <span class="muted" lang="en" dir="ltr">{e.why}</span>}
+                    {text.people.unknown} {e.why && <span class="muted">{e.why}</span>}
                   </>
                 )
                 : text.people.about({ n: about(e.people), low: about(e.low ?? e.people), high: about(e.high ?? e.people) })}

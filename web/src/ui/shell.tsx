@@ -10,7 +10,7 @@ import { language, names, text, wordsOf } from "../words";
 import { local, utc } from "../time";
 import { usePage, type Page, type ThemeChoice } from "./context";
 import { Filters } from "./filters";
-import { forEditors, forSubscribers, later } from "./later";
+import { forEditors, forSearchers, forSubscribers, later } from "./later";
 import { LanguageChoice, ZoneChoice } from "./language";
 import { List } from "./list";
 import { Chooser, Notices, Spoken, Tip } from "./overlays";
@@ -20,6 +20,7 @@ import { Banners, Status } from "./status";
 
 const Account = later(async () => (await import("./account")).Account);
 const AttentionChoices = later(async () => (await import("./attention")).AttentionChoices);
+const Find = forSearchers(async () => (await import("./find")).Find);
 const Form = forEditors(async () => (await import("../edit/forms")).Form);
 const Questions = forEditors(async () => (await import("../edit/forms")).Questions);
 const Legend = later(async () => (await import("./legend")).Legend);
@@ -40,6 +41,7 @@ export function Shell({ logout }: { logout: () => void }) {
         else if (page.chooser.value) page.chooser.value = undefined;
         else if (page.editing.task.value) page.editing.leave();
         else if (page.telling.value) page.telling.value = false;
+        else if (page.findOpen.value) page.findOpen.value = false;
         else if (page.legendOpen.value && !store.selected.value) page.legendOpen.value = false;
         else if (store.selected.value) page.close();
         else return;
@@ -88,9 +90,11 @@ export function Shell({ logout }: { logout: () => void }) {
             <IconButton icon="plus" label={text.map.zoomIn} onClick={() => page.map.value?.zoomBy(1)} />
             <IconButton icon="minus" label={text.map.zoomOut} onClick={() => page.map.value?.zoomBy(-1)} />
             <IconButton icon="world" label={text.map.world} onClick={() => page.map.value?.world()} />
+            <IconButton icon="search" class="find-button" label={text.map.find} pressed={page.findOpen.value} onClick={() => (page.findOpen.value = !page.findOpen.value)} />
             <WhereIAm />
             <IconButton icon="layers" label={text.map.legend} pressed={page.legendOpen.value} onClick={() => (page.legendOpen.value = !page.legendOpen.value)} />
           </div>
+          {page.findOpen.value && <Find />}
           {page.legendOpen.value && <Legend />}
           {store.placing.value && !page.editing.task.value && <p class="placing" role="status">{text.map.place}</p>}
           <Tip />
