@@ -93,7 +93,11 @@ func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event
 			}
 		}
 		if len(c.found) > 0 { // what people parted may have kept it from others of its names
-			called, err := w.called(c.events[i], append([]string{c.events[i].Source + ":" + c.events[i].Key}, c.refs[c.events[i].Name()]...))
+			names, err := w.tx.Names(c.events[i].Name())
+			if err != nil {
+				return nil, err
+			}
+			called, err := w.called(c.events[i], union(names, c.refs[c.events[i].Name()]))
 			if err != nil {
 				return nil, err
 			}
@@ -113,11 +117,12 @@ func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event
 // regroup groups the events around e, one of hazard h, again: after a person's decision about them, or
 // now that h is there for them. Then the caller settles h itself, and ends what has been emptied.
 func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
-	refs, err := w.tx.Refs(e.Name())
-	if err != nil {
+	refs, errR := w.tx.Refs(e.Name())
+	names, errN := w.tx.Names(e.Name())
+	if err := errors.Join(errR, errN); err != nil {
 		return err
 	}
-	named, err := w.called(e, append(refs, e.Source+":"+e.Key))
+	named, err := w.called(e, names)
 	if err != nil {
 		return err
 	}

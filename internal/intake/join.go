@@ -142,13 +142,6 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 		return "", err
 	}
 	refs := union(own.Head.Refs, g.refs)
-	if g.before == nil { // and what it was called when it was too slight
-		earlier, err := w.tx.Refs(self.Name())
-		if err != nil {
-			return "", err
-		}
-		refs = union(refs, earlier)
-	}
 	for _, ref := range refs {
 		if err := w.addRef(ref, g.event); err != nil {
 			return "", err
@@ -159,6 +152,13 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 		if ref := w.src + ":" + key; w.refs[ref] {
 			names = append(names, ref)
 		}
+	}
+	if moved { // each name that it ever had may have another meaning now
+		earlier, err := w.tx.Names(self.Name())
+		if err != nil {
+			return "", err
+		}
+		names = union(names, earlier)
 	}
 	named, err := w.called(self, names)
 	if err != nil {
@@ -180,10 +180,8 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 	if !elsewhere && len(g.absorbed) == 0 && !(moved && (byRule || together)) {
 		return self.Joined, nil
 	}
-	if g.before != nil {
-		if refs, err = w.tx.Refs(self.Name()); err != nil {
-			return "", err
-		}
+	if refs, err = w.tx.Refs(self.Name()); err != nil {
+		return "", err
 	}
 	c, err := w.clusterOf(self, refs, named, g, drill)
 	if err != nil {

@@ -390,3 +390,24 @@ func TestATsunamiAndItsEarthquakeAreRelated(t *testing.T) {
 		t.Errorf("of no hazard: %v", err)
 	}
 }
+
+// Another event named one by its first key, when that was over for too long. The event goes on under its second key: it is named again.
+func TestANameThatMeansAnEventAgainJoinsIt(t *testing.T) {
+	const day = 24 * 60 * minute
+	d := newDesk(t)
+	alert := func(key string, at hazard.Instant, f func(*hazard.Report)) {
+		d.apply("cap", at, live, with(said("cap", key, hazard.Flood, at, 1, 1), func(r *hazard.Report) {
+			r.Part, r.Version, r.End = fmt.Sprint(at), int64(at), new(at+day)
+			f(r)
+		}))
+	}
+	alert("a", noon, func(r *hazard.Report) { r.Aliases = []string{"second"} })
+	alert("b", noon+200*day, func(r *hazard.Report) { r.Refs = []string{"cap:a"} })
+	if got := d.together(); len(got) != 2 {
+		t.Fatalf("200 days apart they are %q", got)
+	}
+	alert("second", noon+201*day, func(r *hazard.Report) { r.Start = noon + 80*day; r.Open = true })
+	if got := d.together(); len(got) != 1 {
+		t.Errorf("that go on at one time they are %q", got)
+	}
+}

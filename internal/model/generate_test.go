@@ -135,11 +135,7 @@ func history(seed uint64, steps int, can abilities) []step {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1)), can: can, clock: noon}
 	var list []step
 	for range steps {
-		pause := g.pause()
-		if g.can.redacts { // a redaction reaches also what was replaced within a moment, which the model does not keep
-			pause = max(pause, time.Second)
-		}
-		g.clock += instant(pause.Milliseconds())
+		g.clock += instant(g.pause().Milliseconds())
 		list = append(list, g.step())
 	}
 	return list
@@ -341,9 +337,6 @@ func (g *generator) payload() []hazard.Report {
 	}
 	if len(reports) == 0 {
 		return g.payload()
-	}
-	if g.can.redacts {
-		reports = reports[:1]
 	}
 	if g.can.aliases {
 		reports = reports[:1]

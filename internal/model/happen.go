@@ -611,6 +611,7 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 			}
 			w.move(m.event, h)
 			m.event.why = m.why
+			h.kept = nil // it has an event again
 		}
 		for _, x := range w.Hazards {
 			if first[x] != nil && len(w.partOf(x)) == 0 && x.source != "" && x.kept == nil {
@@ -742,7 +743,7 @@ func (w *World) hazard(id uuid.UUID) *Hazard {
 // What left it for a third one is put together by what it says.
 func (w *World) takeBack(merge *End) bool {
 	moves := slices.DeleteFunc(slices.Clone(merge.moves), func(m move) bool { return m.to != merge.into })
-	if merge.into.Now().Reason == hazard.EndMerged || slices.ContainsFunc(moves, func(m move) bool { return m.event.hazard != m.to }) ||
+	if merge.into.Now().Reason == hazard.EndMerged || slices.ContainsFunc(moves, func(m move) bool { return m.event.hazard != m.to || !slices.Contains(w.events, m.event) }) ||
 		slices.ContainsFunc(merge.carried, func(c carried) bool { return slices.Contains(w.products, c.product) && c.product.hazard != c.to }) {
 		return false
 	}

@@ -229,6 +229,11 @@ func (t *Tx) Refs(name EventName) ([]string, error) {
 	return t.q.RefsOfEvent(t.ctx, db.RefsOfEventParams{Source: name.Source, Event: name.Key})
 }
 
+// Names lists the names under which others may know an event, as SCHEME:ID: its Refs, and those of its keys that some source gave to an event.
+func (t *Tx) Names(name EventName) ([]string, error) {
+	return t.q.NamesOfEvent(t.ctx, db.NamesOfEventParams{Source: name.Source, Event: name.Key})
+}
+
 // RefsOfHazard lists what each event of a hazard is called by others, as SCHEME:ID.
 func (t *Tx) RefsOfHazard(id int64) (map[EventName][]string, error) {
 	rows, err := t.q.RefsOfHazard(t.ctx, id)

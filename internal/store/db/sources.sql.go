@@ -746,6 +746,42 @@ func (q *Queries) Merge(ctx context.Context, n int64) (string, error) {
 	return body, err
 }
 
+const namesOfEvent = `-- name: NamesOfEvent :many
+SELECT e.ref FROM event_refs e WHERE e.source = $1 AND e.event = $2
+UNION
+SELECT r.ref FROM event_keys k JOIN event_refs r ON r.ref = k.source || ':' || k.key WHERE k.source = $1 AND k.event = $2
+ORDER BY 1
+`
+
+type NamesOfEventParams struct {
+	Source string
+	Event  string
+}
+
+// The names under which others may know an event: those that reports gave it, and those of its keys that some source gave to an event.
+func (q *Queries) NamesOfEvent(ctx context.Context, arg NamesOfEventParams) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, namesOfEvent, arg.Source, arg.Event)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var ref string
+		if err := rows.Scan(&ref); err != nil {
+			return nil, err
+		}
+		items = append(items, ref)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const openHeld = `-- name: OpenHeld :many
 SELECT id, source, event, part, version, received_ms, reason, body, decision FROM held
 WHERE source = $1 AND decision = '' ORDER BY id DESC LIMIT $2

@@ -47,6 +47,13 @@ INSERT INTO event_refs (ref, source, event) VALUES ($1, $2, $3) ON CONFLICT (ref
 -- name: RefsOfEvent :many
 SELECT ref FROM event_refs WHERE source = $1 AND event = $2 ORDER BY ref;
 
+-- name: NamesOfEvent :many
+-- The names under which others may know an event: those that reports gave it, and those of its keys that some source gave to an event.
+SELECT e.ref FROM event_refs e WHERE e.source = $1 AND e.event = $2
+UNION
+SELECT r.ref FROM event_keys k JOIN event_refs r ON r.ref = k.source || ':' || k.key WHERE k.source = $1 AND k.event = $2
+ORDER BY 1;
+
 -- name: EventsReplaced :many
 -- The events that are over and wait for an event, by one of its keys, as their successor (intake/state.go).
 SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined, e.shapes
