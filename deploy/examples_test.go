@@ -1,0 +1,264 @@
+package deploy_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/format"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/hazardd/hazardd/internal/pgtest"
+)
+
+// example is a piece of code in a document.
+type example struct {
+	file, language, text string
+}
+
+var (
+	fence    = regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
+	indented = regexp.MustCompile(`(?m)^(?: {4}| {6})((?:curl|hazardd|ogrinfo|ogr2ogr|tar) (?:[^\n]*\\\n)*[^\n]*)$`)
+	// untried marks an example that no test runs, where its readers see it: in a comment, with the reason.
+	untried = regexp.MustCompile(`(?i)(?:#|//|--) [^\n]*\buntried\b`)
+)
+
+// examples are those of a document, in its order: fences of the languages that are named, and the commands that stand alone.
+func examples(t *testing.T, file string) (list []example) {
+	t.Helper()
+	text := read(t, file)
+	for _, m := range fence.FindAllStringSubmatch(text, -1) {
+		list = append(list, example{file, m[1], m[2]})
+	}
+	for _, m := range indented.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		list = append(list, example{file, "sh", m[1]})
+	}
+	return list
+}
+
+// Each example of the documentation runs, one after another, against one server: commands with what they need, Python; what is only data is read. An example that
+// cannot run here says so to its readers.
+func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
+	elsewhere := map[string]string{ // languages and documents whose examples another test runs
+		"README.md sh": "TestTheTourOfTheREADMEWorks", "docs/runbook.md sql": "TestTheStatementsOfTheRunbookRun",
+	}
+	var s *sandbox
+	ran, marked, parsed, others := 0, 0, 0, 0
+	for _, file := range documents(t) {
+		dir := t.TempDir()
+		for i, e := range examples(t, file) {
+			name := fmt.Sprintf("%s, example %d (%s)", file, i+1, e.language)
+			switch {
+			case elsewhere[file+" "+e.language] != "":
+				others++
+			case untried.MatchString(e.text):
+				marked++
+				t.Logf("%s is marked as untried:\n%s", name, strings.TrimSpace(e.text))
+			case e.language == "json":
+				parsed++
+				if !json.Valid([]byte(e.text)) {
+					t.Errorf("%s is no JSON:\n%s", name, e.text)
+				}
+			case e.language == "yaml":
+				parsed++
+				if err := yaml.Unmarshal([]byte(e.text), new(any)); err != nil {
+					t.Errorf("%s: %v:\n%s", name, err, e.text)
+				}
+			case e.language == "go":
+				parsed++
+				if _, err := format.Source([]byte(e.text)); err == nil {
+					break
+				}
+				if _, err := format.Source([]byte("package p\n\nvar list = []any{\n" + e.text + "}\n")); err != nil { // lines of a list
+					t.Errorf("%s: %v:\n%s", name, err, e.text)
+				}
+			case e.language == "mermaid": // a picture
+			case e.language == "sh" || e.language == "python":
+				if s == nil {
+					s = newSandbox(t)
+				}
+				ran++
+				s.run(t, name, dir, &e)
+			default:
+				t.Errorf("%s: no test runs it: run it here, or say in a comment of it that it is untried, and why", name)
+			}
+		}
+	}
+	t.Logf("%d examples ran, %d are run by other tests, %d of data were read, %d are marked as untried", ran, others, parsed, marked)
+	if ran < 45 || parsed < 15 || others < 4 || marked > 10 {
+		t.Errorf("%d examples ran, %d were read, %d are run by others, %d are marked as untried", ran, parsed, others, marked)
+	}
+}
+
+// sandbox is a server with people and hazards, as the documents speak of one.
+type sandbox struct {
+	url, data, token, key, password string
+	drafts                          []string // that wait for a second person
+	backup                          string
+	feed                            string // a recorded payload of the source nws; empty: there is none on this machine
+}
+
+func newSandbox(t *testing.T) *sandbox {
+	t.Helper()
+	for _, name := range []string{"bash", "curl", "jq", "zstd", "tar", "ogr2ogr", "python3"} {
+		if _, err := exec.LookPath(name); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatalf("%s is not installed: .ci/run installs it", name)
+			}
+			t.Skipf("%s is not installed", name)
+		}
+	}
+	s := &sandbox{data: filepath.Join(t.TempDir(), "data"), password: "umbrella trombone quartz lagoon"}
+	do := func(args ...string) string {
+		t.Helper()
+		out, errs, status := hazardd(t, s.password, []string{"HAZARDD_DATA=" + s.data}, args...)
+		if status != 0 {
+			t.Fatalf("hazardd %v: %s", args, errs)
+		}
+		return out
+	}
+	if shared := os.Getenv("HAZARDD_SHARED"); shared != "" {
+		s.feed = filepath.Join(shared, "feeds/nws/active-20260815T1207Z.json")
+		do("import", "--source", "nws", "--as-of", "2026-08-15T12:07:36Z", s.feed) // which leaves evidence
+	}
+	do("org", "add", "RC", "--name", "Red Cross")
+	do("user", "add", "root", "--role", "admin", "--password-stdin")
+	for _, name := range []string{"ann", "bob"} {
+		do("user", "add", name, "--role", "editor", "--org", "1", "--password-stdin")
+	}
+	n, wait := begin(t, "--data", s.data, "--public", "read", "--approve-warnings", "--smtp", "smtp://127.0.0.1:9", "--smtp-from", "hazards@example.org")
+	wait()
+	s.url = "http://" + n.addr
+	s.token = s.accessToken(t, "root")
+	bob := s.accessToken(t, "bob")
+	for i := range 4 {
+		severity, want := "WATCH", http.StatusCreated
+		if i > 1 {
+			severity, want = "WARNING", http.StatusAccepted
+		}
+		body := fmt.Sprintf(`{"hazard_Name":"Flood %d","type_ID":"FLOOD","severity_ID":%q,"latitude":53.5,"longitude":%d,
+			"area":{"type":"Polygon","coordinates":[[[9,53],[11,53],[11,54],[9,54],[9,53]]]}}`, i, severity, 10+i)
+		if status, location, _ := s.post(t, bob, "/hazards", body); status != want {
+			t.Fatalf("a hazard of the level %s: %d", severity, status)
+		} else if i > 1 {
+			s.drafts = append(s.drafts, location[strings.LastIndex(location, "/")+1:])
+		}
+	}
+	_, _, answer := s.post(t, bob, "/keys", `{"title":"examples"}`)
+	var key struct{ Key string }
+	if err := json.Unmarshal(answer, &key); err != nil || key.Key == "" {
+		t.Fatalf("%v %s", err, answer)
+	}
+	s.key = key.Key
+	s.backup = filepath.Join(t.TempDir(), "monday.backup")
+	do("backup", s.backup)
+	return s
+}
+
+func (s *sandbox) accessToken(t *testing.T, user string) string {
+	t.Helper()
+	_, _, body := s.post(t, "", "/authorize", fmt.Sprintf(`{"username":%q,"password":%q}`, user, s.password))
+	var tokens struct {
+		AccessToken string `json:"accessToken"`
+	}
+	if err := json.Unmarshal(body, &tokens); err != nil || tokens.AccessToken == "" {
+		t.Fatalf("%v %s", err, body)
+	}
+	return tokens.AccessToken
+}
+
+func (s *sandbox) post(t *testing.T, token, path, body string) (status int, location string, answer []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if answer, err = io.ReadAll(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header.Get("Location"), answer
+}
+
+// asUser is how a command says whose rights it wants of a server, by a password that it asks for.
+var asUser = regexp.MustCompile(`\bhazardd ((?:draft|subscription|notify) .*?) --user (\w+)`)
+
+// fit puts what there is in the place of what a document says that its reader has.
+func (s *sandbox) fit(dir string, e *example) string {
+	text := strings.NewReplacer(
+		"/key/hzk_…", "/key/"+s.key, "/key/hzk_KEY", "/key/"+s.key, "https://hazards.example.org", s.url, "http://127.0.0.1:8080", s.url,
+		"/backup/", dir+"/", "$(date +%F)", "2026-11-21", "/var/lib/hazardd-new", dir+"/new", "--data /var/lib/hazardd-new", "--data "+dir+"/new", "--data /var/lib/hazardd", "--data "+map[bool]string{true: dir + "/new", false: s.data}[e.file == "docs/backup.md"],
+		"/srv/archive", dir+"/archive", "hazardd-history-20261121T030000Z-1f0c9a2e.tar.zst", s.backup, "monday.backup", s.backup, "--hazard 4711", "--hazard 1", "curl ", "curl --fail-with-body -sS ",
+		"--revoke ID", `--revoke "$(hazardd token --list --json | jq -r '[.[] | select(.user == "service:river-gauge")][0].id')"`,
+	).Replace(e.text)
+	if asUser.MatchString(text) {
+		text = asUser.ReplaceAllString(strings.SplitN(text, " #", 2)[0], "hazardd $1 --server "+s.url+" --user $2 --password-stdin <<<\"$$PASSWORD\"")
+		if _, after, ok := strings.Cut(text, `<<<"$PASSWORD"`); ok && after != "" { // flags behind the user
+			text = strings.Replace(text, ` <<<"$PASSWORD"`+after, after+` <<<"$PASSWORD"`, 1)
+		}
+	}
+	if strings.Contains(text, "5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11") {
+		text = strings.ReplaceAll(text, "5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11", s.drafts[0])
+		s.drafts = s.drafts[1:]
+	}
+	return text
+}
+
+// run runs an example. What it leaves in the folder is there for the next one of the same document.
+func (s *sandbox) run(t *testing.T, name, dir string, e *example) {
+	t.Helper()
+	text := s.fit(dir, e)
+	if strings.Contains(text, "postgres://") {
+		text = strings.ReplaceAll(text, "postgres://hazardd@db1,db2/hazardd", "'"+pgtest.URL(t)+"'")
+	}
+	if strings.Contains(text, "active.json") || strings.Contains(text, "day.txt") || strings.HasPrefix(text, "hazardd replay") {
+		if s.feed == "" {
+			t.Logf("%s: there are no recordings on this machine", name)
+			return
+		}
+		feed, err := os.ReadFile(s.feed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, content := range map[string][]byte{"active.json": feed, "day.txt": []byte("2026-08-15T12:07:36Z nws active.json\n")} {
+			if err := os.WriteFile(filepath.Join(dir, file), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	interpreter, args := "bash", []string{"-euo", "pipefail", "-c", text}
+	if e.language == "python" {
+		interpreter, args = "python3", []string{"-c", text}
+	}
+	cmd := exec.CommandContext(ctx, interpreter, args...)
+	var out bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "HAZARDD_DATA="+s.data, "TOKEN="+s.token, "PASSWORD="+s.password)
+	err := cmd.Run()
+	if strings.HasPrefix(text, "hazardd replay") && strings.Contains(out.String(), "came out differently") {
+		return // what was imported ended when the server came, and not at its time
+	}
+	if err != nil {
+		t.Errorf("%s: %v\n%s\nsays:\n%.2000s", name, err, text, out.String())
+	}
+}
