@@ -1,5 +1,5 @@
 // Editing like drawing: corners, candidates, pictures, and two editors at once.
-import { expect, isPhone, open, panel, select, test } from "./test";
+import { expect, expectAccessible, isPhone, open, panel, select, test } from "./test";
 
 test("a click on the first corner closes an area, and corners are dragged", async ({ page }) => {
   test.skip(isPhone(page), "by touch another day");
@@ -67,4 +67,57 @@ test("an editor sees what another changes meanwhile, before anything is overwrit
   await expect(form.getByText("ada has changed this hazard while you write.")).toBeVisible();
   await expect(form.locator(".clash-list")).toContainText("The dike has broken.");
   await expect(form.getByLabel("Comment")).toHaveValue("mine");
+});
+
+test("the area of a district is found by its name, and becomes the hazard's", async ({ page, server }) => {
+  await open(page, "#map=3/30/-90");
+  await page.getByTitle("Report a new hazard").click();
+  await page.getByRole("button", { name: /^New hazard/ }).click();
+  const form = page.getByRole("region", { name: "New hazard" });
+  await form.getByText("District or zone", { exact: true }).click();
+  await form.getByLabel("Name of a place").fill("miami-dade, flor");
+  await form.getByLabel("Name of a place").press("Enter");
+  await expect(form.getByText("UGC:FLC086")).toBeVisible();
+  await expect(form.getByLabel("Latitude")).toHaveValue(/^25\.\d+$/);
+  await expectAccessible(page, "an area by its name");
+  await form.getByLabel("Name").fill("Flood of Miami");
+  await form.getByLabel("Type").selectOption({ label: "Flood" });
+  await form.getByText("Advisory", { exact: true }).click();
+  await form.getByRole("button", { name: "Create hazard" }).click();
+  await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText("Flood of Miami");
+  const [h] = (await server.call("GET", "/hazards/active")) as { uuid: string }[];
+  const at = await server.call("GET", `/hazards?intersects=${encodeURIComponent("POINT(-80.5 25.6)")}`);
+  expect(JSON.stringify(at)).toContain(h!.uuid);
+});
+
+test("a circle is dragged by its edge and its middle, over the antimeridian too", async ({ page }) => {
+  test.skip(isPhone(page), "by touch another day");
+  await open(page, "#map=8/0/180");
+  await page.getByTitle("Report a new hazard").click();
+  await page.getByRole("button", { name: /^New hazard/ }).click();
+  const form = page.getByRole("region", { name: "New hazard" });
+  await form.getByLabel("Latitude").fill("0");
+  await form.getByLabel("Longitude").fill("179.99");
+  await form.getByText("Circle", { exact: true }).click();
+  const radius = form.getByLabel("Radius in kilometres");
+  const latitude = form.getByLabel("Latitude");
+  await radius.fill("10");
+  const box = (await page.locator("#map").boundingBox())!;
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  const pixels = (km: number) => (km / 40_030) * 512 * 2 ** 8; // along the equator
+  await page.mouse.move(x + pixels(8.9), y); // on the other side of the antimeridian
+  await page.mouse.down();
+  await page.mouse.move(x - pixels(41), y, { steps: 4 });
+  await page.mouse.up();
+  await expect.poll(async () => Math.round(Number(await radius.inputValue()) / 5)).toBe(8);
+  await page.mouse.move(x - pixels(1.1), y);
+  await page.mouse.down();
+  await page.mouse.move(x - pixels(1.1), y + 100, { steps: 4 });
+  await page.mouse.up();
+  await expect(latitude).toHaveValue(/^-0\.\d+$/);
+  // What is no circle is refused at its field.
+  for (const none of ["0", "20000", "-1", "x"]) {
+    await radius.fill(none);
+    await expect(form.getByText(/km²/)).toHaveCount(0);
+  }
 });

@@ -31,7 +31,7 @@ export function circle(center: Position, radius: number, corners = 64): Polygon 
   for (let i = 0; i < corners; i++) {
     const θ = (-2 * Math.PI * i) / corners;
     const φ2 = Math.asin(Math.sin(φ) * Math.cos(δ) + Math.cos(φ) * Math.sin(δ) * Math.cos(θ));
-    const λ = rad(center[0]!) + Math.atan2(Math.sin(θ) * Math.sin(δ) * Math.cos(φ), Math.cos(δ) - Math.sin(φ) * Math.sin(φ2));
+    const λ = rad(center[0]!) + Math.atan2(Math.sin(θ) * Math.sin(δ), Math.cos(φ) * Math.cos(δ) - Math.sin(φ) * Math.sin(δ) * Math.cos(θ));
     ring.push([round(wrap(deg(λ))), round(deg(φ2))]);
   }
   return { type: "Polygon", coordinates: [[...ring, ring[0]!]] };

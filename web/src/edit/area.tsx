@@ -1,24 +1,45 @@
 // The area of a hazard: how it is drawn, by clicks or as numbers, and how large it is.
-import type { Geometry } from "geojson";
+import type { Feature, Geometry } from "geojson";
+import { useState } from "preact/hooks";
 import { usePage } from "../ui/context";
+import { forSearchers } from "../ui/later";
 import { alertSize, geometryOf, type Faults, type HazardDraft } from "./draft";
 import { extent, formatCorner, rings, rounded, squareKilometres } from "../geometry";
 import { position } from "../position";
 import { Fault, Field } from "./inputs";
 import type { Shape } from "./remote";
 import { comparison } from "./size";
-import { listed, words } from "../words";
+import { find, listed, words } from "../words";
+
+/** The area of a place, as the server has it. */
+type Outline = Feature<Geometry>;
+
+const PlaceSearch = forSearchers(async () => (await import("../ui/find")).PlaceSearch);
 
 export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft; set: (change: Partial<HazardDraft>) => void; faults: Faults; shapes: readonly Shape[] | undefined }) {
   const { editing } = usePage();
   const { area } = draft;
   const had = shapes !== undefined && shapes.length > 0;
   const { geometry } = geometryOf(draft);
-  const kinds = [...(had ? (["keep"] as const) : []), "none", "polygon", "circle"] as const;
+  const kinds = [...(had ? (["keep"] as const) : []), "none", "polygon", "circle", "named"] as const;
   const now = area.kind === "keep" && !had ? "none" : area.kind;
-  const label = { keep: had ? words.areaKeepSize({ km2: rounded(alertSize(shapes)) }) : words.areaKeep, none: words.areaNone, polygon: words.areaPolygon, circle: words.areaCircle };
+  const label = {
+    keep: had ? words.areaKeepSize({ km2: rounded(alertSize(shapes)) }) : words.areaKeep,
+    none: words.areaNone,
+    polygon: words.areaPolygon,
+    circle: words.areaCircle,
+    named: words.areaNamed,
+  };
   const choose = (kind: (typeof kinds)[number]) => {
-    set({ area: kind === "polygon" ? { kind, corners: cornersOf(shapes) } : kind === "circle" ? { kind, radius: "10" } : { kind: kind === "none" && !had && shapes ? "keep" : kind } });
+    set({
+      area: kind === "polygon"
+        ? { kind, corners: cornersOf(shapes) }
+        : kind === "circle"
+        ? { kind, radius: "10" }
+        : kind === "named"
+        ? { kind }
+        : { kind: kind === "none" && !had && shapes ? "keep" : kind },
+    });
     editing.placing.value = kind === "polygon" ? "corner" : kind === "circle" ? (draft.latitude === "" || draft.longitude === "" ? "place" : "rim") : undefined;
   };
   return (
@@ -58,12 +79,55 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
           <PlaceButton what="rim" />
         </div>
       )}
+      {area.kind === "circle" && <p class="hint">{words.dragCircle}</p>}
+      {area.kind === "named" && <NamedArea draft={draft} set={set} />}
       {editing.placing.value === "corner" && <p class="hint">{words.clickCorner}</p>}
       {editing.placing.value === "rim" && <p class="hint">{words.clickRim}</p>}
       {had && area.kind !== "keep" && <p class="hint">{words.areaReplaces}</p>}
       {geometry && <p class="hint" role="status">{sizeInWords([geometry])}</p>}
       <Fault id="edit-area-fault" words={faults["area"]} />
     </fieldset>
+  );
+}
+
+/** A district or zone, by its name: its outline becomes the area, and where no position is given yet, its middle the position. */
+function NamedArea({ draft, set }: { draft: HazardDraft; set: (change: Partial<HazardDraft>) => void }) {
+  const { store, map } = usePage();
+  const [failed, setFailed] = useState(false);
+  const place = draft.area.kind === "named" ? draft.area.place : undefined;
+  if (place) {
+    return (
+      <div class="place-row">
+        <p>
+          <strong>
+            <bdi>{place.name}</bdi>
+          </strong>{" "}
+          <span class="muted">{place.code}</span>
+        </p>
+        <button type="button" class="small" onClick={() => set({ area: { kind: "named" } })}>{words.changeNamed}</button>
+      </div>
+    );
+  }
+  return (
+    <>
+      <PlaceSearch
+        id="area-name"
+        kinds={["area"]}
+        chosen={(p) => {
+          setFailed(false);
+          store.api.geo<Outline>(`/places/${encodeURIComponent(p.code!)}`).then(
+            ({ geometry }) => {
+              const [latitude, longitude] = formatCorner([p.lon, p.lat]).split(", ") as [string, string];
+              set({ area: { kind: "named", place: { code: p.code!, name: p.name, geometry } }, ...(draft.latitude === "" && draft.longitude === "" ? { latitude, longitude } : {}) });
+              const reach = extent(geometry);
+              if (reach) void map.value?.look(reach.box);
+            },
+            () => setFailed(true),
+          );
+        }}
+      />
+      {failed && <p class="fault" role="alert">{find.unplaced}</p>}
+    </>
   );
 }
 

@@ -2,10 +2,23 @@
 import type { Geometry } from "geojson";
 import { isDrill, type Hazard, type Product } from "../model";
 import { circle, parseCorners, polygon, squareKilometres } from "../geometry";
+import { inWorld } from "./world";
 import { words } from "../words";
 
-/** The area of a hazard that is being edited: left as it is, none, corners as text, or a circle around the hazard's position with a radius in kilometres. */
-export type AreaDraft = { readonly kind: "keep" } | { readonly kind: "none" } | { readonly kind: "polygon"; readonly corners: string } | { readonly kind: "circle"; readonly radius: string };
+/** A district or zone that was found by its name. */
+export interface Named {
+  readonly code: string;
+  readonly name: string;
+  readonly geometry: Geometry;
+}
+
+/** The area of a hazard that is being edited: left as it is, none, corners as text, a circle around the hazard's position with a radius in kilometres, or a district or zone, once one is chosen. */
+export type AreaDraft =
+  | { readonly kind: "keep" }
+  | { readonly kind: "none" }
+  | { readonly kind: "polygon"; readonly corners: string }
+  | { readonly kind: "circle"; readonly radius: string }
+  | { readonly kind: "named"; readonly place?: Named };
 
 /** A hazard as the inputs hold it; the keys are the API's. Times are local, as inputs of type datetime-local have them, empty if the service is to choose. */
 export interface HazardDraft {
@@ -80,14 +93,16 @@ export function geometryOf(d: Pick<HazardDraft, "area" | "latitude" | "longitude
     case "polygon": {
       const { corners, wrong } = parseCorners(d.area.corners);
       if (wrong !== undefined) return { fault: words.fault.corner({ line: wrong }) };
-      return corners.length < 3 ? { fault: words.fault.corners } : { geometry: polygon(corners) };
+      return corners.length < 3 ? { fault: words.fault.corners } : { geometry: inWorld(polygon(corners)) };
     }
     case "circle": {
       const [latitude, longitude, radius] = [decimal(d.latitude), decimal(d.longitude), decimal(d.area.radius)];
       if (!(radius >= 0.01 && radius <= 5_000)) return { fault: words.fault.radius };
       if (Number.isNaN(latitude) || Number.isNaN(longitude)) return { fault: words.fault.center };
-      return { geometry: circle([longitude, latitude], radius * 1000) };
+      return { geometry: inWorld(circle([longitude, latitude], radius * 1000)) };
     }
+    case "named":
+      return d.area.place ? { geometry: d.area.place.geometry } : { fault: words.fault.named };
   }
 }
 

@@ -25,7 +25,7 @@ import {
   type Fields,
   type HazardDraft,
 } from "./draft";
-import { distance, extent, formatCorner, parseCorners } from "../geometry";
+import { circle, distance, extent, formatCorner, parseCorners } from "../geometry";
 import { Changes, Clashes, Dialog, explain, Fault, Field, Required } from "./inputs";
 import { readHazard, record, take, type HazardState } from "./remote";
 import type { Task } from "./state";
@@ -332,10 +332,20 @@ function shapesOf(d: HazardDraft): Geometry[] {
     if (!geometry && corners.length > 1) out.push({ type: "LineString", coordinates: corners });
     for (const coordinates of corners) out.push({ type: "Point", coordinates });
   }
-  const at = [decimal(d.longitude), decimal(d.latitude)];
-  if (at.every((n) => !Number.isNaN(n)) && Math.abs(at[1]!) <= 90) out.push({ type: "Point", coordinates: at });
+  const { at, rim } = handles(d);
+  for (const coordinates of [at, rim]) if (coordinates) out.push({ type: "Point", coordinates });
   return out;
 }
+
+/** The position of a draft, and where the edge of its circle is held: east of it. */
+function handles(d: HazardDraft): { readonly at?: Position; readonly rim?: Position } {
+  const at = [decimal(d.longitude), decimal(d.latitude)];
+  if (at.some(Number.isNaN) || Math.abs(at[1]!) > 90) return {};
+  if (d.area.kind !== "circle" || geometryOf(d).fault) return { at };
+  return { at, rim: circle(at, decimal(d.area.radius) * 1000, 4).coordinates[0]![3]! };
+}
+
+const kilometres = (metres: number): string => String(Number((metres / 1000).toPrecision(4)));
 
 /** Takes clicks on the map for as long as the form wants them. */
 function useClicks(page: Page, draft: HazardDraft | undefined, set: (change: Partial<HazardDraft>) => void): void {
@@ -366,7 +376,7 @@ function useClicks(page: Page, draft: HazardDraft | undefined, set: (change: Par
           const center = [decimal(d.longitude), decimal(d.latitude)];
           if (center.some(Number.isNaN)) set({ latitude: latitudeWords, longitude: longitudeWords });
           else {
-            set({ area: { kind: "circle", radius: String(Number((distance(center, [longitude, latitude]) / 1000).toPrecision(4))) } });
+            set({ area: { kind: "circle", radius: kilometres(distance(center, [longitude, latitude])) } });
             editing.placing.value = undefined;
           }
         }
@@ -389,12 +399,13 @@ const closes = (page: Page, words: string, at: Position): boolean => {
   return corners.length >= 3 && page.map.peek()?.near(corners[0]!, at) === true;
 };
 
-/** Lets the corners of a polygon be dragged on the map. */
+/** Lets the corners of a polygon be dragged on the map, and the middle and the edge of a circle. */
 function useCorners(page: Page, draft: HazardDraft | undefined, set: (change: Partial<HazardDraft>) => void): void {
   const latest = useRef({ draft, set });
   latest.current = { draft, set };
   const map = page.map.value;
-  const drawing = draft?.area.kind === "polygon";
+  const kind = draft?.area.kind;
+  const drawing = kind === "polygon" || kind === "circle";
   useEffect(() => {
     if (!map || !drawing) return;
     const lines = () => {
@@ -402,8 +413,20 @@ function useCorners(page: Page, draft: HazardDraft | undefined, set: (change: Pa
       return area?.kind === "polygon" ? area.corners.split("\n").filter((line) => line.trim() !== "") : [];
     };
     return map.dragCorners(
-      () => parseCorners(lines().join("\n")).corners,
-      (index, longitude, latitude) => latest.current.set({ area: { kind: "polygon", corners: lines().map((line, i) => (i === index ? formatCorner([longitude, latitude]) : line)).join("\n") } }),
+      () => {
+        const { draft } = latest.current;
+        if (draft?.area.kind !== "circle") return parseCorners(lines().join("\n")).corners;
+        const { at, rim } = handles(draft);
+        return rim ? [rim, at!] : []; // of a small circle the edge is held first
+      },
+      (index, longitude, latitude) => {
+        const { draft, set } = latest.current;
+        const words = formatCorner([longitude, latitude]);
+        if (draft?.area.kind !== "circle") return set({ area: { kind: "polygon", corners: lines().map((line, i) => (i === index ? words : line)).join("\n") } });
+        if (index === 0) return set({ area: { kind: "circle", radius: kilometres(distance(handles(draft).at!, [longitude, latitude])) } });
+        const [latitudeWords, longitudeWords] = words.split(", ") as [string, string];
+        set({ latitude: latitudeWords, longitude: longitudeWords });
+      },
     );
   }, [map, drawing]);
 }

@@ -253,7 +253,8 @@ export class MapView {
 
   /** Whether two places are one on the screen, for a finger or a pointer. */
   near(a: readonly number[], b: readonly number[], pixels = 14): boolean {
-    return this.map.project([a[0]!, a[1]!]).dist(this.map.project([b[0]!, b[1]!])) <= pixels;
+    // The map shows the world again on either side.
+    return this.map.project([a[0]! + 360 * Math.round((b[0]! - a[0]!) / 360), a[1]!]).dist(this.map.project([b[0]!, b[1]!])) <= pixels;
   }
 
   /** Lets corners be dragged, until the end that it returns is called; longitudes and latitudes in degrees. */
