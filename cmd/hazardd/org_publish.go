@@ -5,16 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/authority"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -129,19 +125,10 @@ func (o *orgProfileCmd) Run(ctx context.Context, c *console, g *globals) error {
 
 // orgProfile finds an organization, and how it publishes; nil if it does not.
 func orgProfile(ctx context.Context, c *console, s *store.Store, name string) (auth.Org, *authority.Profile, error) {
-	a, err := loadAuth(ctx, c, s, service.Config{})
+	org, err := orgNamed(ctx, c, s, name)
 	if err != nil {
-		return auth.Org{}, nil, err
-	}
-	orgs := a.Orgs()
-	i := slices.IndexFunc(orgs, func(o auth.Org) bool { return o.Acronym == name || strconv.FormatInt(o.ID, 10) == name })
-	if i < 0 {
-		var known []string
-		for _, o := range orgs {
-			known = append(known, oneLine(o.Acronym))
-		}
-		return auth.Org{}, nil, fmt.Errorf("there is no organization %q; these are: %s", name, strings.Join(known, ", "))
+		return org, nil, err
 	}
 	settings, err := s.Publishing(ctx)
-	return orgs[i], settings.Now(orgs[i].ID), err
+	return org, settings.Now(org.ID), err
 }

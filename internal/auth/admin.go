@@ -28,6 +28,8 @@ const (
 	ActionKeys     = "signing keys replaced"
 	ActionOrgAdd   = "organization added"
 	ActionPublish  = "publishing set"
+	ActionAssets   = "assets loaded"
+	ActionNoAssets = "assets removed"
 )
 
 // did is an audit row of something that the actor has done.

@@ -220,7 +220,7 @@ func (c *csvEncoder) fragment(e *Entry) (Fragment, error) {
 		if f.number {
 			out.WriteString(f.value)
 		} else {
-			cell(out, guarded(f.value))
+			cell(out, Guarded(f.value))
 		}
 		out.WriteByte(',')
 	}
@@ -244,9 +244,9 @@ func cell(out *bytes.Buffer, text string) {
 	out.WriteByte('"')
 }
 
-// guarded is text that no spreadsheet takes for a formula: what begins like one gets an apostrophe before it (OWASP, "CSV
+// Guarded is text that no spreadsheet takes for a formula: what begins like one gets an apostrophe before it (OWASP, "CSV
 // Injection"). A number, be it negative, stays as it is.
-func guarded(text string) string {
+func Guarded(text string) string {
 	const formula = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20" // the last four are full-width forms of the first
 	trimmed := strings.TrimLeft(text, " ")               // some programs skip blanks first
 	if trimmed == "" || !strings.ContainsRune(formula, firstRune(trimmed)) || plainNumber(text) {

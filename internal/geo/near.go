@@ -55,6 +55,61 @@ func (r *Reach) Distance(lon, lat, most float64) (metres float64, far bool) {
 	return metres, metres > most
 }
 
+// DistanceOf is Distance of a shape: of its nearest place, 0 where it has a place in common with one of the shapes.
+func (r *Reach) DistanceOf(s Shape, most float64) (metres float64, far bool) {
+	own := NewReach(s)
+	metres = math.Inf(1)
+	for _, o := range own.all { // two shapes that are apart are nearest at an end of a side
+		for _, p := range []position{o.a, o.b} {
+			lon, lat := degrees(p.x), degrees(p.y)
+			if d, _ := r.Distance(lon, lat, min(most, metres)); d < metres {
+				metres = d
+			}
+			if metres == 0 {
+				return 0, false
+			}
+		}
+	}
+	for _, b := range BoundsOf(s).Widened(most) {
+		_ = r.lines.search(unbounded(), box{toMicro(b.West), toMicro(b.South), toMicro(b.East), toMicro(b.North)}, func(i int) error {
+			side := r.all[i]
+			for _, p := range []position{side.a, side.b} {
+				if d, _ := own.Distance(degrees(p.x), degrees(p.y), min(most, metres)); d < metres {
+					metres = d
+				}
+			}
+			_ = own.lines.search(unbounded(), side.box(), func(j int) error {
+				if side.meets(own.all[j]) {
+					metres = 0
+				}
+				return nil
+			})
+			return nil
+		})
+	}
+	return metres, metres > most
+}
+
+// Widened is the box with all places at most metres from it, in parts that do not cross the antimeridian.
+func (b Box) Widened(metres float64) []Box {
+	wide := Box{South: Around(0, b.South, metres).South, North: Around(0, b.North, metres).North}
+	farthest := b.North // from the equator: meridians are nearest there
+	if math.Abs(b.South) > math.Abs(b.North) {
+		farthest = b.South
+	}
+	more, width := Around(0, farthest, metres).East, b.East-b.West
+	if width < 0 {
+		width += 360
+	}
+	if width+2*more >= 360 {
+		return []Box{{-180, wide.South, 180, wide.North}}
+	}
+	if wide.West, wide.East = Wrap(b.West-more), Wrap(b.East+more); wide.West <= wide.East {
+		return []Box{wide}
+	}
+	return []Box{{wide.West, wide.South, 180, wide.North}, {-180, wide.South, wide.East, wide.North}}
+}
+
 // distance is how far a place is from the side, in metres.
 func (s side) distance(lon, lat float64) float64 {
 	// On a plane that touches the sphere at the place, as far as what is nearest is asked for.

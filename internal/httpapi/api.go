@@ -267,6 +267,10 @@ func (a *API) routes() {
 	a.private("GET /organizations/{org}", forAdmins(a.organization))
 	a.private("GET /organizations/{org}/publishing", a.publishing)
 	a.private("PUT /organizations/{org}/publishing", a.setPublishing)
+	a.members("GET /organizations/{org}/assets", a.holds(costOfPage, a.assets))
+	a.members("PUT /organizations/{org}/assets", a.loadAssets)
+	a.members("DELETE /organizations/{org}/assets", a.removeAssets)
+	a.members("GET /hazards/{hazard}/assets", a.holds(costOfPage, a.hazardAssets))
 
 	a.private("GET /webhooks", a.listWebhooks)
 	a.private("POST /webhooks", a.createWebhook)
@@ -387,6 +391,9 @@ func (a *API) writes(pattern string, h protected) {
 		return a.orDrafted(w, h(w, r, who))
 	}, writing))
 }
+
+// members serves what members of organizations have, to them and to services that write for one.
+func (a *API) members(pattern string, h protected) { a.route(pattern, a.guarded(h, writing)) }
 
 // use is what an operation is, for services: what is for people is not for them.
 type use int

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -34,7 +35,9 @@ type exposed struct {
 	Bands   []exposedBand   `json:"bands"`
 	Places  []exposedPlace  `json:"places"`
 	Regions []exposedRegion `json:"regions"`
-	Assets  []struct{}      `json:"assets"`
+	Assets  []listedAsset   `json:"assets"`
+	// AssetsText says how many of the caller's assets there are; absent: the caller's organizations have none.
+	AssetsText string `json:"assets_text,omitzero"`
 }
 
 type exposedBand struct {
@@ -69,7 +72,7 @@ func estimate(e *hazard.Estimate) (people, low, high *int64) {
 }
 
 func exposedOf(e *hazard.Exposure, towns []population.Place, why string) exposed {
-	out := exposed{Text: "not known", Why: why, Bands: []exposedBand{}, Places: []exposedPlace{}, Regions: []exposedRegion{}, Assets: []struct{}{}}
+	out := exposed{Text: "not known", Why: why, Bands: []exposedBand{}, Places: []exposedPlace{}, Regions: []exposedRegion{}, Assets: []listedAsset{}}
 	if e == nil {
 		return out
 	}
@@ -103,7 +106,7 @@ func exposedOf(e *hazard.Exposure, towns []population.Place, why string) exposed
 const countSeconds = "1"
 
 // exposure serves who lives where a hazard is: what was counted last, or by a moment. It counts nothing itself.
-func (a *API) exposure(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, at, err := a.readAt(r, "f", langParameter)
 	if err != nil {
 		return err
@@ -139,7 +142,11 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, _ *auth.Caller) e
 	case !a.Counting:
 		why = pages.CountsNobody
 	default:
-		return notYet(w)
+		out := exposedOf(nil, nil, "people are being counted")
+		if _, err := a.addAssets(r.Context(), &out, h, who); err != nil {
+			return err
+		}
+		return notYet(w, out)
 	}
 	towns, err := a.townsOf(r.Context(), h)
 	if err != nil {
@@ -159,7 +166,24 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, _ *auth.Caller) e
 		w.Header()["Content-Type"] = []string{"text/csv; charset=utf-8; header=present"}
 		return answer(w, r, reply.NewBody(text, false))
 	}
-	return answerJSON(w, r, out, false)
+	theirs, err := a.addAssets(r.Context(), &out, h, who)
+	if err != nil {
+		return err
+	}
+	return answerJSON(w, r, out, theirs)
+}
+
+// addAssets adds the assets of the caller's organizations, and reports whether they have any: then the answer is for the caller alone.
+func (a *API) addAssets(ctx context.Context, out *exposed, h *hazard.Hazard, who *auth.Caller) (bool, error) {
+	if len(who.Orgs) == 0 {
+		return false, nil
+	}
+	reached, err := a.assetsOf(ctx, h, who.Orgs, math.NaN(), "", assetsShown)
+	if err != nil || len(reached.Sets) == 0 {
+		return false, err
+	}
+	out.Assets, out.AssetsText = reached.Assets, reached.Text
+	return true, nil
 }
 
 // townBytes bounds what is kept of towns in areas, and perTown is about what one takes.
@@ -190,8 +214,8 @@ func (a *API) townsOf(ctx context.Context, h *hazard.Hazard) ([]population.Place
 }
 
 // notYet answers that the people are being counted.
-func notYet(w http.ResponseWriter) error {
-	text, err := jsonBody(exposedOf(nil, nil, "people are being counted"), false)
+func notYet(w http.ResponseWriter, out exposed) error {
+	text, err := jsonBody(out, false)
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,7 @@ var rightsBodies = map[string]string{
 	"POST /hazards/{hazard-id}/split": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/confirm": `{"source":"usgs","event":"none"}`, "POST /hazards/{hazard-id}/undo": `{"change":1}`,
 	"POST /joins/{join-id}": `{"verdict":"same"}`, "POST /drafts/{draft-id}/refuse": `{"reason":"r"}`, "POST /mcp": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	"PUT /organizations/{org}/publishing": `{"sender":"alerts@red.example.org"}`,
+	"PUT /organizations/{org}/assets":     "name,lon,lat\nClinic,1,2\n",
 	"PATCH /users/{user}":                 `{"disabled":true}`, "POST /users/{user}/password": `{}`,
 	"POST /subscriptions": `{"channels":[{"kind":"webpush","to":"x"}]}`, "PATCH /subscriptions/{subscription-id}": `{"name":"n"}`,
 }
@@ -156,6 +157,9 @@ func (w *world) rights(caller, key, op, object string) int {
 			}
 			path = strings.ReplaceAll(path, "{product-id}", p.UUID)
 		}
+	}
+	if op == "DELETE /organizations/{org}/assets" { // so that there are some
+		w.do("red", "PUT", "/organizations/1/assets", rightsBodies["PUT /organizations/{org}/assets"], "Content-Type", "text/csv")
 	}
 	var body any
 	if method != "GET" && method != "DELETE" {

@@ -134,3 +134,11 @@ func (c *counting) QueryRowContext(ctx context.Context, query string, args ...an
 func (s *Store) BodySize(ctx context.Context, id int64) (n int, err error) {
 	return n, s.read.QueryRowContext(ctx, `SELECT length(body) FROM hazards WHERE id = $1`, id).Scan(&n)
 }
+
+// CountRows counts the rows of a table.
+func (s *Store) CountRows(t interface{ Fatal(...any) }, table string) (n int) {
+	if err := s.read.QueryRow(`SELECT count(*) FROM ` + table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -29,7 +29,7 @@ var transferred = []string{
 	"geometries", "shapes", "hazards", "products", "changes",
 	"event_keys", "events", "event_refs", "parted", "merges", "splits", "reports", "held", "source_errors", "source_states", "places", "wakes",
 	"webhooks", "deliveries", "subscriptions", "notices", "told", "confirmations", "drafts",
-	"contents", "publishing",
+	"contents", "publishing", "asset_sets", "assets",
 }
 
 // notTransferred are the tables that a transfer leaves out: what searches look up, and how far the sweep of files has read, are made anew of the log, a
@@ -42,6 +42,9 @@ var notTransferred = []string{"searchable", "hazard_boxes", "hazard_places", "ha
 var withheld = map[string]string{
 	"meta":     "name NOT IN ('unfinished', 'moved', 'history', 'importance')",
 	"counters": "name NOT IN ('searchable', 'found')",
+	// What is being loaded, or removed, is not finished there.
+	"asset_sets": "state = 'current'",
+	"assets":     "set_id IN (SELECT id FROM asset_sets WHERE state = 'current')",
 }
 
 // Table is a table of a transfer.

@@ -1070,6 +1070,31 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/hazards/{hazard-id}/assets": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Which of our assets a hazard reaches
+         * @description The assets of your organizations inside the area of the hazard, and with `within_km` those near it, the nearest first. The area is that to alert; if there is none,
+         *     that of impact. A hazard without an area has nothing inside: then distances are from its point, and without `within_km` the answer holds what is within 100 km.
+         *     With `at`, the area of that moment with the assets of today. Nobody but members of an organization sees its assets, and no cache may keep the answer.
+         */
+        readonly get: operations["listHazardAssets"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/hazards/{hazard-id}/importance": {
         readonly parameters: {
             readonly query?: never;
@@ -1465,6 +1490,43 @@ export interface paths {
         readonly put: operations["setPublishing"];
         readonly post?: never;
         readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/organizations/{org}/assets": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The organization, by acronym or number. To all but its members it has no assets (404).
+                 * @example RED
+                 */
+                readonly org: string;
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Assets of an organization
+         * @description What the organization has loaded, in the order of its file.
+         */
+        readonly get: operations["listAssets"];
+        /**
+         * Load the assets of an organization
+         * @description Replaces all assets of the organization by those of a file, at once: until the last row is there, readers see the former ones, and if anything is wrong nothing changes. Which
+         *     kind of file it is is told by its content. CSV, in UTF-8, has a header with name, lon and lat (or wkt), and as you like kind and id; commas, semicolons and tabs
+         *     separate. GeoJSON is a FeatureCollection of points, polygons and multipolygons with the properties name, kind and id. At most 200,000 assets and 64 MiB; 2,000
+         *     positions an area. Of two loads at once the one that began later counts, and the other is 409. Takes the role editor or admin, and membership.
+         */
+        readonly put: operations["loadAssets"];
+        readonly post?: never;
+        /**
+         * Remove the assets of an organization
+         * @description All of them. Takes the role editor or admin, and membership.
+         */
+        readonly delete: operations["removeAssets"];
         readonly options?: never;
         readonly head?: never;
         readonly patch?: never;
@@ -5057,8 +5119,82 @@ export interface components {
                 readonly code: string;
                 readonly name: string;
             }[];
-            /** @description Always empty: places of organizations are not loaded yet. */
-            readonly assets: readonly Record<string, never>[];
+            /** @description Assets of your organizations inside the area, at most 100; of a hazard without an area, those within 100 km. `GET /hazards/{hazard-id}/assets` has all. Empty for who is in no organization that has assets. */
+            readonly assets: readonly components["schemas"]["Asset"][];
+            /** @description How many assets of your organizations there are. Absent for who is in no organization that has assets. */
+            readonly assets_text?: string;
+        };
+        readonly Asset: {
+            /** @description Acronym of the organization that it belongs to. */
+            readonly organization: string;
+            /** @description As the organization gives it; may be empty. */
+            readonly id: string;
+            readonly name: string;
+            /** @description As the organization gives it, such as school; may be empty. */
+            readonly kind: string;
+            /** @description Whether it lies in the area of the hazard, be it in part. Absent where no hazard is asked for. */
+            readonly inside?: boolean;
+            /** @description From the area of the hazard, or from its point if it has none. Absent where no hazard is asked for. */
+            readonly distance_km?: number;
+            /** @description Of a point in it. */
+            readonly lon: number;
+            readonly lat: number;
+            /** @description It is an area; GeoJSON and CSV have its shape. */
+            readonly is_area: boolean;
+        };
+        readonly AssetSet: {
+            readonly organization: string;
+            readonly count: number;
+            /** @description How many of them are areas. */
+            readonly areas: number;
+            /** @description Where they are: west, south, east, north. null: nothing is loaded. */
+            readonly bbox: readonly number[] | null;
+            /** Format: date-time */
+            readonly loaded: string | null;
+            readonly loaded_by: string | null;
+        };
+        readonly AssetList: {
+            readonly organization: string;
+            readonly count: number;
+            /** @description How many of them are areas. */
+            readonly areas: number;
+            /** @description Where they are: west, south, east, north. null: nothing is loaded. */
+            readonly bbox: readonly number[] | null;
+            /** Format: date-time */
+            readonly loaded: string | null;
+            readonly loaded_by: string | null;
+            readonly assets: readonly components["schemas"]["Asset"][];
+            /** @description There are more; `Link` leads to them. */
+            readonly more: boolean;
+        };
+        readonly ReachedAssets: {
+            /** @description Whether the hazard has an area that something can be inside of. */
+            readonly has_area: boolean;
+            /** @description How far from the hazard assets were looked for. */
+            readonly within_km: number;
+            /** @description How many are inside. null: not known, because nothing is loaded or the hazard has no area. */
+            readonly inside: number | null;
+            /** @description How many more are within the distance. null: not known, or not asked for. */
+            readonly near: number | null;
+            /** @description The same in words. */
+            readonly text: string;
+            /** @description What was looked through. */
+            readonly organizations: readonly components["schemas"]["AssetSet"][];
+            readonly assets: readonly components["schemas"]["Asset"][];
+            /** @description There are more; `Link` leads to them. */
+            readonly more: boolean;
+        };
+        readonly AssetCollection: {
+            /** @constant */
+            readonly type: "FeatureCollection";
+            readonly features: readonly {
+                /** @constant */
+                readonly type: "Feature";
+                /** @description Point, Polygon or MultiPolygon. */
+                readonly geometry: Record<string, never>;
+                readonly properties: components["schemas"]["Asset"];
+            }[];
+            readonly more: boolean;
         };
         readonly ExposedPlace: {
             readonly name: string;
@@ -7034,6 +7170,21 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description The most assets in an answer.
+         * @example 100
+         */
+        readonly AssetsLimit: number;
+        /**
+         * @description Where the page begins: take it from `Link`. It is 400 once the assets were loaded anew, or the area of the hazard has changed: begin with the first page.
+         * @example 7.1000
+         */
+        readonly AssetsAfter: string;
+        /**
+         * @description The format, instead of `Accept`.
+         * @example json
+         */
+        readonly AssetsForm: "json" | "geojson" | "csv";
         /**
          * @description The user's name.
          * @example maria
@@ -9719,6 +9870,81 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly listHazardAssets: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description How far from the area an asset may be, in kilometers.
+                 * @example 25
+                 */
+                readonly within_km?: number;
+                /**
+                 * @description One of your organizations, by acronym or number; without it, all of them.
+                 * @example RED
+                 */
+                readonly organization?: string;
+                /**
+                 * @description A moment that is past (RFC 3339). The answer is what you would have been answered then: what had been written, with the ends that had come.
+                 *     Write the zone as `Z`, or its plus as `%2B`.
+                 * @example 2026-11-21T06:00:00Z
+                 */
+                readonly at?: components["parameters"]["At"];
+                /**
+                 * @description The most assets in an answer.
+                 * @example 100
+                 */
+                readonly limit?: components["parameters"]["AssetsLimit"];
+                /**
+                 * @description Where the page begins: take it from `Link`. It is 400 once the assets were loaded anew, or the area of the hazard has changed: begin with the first page.
+                 * @example 7.1000
+                 */
+                readonly after?: components["parameters"]["AssetsAfter"];
+                /**
+                 * @description The format, instead of `Accept`.
+                 * @example json
+                 */
+                readonly f?: components["parameters"]["AssetsForm"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The assets. CSV has the columns organization, id, name, kind, lon, lat, wkt, inside and distance_km. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    /** @description With `rel="next"`, the next page. */
+                    readonly Link?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ReachedAssets"];
+                    readonly "application/geo+json": components["schemas"]["AssetCollection"];
+                    readonly "text/csv": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly getImportance: {
         readonly parameters: {
             readonly query?: {
@@ -10653,6 +10879,150 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["Publishing"];
                 };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly listAssets: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Those in a box alone: west,south,east,north in degrees. A west greater than the east means that the box crosses the antimeridian.
+                 * @example 36.6,-1.5,37.1,-1.1
+                 */
+                readonly bbox?: string;
+                /**
+                 * @description The most assets in an answer.
+                 * @example 100
+                 */
+                readonly limit?: components["parameters"]["AssetsLimit"];
+                /**
+                 * @description Where the page begins: take it from `Link`. It is 400 once the assets were loaded anew, or the area of the hazard has changed: begin with the first page.
+                 * @example 7.1000
+                 */
+                readonly after?: components["parameters"]["AssetsAfter"];
+                /**
+                 * @description The format, instead of `Accept`.
+                 * @example json
+                 */
+                readonly f?: components["parameters"]["AssetsForm"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The organization, by acronym or number. To all but its members it has no assets (404).
+                 * @example RED
+                 */
+                readonly org: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The assets. CSV has the columns organization, id, name, kind, lon, lat and wkt, and can be loaded again. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    /** @description With `rel="next"`, the next page. */
+                    readonly Link?: string;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AssetList"];
+                    readonly "application/geo+json": components["schemas"]["AssetCollection"];
+                    readonly "text/csv": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly loadAssets: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The organization, by acronym or number. To all but its members it has no assets (404).
+                 * @example RED
+                 */
+                readonly org: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "text/csv": string;
+                readonly "application/geo+json": Record<string, never>;
+            };
+        };
+        readonly responses: {
+            /** @description What is loaded. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AssetSet"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly removeAssets: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The organization, by acronym or number. To all but its members it has no assets (404).
+                 * @example RED
+                 */
+                readonly org: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The organization has no assets any more. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["Forbidden"];

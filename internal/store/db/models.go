@@ -4,6 +4,20 @@
 
 package db
 
+type AssetSet struct {
+	ID       int64
+	OrgID    int64
+	State    string
+	Count    int64
+	Areas    int64
+	West     float64
+	South    float64
+	East     float64
+	North    float64
+	LoadedMs int64
+	LoadedBy string
+}
+
 type Counter struct {
 	Name  string
 	Value int64

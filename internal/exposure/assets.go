@@ -1,0 +1,163 @@
+package exposure
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/hazardd/hazardd/internal/asset"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// NearKm is how far from a hazard without an area its assets are looked for, unless somebody says.
+const NearKm = 100
+
+// Where is where a hazard is: its area to alert; if there is none, its area of impact; if there is none, its lines and points.
+type Where struct {
+	// HasArea: something can be inside.
+	HasArea bool
+	reach   *geo.Reach
+	bounds  geo.Box
+}
+
+// WhereIs reads where h is.
+func WhereIs(ctx context.Context, s *store.Store, h *hazard.Hazard) (*Where, error) {
+	areas, err := AreasOf(ctx, s, h)
+	if err != nil {
+		return nil, err
+	}
+	w := &Where{}
+	var shapes []geo.Shape
+	for _, role := range []hazard.AreaRole{hazard.AlertArea, hazard.ImpactArea} {
+		for _, a := range areas {
+			if a.Role == role && a.Shape.AreaKm2() > 0 {
+				shapes = append(shapes, a.Shape)
+			}
+		}
+		if len(shapes) > 0 {
+			w.HasArea = true
+			break
+		}
+	}
+	if !w.HasArea {
+		shapes = append(shapes, geo.Place(h.Longitude, h.Latitude))
+		for _, a := range areas {
+			shapes = append(shapes, a.Shape)
+		}
+	}
+	w.reach, w.bounds = geo.NewReach(shapes...), geo.BoundsOf(shapes...)
+	return w, nil
+}
+
+// AssetAt is an asset, and how it lies to a hazard.
+type AssetAt struct {
+	asset.Asset
+	Org    int64
+	Inside bool  // of the area, be it in part
+	Metres int64 // from the hazard, to the nearest 100 m; 0: inside
+	set    int64
+}
+
+// Place is where an asset stands in a list: the nearest first, then by organization, as it was loaded.
+type Place struct{ Metres, Set, N int64 }
+
+// Place is that of the asset.
+func (a *AssetAt) Place() Place { return Place{a.Metres, a.set, a.N} }
+
+// Compare orders places.
+func (p Place) Compare(o Place) int {
+	return cmp.Or(cmp.Compare(p.Metres, o.Metres), cmp.Compare(p.Set, o.Set), cmp.Compare(p.N, o.N))
+}
+
+// Wanted is which assets are asked for.
+type Wanted struct {
+	Org   func(org int64) bool
+	Km    float64 // how far from the hazard they may be; 0: inside
+	After *Place  // those behind this one
+	Limit int
+}
+
+// Reached is which assets a hazard reaches.
+type Reached struct {
+	Sets   []asset.Set // of the organizations that were asked for
+	Inside int64
+	Near   int64 // outside, within the distance
+	List   []AssetAt
+	More   bool // there are more behind the last of List
+}
+
+// Assets lists the assets where a hazard is. All of them are looked at and counted; no more than the limit are held.
+func (w *Where) Assets(ctx context.Context, s *store.Store, wanted Wanted) (*Reached, error) {
+	r := &Reached{}
+	first := &farthest{}
+	err := s.WithAssets(ctx, wanted.Org, func(all *store.Assets) error {
+		r.Sets = all.Sets
+		for i := range all.Sets {
+			set := &all.Sets[i]
+			err := all.In(ctx, set, w.bounds.Widened(wanted.Km*1000), func(a *asset.Asset) {
+				at, ok := w.at(a, wanted.Km)
+				if !ok {
+					return
+				}
+				if at.Org, at.set = set.Org, set.ID; at.Inside {
+					r.Inside++
+				} else {
+					r.Near++
+				}
+				if wanted.After != nil && at.Place().Compare(*wanted.After) <= 0 {
+					return
+				}
+				if heap.Push(first, at); first.Len() > wanted.Limit {
+					heap.Pop(first)
+					r.More = true
+				}
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.List = *first
+	slices.SortFunc(r.List, func(a, b AssetAt) int { return a.Place().Compare(b.Place()) })
+	return r, nil
+}
+
+// at says how an asset lies to the hazard; not ok: it is farther.
+func (w *Where) at(a *asset.Asset, km float64) (at AssetAt, ok bool) {
+	var metres float64
+	var far bool
+	if a.Area.IsZero() {
+		metres, far = w.reach.Distance(a.Lon, a.Lat, km*1000)
+	} else {
+		metres, far = w.reach.DistanceOf(a.Area, km*1000)
+	}
+	if far {
+		return at, false
+	}
+	at = AssetAt{Asset: *a, Inside: w.HasArea && metres == 0}
+	if !at.Inside {
+		at.Metres = int64(math.Round(metres/100)) * 100
+	}
+	return at, true
+}
+
+// farthest is a heap of assets, the last in order first.
+type farthest []AssetAt
+
+func (f farthest) Len() int           { return len(f) }
+func (f farthest) Less(i, j int) bool { return f[i].Place().Compare(f[j].Place()) > 0 }
+func (f farthest) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
+func (f *farthest) Push(x any)        { *f = append(*f, x.(AssetAt)) }
+func (f *farthest) Pop() any {
+	last := (*f)[len(*f)-1]
+	*f = (*f)[:len(*f)-1]
+	return last
+}

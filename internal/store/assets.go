@@ -1,0 +1,291 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/asset"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
+)
+
+// The assets of an organization are a set, which is written in pieces, each a transaction, and shown in one step when all of it is there. So a load of any size
+// keeps no other write waiting, and readers see the old set or the new one, whole. Of two loads the one that begins later ends the other.
+
+// Bounds of a piece of a set.
+const (
+	assetsAtOnce  = 500
+	assetBytes    = 1 << 20 // of areas
+	assetDropTime = time.Minute
+)
+
+// The states of a set.
+const (
+	setLoading = "loading"
+	setCurrent = "current"
+)
+
+// errOtherLoad ends a load when another has begun.
+var errOtherLoad = fmt.Errorf("%w: another load of the assets of this organization has begun since; nothing of this one is kept", hazard.ErrConflict)
+
+// LoadAssets replaces the assets of an organization by those that read gives to its function, at once, when it has given the last one. audit is the row of the audit trail.
+func (s *Store) LoadAssets(ctx context.Context, org int64, clock hazard.Clock, read func(each func(*asset.Asset) error) error, audit *auth.Audit) (set asset.Set, err error) {
+	ctx = Patient(ctx)
+	l := &load{store: s, set: asset.Set{Org: org, By: audit.Actor}}
+	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) (err error) {
+		if _, err = q.EndAssetSets(ctx, db.EndAssetSetsParams{OrgID: org, State: setLoading}); err != nil {
+			return err
+		}
+		if l.set.ID, err = q.NextAssetSet(ctx); err != nil {
+			return err
+		}
+		return q.AddAssetSet(ctx, db.AddAssetSetParams{ID: l.set.ID, OrgID: org})
+	})
+	if err != nil {
+		return set, err
+	}
+	if err = read(func(a *asset.Asset) error { return l.add(ctx, a) }); err == nil {
+		err = l.write(ctx)
+	}
+	if err == nil {
+		l.set.Loaded = clock.Now()
+		audit.Detail = l.set.Summary()
+		err = l.show(ctx, audit)
+	}
+	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), assetDropTime)
+	defer cancel()
+	if err != nil {
+		set = asset.Set{}
+		_ = s.inTx(after, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { // if it fails, the next load ends it
+			return q.EndAssetSet(ctx, l.set.ID)
+		})
+	} else {
+		set = l.set
+	}
+	_ = s.dropOldAssets(after, org) // what is left is dropped by the next load
+	return set, err
+}
+
+// RemoveAssets removes the assets of an organization; ErrNotFound if it has none.
+func (s *Store) RemoveAssets(ctx context.Context, org int64, audit *auth.Audit) error {
+	err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		n, err := q.EndAssetSets(ctx, db.EndAssetSetsParams{OrgID: org, State: setCurrent})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fmt.Errorf("%w: assets of organization %d", hazard.ErrNotFound, org)
+		}
+		return addAudit(ctx, q, audit)
+	})
+	if err != nil {
+		return err
+	}
+	after, cancel := context.WithTimeout(context.WithoutCancel(Patient(ctx)), assetDropTime)
+	defer cancel()
+	_ = s.dropOldAssets(after, org) // as above: nobody sees them any more
+	return nil
+}
+
+// dropOldAssets removes the rows of sets that are shown no more, in pieces.
+func (s *Store) dropOldAssets(ctx context.Context, org int64) error {
+	old, err := s.readQ.OldAssetSets(ctx, org)
+	if err != nil {
+		return storeError(err)
+	}
+	for _, set := range old {
+		for n := int64(0); n < set.Count; {
+			n += assetsAtOnce
+			err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+				return q.RemoveAssets(ctx, db.RemoveAssetsParams{SetID: set.ID, UpTo: n})
+			})
+			if err != nil {
+				return err
+			}
+		}
+		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return q.RemoveAssetSet(ctx, set.ID) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load is a set that is being written.
+type load struct {
+	store *Store
+	set   asset.Set
+	rows  []db.AddAssetParams // not written yet
+	bytes int                 // of their areas
+}
+
+func (l *load) add(ctx context.Context, a *asset.Asset) error {
+	box := a.Bounds()
+	row := db.AddAssetParams{SetID: l.set.ID, N: a.N, ID: a.ID, Name: a.Name, Kind: a.Kind, Cell: asset.Cell(box), West: box.West, South: box.South, East: box.East, North: box.North}
+	if !a.Area.IsZero() {
+		row.Area = a.Area.GeoJSON()
+		l.set.Areas++
+	}
+	l.set.Grow(box)
+	l.rows, l.bytes = append(l.rows, row), l.bytes+len(row.Area)
+	if len(l.rows) < assetsAtOnce && l.bytes < assetBytes {
+		return nil
+	}
+	return l.write(ctx)
+}
+
+// write writes the rows that are not yet.
+func (l *load) write(ctx context.Context) error {
+	if len(l.rows) == 0 {
+		return nil
+	}
+	err := l.store.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		n, err := q.GrowAssetSet(ctx, db.GrowAssetSetParams{ID: l.set.ID, Count: l.set.Count, Areas: l.set.Areas})
+		if err == nil && n == 0 {
+			err = errOtherLoad
+		}
+		if err != nil {
+			return err
+		}
+		for _, row := range l.rows {
+			if err := q.AddAsset(ctx, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	l.rows, l.bytes = l.rows[:0], 0
+	return err
+}
+
+// show makes the set the one of its organization.
+func (l *load) show(ctx context.Context, audit *auth.Audit) error {
+	return l.store.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		if _, err := q.EndAssetSets(ctx, db.EndAssetSetsParams{OrgID: l.set.Org, State: setCurrent}); err != nil {
+			return err
+		}
+		b := l.set.Box
+		n, err := q.ShowAssetSet(ctx, db.ShowAssetSetParams{ID: l.set.ID, West: b.West, South: b.South, East: b.East, North: b.North, LoadedMs: int64(l.set.Loaded), LoadedBy: l.set.By})
+		if err == nil && n == 0 {
+			err = errOtherLoad
+		}
+		if err != nil {
+			return err
+		}
+		return addAudit(ctx, q, audit)
+	})
+}
+
+// AssetSets lists what the organizations have loaded.
+func (s *Store) AssetSets(ctx context.Context) ([]asset.Set, error) {
+	rows, err := s.readQ.AssetSets(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	return decodeSets(rows), nil
+}
+
+func decodeSets(rows []db.AssetSet) []asset.Set {
+	sets := make([]asset.Set, len(rows))
+	for i, r := range rows {
+		sets[i] = asset.Set{ID: r.ID, Org: r.OrgID, Count: r.Count, Areas: r.Areas, Box: geo.Box{West: r.West, South: r.South, East: r.East, North: r.North},
+			Loaded: hazard.Instant(r.LoadedMs), By: r.LoadedBy}
+	}
+	return sets
+}
+
+// Assets are the assets of some organizations, as of one moment.
+type Assets struct {
+	Sets []asset.Set
+	tx   *sql.Tx
+	s    *Store
+}
+
+// WithAssets lets use read the assets of organizations as of one moment.
+func (s *Store) WithAssets(ctx context.Context, wanted func(org int64) bool, use func(*Assets) error) error {
+	tx, err := s.read.BeginTx(ctx, s.database.snapshot())
+	if err != nil {
+		return storeError(err)
+	}
+	defer func() { _ = rollback(tx) }()
+	rows, err := s.readQ.WithTx(tx).AssetSets(ctx)
+	if err != nil {
+		return storeError(err)
+	}
+	all := &Assets{tx: tx, s: s}
+	for _, set := range decodeSets(rows) {
+		if wanted(set.Org) {
+			all.Sets = append(all.Sets, set)
+		}
+	}
+	return use(all)
+}
+
+const assetColumns = `SELECT n, id, name, kind, cell, west, south, area FROM assets WHERE set_id = $1`
+
+// After calls each with the assets of a set behind the one with number n, in their order, until it returns false.
+func (a *Assets) After(ctx context.Context, set *asset.Set, n int64, each func(*asset.Asset) bool) error {
+	const step = 1000
+	for n < set.Count {
+		more := true
+		err := a.read(ctx, func(found *asset.Asset, _ bool) { more = more && each(found) }, assetColumns+` AND n > $2 AND n <= $3 ORDER BY n`, set.ID, n, n+step)
+		if err != nil || !more {
+			return err
+		}
+		n += step
+	}
+	return nil
+}
+
+// In calls each with the assets of a set whose bounds meet a box, once, in any order. No box crosses the antimeridian.
+func (a *Assets) In(ctx context.Context, set *asset.Set, boxes []geo.Box, each func(*asset.Asset)) error {
+	wide := map[int64]bool{} // that were found, where there are several boxes
+	for _, b := range boxes {
+		for _, cells := range asset.Ranges(b) {
+			err := a.read(ctx, func(found *asset.Asset, isWide bool) {
+				if isWide && len(boxes) > 1 {
+					if wide[found.N] {
+						return
+					}
+					wide[found.N] = true
+				}
+				each(found)
+			}, assetColumns+` AND cell BETWEEN $2 AND $3 AND south <= $4 AND north >= $5 AND (west > east OR west <= $6 AND east >= $7)`,
+				set.ID, cells.First, cells.Last, b.North, b.South, b.East, b.West)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// read calls each with the assets that a query gives, and whether they are in several cells.
+func (a *Assets) read(ctx context.Context, each func(*asset.Asset, bool), query string, args ...any) (err error) {
+	rows, err := a.tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return storeError(err)
+	}
+	defer func() { err = errors.Join(err, storeError(rows.Err()), rows.Close()) }()
+	for rows.Next() {
+		found := &asset.Asset{}
+		var cell int64
+		var area string
+		if err := rows.Scan(&found.N, &found.ID, &found.Name, &found.Kind, &cell, &found.Lon, &found.Lat, &area); err != nil {
+			return storeError(err)
+		}
+		if area != "" {
+			if found.Area, err = geo.ReadStored(area); err != nil {
+				return fmt.Errorf("stored asset %d: %w", found.N, err)
+			}
+			found.Lon, found.Lat = found.Area.Point()
+		}
+		each(found, cell == asset.WideCell)
+	}
+	return nil
+}
