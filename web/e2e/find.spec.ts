@@ -23,6 +23,10 @@ test("a place is found by its name, and the map and the list go there", async ({
   await name.fill("Vienna, austr");
   await name.press("Enter");
   await expect(page).toHaveURL(/#map=9\/48\.2\d*\/16\.3\d*/);
+  if (isPhone(page)) {
+    await expect(search).toHaveCount(0);
+    await page.getByRole("button", { name: "Make the list larger" }).click();
+  }
   await expect(row(page, here)).toBeVisible();
   await expect(row(page, away)).toHaveCount(0);
 });

@@ -59,8 +59,9 @@ function goTo(page: Page, p: Found): void {
     store.view.value = { center: [p.lon, p.lat], zoom };
   }
   if (page.narrow.value) {
+    // The place stays in sight; the head of the list counts what is there.
     page.findOpen.value = false;
-    page.sheet.value = "half";
+    page.sheet.value = "peek";
   }
   store.say(p.name);
 }
