@@ -4,7 +4,7 @@
 // Names are compared without regard to case, accents and punctuation (Fold). Towns and areas have the one name that their data
 // have: GeoNames' for towns, that of the authority for areas; they are found in no other language.
 //
-// All names are put in order when one is first looked for, which takes some tenths of a second and 12 MB; after that a search is a
+// All names are put in order when one is first looked for, which takes some tenths of a second and 30 MB; after that a search is a
 // look-up. Any number of goroutines may search.
 package gazetteer
 
@@ -190,13 +190,17 @@ const maxOrders = 2 << 20
 // order lists the entries that fit, the best first.
 func (ix *index) order(name, within string, kinds []Kind) []int32 {
 	best := map[int32]int{}
+	var inside func(*entry) bool
+	if within != "" {
+		inside = ix.within(within)
+	}
 	start := sort.Search(len(ix.words), func(i int) bool { return ix.words[i].rest >= name })
 	for _, w := range ix.words[start:] {
 		if !strings.HasPrefix(w.rest, name) {
 			break
 		}
 		e := &ix.entries[w.entry]
-		if len(kinds) > 0 && !slices.Contains(kinds, e.Kind) || within != "" && !ix.within(e, within) {
+		if len(kinds) > 0 && !slices.Contains(kinds, e.Kind) || inside != nil && !inside(e) {
 			continue
 		}
 		fit := fitsWord
@@ -229,17 +233,24 @@ func commas(r rune) rune {
 	return r
 }
 
-// within reports whether a place is in what is written behind the comma.
-func (ix *index) within(e *entry, folded string) bool {
-	if strings.EqualFold(e.Country, folded) || strings.HasPrefix(Fold(e.Region), folded) {
-		return true
-	}
-	for _, names := range ix.names {
-		if name := in(names, e.Country); name != "" && strings.HasPrefix(Fold(name), folded) {
-			return true
+// within tells whether a place is in what is written behind the comma. It looks at the name of each country and region once.
+func (ix *index) within(folded string) func(e *entry) bool {
+	countries, regions := map[string]bool{}, map[string]bool{}
+	for _, c := range place.Countries() {
+		countries[c.Code] = strings.EqualFold(c.Code, folded)
+		for _, names := range ix.names {
+			name := in(names, c.Code)
+			countries[c.Code] = countries[c.Code] || name != "" && strings.HasPrefix(Fold(name), folded)
 		}
 	}
-	return false
+	return func(e *entry) bool {
+		fits, known := regions[e.Region]
+		if !known {
+			fits = e.Region != "" && strings.HasPrefix(Fold(e.Region), folded)
+			regions[e.Region] = fits
+		}
+		return fits || countries[e.Country]
+	}
 }
 
 // placed is a place with its name in a language, and with where it is.
