@@ -169,3 +169,26 @@ func TestAssetsInABox(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkAssets loads as many assets as an organization may have, and reads the 10,000 of them in a box.
+func BenchmarkAssets(b *testing.B) {
+	s := open(b, b.TempDir())
+	list := make([]asset.Asset, asset.MaxAssets)
+	for i := range list { // 500 by 400, over 20 by 16 degrees
+		list[i] = asset.Asset{ID: fmt.Sprint(i), Name: fmt.Sprint("School ", i), Kind: "school", Lon: 10 + float64(i%500)/25 + 0.01, Lat: 40 + float64(i/500)/25 + 0.01}
+	}
+	b.Run("load", func(b *testing.B) {
+		for b.Loop() {
+			if set, err := loadAssets(b, s, 1, list); err != nil || set.Count != asset.MaxAssets {
+				b.Fatal(set, err)
+			}
+		}
+	})
+	b.Run("read 10,000", func(b *testing.B) {
+		for b.Loop() {
+			if n := len(namesOf(b, s, 1, geo.Box{West: 15, South: 45, East: 19, North: 49})); n != 10_000 {
+				b.Fatal(n)
+			}
+		}
+	})
+}
