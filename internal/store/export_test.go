@@ -142,3 +142,10 @@ func (s *Store) CountRows(t interface{ Fatal(...any) }, table string) (n int) {
 	}
 	return n
 }
+
+// LowerLongLog lowers the length of a write-ahead log from which on it is shortened, in bytes, for a test.
+func LowerLongLog(t interface{ Cleanup(func()) }, to int) {
+	before := longLog
+	longLog = to
+	t.Cleanup(func() { longLog = before })
+}

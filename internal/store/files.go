@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/db"
@@ -174,18 +172,14 @@ func nameContents(ctx context.Context, q *db.Queries) (more bool, err error) {
 		return false, err
 	}
 	for _, row := range rows {
-		var state struct {
-			File *struct {
-				Digest string `json:"digest"`
-			} `json:"file"`
+		digest, err := contentOf(row)
+		if err != nil {
+			return false, err
 		}
-		if err := json.Unmarshal([]byte(row.Body), &state); err != nil {
-			return false, fmt.Errorf("change %d: %w", row.N, err)
-		}
-		if state.File == nil || state.File.Digest == "" { // redacted
+		if digest == "" {
 			continue
 		}
-		if err := q.NameContent(ctx, state.File.Digest); err != nil {
+		if err := q.NameContent(ctx, digest); err != nil {
 			return false, err
 		}
 	}

@@ -39,6 +39,9 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
+// FileName is the name of the SQLite file in a data folder.
+const FileName = "hazardd.db"
+
 // PollEvery is how often the log is looked at for changes of other processes, which cannot wake us.
 const PollEvery = 250 * time.Millisecond
 
@@ -123,7 +126,7 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
 	case "", "sqlite":
 		s.database = sqlite{}
-		s.file, s.write, s.read, s.inspect, s.fresh, err = openSQLite(ctx, filepath.Join(dir, "hazardd.db"), name)
+		s.file, s.write, s.read, s.inspect, s.fresh, err = openSQLite(ctx, filepath.Join(dir, FileName), name)
 		s.ask = s.read
 	case "postgres", "postgresql":
 		s.database, s.write, s.read, s.ask, err = openPostgres(ctx, name)

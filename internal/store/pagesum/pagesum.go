@@ -51,8 +51,8 @@ func sum(page []byte, number uint32) uint32 {
 	return crc32.Update(crc32.Update(0, castagnoli, n[:]), castagnoli, page[:len(page)-reserved])
 }
 
-// seal writes the checksum of a page.
-func seal(page []byte, number uint32) {
+// Seal writes the checksum of a page at its end, as a file keeps it. SQLite has zeros there.
+func Seal(page []byte, number uint32) {
 	end := page[len(page)-reserved:]
 	copy(end, mark[:])
 	binary.BigEndian.PutUint32(end[4:], sum(page, number))
@@ -78,6 +78,12 @@ func layout(header []byte) (size int, sums, ok bool) {
 	return size, header[20] == reserved, true
 }
 
+// Has reports whether the pages of a database have checksums, by the first one.
+func Has(first []byte) bool {
+	_, sums, _ := layout(first)
+	return sums
+}
+
 // Create makes an empty database file of mode 0600 whose pages have checksums, unless there is a file. On a file system without links
 // there is none afterwards, and SQLite makes one without checksums.
 func Create(path string, pageSize int) (err error) {
@@ -95,7 +101,7 @@ func Create(path string, pageSize int) (err error) {
 	binary.BigEndian.PutUint32(page[92:], 1)                                   // the counter for which the number of pages is valid
 	page[headerSize] = 13                                                      // an empty leaf of the table of tables
 	binary.BigEndian.PutUint16(page[headerSize+5:], uint16(pageSize-reserved)) // where its cells begin
-	seal(page, 1)
+	Seal(page, 1)
 
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // of mode 0600
 	if err != nil {
@@ -116,8 +122,7 @@ func Sums(ctx context.Context, d *sql.DB) (bool, error) {
 	if err := d.QueryRowContext(ctx, `SELECT data FROM sqlite_dbpage WHERE pgno = 1`).Scan(&page); err != nil {
 		return false, err
 	}
-	_, sums, _ := layout(page)
-	return sums, nil
+	return Has(page), nil
 }
 
 // Scan reads the pages of a file, those that hold nothing too, over connections that are Strict and have read nothing yet, and calls fault
@@ -264,7 +269,7 @@ func writePage(tls *libc.TLS, file, buffer uintptr, amount int32, offset sqlite3
 	if !ok {
 		return write(tls, file, buffer, amount, offset)
 	}
-	seal(b, number)
+	Seal(b, number)
 	rc := write(tls, file, buffer, amount, offset)
 	clear(b[len(b)-reserved:])
 	return rc
