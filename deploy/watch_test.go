@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/nginxtest"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 // labelled are metrics that are there only once something has happened, or where there is more than one machine can show.
@@ -27,7 +29,7 @@ var metricName = regexp.MustCompile(`\bhazardd_[a-z_]+`)
 
 // What the alerts, the dashboard and the guide ask for is what the program tells.
 func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
-	s := hazardtest.Serve(t)
+	s := hazardtest.Serve(t, func(c *service.Config) { c.Backup = service.Backup{Dir: t.TempDir(), Keep: time.Hour} })
 	resp, err := http.Get(s.URL() + "/metrics")
 	if err != nil {
 		t.Fatal(err)

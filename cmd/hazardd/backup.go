@@ -20,7 +20,7 @@ import (
 )
 
 type backupCmd struct {
-	Check bool   `name:"verify" help:"Do not write: read the backup FILE to its end, and say whether it is undamaged."`
+	Check bool   `name:"verify" help:"Do not write: read the backup FILE to its end, or the continuous backup in a folder or bucket, and say whether it is undamaged."`
 	File  string `arg:"" placeholder:"FILE" help:"File to write, - for standard output. A file is replaced once the backup is whole."`
 }
 
@@ -50,7 +50,7 @@ func (r *backupResult) write(w io.Writer) error {
 // Run writes a backup, while a server may be running, or checks one.
 func (b *backupCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if b.Check {
-		return b.verify(ctx, c)
+		return b.verify(ctx, c, g)
 	}
 	if b.File == "-" && c.outTerminal {
 		return errors.New("a backup is not for a terminal: name a file, or send standard output to a program")
@@ -98,7 +98,10 @@ func missing(digests, damaged []string) error {
 }
 
 // verify reads a backup to its end.
-func (b *backupCmd) verify(ctx context.Context, c *console) error {
+func (b *backupCmd) verify(ctx context.Context, c *console, g *globals) error {
+	if continuous(b.File) {
+		return verifyContinuous(ctx, c, g, b.File)
+	}
 	begin := time.Now()
 	in, err := openArchive(c, b.File)
 	if err != nil {
@@ -120,12 +123,19 @@ func (b *backupCmd) verify(ctx context.Context, c *console) error {
 }
 
 type restoreCmd struct {
-	File string `arg:"" placeholder:"FILE" help:"Backup to bring back, - for standard input."`
+	At   time.Time `placeholder:"TIME" help:"Moment to go back to, such as 2026-11-21T12:00:00Z, of a continuous backup; without it, its end."`
+	File string    `arg:"" placeholder:"FILE|DIR|URL" help:"Backup to bring back, - for standard input; or the folder or bucket of a continuous backup, as --backup-to of serve names it."`
 }
 
 // Run fills an empty store with a backup.
 func (r *restoreCmd) Run(ctx context.Context, c *console, g *globals) error {
 	begin := time.Now()
+	if continuous(r.File) {
+		return r.continuous(ctx, c, g)
+	}
+	if !r.At.IsZero() {
+		return errors.New("--at: a backup in a file is of one moment; only a continuous backup, in a folder or a bucket, holds several")
+	}
 	into, err := g.into()
 	if err != nil {
 		return err

@@ -9,14 +9,17 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// retentionFlags say for how long history and audit trail are kept.
+// retentionFlags say for how long history and audit trail are kept, and where all is kept a second time.
 type retentionFlags struct {
 	KeepHistory keepTime `default:"0" placeholder:"TIME" help:"How long old states of hazards that are over are kept, at least 31d; then they go to --archive. 0: for ever. The first and the last state always stay."`
 	KeepAudit   keepTime `default:"400d" placeholder:"TIME" help:"How long the audit trail is kept, at least 31d; then it goes to --archive."`
+	BackupTo    string   `placeholder:"DIR|URL" help:"Folder on another disk, or bucket as --files names one, for a continuous backup: whatever is committed is there a second later. SQLite only."`
+	BackupKeep  life     `default:"72h" placeholder:"TIME" help:"For how long one can go back to any moment with --backup-to, such as 72h or 14d."`
 	Archive     string   `placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is pruned. Each is read back before anything is removed; without one no history is."`
 }
 
@@ -25,19 +28,28 @@ func (f *retentionFlags) set(cfg *service.Config, g *globals) (err error) {
 	if cfg.Retention.Archive, err = g.archive(f.Archive); err != nil {
 		return err
 	}
+	cfg.Backup.Keep = time.Duration(f.BackupKeep)
+	if cfg.Backup.Dir, cfg.Backup.Bucket, err = g.placeOf(f.BackupTo, "backing-up"); err != nil {
+		return err
+	}
 	return cfg.Retention.Check()
 }
 
 // archive is where archives go.
 func (g *globals) archive(where string) (k archive.Keep, err error) {
-	if !strings.Contains(where, "://") {
-		return archive.Keep{Dir: where}, nil
-	}
-	bucket := *g
-	bucket.Files = where
-	k.Dir = filepath.Join(g.Data, "archiving")
-	k.Bucket, err = bucket.files()
+	k.Dir, k.Bucket, err = g.placeOf(where, "archiving")
 	return k, err
+}
+
+// placeOf is a folder, or a bucket and the folder below the data for what is on its way there.
+func (g *globals) placeOf(where, spool string) (dir string, bucket files.Settings, err error) {
+	if !strings.Contains(where, "://") {
+		return where, bucket, nil
+	}
+	at := *g
+	at.Files = where
+	bucket, err = at.files()
+	return filepath.Join(g.Data, spool), bucket, err
 }
 
 type pruneCmd struct {

@@ -67,6 +67,9 @@ var (
 	prunedRows     = desc("pruned_rows_total", "Rows that this node has moved to archives.", "of")
 	pruneFailures  = desc("prune_failures_total", "How often this node could not prune. Nothing is removed that no archive holds.")
 	evidenceOldest = desc("evidence_age_seconds", "Age of the oldest evidence; not there without any.")
+	backupAge      = desc("backup_age_seconds", "How old the continuous backup is: whatever was committed before is in it. Since the start, if nothing is in it yet.")
+	backupFailures = desc("backup_failures_total", "How often the continuous backup could not be written, and was tried again.")
+	backupBytes    = desc("backup_bytes_total", "Bytes that were written to the continuous backup.")
 	certificateEnd = desc("tls_certificate_end_timestamp_seconds", "When the TLS certificate of this node ends, the first of them; not there without TLS.")
 	reportDelay    = desc("report_delay_seconds", "How late reports of the source are, on this node: committed, from when the source issued them until they were committed; sent, from then until they were written to an event stream.", "source", "stage")
 	sourceRecords  = desc("source_records_total", "What became of the records of the source, by whichever node read them.", "source", "result")
@@ -75,7 +78,7 @@ var (
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceState,
-		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, historyKept, prunedRows, pruneFailures, certificateEnd, reportDelay} {
+		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, historyKept, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
 		to <- d
 	}
 }
@@ -120,6 +123,11 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(prunedRows, prometheus.CounterValue, float64(s.pruned.history.Load()), string(store.History))
 	to <- prometheus.MustNewConstMetric(prunedRows, prometheus.CounterValue, float64(s.pruned.audit.Load()), string(store.Trail))
 	to <- prometheus.MustNewConstMetric(pruneFailures, prometheus.CounterValue, float64(s.pruned.failures.Load()))
+	if b := s.backup; b != nil {
+		gauge(backupAge, b.Age().Seconds())
+		to <- prometheus.MustNewConstMetric(backupFailures, prometheus.CounterValue, float64(b.Failures()))
+		to <- prometheus.MustNewConstMetric(backupBytes, prometheus.CounterValue, float64(b.Written()))
+	}
 	s.askedTo(gauge)
 }
 

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/backup"
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/coverage"
@@ -61,7 +62,9 @@ type Config struct {
 	Evidence evidence.Limits
 	// Retention is for how long history and audit trail are kept, and where the archives of what was before are; zero: for ever, and 400 days.
 	Retention Retention
-	Listen    string // host:port
+	// Backup is where the continuous backup goes; zero: there is none.
+	Backup Backup
+	Listen string // host:port
 	// TLS is how the service proves itself on Listen; nil: it speaks plain HTTP.
 	TLS *TLS
 	// PublicURL is the address that clients know the service by, without a slash at its end; empty: http:// or https:// and Listen.
@@ -147,8 +150,10 @@ type Service struct {
 	listener net.Listener
 	conns    *listen.Listener // listener within limits
 	server   *http.Server
-	plain    *plainDoor   // beside TLS; nil: there is none
-	proof    certificates // nil: there is no TLS
+	plain    *plainDoor     // beside TLS; nil: there is none
+	proof    certificates   // nil: there is no TLS
+	shelf    files.Shelf    // of the backup
+	backup   *backup.Backup // nil: there is none
 	// fresh is what lists say of the sources, draining whether the end has begun.
 	fresh    atomic.Pointer[[]string]
 	readings atomic.Pointer[coverage.Readings]
@@ -235,6 +240,9 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 			"replaced by an older one. Their numbers are void, and clients that have seen them read anew. A backup may hold them", "changes", n)
 	}
 	if s.Evidence, err = OpenEvidence(s.Store, cfg); err != nil {
+		return s, err
+	}
+	if err := s.openBackup(); err != nil {
 		return s, err
 	}
 	if s.listener, err = listen.Options().Listen(ctx, "tcp", cfg.Listen); err != nil {
@@ -467,7 +475,7 @@ func (s *Service) run(ctx context.Context) error {
 	serving, served := context.WithCancel(context.WithoutCancel(ctx))
 	looking, working := []func(context.Context) error{s.tail.Run, s.tick}, []func(context.Context) error{}
 	if !s.cfg.Reading {
-		looking = append(looking, s.pass)
+		looking = append(looking, s.pass, s.back)
 		working = append(working, s.webhooks.Run, s.notify.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.prune, s.countPeople)
 	}
 	for _, part := range looking {

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/backup"
+	"github.com/hazardd/hazardd/internal/files"
+)
+
+// continuous reports whether a continuous backup is meant: a folder, or a bucket.
+func continuous(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir() || strings.Contains(name, "://")
+}
+
+// shelf opens the place of a continuous backup, for reading.
+func (g *globals) shelf(where string) (files.Shelf, func() error, error) {
+	nothing := func() error { return nil }
+	dir, bucket, err := g.placeOf(where, "")
+	if err != nil {
+		return nil, nothing, err
+	}
+	if bucket.URL != "" { // nothing goes there, but it wants a folder
+		if dir, err = os.MkdirTemp("", "hazardd-restore-"); err != nil {
+			return nil, nothing, err
+		}
+		nothing = func() error { return os.RemoveAll(dir) }
+	}
+	shelf, err := files.OpenShelf(dir, bucket)
+	if err != nil {
+		return nil, nothing, errors.Join(err, nothing())
+	}
+	return shelf, func() error { return errors.Join(shelf.Close(), nothing()) }, nil
+}
+
+// continuousResult is what is in a continuous backup, or was made of it.
+func continuousResult(place string, f *backup.Found, begin time.Time) *backupResult {
+	return &backupResult{File: place, ID: f.Generation, Made: f.Made, Epoch: f.Epoch, Change: f.Change, Files: f.Files, Missing: f.Missing, Seconds: time.Since(begin).Seconds()}
+}
+
+// broken is the error of a continuous backup of which not all could be used.
+func broken(f *backup.Found) error {
+	if f.Broken == nil {
+		return nil
+	}
+	if f.Unused == 0 {
+		return fmt.Errorf("a later part of the backup cannot be used: %w", f.Broken)
+	}
+	return fmt.Errorf("the backup could be used up to %s alone, and %d later segments could not: %w", f.Made.Format(time.RFC3339), f.Unused, f.Broken)
+}
+
+// verifyContinuous reads a continuous backup to its end.
+func verifyContinuous(ctx context.Context, c *console, g *globals, where string) (err error) {
+	begin := time.Now()
+	shelf, end, err := g.shelf(where)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	bar := newBar(c, false)
+	found, err := backup.Verify(ctx, shelf, time.Time{}, bar.tell)
+	bar.end()
+	if err != nil {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	r := continuousResult(where, found, begin)
+	r.sentence = fmt.Sprintf("%s is undamaged up to %s: change %d at least, in %d segments of generation %s", where, found.Made.Format(time.RFC3339), found.Change, found.Segments, found.Generation)
+	if err := c.print(r, r.write); err != nil {
+		return err
+	}
+	return broken(found)
+}
+
+// continuous makes a store of a continuous backup.
+func (r *restoreCmd) continuous(ctx context.Context, c *console, g *globals) (err error) {
+	begin := time.Now()
+	if g.Database != "" {
+		return errors.New("a continuous backup is restored into a data folder, on SQLite: name it with --data and leave --database out; hazardd migrate then moves it to PostgreSQL")
+	}
+	settings, err := g.files()
+	if err != nil {
+		return err
+	}
+	shelf, end, err := g.shelf(r.File)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	dir, err := filepath.Abs(g.Data)
+	if err != nil {
+		return err
+	}
+	bar := newBar(c, false)
+	found, err := backup.Restore(ctx, shelf, r.At, dir, settings, c.now(), bar.tell)
+	bar.end()
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.File, err)
+	}
+	out := continuousResult(r.File, found, begin)
+	out.Epoch = ""
+	out.sentence = fmt.Sprintf("restored change %d as of %s, and %d product files, into %s: start the server with hazardd serve%s", found.Change, found.Made.Format(time.RFC3339), found.Files,
+		g.place(), g.flags())
+	if err := c.print(out, out.write); err != nil {
+		return err
+	}
+	c.note("The history goes on under new numbers. What was committed after that moment is not there: streams, pages and webhooks that know it are told.")
+	return errors.Join(broken(found), missing(found.Missing, nil))
+}

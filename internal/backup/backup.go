@@ -1,0 +1,507 @@
+// Package backup keeps a continuous backup of a store on SQLite, in a folder or in a bucket: every second it writes the pages that were
+// committed since, so that a lost disk costs seconds. Restore makes a store of it again, as of the last second or of an earlier one.
+//
+// A backup is a row of generations. Each begins with all pages of the database, and goes on with segments: the pages that have changed, numbered
+// without a hole, each with the SHA-256 of the one before. Product files lie beside them. The names are:
+//
+//	20261123T134500.000Z-1f6e/about.json    what this is, for people
+//	20261123T134500.000Z-1f6e/0000000000    all pages
+//	20261123T134500.000Z-1f6e/0000000001    those that have changed since
+//	files/aa/aabbcc…                    a product file, by its SHA-256
+//
+// A segment is compressed by zstd. It begins with a line of JSON (head); then come its pages, each behind its number in four bytes, the highest first.
+// PostgreSQL has continuous backups of its own. Litestream writes to the database it copies, without the checksums that
+// internal/store keeps, and reads pages with them.
+package backup
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// format is that of segments.
+const format = 1
+
+// The rhythm of a backup.
+const (
+	stretch = 24 * time.Hour // a generation
+	again   = time.Minute    // at most, after a failure
+	parting = 10 * time.Second
+)
+
+// every is how often what has changed is taken. Tests lower it.
+var every = time.Second
+
+// The limits of what waits for the folder or the bucket, on this machine's disk. Beyond them the backup begins anew when the place takes something again.
+const (
+	mostWaiting = 3600 // segments
+	mostBytes   = 1 << 30
+)
+
+// head is the first line of a segment.
+type head struct {
+	Format     int       `json:"format"`
+	Generation string    `json:"generation"`
+	Number     int64     `json:"number"`
+	Before     string    `json:"before,omitzero"` // SHA-256 of the segment before, as it is kept
+	Made       time.Time `json:"made"`            // whatever was committed before this is in it, or in those before
+	Program    string    `json:"program"`
+	store.Pages
+}
+
+// about is what people find first.
+type about struct {
+	What    string    `json:"what"`
+	Restore string    `json:"restore"`
+	Begun   time.Time `json:"begun"`
+	Epoch   string    `json:"epoch"`
+	Program string    `json:"program"`
+}
+
+// Config says what a backup is made of, and where.
+type Config struct {
+	Store   *store.Store
+	Shelf   files.Shelf
+	Keep    time.Duration // for how long one can go back
+	Program string        // version
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// Backup is a continuous backup that is being written.
+type Backup struct {
+	Config
+	begun    time.Time
+	sure     atomic.Int64 // Unix milliseconds: what was committed before is in the backup; 0: nothing is
+	failures atomic.Int64
+	written  atomic.Int64 // bytes
+}
+
+// New returns a backup that Run writes.
+func New(c Config) *Backup { return &Backup{Config: c, begun: c.Now()} }
+
+// Age is how old the backup is: what was committed longer ago is in it. Before there is one it is for how long there is none.
+func (b *Backup) Age() time.Duration {
+	sure := b.Sure()
+	if sure.IsZero() {
+		sure = b.begun
+	}
+	return max(0, b.Now().Sub(sure))
+}
+
+// Sure is the moment before which whatever was committed is in the backup; zero if nothing is.
+func (b *Backup) Sure() time.Time {
+	if sure := b.sure.Load(); sure != 0 {
+		return time.UnixMilli(sure)
+	}
+	return time.Time{}
+}
+
+// Run writes the backup until ctx ends, and what was committed until then.
+func (b *Backup) Run(ctx context.Context) error {
+	if err := b.Shelf.Tidy(b.Now().Add(-time.Hour)); err != nil { // what a process that was killed has left
+		b.Logger.Warn("what an interrupted backup has left cannot be removed", "place", b.Shelf.String(), "error", err)
+	}
+	wait := every
+	for {
+		err := b.generation(ctx, &wait)
+		if ctx.Err() != nil {
+			if err != nil && !errors.Is(err, ctx.Err()) {
+				b.Logger.Warn("the backup lacks the last changes", "place", b.Shelf.String(), "error", err)
+			}
+			return nil
+		}
+		if err == nil {
+			continue // a day has passed
+		}
+		b.failures.Add(1)
+		b.Logger.Warn("the continuous backup has stopped and begins anew", "place", b.Shelf.String(), "again_in", wait, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+			wait = min(2*wait, again)
+		}
+	}
+}
+
+// segment is what waits to be put.
+type segment struct {
+	*files.Staged
+	name     string
+	made     time.Time
+	contents []string // digests of product files that must be there first
+}
+
+// generation writes one generation. It returns nil when a day has passed. wait becomes short again once the place has taken all pages.
+func (b *Backup) generation(ctx context.Context, wait *time.Duration) (err error) {
+	begun := b.Now().UTC()
+	g := &generation{Backup: b, id: begun.Format(stamp) + "-" + uuid.NewString()[:4], begun: begun, queue: make(chan segment, mostWaiting), there: map[string]bool{}, named: map[string]bool{}}
+	if g.zip, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)); err != nil {
+		return err
+	}
+	// The place is asked first: all pages would be read for nothing.
+	if err := g.introduce(ctx); err != nil {
+		return err
+	}
+	if g.follower, err = b.Store.Follow(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.follower.Close()) }()
+	// What was committed before the server ends is still put, if the place takes it soon.
+	whole, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-whole.Done():
+		case <-time.After(parting):
+			cancel()
+		}
+	})()
+	work, workers := errgroup.WithContext(whole)
+	work.Go(func() error {
+		defer close(g.queue)
+		return g.write(workers, ctx.Done())
+	})
+	work.Go(func() error { return g.put(workers, func() { *wait = every }) })
+	err = work.Wait()
+	for s := range g.queue { // what was not put, if something failed
+		err = errors.Join(err, s.Drop())
+	}
+	return err
+}
+
+// generation is one that is being written.
+type generation struct {
+	*Backup
+	id    string
+	begun time.Time
+	queue chan segment
+	// Of the goroutine that writes.
+	follower *store.Follower
+	zip      *zstd.Encoder
+	number   int64  // of the next segment
+	before   string // SHA-256 of the last one
+	taken    []segment
+	named    map[string]bool // digests of product files
+	pushed   int64
+	// Of the goroutine that puts.
+	there map[string]bool // names of the product files in the place
+
+	waiting, arrived atomic.Int64 // bytes in the queue; segments that were put
+}
+
+// introduce writes what people find first, and learns what is there.
+func (g *generation) introduce(ctx context.Context) error {
+	text, err := json.Marshal(about{What: "A generation of a continuous backup of hazardd. Keep it secret: it holds keys and hashes of passwords.",
+		Restore: "hazardd restore PLACE --data NEW-FOLDER", Begun: g.begun, Epoch: g.Store.Epoch(), Program: g.Program}, jsontext.Multiline(true))
+	if err != nil {
+		return err
+	}
+	if err := g.keep(ctx, bytes.NewReader(text), g.id+"/"+aboutName); err != nil {
+		return err
+	}
+	return g.Shelf.Names(ctx, contentsPrefix, func(name string, _ time.Time) error {
+		g.there[name] = true
+		return nil
+	})
+}
+
+// keep stages and puts a content.
+func (g *generation) keep(ctx context.Context, r io.Reader, name string) error {
+	s, err := g.Shelf.Stage(r, math.MaxInt64-1)
+	if err != nil {
+		return err
+	}
+	return errors.Join(g.Shelf.PutAs(ctx, s, name), s.Drop())
+}
+
+// write stages all pages, and then, every second, those that have changed, until a day has passed or the server ends.
+func (g *generation) write(ctx context.Context, end <-chan struct{}) (err error) {
+	defer func() {
+		for _, s := range g.taken {
+			err = errors.Join(err, s.Drop())
+		}
+	}()
+	made := g.Now()
+	if err := g.follower.All(ctx, g.take(made)); err != nil {
+		return err
+	}
+	if err := g.push(ctx, made); err != nil {
+		return err
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		last := false
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end:
+			last = true
+		case <-tick.C:
+		}
+		made := g.Now()
+		if err := g.follower.Next(ctx, g.take(made)); err != nil {
+			return err
+		}
+		if err := g.push(ctx, made); err != nil {
+			return err
+		}
+		if last || made.Sub(g.begun) >= stretch {
+			return nil
+		}
+		err := g.follower.Shorten(ctx, g.take(made))
+		if err != nil && !errors.Is(err, hazard.ErrUnavailable) { // others write: the next second will do
+			return err
+		}
+		if err := g.push(ctx, made); err != nil {
+			return err
+		}
+	}
+}
+
+// take stages a segment.
+func (g *generation) take(made time.Time) store.Take {
+	return func(p store.Pages, pages iter.Seq2[uint32, []byte]) error {
+		line, err := json.Marshal(head{Format: format, Generation: g.id, Number: g.number, Before: g.before, Made: made.UTC(), Program: g.Program, Pages: p})
+		if err != nil {
+			return err
+		}
+		in, out := io.Pipe()
+		written := make(chan error, 1)
+		go func() {
+			g.zip.Reset(out)
+			_, err := g.zip.Write(append(line, '\n'))
+			var number [4]byte
+			for n, page := range pages {
+				if err != nil {
+					break
+				}
+				binary.BigEndian.PutUint32(number[:], n)
+				if _, err = g.zip.Write(number[:]); err == nil {
+					_, err = g.zip.Write(page)
+				}
+			}
+			if err == nil {
+				err = g.zip.Close()
+			}
+			out.CloseWithError(err)
+			written <- err
+		}()
+		s, err := g.Shelf.Stage(in, math.MaxInt64-1)
+		in.CloseWithError(err)
+		if failed := <-written; failed != nil && err == nil {
+			err = errors.Join(failed, s.Drop())
+		}
+		if err != nil {
+			return err
+		}
+		g.taken = append(g.taken, segment{Staged: s, name: segmentName(g.id, g.number), made: made})
+		g.number++
+		g.before = s.Digest
+		return nil
+	}
+}
+
+// push gives what was taken to who puts it, and notes that nothing was.
+func (g *generation) push(ctx context.Context, made time.Time) error {
+	if len(g.taken) == 0 {
+		if g.arrived.Load() == g.pushed {
+			g.know(made)
+		}
+		return nil
+	}
+	var contents []string
+	err := g.follower.Contents(ctx, func(digest string) error {
+		if !g.named[digest] {
+			g.named[digest] = true
+			contents = append(contents, digest)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for len(g.taken) > 0 {
+		s := g.taken[0]
+		s.contents, contents = contents, nil
+		if g.waiting.Add(s.Size) > mostBytes && g.pushed > g.arrived.Load() {
+			return fmt.Errorf("%d MB wait for the place of the backup, which does not take them", g.waiting.Load()>>20)
+		}
+		select {
+		case g.queue <- s:
+			g.taken = g.taken[1:]
+			g.pushed++
+		default:
+			return fmt.Errorf("%d segments wait for the place of the backup, which does not take them", len(g.queue))
+		}
+	}
+	return nil
+}
+
+// know notes that all that was committed before a moment is in the backup.
+func (b *Backup) know(made time.Time) { b.sure.Store(max(b.sure.Load(), made.UnixMilli())) }
+
+// put puts what is staged, in its order, until there is no more.
+func (g *generation) put(ctx context.Context, whole func()) error {
+	for s := range g.queue {
+		named := s.contents
+		err := g.patiently(ctx, func() error {
+			for len(s.contents) > 0 {
+				if err := g.content(ctx, s.contents[0]); err != nil {
+					return err
+				}
+				s.contents = s.contents[1:]
+			}
+			return g.Shelf.PutAs(ctx, s.Staged, s.name)
+		})
+		if err = errors.Join(err, s.Drop()); err != nil {
+			return err
+		}
+		g.waiting.Add(-s.Size)
+		g.written.Add(s.Size)
+		g.know(s.made)
+		if g.arrived.Add(1) == 1 {
+			whole()
+			g.Logger.Info("the continuous backup has all pages, and goes on with what changes", "place", g.Shelf.String(), "generation", g.id, "bytes", s.Size)
+			if err := g.prune(ctx, named); err != nil {
+				g.Logger.Warn("old parts of the continuous backup cannot be removed; they stay for a day longer", "place", g.Shelf.String(), "error", err)
+			}
+		}
+	}
+	return nil
+}
+
+// patiently tries something until it works.
+func (g *generation) patiently(ctx context.Context, try func() error) error {
+	for wait := every; ; wait = min(2*wait, again) {
+		err := try()
+		if err == nil {
+			if wait > every {
+				g.Logger.Info("the continuous backup goes on", "place", g.Shelf.String(), "sure_of", g.Sure())
+			}
+			return nil
+		}
+		if ctx.Err() != nil || errors.Is(err, fs.ErrNotExist) { // somebody has removed what was staged
+			return err
+		}
+		g.failures.Add(1)
+		if wait == every {
+			g.Logger.Warn("the continuous backup is behind: its place takes nothing", "place", g.Shelf.String(), "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+	}
+}
+
+// content puts a product file, if it is not there.
+func (g *generation) content(ctx context.Context, digest string) (err error) {
+	name := contentName(digest)
+	if g.there[name] {
+		return nil
+	}
+	r, err := g.Store.OpenFile(ctx, digest)
+	if errors.Is(err, hazard.ErrNotFound) {
+		return nil // it was redacted, or pruned, or is lost, which a restore tells
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(g.keep(ctx, r, name), r.Close()); err != nil {
+		return err
+	}
+	g.there[name] = true
+	return nil
+}
+
+// prune removes the generations that nobody can want to go back to any more, and the product files that the store does not name any more.
+func (g *generation) prune(ctx context.Context, named []string) error {
+	before := g.Now().Add(-g.Keep)
+	wanted := map[string]bool{}
+	for _, digest := range named {
+		wanted[contentName(digest)] = true
+	}
+	var old []string
+	of := map[string][]string{}
+	err := g.Shelf.Names(ctx, "", func(name string, put time.Time) error {
+		if id, _, _ := strings.Cut(name, "/"); !begunAt(id).IsZero() {
+			of[id] = append(of[id], name)
+		} else if strings.HasPrefix(name, contentsPrefix) && put.Before(before) && !wanted[name] {
+			old = append(old, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	ids := slices.Sorted(maps.Keys(of))
+	for i := range max(0, len(ids)-1) {
+		// Until the next one begins, one goes back to a moment by this one.
+		if begunAt(ids[i+1]).Before(before) {
+			old = append(old, of[ids[i]]...)
+		}
+	}
+	for _, name := range old {
+		if err := g.Shelf.RemoveAs(ctx, name); err != nil {
+			return err
+		}
+		delete(g.there, name)
+	}
+	return nil
+}
+
+// begunAt is when a generation began, by its name; zero if it is none.
+func begunAt(id string) time.Time {
+	text, _, ok := strings.Cut(id, "-")
+	at, err := time.Parse(stamp, text)
+	if !ok || err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// The names of what is in the place of a backup.
+const (
+	stamp          = "20060102T150405.000Z" // begins that of a generation
+	contentsPrefix = "files/"
+	aboutName      = "about.json"
+)
+
+func contentName(digest string) string { return contentsPrefix + digest[:2] + "/" + digest }
+
+func segmentName(generation string, number int64) string {
+	return fmt.Sprintf("%s/%010d", generation, number)
+}
+
+// Failures counts what went wrong and was tried again.
+func (b *Backup) Failures() int64 { return b.failures.Load() }
+
+// Written counts the bytes that were put.
+func (b *Backup) Written() int64 { return b.written.Load() }

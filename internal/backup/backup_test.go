@@ -1,0 +1,454 @@
+package backup_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/backup"
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/s3test"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+func TestMain(m *testing.M) { os.Exit(s3test.Main(m.Run)) }
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func open(t testing.TB, dir string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func shelf(t testing.TB, dir string, s files.Settings) files.Shelf {
+	t.Helper()
+	p, err := files.OpenShelf(dir, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// writer writes hazards, and products with files.
+type writer struct {
+	t     *testing.T
+	store *store.Store
+	r     *rand.Rand
+	n     int
+}
+
+func (w *writer) write() {
+	w.t.Helper()
+	var content *store.StagedFile
+	if w.n%5 == 0 {
+		var err error
+		if content, err = w.store.StageFile(w.t.Context(), strings.NewReader(fmt.Sprint("content ", w.n)), 100); err != nil {
+			w.t.Fatal(err)
+		}
+		defer func() {
+			if err := content.Drop(); err != nil {
+				w.t.Error(err)
+			}
+		}()
+		if err := content.Put(w.t.Context()); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	_, err := w.store.Write(w.t.Context(), hazard.At(noon), store.Origin{User: "ada"}, func(tx *store.Tx) error {
+		for range 1 + w.r.IntN(5) {
+			h := &hazard.Hazard{UUID: uuid.New(), Name: fmt.Sprint("Flood ", w.n), Description: fmt.Sprintf("%x", make([]byte, w.r.IntN(9000))), Type: hazard.Flood,
+				Severity: hazard.Watch, Category: hazard.Event, Status: hazard.Active, Longitude: w.r.Float64(), Latitude: w.r.Float64()}
+			if err := tx.SaveHazard(h, nil); err != nil {
+				return err
+			}
+			if content == nil {
+				continue
+			}
+			p := &hazard.Product{UUID: uuid.New(), HazardID: h.ID, Title: "A file", Type: hazard.FileProduct, File: &hazard.File{Digest: content.Digest, Size: content.Size, Name: "a.txt"}}
+			if err := errors.Join(content.Keep(tx), tx.SaveProduct(p)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.n++
+}
+
+// running is a backup that is being written, as a server does it.
+type running struct {
+	*backup.Backup
+	t    *testing.T
+	end  context.CancelFunc
+	done chan error
+}
+
+func run(t *testing.T, s *store.Store, to files.Shelf, now func() time.Time) *running {
+	ctx, end := context.WithCancel(t.Context())
+	r := &running{Backup: backup.New(backup.Config{Store: s, Shelf: to, Keep: time.Hour, Program: "test", Now: now, Logger: slog.New(slog.DiscardHandler)}), t: t, end: end, done: make(chan error, 1)}
+	go func() { r.done <- r.Run(ctx) }()
+	return r
+}
+
+// stop ends it as a server does that is told to.
+func (r *running) stop() {
+	r.t.Helper()
+	r.end()
+	if err := <-r.done; err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// current waits until all is there that was committed before.
+func (r *running) current() {
+	r.t.Helper()
+	asked := r.Now()
+	for r.Sure().Before(asked) {
+		select {
+		case err := <-r.done:
+			r.t.Fatal("it has ended: ", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// sums are what the tables of a store hold, but for what tells a history from the one it replaces.
+func sums(t *testing.T, s *store.Store) map[string]string {
+	t.Helper()
+	_, totals, err := archive.Write(t.Context(), s, io.Discard, "test", noon, nil)
+	if err != nil || len(totals.Missing)+len(totals.Damaged) > 0 {
+		t.Fatal(err, totals)
+	}
+	all := map[string]string{"files": fmt.Sprint(totals.Files)}
+	for _, table := range totals.Tables {
+		if !slices.Contains([]string{"meta", "counters", "forks"}, table.Name) {
+			all[table.Name] = fmt.Sprintf("%d %s", table.Rows, table.SHA256)
+		}
+	}
+	return all
+}
+
+func restore(t *testing.T, from files.Shelf, at time.Time) (*backup.Found, *store.Store) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "restored")
+	found, err := backup.Restore(t.Context(), from, at, dir, files.Settings{}, noon, func(string, int64, int64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	if _, err := s.Check(t.Context(), func(what string) { t.Error(what) }); err != nil {
+		t.Error(err)
+	}
+	return found, s
+}
+
+// What is written while a backup runs is in it when the server has ended, whatever is done to the database meanwhile; in a folder, and in a bucket.
+func TestARestoreBringsBackWhatWasWritten(t *testing.T) {
+	for kind, settings := range map[string]func() files.Settings{"folder": func() files.Settings { return files.Settings{} }, "bucket": func() files.Settings { return s3test.New(t).Settings() }} {
+		t.Run(kind, func(t *testing.T) {
+			s := open(t, filepath.Join(t.TempDir(), "data"))
+			w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(1, 2))}
+			for range 30 {
+				w.write()
+			}
+			to := shelf(t, filepath.Join(t.TempDir(), "backup"), settings())
+			for range 3 { // a server that is started again begins a generation
+				b := run(t, s, to, time.Now)
+				for range 60 {
+					w.write()
+					if w.r.IntN(10) == 0 {
+						b.current()
+					}
+				}
+				b.stop()
+			}
+			found, restored := restore(t, to, time.Time{})
+			if found.Broken != nil || len(found.Missing) > 0 || found.Files != 42 || found.Segments < 3 {
+				t.Errorf("%+v", found)
+			}
+			if diff := cmp.Diff(sums(t, s), sums(t, restored)); diff != "" {
+				t.Error("tables differ:", diff)
+			}
+			last, err := s.Last(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := restored.Last(t.Context()); err != nil || n != last+1_000_000 || restored.Epoch() == s.Epoch() || found.Change != last {
+				t.Errorf("change %d of %d, epoch %s: %v", n, last, restored.Epoch(), err)
+			}
+		})
+	}
+}
+
+// Whenever the disk is lost, what the backup was sure of is there: each change up to one, and nothing else.
+func TestALostDiskCostsWhatTheAgeSays(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "data"))
+	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(3, 4))}
+	place := filepath.Join(t.TempDir(), "backup")
+	b := run(t, s, shelf(t, place, files.Settings{}), time.Now)
+	defer b.stop()
+	b.current()
+	committed := map[int64]time.Time{} // when each was acknowledged
+	for range 8 {
+		for range 1 + w.r.IntN(20) {
+			w.write()
+			n, err := s.Last(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			committed[n] = time.Now()
+		}
+		if w.r.IntN(2) == 0 {
+			time.Sleep(time.Duration(w.r.IntN(30)) * time.Millisecond) // no wait for anything: it moves the moment of the loss
+		}
+		sure := b.Sure()
+		lost := filepath.Join(t.TempDir(), "lost")
+		if err := os.CopyFS(lost, os.DirFS(place)); err != nil && !errors.Is(err, os.ErrNotExist) { // what is being written moves
+			t.Fatal(err)
+		}
+		found, restored := restore(t, shelf(t, lost, files.Settings{}), time.Time{})
+		if found.Broken != nil || len(found.Missing) > 0 {
+			t.Errorf("%+v", found)
+		}
+		last, err := restored.Last(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, at := range committed {
+			if at.Before(sure) && n > last-1_000_000 {
+				t.Errorf("change %d of %v is lost; %d is there, and it was sure of %v", n, at, last-1_000_000, sure)
+			}
+		}
+	}
+}
+
+// unsteady is a shelf that takes nothing for a while, again and again.
+type unsteady struct {
+	files.Shelf
+	puts atomic.Int64
+}
+
+func (u *unsteady) PutAs(ctx context.Context, s *files.Staged, name string) error {
+	if n := u.puts.Add(1); n%4 > 1 {
+		return fmt.Errorf("%w: the network is away (%d)", hazard.ErrUnavailable, n)
+	}
+	return u.Shelf.PutAs(ctx, s, name)
+}
+
+func TestAPlaceThatIsAwayIsWaitedFor(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "data"))
+	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(5, 6))}
+	to := shelf(t, filepath.Join(t.TempDir(), "backup"), files.Settings{})
+	b := run(t, s, &unsteady{Shelf: to}, time.Now)
+	for range 10 {
+		for range 10 {
+			w.write()
+		}
+		b.current()
+	}
+	b.stop()
+	if b.Failures() == 0 {
+		t.Error("nothing was counted")
+	}
+	found, restored := restore(t, to, time.Time{})
+	if diff := cmp.Diff(sums(t, s), sums(t, restored)); diff != "" || found.Broken != nil {
+		t.Error(found, diff)
+	}
+}
+
+// clock is one that is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(time.Millisecond) // as any clock does
+	return c.now
+}
+
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// One goes back to any moment for as long as is kept; what is older is removed.
+func TestARestoreIsOfAnyMoment(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "data"))
+	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(7, 8))}
+	place := filepath.Join(t.TempDir(), "backup")
+	to := shelf(t, place, files.Settings{})
+	c := &clock{now: noon}
+	b := run(t, s, to, c.Now)
+	type moment struct {
+		at     time.Time
+		change int64
+	}
+	var moments []moment
+	for range 60 { // five minutes each
+		w.write()
+		b.current()
+		n, err := s.Last(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		moments = append(moments, moment{c.Now(), n})
+		c.move(5 * time.Minute)
+	}
+	for _, i := range []int{0, 7, 30, 59} {
+		found, restored := restore(t, to, moments[i].at)
+		if n, err := restored.Last(t.Context()); err != nil || n != moments[i].change+1_000_000 || found.Broken != nil {
+			t.Errorf("%v: change %d, want %d; %v %+v", moments[i].at, n, moments[i].change, err, found)
+		}
+	}
+	if _, err := backup.Verify(t.Context(), to, noon.Add(-time.Hour), func(string, int64, int64) {}); !errors.Is(err, backup.ErrNone) {
+		t.Errorf("before it began: %v", err)
+	}
+	for range 3 { // a day has passed each time
+		c.move(25 * time.Hour)
+		w.write()
+		b.current()
+	}
+	for len(generations(t, place)) > 2 {
+		select {
+		case err := <-b.done:
+			t.Fatal(err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	b.stop()
+	if _, err := backup.Verify(t.Context(), to, moments[59].at, func(string, int64, int64) {}); !errors.Is(err, backup.ErrNone) {
+		t.Errorf("what is older than is kept: %v", err)
+	}
+	if _, restored := restore(t, to, time.Time{}); !cmp.Equal(sums(t, s), sums(t, restored)) {
+		t.Error("the last generation is another store")
+	}
+}
+
+func generations(t *testing.T, place string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(place, "2*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Damage is told, and what is before it is brought back.
+func TestADamagedSegmentIsTold(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "data"))
+	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(9, 10))}
+	place := filepath.Join(t.TempDir(), "backup")
+	to := shelf(t, place, files.Settings{})
+	b := run(t, s, to, time.Now)
+	var changes []int64
+	for range 12 {
+		w.write()
+		b.current()
+		n, err := s.Last(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes = append(changes, n)
+	}
+	b.stop()
+	whole, err := backup.Verify(t.Context(), to, time.Time{}, func(string, int64, int64) {})
+	if err != nil || whole.Segments < 12 {
+		t.Fatal(whole, err)
+	}
+	segment := filepath.Join(place, whole.Generation, fmt.Sprintf("%010d", whole.Segments-4))
+	text, err := os.ReadFile(segment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.ReadFile(filepath.Join(place, whole.Generation, fmt.Sprintf("%010d", whole.Segments-2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, damage := range map[string]func() error{
+		"a turned bit": func() error {
+			turned := bytes.Clone(text)
+			turned[w.r.IntN(len(turned))] ^= 1 << w.r.IntN(8)
+			return os.WriteFile(segment, turned, 0o600)
+		},
+		"cut":     func() error { return os.WriteFile(segment, text[:w.r.IntN(len(text))], 0o600) },
+		"gone":    func() error { return os.Remove(segment) },
+		"another": func() error { return os.WriteFile(segment, other, 0o600) },
+	} {
+		for range 8 {
+			if err := os.WriteFile(segment, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(); err != nil {
+				t.Fatal(err)
+			}
+			found, err := backup.Verify(t.Context(), to, time.Time{}, func(string, int64, int64) {})
+			if err != nil || found.Broken == nil || found.Segments != whole.Segments-4 || found.Unused == 0 {
+				t.Fatalf("%s: %+v, %v", what, found, err)
+			}
+		}
+		found, restored := restore(t, to, time.Time{})
+		n, err := restored.Last(t.Context())
+		if err != nil || !slices.Contains(changes, n-1_000_000) || found.Change != n-1_000_000 {
+			t.Errorf("%s: change %d, %+v, %v", what, n, found, err)
+		}
+	}
+}
+
+func TestARestoreOverwritesNothing(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "data"))
+	to := shelf(t, filepath.Join(t.TempDir(), "backup"), files.Settings{})
+	tell := func(string, int64, int64) {}
+	if _, err := backup.Restore(t.Context(), to, time.Time{}, filepath.Join(t.TempDir(), "none"), files.Settings{}, noon, tell); !errors.Is(err, backup.ErrNone) {
+		t.Errorf("of an empty place: %v", err)
+	}
+	b := run(t, s, to, time.Now)
+	b.current()
+	b.stop()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Restore(t.Context(), to, time.Time{}, dir, files.Settings{}, noon, tell); err == nil || !strings.Contains(err.Error(), "holds something already") {
+		t.Errorf("into a folder that is not empty: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, store.FileName)); !errors.Is(err, os.ErrNotExist) {
+		t.Error("something was written")
+	}
+}

@@ -1,0 +1,5 @@
+package backup
+
+import "time"
+
+func init() { every = 20 * time.Millisecond }

@@ -1,0 +1,326 @@
+package backup
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/pagesum"
+)
+
+// Found is what a backup holds, or what a restore has come to.
+type Found struct {
+	Generation string
+	Segments   int64
+	// Made is the moment up to which nothing is missing, Change a change that is there, with all before it: the last one, after a restore.
+	Made   time.Time
+	Change int64
+	Epoch  string
+	Files  int64
+	// Missing are the product files that the backup lacks.
+	Missing []string
+	// Broken says what keeps later segments from being used; nil: nothing does. Unused is how many there are.
+	Broken error
+	Unused int
+}
+
+// maxPage is the size of the largest page of SQLite, in bytes, and maxHead bounds the first line of a segment.
+const (
+	maxPage = 1 << 16
+	maxHead = 1 << 12
+)
+
+// ErrNone is the error of a place that holds no backup, or none that is old enough.
+var ErrNone = errors.New("no backup")
+
+// Progress is told of segments as they are read.
+type Progress func(what string, done, total int64)
+
+// Verify reads the backup that Restore would take, and writes nothing.
+func Verify(ctx context.Context, shelf files.Shelf, at time.Time, tell Progress) (*Found, error) {
+	return read(ctx, shelf, at, nil, tell)
+}
+
+// Restore makes a store of a backup, as of at, or of its end if at is zero, in the folder dir, which must hold nothing. settings say where its product files go. Its history is
+// another from there on, as of now. It is in a folder beside dir until it is whole.
+func Restore(ctx context.Context, shelf files.Shelf, at time.Time, dir string, settings files.Settings, now time.Time, tell Progress) (found *Found, err error) {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return nil, fmt.Errorf("%s holds something already: name a folder that does not exist yet", dir)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	part := filepath.Clean(dir) + ".restoring"
+	if err := os.RemoveAll(part); err != nil { // of one that was interrupted
+		return nil, err
+	}
+	if err := os.MkdirAll(part, 0o700); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(part))
+		}
+	}()
+	file, err := os.OpenFile(filepath.Join(part, store.FileName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	found, err = read(ctx, shelf, at, file, tell)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	if err := revive(ctx, shelf, part, settings, now, found, tell); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return found, os.Rename(part, dir)
+}
+
+// revive makes a store of the database in dir, with its product files.
+func revive(ctx context.Context, shelf files.Shelf, dir string, settings files.Settings, now time.Time, found *Found, tell Progress) (err error) {
+	s, err := store.Open(ctx, dir, "", store.WithFiles(settings))
+	if err != nil {
+		return fmt.Errorf("open what was put together: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	f, err := s.Follow(ctx)
+	if err != nil {
+		return err
+	}
+	done := map[string]bool{}
+	err = f.Contents(ctx, func(digest string) error {
+		if done[digest] {
+			return nil
+		}
+		done[digest] = true
+		tell("files", int64(len(done)), 0)
+		ok, err := content(ctx, shelf, s, digest)
+		if !ok {
+			found.Missing = append(found.Missing, digest)
+		} else {
+			found.Files++
+		}
+		return err
+	})
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if found.Change, err = s.Last(ctx); err != nil {
+		return err
+	}
+	_, err = s.Revive(ctx, hazard.At(now))
+	return err
+}
+
+// content brings a product file back; not ok: the backup lacks it, or it is damaged.
+func content(ctx context.Context, shelf files.Shelf, s *store.Store, digest string) (ok bool, err error) {
+	r, err := shelf.OpenAs(ctx, contentName(digest))
+	if errors.Is(err, hazard.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	f, err := s.StageFile(ctx, r, 1<<40)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return false, err
+	}
+	if ok = f.Digest == digest; ok {
+		err = f.Put(ctx)
+	}
+	return ok, errors.Join(err, f.Drop())
+}
+
+// read reads the newest generation that began before at, up to at, and writes its pages to a file, if there is one.
+func read(ctx context.Context, shelf files.Shelf, at time.Time, to *os.File, tell Progress) (*Found, error) {
+	of := map[string]map[int64]bool{}
+	err := shelf.Names(ctx, "", func(name string, _ time.Time) error {
+		id, rest, _ := strings.Cut(name, "/")
+		number, err := strconv.ParseInt(rest, 10, 64)
+		if begunAt(id).IsZero() || err != nil || segmentName(id, number) != name {
+			return nil
+		}
+		if of[id] == nil {
+			of[id] = map[int64]bool{}
+		}
+		of[id][number] = true
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(of))) {
+		if !of[id][0] || !at.IsZero() && begunAt(id).After(at) {
+			continue // the server ended before all pages were there
+		}
+		g := &generationReader{ctx: ctx, shelf: shelf, id: id, at: at, to: to, Found: Found{Generation: id}}
+		if err := g.read(of[id], tell); err != nil { // an earlier one may be whole
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if failed != nil && g.Broken == nil {
+			g.Broken = failed
+		}
+		return &g.Found, nil
+	}
+	switch {
+	case failed != nil:
+		return nil, failed
+	case len(of) == 0:
+		return nil, fmt.Errorf("%w of hazardd in %v", ErrNone, shelf)
+	}
+	ids := slices.Sorted(maps.Keys(of))
+	return nil, fmt.Errorf("%w in %v that is as old as %s; the first one there began at %s", ErrNone, shelf, at.UTC().Format(time.RFC3339), begunAt(ids[0]).Format(time.RFC3339))
+}
+
+// generationReader puts a database together.
+type generationReader struct {
+	Found
+	ctx    context.Context
+	shelf  files.Shelf
+	id     string
+	at     time.Time
+	to     *os.File
+	sums   bool   // the pages have checksums
+	before string // SHA-256 of the segment before
+}
+
+// errLater ends the reading of a segment that is of a later moment than is wanted.
+var errLater = errors.New("later")
+
+// read reads the segments in their order. It fails if the first one cannot be used.
+func (g *generationReader) read(there map[int64]bool, tell Progress) error {
+	for number := int64(0); ; number++ {
+		tell("segments", number, int64(len(there)))
+		err := fmt.Errorf("segment %s is not there", segmentName(g.id, number))
+		if there[number] {
+			if err = g.segment(number); err == nil {
+				continue
+			}
+		}
+		switch {
+		case errors.Is(err, errLater), number > 0 && g.Segments == int64(len(there)):
+			return nil
+		case number == 0, g.ctx.Err() != nil, errors.Is(err, hazard.ErrUnavailable):
+			return err
+		}
+		g.Broken, g.Unused = err, len(there)-int(number)
+		return nil
+	}
+}
+
+// segment reads one segment. Its pages are written only once it is known to be whole.
+func (g *generationReader) segment(number int64) error {
+	name := segmentName(g.id, number)
+	h, digest, err := g.scan(name, number, false)
+	if err == nil && g.to != nil {
+		h, digest, err = g.scan(name, number, true)
+	}
+	switch {
+	case errors.Is(err, errLater), errors.Is(err, hazard.ErrUnavailable):
+		return err
+	case err != nil:
+		return fmt.Errorf("segment %s is damaged: %w", name, err)
+	}
+	g.before = digest
+	g.Segments, g.Made, g.Change, g.Epoch = number+1, h.Made, h.Change, h.Epoch
+	return nil
+}
+
+// scan reads a segment to its end.
+func (g *generationReader) scan(name string, number int64, write bool) (h head, digest string, err error) {
+	r, err := g.shelf.OpenAs(g.ctx, name)
+	if err != nil {
+		return h, "", err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	sum := sha256.New()
+	raw := io.TeeReader(r, sum)
+	zip, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return h, "", err
+	}
+	defer zip.Close()
+	in := bufio.NewReaderSize(zip, maxPage)
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return h, "", err
+	}
+	if err := json.Unmarshal(bytes.TrimSpace(line), &h); err != nil {
+		return h, "", err
+	}
+	switch {
+	case h.Format != format:
+		return h, "", fmt.Errorf("it has the form %d, this program reads %d: use a later one", h.Format, format)
+	case h.Generation != g.id || h.Number != number:
+		return h, "", fmt.Errorf("it says that it is %s", segmentName(h.Generation, h.Number))
+	case h.Before != g.before:
+		return h, "", errors.New("it does not follow the one before")
+	case h.PageSize < 512 || h.PageSize > maxPage:
+		return h, "", fmt.Errorf("its pages have %d bytes", h.PageSize)
+	case !g.at.IsZero() && h.Made.After(g.at) && number > 0:
+		return h, "", errLater
+	}
+	page := make([]byte, h.PageSize)
+	var of [4]byte
+	for range h.Count {
+		if _, err := io.ReadFull(in, of[:]); err != nil {
+			return h, "", err
+		}
+		if _, err := io.ReadFull(in, page); err != nil {
+			return h, "", err
+		}
+		n := binary.BigEndian.Uint32(of[:])
+		if n == 0 {
+			return h, "", errors.New("it has a page 0")
+		}
+		if !write || n > h.Pages.Pages {
+			continue
+		}
+		if n == 1 {
+			g.sums = pagesum.Has(page)
+		}
+		if g.sums {
+			pagesum.Seal(page, n)
+		}
+		if _, err := g.to.WriteAt(page, int64(n-1)*int64(h.PageSize)); err != nil {
+			return h, "", err
+		}
+	}
+	if n, err := io.Copy(io.Discard, in); err != nil || n > 0 {
+		return h, "", errors.Join(err, errors.New("it goes on behind its end"))
+	}
+	if _, err := io.Copy(io.Discard, raw); err != nil {
+		return h, "", err
+	}
+	if write {
+		err = g.to.Truncate(int64(h.Pages.Pages) * int64(h.PageSize))
+	}
+	return h, hex.EncodeToString(sum.Sum(nil)), err
+}

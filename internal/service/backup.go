@@ -1,0 +1,52 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/backup"
+	"github.com/hazardd/hazardd/internal/files"
+)
+
+// Backup says where the continuous backup of a store on SQLite goes, and for how long one can go back.
+type Backup struct {
+	Dir    string         // the folder; with a bucket, what is on its way there. Empty: there is no backup
+	Bucket files.Settings // zero: the folder
+	Keep   time.Duration
+}
+
+// openBackup opens the place of the backup.
+func (s *Service) openBackup() error {
+	to := s.cfg.Backup
+	if to.Dir == "" {
+		return nil
+	}
+	if !s.Store.OneFile() {
+		return errors.New("backup-to: hazardd keeps a continuous backup of SQLite alone; for PostgreSQL use pg_basebackup and an archive of its log, or your provider's")
+	}
+	data, err := filepath.Abs(s.cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	if dir, err := filepath.Abs(to.Dir); err != nil || dir == data {
+		return errors.Join(err, fmt.Errorf("backup-to: %s is the data folder itself: name a folder on another disk, or a bucket", to.Dir))
+	}
+	shelf, err := files.OpenShelf(to.Dir, to.Bucket)
+	if err != nil {
+		return fmt.Errorf("backup-to: %w", err)
+	}
+	s.shelf = shelf
+	s.backup = backup.New(backup.Config{Store: s.Store, Shelf: shelf, Keep: to.Keep, Program: s.cfg.Version, Logger: s.cfg.Logger, Now: func() time.Time { return s.Now().Time() }})
+	return nil
+}
+
+// back writes the continuous backup, if there is one.
+func (s *Service) back(ctx context.Context) error {
+	if s.backup == nil {
+		return nil
+	}
+	return errors.Join(s.backup.Run(ctx), s.shelf.Close())
+}
