@@ -52,8 +52,8 @@ test-all: needs test-web test-race ## Run all tests, and what else a change must
 	.ci/vulnerable
 
 # These work in one goroutine, or take a way on which others in their package run under the race detector: it would slow them ten times, and find nothing.
-ALONE := TestLaws.*|TestGarbageIsBounded|TestTruncatedAnywhere.*|TestAnEarthquakeLastsWhile.*|TestNoSymbolIsCut.*|TestPNGIsASquare.*|TestInkFills.*|TestSeveritiesDiffer.*|TestEachPairOfIcons.*|TestCategoriesDiffer.*|TestTheHalo.*|TestThereIsASymbol.*|TestASymbolStandsOut.*|TestTheWeatherServicesList.*|TestThePointOfAWarning.*|TestAugustIs205Hazards.*|TestReadsOfTwoHundredMoments.*|TestWhatDoesNotComeThrough.*|TestNoWarningDisappears.*|TestTransfers|TestAnAlteredArchiveIsRefused|TestTheSchemaOfCAP.*|TestASecondServerThatReads.*|TestADigestTells.*|TestQuietHours.*
-ALONE_IN := ./internal/archive ./internal/edit ./internal/format ./internal/httpapi ./internal/intake ./internal/notify ./internal/poll ./internal/service ./internal/source/... ./internal/symbol ./internal/webhook
+ALONE := TestLaws.*|TestGarbageIsBounded|TestTruncatedAnywhere.*|TestAnEarthquakeLastsWhile.*|TestNoSymbolIsCut.*|TestPNGIsASquare.*|TestInkFills.*|TestSeveritiesDiffer.*|TestEachPairOfIcons.*|TestCategoriesDiffer.*|TestTheHalo.*|TestThereIsASymbol.*|TestASymbolStandsOut.*|TestTheWeatherServicesList.*|TestThePointOfAWarning.*|TestAugustIs205Hazards.*|TestReadsOfTwoHundredMoments.*|TestWhatDoesNotComeThrough.*|TestNoWarningDisappears.*|TestTransfers|TestAnAlteredArchiveIsRefused|TestTheSchemaOfCAP.*|TestASecondServerThatReads.*|TestADigestTells.*|TestQuietHours.*|TestARestoreBringsBackWhatWasWritten|TestALostDisk.*|TestARestoreIsOfAnyMoment|TestADamagedSegmentIsTold|TestACopyByTheLog.*|TestAFollowerMisses.*
+ALONE_IN := ./internal/archive ./internal/backup ./internal/edit ./internal/format ./internal/httpapi ./internal/intake ./internal/notify ./internal/poll ./internal/service ./internal/source/... ./internal/store/... ./internal/symbol ./internal/webhook
 
 test-race:
 	CGO_ENABLED=1 go test -race -timeout 30m -skip '^($(ALONE))$$' ./...
