@@ -132,7 +132,8 @@ func newSandbox(t *testing.T) *sandbox {
 		do("import", "--source", "nws", "--as-of", "2026-08-15T12:07:36Z", s.feed) // which leaves evidence
 	}
 	do("org", "add", "RC", "--name", "Red Cross")
-	do("user", "add", "root", "--role", "admin", "--password-stdin")
+	do("org", "add", "RED", "--name", "Red Crescent")
+	do("user", "add", "root", "--role", "admin", "--org", "2", "--password-stdin")
 	for _, name := range []string{"ann", "bob"} {
 		do("user", "add", name, "--role", "editor", "--org", "1", "--password-stdin")
 	}
@@ -228,6 +229,11 @@ func (s *sandbox) run(t *testing.T, name, dir string, e *example) {
 	text := s.fit(dir, e)
 	if strings.Contains(text, "postgres://") {
 		text = strings.ReplaceAll(text, "postgres://hazardd@db1,db2/hazardd", "'"+pgtest.URL(t)+"'")
+	}
+	if strings.Contains(text, "clinics.csv") {
+		if err := os.WriteFile(filepath.Join(dir, "clinics.csv"), []byte("id,name,kind,lon,lat\nA1,Clinic north,hospital,36.82,-1.29\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if strings.Contains(text, "active.json") || strings.Contains(text, "day.txt") || strings.HasPrefix(text, "hazardd replay") {
 		if s.feed == "" {
