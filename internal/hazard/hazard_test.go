@@ -327,3 +327,11 @@ func TestCombineKeepsTheClassOfACyclone(t *testing.T) {
 		}
 	}
 }
+
+// A tag of a language means the same in capitals, so the same words under both are one text.
+func TestTheSameWordsInALanguageAreOneText(t *testing.T) {
+	texts := hazard.BoundTexts([]hazard.Text{{Language: "fr-CA", Name: "Tempête"}, {Language: "fr-ca", Name: "Tempête"}, {Language: "FR-CA", Name: "Vent"}, {Language: "en", Name: "Tempête"}})
+	if len(texts) != 3 || texts[0].Language != "fr-CA" || texts[1].Name != "Vent" || texts[2].Language != "en" {
+		t.Errorf("they are %+v", texts)
+	}
+}

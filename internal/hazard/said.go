@@ -98,6 +98,7 @@ func BoundTexts(texts []Text) []Text {
 func sameText(a, b *Text) bool {
 	x, y := *a, *b
 	x.Own, y.Own, x.Severity, y.Severity, x.Until, y.Until, x.Lead, y.Lead = false, false, 0, 0, 0, 0, "", ""
+	x.Language, y.Language = strings.ToLower(x.Language), strings.ToLower(y.Language) // tags do not differ by case (RFC 5646, section 2.1.1)
 	return reflect.DeepEqual(x, y)
 }
 

@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -195,5 +196,37 @@ func TestTextsOfAnAlertThatIsOverStay(t *testing.T) {
 	}
 	if h := d.event("cap", "a"); len(h.Texts) != 1 {
 		t.Errorf("after an edit of what is over its texts are %v", h.Texts)
+	}
+}
+
+// A source draws more parts of an event than are kept: the newest count, in whatever order and payloads they come, also beside those that are drawn no longer.
+func TestOfManyDrawnPartsTheNewestCount(t *testing.T) {
+	var all []source.Drawing
+	for i := range 2 * hazard.MaxShapeParts {
+		d := cone("a", int64(i/2), fmt.Sprint("part ", i))[0]
+		if d.Part = fmt.Sprintf("p%02d", i); i%5 == 4 {
+			d.Shapes = nil // drawn no longer
+		}
+		all = append(all, d)
+	}
+	var want []string
+	for i := hazard.MaxShapeParts; i < len(all); i++ {
+		if all[i].Shapes != nil {
+			want = append(want, fmt.Sprint("part ", i))
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	for order := range 20 {
+		d := newDesk(t)
+		d.draw("nhc", noon, nil, said("nhc", "a", hazard.Cyclone, noon, 1, 1))
+		for rest := slices.Clone(all); len(rest) > 0; {
+			n := 1 + random.IntN(len(rest))
+			d.draw("nhc", noon, rest[:n])
+			rest = rest[n:]
+		}
+		if got := d.labels("nhc", "a"); !slices.Equal(got, want) {
+			t.Errorf("order %d: drawn are %q, want %q", order, got, want)
+		}
+		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
 }

@@ -165,19 +165,24 @@ func mend(src string, shapes []hazard.Shape) (mended []hazard.Shape, wrong []str
 	return mended, wrong[:min(len(wrong), 10)]
 }
 
-// mergeShapes adds to what is known what came: of each part the greatest version counts, the later one of two of the same. A part that is
-// drawn no longer stays, without a digest, so that an older drawing does not bring it back.
+// mergeShapes adds to what is known what came: of each part the greatest version counts, the later one of two of the same; of more parts than may
+// be kept those of the greatest versions, whatever came first. A part that is drawn no longer stays, without a digest, so that an older drawing
+// does not bring it back.
 func mergeShapes(have, came []hazard.ShapesRef) []hazard.ShapesRef {
 	all := slices.Clone(have)
 	for _, ref := range came {
 		i := slices.IndexFunc(all, func(o hazard.ShapesRef) bool { return o.Source == ref.Source && o.Part == ref.Part })
 		switch {
-		case i < 0 && len(all) < hazard.MaxShapeParts:
+		case i < 0:
 			all = append(all, ref)
-		case i >= 0 && ref.Version >= all[i].Version:
+		case ref.Version >= all[i].Version:
 			all[i] = ref
 		}
 	}
+	slices.SortFunc(all, func(a, b hazard.ShapesRef) int {
+		return cmp.Or(cmp.Compare(b.Version, a.Version), cmp.Compare(a.Part, b.Part))
+	})
+	all = all[:min(len(all), hazard.MaxShapeParts)]
 	slices.SortFunc(all, func(a, b hazard.ShapesRef) int { return cmp.Compare(a.Part, b.Part) })
 	return all
 }

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -336,7 +337,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	var asRefs []string
 	for i := range reports {
 		for _, name := range reports[i].Names() {
-			asRefs = append(asRefs, w.src+":"+name, successorRef(w.src, name))
+			asRefs = append(asRefs, w.src+":"+name)
 		}
 	}
 	if w.refs, err = w.tx.KnownRefs(asRefs); err != nil {
@@ -406,7 +407,15 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 			g.shapes = mergeShapes(g.shapes, w.drawings[name])
 		}
 	}
-	return groups, nil
+	var awaited []string // of all that was read, few make events
+	for _, g := range groups {
+		for _, key := range g.keys {
+			awaited = append(awaited, successorRef(w.src, key))
+		}
+	}
+	waiting, err := w.tx.KnownRefs(awaited)
+	maps.Copy(w.refs, waiting)
+	return groups, err
 }
 
 // unite makes one group of two that a report of the batch has linked, and returns it: the one whose

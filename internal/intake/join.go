@@ -154,11 +154,15 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 		}
 	}
 	if moved { // each name that it ever had may have another meaning now
-		earlier, err := w.tx.Names(self.Name())
+		earlier := w.tx.Names
+		if g.before == nil { // its keys are those of the reports
+			earlier = w.tx.Refs
+		}
+		more, err := earlier(self.Name())
 		if err != nil {
 			return "", err
 		}
-		names = union(names, earlier)
+		names = union(names, more)
 	}
 	named, err := w.called(self, names)
 	if err != nil {

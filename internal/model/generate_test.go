@@ -94,7 +94,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside, redacts bool
+	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside, redacts, verbose bool
 }
 
 // generator makes histories from a seed.
@@ -197,7 +197,7 @@ func (g *generator) step() step {
 	case n < 10 || len(g.told) == 0 || !g.can.people && n > 11:
 		s.Do, s.N, s.M = "report", 0, 0
 		s.Reports = g.payload()
-		if g.can.beside && g.one(2) {
+		if (g.can.beside || g.can.verbose) && g.one(2) {
 			s.Drawings = g.drawings(s.Reports)
 		}
 	case n == 10:
@@ -307,6 +307,9 @@ func (g *generator) payload() []hazard.Report {
 			}
 			if g.can.fires && st.reports[i].Point != nil && g.one(2) { // about the southern side of the areas
 				st.reports[i].Point = &hazard.Point{Lon: float64(g.IntN(4)), Lat: 10 - float64(g.IntN(5))*0.02}
+			}
+			if g.can.verbose {
+				g.verbose(&st.reports[i])
 			}
 			if r := &st.reports[i]; g.can.redacts {
 				r.Description, r.Comment, r.URL = pick(g, "", "in Alpha", "Bravo, Charlie"), pick(g, "", g.name()), pick(g, "", "https://example.org/Alpha", "https://example.org/b")
@@ -495,12 +498,33 @@ func (g *generator) beside(r *hazard.Report) {
 	}
 }
 
+// verbose gives a report more texts than there is room for, or longer ones.
+func (g *generator) verbose(r *hazard.Report) {
+	for i := range g.IntN(20) {
+		t := hazard.Text{Language: pick(g, "en", "EN", "fr", "de", fmt.Sprint("x-", g.IntN(30))), Name: g.name(), Description: fmt.Sprint("text ", g.IntN(9)), Own: i == 0}
+		if g.one(4) {
+			t.Description = strings.Repeat("long ", pick(g, 1000, 9000, 26000, 27000))
+		}
+		if g.one(4) {
+			t.Until = r.Start.Add(time.Duration(g.IntN(180)) * time.Minute)
+		}
+		r.Texts = append(r.Texts, t)
+	}
+}
+
 // drawings are what a source draws of events that it reports, or of another one.
 func (g *generator) drawings(reports []hazard.Report) (list []model.Drawing) {
-	for range 1 + g.IntN(2) {
+	most := 2
+	if g.can.verbose {
+		most = 8
+	}
+	for range 1 + g.IntN(most) {
 		d := model.Drawing{Key: pick(g, reports...).Key, Part: pick(g, "cone", "wind"), Version: int64(g.IntN(6)), Text: g.name()}
 		if o := pick(g, g.told...); g.one(3) && o.source == reports[0].Source {
 			d.Key = o.key
+		}
+		if g.can.verbose {
+			d.Part = fmt.Sprint("s", g.IntN(12))
 		}
 		if g.one(5) {
 			d.Text = ""

@@ -370,7 +370,7 @@ func (w *World) said(h *Hazard) *word {
 		}
 		spoken := slices.Clone(all.texts)
 		for _, text := range nobodysOwn(s.texts) { // those in other languages
-			if !slices.ContainsFunc(spoken, func(o hazard.Text) bool { return o.Language == text.Language }) {
+			if !slices.ContainsFunc(spoken, func(o hazard.Text) bool { return strings.EqualFold(o.Language, text.Language) }) {
 				all.texts = append(all.texts, text)
 			}
 		}
@@ -387,7 +387,11 @@ func (w *World) said(h *Hazard) *word {
 	slices.SortFunc(all.measured, func(a, b hazard.Measurement) int { return cmp.Compare(a.Name, b.Name) })
 	all.drawn = nil
 	for _, s := range inForce {
-		all.drawn = append(all.drawn, s.drawn...)
+		for _, ref := range s.drawn {
+			if ref.Digest != "" && len(all.drawn) < mostShapes {
+				all.drawn = append(all.drawn, ref)
+			}
+		}
 	}
 	// The name of some types says which one it is: the best outlives the report that gave it.
 	if t := all.head.Type; t == hazard.Earthquake || t == hazard.Volcano || t == hazard.Wildfire {
@@ -471,16 +475,44 @@ func nobodysOwn(texts []hazard.Text) []hazard.Text {
 	return texts
 }
 
-// eachOnce leaves out the texts that say again what one before says.
+// The most texts that a hazard has, and the most bytes of them.
+const (
+	mostTexts     = 24
+	mostTextBytes = 128 << 10
+)
+
+// eachOnce leaves out the texts that say again what one before says, and those for which there is no room: room is given to the first text of each
+// language, then to the rest.
 func eachOnce(texts []hazard.Text) (list []hazard.Text) {
 	for _, t := range texts {
 		if !slices.ContainsFunc(list, func(o hazard.Text) bool {
-			return o.Language == t.Language && o.Name == t.Name && o.Description == t.Description
+			return strings.EqualFold(o.Language, t.Language) && o.Name == t.Name && o.Description == t.Description
 		}) {
 			list = append(list, t)
 		}
 	}
-	return list
+	var first, rest, all []int // places in the list
+	for i, t := range list {
+		if slices.ContainsFunc(list[:i], func(o hazard.Text) bool { return strings.EqualFold(o.Language, t.Language) }) {
+			rest = append(rest, i)
+		} else {
+			first = append(first, i)
+		}
+	}
+	bytes := 0
+	for _, i := range slices.Concat(first, rest) {
+		t := list[i]
+		size := len(t.Language) + len(t.Name) + len(t.Description)
+		if len(all) < mostTexts && bytes+size <= mostTextBytes {
+			all, bytes = append(all, i), bytes+size
+		}
+	}
+	slices.Sort(all)
+	var kept []hazard.Text
+	for _, i := range all {
+		kept = append(kept, list[i])
+	}
+	return kept
 }
 
 // worstOf is the worst of what was measured of each quantity; of two that are as bad the one whose scale comes first.
@@ -502,7 +534,14 @@ func worstOf(a, b []hazard.Measurement) (list []hazard.Measurement) {
 	return list
 }
 
-// draws adds to what a source drew of an event: of each part the greatest version counts, of the same version what came last.
+// The most parts of what a source draws of an event, and the most of a hazard.
+const (
+	mostParts  = 8
+	mostShapes = 32
+)
+
+// draws adds to what a source drew of an event: of each part the greatest version counts, of the same version what came last. Of more parts than
+// there is room for those of the greatest versions count.
 func draws(have, came []hazard.ShapesRef) []hazard.ShapesRef {
 	have = slices.Clone(have)
 	for _, ref := range came {
@@ -513,6 +552,12 @@ func draws(have, came []hazard.ShapesRef) []hazard.ShapesRef {
 		case ref.Version >= have[i].Version:
 			have[i] = ref
 		}
+	}
+	for len(have) > mostParts {
+		oldest := slices.MinFunc(have, func(a, b hazard.ShapesRef) int {
+			return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(b.Part, a.Part))
+		})
+		have = slices.DeleteFunc(have, func(o hazard.ShapesRef) bool { return o.Part == oldest.Part })
 	}
 	slices.SortFunc(have, func(a, b hazard.ShapesRef) int { return cmp.Compare(a.Part, b.Part) })
 	return have
