@@ -70,6 +70,9 @@ func (p place) config(c *service.Config) {
 // filled is a store that fill has filled, and on which no server runs any more.
 func (p place) filled(t *testing.T) place {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("runs a server")
+	}
 	if !t.Run("fill", func(t *testing.T) { fill(t, hazardtest.Serve(t, p.config)) }) {
 		t.FailNow()
 	}
@@ -180,6 +183,9 @@ func TestMain(m *testing.M) {
 // filledArchive is a backup of a store that fill has filled, made once.
 func filledArchive(t *testing.T) []byte {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("runs a server")
+	}
 	common.Do(func() { common.text, _, _ = back(t, kinds["SQLite"](t).filled(t).open(t)) })
 	if common.text == nil {
 		t.Fatal("another test could not make it")

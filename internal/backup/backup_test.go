@@ -34,6 +34,9 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 func open(t testing.TB, dir string) *store.Store {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s, err := store.Open(t.Context(), dir, "")
 	if err != nil {
 		t.Fatal(err)

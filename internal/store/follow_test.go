@@ -21,6 +21,9 @@ import (
 
 // Under writing that never pauses the write-ahead log stays short, and no page is missed: what was put together of the pages is the file, byte for byte.
 func TestAFollowerMissesNoPageAndKeepsTheLogShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	store.LowerLongLog(t, 1<<20)
 	dir := filepath.Join(t.TempDir(), "data")
 	s, err := store.Open(t.Context(), dir, "")
