@@ -29,7 +29,7 @@ func (f *retentionFlags) set(cfg *service.Config, g *globals) (err error) {
 		return err
 	}
 	cfg.Backup.Keep = time.Duration(f.BackupKeep)
-	if cfg.Backup.Dir, cfg.Backup.Bucket, err = g.placeOf(f.BackupTo, "backing-up"); err != nil {
+	if cfg.Backup.Dir, cfg.Backup.Bucket, err = g.placeOf(f.BackupTo); err != nil {
 		return err
 	}
 	return cfg.Retention.Check()
@@ -37,19 +37,21 @@ func (f *retentionFlags) set(cfg *service.Config, g *globals) (err error) {
 
 // archive is where archives go.
 func (g *globals) archive(where string) (k archive.Keep, err error) {
-	k.Dir, k.Bucket, err = g.placeOf(where, "archiving")
+	if k.Dir, k.Bucket, err = g.placeOf(where); k.Bucket.URL != "" {
+		k.Dir = filepath.Join(g.Data, "archiving")
+	}
 	return k, err
 }
 
-// placeOf is a folder, or a bucket and the folder below the data for what is on its way there.
-func (g *globals) placeOf(where, spool string) (dir string, bucket files.Settings, err error) {
+// placeOf is a folder, or a bucket.
+func (g *globals) placeOf(where string) (dir string, bucket files.Settings, err error) {
 	if !strings.Contains(where, "://") {
 		return where, bucket, nil
 	}
 	at := *g
 	at.Files = where
 	bucket, err = at.files()
-	return filepath.Join(g.Data, spool), bucket, err
+	return "", bucket, err
 }
 
 type pruneCmd struct {

@@ -21,22 +21,19 @@ func continuous(name string) bool {
 
 // shelf opens the place of a continuous backup, for reading.
 func (g *globals) shelf(where string) (files.Shelf, func() error, error) {
-	nothing := func() error { return nil }
-	dir, bucket, err := g.placeOf(where, "")
+	dir, bucket, err := g.placeOf(where)
 	if err != nil {
-		return nil, nothing, err
+		return nil, nil, err
 	}
-	if bucket.URL != "" { // nothing goes there, but it wants a folder
-		if dir, err = os.MkdirTemp("", "hazardd-restore-"); err != nil {
-			return nil, nothing, err
-		}
-		nothing = func() error { return os.RemoveAll(dir) }
-	}
-	shelf, err := files.OpenShelf(dir, bucket)
+	spool, err := os.MkdirTemp("", "hazardd-restore-") // nothing goes there
 	if err != nil {
-		return nil, nothing, errors.Join(err, nothing())
+		return nil, nil, err
 	}
-	return shelf, func() error { return errors.Join(shelf.Close(), nothing()) }, nil
+	shelf, err := files.OpenShelf(dir, spool, bucket)
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(spool))
+	}
+	return shelf, func() error { return errors.Join(shelf.Close(), os.RemoveAll(spool)) }, nil
 }
 
 // continuousResult is what is in a continuous backup, or was made of it.

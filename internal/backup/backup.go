@@ -170,7 +170,6 @@ func (b *Backup) generation(ctx context.Context, wait *time.Duration) (err error
 	if g.follower, err = b.Store.Follow(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, g.follower.Close()) }()
 	// What was committed before the server ends is still put, if the place takes it soon.
 	whole, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -245,6 +244,7 @@ func (g *generation) write(ctx context.Context, end <-chan struct{}) (err error)
 		for _, s := range g.taken {
 			err = errors.Join(err, s.Drop())
 		}
+		err = errors.Join(err, g.follower.Close()) // whatever becomes of the other goroutine: the log must not grow for nobody
 	}()
 	made := g.Now()
 	if err := g.follower.All(ctx, g.take(made)); err != nil {
@@ -274,11 +274,7 @@ func (g *generation) write(ctx context.Context, end <-chan struct{}) (err error)
 		if last || made.Sub(g.begun) >= stretch {
 			return nil
 		}
-		err := g.follower.Shorten(ctx, g.take(made))
-		if err != nil && !errors.Is(err, hazard.ErrUnavailable) { // others write: the next second will do
-			return err
-		}
-		if err := g.push(ctx, made); err != nil {
+		if err := g.follower.Shorten(ctx); err != nil && !errors.Is(err, hazard.ErrUnavailable) { // others write: the next second will do
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func open(t testing.TB, dir string) *store.Store {
 
 func shelf(t testing.TB, dir string, s files.Settings) files.Shelf {
 	t.Helper()
-	p, err := files.OpenShelf(dir, s)
+	p, err := files.OpenShelf(dir, dir+".spool", s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
+	"os"
 	"path"
 	"regexp"
 	"strings"
@@ -33,13 +35,39 @@ type Shelf interface {
 	Close() error
 }
 
-// OpenShelf opens the shelf that settings say: dir itself, which is made if need be; with a bucket dir is for what is on its way.
-func OpenShelf(dir string, s Settings) (Shelf, error) {
-	if s.URL == "" {
-		return openFolder(dir)
+// OpenShelf opens the shelf that settings say: the bucket, or else the folder dir. What is staged is in the folder spool of this machine: a dir on a
+// disk of another that does not answer stops nobody but who puts something there. The folders are made if need be.
+func OpenShelf(dir, spool string, s Settings) (Shelf, error) {
+	if s.URL != "" {
+		return openBucket(spool, s)
 	}
-	return openBucket(dir, s)
+	f, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := openRoot(spool)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &shelf{f, root}, nil
 }
+
+// shelf is a folder whose contents are staged in another.
+type shelf struct {
+	*folder
+	spool *os.Root
+}
+
+func (f *shelf) Stage(r io.Reader, limit int64) (*Staged, error) {
+	return stage(f.spool, r, limit, false)
+}
+
+// Tidy tidies both.
+func (f *shelf) Tidy(before time.Time) error {
+	return errors.Join(tidy(f.spool, before), f.folder.Tidy(before))
+}
+
+func (f *shelf) Close() error { return errors.Join(f.spool.Close(), f.folder.Close()) }
 
 // InBucket reports whether contents are in a bucket, which keeps them itself.
 func InBucket(p Place) bool {
@@ -56,7 +84,7 @@ func checkName(name string) error {
 	return nil
 }
 
-func (f *folder) PutAs(_ context.Context, s *Staged, name string) error {
+func (f *shelf) PutAs(_ context.Context, s *Staged, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
@@ -64,8 +92,19 @@ func (f *folder) PutAs(_ context.Context, s *Staged, name string) error {
 	if err := f.root.MkdirAll(within, 0o700); err != nil {
 		return diskError(err)
 	}
-	if err := f.root.Rename(s.temp, name); err != nil {
+	in, err := s.root.Open(s.temp)
+	if err != nil {
 		return diskError(err)
+	}
+	copied, err := stage(f.root, in, math.MaxInt64-1, true)
+	if err = errors.Join(err, in.Close()); err != nil {
+		return err
+	}
+	if copied.Digest != s.Digest {
+		return errors.Join(fmt.Errorf("%s was changed while it waited in %s", name, s.root.Name()), copied.Drop())
+	}
+	if err := f.root.Rename(copied.temp, name); err != nil {
+		return errors.Join(diskError(err), copied.Drop())
 	}
 	for dir := within; ; dir = path.Dir(dir) {
 		if err := syncFolder(f.root, dir); err != nil || dir == "." {
@@ -74,7 +113,7 @@ func (f *folder) PutAs(_ context.Context, s *Staged, name string) error {
 	}
 }
 
-func (f *folder) OpenAs(_ context.Context, name string) (io.ReadCloser, error) {
+func (f *shelf) OpenAs(_ context.Context, name string) (io.ReadCloser, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
@@ -88,7 +127,7 @@ func (f *folder) OpenAs(_ context.Context, name string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-func (f *folder) Names(ctx context.Context, prefix string, found func(string, time.Time) error) error {
+func (f *shelf) Names(ctx context.Context, prefix string, found func(string, time.Time) error) error {
 	err := fs.WalkDir(f.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -118,7 +157,7 @@ func (f *folder) Names(ctx context.Context, prefix string, found func(string, ti
 }
 
 // RemoveAs removes the folders too that are empty then.
-func (f *folder) RemoveAs(_ context.Context, name string) error {
+func (f *shelf) RemoveAs(_ context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}

@@ -13,15 +13,15 @@ import (
 
 // Backup says where the continuous backup of a store on SQLite goes, and for how long one can go back.
 type Backup struct {
-	Dir    string         // the folder; with a bucket, what is on its way there. Empty: there is no backup
-	Bucket files.Settings // zero: the folder
+	Dir    string         // the folder
+	Bucket files.Settings // or the bucket; both empty: there is no backup
 	Keep   time.Duration
 }
 
 // openBackup opens the place of the backup.
 func (s *Service) openBackup() error {
 	to := s.cfg.Backup
-	if to.Dir == "" {
+	if to.Dir == "" && to.Bucket.URL == "" {
 		return nil
 	}
 	if !s.Store.OneFile() {
@@ -31,10 +31,10 @@ func (s *Service) openBackup() error {
 	if err != nil {
 		return err
 	}
-	if dir, err := filepath.Abs(to.Dir); err != nil || dir == data {
+	if dir, err := filepath.Abs(to.Dir); to.Dir != "" && (err != nil || dir == data) {
 		return errors.Join(err, fmt.Errorf("backup-to: %s is the data folder itself: name a folder on another disk, or a bucket", to.Dir))
 	}
-	shelf, err := files.OpenShelf(to.Dir, to.Bucket)
+	shelf, err := files.OpenShelf(to.Dir, filepath.Join(s.cfg.DataDir, "backing-up"), to.Bucket)
 	if err != nil {
 		return fmt.Errorf("backup-to: %w", err)
 	}

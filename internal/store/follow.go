@@ -24,7 +24,8 @@ type Follower struct {
 	log        *os.File
 	held, next *sql.Conn
 	at         wal.Position
-	named      int64 // the last change of which Contents has given what it names
+	kept       []kept // what Shorten has read and nobody has taken yet
+	named      int64  // the last change of which Contents has given what it names
 }
 
 // Pages are pages of a database as of one commit.
@@ -36,6 +37,21 @@ type Pages struct {
 	// Change is a change that the database holds then, and none before it is missing. It may hold later ones too.
 	Change int64  `json:"change"`
 	Epoch  string `json:"epoch"`
+}
+
+// kept is what was read in a hurry.
+type kept struct {
+	Pages
+	numbers []uint32
+	content []byte
+}
+
+func (k *kept) each(yield func(uint32, []byte) bool) {
+	for i, number := range k.numbers {
+		if !yield(number, k.content[i*k.PageSize:][:k.PageSize]) {
+			return
+		}
+	}
 }
 
 // Take takes pages by their numbers, from 1. Their contents are good until the next one. The bytes that hold a checksum are zeros.
@@ -124,6 +140,17 @@ func (f *Follower) All(ctx context.Context, take Take) error {
 // Next gives the pages that were committed since the last time, if any. If take fails, they are given again the next time, with what has come meanwhile.
 // Between two calls the write-ahead log grows by what is written.
 func (f *Follower) Next(ctx context.Context, take Take) error {
+	for len(f.kept) > 0 {
+		if err := take(f.kept[0].Pages, f.kept[0].each); err != nil {
+			return err
+		}
+		f.kept = f.kept[1:]
+	}
+	return f.step(ctx, take)
+}
+
+// step gives the pages that were committed since the last step.
+func (f *Follower) step(ctx context.Context, take Take) error {
 	p, err := f.begin(ctx, f.next)
 	if err != nil {
 		return err
@@ -154,9 +181,9 @@ func (f *Follower) Next(ctx context.Context, take Take) error {
 var longLog = 32 << 20
 
 // Shorten lets SQLite begin its write-ahead log anew, if that is long: under steady writing there would never be a moment at which all of it is
-// in the database and nobody reads it. Writers wait while the pages since the last call of Next are taken, which must have been just before, and moved; so take must not wait for
-// anything but this machine. It does nothing if they are more than a few.
-func (f *Follower) Shorten(ctx context.Context, take Take) error {
+// in the database and nobody reads it. Writers wait while the pages since the last call of Next are read into memory, and moved; it does nothing if they are more than a
+// few. Next gives them.
+func (f *Follower) Shorten(ctx context.Context) error {
 	if f.at.Frames()*pageSize < int64(longLog) {
 		return nil
 	}
@@ -165,17 +192,26 @@ func (f *Follower) Shorten(ctx context.Context, take Take) error {
 	}
 	return f.store.inTurn(ctx, func(ctx context.Context, _ *sql.Tx, _ *db.Queries) error {
 		c, err := wal.Since(f.log, f.at)
-		if err != nil || c.Len() > longLog/4/max(1, c.PageSize) {
+		if err != nil || c.Len()*c.PageSize > longLog/4 {
 			return err
 		}
-		if err := f.Next(ctx, take); err != nil {
+		if err := f.step(ctx, f.keep); err != nil {
 			return err
 		}
 		if err := f.checkpoint(ctx); err != nil {
 			return err
 		}
-		return f.Next(ctx, take) // its transaction is at the end of a log of which all was moved, and does not keep it
+		return f.step(ctx, f.keep) // its transaction is at the end of a log of which all was moved, and does not keep it
 	})
+}
+
+func (f *Follower) keep(p Pages, pages iter.Seq2[uint32, []byte]) error {
+	k := kept{Pages: p}
+	for number, page := range pages {
+		k.numbers, k.content = append(k.numbers, number), append(k.content, page...)
+	}
+	f.kept = append(f.kept, k)
+	return nil
 }
 
 // checkpoint moves what it can from the log to the database file, and waits for nobody.

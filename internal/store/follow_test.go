@@ -67,7 +67,7 @@ func TestAFollowerMissesNoPageAndKeepsTheLogShort(t *testing.T) {
 		if err := f.Next(t.Context(), take); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Shorten(t.Context(), take); err != nil {
+		if err := f.Shorten(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(filepath.Join(dir, store.FileName+"-wal")); err == nil {
