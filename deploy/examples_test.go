@@ -103,6 +103,7 @@ func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 // sandbox is a server with people and hazards, as the documents speak of one.
 type sandbox struct {
 	url, data, token, key, password string
+	away                            string   // where the continuous backup is
 	drafts                          []string // that wait for a second person
 	backup                          string
 	feed                            string // a recorded payload of the source nws; empty: there is none on this machine
@@ -118,7 +119,7 @@ func newSandbox(t *testing.T) *sandbox {
 			t.Skipf("%s is not installed", name)
 		}
 	}
-	s := &sandbox{data: filepath.Join(t.TempDir(), "data"), password: "umbrella trombone quartz lagoon"}
+	s := &sandbox{data: filepath.Join(t.TempDir(), "data"), away: filepath.Join(t.TempDir(), "away"), password: "umbrella trombone quartz lagoon"}
 	do := func(args ...string) string {
 		t.Helper()
 		out, errs, status := hazardd(t, s.password, []string{"HAZARDD_DATA=" + s.data}, args...)
@@ -137,7 +138,7 @@ func newSandbox(t *testing.T) *sandbox {
 	for _, name := range []string{"ann", "bob"} {
 		do("user", "add", name, "--role", "editor", "--org", "1", "--password-stdin")
 	}
-	n, wait := begin(t, "--data", s.data, "--public", "read", "--approve-warnings", "--smtp", "smtp://127.0.0.1:9", "--smtp-from", "hazards@example.org")
+	n, wait := begin(t, "--data", s.data, "--public", "read", "--approve-warnings", "--backup-to", s.away, "--smtp", "smtp://127.0.0.1:9", "--smtp-from", "hazards@example.org")
 	wait()
 	s.url = "http://" + n.addr
 	s.token = s.accessToken(t, "root")
@@ -161,6 +162,13 @@ func newSandbox(t *testing.T) *sandbox {
 		t.Fatalf("%v %s", err, answer)
 	}
 	s.key = key.Key
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if whole, err := filepath.Glob(filepath.Join(s.away, "*", "0000000000")); err != nil || time.Now().After(end) {
+			t.Fatal("there is no continuous backup", err)
+		} else if len(whole) > 0 {
+			break
+		}
+	}
 	s.backup = filepath.Join(t.TempDir(), "monday.backup")
 	do("backup", s.backup)
 	return s
@@ -207,7 +215,7 @@ func (s *sandbox) fit(dir string, e *example) string {
 	text := strings.NewReplacer(
 		"/key/hzk_…", "/key/"+s.key, "/key/hzk_KEY", "/key/"+s.key, "https://hazards.example.org", s.url, "http://127.0.0.1:8080", s.url,
 		"/backup/", dir+"/", "$(date +%F)", "2026-11-21", "/var/lib/hazardd-new", dir+"/new", "--data /var/lib/hazardd-new", "--data "+dir+"/new", "--data /var/lib/hazardd", "--data "+map[bool]string{true: dir + "/new", false: s.data}[e.file == "docs/backup.md"],
-		"/srv/archive", dir+"/archive", "hazardd-history-20261121T030000Z-1f0c9a2e.tar.zst", s.backup, "monday.backup", s.backup, "--hazard 4711", "--hazard 1", "curl ", "curl --fail-with-body -sS ",
+		"/mnt/other-disk/hazardd", s.away, "--at 2026-11-21T12:00:00Z", "--at $(date -u +%FT%TZ)", "/srv/archive", dir+"/archive", "hazardd-history-20261121T030000Z-1f0c9a2e.tar.zst", s.backup, "monday.backup", s.backup, "--hazard 4711", "--hazard 1", "curl ", "curl --fail-with-body -sS ",
 		"--revoke ID", `--revoke "$(hazardd token --list --json | jq -r '[.[] | select(.user == "service:river-gauge")][0].id')"`,
 	).Replace(e.text)
 	if asUser.MatchString(text) {
