@@ -173,11 +173,11 @@ func (a *API) memberOrg(r *http.Request, who *auth.Caller) (auth.Org, error) {
 
 // assets lists the assets of an organization.
 func (a *API) assets(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	org, err := a.memberOrg(r, who)
+	values, err := query(r, "bbox", "limit", "after", "f")
 	if err != nil {
 		return err
 	}
-	values, err := query(r, "bbox", "limit", "after", "f")
+	org, err := a.memberOrg(r, who)
 	if err != nil {
 		return err
 	}
