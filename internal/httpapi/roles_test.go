@@ -181,8 +181,11 @@ func TestWhoMayAdministerSources(t *testing.T) {
 	}
 }
 
-// canary is in every text and file of a restricted product. canaryName is how it reads in a header.
-const canary = "canary-Ā-7f3a"
+// canary is in every text and file of a restricted product. Its end stands in no id and no entity tag by chance, and reads the same in a header.
+const (
+	canaryEnd = "sings-xq7z"
+	canary    = "canary-Ā-" + canaryEnd
+)
 
 // secrets is a world with products that only the fire brigade may know of.
 type secrets struct {
@@ -366,7 +369,7 @@ func (s *secrets) wantSilent(t *testing.T, user, request string, a hazardtest.An
 	t.Helper()
 	text := decode(t, a.Header.Get("Content-Encoding"), a.Body)
 	head := fmt.Sprint(a.Header)
-	for _, song := range []string{canary, "canary", "7f3a"} {
+	for _, song := range []string{canary, "canary", canaryEnd} {
 		if bytes.Contains(text, []byte(song)) || strings.Contains(head, song) {
 			t.Errorf("the canary sings to %q: %s: %d %.2000s %s", user, request, a.Status, text, head)
 			return
