@@ -265,6 +265,23 @@ func TestNoWayAroundTheSecondPerson(t *testing.T) {
 	s.report(two)
 	event := map[string]any{"source": "emsc", "event": "b"}
 	approved(waits("red", "POST", "/hazards/"+hazard.EventUUID("usgs", "a").String()+"/split", event, "split"), 201)
+	// By judging that what rules have joined is two.
+	first, other := quake("c", 1), quake("d", 1)
+	first.Severity, other.Severity, other.Source, first.Refs, other.Refs = hazard.Warning, hazard.Warning, "emsc", nil, nil
+	first.Point, other.Point = &hazard.Point{Lon: -150, Lat: 0}, &hazard.Point{Lon: -149.7, Lat: 0}
+	s.report(first)
+	s.report(other)
+	var doubtful struct {
+		Joins []struct{ ID, State string } `json:"joins"`
+	}
+	s.do("red", "GET", "/joins?state=doubtful", nil).JSON(t, &doubtful)
+	if len(doubtful.Joins) != 1 {
+		t.Fatalf("%+v", doubtful)
+	}
+	d = waits("red", "POST", "/joins/"+doubtful.Joins[0].ID, `{"verdict":"different"}`, "split")
+	if got := approved(d, 201); got.UUID != doubtful.Joins[0].ID {
+		t.Errorf("%+v", got)
+	}
 	// By another login of the same user, by an admin, by a service, and by any of them for another.
 	d = waits("red", "POST", "/hazards", warning(), "create")
 	if got := s.do("red", "POST", "/drafts/"+d.ID+"/approve", nil); got.Status != 403 {
