@@ -226,6 +226,9 @@ func (f *Follower) Contents(ctx context.Context, give func(digest string) error)
 	if files.InBucket(f.store.files) {
 		return nil
 	}
+	if err := f.settle(ctx); err != nil {
+		return err
+	}
 	last, err := f.store.Last(ctx)
 	if err != nil {
 		return err
@@ -250,6 +253,28 @@ func (f *Follower) Contents(ctx context.Context, give func(digest string) error)
 			f.named = row.N
 		}
 	}
+}
+
+// settle waits, for a second at most, until nobody is just committing: the log may hold a commit that readers do not see before it is on the disk.
+func (f *Follower) settle(ctx context.Context) (err error) {
+	// The lock of writers is taken and given back. A connection that may only read does not get it.
+	if _, err := f.next.ExecContext(ctx, `PRAGMA query_only = 0; PRAGMA busy_timeout = 50`); err != nil {
+		return storeError(err)
+	}
+	defer func() {
+		_, failed := f.next.ExecContext(ctx, `PRAGMA query_only = 1`)
+		err = errors.Join(err, storeError(failed))
+	}()
+	for range 20 {
+		_, err := f.next.ExecContext(ctx, `BEGIN IMMEDIATE`)
+		if err == nil {
+			return end(f.next)
+		}
+		if ctx.Err() != nil || !errors.Is(storeError(err), hazard.ErrUnavailable) {
+			return storeError(err)
+		}
+	}
+	return nil // what is being written for so long names nothing yet that anybody was told of
 }
 
 // contentOf is the digest of the file that a state of a product names; empty: none, or it was redacted.
