@@ -130,13 +130,5 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
-// moment is an instant as JSON has it: RFC 3339, null if it never was.
-func moment(i hazard.Instant) *time.Time {
-	if i == 0 {
-		return nil
-	}
-	return new(i.Time())
-}
-
 // interrupted tells whether the user has ended the command.
 func interrupted(ctx context.Context) bool { return ctx.Err() != nil }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -62,7 +61,7 @@ func (*userListCmd) Run(ctx context.Context, c *console, g *globals) error {
 		if err != nil {
 			return err
 		}
-		users := []userJSON{}
+		users := []auth.UserRecord{}
 		t := newTable("NAME", "ROLE", "ORGS", "STATE", "CREATED", "PASSWORD SET")
 		t.colours[3] = map[string]string{"active": green, "disabled": dim, "no access at the provider": dim, "password ended": yellow}
 		acronyms := map[int64]string{}
@@ -70,7 +69,7 @@ func (*userListCmd) Run(ctx context.Context, c *console, g *globals) error {
 			acronyms[o.ID] = o.Acronym
 		}
 		for _, u := range a.Users() {
-			users = append(users, newUserJSON(u))
+			users = append(users, u.Record())
 			var orgs []string
 			for _, id := range u.Orgs {
 				orgs = append(orgs, fmt.Sprintf("%d %s", id, acronyms[id]))
@@ -93,41 +92,18 @@ func userState(u auth.User, now hazard.Instant) string {
 	return "active"
 }
 
-// userJSON is a user as JSON.
-type userJSON struct {
-	Name            string     `json:"name"`
-	Role            auth.Role  `json:"role"`
-	Orgs            []int64    `json:"orgs"`
-	Disabled        bool       `json:"disabled"`
-	Created         *time.Time `json:"created"`
-	PasswordChanged *time.Time `json:"password_changed"`
-	PasswordEnds    *time.Time `json:"password_ends"`
-	// Issuer and Subject name a user of an OpenID provider; Lapsed is since when the provider gives no role.
-	Issuer  string     `json:"issuer,omitzero"`
-	Subject string     `json:"subject,omitzero"`
-	Lapsed  *time.Time `json:"lapsed,omitzero"`
-	// Password is there only when it was made here: nobody knows it yet.
-	Password string `json:"password,omitzero"`
-}
-
-func newUserJSON(u auth.User) userJSON {
-	return userJSON{Name: u.Name, Role: u.Role, Orgs: u.Orgs, Disabled: u.Disabled, Created: moment(u.Created),
-		PasswordChanged: moment(u.PasswordChanged), PasswordEnds: moment(u.PasswordEnds),
-		Issuer: u.Issuer, Subject: u.Subject, Lapsed: moment(u.Lapsed)}
-}
-
-func userWithPassword(u auth.User, p auth.Password) userJSON {
-	j := newUserJSON(u)
+func userWithPassword(u auth.User, p auth.Password) auth.UserRecord {
+	j := u.Record()
 	j.Password = string(p)
 	return j
 }
 
 // printUser tells what was done to the user of that name, and the password if it was made here.
 func printUser(c *console, a *auth.Service, name string, p password, done string) error {
-	var result userJSON
+	var result auth.UserRecord
 	for _, u := range a.Users() {
 		if u.Name == name {
-			result = newUserJSON(u)
+			result = u.Record()
 		}
 	}
 	if p.random {

@@ -48,7 +48,7 @@ func (a *API) account(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		PasswordChanged *time.Time   `json:"password_changed"`
 		PasswordEnds    *time.Time   `json:"password_ends"`
 		Session         string       `json:"session"`
-	}{u.Name, u.Role, []accountOrg{}, moment(u.Created), moment(u.PasswordChanged), moment(u.PasswordEnds), who.Session().String()}
+	}{u.Name, u.Role, []accountOrg{}, auth.Moment(u.Created), auth.Moment(u.PasswordChanged), auth.Moment(u.PasswordEnds), who.Session().String()}
 	for _, o := range a.Auth.Orgs() {
 		for _, id := range u.Orgs {
 			if o.ID == id {
@@ -57,14 +57,6 @@ func (a *API) account(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		}
 	}
 	return answerJSON(w, r, account, true)
-}
-
-// moment is an instant as JSON has it; nil if there is none.
-func moment(i hazard.Instant) *time.Time {
-	if i == 0 {
-		return nil
-	}
-	return new(i.Time())
 }
 
 // changePassword gives the caller another password, and the only pair of tokens that goes on.
@@ -108,7 +100,7 @@ func (a *API) sessions(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	}
 	list := []accountSession{}
 	for _, l := range logins {
-		s := accountSession{ID: l.ID.String(), Created: moment(l.Created), Used: moment(l.Used), Expires: moment(l.Expires), Client: l.Client, Current: l.ID == who.Session()}
+		s := accountSession{ID: l.ID.String(), Created: auth.Moment(l.Created), Used: auth.Moment(l.Used), Expires: auth.Moment(l.Expires), Client: l.Client, Current: l.ID == who.Session()}
 		if l.Addr.IsValid() {
 			s.Address = l.Addr.String()
 		}

@@ -21,26 +21,9 @@ import (
 // madePasswordLife is how long a password that was made here is accepted: long enough to hand it over, and to choose another one.
 const madePasswordLife = 24 * time.Hour
 
-// user is an account as admins see it.
-type user struct {
-	Name            string     `json:"name"`
-	Role            auth.Role  `json:"role"`
-	Orgs            []int64    `json:"orgs"`
-	Disabled        bool       `json:"disabled"`
-	Created         *time.Time `json:"created"`
-	PasswordChanged *time.Time `json:"password_changed"`
-	PasswordEnds    *time.Time `json:"password_ends"`
-	// Issuer and Subject name a user of an OpenID provider; Lapsed is since when the provider gives no role.
-	Issuer  string     `json:"issuer,omitzero"`
-	Subject string     `json:"subject,omitzero"`
-	Lapsed  *time.Time `json:"lapsed,omitzero"`
-	// Password is there only in the answer to the request that had it made.
-	Password string `json:"password,omitzero"`
-}
-
-func userJSON(u auth.User) user {
-	out := user{Name: u.Name, Role: u.Role, Orgs: u.Orgs, Disabled: u.Disabled, Created: moment(u.Created), PasswordChanged: moment(u.PasswordChanged),
-		PasswordEnds: moment(u.PasswordEnds), Issuer: u.Issuer, Subject: u.Subject, Lapsed: moment(u.Lapsed)}
+// userJSON is a user whose list of organizations is a list, be it empty.
+func userJSON(u auth.User) auth.UserRecord {
+	out := u.Record()
 	if out.Orgs == nil {
 		out.Orgs = []int64{}
 	}
@@ -62,7 +45,7 @@ func forAdmins(h protected) protected {
 
 // users lists all users by name.
 func (a *API) users(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	list := []user{}
+	list := []auth.UserRecord{}
 	for _, u := range a.Auth.Users() {
 		list = append(list, userJSON(u))
 	}
@@ -70,11 +53,11 @@ func (a *API) users(w http.ResponseWriter, r *http.Request, _ *auth.Caller) erro
 }
 
 // userNamed is the user that the path names, disabled or not.
-func (a *API) userNamed(name string) (user, error) {
+func (a *API) userNamed(name string) (auth.UserRecord, error) {
 	all := a.Auth.Users()
 	i := slices.IndexFunc(all, func(u auth.User) bool { return u.Name == name })
 	if i < 0 {
-		return user{}, fmt.Errorf("%w: user %.60q", hazard.ErrNotFound, name)
+		return auth.UserRecord{}, fmt.Errorf("%w: user %.60q", hazard.ErrNotFound, name)
 	}
 	return userJSON(all[i]), nil
 }
