@@ -172,19 +172,7 @@ func (b *bucket) Tidy(before time.Time) error { return tidy(b.spool, before) }
 
 func (b *bucket) key(n Name) string { return b.prefix + n.path() }
 
-func (b *bucket) Put(ctx context.Context, s *Staged, n Name) error {
-	if s.Size > maxObject {
-		bad := &hazard.InvalidError{}
-		bad.Add("file", "is larger than %d bytes, the most that a bucket takes", int64(maxObject))
-		return bad
-	}
-	file, err := s.root.Open(s.temp)
-	if err != nil {
-		return diskError(err)
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	return b.put(ctx, b.key(n), file, s.Size, s.Digest, minio.PutObjectOptions{})
-}
+func (b *bucket) Put(ctx context.Context, s *Staged, n Name) error { return b.PutAs(ctx, s, n.path()) }
 
 // put puts an object in one request.
 func (b *bucket) put(ctx context.Context, key string, content io.ReadSeeker, size int64, digest string, options minio.PutObjectOptions) error {
@@ -240,32 +228,18 @@ func (b *bucket) verify(ctx context.Context, n Name, o object) error {
 }
 
 func (b *bucket) Each(ctx context.Context, found func(Name, time.Time) error) error {
-	watched, timer, stop := b.watch(ctx)
-	defer stop()
-	for info := range b.client.ListObjectsIter(watched, b.name, minio.ListObjectsOptions{Prefix: b.prefix, Recursive: true}) {
-		timer.Stop() // what is done with it takes its time
-		if info.Err != nil {
-			return b.fail(ctx, info.Err)
+	return b.Names(ctx, "", func(name string, put time.Time) error {
+		n, ok := parsePath(name)
+		if !ok {
+			return nil
 		}
-		if n, ok := parsePath(strings.TrimPrefix(info.Key, b.prefix)); ok {
-			if err := found(n, info.LastModified); err != nil {
-				return err
-			}
-		}
-		timer.Reset(b.stall)
-	}
-	return ctx.Err()
+		return found(n, put)
+	})
 }
 
 func (b *bucket) Remove(ctx context.Context, n Name) error {
 	b.sound.Delete(n)
-	asking, cancel := context.WithTimeout(ctx, b.ask)
-	defer cancel()
-	err := b.fail(ctx, b.client.RemoveObject(asking, b.name, b.key(n), minio.RemoveObjectOptions{}))
-	if errors.Is(err, hazard.ErrNotFound) {
-		return nil
-	}
-	return err
+	return b.RemoveAs(ctx, n.path())
 }
 
 func (b *bucket) Owner(ctx context.Context, claim string) (string, error) {

@@ -177,7 +177,9 @@ func (b *bucket) PutAs(ctx context.Context, s *Staged, name string) error {
 		return err
 	}
 	if s.Size > maxObject {
-		return fmt.Errorf("%s has %d bytes; a bucket takes at most %d at once", name, s.Size, int64(maxObject))
+		bad := &hazard.InvalidError{}
+		bad.Add("file", "is larger than %d bytes, the most that a bucket takes", int64(maxObject))
+		return bad
 	}
 	file, err := s.root.Open(s.temp)
 	if err != nil {
