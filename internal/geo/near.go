@@ -41,12 +41,7 @@ func (r *Reach) Distance(lon, lat, most float64) (metres float64, far bool) {
 		return 0, false
 	}
 	metres = math.Inf(1)
-	around := Around(lon, lat, most)
-	boxes := []Box{around}
-	if around.West > around.East {
-		boxes = []Box{{around.West, around.South, 180, around.North}, {-180, around.South, around.East, around.North}}
-	}
-	for _, b := range boxes {
+	for _, b := range (Box{lon, lat, lon, lat}).Widened(most) {
 		_ = r.lines.search(unbounded(), box{toMicro(b.West), toMicro(b.South), toMicro(b.East), toMicro(b.North)}, func(i int) error {
 			metres = min(metres, r.all[i].distance(lon, lat))
 			return nil
