@@ -113,6 +113,15 @@ func assetForm(r *http.Request, values url.Values) (string, error) {
 	return "json", nil
 }
 
+// assetList reads in which form a list of assets is asked for, and how much of it.
+func assetList(r *http.Request, values url.Values) (form string, limit int64, err error) {
+	if form, err = assetForm(r, values); err != nil {
+		return form, 0, err
+	}
+	limit, err = intParameter(values, "limit", assetsPage, 1, maxAssetsPage)
+	return form, limit, err
+}
+
 // answerAssets writes a list of assets in a form; whole is what it is as JSON.
 func answerAssets(w http.ResponseWriter, r *http.Request, form string, list []listedAsset, more bool, whole any) error {
 	switch form {
@@ -181,11 +190,7 @@ func (a *API) assets(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if err != nil {
 		return err
 	}
-	form, err := assetForm(r, values)
-	if err != nil {
-		return err
-	}
-	limit, err := intParameter(values, "limit", assetsPage, 1, maxAssetsPage)
+	form, limit, err := assetList(r, values)
 	if err != nil {
 		return err
 	}
@@ -284,7 +289,6 @@ func (a *API) loadAssets(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		return over
 	}
 	defer sent()
-	by := a.actor(r, who)
 	set, err := a.Store.LoadAssets(r.Context(), org.ID, a.clock(), func(each func(*asset.Asset) error) error {
 		var kept error
 		err := asset.Read(http.MaxBytesReader(own(w), r.Body, asset.MaxFile), func(as *asset.Asset) error {
@@ -295,7 +299,7 @@ func (a *API) loadAssets(w http.ResponseWriter, r *http.Request, who *auth.Calle
 			return bodyError(err, asset.MaxFile)
 		}
 		return err
-	}, &auth.Audit{At: a.now(), Actor: by.Name, Addr: by.Addr, Client: by.Client, Action: auth.ActionAssets, Subject: org.Acronym, OK: true})
+	}, a.auditOf(r, who, auth.ActionAssets, org, ""))
 	if err != nil {
 		return err
 	}
@@ -308,8 +312,7 @@ func (a *API) removeAssets(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err != nil {
 		return err
 	}
-	by := a.actor(r, who)
-	err = a.Store.RemoveAssets(r.Context(), org.ID, &auth.Audit{At: a.now(), Actor: by.Name, Addr: by.Addr, Client: by.Client, Action: auth.ActionNoAssets, Subject: org.Acronym, OK: true})
+	err = a.Store.RemoveAssets(r.Context(), org.ID, a.auditOf(r, who, auth.ActionNoAssets, org, ""))
 	if err != nil {
 		return err
 	}
@@ -348,11 +351,7 @@ func (a *API) hazardAssets(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err != nil {
 		return err
 	}
-	form, err := assetForm(r, values)
-	if err != nil {
-		return err
-	}
-	limit, err := intParameter(values, "limit", assetsPage, 1, maxAssetsPage)
+	form, limit, err := assetList(r, values)
 	if err != nil {
 		return err
 	}

@@ -156,9 +156,7 @@ func (a *API) setPublishing(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	if err != nil {
 		return err
 	}
-	by := a.actor(r, who)
-	err = a.Store.SetPublishing(r.Context(), p, auth.Audit{At: a.now(), Actor: by.Name, Addr: by.Addr, Client: by.Client, Action: auth.ActionPublish, Subject: org.Acronym, Detail: p.Summary(), OK: true})
-	if err != nil {
+	if err := a.Store.SetPublishing(r.Context(), p, *a.auditOf(r, who, auth.ActionPublish, org, p.Summary())); err != nil {
 		return err
 	}
 	return answerJSON(w, r, p, true)

@@ -104,6 +104,12 @@ func (a *API) actor(r *http.Request, who *auth.Caller) auth.Actor {
 	return auth.Actor{Name: who.Name, Addr: a.clientAddr(r), Client: program(r)}
 }
 
+// auditOf is the row of the audit trail of what the request has changed of an organization.
+func (a *API) auditOf(r *http.Request, who *auth.Caller, action string, org auth.Org, detail string) *auth.Audit {
+	by := a.actor(r, who)
+	return &auth.Audit{At: a.now(), Actor: by.Name, Addr: by.Addr, Client: by.Client, Action: action, Subject: org.Acronym, Detail: detail, OK: true}
+}
+
 // maxProgram is how much is kept of what a program calls itself, in characters: a phone's browser names itself last, at up to 160.
 const maxProgram = 200
 

@@ -81,16 +81,16 @@ func (a *API) places(w http.ResponseWriter, r *http.Request, _ *auth.Caller) err
 		slices.Sort(kinds)
 		kinds = slices.Compact(kinds)
 	}
-	limit, err := numberWithin(values.Get("limit"), "limit", fewPlaces, 1, maxPlaces)
+	limit, err := intParameter(values, "limit", fewPlaces, 1, maxPlaces)
 	if err != nil {
 		return err
 	}
-	from, err := numberWithin(values.Get("cursor"), "cursor", 0, 0, 1_000_000)
+	from, err := intParameter(values, "cursor", 0, 0, 1_000_000)
 	if err != nil {
 		return err
 	}
 	lang := words.Best(wish.Tags()...).ID
-	found, total := gazetteer.Search(q, lang, from, limit, kinds...)
+	found, total := gazetteer.Search(q, lang, int(from), int(limit), kinds...)
 	answer := struct {
 		Places []foundPlace `json:"places"`
 		Total  int          `json:"total"`
@@ -99,24 +99,12 @@ func (a *API) places(w http.ResponseWriter, r *http.Request, _ *auth.Caller) err
 	for _, p := range found {
 		answer.Places = append(answer.Places, toFound(p, lang))
 	}
-	if next := from + len(found); len(found) > 0 && next < total {
+	if next := int(from) + len(found); len(found) > 0 && next < total {
 		cursor := strconv.Itoa(next)
 		answer.Next = &cursor
 	}
 	sayLanguages(w, []string{lang})
 	return answerJSON(w, r, answer, false)
-}
-
-// numberWithin reads a whole number of a parameter; absent is what it is when it is not given.
-func numberWithin(text, name string, absent, least, most int) (int, error) {
-	if text == "" {
-		return absent, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < least || n > most {
-		return 0, badParameter(name, "%.40q is not a whole number from %d to %d", text, least, most)
-	}
-	return n, nil
 }
 
 // place serves a country or an area with its outline.
