@@ -120,6 +120,12 @@ func (b *Backup) Sure() time.Time {
 	return time.Time{}
 }
 
+// Failures counts what went wrong and was tried again.
+func (b *Backup) Failures() int64 { return b.failures.Load() }
+
+// Written counts the bytes that were put.
+func (b *Backup) Written() int64 { return b.written.Load() }
+
 // Run writes the backup until ctx ends, and what was committed until then.
 func (b *Backup) Run(ctx context.Context) error {
 	if err := b.Shelf.Tidy(b.Now().Add(-time.Hour)); err != nil { // what a process that was killed has left
@@ -495,9 +501,3 @@ func contentName(digest string) string { return contentsPrefix + digest[:2] + "/
 func segmentName(generation string, number int64) string {
 	return fmt.Sprintf("%s/%010d", generation, number)
 }
-
-// Failures counts what went wrong and was tried again.
-func (b *Backup) Failures() int64 { return b.failures.Load() }
-
-// Written counts the bytes that were put.
-func (b *Backup) Written() int64 { return b.written.Load() }

@@ -234,9 +234,6 @@ func TestALostDiskCostsWhatTheAgeSays(t *testing.T) {
 			}
 			committed[n] = time.Now()
 		}
-		if w.r.IntN(2) == 0 {
-			time.Sleep(time.Duration(w.r.IntN(30)) * time.Millisecond) // no wait for anything: it moves the moment of the loss
-		}
 		sure := b.Sure()
 		lost := filepath.Join(t.TempDir(), "lost")
 		if err := os.CopyFS(lost, os.DirFS(place)); err != nil && !errors.Is(err, os.ErrNotExist) { // what is being written moves

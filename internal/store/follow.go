@@ -256,6 +256,7 @@ func (f *Follower) Contents(ctx context.Context, give func(digest string) error)
 }
 
 // settle waits, for a second at most, until nobody is just committing: the log may hold a commit that readers do not see before it is on the disk.
+// It does not wait for its turn as a writer does: one who empties the log after a redaction waits for this goroutine.
 func (f *Follower) settle(ctx context.Context) (err error) {
 	// The lock of writers is taken and given back. A connection that may only read does not get it.
 	if _, err := f.next.ExecContext(ctx, `PRAGMA query_only = 0; PRAGMA busy_timeout = 50`); err != nil {
@@ -297,7 +298,7 @@ func contentOf(row db.ProductStatesSinceRow) (string, error) {
 // for one machine alone is removed.
 func (s *Store) Revive(ctx context.Context, now hazard.Instant) (Fork, error) {
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, _ *db.Queries) error {
-		for _, table := range []string{"leases", "uploads", "payloads", "receipts"} {
+		for _, table := range passing {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table); err != nil {
 				return err
 			}

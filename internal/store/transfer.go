@@ -32,11 +32,13 @@ var transferred = []string{
 	"contents", "publishing", "asset_sets", "assets",
 }
 
-// notTransferred are the tables that a transfer leaves out: what searches look up, and how far the sweep of files has read, are made anew of the log, a
-// lease belongs to a running process, uploads are counted for a day, and the schema is the program's. Evidence (payloads, receipts) may be large, is
-// kept for a short time, and no hazard depends on it.
-var notTransferred = []string{"searchable", "hazard_boxes", "hazard_places", "hazard_writes", "hazard_words", "hazard_values", "contents_named", "leases", "uploads", "schema_version",
-	"payloads", "receipts"}
+// notTransferred are the tables that a transfer leaves out: what searches look up, and how far the sweep of files has read, are made anew of the log, and the schema is the
+// program's.
+var notTransferred = append([]string{"searchable", "hazard_boxes", "hazard_places", "hazard_writes", "hazard_words", "hazard_values", "contents_named", "schema_version"}, passing...)
+
+// passing are the tables that hold for one server and a short time: a lease belongs to a running process, and uploads are counted for a day. Evidence (payloads, receipts) may be large, its
+// payloads lie elsewhere, and no hazard depends on it.
+var passing = []string{"leases", "uploads", "payloads", "receipts"}
 
 // withheld are rows that a transfer leaves out of a table: what they say holds for one database alone.
 var withheld = map[string]string{
