@@ -11,8 +11,8 @@ tar=${3:-$work/root.tar}
 root=$work/root machine=
 mkdir "$root"
 tar -xf "$tar" -C "$root"
-cp "$old" "$root/root/old.deb"
-cp "$new" "$root/root/new.deb"
+cp "$old" "$root/srv/old.deb"
+cp "$new" "$root/srv/new.deb"
 
 systemd-nspawn --quiet --directory="$root" --boot --private-network --register=no --keep-unit --console=pipe </dev/null >"$work/console" 2>&1 &
 machine=$!
@@ -41,7 +41,7 @@ eventually() { # eventually COMMAND …: within a minute
 inside ip link set lo up 2>/dev/null || inside sh -c 'true'
 
 say "install the release before"
-inside dpkg -i /root/old.deb
+inside dpkg -i /srv/old.deb
 inside hazardd --version
 eventually inside hazardd ready
 inside systemctl is-active hazardd.service hazardd-backup.timer
@@ -71,7 +71,7 @@ grep -q '^hazardd 600$' "$work/backups"
 say "a hazard after the backup, then the store is lost, and restored"
 ask http://127.0.0.1:8080/hazards -d '{"hazard_Name": "Flood - after the backup", "type_ID": "FLOOD", "severity_ID": "WATCH", "latitude": 53.5, "longitude": 9.9}' >/dev/null
 inside systemctl stop hazardd
-inside sh -c 'mv /var/lib/private/hazardd /root/lost && systemd-run --quiet --wait --pipe -p User=hazardd -p DynamicUser=yes -p "StateDirectory=hazardd hazardd-backup" -p StateDirectoryMode=0700 \
+inside sh -c 'mv /var/lib/private/hazardd /srv/lost && systemd-run --quiet --wait --pipe -p User=hazardd -p DynamicUser=yes -p "StateDirectory=hazardd hazardd-backup" -p StateDirectoryMode=0700 \
   sh -c "hazardd restore /var/lib/hazardd-backup/*.backup --data /var/lib/hazardd"'
 inside systemctl start hazardd
 eventually inside hazardd ready
@@ -83,7 +83,7 @@ if grep -q 'after the backup' "$work/active"; then echo "the restored store is n
 say "upgrade, with a setting that was changed"
 inside sh -c "sed -i 's/^# contact:.*/contact: ops@example.org/' /etc/hazardd/hazardd.yaml"
 before=$(inside systemctl show -p MainPID --value hazardd)
-inside dpkg -i /root/new.deb
+inside dpkg -i /srv/new.deb
 eventually inside hazardd ready
 inside hazardd --version
 [ "$before" != "$(inside systemctl show -p MainPID --value hazardd)" ]
