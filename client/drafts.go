@@ -81,7 +81,7 @@ func (c *Client) Draft(ctx context.Context, id string, opts ...CallOption) (Draf
 	return one.Item, err
 }
 
-// ApproveDraft publishes what another editor has drafted, in the name of the user. It returns the hazard that people are told of.
+// ApproveDraft publishes what another editor has drafted, in the name of the user. It returns the hazard that was published.
 func (c *Client) ApproveDraft(ctx context.Context, id string, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{}, opts, "drafts", id, "approve")
 }
