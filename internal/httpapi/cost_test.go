@@ -3,8 +3,10 @@ package httpapi_test
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,32 +82,53 @@ func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
 	const far, stated = 500 * time.Millisecond, 3 // far enough that a busy machine is no round trip more
 	w.Far(far)
 	for _, pause := range []time.Duration{0, 1200 * time.Millisecond} { // for as long as connections have nothing to do
-		least := time.Hour
-		for tries := 0; tries < 12 && least >= stated*far+far/2; tries++ { // others use the processors, and the database
-			time.Sleep(pause + time.Duration(tries)*37*time.Millisecond) // the tail looks at the log at times: not always at this one
+		// Others use the processors and the database; a server that has just begun sweeps, and a write that waits for that is refused. The
+		// tail looks at the log at times: who comes just then waits once less. So one of some has to take what is stated.
+		var took []time.Duration
+		as := func(d time.Duration) bool { return d >= stated*far-far/2 && d < stated*far+far/2 }
+		for tries := 0; tries < 12 && !slices.ContainsFunc(took, as); tries++ {
+			time.Sleep(pause + time.Duration(tries)*37*time.Millisecond)
 			began := time.Now()
-			s.hazard("red")
-			least = min(least, time.Since(began))
+			switch a := s.do("red", "POST", "/hazards", flood()); a.Status {
+			case 201:
+				took = append(took, time.Since(began))
+			case 503:
+			default:
+				t.Fatalf("%d %s", a.Status, a.Body)
+			}
 		}
-		if least < stated*far-far/2 || least >= stated*far+far/2 {
-			t.Errorf("a POST %v after the one before takes %v, with round trips of %v: want %d of them", pause, least, far, stated)
+		if !slices.ContainsFunc(took, as) {
+			t.Errorf("POSTs %v after the one before take %v, with round trips of %v: want %d of them", pause, took, far, stated)
 		}
 	}
 	// Writers of one node follow each other: each is alone for two round trips.
 	w.Far(far / 2)
 	const writers, each = 4, 2
-	var all sync.WaitGroup
-	began := time.Now()
-	for range writers {
-		all.Go(func() {
-			for range each {
-				s.hazard("red")
-			}
-		})
+	least := time.Hour
+	for tries := 0; tries < 5 && least > writers*each*3*far/2; tries++ {
+		var all sync.WaitGroup
+		var refused atomic.Bool
+		began := time.Now()
+		for range writers {
+			all.Go(func() {
+				for range each {
+					switch a := s.do("red", "POST", "/hazards", flood()); a.Status {
+					case 201:
+					case 503:
+						refused.Store(true)
+					default:
+						t.Errorf("%d %s", a.Status, a.Body)
+					}
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); !refused.Load() {
+			least = min(least, took)
+		}
 	}
-	all.Wait()
-	if took := time.Since(began); took > writers*each*3*far/2 {
-		t.Errorf("%d writes of %d writers take %v with round trips of %v, want two round trips each", writers*each, writers, took, far/2)
+	if least > writers*each*3*far/2 {
+		t.Errorf("%d writes of %d writers take %v with round trips of %v, want two round trips each", writers*each, writers, least, far/2)
 	}
 }
 

@@ -7,11 +7,13 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -99,7 +101,8 @@ func withProvider(t *testing.T, alter ...func(*service.Config)) (*world, *provid
 	issuer := "http://" + listener.Addr().String()
 	clients := map[string]*storage.Client{}
 	p.Storage = storage.NewStorageWithClients(p, clients)
-	router := exampleop.SetupServer(issuer, p, nil, false)
+	// It makes its logger that of the process: its lines of every request would hide what failed.
+	router := exampleop.SetupServer(issuer, p, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), false)
 	p.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.down.Load() {
 			http.Error(w, "down", http.StatusBadGateway)

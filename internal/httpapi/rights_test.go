@@ -85,6 +85,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got strings.Builder
+	answers := map[string][]string{} // of a line: what each caller got, for when it is not in the table
 	for _, op := range contract.Operations() {
 		if rightsElsewhere[op] != "" {
 			continue
@@ -97,15 +98,19 @@ func TestRightsOfEveryOperation(t *testing.T) {
 			objects = []string{"red's", "nobody's"}
 		}
 		for _, object := range objects {
-			fmt.Fprintf(&got, "%-62s %-11s", op, object)
+			line := fmt.Sprintf("%-62s %-11s", op, object)
+			var said []string
 			for _, caller := range rightsCallers {
-				w := s
+				w, who := s, caller
 				if caller == "public" {
-					w, caller = public, ""
+					w, who = public, ""
 				}
-				fmt.Fprintf(&got, " %3d", w.rights(caller, key.Key, op, object))
+				a := w.rights(who, key.Key, op, object)
+				line += fmt.Sprintf(" %3d", a.Status)
+				said = append(said, fmt.Sprintf("%q: %d %.300s", caller, a.Status, a.Body))
 			}
-			got.WriteString("\n")
+			answers[line] = said
+			got.WriteString(line + "\n")
 		}
 	}
 	head := fmt.Sprintf("%-62s %-11s", "operation", "object")
@@ -125,7 +130,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 	known := strings.Split(string(want), "\n")
 	for line := range strings.SplitSeq(text, "\n") {
 		if !slices.Contains(known, line) {
-			t.Errorf("not in %s:\n%s", table, line)
+			t.Errorf("not in %s:\n%s\n%s", table, line, strings.Join(answers[line], "\n"))
 		}
 	}
 }
@@ -134,8 +139,8 @@ func serviceScope(org int64) auth.Scope {
 	return auth.ScopeWrite + auth.Scope(strconv.FormatInt(org, 10))
 }
 
-// rights is the status of an operation on a fresh object.
-func (w *world) rights(caller, key, op, object string) int {
+// rights is the answer to an operation on a fresh object.
+func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
 	w.t.Helper()
 	method, path, _ := strings.Cut(op, " ")
 	if strings.Contains(path, "{hazard-id}") || strings.Contains(path, "{product-id}") {
@@ -182,7 +187,7 @@ func (w *world) rights(caller, key, op, object string) int {
 		if caller == "key" {
 			caller, path = "", "/key/"+key+path
 		}
-		return w.do(caller, method, path, form, "Content-Type", contentType).Status
+		return w.do(caller, method, path, form, "Content-Type", contentType)
 	}
 	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{join-id}", "00000000-0000-4000-8000-000000000000", "{draft-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
 		"{subscription-id}", "00000000-0000-4000-8000-000000000000", "{org}", "1", "{user}", "none", "{identifier}", "none.1", "{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{layer-id}", "0", "{place-code}", "UGC:FLC086", "{collection-id}", "hazards", "{id}", "1").Replace(path)
@@ -193,9 +198,9 @@ func (w *world) rights(caller, key, op, object string) int {
 				w.t.Fatal(err)
 			}
 			defer resp.Body.Close()
-			return resp.StatusCode
+			return hazardtest.Answer{Status: resp.StatusCode, Header: resp.Header}
 		}
-		return w.do("", method, "/key/"+key+path, body).Status
+		return w.do("", method, "/key/"+key+path, body)
 	}
-	return w.do(caller, method, path, body).Status
+	return w.do(caller, method, path, body)
 }
