@@ -85,12 +85,15 @@ func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*serv
 func (s *Server) people() {
 	s.t.Helper()
 	ctx, now := s.t.Context(), s.Now()
-	for acronym, id := range map[string]*int64{"RC": &s.RedCross, "FB": &s.FireBrigade} {
-		org, err := s.Auth.AddOrg(ctx, auth.Actor{}, acronym, acronym+" organization", now)
+	for _, o := range []struct {
+		acronym string
+		id      *int64
+	}{{"RC", &s.RedCross}, {"FB", &s.FireBrigade}} {
+		org, err := s.Auth.AddOrg(ctx, auth.Actor{}, o.acronym, o.acronym+" organization", now)
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		*id = org.ID
+		*o.id = org.ID
 	}
 	for _, u := range []auth.NewUser{
 		{Name: "root", Role: auth.Admin}, {Name: "reader", Role: auth.Reader},

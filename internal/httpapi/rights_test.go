@@ -164,7 +164,7 @@ func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
 		}
 	}
 	if op == "DELETE /organizations/{org}/assets" { // so that there are some
-		w.do("red", "PUT", "/organizations/1/assets", rightsBodies["PUT /organizations/{org}/assets"], "Content-Type", "text/csv")
+		w.do("red", "PUT", "/organizations/"+digits(w.RedCross)+"/assets", rightsBodies["PUT /organizations/{org}/assets"], "Content-Type", "text/csv")
 	}
 	var body any
 	if method != "GET" && method != "DELETE" {
@@ -190,7 +190,7 @@ func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
 		return w.do(caller, method, path, form, "Content-Type", contentType)
 	}
 	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{join-id}", "00000000-0000-4000-8000-000000000000", "{draft-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
-		"{subscription-id}", "00000000-0000-4000-8000-000000000000", "{org}", "1", "{user}", "none", "{identifier}", "none.1", "{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{layer-id}", "0", "{place-code}", "UGC:FLC086", "{collection-id}", "hazards", "{id}", "1").Replace(path)
+		"{subscription-id}", "00000000-0000-4000-8000-000000000000", "{org}", digits(w.RedCross), "{user}", "none", "{identifier}", "none.1", "{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{layer-id}", "0", "{place-code}", "UGC:FLC086", "{collection-id}", "hazards", "{id}", "1").Replace(path)
 	if caller == "key" {
 		if strings.HasSuffix(path, "/file") { // whose headers the document lists at the file's own path alone
 			resp, err := w.client.Do(newRequest(w.t, w.tokens, "", method, w.URL()+"/key/"+key+path, nil))
