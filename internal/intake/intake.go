@@ -285,18 +285,19 @@ func (w *writer) rejects(rejects []source.Reject) error {
 
 // group is what a batch says of one event.
 type group struct {
-	event    string // the key that it was first known by; the first report's key for a new one
-	hazardID int64  // 0: new
+	event    string   // the key that it was first known by; the first report's key for a new one
+	hazardID int64    // 0: new
+	means    []string // the keys of the known events that the reports name, and the names that no event has
 	reports  []hazard.Report
 	keys     []string // all names that the reports give it
+	fresh    []string // those of them that were not known
 	absorbed []absorbed
-	fresh    []string           // those of them that were not known
-	united   bool               // it has become part of another group
 	made     []int64            // the hazards that the absorbed events made
 	before   *store.Event       // as it is kept, nil for a new one
 	left     int64              // the hazard that it was part of, if it is to make a new one
 	refs     []string           // names of the event that reports of parts told which are superseded for good
 	shapes   []hazard.ShapesRef // those of absorbed events, and what the batch draws of it
+	at       int                // the place of its first report in the batch
 	carried  int                // how many of the reports, the first ones, are those of absorbed events
 }
 
@@ -343,68 +344,73 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	if w.refs, err = w.tx.KnownRefs(asRefs); err != nil {
 		return nil, err
 	}
+	events := map[string]store.Named{} // the known ones, by their keys
+	for _, e := range known {
+		events[e.Key] = e
+	}
 	var groups []*group
-	byKey := map[string]*group{}   // every name seen in this batch
-	byEvent := map[string]*group{} // every known event
+	of := map[string]*group{} // by what they mean
 	for i := range reports {
 		r := &reports[i]
-		names := r.Names()
-		var g *group
-		for _, name := range names {
-			if g = byKey[name]; g != nil {
-				break
-			}
+		told := &group{reports: reports[i : i+1 : i+1], keys: r.Names()}
+		for _, name := range asGiven[i].Names() {
+			told.shapes = mergeShapes(told.shapes, w.drawings[name])
 		}
-		g, borrowed, err := w.find(r, names, known, g)
-		if err != nil {
+		for _, name := range told.keys {
+			if e, ok := known[name]; ok {
+				name = e.Key
+			}
+			told.means = append(told.means, name)
+		}
+		if key, err := w.followed(r, told.means, of, known, events); err != nil {
 			return nil, err
+		} else if key != "" {
+			// The report's own key is another event's, or will be: numbers come round each year. The earlier one leads here
+			// for this report alone.
+			told.means, told.keys = []string{key}, nil
 		}
-		if have := byEvent[g.event]; have != nil {
-			g = have
-		} else if g.hazardID == 0 && r.Minor && !w.mayJoin(r) {
-			w.res.Ignored++
-			continue
-		} else {
-			groups, byEvent[g.event] = append(groups, g), g
-		}
-		if borrowed {
-			// The key is another event's, or will be: numbers come round each year. It leads here for this
-			// report alone.
-			names = nil
-		}
-		for _, name := range names {
-			e, isKnown := known[name]
-			other := byKey[name]
-			if other == nil && isKnown {
-				other = byEvent[e.Key] // by another name
+		var linked []*group
+		for _, name := range told.means {
+			if x := of[name]; x != nil && !slices.Contains(linked, x) {
+				linked = append(linked, x)
 			}
+		}
+		slices.SortFunc(linked, func(a, b *group) int { return a.at - b.at })
+		var g *group
+		if len(linked) > 0 {
+			g = linked[0]
+			for _, x := range linked[1:] {
+				g.unite(x, of)
+			}
+		}
+		if g == nil {
+			isKnown := slices.ContainsFunc(told.means, func(name string) bool { return events[name].HazardID != 0 })
+			if !isKnown && r.Minor && !w.mayJoin(r) {
+				w.res.Ignored++
+				continue
+			}
+			g = &group{at: i}
+			groups = append(groups, g)
+		}
+		g.unite(told, of)
+	}
+	groups = slices.DeleteFunc(groups, func(g *group) bool { return of[g.means[0]] != g })
+	for _, g := range groups {
+		g.event = g.means[0]
+		for _, name := range g.means {
+			e, ok := events[name]
 			switch {
-			case other != nil && other != g: // a link inside the batch
-				g = other.unite(g)
-				groups = slices.DeleteFunc(groups, func(x *group) bool { return x.united })
-				for _, key := range g.keys {
-					byKey[key] = g
-				}
-				for event, x := range byEvent {
-					if x.united {
-						byEvent[event] = g
-					}
-				}
-			case other == nil && isKnown:
-				g.also(e)
-				byEvent[e.Key] = g
+			case !ok:
+			case g.hazardID == 0: // the first known one
+				g.event, g.hazardID = e.Key, e.HazardID
+			case e.Key != g.event && !slices.Contains(g.absorbed, absorbed{e.Key, e.HazardID}):
+				g.absorbed = append(g.absorbed, absorbed{e.Key, e.HazardID})
 			}
-			byKey[name] = g
-			if !isKnown {
+		}
+		for _, name := range g.keys {
+			if _, ok := known[name]; !ok {
 				g.fresh = append(g.fresh, name)
 			}
-			if !slices.Contains(g.keys, name) {
-				g.keys = append(g.keys, name)
-			}
-		}
-		g.reports = append(g.reports, *r)
-		for _, name := range asGiven[i].Names() {
-			g.shapes = mergeShapes(g.shapes, w.drawings[name])
 		}
 	}
 	var awaited []string // of all that was read, few make events
@@ -418,84 +424,75 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	return groups, err
 }
 
-// unite makes one group of two that a report of the batch has linked, and returns it: the one whose
-// event is known, else the one that came first, which is g.
-func (g *group) unite(other *group) *group {
-	if g.hazardID == 0 && other.hazardID != 0 {
-		g, other = other, g
+// unite adds what another group says to g.
+func (g *group) unite(o *group, of map[string]*group) {
+	g.means, g.reports, g.shapes = append(g.means, o.means...), append(g.reports, o.reports...), mergeShapes(g.shapes, o.shapes)
+	for _, key := range o.keys {
+		if !slices.Contains(g.keys, key) {
+			g.keys = append(g.keys, key)
+		}
 	}
-	if other.hazardID != 0 && other.event != g.event {
-		g.absorbed = append(g.absorbed, absorbed{other.event, other.hazardID})
+	for _, name := range o.means {
+		of[name] = g
 	}
-	g.reports = append(g.reports, other.reports...)
-	g.absorbed = append(g.absorbed, other.absorbed...)
-	g.shapes = mergeShapes(g.shapes, other.shapes)
-	g.keys = append(g.keys, slices.DeleteFunc(slices.Clone(other.keys), func(key string) bool { return slices.Contains(g.keys, key) })...)
-	g.fresh = append(g.fresh, other.fresh...)
-	other.united = true
-	return g
 }
 
-// find returns the group of the event that any of names leads to, or of a new one; have is the group
-// of this batch that a name leads to, nil if none does. borrowed reports whether an earlier key of
-// the report led to it, which says nothing of its own key. Where both lead somewhere, it is the event
-// that speaks for the report's places.
-func (w *writer) find(r *hazard.Report, names []string, known map[string]store.Named, have *group) (g *group, borrowed bool, err error) {
-	g = have
-	for _, name := range names {
-		if e, ok := known[name]; ok && g == nil {
-			g = &group{event: e.Key, hazardID: e.HazardID}
+// followed returns the event that an earlier key of a report leads to, empty if its own names, which mean own, lead elsewhere: where both lead
+// somewhere, it is the event that speaks for the report's places.
+func (w *writer) followed(r *hazard.Report, own []string, of map[string]*group, known, events map[string]store.Named) (string, error) {
+	with := func(name string) []string { // and what the batch has linked it with
+		if g := of[name]; g != nil {
+			return g.means
 		}
+		return []string{name}
+	}
+	var mine []string
+	leads := false
+	for _, name := range own {
+		_, isKnown := events[name]
+		mine, leads = append(mine, with(name)...), leads || isKnown || of[name] != nil
 	}
 	for _, name := range r.Earlier {
 		e, ok := known[name]
-		if !ok {
+		if !ok || slices.Contains(mine, e.Key) {
 			continue
 		}
-		if g != nil {
-			if e.Key == g.event {
-				continue
-			}
-			here, err := w.speaksFor(g, r.Places)
-			if err != nil {
-				return nil, false, err
-			}
-			there, err := w.speaksFor(&group{event: e.Key}, r.Places)
-			if err != nil {
-				return nil, false, err
+		if leads {
+			here, errH := w.speakFor(mine, r.Places, of)
+			there, errT := w.speakFor(with(e.Key), r.Places, of)
+			if err := errors.Join(errH, errT); err != nil {
+				return "", err
 			}
 			if here || !there {
 				continue
 			}
 		}
 		if h, err := w.tx.Hazard(e.HazardID); err != nil {
-			return nil, false, err
+			return "", err
 		} else if h.ActiveAt(w.now) {
-			return &group{event: e.Key, hazardID: e.HazardID}, true, nil
+			return e.Key, nil
 		}
 	}
-	if g == nil {
-		g = &group{event: r.Key}
-	}
-	return g, false, nil
+	return "", nil
 }
 
-// speaksFor reports whether any part of a group's event names one of places.
-func (w *writer) speaksFor(g *group, places []string) (bool, error) {
-	parts, err := w.tx.Reports(w.src, g.event)
-	if err != nil {
-		return false, err
+// speakFor reports whether any part of events, or what the batch says of them, names one of places.
+func (w *writer) speakFor(events, places []string, of map[string]*group) (bool, error) {
+	for _, name := range events {
+		parts, err := w.tx.Reports(w.src, name)
+		if err != nil {
+			return false, err
+		}
+		if g := of[name]; g != nil {
+			parts = append(parts, g.reports...)
+		}
+		if slices.ContainsFunc(parts, func(p hazard.Report) bool {
+			return slices.ContainsFunc(p.Places, func(place string) bool { return slices.Contains(places, place) })
+		}) {
+			return true, nil
+		}
 	}
-	return slices.ContainsFunc(append(parts, g.reports...), func(p hazard.Report) bool {
-		return slices.ContainsFunc(p.Places, func(place string) bool { return slices.Contains(places, place) })
-	}), nil
-}
-
-// also notes an event that a name of the group leads to, if it is another than the group's.
-func (g *group) also(e store.Named) {
-	if a := (absorbed{e.Key, e.HazardID}); e.Key != g.event && !slices.Contains(g.absorbed, a) {
-		g.absorbed = append(g.absorbed, a)
-	}
+	return false, nil
 }
 
 // absorb makes the absorbed events part of the group's: all that was said and decided of them holds for it.

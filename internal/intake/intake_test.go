@@ -118,6 +118,21 @@ func TestAnyNameOfAnEventLeadsToItsHazard(t *testing.T) {
 	}
 }
 
+// A payload that gives a new name first, and only then an old one with it, tells of the event that is known.
+func TestNameLinkedLaterInAPayloadLeadsToTheKnownEvent(t *testing.T) {
+	withdrawn := func(aliases ...string) hazard.Report {
+		return with(quake("us9", int64(noon), aliases...), func(r *hazard.Report) { r.Ended = hazard.EndWithdrawn })
+	}
+	d := newDesk(t)
+	d.apply("usgs", noon, live, quake("us1", 5, "nc2"))
+	d.apply("usgs", noon+1, live, withdrawn(), withdrawn("nc2"))
+	for _, key := range []string{"us1", "nc2", "us9"} {
+		if h := d.event("usgs", key); h.UUID != hazard.EventUUID("usgs", "us1") || h.Status != hazard.Expired || h.Reason != hazard.EndWithdrawn {
+			t.Errorf("%s leads to %s, status %s, reason %q; expected the hazard of us1, withdrawn", key, h.UUID, h.Status, h.Reason)
+		}
+	}
+}
+
 func TestTwoHazardsFoundToBeOneEventAreOne(t *testing.T) {
 	d := newDesk(t)
 	d.apply("usgs", noon, live, quake("us1", 5), quake("nc2", 5))

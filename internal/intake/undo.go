@@ -195,7 +195,7 @@ func (in *Intake) Restore(ctx context.Context, tx *store.Tx, h, before *hazard.H
 	if h.Source != "" && len(events) == 0 && before.Status == hazard.Active {
 		return fmt.Errorf("%w: all that sources report of hazard %d is part of other hazards now", hazard.ErrConflict, h.ID)
 	}
-	if r.End < r.Start && r.EditedField("start_Date") && r.EditedField("end_Date") {
+	if r.End < r.Start && r.EditedField("start_Date") && (r.EditedField("end_Date") || r.EditedField("status")) {
 		return fmt.Errorf("%w: hazard %d would end at %s again, before its start, which was set to %s since", hazard.ErrConflict, h.ID, r.End, r.Start)
 	}
 	if r, err = w.agree(r); err != nil {

@@ -94,7 +94,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside, redacts, verbose bool
+	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside, redacts, verbose, linked bool
 }
 
 // generator makes histories from a seed.
@@ -341,13 +341,18 @@ func (g *generator) payload() []hazard.Report {
 	if len(reports) == 0 {
 		return g.payload()
 	}
-	if g.can.aliases {
+	if g.can.aliases && !g.can.linked {
 		reports = reports[:1]
-		if o := pick(g, g.told...); o.source == source && o.key != reports[0].Key && g.one(3) {
+	}
+	for i := range reports {
+		if !g.can.aliases {
+			break
+		}
+		if o := pick(g, g.told...); o.source == source && o.key != reports[i].Key && g.one(3) {
 			if g.one(2) {
-				reports[0].Aliases = []string{o.key}
+				reports[i].Aliases = []string{o.key}
 			} else {
-				reports[0].Earlier = []string{o.key}
+				reports[i].Earlier = []string{o.key}
 			}
 		}
 	}

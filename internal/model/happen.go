@@ -62,43 +62,28 @@ func (w *World) latest(source, key string) (last *event) {
 
 // take takes in what a source says. released: a person found it good, however late it is.
 func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool) {
-	var named []Name // each event of the payload, in the order in which it is first named
-	said, also, absorbed, drawn := map[Name][]*hazard.Report{}, map[Name][]string{}, map[Name][]*event{}, map[Name][]hazard.ShapesRef{}
-	for i, r := range w.epochs(reports) {
-		name, keys, same := w.leadsTo(&r, said)
-		if e := w.event(name); said[name] == nil && r.Minor && (e == nil || e.hazard == nil) && !w.mayJoin(&r) {
-			continue
-		}
-		if said[name] == nil {
-			named = append(named, name)
-		}
-		for _, d := range drawings {
-			if names(&reports[i], d.Key) {
-				drawn[name] = append(drawn[name], d.ref(r.Source))
-			}
-		}
-		said[name] = append(said[name], &r)
-		also[name] = append(also[name], keys...)
-		absorbed[name] = append(absorbed[name], same...)
+	topics := w.topics(reports, drawings)
+	for _, t := range topics {
+		w.lead(t)
 	}
-	for _, name := range named {
-		slight := !slices.ContainsFunc(said[name], func(r *hazard.Report) bool { return !r.Minor })
-		believed := slices.DeleteFunc(said[name], func(r *hazard.Report) bool { return r.Suspect != "" && !w.believed(*r) })
-		e := w.event(name)
+	for _, t := range topics {
+		slight := !slices.ContainsFunc(t.reports, func(r hazard.Report) bool { return !r.Minor })
+		believed := slices.DeleteFunc(t.reports, func(r hazard.Report) bool { return r.Suspect != "" && !w.believed(r) })
+		e := w.event(t.event)
 		if e == nil && len(believed) == 0 {
 			continue
 		}
 		if e == nil {
-			e = &event{Name: name}
+			e = &event{Name: t.event}
 			w.events = append(w.events, e)
 		}
 		parts, known := e.parts(), e.names()
-		e.keys = append(e.keys, also[name]...)
-		for _, o := range absorbed[name] {
+		e.keys = append(e.keys, t.names...)
+		for _, o := range t.same {
 			w.absorbEvent(e, o)
 		}
-		for _, key := range also[name] {
-			if o := w.slight(Name{name.Source, key}); o != nil && o != e && !slices.Contains(known, name.Source+":"+key) {
+		for _, key := range t.names {
+			if o := w.slight(Name{e.Source, key}); o != nil && o != e && !slices.Contains(known, e.Source+":"+key) {
 				for _, p := range o.parts() {
 					e.told = append(e.told, telling{at: w.now, report: &p})
 				}
@@ -106,58 +91,118 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 		}
 		for _, r := range believed {
 			r.Suspect = ""
-			e.told = append(e.told, telling{at: w.now, report: r})
+			e.told = append(e.told, telling{at: w.now, report: &r})
 		}
-		if e.hazard == nil || len(absorbed[name]) > 0 || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(e.names(), known) {
+		if e.hazard == nil || len(t.same) > 0 || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(e.names(), known) {
 			e.slight = slight
 			w.heard(e, released)
 			e.alsoMade = nil
 		}
 		if e.hazard != nil {
-			e.drawn = draws(e.drawn, drawn[name])
+			e.drawn = draws(e.drawn, t.drawn)
+			w.settle(w.now) // the next event may leave the hazard as it is now
 		}
 	}
 	w.settle(w.now)
 }
 
-// leadsTo returns the event that the names of a report lead to, known or new; the names that mean it from now on; and the other
-// events that they named until now. A key of an earlier year leads to what is active, for this report alone, unless the own key
-// leads to an event that speaks for its places, or that one does not.
-func (w *World) leadsTo(r *hazard.Report, said map[Name][]*hazard.Report) (name Name, keys []string, same []*event) {
-	of := func(key string) *event {
-		if e := w.event(Name{r.Source, key}); e != nil && e.hazard != nil {
-			return e
-		}
-		return nil
-	}
-	name, keys = Name{r.Source, r.Key}, append([]string{r.Key}, r.Aliases...)
-	var e *event
-	for _, key := range keys {
-		switch o := of(key); {
-		case o == nil || o == e || slices.Contains(same, o):
-		case e == nil:
-			e, name = o, o.Name
-		default:
-			same = append(same, o)
-		}
-	}
-	speaks := func(name Name) bool {
-		parts := slices.Clone(said[name])
-		if e := w.event(name); e != nil {
-			for _, p := range e.parts() {
-				parts = append(parts, &p)
+// topic is what a payload says of one event.
+type topic struct {
+	source  string
+	names   []string // by which the payload calls it
+	reports []hazard.Report
+	drawn   []hazard.ShapesRef
+	event   Name     // that it is about, known or new
+	same    []*event // the other events that its names meant until now
+}
+
+// topics puts the reports of a payload together by event: those are about one that share a name, or have names that mean one event, or that
+// others of the payload link so.
+func (w *World) topics(reports []hazard.Report, drawings []Drawing) (list []*topic) {
+	for i, r := range w.epochs(reports) {
+		t := &topic{source: r.Source, names: append([]string{r.Key}, r.Aliases...), reports: []hazard.Report{r}}
+		for _, d := range drawings {
+			if names(&reports[i], d.Key) {
+				t.drawn = append(t.drawn, d.ref(r.Source))
 			}
 		}
-		return slices.ContainsFunc(parts, func(p *hazard.Report) bool {
+		if key := w.followed(&r, united(w.linked(t, list), t), list); key != "" {
+			t.names = []string{key} // it says nothing of its own names
+		}
+		linked := w.linked(t, list)
+		if len(linked) == 0 && len(w.known(t)) == 0 && r.Minor && !w.mayJoin(&r) {
+			continue
+		}
+		if len(linked) == 0 {
+			list = append(list, t)
+			continue
+		}
+		*linked[0] = *united(linked, t)
+		list = slices.DeleteFunc(list, func(o *topic) bool { return slices.Contains(linked[1:], o) })
+	}
+	return list
+}
+
+// united is what topics say that turned out to be one.
+func united(list []*topic, t *topic) *topic {
+	all := &topic{source: t.source}
+	for _, o := range append(slices.Clone(list), t) {
+		all.names, all.reports, all.drawn = append(all.names, o.names...), append(all.reports, o.reports...), append(all.drawn, o.drawn...)
+	}
+	return all
+}
+
+// known lists the events that the names of a topic mean.
+func (w *World) known(t *topic) (list []*event) {
+	for _, key := range t.names {
+		if e := w.event(Name{t.source, key}); e != nil && e.hazard != nil && !slices.Contains(list, e) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// linked lists those of some topics that are about the event that t is about.
+func (w *World) linked(t *topic, list []*topic) (linked []*topic) {
+	for _, o := range list {
+		if slices.ContainsFunc(t.names, func(name string) bool { return slices.Contains(o.names, name) }) ||
+			slices.ContainsFunc(w.known(t), func(e *event) bool { return slices.Contains(w.known(o), e) }) {
+			linked = append(linked, o)
+		}
+	}
+	return linked
+}
+
+// followed is the key of an earlier year that leads a report to another event than its own names do, for this report alone; empty if none
+// does. It leads to what is active, unless the own names lead to what speaks for its places, or that one does not.
+func (w *World) followed(r *hazard.Report, own *topic, list []*topic) string {
+	speaks := func(t *topic) bool {
+		t = united(w.linked(t, list), t)
+		parts := slices.Clone(t.reports)
+		for _, e := range w.known(t) {
+			parts = append(parts, e.parts()...)
+		}
+		return slices.ContainsFunc(parts, func(p hazard.Report) bool {
 			return slices.ContainsFunc(p.Places, func(place string) bool { return slices.Contains(r.Places, place) })
 		})
 	}
+	isNew := len(own.reports) == 1 && len(w.known(own)) == 0
+	own.reports = own.reports[:len(own.reports)-1] // but for the report itself
 	for _, key := range r.Earlier {
-		if o := of(key); o != nil && o != e && o.hazard.Now().Status == hazard.Active && (e == nil && said[name] == nil || !speaks(name) && speaks(o.Name)) {
-			return o.Name, nil, nil
+		there := &topic{source: r.Source, names: []string{key}}
+		if o := w.known(there); len(o) > 0 && len(w.linked(there, []*topic{own})) == 0 && o[0].hazard.Now().Status == hazard.Active && (isNew || !speaks(own) && speaks(there)) {
+			return key
 		}
 	}
-	return name, keys, same
+	return ""
+}
+
+// lead finds the event that a topic is about: the first known one of those that its names mean, else a new one called by its first name.
+func (w *World) lead(t *topic) {
+	t.event = Name{t.source, t.names[0]}
+	if known := w.known(t); len(known) > 0 {
+		t.event, t.same = known[0].Name, known[1:]
+	}
 }
 
 // absorbEvent makes all that was said and decided of an event hold for another, which it has turned out to be.
@@ -693,7 +738,7 @@ func (w *World) Undo(end *End, at instant) bool {
 	if end.into == nil && (now.Status != end.after.Status || now.End != end.after.End || now.Severity != end.after.Severity || older && end.before.Status == hazard.Active) {
 		return false
 	}
-	both := now.EditedField("start_Date") && end.before.EditedField("end_Date")
+	both := now.EditedField("start_Date") && (end.before.EditedField("end_Date") || end.before.EditedField("status"))
 	if (h.source == "" || older || both) && end.before.End < now.Start { // an editor has moved the start behind it since
 		return false
 	}

@@ -775,6 +775,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"nested":          {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, products: true, splits: true, folders: true, nested: true}, []uint64{30020, 30092, 30120, 30150, 3000108}},
 		"drills":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, drills: true}, []uint64{32, 40441}},
 		"aliases":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true}, []uint64{21, 39, 104, 300003, 300046, 300122, 300213, 310019, 5190}},
+		"linked":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true, linked: true}, []uint64{11, 1095, 1345, 1389}},
 		"years of names":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, years: true, aliases: true, rules: true}, []uint64{20002, 20085, 20170, 3000473}},
 		"areas":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, areas: true}, []uint64{19, 300073}},
 		"slight":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, slight: true}, []uint64{15, 82, 141, 142, 378, 40198, 200062, 2000217}},
@@ -792,7 +793,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"beside":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true}, []uint64{133, 162}},
 		"beside in time":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true, years: true, held: true, rules: true, renewed: true}, []uint64{174, 228}},
 		"beside split":    {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true, splits: true, slight: true}, nil},
-		"verbose":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, verbose: true}, nil},
+		"verbose":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, verbose: true}, []uint64{5000019, 5000029}},
 		"beside aliases":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, beside: true, aliases: true}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
