@@ -1,12 +1,20 @@
-// Package jma reads the tsunami warnings of the Japan Meteorological Agency: the Atom index of what it issues on earthquakes, tsunamis and
-// volcanoes, and the documents of its "disaster prevention information XML" on tsunamis (VTSE41), by their public description.
+// Package jma reads what the Japan Meteorological Agency says of tsunamis and earthquakes: the Atom index of what it issues on earthquakes, tsunamis and
+// volcanoes, and of its "disaster prevention information XML" the tsunami warnings (VTSE41), the hypocenters (VXSE52) and the hypocenters with
+// intensities (VXSE53), by their public description.
 //
-// The event is the tsunami, by the EventID of the earthquake that causes it. Each document restates all coasts, so the newest counts. It goes
-// on until a document lifts the warnings of all coasts, or takes them back; what says neither, or cannot be read, ends nothing.
+// The event is the tsunami by the EventID of the earthquake that causes it, or the earthquake, as "quake-" and its EventID. Each document on a tsunami
+// restates all coasts, so the newest counts. It goes on until a document lifts the warnings of all coasts, or takes them back; what says
+// neither, or cannot be read, ends nothing. A document with intensities takes the place of those without; an earthquake is over when the agency takes
+// back the last document that stands.
 //
-// Earthquakes are left to USGS and EMSC: the agency gives their origin to the minute, by which nobody can tell that two reports are of one.
-// Its weather warnings name areas whose shapes are not built in.
+// The agency gives origins to the minute. The second follows from the EventID, which is when a station first saw the earthquake, and from how long its
+// waves take there (quake.go): by it the earthquake joins those of other services. A tsunami names its earthquakes by their EventIDs.
 //
-// feed.go is the index and the document, report.go the table of levels and the report. Parse is a pure function, may be called
-// concurrently, and needs memory in proportion to the payload.
+// What is not read: the flash of intensities without a hypocenter (VXSE51), which nobody could place, and which the others follow within minutes; the later
+// notice of a more exact hypocenter (VXSE61), which does not restate the intensities that the level depends on; what the agency says of earthquakes and
+// eruptions far from Japan, whose form calls both great earthquakes; early warnings (EEW), which are not in the public index. Its weather warnings
+// name areas whose shapes are not built in.
+//
+// feed.go is the index and the document, report.go what its head says, and the table of levels and the report of tsunamis, quake.go those of
+// earthquakes. Parse is a pure function, may be called concurrently, and needs memory in proportion to the payload.
 package jma

@@ -2,6 +2,7 @@ package jma
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -12,11 +13,15 @@ import (
 // maxElements bounds a document. One for all coasts has some 1,500.
 const maxElements = 20_000
 
-// kindOfDocument stands in the names of the documents that are read (JMA, list of information types): tsunami warnings, advisories and forecasts.
-const kindOfDocument = "_VTSE41_"
+// kindsOfDocuments stand in the names of the documents that are read (JMA, list of information types): tsunami warnings, advisories and forecasts;
+// the hypocenter of an earthquake; hypocenter and intensities.
+var kindsOfDocuments = []string{"_VTSE41_", "_" + partHypocenter + "_", "_" + partIntensity + "_"}
 
-// titleOfDocument is the Control/Title of these documents.
-const titleOfDocument = "津波警報・注意報・予報"
+// titleOfTsunami is the Control/Title of documents on tsunamis.
+const titleOfTsunami = "津波警報・注意報・予報"
+
+// titles are the Control/Titles of the documents that are read, or what they begin with.
+var titles = []string{titleOfTsunami, titleOfHypocenter, titleOfIntensity}
 
 // Parse reads an index or documents, as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
@@ -66,11 +71,11 @@ func (p *parser) record(e frame.Element) {
 func (p *parser) entry(n *frame.Node) {
 	address := ""
 	for _, l := range all(n, "link") {
-		if address == "" || strings.Contains(l.Attr("href"), kindOfDocument) {
+		if address == "" || isRead(l.Attr("href")) {
 			address = strings.TrimSpace(l.Attr("href"))
 		}
 	}
-	if !strings.Contains(address, kindOfDocument) {
+	if !isRead(address) {
 		p.Ignored++
 		return
 	}
@@ -79,6 +84,11 @@ func (p *parser) entry(n *frame.Node) {
 		link.Updated = &at
 	}
 	p.Links = append(p.Links, link)
+}
+
+// isRead reports whether the document at an address is of a kind that is read.
+func isRead(address string) bool {
+	return slices.ContainsFunc(kindsOfDocuments, func(kind string) bool { return strings.Contains(address, kind) })
 }
 
 // all are the children of that local name: namespaces of the documents say no more than their names do.

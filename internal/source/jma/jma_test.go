@@ -85,7 +85,7 @@ func TestTheWarningOf2011(t *testing.T) {
 	}
 	r := b.Reports[0]
 	if r.Key != "20110311144640" || r.Severity != hazard.Warning || r.Name != "Major Tsunami Warning - Japan" || r.Country != "JP" || r.Category != hazard.Event ||
-		r.Start.Time().Format(time.RFC3339) != "2011-03-11T05:46:00Z" || !slices.Contains(r.Refs, "quake:2011-03-11T05:46:40Z@38.000,142.900") || r.End != nil || len(r.Notes) > 0 {
+		r.Start.Time().Format(time.RFC3339) != "2011-03-11T05:46:00Z" || !slices.Contains(r.Refs, "quake:2011-03-11T05:46:26Z@38.000,142.900") || !slices.Contains(r.Refs, "jma-quake:quake-20110311144640") || r.End != nil || len(r.Notes) > 0 {
 		t.Errorf("%+v", r)
 	}
 	const want = "ただちに避難してください。\nMajor Tsunami Warning: 岩手県 巨大 津波到達中と推測.\nTsunami Warning: 千葉県内房 ３ｍ 06:20 UTC.\nTsunami Advisory: 陸奥湾.\n" +
@@ -159,9 +159,10 @@ func TestAForecastEndsWhenItSays(t *testing.T) {
 	}
 }
 
-func TestTheIndexLeadsToTsunamisAlone(t *testing.T) {
-	b := parse(t, []byte(index("20110311055000_0_VTSE41_010000.xml", "20110311054900_0_VXSE53_010000.xml", "20110311055000_0_VZVO40_400000.xml")))
-	if len(b.Links) != 1 || !strings.HasSuffix(b.Links[0].URL, "_VTSE41_010000.xml") || b.Links[0].Updated == nil || b.Ignored != 2 || b.Read != 3 {
+func TestTheIndexLeadsToTsunamisAndHypocentersAlone(t *testing.T) {
+	b := parse(t, []byte(index("20110311055000_0_VTSE41_010000.xml", "20110311054900_0_VXSE53_010000.xml", "20110311055000_0_VZVO40_400000.xml", "20110311054900_0_VXSE51_010000.xml")))
+	if len(b.Links) != 2 || !strings.HasSuffix(b.Links[0].URL, "_VTSE41_010000.xml") || !strings.HasSuffix(b.Links[1].URL, "_VXSE53_010000.xml") ||
+		b.Links[0].Updated == nil || b.Ignored != 2 || b.Read != 4 {
 		t.Errorf("%+v", b)
 	}
 	if b := parse(t, []byte(index())); b.Read != 0 || len(b.Links) != 0 {

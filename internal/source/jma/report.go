@@ -3,6 +3,7 @@ package jma
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -61,56 +62,106 @@ var eventForm = regexp.MustCompile(`^\d{14}$`)
 // coordinateForm is latitude, longitude and height in meters (ISO 6709): "+38.0+142.9-10000/".
 var coordinateForm = regexp.MustCompile(`^([+-]\d{1,2}(?:\.\d+)?)([+-]\d{1,3}(?:\.\d+)?)([+-]\d+)?/$`)
 
-// report makes a report of a document. It says why, if it cannot; nil without a reason is no tsunami.
-func (p *parser) report(n *frame.Node) (r *hazard.Report, reason string) {
-	switch title := get(n, "Control", "Title"); {
-	case title == "":
-		return nil, "Control/Title: missing, expected " + titleOfDocument
-	case !strings.HasPrefix(title, titleOfDocument):
+// cancelled is the Head/InfoType of a document that takes back the one before it.
+const cancelled = "取消"
+
+// head is what the documents on earthquakes and those on tsunamis begin with.
+type head struct {
+	title, headTitle string // Control/Title, Head/Title
+	category         hazard.Category
+	events           []string // EventIDs of earthquakes, the first first
+	issued           hazard.Instant
+	version          int64
+	infoType         string
+	headline         string
+	notes            []string
+}
+
+// headOf reads the head of a document. It says why, if it cannot; nil without a reason is no document on a hazard.
+func headOf(n *frame.Node) (h *head, reason string) {
+	h = &head{title: get(n, "Control", "Title"), headTitle: get(n, "Head", "Title"), category: hazard.Event, infoType: get(n, "Head", "InfoType"),
+		headline: hazard.Clean(at(n, "Head", "Headline", "Text").Text)}
+	known := false
+	for _, title := range titles {
+		known = known || strings.HasPrefix(h.title, title)
+	}
+	switch {
+	case h.title == "":
+		return nil, "Control/Title: missing, expected one of " + strings.Join(titles, ", ")
+	case !known:
 		return nil, ""
 	}
-	category := hazard.Event
 	switch status := get(n, "Control", "Status"); status {
 	case "通常", "":
 	case "訓練":
-		category = hazard.Exercise
+		h.category = hazard.Exercise
 	case "試験":
 		return nil, ""
 	default:
 		return nil, fmt.Sprintf("Control/Status: %q, expected 通常, 訓練 or 試験", frame.ExcerptText(status))
 	}
-	events := strings.Fields(get(n, "Head", "EventID"))
-	if len(events) == 0 || slices.ContainsFunc(events, func(id string) bool { return !eventForm.MatchString(id) }) || len(events) > 20 {
+	h.events = strings.Fields(get(n, "Head", "EventID"))
+	if len(h.events) == 0 || slices.ContainsFunc(h.events, func(id string) bool { return !eventForm.MatchString(id) }) || len(h.events) > 20 {
 		return nil, fmt.Sprintf("Head/EventID: %q, expected 14 digits", frame.ExcerptText(get(n, "Head", "EventID")))
 	}
-	slices.Sort(events) // the first earthquake of several names the event
+	slices.Sort(h.events) // the first earthquake of several names the event
 	issued, note, err := frame.Time(get(n, "Head", "ReportDateTime"), japan)
 	if err != nil {
 		return nil, "Head/ReportDateTime: " + err.Error()
 	}
-	d := document{issued: issued, headline: hazard.Clean(at(n, "Head", "Headline", "Text").Text)}
-	d.quake(n, events[0])
+	if note != "" {
+		h.notes = append(h.notes, "Head/ReportDateTime: "+note)
+	}
+	if !slices.Contains([]string{"発表", "訂正", cancelled}, h.infoType) {
+		h.notes = append(h.notes, fmt.Sprintf("Head/InfoType: %q, expected 発表, 訂正 or 取消", frame.ExcerptText(h.infoType)))
+	}
+	// The time of issue is to the minute, in which a document may be corrected; that of sending is to the second.
+	h.issued, h.version = issued, int64(issued)
+	if sent, _, err := frame.Time(get(n, "Control", "DateTime"), nil); err == nil && sent > issued.Add(-seismic.Skew) && sent < issued.Add(seismic.Skew) {
+		h.version = int64(sent)
+	}
+	return h, ""
+}
+
+// mark notes on a report what the head leaves in doubt.
+func (h *head) mark(r *hazard.Report, now hazard.Instant) {
+	source.Note(r, h.notes...)
+	if h.issued > now.Add(seismic.Skew) {
+		r.Suspect = fmt.Sprintf("Head/ReportDateTime: %v is in the future", h.issued)
+	}
+}
+
+// report makes a report of a document. It says why, if it cannot; nil without a reason is no hazard.
+func (p *parser) report(n *frame.Node) (r *hazard.Report, reason string) {
+	h, reason := headOf(n)
+	switch {
+	case h == nil:
+		return nil, reason
+	case strings.HasPrefix(h.title, titleOfTsunami):
+		return p.tsunami(n, h)
+	}
+	return p.quake(n, h)
+}
+
+// tsunami makes a report of a document on a tsunami.
+func (p *parser) tsunami(n *frame.Node, h *head) (r *hazard.Report, reason string) {
+	d := document{issued: h.issued, headline: h.headline}
+	d.quake(n, h.events[0])
 	r = &hazard.Report{
-		Source: Name, Key: events[0], Aliases: events[1:], Version: int64(issued), Type: hazard.Tsunami, Category: category,
-		Start: min(d.origin, issued), LifeMS: life.Milliseconds(), Renewed: &issued, Country: "JP", Places: []string{"JP"},
-		Refs: []string{Name + ":" + events[0]}, URL: "https://www.jma.go.jp/bosai/map.html?contents=tsunami&lang=en", Comment: Name + ":" + events[0], Creator: "JMA",
+		Source: Name, Key: h.events[0], Aliases: h.events[1:], Version: h.version, Type: hazard.Tsunami, Category: h.category,
+		Start: min(d.origin, h.issued), LifeMS: life.Milliseconds(), Renewed: &h.issued, Country: "JP", Places: []string{"JP"},
+		Refs: []string{Name + ":" + h.events[0]}, URL: "https://www.jma.go.jp/bosai/map.html?contents=tsunami&lang=en", Comment: Name + ":" + h.events[0], Creator: "JMA",
+	}
+	for _, id := range h.events {
+		r.Refs = append(r.Refs, schemeOfQuakes+":"+quakePrefix+id)
 	}
 	if d.point != nil {
 		r.Refs = append(r.Refs, fmt.Sprintf("quake:%s@%.3f,%.3f", d.felt.Time().Format("2006-01-02T15:04:05Z"), d.point.Lat, d.point.Lon))
 	}
-	if note != "" {
-		source.Note(r, "Head/ReportDateTime: "+note)
-	}
-	if issued > p.now.Add(seismic.Skew) {
-		r.Suspect = fmt.Sprintf("Head/ReportDateTime: %v is in the future", issued)
-	}
+	h.mark(r, p.now)
 	d.coasts(n, r)
-	infoType := get(n, "Head", "InfoType")
-	if !slices.Contains([]string{"発表", "訂正", "取消"}, infoType) {
-		source.Note(r, fmt.Sprintf("Head/InfoType: %q, expected 発表, 訂正 or 取消", frame.ExcerptText(infoType)))
-	}
 	switch {
-	case infoType == "取消":
+	case h.infoType == cancelled:
 		r.Ended = hazard.EndCancelled
 	case d.worst == nil && d.lifted == 0 && !strings.Contains(d.headline, "解除"):
 		return nil, "Body/Tsunami/Forecast: no coast, expected one at least, or a headline that warnings are lifted (解除)"
@@ -123,7 +174,7 @@ func (p *parser) report(n *frame.Node) (r *hazard.Report, reason string) {
 	if r.Ended != "" {
 		r.Severity, r.Level, r.Name = hazard.Information, "", "Tsunami - Japan"
 	}
-	if until, _, err := frame.Time(get(n, "Head", "ValidDateTime"), japan); err == nil && until > issued {
+	if until, _, err := frame.Time(get(n, "Head", "ValidDateTime"), japan); err == nil && until > h.issued {
 		r.End = &until
 	}
 	r.Description = d.description()
@@ -136,7 +187,7 @@ var japan = time.FixedZone("JST", 9*3600)
 // document is what a document says.
 type document struct {
 	issued, origin hazard.Instant
-	felt           hazard.Instant // when the earthquake was first seen, which follows the origin by seconds; the origin is given to the minute
+	felt           hazard.Instant // the origin to the second, as far as can be told
 	headline       string
 	where          string // the hypocenter in words
 	magnitude      string
@@ -154,32 +205,24 @@ type area struct {
 // quake reads the earthquake, whose origin the event's name tells to the second where the document has none.
 func (d *document) quake(n *frame.Node, event string) {
 	d.origin = d.issued
-	if t, err := time.ParseInLocation("20060102150405", event, japan); err == nil {
-		d.origin = min(hazard.At(t), d.issued)
+	if t, ok := detected(event); ok {
+		d.origin = min(t, d.issued)
 	}
-	d.felt = d.origin
-	quake := at(n, "Body", "Earthquake")
-	if t, _, err := frame.Time(get(quake, "OriginTime"), japan); err == nil && t <= d.issued {
-		if d.origin = t; d.felt < t || d.felt > t.Add(2*time.Minute) {
-			d.felt = t
-		}
+	said := at(n, "Body", "Earthquake")
+	o := originOf(said)
+	d.felt, d.where, d.point, d.magnitude = d.origin, o.where, o.point, o.size
+	if t, _, err := frame.Time(get(said, "OriginTime"), japan); err == nil && t <= d.issued {
+		d.origin, d.felt = t, o.begin(t, event)
 	}
-	place := at(quake, "Hypocenter", "Area")
-	d.where = get(place, "Name")
-	m := at(quake, "Magnitude")
-	d.magnitude = hazard.CleanLine(m.Text)
-	if _, err := strconv.ParseFloat(d.magnitude, 64); err != nil || strings.EqualFold(d.magnitude, "nan") {
-		d.magnitude = hazard.CleanLine(m.Attr("description"))
-	} else {
-		d.magnitude = "M " + d.magnitude
+	if o.magnitude.Known {
+		d.magnitude = "M " + hazard.CleanLine(at(said, "Magnitude").Text)
 	}
-	for _, c := range all(place, "Coordinate") {
-		if m := coordinateForm.FindStringSubmatch(strings.TrimSpace(c.Text)); m != nil && d.point == nil {
-			lat, _ := strconv.ParseFloat(m[1], 64)
-			lon, _ := strconv.ParseFloat(m[2], 64)
-			d.point = seismic.Position(frame.Number{Value: lon, Known: true}, frame.Number{Value: lat, Known: true})
-		}
-	}
+}
+
+// number reads a number of a text; NaN is none.
+func number(text string) frame.Number {
+	v, err := strconv.ParseFloat(text, 64)
+	return frame.Number{Value: v, Known: err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)}
 }
 
 // coasts reads what is in force for which coast.

@@ -1,0 +1,154 @@
+package intake_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/intake"
+)
+
+// ofJMA is a document of the agency on an earthquake, shortened: kind is its Control/Title, event its name, minute that of its origin.
+func ofJMA(kind, status, infoType, event, minute, at, magnitude string) string {
+	body := fmt.Sprintf(`<Earthquake><OriginTime>%s</OriginTime><Hypocenter><Area><Name>三陸沖</Name><Coordinate>%s</Coordinate></Area></Hypocenter><Magnitude type="Mj" description="Ｍ８を超える巨大地震">%s</Magnitude></Earthquake>`+
+		`<Tsunami><Forecast><Item><Area><Name>岩手県</Name></Area><Category><Kind><Name>大津波警報</Name><Code>52</Code></Kind></Category></Item></Forecast></Tsunami>`, minute, at, magnitude)
+	issued, err := time.Parse(time.RFC3339, minute)
+	if err != nil {
+		panic(err)
+	}
+	if issued = issued.Add(5 * time.Minute); kind == hypocenter {
+		issued = issued.Add(-2 * time.Minute)
+	}
+	return fmt.Sprintf(`<Report><Control><Title>%s</Title><Status>%s</Status></Control><Head><Title>震源・震度情報</Title><ReportDateTime>%s</ReportDateTime><EventID>%s</EventID><InfoType>%s</InfoType></Head><Body>%s</Body></Report>`,
+		kind, status, issued.Format(time.RFC3339), event, infoType, body)
+}
+
+const (
+	hypocenter = "震源に関する情報"
+	felt       = "震源・震度に関する情報"
+	waves      = "津波警報・注意報・予報a"
+)
+
+// given is a payload of a source.
+type given struct{ source, payload string }
+
+func (d *desk) takeGiven(now hazard.Instant, all ...given) {
+	d.t.Helper()
+	for _, g := range all {
+		if _, err := d.intake.Apply(d.t.Context(), g.source, parse(d.t, g.source, []byte(g.payload), now), now, intake.Options{History: true}); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+func ofEMSC(id, at string, lon, lat, magnitude float64) given {
+	return given{"emsc", fmt.Sprintf(`{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point","coordinates":[%v,%v,-20]},"id":%q,"properties":{`+
+		`"lastupdate":"2026-01-01T00:00:00Z","time":%q,"lat":%[2]v,"lon":%[1]v,"depth":20,"evtype":"ke","auth":"EMSC","mag":%[5]v,"magtype":"mw","unid":%[3]q,"flynn_region":"NEAR EAST COAST OF HONSHU, JAPAN"}}]}`,
+		lon, lat, id, at, magnitude)}
+}
+
+func ofGeoNet(id, at string, lon, lat, magnitude float64) given {
+	return given{"geonet", fmt.Sprintf(`{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point","coordinates":[%v,%v]},"properties":{`+
+		`"publicID":%q,"time":%q,"depth":20,"magnitude":%v,"mmi":5,"locality":"Far away","quality":"best"}}]}`, lon, lat, id, at, magnitude)}
+}
+
+// The agency gives origins to the minute. The great earthquake of 2011 is one hazard all the same, its tsunami another, which leads to it, in whatever order
+// they come: USGS as recorded, the agency by its own sample of that day, EMSC and GeoNet in their forms.
+func TestAnEarthquakeOfJapanIsThatOfOtherServices(t *testing.T) {
+	const event, minute, at = "20110311144640", "2011-03-11T14:46:00+09:00", "+38.0+142.9-10000/"
+	all := []given{
+		{"usgs", string(hazardtest.ReadShared(t, "feeds/usgs/detail-usp000hvnu.json"))},
+		{"jma", ofJMA(hypocenter, "通常", "発表", event, minute, at, "NaN")},
+		{"jma", ofJMA(felt, "通常", "発表", event, minute, "+38.1+142.9-24000/", "8.8")},
+		{"jma", ofJMA(waves, "通常", "発表", event, minute, at, "NaN")},
+		ofEMSC("20110311_0000030", "2011-03-11T05:46:23.0Z", 142.50, 38.30, 9.0),
+		ofGeoNet("2011p189123", "2011-03-11T05:46:20.5Z", 142.60, 38.20, 8.9),
+		{"jma", ofJMA(felt, "訓練", "発表", "20110311144700", minute, at, "8.8")},                                        // a drill of the same minute
+		ofEMSC("20110311_0000031", "2011-03-11T05:47:21.0Z", 142.60, 38.20, 6.1),                                     // an aftershock of the next minute
+		{"jma", ofJMA(felt, "通常", "発表", "20110311150854", "2011-03-11T15:08:00+09:00", "+39.8+142.8-32000/", "7.4")}, // and one that the others do not have
+	}
+	want := []string{
+		"emsc:20110311_0000030 geonet:2011p189123 jma:quake-20110311144640 usgs:usp000hvnu", "emsc:20110311_0000031",
+		"jma:20110311144640", "jma:quake-20110311144700", "jma:quake-20110311150854",
+	}
+	for shift := range all {
+		order := slices.Concat(all[shift:], all[:shift])
+		if shift%2 == 1 {
+			slices.Reverse(order)
+		}
+		d := newDesk(t)
+		d.takeGiven(late, order...)
+		got := d.together()
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("order %d: %q, want %q", shift, got, want)
+		}
+		before := d.last()
+		if d.takeGiven(late, order...); d.last() != before {
+			t.Errorf("order %d: the same again made %d changes", shift, d.last()-before)
+		}
+		related, err := d.intake.Related(t.Context(), d.event("jma", event).ID)
+		if err != nil || len(related) != 1 || related[0].Hazard.ID != d.event("usgs", "usp000hvnu").ID || related[0].Why != "named quake-"+event {
+			t.Errorf("order %d: the tsunami is related to %+v, %v", shift, related, err)
+		}
+	}
+}
+
+// Two earthquakes of 2010 within a minute, 20 km from each other (samples of the agency, number 32-35_08): each has its partner.
+func TestTwoEarthquakesOfAMinuteKeepTheirPartners(t *testing.T) {
+	d := newDesk(t)
+	d.takeGiven(late,
+		given{"jma", ofJMA(felt, "通常", "発表", "20100705065511", "2010-07-05T06:54:00+09:00", "+39.7+142.5-30000/", "5.2")},
+		given{"jma", ofJMA(felt, "通常", "発表", "20100705065610", "2010-07-05T06:55:00+09:00", "+39.6+142.7-30000/", "6.3")},
+		ofEMSC("20100704_0000050", "2010-07-04T21:55:52.0Z", 142.40, 39.70, 6.3),
+		ofEMSC("20100704_0000049", "2010-07-04T21:54:58.0Z", 142.50, 39.70, 5.1),
+	)
+	got := d.together()
+	slices.Sort(got)
+	if want := []string{"emsc:20100704_0000049 jma:quake-20100705065511", "emsc:20100704_0000050 jma:quake-20100705065610"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What the agency takes back is over, unless another service goes on to speak of it. What it issues again comes back.
+func TestAnEarthquakeThatJMATakesBack(t *testing.T) {
+	const event, minute, at = "20240102101200", "2024-01-02T10:12:00+09:00", "+37.3+136.6-10000/"
+	began := hazard.At(time.Date(2024, 1, 2, 1, 12, 0, 0, time.UTC))
+	document := func(kind, infoType string, after time.Duration) given {
+		issued := began.Add(after).Time().Format(time.RFC3339)
+		return given{"jma", fmt.Sprintf(`<Report><Control><Title>%s</Title><DateTime>%s</DateTime><Status>通常</Status></Control><Head><Title>震源・震度情報</Title><ReportDateTime>%[2]s</ReportDateTime>`+
+			`<EventID>%s</EventID><InfoType>%s</InfoType></Head><Body><Earthquake><OriginTime>%s</OriginTime><Hypocenter><Area><Coordinate>%s</Coordinate></Area></Hypocenter><Magnitude>5.1</Magnitude></Earthquake></Body></Report>`,
+			kind, issued, event, infoType, minute, at)}
+	}
+	d := newDesk(t)
+	now := began.Add(30 * time.Minute)
+	active := func(want bool, when string) {
+		t.Helper()
+		h := d.event("jma", "quake-"+event)
+		if h == nil || (h.Status == hazard.Active) != want {
+			t.Fatalf("%s: %+v, want it active: %t", when, h, want)
+		}
+		if h.Longitude != 136.6 || h.Latitude != 37.3 {
+			t.Errorf("%s: it is at %v, %v", when, h.Longitude, h.Latitude)
+		}
+	}
+	d.takeGiven(now, document(hypocenter, "発表", 3*time.Minute), document(felt, "発表", 5*time.Minute))
+	active(true, "issued")
+	d.takeGiven(now, document(hypocenter, "取消", 6*time.Minute))
+	active(true, "its first document taken back, which another has taken the place of")
+	d.takeGiven(now, document(felt, "取消", 8*time.Minute))
+	active(false, "taken back")
+	d.takeGiven(now, document(felt, "発表", 9*time.Minute))
+	active(true, "issued again")
+	other := ofEMSC("20240102_0000009", "2024-01-02T01:11:58.0Z", 136.62, 37.31, 5.0)
+	if d.takeGiven(now, other); d.event("emsc", "20240102_0000009").ID != d.event("jma", "quake-"+event).ID {
+		t.Errorf("two hazards: %q", d.together())
+	}
+	d.takeGiven(now, document(felt, "取消", 10*time.Minute))
+	if h := d.event("emsc", "20240102_0000009"); h.Status != hazard.Active || d.event("jma", "quake-"+event).Status == hazard.Active {
+		t.Errorf("EMSC goes on to speak of it, and the agency does not: %+v", h)
+	}
+}
