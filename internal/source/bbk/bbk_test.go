@@ -132,3 +132,32 @@ func TestAWarningOfTheWeatherServiceHasItsOwnName(t *testing.T) {
 		t.Errorf("%q", r.Refs)
 	}
 }
+
+// The event of MoWaS is a level alone (Warnung, Gefahrenmitteilung, Gefahreninformation), which the severity says too; what happens is in the headline.
+func TestGermanTermsAsTypesAndLevels(t *testing.T) {
+	for headline, want := range map[string]hazard.Type{
+		"Stromausfall": hazard.Equipment, "Ausfall Notruf 112": hazard.Equipment, "Störung der Wasserversorgung": hazard.Equipment, "Ausfall Telefonnetz": hazard.Equipment,
+		"Bombenentschärfung": hazard.Incident, "Entschärfung einer Weltkriegsbombe": hazard.Incident, "Abkochgebot": hazard.Incident, "Großbrand": hazard.Incident,
+		"Brand in Industriebetrieb": hazard.Incident, "Geruchsbelästigung": hazard.Incident, "Evakuierung": hazard.Incident, "Trinkwasserverunreinigung": hazard.Incident,
+		"Gasaustritt": hazard.Accident, "Gefahrstofffreisetzung": hazard.Accident, "Unfall im Kernkraftwerk": hazard.Accident, "Erhöhte Radioaktivität": hazard.Accident,
+		"Geflügelpest": hazard.Biomedical, "Afrikanische Schweinepest": hazard.Biomedical, "Moorbrand": hazard.Wildfire, "Waldbrand": hazard.Wildfire,
+		"Hochwasser der Saar": hazard.Flood, "Deichbruch": hazard.Flood, "Dammbruch": hazard.Flood, "Sturmflut": hazard.Flood, "Amoklage": hazard.ActiveShooter, "Cyberangriff": hazard.Cyber,
+	} {
+		b := parse(t, strings.Replace(string(warning0(t)), `"headline": "Stromabschaltung`, `"headline": "`+headline, 1))
+		if len(b.Reports) != 1 || b.Reports[0].Type != want || len(b.Reports[0].Notes) > 0 || b.Reports[0].Suspect != "" {
+			t.Errorf("%s: %+v, want %s", headline, b.Reports, want)
+		}
+	}
+	for severity, want := range map[string]hazard.Severity{"Extreme": hazard.Warning, "Severe": hazard.Watch, "Moderate": hazard.Advisory, "Minor": hazard.Information} {
+		b := parse(t, strings.ReplaceAll(string(warning0(t)), `"severity": "Minor"`, `"severity": "`+severity+`"`))
+		if len(b.Reports) != 1 || b.Reports[0].Severity != want {
+			t.Errorf("%s: %+v, want %s", severity, b.Reports, want)
+		}
+	}
+	for headline, test := range map[string]bool{"Probewarnung zum Bundesweiten Warntag": true, "Sirenenprobe": true, "Achter Hitzewarntag in Folge": false} {
+		b := parse(t, strings.Replace(string(warning0(t)), `"headline": "Stromabschaltung`, `"headline": "`+headline, 1))
+		if len(b.Reports) != 1 || (b.Reports[0].Suspect != "") != test {
+			t.Errorf("%s: %+v, want it held: %t", headline, b.Reports, test)
+		}
+	}
+}

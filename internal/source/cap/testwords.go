@@ -11,7 +11,7 @@ import (
 // tests are sentences of tests that came as real, in small letters.
 var tests = []string{
 	"this is a test", "this is only a test", "this is just a test", "test message", "test alert", "test warning", "for testing", "only a drill", "this is a drill",
-	"this is an exercise", "ceci est un test", "ceci est un exercice", "c'est l'épreuve", "dies ist ein test", "dies ist eine übung", "probewarnung", "probealarm", "testwarnung",
+	"this is an exercise", "ceci est un test", "ceci est un exercice", "c'est l'épreuve", "dies ist ein test", "dies ist eine übung", "probewarnung", "probealarm", "testwarnung", "sirenenprobe", "bundesweiter warntag", "bundesweiten warntag", "landesweiter warntag", "landesweiten warntag",
 	"esto es una prueba", "esto es un simulacro", "questo è un test", "to je test",
 }
 

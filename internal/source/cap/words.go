@@ -34,6 +34,7 @@ const (
 	southEast = "the Indonesian agency (list of its warnings), MetMalaysia (met.gov.my), TMD (tmd.go.th), NCHMF (nchmf.gov.vn), PAGASA, DMH of Myanmar and Laos"
 	eastAsia  = "KMA (weather.go.kr), Japan Meteorological Agency (list of its warnings)"
 	turkish   = "MGM (mgm.gov.tr, MeteoUyarı), AFAD"
+	german    = "headlines of MoWaS, whose event is a level alone (warnung.bund.de); BBK, \"Warnung in Deutschland\"; judgement"
 	// vietnamese words stay as they are written: without accents they would be other words.
 	vietnamese = "NCHMF of Vietnam (nchmf.gov.vn)"
 )
@@ -107,13 +108,13 @@ var names = []nameRow{
 		{"orman yangını riski*|κίνδυνος πυρκαγ*|пожарная опасность*|пожарной опасност*|пожароопасн*|пожежна небезпек*|пожежної небезпек*|opasnost od požara*|požarna ogrož*|nebezpečí požár*|riziko požár*|riziko požiar*|nebezpečenstvo požiar*|zagrożenie pożarow*|tűzveszély*|risc de incendi*|brandrisk*|skogbrannfare*|brandfare*|metsäpalovaroitu*|maastopalovaroitu*|ruohikkopalovaroitu*|tuleoh*|ugunsbīstam*|miškų gaisring*|gaisrų pavoj*|risc d incendi*|rischio incendi*|pericolo incendi*|peligro de incendio*|riesgo de incendio*|risco de incêndio*|perigo de incêndio*|danger de feu*|natuurbrandgevaar*|veldbrandgevaar*", slavic + "; " + nordic + "; " + iberia},
 	}},
 	{kind{typ: hazard.Wildfire}, []wordRow{
-		{"wildfire*|wild fire*|bushfire*|bush fire*|forest fire*|grass fire*|grassfire*|vegetation fire*|scrub fire*|fire warning|*waldbrand*|*flächenbrand*|*vegetationsbrand*|incendio forestal*|incendios forestales*|incêndio florestal*|incêndios florestais*|incendi forestal*|incendio boschivo*|incendi boschivi*|feu de forêt*|feux de forêt*", recorded},
+		{"wildfire*|wild fire*|bushfire*|bush fire*|forest fire*|grass fire*|grassfire*|vegetation fire*|scrub fire*|fire warning|*waldbrand*|*flächenbrand*|*vegetationsbrand*|*moorbrand*|*heidebrand*|incendio forestal*|incendios forestales*|incêndio florestal*|incêndios florestais*|incendi forestal*|incendio boschivo*|incendi boschivi*|feu de forêt*|feux de forêt*", recorded},
 		{"orman yangın*|πυρκαγι*|лесной пожар*|лесные пожар*|лесных пожар*|ландшафтный пожар*|ландшафтные пожар*|природный пожар*|природные пожар*|лісов*|пожежі*|горски пожар*|шумски пожар*|šumski požar*|gozdni požar*|lesní požár*|lesný požiar*|pożar las*|erdőtűz*|incendii de*|zjarre*|skogbrann*|skogsbrand*|gräsbrand*|metsäpalo*|metsapõleng*|mežu ugunsgrēk*|meža ugunsgrēk*|miško gaisr*|natuurbrand*|bosbrand*|veldbrand*", slavic + "; " + nordic},
 		{"*حرائق*|*حريق غاب*|*آتش سوزی*|*שריפת*|*שריפות*|*जंगल की आग*|*वनाग्नि*|*दावानल*|*ไฟป่า*|kebakaran hutan*|karhutla*|*山火*|*森林火灾*|*森林火災*|*野火*|*林野火災*|*산불*|ой хээрийн түймэр*|*түймэр*", arabic + "; " + southAsia + "; " + southEast},
 		{"cháy rừng*", vietnamese},
 	}},
 	{kind{typ: hazard.Flood}, []wordRow{
-		{"flood*|flash flood*|coastal flood*|storm surge*|storm tide*|high water*|river level*|water level*|rising water*|reservoir discharge*|inundaci*|inundaç*|inondation*|crue|crues|*hochwasser*|*überflut*|*überschwemm*|*sturmflut*|alluvion*|poplav*|dam break*|dam failure*|dam release*|glacial lake outburst*|glof*|cloudburst*|cloud burst*|rain flood*|*洪水*|*山洪*|*内涝*|*內澇*|*洩洪*|*泄洪*|*淹水*|*暴潮*|*水浸*", profiles},
+		{"flood*|flash flood*|coastal flood*|storm surge*|storm tide*|high water*|river level*|water level*|rising water*|reservoir discharge*|inundaci*|inundaç*|inondation*|crue|crues|*hochwasser*|*dammbruch*|*deichbruch*|*überflut*|*überschwemm*|*sturmflut*|alluvion*|poplav*|dam break*|dam failure*|dam release*|glacial lake outburst*|glof*|cloudburst*|cloud burst*|rain flood*|*洪水*|*山洪*|*内涝*|*內澇*|*洩洪*|*泄洪*|*淹水*|*暴潮*|*水浸*", profiles},
 		{"sel|sel baskın*|taşkın*|su baskın*|πλημμύρ*|πλημμυρ*", turkish + "; " + greek},
 		{"наводнени*|паводок*|паводк*|половодь*|подтоплени*|затоплени*|подъем уровн*|подъём уровн*|повышение уровн*|повін*|підтоплен*|підвищення рівн*|наводнен*|поплав*|поплава*", slavic},
 		{"povodeň*|povodn*|záplav*|powódź|powodzi*|powodz*|wezbrani*|podtopieni*|wzrost stanów wody*|wzrosty stanów wody*|gwałtowne wzrosty*|árvíz*|áradás*|árhullám*|villámárvíz*|inundați*|viitur*|përmbytj*|potvyn*|plūd*|applūš*|üleujutu*|tulva*|meriveden korkeus*|korkea merivesi*", central + "; " + romanian + "; " + baltic},
@@ -192,13 +193,19 @@ var names = []nameRow{
 	}},
 	{kind{typ: hazard.Accident}, []wordRow{
 		{"nuclear*|radiolog*|hazardous material*|chemical*|explosion*|gas leak*|toxic*|oil spill*|industrial accident*|industrial fire*|*gefahrstoff*|*gasaustritt*|*chemieunfall*|accidente químico*|accident industriel*", profiles},
+		{"*radioaktiv*|*kernkraftwerk*|*atomkraftwerk*|*ölunfall*|*bahnunfall*|*zugunglück*|*gasleck*|*gasgeruch*", german},
 	}},
-	{kind{typ: hazard.Biomedical}, []wordRow{{"epidemic*|pandemic*|disease*|*tierseuche*|*seuche*|cholera*|dengue*|covid*|locust*|*疫情*", judgement}}},
+	{kind{typ: hazard.Biomedical}, []wordRow{
+		{"epidemic*|pandemic*|disease*|*tierseuche*|*seuche*|cholera*|dengue*|covid*|locust*|*疫情*", judgement},
+		{"*pandemie*|*infektionsgeschehen*|*geflügelpest*|*vogelgrippe*|*schweinepest*", german},
+	}},
 	{kind{typ: hazard.Equipment}, []wordRow{
 		{"power outage*|power failure*|blackout*|telephone outage*|911 telephone outage*|*stromausfall*|*stromabschaltung*|*notrufausfall*|*ausfall notruf*", "recorded MoWaS warning BBK-EVC-063; 911 Telephone Outage of NWS"},
+		{"*ausfall telefon*|*telefonausfall*|*ausfall mobilfunk*|*gasmangellage*|*ausfall der wasserversorgung*|*störung der wasserversorgung*|*ausfall der gasversorgung*", german},
 	}},
 	{kind{typ: hazard.Incident}, []wordRow{
 		{"evacuation*|evacuate*|shelter in place*|civil danger*|civil emergency*|law enforcement warning*|local area emergency*|fire|structure fire*|building fire*|drinking water*|boil water*|road closure*|road closed*|*großbrand*|*evakuierung*|*kampfmittel*|*bombenfund*|*trinkwasser*", profiles + "; INCIDENT says no more than the source does"},
+		{"*fliegerbombe*|*weltkriegsbombe*|*bombenentschärfung*|*entschärfung*|*abkochgebot*|brand in*|*brandgeruch*|*geruchsbelästigung*|*asbest*|*einsturzgefahr*|*straßensperrung*|*polizeieinsatz*|*polizeilage*", german},
 	}},
 	{kind{typ: hazard.Terrorism}, []wordRow{{"terror*", judgement}}},
 	{kind{typ: hazard.ActiveShooter}, []wordRow{{"active shooter*|*amoklage*", judgement}}},
