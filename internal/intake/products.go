@@ -120,17 +120,26 @@ func (w *writer) gone(hazardID int64, event string, wanted map[int64]bool) (chan
 	if err != nil {
 		return false, err
 	}
-	slices.Reverse(have) // a child has a greater number than its folder
+	folders := map[int64]int64{} // product → the folder that it is in
+	for _, p := range have {
+		folders[p.ID] = p.ParentID
+	}
 	kept := map[int64]bool{}
 	for _, p := range have {
-		if wanted[p.ID] || p.Source != w.src || p.Edited || kept[p.ID] {
-			kept[p.ParentID] = true
+		own, err := w.gaveIt(p, hazardID, w.src, event)
+		if err != nil {
+			return false, err
+		}
+		if own && !wanted[p.ID] && !p.Edited {
 			continue
 		}
-		if own, err := w.gaveIt(p, hazardID, w.src, event); err != nil {
-			return false, err
-		} else if !own {
-			kept[p.ParentID] = true
+		for id := p.ID; id != 0 && !kept[id]; id = folders[id] { // it may be older than the folder that somebody put it into
+			kept[id] = true
+		}
+	}
+	slices.Reverse(have) // what an event gave in a folder has a greater number than that
+	for _, p := range have {
+		if kept[p.ID] {
 			continue
 		}
 		deleted := *p

@@ -1,13 +1,17 @@
 package intake_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 const minute hazard.Instant = 60_000
@@ -224,6 +228,36 @@ func TestTheProductsOfAPartThatRunsOutGoWithIt(t *testing.T) {
 	d.apply("cap", noon+22*minute, intake.Options{}, part("East", "E", noon+300*minute), part("West", "W", noon+20*minute))
 	if err := d.intake.PassUntil(t.Context(), noon+23*minute); err != nil || d.last() != before {
 		t.Errorf("the same again made %d changes, %v", d.last()-before, err)
+	}
+}
+
+// A person puts a text into a folder that a source made later, and the source gives that folder no longer: it stays, with the text in it.
+func TestAFolderStaysForAnOlderProductThatWasPutIntoIt(t *testing.T) {
+	d := newDesk(t)
+	report := func(version hazard.Instant, products ...hazard.ReportProduct) hazard.Report {
+		return with(said("cap", "a", hazard.Tornado, noon, 0, 0), func(r *hazard.Report) { r.Version, r.Products = int64(version), products })
+	}
+	d.apply("cap", noon, live, report(noon, hazard.ReportProduct{Key: "text", Title: "text", Type: hazard.TextProduct, Data: "x"}))
+	id := d.event("cap", "a").ID
+	mine := &hazard.Product{UUID: uuid.New(), HazardID: id, Title: "mine", Type: hazard.TextProduct, Data: "y", OrgID: -1}
+	d.decide(noon+1, store.Origin{User: "ada"}, func(tx *store.Tx) error { return tx.SaveProduct(mine) })
+	d.apply("cap", noon+2, live, report(noon+2, hazard.ReportProduct{Key: "cap", Title: "CAP", Type: hazard.FolderProduct}))
+	d.decide(noon+3, store.Origin{User: "ada"}, func(tx *store.Tx) error {
+		all, err := tx.Products(id)
+		for _, p := range all {
+			if p.Title == "CAP" {
+				mine.ParentID = p.ID
+			}
+		}
+		return errors.Join(err, tx.SaveProduct(mine))
+	})
+	d.apply("cap", noon+4, live, report(noon+4, hazard.ReportProduct{Key: "text", Title: "text", Type: hazard.TextProduct, Data: "x"}))
+	all, err := d.store.Products(t.Context(), id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(all, func(p *hazard.Product) bool { return p.ID == mine.ParentID }) {
+		t.Errorf("once the source gives the folder no longer, the text is in folder %d, which is not among the products: %q", mine.ParentID, d.titles(id))
 	}
 }
 

@@ -33,8 +33,8 @@ type World struct {
 	one      map[[2]Name]bool // what a person found about two events: they are one, or they are not
 	now      instant
 	products []*Product            // of people
-	retitled map[uuid.UUID]string  // products of sources that people gave a title
-	changed  map[*event][]*Product // and of which events they are
+	changed  map[*event][]*Product // products of sources as people changed them, by the events that gave them
+	removed  map[uuid.UUID]bool    // products of sources that people deleted
 	folders  map[*event][]*Product // those that events gave, as they were last
 	moved    map[*Hazard][]move    // the events that left each hazard in the present step
 	sources  Sources
@@ -56,7 +56,7 @@ type Sources struct {
 
 // New returns a world in which nothing has happened.
 func New(sources Sources) *World {
-	return &World{sources: sources, one: map[[2]Name]bool{}, retitled: map[uuid.UUID]string{}, changed: map[*event][]*Product{}, folders: map[*event][]*Product{}}
+	return &World{sources: sources, one: map[[2]Name]bool{}, removed: map[uuid.UUID]bool{}, changed: map[*event][]*Product{}, folders: map[*event][]*Product{}}
 }
 
 // Hazard is one hazard of the world.

@@ -99,13 +99,13 @@ func (w *World) given(e *event) (list []*Product) {
 		if of(key) != nil || rp.Parent != "" && of(rp.Parent) == nil {
 			return
 		}
-		if id := hazard.ProductUUID(e.Source, e.Key, key); slices.ContainsFunc(w.products, func(p *Product) bool { return p.UUID == id }) {
-			return // a person's by now
+		id := hazard.ProductUUID(e.Source, e.Key, key)
+		if w.removed[id] || slices.ContainsFunc(w.products, func(p *Product) bool { return p.UUID == id }) { // a person's by now
+			return
 		}
-		p := &Product{UUID: hazard.ProductUUID(e.Source, e.Key, key), Title: rp.Title, Folder: rp.Type == hazard.FolderProduct,
-			hazard: e.hazard, parent: of(rp.Parent), org: hazard.NoOrg, key: key}
-		if title, ok := w.retitled[p.UUID]; ok {
-			p.Title = title
+		p := &Product{UUID: id, Title: rp.Title, Folder: rp.Type == hazard.FolderProduct, hazard: e.hazard, parent: of(rp.Parent), org: hazard.NoOrg, key: key}
+		if frozen := w.frozen(e, id); frozen != nil {
+			p.Title, p.parent = frozen.Title, frozen.parent
 		}
 		list = append(list, p)
 	}
@@ -119,17 +119,27 @@ func (w *World) given(e *event) (list []*Product) {
 			add(rp, key)
 		}
 	}
-	for _, p := range w.folders[e] { // a folder stays while something of people is in it
-		if of(p.key) == nil && slices.ContainsFunc(w.products, func(q *Product) bool { return q.parent != nil && q.parent.UUID == p.UUID && q.hazard == e.hazard }) {
+	for _, p := range w.changed[e] {
+		if of(p.key) == nil {
+			list = append(list, &Product{UUID: p.UUID, Title: p.Title, Folder: p.Folder, hazard: e.hazard, parent: p.parent, org: hazard.NoOrg, key: p.key})
+		}
+	}
+	for _, p := range w.folders[e] { // a folder stays while something that a person has made or changed is in it
+		in := func(q *Product) bool { return q.parent != nil && q.parent.UUID == p.UUID && q.hazard == e.hazard }
+		if of(p.key) == nil && !w.removed[p.UUID] && (slices.ContainsFunc(w.products, in) || slices.ContainsFunc(list, in)) {
 			list = append(list, &Product{UUID: p.UUID, Title: p.Title, Folder: true, hazard: e.hazard, org: hazard.NoOrg, key: p.key})
 		}
 	}
-	for _, p := range w.changed[e] {
-		if of(p.key) == nil {
-			list = append(list, &Product{UUID: p.UUID, Title: w.retitled[p.UUID], hazard: e.hazard, org: hazard.NoOrg, key: p.key})
-		}
-	}
 	return list
+}
+
+// frozen is a product of an event as a person has changed it; nil if none has.
+func (w *World) frozen(e *event, id uuid.UUID) *Product {
+	i := slices.IndexFunc(w.changed[e], func(p *Product) bool { return p.UUID == id })
+	if i < 0 {
+		return nil
+	}
+	return w.changed[e][i]
 }
 
 // leaveFolders brings products of people to the root whose folder, a source's, is in another hazard now.
@@ -149,7 +159,7 @@ func (w *World) leaveProducts(e *event) {
 		return
 	}
 	for _, p := range w.changed[e] {
-		w.products = append(w.products, &Product{UUID: p.UUID, Title: w.retitled[p.UUID], hazard: e.hazard, org: hazard.NoOrg, of: e})
+		w.products = append(w.products, &Product{UUID: p.UUID, Title: p.Title, Folder: p.Folder, hazard: e.hazard, org: hazard.NoOrg, of: e})
 	}
 	delete(w.changed, e)
 }
@@ -193,16 +203,19 @@ func (w *World) Retitle(p *Product, title string, at instant) bool {
 		p.Title = title
 		return true
 	}
-	if _, again := w.retitled[p.UUID]; title == p.Title && !again {
+	e := w.giver(p)
+	if title == p.Title {
 		return true
 	}
-	w.retitled[p.UUID] = title
-	for _, e := range w.events {
-		if hazard.ProductUUID(e.Source, e.Key, p.key) == p.UUID && !slices.ContainsFunc(w.changed[e], func(o *Product) bool { return o.UUID == p.UUID }) {
-			w.changed[e] = append(w.changed[e], p)
-		}
-	}
+	changed := *p
+	changed.Title = title
+	w.changed[e] = append(slices.DeleteFunc(slices.Clone(w.changed[e]), func(o *Product) bool { return o.UUID == p.UUID }), &changed)
 	return true
+}
+
+// giver is the event that gave a product of a source.
+func (w *World) giver(p *Product) *event {
+	return w.events[slices.IndexFunc(w.events, func(e *event) bool { return hazard.ProductUUID(e.Source, e.Key, p.key) == p.UUID })]
 }
 
 // Put is that a person puts a product of people into another folder of its hazard; nil: to the root. It reports whether that may be.
@@ -224,23 +237,28 @@ func (w *World) Put(p, folder *Product, at instant) bool {
 	return true
 }
 
-// Remove is that a person deletes a product of people. What is in a folder, and the person may not know of, stays.
+// Remove is that a person deletes a product: one that a source gave does not come back. What is in a folder, and the person may not know
+// of, stays.
 func (w *World) Remove(p *Product, at instant) bool {
 	w.Pass(at)
 	if !p.Visible(w.By.Orgs) || !(w.mayWrite(p) || p.hazard.org != hazard.NoOrg && w.By.owns(p.hazard.org)) {
 		return false
 	}
-	for _, q := range w.products {
-		if q.parent == p && q.Visible(w.By.Orgs) {
-			return false
-		}
+	in := func(q *Product) bool { return q.parent != nil && q.parent.UUID == p.UUID }
+	if slices.ContainsFunc(w.Products(), func(q *Product) bool { return in(q) && q.Visible(w.By.Orgs) }) {
+		return false
 	}
 	for _, q := range w.products {
-		if q.parent == p {
+		if in(q) {
 			q.parent = p.parent
 		}
 	}
 	w.products = slices.DeleteFunc(w.products, func(q *Product) bool { return q == p })
+	if p.key != "" {
+		e := w.giver(p)
+		w.removed[p.UUID] = true
+		w.changed[e] = slices.DeleteFunc(slices.Clone(w.changed[e]), func(q *Product) bool { return q.UUID == p.UUID })
+	}
 	return true
 }
 

@@ -214,12 +214,16 @@ func (sv *service) do(w *model.World, s step) error {
 		for p := sv.product(w, 0, editor.Orgs); p != nil && len(ofPeople) < len(known); p = sv.product(w, len(ofPeople), editor.Orgs) {
 			ofPeople = append(ofPeople, p)
 		}
-		ofPeople = slices.DeleteFunc(ofPeople, func(p *model.Product) bool { return known[p.UUID].Source != "" }) // folders of sources are not in the model
+		all := ofPeople
+		ofPeople = slices.DeleteFunc(slices.Clone(all), func(p *model.Product) bool { return known[p.UUID].Source != "" })
 		if len(ofPeople) == 0 {
 			return nil
 		}
 		p := ofPeople[s.N%len(ofPeople)]
-		for _, o := range ofPeople {
+		if !s.Of2 {
+			all = ofPeople
+		}
+		for _, o := range all {
 			if o.Folder && known[o.UUID].HazardID == known[p.UUID].HazardID {
 				folders = append(folders, o)
 			}
@@ -237,7 +241,7 @@ func (sv *service) do(w *model.World, s step) error {
 		if p == nil {
 			return nil
 		}
-		if have := sv.products[s.Who][p.UUID]; have.Source != "" && (s.Do == "remove" || p.Folder || have.ParentID != 0) { // not in the model
+		if have := sv.products[s.Who][p.UUID]; have.Source != "" && !s.Of2 && (s.Do == "remove" || p.Folder || have.ParentID != 0) {
 			return nil
 		}
 		of := edit.Ref{UUID: p.UUID}
@@ -773,6 +777,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"products":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, products: true}, []uint64{5, 143, 203, 5798}},
 		"folders":         {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, products: true, splits: true, folders: true}, nil},
 		"nested":          {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, products: true, splits: true, folders: true, nested: true}, []uint64{30020, 30092, 30120, 30150, 3000108}},
+		"altered":         {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, products: true, splits: true, folders: true, nested: true, altered: true}, []uint64{1355}},
 		"drills":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, drills: true}, []uint64{32, 40441}},
 		"aliases":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true}, []uint64{21, 39, 104, 300003, 300046, 300122, 300213, 310019, 5190}},
 		"linked":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true, linked: true}, []uint64{11, 1095, 1345, 1389}},
@@ -847,11 +852,18 @@ func TestDatabasesAreWhatTheModelSays(t *testing.T) {
 				seeds = append(seeds, seed)
 			}
 			for _, seed := range seeds {
-				dir := t.TempDir()
-				steps := history(seed, *length, abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: seed%2 == 0,
-					years: seed%2 == 0, products: seed%2 == 1, drills: seed%3 == 0, rules: true, slight: true, areas: true, splits: seed%4 == 3, renewed: seed%5 == 4, beside: seed%3 == 1 && seed < 50000000, fires: seed%7 == 5})
-				if n, err := run(t, dir, database(t, dir), steps); err != nil {
-					t.Fatalf("seed %d, step %d: %s\n%v", seed, n, steps[n], err)
+				mixed := abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: seed%2 == 0,
+					years: seed%2 == 0, products: seed%2 == 1, drills: seed%3 == 0, rules: true, slight: true, areas: true, splits: seed%4 == 3, renewed: seed%5 == 4, beside: seed%3 == 1 && seed < 50000000, fires: seed%7 == 5}
+				named := abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true, linked: true}
+				if seed%2 == 1 {
+					named = abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, products: true, splits: true, folders: true, nested: true, altered: true}
+				}
+				for _, can := range []abilities{mixed, named} {
+					dir := t.TempDir()
+					steps := history(seed, *length, can)
+					if n, err := run(t, dir, database(t, dir), steps); err != nil {
+						t.Fatalf("seed %d, step %d: %s\n%v", seed, n, steps[n], err)
+					}
 				}
 			}
 		})
