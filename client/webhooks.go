@@ -22,8 +22,10 @@ type Webhook struct {
 	Format string            `json:"format"` // standard, slack, text, cloudevents or cloudevents-binary
 	Filter map[string]string `json:"filter"` // parameters of a search
 	Events []string          `json:"events"` // kinds of change; empty: all
-	Status string            `json:"status"` // active, paused or disabled
-	Reason string            `json:"reason"` // why it is disabled
+	// Language is the languages that are wished for the authorities' words, best first; empty: the server's.
+	Language string `json:"language"`
+	Status   string `json:"status"` // active, paused or disabled
+	Reason   string `json:"reason"` // why it is disabled
 	// Secret is what messages are signed with; given when it is made or rotated, and never again.
 	Secret  string `json:"secret"`
 	Created string `json:"created"` // RFC 3339
@@ -38,8 +40,10 @@ type WebhookFields struct {
 	Format *string           `json:"format,omitzero"`
 	Filter map[string]string `json:"filter,omitzero"`
 	Events []string          `json:"events,omitzero"`
-	Status *string           `json:"status,omitzero"` // active or paused
-	Secret *string           `json:"secret,omitzero"`
+	// Language is a list of tags such as fr-CA,fr.
+	Language *string `json:"language,omitzero"`
+	Status   *string `json:"status,omitzero"` // active or paused
+	Secret   *string `json:"secret,omitzero"`
 }
 
 // Delivery is what became of a change for a webhook.

@@ -15,13 +15,15 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 type exportCmd struct {
 	Format formatName `default:"json" placeholder:"NAME" help:"Form of the document: ${formats}. With cap it is an Atom feed that holds the alert of each hazard."`
 	Active bool       `help:"Only the active hazards."`
 	searchFlags
-	Output string `short:"o" default:"-" placeholder:"FILE" help:"File to write, - for standard output. A file is replaced once the document is whole."`
+	Lang   tongues `placeholder:"TAG,…" help:"Languages that the authorities' words are wished in, the best first, such as fr-CA,fr; CAP has all languages, whatever you wish."`
+	Output string  `short:"o" default:"-" placeholder:"FILE" help:"File to write, - for standard output. A file is replaced once the document is whole."`
 	addressFlags
 }
 
@@ -123,11 +125,12 @@ func (e *exportCmd) fill(ctx context.Context, c *console, s *store.Store, now ha
 	}
 	bar := newExportBar(c, e.Output, len(ids))
 	defer bar.end()
+	reader := tongue.Wish(e.Lang).Reader()
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		entry, err := e.read(ctx, s, id, now)
+		entry, err := e.read(ctx, s, id, reader, now)
 		if err != nil {
 			return err
 		}
@@ -156,8 +159,9 @@ func (e *exportCmd) fillFound(ctx context.Context, c *console, s *store.Store, n
 	}
 	bar := newExportBar(c, e.Output, int(total))
 	defer bar.end()
+	reader := tongue.Wish(e.Lang).Reader()
 	return each(ctx, s, q, now, func(h *hazard.Hazard, products int) error {
-		entry, err := format.Read(ctx, s, e.Format.Format, h, products)
+		entry, err := format.Read(ctx, s, e.Format.Format, reader.Of(h), products)
 		if err != nil {
 			return err
 		}
@@ -186,7 +190,7 @@ func (e *exportCmd) chosen(ctx context.Context, s *store.Store, now hazard.Insta
 }
 
 // read reads what the document says of a hazard; nil if it is over by now, and only active ones are asked for.
-func (e *exportCmd) read(ctx context.Context, s *store.Store, id int64, now hazard.Instant) (*format.Entry, error) {
+func (e *exportCmd) read(ctx context.Context, s *store.Store, id int64, reader *tongue.Reader, now hazard.Instant) (*format.Entry, error) {
 	h, err := s.Hazard(ctx, id)
 	if err != nil {
 		return nil, err
@@ -198,7 +202,7 @@ func (e *exportCmd) read(ctx context.Context, s *store.Store, id int64, now haza
 	if err != nil {
 		return nil, err
 	}
-	return format.Read(ctx, s, e.Format.Format, h.ExpireAt(now), len(products))
+	return format.Read(ctx, s, e.Format.Format, reader.Of(h.ExpireAt(now)), len(products))
 }
 
 // output is where a document goes: standard output, or a file that takes its name when it is whole.

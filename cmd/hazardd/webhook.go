@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 type webhookCmd struct {
@@ -68,13 +69,15 @@ type webhookAddCmd struct {
 	Format  string            `enum:"standard,slack,text,cloudevents,cloudevents-binary" default:"standard" placeholder:"NAME" help:"Form of the messages: ${enum}."`
 	Filter  map[string]string `placeholder:"NAME=VALUE" help:"Parameter of a search that chooses what is told, such as severity=WARNING; may be given more than once, or separated by semicolons."`
 	Event   []string          `placeholder:"KIND" help:"Kind of change that is told, such as hazard.created; may be given more than once."`
+	Lang    tongues           `placeholder:"TAG,…" help:"Languages that the authorities' words are wished in, the best first, such as fr-CA,fr."`
 	hookFlags
 }
 
 // Run makes a webhook.
 func (w *webhookAddCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
-		h, err := server.CreateWebhook(ctx, client.WebhookFields{URL: &w.Address, Name: &w.Name, Format: &w.Format, Filter: w.Filter, Events: w.Event})
+		h, err := server.CreateWebhook(ctx, client.WebhookFields{URL: &w.Address, Name: &w.Name, Format: &w.Format, Filter: w.Filter, Events: w.Event,
+			Language: new(tongue.Wish(w.Lang).String())})
 		if err != nil {
 			return err
 		}

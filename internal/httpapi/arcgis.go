@@ -16,6 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // arcgisPath is where ArcGIS looks for services.
@@ -101,12 +102,18 @@ func (a *API) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if faults != nil {
 		return faults
 	}
+	wish, err := a.wish(r, values)
+	if err != nil {
+		return err
+	}
 	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error {
 		var body bytes.Buffer
-		restricted, number, err := a.arcgisAnswer(r, &body, l, q, who)
+		reader := wish.Reader()
+		restricted, number, err := a.arcgisAnswer(r.Context(), &body, l, q, who, reader)
 		if err != nil {
 			return err
 		}
+		sayLanguages(w, reader.Used())
 		a.tellCoverage(w, &q.Query)
 		a.tellFreshness(r.Context(), w, number, false)
 		text := body.Bytes()
@@ -126,15 +133,14 @@ func (a *API) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.Call
 }
 
 // arcgisAnswer writes what q finds.
-func (a *API) arcgisAnswer(r *http.Request, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller) (restricted bool, number int64, err error) {
-	ctx := r.Context()
+func (a *API) arcgisAnswer(ctx context.Context, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller, reader *tongue.Reader) (restricted bool, number int64, err error) {
 	if q.Answer == arcgis.Count {
 		n, number, err := a.Store.Count(ctx, q.Query, a.now())
 		out.WriteString(`{"count":` + strconv.FormatInt(n, 10) + `}`)
 		return false, number, err
 	}
 	if q.Answer == arcgis.Features {
-		return a.arcgisFeatures(r, out, l, q, who)
+		return a.arcgisFeatures(ctx, out, l, q, who, reader)
 	}
 	if _, _, err := a.countWithin(ctx, q.Query, "where"); err != nil {
 		return false, 0, err
@@ -156,17 +162,13 @@ func (a *API) arcgisAnswer(r *http.Request, out *bytes.Buffer, l *arcgis.Layer, 
 	return restricted, number, arcgis.WriteRows(out, q, tally)
 }
 
-func (a *API) arcgisFeatures(r *http.Request, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller) (restricted bool, number int64, err error) {
-	wish, err := a.wish(r, nil)
-	if err != nil {
-		return false, 0, err
-	}
+func (a *API) arcgisFeatures(ctx context.Context, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller, reader *tongue.Reader) (restricted bool, number int64, err error) {
 	write, err := arcgis.NewWriter(out, l, q, a.BaseURL)
 	if err != nil {
 		return false, 0, err
 	}
-	skip, more, reader := q.Offset, false, wish.Reader()
-	restricted, number, err = a.eachFound(r.Context(), q.Query, who, func(h *hazard.Hazard, products int) (bool, error) {
+	skip, more := q.Offset, false
+	restricted, number, err = a.eachFound(ctx, q.Query, who, func(h *hazard.Hazard, products int) (bool, error) {
 		if skip > 0 {
 			skip--
 			return true, nil
@@ -174,7 +176,7 @@ func (a *API) arcgisFeatures(r *http.Request, out *bytes.Buffer, l *arcgis.Layer
 		if more = write.Len() == q.Most || out.Len() >= pageBytes; more {
 			return false, nil
 		}
-		e, err := format.Read(r.Context(), a.Store, format.GeoJSON, reader.Of(h), products)
+		e, err := format.Read(ctx, a.Store, format.GeoJSON, reader.Of(h), products)
 		if err != nil {
 			return false, err
 		}

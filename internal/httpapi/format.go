@@ -108,6 +108,9 @@ func (a *API) hazardDocument(w http.ResponseWriter, r *http.Request, from format
 	if err != nil {
 		return nil, err
 	}
+	if f == format.CAP { // whatever is wished
+		sayLanguages(w, h.Languages())
+	}
 	sendAs(w, f, true, "hazard-"+h.UUID.String())
 	return reply.NewBody(body.Bytes(), false), nil
 }

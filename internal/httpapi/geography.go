@@ -64,7 +64,7 @@ const geoJSON = "application/geo+json"
 
 // alertGeography serves a hazard's area: as the original server does, or as GeoJSON.
 func (a *API) alertGeography(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	values, at, err := a.readAt(r, "f")
+	values, at, err := a.readAt(r, "f", langParameter)
 	if err != nil {
 		return err
 	}
@@ -76,10 +76,15 @@ func (a *API) alertGeography(w http.ResponseWriter, r *http.Request, _ *auth.Cal
 		}
 		wantGeoJSON = values.Get("f") == "geojson"
 	}
+	wish, err := a.wish(r, values)
+	if err != nil {
+		return err
+	}
 	h, err := a.hazardNowOrAt(r, at)
 	if err != nil {
 		return err
 	}
+	h = readIn(w, h, wish)
 	areas, err := a.Store.Areas(r.Context(), h.Areas)
 	if err != nil {
 		return err

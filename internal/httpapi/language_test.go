@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source/cap"
 	"github.com/hazardd/hazardd/internal/tongue"
@@ -113,6 +114,34 @@ func TestCAPHasAllLanguagesWhoeverAsks(t *testing.T) {
 	if fr.Language != "fr-CA" || fr.Event != "séisme" || fr.Headline != "Attention" || fr.Description != "La terre tremble." || fr.Instruction != "Sortez <vite>." || fmt.Sprint(fr.ResponseType) != "[Evacuate]" ||
 		fr.Contact != "appelez le 2" || fr.Web != "https://example.org/fr" || fr.Audience != "tout le monde" || fr.SenderName != "Environnement Canada" || fr.Area[0].Desc != "Montréal" {
 		t.Errorf("%+v", fr)
+	}
+}
+
+// What map programs read, and the address of a hazard's area, follow the wish too.
+func TestMapProgramsGetTheWordsThatWereWished(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	s := serve(t)
+	s.report(spoken("ca1", 1), quake("us1", 1))
+	id := hazard.EventUUID("usgs", "ca1").String()
+	query := featureServer + "/0/query?outFields=*&where=1%3D1"
+	for _, path := range []string{"/hazards/" + id + "/alert-geography", "/hazards/" + id + "/alert-geography?f=geojson", query, query + "&f=geojson", "/hazards?f=gpkg"} {
+		join := "?"
+		if strings.Contains(path, "?") {
+			join = "&"
+		}
+		for what, a := range map[string]hazardtest.Answer{
+			"lang":            s.do("reader", "GET", path+join+"lang=fr", nil, "Accept-Language", "ar"),
+			"Accept-Language": s.do("reader", "GET", path, nil, "Accept-Language", "fr"),
+		} {
+			if body := string(decode(t, a.Header.Get("Content-Encoding"), a.Body)); a.Status != http.StatusOK || !strings.Contains(a.Header.Get("Content-Language"), "fr-CA") ||
+				!strings.Contains(body, "Séisme - Montréal") || strings.Contains(body, "Earthquake - Montreal") {
+				t.Errorf("%s by %s: %d, Content-Language %q: %.300s", path, what, a.Status, a.Header.Get("Content-Language"), body)
+			}
+		}
+		wantProblem(t, s.do("reader", "GET", path+join+"lang=not+a+language", nil), http.StatusBadRequest)
+	}
+	if got := s.do("reader", "GET", "/hazards/"+id+"?f=cap&lang=fr", nil).Header.Get("Content-Language"); got != "en-CA, fr-CA, ar" {
+		t.Errorf("CAP says that it is in %q", got)
 	}
 }
 

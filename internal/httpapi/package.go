@@ -20,7 +20,11 @@ func (a *API) geoPackage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if q.Limit != 0 || q.Cursor != "" {
 		return badParameter("f", "gpkg holds all that is found: limit and cursor have no place beside it")
 	}
-	now := a.now()
+	wish, err := a.wish(r, r.URL.Query())
+	if err != nil {
+		return err
+	}
+	now, reader := a.now(), wish.Reader()
 	_, number, err := a.countWithin(r.Context(), q, "f")
 	if err != nil {
 		return err
@@ -32,7 +36,7 @@ func (a *API) geoPackage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		return err
 	}
 	restricted, _, err := a.eachFound(r.Context(), q, who, func(h *hazard.Hazard, products int) (bool, error) {
-		e, err := format.Read(r.Context(), a.storeAt(q.At), format.GeoJSON, h, products)
+		e, err := format.Read(r.Context(), a.storeAt(q.At), format.GeoJSON, reader.Of(h), products)
 		if err != nil {
 			return false, err
 		}
@@ -42,6 +46,7 @@ func (a *API) geoPackage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		return errors.Join(err, doc.Discard())
 	}
 	return doc.Finish(func(size int64, file io.ReadSeeker) error {
+		sayLanguages(w, reader.Used())
 		h := w.Header()
 		h["Content-Type"] = []string{format.GeoPackageType}
 		h["Content-Disposition"] = []string{`attachment; filename="hazards.gpkg"`}

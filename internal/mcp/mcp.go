@@ -102,6 +102,7 @@ type Filter struct {
 	BBox     string   `json:"bbox,omitempty" jsonschema:"west,south,east,north in degrees"`
 	Datetime string   `json:"datetime,omitempty" jsonschema:"hazards alive in this period: RFC 3339 begin/end, .. for open"`
 	Status   string   `json:"status,omitempty" jsonschema:"active (default), expired or any"`
+	Lang     string   `json:"lang,omitempty" jsonschema:"languages for names and descriptions, best first, such as fr-CA,fr; an authority's own words where it has them, never a translation"`
 }
 
 // Search is a search for a page of hazards.
@@ -130,6 +131,7 @@ type Count struct {
 type One struct {
 	Hazard string `json:"hazard" jsonschema:"number (hazard_ID) or uuid"`
 	At     string `json:"at,omitempty" jsonschema:"an earlier moment, RFC 3339"`
+	Lang   string `json:"lang,omitempty" jsonschema:"languages for name and description, best first, such as fr-CA,fr; an authority's own words where it has them, never a translation"`
 }
 
 // History asks for changes of a hazard.
@@ -201,7 +203,7 @@ func (f *Filter) values(at string) (url.Values, error) {
 			v.Set(name, strings.Join(list, ","))
 		}
 	}
-	for name, text := range map[string]string{"ref": f.Ref, "q": f.Words, "bbox": f.BBox, "datetime": f.Datetime, "at": at} {
+	for name, text := range map[string]string{"ref": f.Ref, "q": f.Words, "bbox": f.BBox, "datetime": f.Datetime, "lang": f.Lang, "at": at} {
 		if text != "" {
 			v.Set(name, text)
 		}
@@ -334,6 +336,9 @@ func (o *One) path(more string) (string, url.Values, error) {
 	values := url.Values{}
 	if o.At != "" {
 		values.Set("at", o.At)
+	}
+	if o.Lang != "" && more != "/products" && more != "/measurements" { // which are in no language
+		values.Set("lang", o.Lang)
 	}
 	return "/hazards/" + o.Hazard + more, values, nil
 }

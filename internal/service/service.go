@@ -277,7 +277,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	}
 	s.tail = tail.New(s.Store, s.live, s.Now, tail.Memory, cfg.Logger)
 	s.push = push.New(s.tail, s.Store, s.cfg.PublicURL, push.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams})
-	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Targets: outbound.Targets{Allow: s.cfg.WebhookAllow},
+	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Languages: s.cfg.Languages, Targets: outbound.Targets{Allow: s.cfg.WebhookAllow},
 		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: cfg.Clock.Now, Logger: cfg.Logger})
 	if s.channels, err = openChannels(&s.cfg, s.Store); err != nil {
 		return s, err

@@ -166,15 +166,27 @@ func (s *set) choose(w Wish) int {
 		return -1
 	}
 	// Each wish by itself, since the library would have an exact match for a later one go before "fr-CA" for "fr". What is only
-	// understood by most who wish something else comes last.
-	for _, least := range []language.Confidence{language.High, language.Low} {
-		for _, t := range w.tags {
-			if _, i, confidence := s.matcher.Match(t); confidence >= least {
-				return s.first[i]
-			}
+	// understood by most who wish something else, as English is by those who wish Swahili, comes last: "sw,fr" wishes French before it.
+	understood := -1
+	for _, t := range w.tags {
+		_, i, confidence := s.matcher.Match(t)
+		if confidence >= language.High && base(t) == base(s.tags[i]) {
+			return s.first[i]
+		}
+		if confidence >= language.Low && understood < 0 {
+			understood = s.first[i]
 		}
 	}
-	return -1
+	return understood
+}
+
+// base is the language of a tag without script and region; "no" and "nb" are one.
+func base(t language.Tag) language.Base {
+	if canonical, err := language.All.Canonicalize(t); err == nil {
+		t = canonical
+	}
+	b, _ := t.Base()
+	return b
 }
 
 // maxChosen bounds what a Reader keeps: a stream has one for days.

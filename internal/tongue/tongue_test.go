@@ -46,6 +46,11 @@ func TestTheLanguageThatMeetsTheWish(t *testing.T) {
 		{"zh-Hans", "", []string{"en", "zh-HK", "zh-CN"}, "zh-CN"},
 		{"nb", "", []string{"en", "no"}, "no"},
 		{"pt-BR", "", []string{"en", "pt-PT"}, "pt-PT"},
+		{"", "sw,fr", []string{"en", "fr-CA"}, "fr-CA"},
+		{"be;q=0.9, pl;q=0.8", "", []string{"en", "ru", "pl"}, "pl"},
+		{"be", "", []string{"en", "ru", "pl"}, "ru"},
+		{"gsw-CH", "", []string{"en", "de"}, "de"},
+		{"zh-TW,en", "", []string{"-", "zh-CN", "en"}, "en"},
 	} {
 		w, err := Parse(tt.lang)
 		if tt.lang == "" {

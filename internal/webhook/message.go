@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -168,7 +170,14 @@ func (s *Service) hasLeft(ctx context.Context, h *hook, c *hazard.Change) (bool,
 // encode writes a message of a change.
 func (s *Service) encode(h *hook, c *hazard.Change, shown wire.Change, total int, covers []store.Delivery) (*message, error) {
 	// The id is of what is told: a receiver that drops what comes twice must not drop what says more.
-	m := &message{id: fmt.Sprintf("msg_%s_%d", h.ID, c.Number), covers: covers}
+	m := &message{id: fmt.Sprintf("msg_%s_%d", h.ID, c.Number), header: map[string]string{}, covers: covers}
+	if c.Hazard != nil {
+		reader := h.wish.Reader()
+		c.Hazard = reader.Of(c.Hazard)
+		if used := reader.Used(); len(used) > 0 {
+			m.header["Content-Language"] = used[0]
+		}
+	}
 	if h.Format.chat() {
 		m.text(h.Format, chatLine(c, shown, s.base))
 		return m, nil
@@ -196,7 +205,8 @@ func (m *message) cloudEvent(f Format, e wire.CloudEvent) error {
 	var whole any = &e
 	m.contentType = "application/cloudevents+json; charset=utf-8"
 	if f == CloudEventsBinary {
-		whole, m.contentType, m.header = e.Data, e.DataContentType, e.Header()
+		whole, m.contentType = e.Data, e.DataContentType
+		maps.Copy(m.header, e.Header())
 	}
 	text, err := json.Marshal(whole)
 	m.body = string(text)
@@ -265,14 +275,18 @@ func place(h *hazard.Hazard) string {
 	return half(h.Latitude, "N", "S") + " " + half(h.Longitude, "E", "W")
 }
 
-// worthTelling tells whether people want to know of a change: not of products, and not of what they would not see.
-func worthTelling(before, after *hazard.Hazard) bool {
-	return before == nil || before.Status != after.Status || before.Reason != after.Reason || stateLine(before) != stateLine(after)
+// worthTelling tells whether people with a wish for languages want to know of a change: not of products, and not of what they would not see.
+func worthTelling(before, after *hazard.Hazard, wish tongue.Wish) bool {
+	if before == nil || before.Status != after.Status || before.Reason != after.Reason {
+		return true
+	}
+	reader := wish.Reader()
+	return stateLine(reader.Of(before)) != stateLine(reader.Of(after))
 }
 
 // testMessage says that it is a test.
 func (s *Service) testMessage(h *hook, now hazard.Instant) (*message, error) {
-	m := &message{id: "msg_test_" + uuid.NewString()}
+	m := &message{id: "msg_test_" + uuid.NewString(), header: map[string]string{}}
 	if h.Format.chat() {
 		m.text(h.Format, "⬜ TEST of a webhook of "+s.base+": nothing has happened")
 		return m, nil
@@ -346,5 +360,5 @@ func (s *Service) told(ctx context.Context, h *hook, c *hazard.Change, orgs []in
 			return left, left, err
 		}
 	}
-	return !chat || worthTelling(before, after), false, nil
+	return !chat || worthTelling(before, after, h.wish), false, nil
 }

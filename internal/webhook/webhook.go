@@ -35,6 +35,7 @@ import (
 	"github.com/hazardd/hazardd/internal/outbound"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // Filter chooses hazards.
@@ -52,6 +53,8 @@ type Config struct {
 	// ParseFilter reads the parameters of a search; nil for those that let everything through. An error is a *hazard.InvalidError.
 	ParseFilter func(params map[string]string) (Filter, error)
 	Targets     outbound.Targets
+	// Languages are those of a webhook that wishes none, and behind those that it wishes; none: as the authorities give the texts.
+	Languages tongue.Wish
 	// BaseURL is the service's public address without a slash at its end.
 	BaseURL string
 	Version string // of this program, for the User-Agent
@@ -68,6 +71,7 @@ type Service struct {
 	standing    func(user string) (auth.Role, []int64, bool)
 	parseFilter func(params map[string]string) (Filter, error)
 	targets     outbound.Targets
+	languages   tongue.Wish
 	clients     outbound.Clients
 	base        string
 	agent       string
@@ -79,8 +83,8 @@ type Service struct {
 
 // New makes a Service. It starts nothing.
 func New(c Config) *Service {
-	s := &Service{store: c.Store, tail: c.Tail, standing: c.Standing, parseFilter: c.ParseFilter, targets: c.Targets, base: c.BaseURL, agent: "hazardd/" + cmp.Or(c.Version, "dev"),
-		now: c.Now, logger: c.Logger, measures: newMeasures()}
+	s := &Service{store: c.Store, tail: c.Tail, standing: c.Standing, parseFilter: c.ParseFilter, targets: c.Targets, languages: c.Languages, base: c.BaseURL,
+		agent: "hazardd/" + cmp.Or(c.Version, "dev"), now: c.Now, logger: c.Logger, measures: newMeasures()}
 	s.clients = s.targets.Clients(parallel)
 	for _, client := range s.clients {
 		if c.Transport != nil {
@@ -127,8 +131,10 @@ type Webhook struct {
 	Format Format            `json:"format"`
 	Filter map[string]string `json:"filter"` // parameters of a search
 	Events []string          `json:"events"` // kinds of change; empty: all
-	Status Status            `json:"status"`
-	Reason string            `json:"reason,omitzero"` // why it is disabled
+	// Language is the languages that are wished for the authorities' words, best first; empty: the server's.
+	Language string `json:"language"`
+	Status   Status `json:"status"`
+	Reason   string `json:"reason,omitzero"` // why it is disabled
 	// Secret is what messages are signed with; shown when it is made and never again.
 	Secret  string `json:"secret,omitzero"`
 	Created string `json:"created"` // RFC 3339
@@ -138,16 +144,17 @@ type Webhook struct {
 
 // kept is what is kept of a webhook.
 type kept struct {
-	Name    string            `json:"name"`
-	URL     string            `json:"url"`
-	Format  Format            `json:"format"`
-	Filter  map[string]string `json:"filter"`
-	Events  []string          `json:"events"`
-	Status  Status            `json:"status"`
-	Reason  string            `json:"reason"`
-	Secrets []secret          `json:"secrets"` // the present one first
-	Created hazard.Instant    `json:"created"`
-	Updated hazard.Instant    `json:"updated"`
+	Name     string            `json:"name"`
+	URL      string            `json:"url"`
+	Format   Format            `json:"format"`
+	Filter   map[string]string `json:"filter"`
+	Events   []string          `json:"events"`
+	Language string            `json:"language,omitzero"`
+	Status   Status            `json:"status"`
+	Reason   string            `json:"reason"`
+	Secrets  []secret          `json:"secrets"` // the present one first
+	Created  hazard.Instant    `json:"created"`
+	Updated  hazard.Instant    `json:"updated"`
 }
 
 // secret is what messages are signed with.
@@ -167,6 +174,7 @@ type hook struct {
 	store.Webhook
 	kept
 	filter Filter
+	wish   tongue.Wish
 }
 
 func (s *Service) read(w store.Webhook) (*hook, error) {
@@ -178,13 +186,17 @@ func (s *Service) read(w store.Webhook) (*hook, error) {
 	if len(h.kept.Filter) > 0 {
 		h.filter, err = s.parseFilter(h.kept.Filter)
 	}
+	if err == nil && h.Language != "" {
+		h.wish, err = tongue.Parse(h.Language)
+	}
+	h.wish = h.wish.Or(s.languages)
 	return h, err
 }
 
 func (h *hook) show(pending int64) Webhook {
 	k := &h.kept
-	return Webhook{ID: h.ID, Owner: h.Owner, Name: k.Name, URL: k.URL, Format: k.Format, Filter: orEmpty(k.Filter), Events: append([]string{}, k.Events...), Status: k.Status,
-		Reason: k.Reason, Created: k.Created.String(), Updated: k.Updated.String(), Pending: pending}
+	return Webhook{ID: h.ID, Owner: h.Owner, Name: k.Name, URL: k.URL, Format: k.Format, Filter: orEmpty(k.Filter), Events: append([]string{}, k.Events...), Language: k.Language,
+		Status: k.Status, Reason: k.Reason, Created: k.Created.String(), Updated: k.Updated.String(), Pending: pending}
 }
 
 func orEmpty(m map[string]string) map[string]string {
@@ -280,13 +292,14 @@ func (s *Service) Get(ctx context.Context, who Author, id string) (Webhook, erro
 
 // request is the body of a creation or an alteration. What is not given is nil.
 type request struct {
-	URL    *string            `json:"url"`
-	Name   *string            `json:"name"`
-	Format *Format            `json:"format"`
-	Filter *map[string]string `json:"filter"`
-	Events *[]string          `json:"events"`
-	Status *Status            `json:"status"`
-	Secret *string            `json:"secret"`
+	URL      *string            `json:"url"`
+	Name     *string            `json:"name"`
+	Format   *Format            `json:"format"`
+	Filter   *map[string]string `json:"filter"`
+	Events   *[]string          `json:"events"`
+	Language *string            `json:"language"`
+	Status   *Status            `json:"status"`
+	Secret   *string            `json:"secret"`
 }
 
 // decode reads a body: one object, its members known and of their types, and nothing more.
@@ -294,7 +307,7 @@ func decode(body []byte) (*request, error) {
 	r := &request{}
 	if err := json.Unmarshal(body, r, json.RejectUnknownMembers(true)); err != nil {
 		detail := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "json: "), "Go webhook.", "")
-		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is not one JSON object of the members url, name, format, filter, events, status and secret: " + detail}}}
+		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is not one JSON object of the members url, name, format, filter, events, language, status and secret: " + detail}}}
 	}
 	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
 		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is null, not a JSON object"}}}
@@ -347,6 +360,13 @@ func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
 			}
 		}
 	}
+	if r.Language != nil {
+		if k.Language = *r.Language; k.Language != "" {
+			if _, err := tongue.Parse(k.Language); err != nil {
+				bad.Add("language", "%v", err)
+			}
+		}
+	}
 	if r.Status != nil {
 		if k.Status, k.Reason = *r.Status, ""; k.Status != Active && k.Status != Paused {
 			bad.Add("status", "%.60q is neither active nor paused", k.Status)
@@ -389,7 +409,7 @@ func rotate(have []secret, text string, now hazard.Instant) []secret {
 	return list
 }
 
-// Create makes a webhook of a body {"url", "name", "format", "filter", "events", "status", "secret"}, of which url is required. It is told
+// Create makes a webhook of a body {"url", "name", "format", "filter", "events", "language", "status", "secret"}, of which url is required. It is told
 // what changes from now on. The answer alone holds the secret.
 func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazard.Instant) (Webhook, error) {
 	if err := who.mayUse(); err != nil {

@@ -18,7 +18,7 @@ func TestWhatIsWrongWithAWebhookIsNamedAtOnce(t *testing.T) {
 	b := newBed(t)
 	for body, want := range map[string][]string{
 		`{}`: {"/url"},
-		`{"url":"http://a.example/","name":"a\nb","format":"pdf","filter":{"severity":"x"},"events":["hazard.eaten"],"status":"disabled","secret":"whsec_short"}`: {"/events", "/filter/severity", "/format", "/name", "/secret", "/status", "/url"},
+		`{"url":"http://a.example/","name":"a\nb","format":"pdf","filter":{"severity":"x"},"events":["hazard.eaten"],"language":"not a language","status":"disabled","secret":"whsec_short"}`: {"/events", "/filter/severity", "/format", "/language", "/name", "/secret", "/status", "/url"},
 		`{"url":"https://127.0.0.1/"}`:                   {"/url"},
 		`{"url":"https://a.example/","owner":"root"}`:    {""},
 		`{"url":"https://a.example/","url":"https://b"}`: {""},

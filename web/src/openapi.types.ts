@@ -5859,6 +5859,11 @@ export interface components {
         readonly WebhookFormat: "standard" | "slack" | "text" | "cloudevents" | "cloudevents-binary";
         /** @description What messages are signed with, `whsec_` and the base64 of 24 to 64 bytes. */
         readonly WebhookSecret: string;
+        /**
+         * @description Languages that the authorities' words are wished in, best first, separated by commas (RFC 5646), as `lang` of a list; empty for those of the server. Nothing is translated: where no language
+         *     meets the wish, a hazard reads as it is stored. The field `Content-Language` of a message names the language of its words.
+         */
+        readonly WebhookLanguage: string;
         /** @description Parameters of a search, by name; empty for all hazards. */
         readonly WebhookFilter: {
             readonly [key: string]: string;
@@ -5874,6 +5879,7 @@ export interface components {
          *         "severity": "WARNING"
          *       },
          *       "events": [],
+         *       "language": "fr-CA,fr",
          *       "status": "active",
          *       "secret": "whsec_c2VjcmV0cyBvZiBhbiBleGFtcGxlIGFyZSBub25l",
          *       "created": "2026-11-20T09:14:02.512Z",
@@ -5892,6 +5898,7 @@ export interface components {
             readonly filter: components["schemas"]["WebhookFilter"];
             /** @description Kinds of change; empty for all. */
             readonly events: readonly components["schemas"]["ChangeType"][];
+            readonly language: components["schemas"]["WebhookLanguage"];
             /**
              * @description `paused` by its owner, `disabled` by the service.
              * @enum {string}
@@ -5928,6 +5935,8 @@ export interface components {
             readonly filter?: components["schemas"]["WebhookFilter"];
             /** @description Kinds of change; empty for all. */
             readonly events?: readonly components["schemas"]["ChangeType"][];
+            /** @default  */
+            readonly language: components["schemas"]["WebhookLanguage"];
             /**
              * @default active
              * @enum {string}
@@ -5954,6 +5963,8 @@ export interface components {
             readonly filter?: components["schemas"]["WebhookFilter"];
             /** @description Kinds of change; empty for all. */
             readonly events?: readonly components["schemas"]["ChangeType"][];
+            /** @default  */
+            readonly language: components["schemas"]["WebhookLanguage"];
             /**
              * @default active
              * @enum {string}
@@ -9495,6 +9506,13 @@ export interface operations {
                  */
                 readonly f?: "json" | "geojson";
                 /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+                /**
                  * @description A moment that is past (RFC 3339). The answer is what you would have been answered then: what had been written, with the ends that had come.
                  *     Write the zone as `Z`, or its plus as `%2B`.
                  * @example 2026-11-21T06:00:00Z
@@ -9523,6 +9541,7 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly "Hazardd-Change": components["headers"]["Hazardd-ChangeMaybe"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
                     readonly [name: string]: unknown;
                 };
                 content: {
@@ -13114,6 +13133,13 @@ export interface operations {
                 readonly resultRecordCount?: number;
                 /** @description The form of the answer. */
                 readonly f?: "json" | "pjson" | "geojson";
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
             };
             readonly header?: {
                 /**
@@ -13899,6 +13925,13 @@ export interface operations {
                  */
                 readonly f?: "json" | "geojson";
                 /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+                /**
                  * @description A moment that is past (RFC 3339). The answer is what you would have been answered then: what had been written, with the ends that had come.
                  *     Write the zone as `Z`, or its plus as `%2B`.
                  * @example 2026-11-21T06:00:00Z
@@ -13921,6 +13954,7 @@ export interface operations {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly Vary: components["headers"]["Vary"];
                     readonly "Hazardd-Change": components["headers"]["Hazardd-ChangeMaybe"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
                     readonly [name: string]: unknown;
                 };
                 content: {
