@@ -91,14 +91,14 @@ func (l *limitReader) Read(p []byte) (int, error) {
 
 // Sizes of the pieces in which a payload is collected.
 const (
-	firstPiece = 64 << 10
+	firstPiece = 4 << 10 // of an alert: 6,000 of them are read when a server of the whole catalog starts
 	mostPiece  = 4 << 20
 )
 
 // readAll reads r to its end, also what comes before an error. It collects pieces instead of growing one, so that what is too
 // large needs no more memory than what was read of it.
 func readAll(r io.Reader) (pieces [][]byte, err error) {
-	for size := firstPiece; ; size = min(2*size, mostPiece) {
+	for size := firstPiece; ; size = min(4*size, mostPiece) {
 		piece := make([]byte, 0, size)
 		for len(piece) < size && err == nil {
 			var n int

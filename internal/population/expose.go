@@ -116,22 +116,38 @@ func count(g *Grid, s geo.Shape) (*hazard.Estimate, error) {
 	return &hazard.Estimate{People: int64(math.Round(sum.People)), Low: int64(sum.Low), High: int64(math.Ceil(sum.High))}, nil
 }
 
-// index is all towns, and which of them are in each tile of the built-in grid.
+// index is all towns, tile by tile of the built-in grid. It is three plain lists, since a map of lists took three times the memory.
 type index struct {
 	towns []town.Town
-	tiles map[int32][]int32
+	tiles []int32 // that have towns, in order
+	from  []int32 // of each of them, its first town; at the end the number of towns
 }
 
 var townIndex = sync.OnceValue(func() *index {
-	x := &index{tiles: map[int32][]int32{}}
-	for t := range town.Between(-90, 90) {
+	tileOf := func(t town.Town) int32 {
 		col, row := cellOf(t.Lon, t.Lat)
-		tile := int32(row/builtin.Side*builtin.Cols + col/builtin.Side)
-		x.tiles[tile] = append(x.tiles[tile], int32(len(x.towns)))
-		x.towns = append(x.towns, t)
+		return int32(row/builtin.Side*builtin.Cols + col/builtin.Side)
 	}
+	x := &index{towns: slices.Collect(town.Between(-90, 90))}
+	x.towns = slices.Clip(x.towns)
+	slices.SortStableFunc(x.towns, func(a, b town.Town) int { return cmp.Compare(tileOf(a), tileOf(b)) })
+	for i, t := range x.towns {
+		if tile := tileOf(t); len(x.tiles) == 0 || x.tiles[len(x.tiles)-1] != tile {
+			x.tiles, x.from = append(x.tiles, tile), append(x.from, int32(i))
+		}
+	}
+	x.from = append(x.from, int32(len(x.towns)))
 	return x
 })
+
+// in is the numbers of the towns in a tile: from the first up to the one before end.
+func (x *index) in(tile int) (first, end int32) {
+	i, ok := slices.BinarySearch(x.tiles, int32(tile))
+	if !ok {
+		return 0, 0
+	}
+	return x.from[i], x.from[i+1]
+}
 
 // cellOf is the cell of the built-in grid that a position is in.
 func cellOf(lon, lat float64) (col, row int) {
@@ -147,7 +163,7 @@ func townsOf(area geo.Shape, lon, lat float64) (places []Place, codes []string) 
 	countries := map[string]bool{}
 	if !area.IsZero() {
 		_ = builtin.Cover(area, func(col, row int, share float64, shares []float64) error { // too intricate: no town of it is known to be inside
-			for _, i := range x.tiles[int32(row*builtin.Cols+col)] {
+			for i, end := x.in(row*builtin.Cols + col); i < end; i++ {
 				t := &x.towns[i]
 				within := share
 				if shares != nil {
@@ -181,7 +197,7 @@ func townsOf(area geo.Shape, lon, lat float64) (places []Place, codes []string) 
 	for row := math.Floor((lat - degrees) / side); row <= math.Floor((lat+degrees)/side); row++ {
 		for col := math.Floor((lon - wide) / side); col <= math.Floor((lon+wide)/side) && col-math.Floor((lon-wide)/side) < float64(builtin.Cols); col++ {
 			c, r := cellOf(geo.Wrap((col+0.5)*side), (row+0.5)*side)
-			for _, i := range x.tiles[int32(r/builtin.Side*builtin.Cols+c/builtin.Side)] {
+			for i, end := x.in(r/builtin.Side*builtin.Cols + c/builtin.Side); i < end; i++ {
 				if p := at(i); !p.Inside && p.Km <= nearKm {
 					near = append(near, p)
 				}
