@@ -216,15 +216,15 @@ func TestTheSummaryOfARegion(t *testing.T) {
 		types  []hazard.Type
 		want   string
 	}{
-		"one place":                    {box: box(16.37, 48.21, 16.37, 48.21), want: "covered; covered=1; stale=0; unknown=0"},
-		"a town":                       {box: box(16.3, 48.1, 16.4, 48.2), want: "covered; covered=4; stale=0; unknown=0"},
-		"two countries, one is silent": {box: box(8.5, 47.1, 11, 47.2), faults: "swiss", want: `stale; covered=6; stale=4; unknown=0; lacking="CH"`},
-		"and one that nobody reads":    {box: box(7, 45.5, 15, 47.5), faults: "swiss", want: `unknown; covered=7; stale=7; unknown=11; lacking="CH,IT,SI"`},
-		"the sea is left aside":        {box: box(-16, 37.5, -7.5, 41), want: "covered; covered=5; stale=0; unknown=0; sea=20"},
+		"one place":                    {box: box(16.37, 48.21, 16.37, 48.21), want: `covered; covered=1; stale=0; unknown=0; sources="austria"`},
+		"a town":                       {box: box(16.3, 48.1, 16.4, 48.2), want: `covered; covered=4; stale=0; unknown=0; sources="austria"`},
+		"two countries, one is silent": {box: box(8.5, 47.1, 11, 47.2), faults: "swiss", want: `stale; covered=6; stale=4; unknown=0; lacking="CH"; sources="austria,swiss"`},
+		"and one that nobody reads":    {box: box(7, 45.5, 15, 47.5), faults: "swiss", want: `unknown; covered=7; stale=7; unknown=11; lacking="CH,IT,SI"; sources="austria,swiss"`},
+		"the sea is left aside":        {box: box(-16, 37.5, -7.5, 41), want: `covered; covered=5; stale=0; unknown=0; sea=20; sources="portugal"`},
 		"but not where there is only":  {box: box(-50, 20, -40, 30), want: "unknown; covered=0; stale=0; unknown=25"},
-		"a type at sea":                {box: box(175, 20, -175, 25), types: cyclones, want: "covered; covered=25; stale=0; unknown=0"},
-		"part of the box":              {box: box(7, 46.5, 15, 47.5), holds: func(lon, _ float64) bool { return lon > 12 }, want: `unknown; covered=9; stale=0; unknown=1; lacking="IT"`},
-		"a part that the grid misses":  {box: box(7, 46.5, 15, 47.5), holds: func(float64, float64) bool { return false }, want: "covered; covered=1; stale=0; unknown=0"},
+		"a type at sea":                {box: box(175, 20, -175, 25), types: cyclones, want: `covered; covered=25; stale=0; unknown=0; sources="basin"`},
+		"part of the box":              {box: box(7, 46.5, 15, 47.5), holds: func(lon, _ float64) bool { return lon > 12 }, want: `unknown; covered=9; stale=0; unknown=1; lacking="IT"; sources="austria"`},
+		"a part that the grid misses":  {box: box(7, 46.5, 15, 47.5), holds: func(float64, float64) bool { return false }, want: `covered; covered=1; stale=0; unknown=0; sources="austria"`},
 		"the world":                    {box: box(-180, -90, 180, 90), want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -115,8 +115,8 @@ func judge(t hazard.Type, sources []Voice) TypeWord {
 // atLarge is the word for official warnings at large.
 func atLarge(j *Judgement) Word {
 	word := Unknown
-	for _, v := range j.Sources {
-		if v.Role == source.RoleResponsible && v.Polled && (v.Types == nil || slices.Contains(v.Types, general)) {
+	for i := range j.Sources {
+		if v := &j.Sources[i]; v.warns() {
 			if v.Fresh {
 				word = Covered
 			} else if word == Unknown {
@@ -133,6 +133,27 @@ func atLarge(j *Judgement) Word {
 		}
 	}
 	return word
+}
+
+// warns reports whether official warnings at large are covered by the source, as long as it is read.
+func (v *Voice) warns() bool {
+	return v.Role == source.RoleResponsible && v.Polled && (v.Types == nil || slices.Contains(v.Types, general))
+}
+
+// by lists the sources by which the word is: at large, or of the types that were asked for.
+func (j *Judgement) by(large bool) (names []string) {
+	if !large {
+		for _, t := range j.Types {
+			names = append(names, t.Sources...)
+		}
+		return names
+	}
+	for i := range j.Sources {
+		if v := &j.Sources[i]; v.warns() {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 // voice is who makes a statement; it is none if the statement has nothing to do with types.

@@ -16,7 +16,7 @@ const (
 	grid = 5
 	// step is how far these are apart at least, in degrees: about what the borders of countries are right to.
 	step = 0.05
-	// maxNamed is how many countries a summary names.
+	// maxNamed is how many countries, and how many sources, a summary names.
 	maxNamed = 10
 )
 
@@ -72,7 +72,7 @@ func (r *Region) Size() int {
 
 // Summary is the word for a region, and how it is made, as the header Hazardd-Coverage has it: the worst word of the
 // places that were looked at; how many have each word; how many are on the high seas and were left aside, because others are not;
-// and the countries (ISO 3166-1 alpha-2) of those that are not covered.
+// the countries (ISO 3166-1 alpha-2) of those that are not covered; and the sources by which the words are.
 func (m *Map) Summary(r *Region, now Readings, types ...hazard.Type) string {
 	judged, aside := r.places, len(r.sea)
 	if len(judged) == 0 {
@@ -80,14 +80,16 @@ func (m *Map) Summary(r *Region, now Readings, types ...hazard.Type) string {
 	}
 	var word Word
 	count := map[Word]int{}
-	var lacking []string
+	var lacking, sources []string
 	known := map[string]Word{} // most places of a region have the same statements
 	for _, p := range judged {
 		key := fmt.Sprint(p.covers)
 		w, ok := known[key]
 		if !ok {
-			w = m.Word(p, now, types...)
+			j := m.Judge(p, now, types...)
+			w = j.Word
 			known[key] = w
+			sources = append(sources, j.by(len(types) == 0)...)
 		}
 		word = Worse(word, w)
 		count[w]++
@@ -107,6 +109,11 @@ func (m *Map) Summary(r *Region, now Readings, types ...hazard.Type) string {
 	if len(lacking) > 0 {
 		slices.Sort(lacking)
 		text += fmt.Sprintf("; lacking=%q", strings.Join(lacking[:min(len(lacking), maxNamed)], ","))
+	}
+	if len(sources) > 0 {
+		slices.Sort(sources)
+		sources = slices.Compact(sources)
+		text += fmt.Sprintf("; sources=%q", strings.Join(sources[:min(len(sources), maxNamed)], ","))
 	}
 	return text
 }
