@@ -580,7 +580,12 @@ func (w *World) Split(h *Hazard, name Name, at instant) bool {
 	}
 	return w.try(func() bool {
 		split := &Split{Hazard: h, event: e, why: e.why, before: map[[2]Name]bool{}}
-		events := w.partOf(h)
+		events, folders := w.partOf(h), map[*Product]*Product{}
+		for _, p := range w.products {
+			if p.hazard == h && p.parent != nil {
+				folders[p] = p.parent
+			}
+		}
 		slices.SortFunc(events, (*event).before)
 		for _, o := range events {
 			split.moves = append(split.moves, move{event: o, why: o.why, drawn: o.drawn})
@@ -604,6 +609,11 @@ func (w *World) Split(h *Hazard, name Name, at instant) bool {
 			split.moves[i].to = split.moves[i].event.hazard
 		}
 		split.moves = slices.DeleteFunc(split.moves, func(m move) bool { return m.to == h })
+		for _, p := range w.products {
+			if p.parent == nil && folders[p] != nil {
+				split.loose = append(split.loose, carried{product: p, parent: folders[p]})
+			}
+		}
 		if len(w.partOf(h)) > 0 { // else it has become part of another
 			h.Splits = append(h.Splits, split)
 		}
@@ -619,6 +629,7 @@ type Split struct {
 	parted [][2]Name        // it and each other
 	before map[[2]Name]bool // what had been found about these
 	moves  []move           // the events that left; to nil: for no hazard, too slight
+	loose  []carried        // the products of people that lost their folder by it
 }
 
 // Unsplit is that a person takes a split back: what was decided of the events is as before, and those that left are part of the hazard again,
@@ -641,6 +652,10 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 		maps.Copy(w.one, s.before)
 		if s.event.hazard == h {
 			s.event.why = s.why
+		}
+		folders := map[*Product]*Product{} // as they were before the events went back
+		for _, p := range w.products {
+			folders[p] = p.parent
 		}
 		var left []*Hazard
 		first := map[*Hazard]*event{} // of those that left each
@@ -665,6 +680,12 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 			}
 		}
 		w.regroup(nil)
+		for _, l := range s.loose {
+			there := slices.ContainsFunc(w.Products(), func(p *Product) bool { return p.UUID == l.parent.UUID && p.hazard == h })
+			if there && slices.Contains(w.products, l.product) && l.product.hazard == h && l.product.parent == nil {
+				l.product.parent = l.parent
+			}
+		}
 		for _, x := range left {
 			if x.kept == nil { // it goes on
 				continue
@@ -674,6 +695,9 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 				return false
 			}
 			w.absorb(x, into, false)
+			for i := range x.carried { // they go back into these if that is taken back
+				x.carried[i].parent = folders[x.carried[i].product]
+			}
 		}
 		w.settle(at)
 		h.touch(at)

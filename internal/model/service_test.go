@@ -777,7 +777,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"products":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, products: true}, []uint64{5, 143, 203, 5798}},
 		"folders":         {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, products: true, splits: true, folders: true}, nil},
 		"nested":          {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, products: true, splits: true, folders: true, nested: true}, []uint64{30020, 30092, 30120, 30150, 3000108}},
-		"altered":         {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, products: true, splits: true, folders: true, nested: true, altered: true}, []uint64{1355}},
+		"altered":         {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, products: true, splits: true, folders: true, nested: true, altered: true}, []uint64{1355, 30392, 30975}},
 		"drills":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, drills: true}, []uint64{32, 40441}},
 		"aliases":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true}, []uint64{21, 39, 104, 300003, 300046, 300122, 300213, 310019, 5190}},
 		"linked":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true, linked: true}, []uint64{11, 1095, 1345, 1389}},
