@@ -420,7 +420,7 @@ const oldest = "oldest_schema"
 const withoutBodies = 10
 
 // ofNewStores is the first schema whose programs can use a store that new.sql has altered.
-const ofNewStores = 21
+const ofNewStores = 31
 
 // migrate brings the schema up to date: each file of migrations once, in the order of its number, under the write lock.
 // It refuses a store that this program would not understand. upTo is how many there are to be, or more; then looks at the store in the same

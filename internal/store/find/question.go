@@ -208,8 +208,11 @@ func (f *Question) halvesByValue(after *search.Key) (all []valued) {
 	return append(all, lacks)
 }
 
-// types are those of which the filter lets hazards through.
+// types are those of which the filter lets hazards through, as far as is known.
 func (f *Question) types() []hazard.Type {
+	if f.having != nil {
+		return f.having
+	}
 	if len(f.Filter.Types) > 0 {
 		return f.Filter.Types
 	}

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -32,8 +33,8 @@ const (
 			source = excluded.source, start_ms = excluded.start_ms, end_ms = excluded.end_ms, last_update_ms = excluded.last_update_ms,
 			areas = excluded.areas, west = excluded.west, south = excluded.south, east = excluded.east, north = excluded.north
 		RETURNING made_ms`
-	sqliteBox = `INSERT OR REPLACE INTO hazard_boxes (rid, west, east, south, north, since, until, kind, kind_too)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`
+	sqliteBox = `INSERT OR REPLACE INTO hazard_boxes (rid, west, east, south, north, since, until, kind, kind_too, updated, updated_too)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`
 	sqliteNoBox  = `DELETE FROM hazard_boxes WHERE rid = $1`
 	sqliteWrites = `INSERT OR REPLACE INTO hazard_writes (id, made, changed) VALUES ($1, $2, $3)`
 	sqliteWords  = `INSERT OR REPLACE INTO hazard_words (rowid, name, description) VALUES ($1, $2, $3)`
@@ -74,10 +75,11 @@ func (ix sqliteIndexer) text(w *Writing, id int64, name, description []string) e
 }
 
 func (ix sqliteIndexer) place(w *Writing, h *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error {
-	until, grade := max(h.Start, h.End), h.Severity
-	if h.Status == hazard.Active { // its severity changes more often than its place
-		until, changed, grade = hazard.MaxInstant, hazard.MaxInstant, 0
+	until, grade, updated := max(h.Start, h.End), h.Severity, h.LastUpdate
+	if h.Status == hazard.Active { // its severity and its updates change more often than its place
+		until, changed, grade, updated = hazard.MaxInstant, hazard.MaxInstant, 0, hazard.MaxInstant
 	}
+	kind := kindOf(h.Type, grade)
 	if _, err := w.tx.ExecContext(w.ctx, sqliteWrites, h.ID, days(made), days(max(made, changed))); err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func (ix sqliteIndexer) place(w *Writing, h *hazard.Hazard, box geo.Box, made, c
 	for i := range int64(2) {
 		var err error
 		if i < int64(len(parts)) {
-			_, err = w.tx.ExecContext(w.ctx, sqliteBox, 2*h.ID+i, parts[i].West, parts[i].East, box.South, box.North, fives(h.Start), fives(until), kindOf(h.Type, grade))
+			_, err = w.tx.ExecContext(w.ctx, sqliteBox, 2*h.ID+i, parts[i].West, parts[i].East, box.South, box.North, fives(h.Start), fives(until), kind, kind+kindWidth, fives(updated))
 		} else {
 			_, err = w.tx.ExecContext(w.ctx, sqliteNoBox, 2*h.ID+i)
 		}
@@ -107,6 +109,9 @@ func kindOf(t hazard.Type, severity hazard.Severity) float64 {
 const (
 	kindStep  = 60.0 / (1 << 20)
 	gradeStep = kindStep / 6
+	// kindWidth is how far a hazard reaches along its kind. Of boxes without any width each has the volume 0, and grows by 0 whatever it takes in: SQLite
+	// would put a hazard into the first node of its kind, wherever that lies.
+	kindWidth = kindStep / 2
 )
 
 // severityOf is the severity that kindOf was told.
@@ -129,9 +134,18 @@ type access struct {
 	least condition
 	// types: it looks at the types alone, which another way may have looked at too. tree: it asks the tree of boxes.
 	types, tree bool
-	// graded are the numbers of the hazards, if they have been counted: by the severity that the tree tells. First are those of which it tells none: active
-	// ones, and those that a program wrote which did not say it.
-	graded [hazard.Warning + 1][]int64
+	// told are the hazards of which the tree tells their place in the order of lists, in that order as far as it tells it, and untold the numbers of the
+	// others: active ones, and those that a program wrote which did not say it. Both are empty if they have not been counted.
+	told   []candidate
+	untold []int64
+}
+
+// candidate is a hazard as the tree knows it.
+type candidate struct {
+	id       int64
+	severity hazard.Severity
+	// Its last update, in five days, lies between these.
+	from, to float64
 }
 
 // ordered are the indexes of searchable by which sorted hazards come one by one: within each type those by severity.
@@ -253,7 +267,7 @@ func (f sqliteFinder) measuredAccesses() (all []access) {
 // mostKinds is for how many types the tree is asked one by one; of more it is asked for all.
 const mostKinds = 5
 
-// boxes asks a tree for the first of the filter's boxes, its time, and its types; that of places if no time is asked for.
+// boxes asks the tree for the first of the filter's boxes, its time, and its types.
 func (f sqliteFinder) boxes() condition {
 	q := f.Filter
 	bounds := q.Bounds()
@@ -277,7 +291,7 @@ func (f sqliteFinder) boxes() condition {
 	if f.boxesKnowTypes() {
 		var typed []condition
 		for _, part := range parts {
-			for _, t := range q.Types {
+			for _, t := range f.types() {
 				one := condition{part.text, slices.Clone(part.args)}
 				one.add("kind <= ? AND kind_too >= ?", kindOf(t, hazard.Warning), kindOf(t, 0))
 				typed = append(typed, one)
@@ -285,26 +299,18 @@ func (f sqliteFinder) boxes() condition {
 		}
 		parts = typed
 	}
-	tree, kind := "hazard_boxes", "kind"
-	if f.onlyPlaces() {
-		tree, kind = "hazard_places", "0.0"
-	}
 	var all condition
 	for i, part := range parts {
 		if i > 0 {
 			all.text += " UNION ALL "
 		}
-		all.text += "SELECT rid, " + kind + " AS kind FROM " + tree + " WHERE " + part.text
+		all.text += "SELECT rid, kind, updated, updated_too FROM hazard_boxes WHERE " + part.text
 		all.args = append(all.args, part.args...)
 	}
 	return all
 }
 
-func (f sqliteFinder) onlyPlaces() bool { return f.Filter.Life == nil }
-
-func (f sqliteFinder) boxesKnowTypes() bool {
-	return !f.onlyPlaces() && len(f.Filter.Types) > 0 && len(f.Filter.Types) <= mostKinds
-}
+func (f sqliteFinder) boxesKnowTypes() bool { return len(f.types()) <= mostKinds }
 
 // How the way is chosen: rows that are so few that nothing else is asked, and rows up to which are counted.
 const (
@@ -318,6 +324,9 @@ const (
 // How many rows are read along the order can only be guessed, as if each condition let through its share of every stretch. With times that is
 // far from it: what began years ago comes after all that was updated since. So a way whose rows are counted is preferred to the guess.
 func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
+	if f.having, err = f.measuredTypes(ctx); err != nil {
+		return nil, err
+	}
 	all := f.accesses()
 	if f.Way > 0 {
 		if f.Way == 1 || f.Way-2 >= len(all) {
@@ -329,12 +338,18 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 	if err := f.Tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM searchable`).Scan(&total); err != nil {
 		return nil, err
 	}
+	const dearer = 3                                                             // a row that is looked up by its number and sorted costs that much more than the next of an index
+	alone := f.Limit > 0 && f.Filter.Life == nil && f.Filter.UpdatedSince == nil // the order may do without any of the ways
+	most := mostRows
+	if alone { // of more rows in the tree the order is the better way
+		most = min(most, max(fewRows, int(math.Sqrt(float64(f.Limit)*total/dearer))))
+	}
 	density, least := 1.0, float64(mostRows+1)
 	for i := range all {
 		if all[i].types && way != nil && f.boxesKnowTypes() {
 			continue // the boxes have told, and are fewer
 		}
-		n, err := f.size(ctx, &all[i])
+		n, err := f.size(ctx, &all[i], most)
 		if err != nil {
 			return nil, err
 		}
@@ -346,18 +361,17 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 		}
 		density *= min(1, n/max(total, 1))
 	}
-	if way == nil || f.Limit == 0 || f.Filter.Life != nil || f.Filter.UpdatedSince != nil {
+	if way == nil || !alone || f.Sort.By == search.BySeverity && len(way.told) > 0 { // most rows that are told need not be read
 		return way, nil
 	}
-	const dearer = 3 // a row that is looked up by its number and sorted costs that much more than the next of an index
 	if float64(f.Limit)/density < dearer*least {
 		return nil, nil
 	}
 	return way, nil
 }
 
-// size counts what a way lets through, up to one more than mostRows. What the tree gives is kept on the way, for asking it costs more than all else.
-func (f sqliteFinder) size(ctx context.Context, way *access) (n float64, err error) {
+// size counts what a way lets through, up to one more than mostRows; the tree as if it were so many from most on. What the tree gives is kept on the way, for asking it costs more than all else.
+func (f sqliteFinder) size(ctx context.Context, way *access, most int) (n float64, err error) {
 	if !way.tree {
 		for _, c := range []condition{way.least, way.some} {
 			if c.text == "" || n > mostRows {
@@ -370,38 +384,53 @@ func (f sqliteFinder) size(ctx context.Context, way *access) (n float64, err err
 		}
 		return n, nil
 	}
-	rows, err := f.Tx.QueryContext(ctx, fmt.Sprintf("SELECT rid >> 1, kind FROM (%s LIMIT %d)", way.some.text, mostRows+1), way.some.args...)
+	rows, err := f.Tx.QueryContext(ctx, fmt.Sprintf("SELECT rid >> 1, kind, updated, updated_too FROM (%s LIMIT %d)", way.some.text, most+1), way.some.args...)
 	if err != nil {
 		return 0, err
 	}
 	defer rows.Close()
-	var ids []int64
+	var all []candidate
 	for rows.Next() {
-		var id int64
+		var c candidate
 		var kind float64
-		if err := rows.Scan(&id, &kind); err != nil {
+		if err := rows.Scan(&c.id, &kind, &c.from, &c.to); err != nil {
 			return 0, err
 		}
-		ids = append(ids, id)
-		grade := severityOf(kind)
-		way.graded[grade] = append(way.graded[grade], id)
+		c.severity = severityOf(kind)
+		all = append(all, c)
 	}
-	if rows.Err() != nil {
-		return 0, rows.Err()
+	if rows.Err() != nil || len(all) > most {
+		return mostRows + 1, rows.Err()
 	}
-	if len(ids) > mostRows {
-		way.graded = [len(way.graded)][]int64{} // not all of them
-		return float64(len(ids)), nil
+	// One that crosses the antimeridian may be there twice.
+	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.id, b.id) })
+	all = slices.CompactFunc(all, func(a, b candidate) bool { return a.id == b.id })
+	way.from = rowsOf(numbersOf(all))
+	for _, c := range all {
+		if c.tells() {
+			way.told = append(way.told, c)
+		} else {
+			way.untold = append(way.untold, c.id)
+		}
 	}
-	ids = each(ids)
-	way.from = rowsOf(ids)
-	return float64(len(ids)), nil
+	slices.SortStableFunc(way.told, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.severity, a.severity), cmp.Compare(b.to, a.to))
+	})
+	return float64(len(all)), nil
 }
 
-// each is a list of numbers in order, each once.
-func each(ids []int64) []int64 {
-	slices.Sort(ids)
-	return slices.Compact(ids)
+// tells reports whether the tree tells the hazard's place in the order of lists. A program before schema 31 writes zeros where the last update is.
+func (c candidate) tells() bool {
+	return c.severity > 0 && (c.from != 0 || c.to != 0) && c.to < fives(hazard.MaxInstant)
+}
+
+func numbersOf(all []candidate) []int64 {
+	ids := make([]int64, len(all))
+	for i, c := range all {
+		ids[i] = c.id
+	}
+	slices.Sort(ids) // neighbours are often on one page
+	return ids
 }
 
 // rowsOf are the rows of hazards by their numbers.
@@ -416,9 +445,6 @@ func (f sqliteFinder) Each(ctx context.Context, after *search.Key, found func(Ro
 		return err
 	}
 	if way == nil {
-		if f.having, err = f.measuredTypes(ctx); err != nil {
-			return err
-		}
 		among(&f.where, "s.type_id", f.having, func(t hazard.Type) any { return string(t) })
 	}
 	f.TextLater = way == nil || !f.TellsText()
@@ -434,8 +460,8 @@ func (f sqliteFinder) Each(ctx context.Context, after *search.Key, found func(Ro
 			behind := f.behind(*after)
 			where.add(behind.text, behind.args...)
 		}
-		if f.Sort.By == search.BySeverity && len(slices.Concat(way.graded[1:]...)) > 0 {
-			return f.byGrades(ctx, way, after, where, order, found)
+		if f.Sort.By == search.BySeverity && len(way.told) > 0 && !f.WithBodies {
+			return f.asTold(ctx, way, after, where, order, found)
 		}
 		_, err := f.rows(ctx, way.from, where, order, found)
 		return err
@@ -521,11 +547,7 @@ func (f sqliteFinder) byValue(ctx context.Context, way *access, after *search.Ke
 			_, err = f.valuedRows(ctx, "o.value", from, where, half.order, wanted)
 		default:
 			var streams []iter.Seq2[Row, error]
-			types := f.types()
-			if f.having != nil {
-				types = f.having
-			}
-			for _, t := range types {
+			for _, t := range f.types() {
 				streams = append(streams, func(yield func(Row, error) bool) {
 					one := condition{where.text, slices.Clone(where.args)}
 					one.add("o.type_id = ?", string(t))
@@ -544,24 +566,52 @@ func (f sqliteFinder) byValue(ctx context.Context, way *access, after *search.Ke
 	return nil
 }
 
-// byGrades is Each where the tree has told how severe the hazards are: the rows of the most severe are read first, those of the others if they are
-// wanted, for to read them costs most. Those of which it does not tell it are merged with them.
-func (f sqliteFinder) byGrades(ctx context.Context, way *access, after *search.Key, where condition, order string, found func(Row) (bool, error)) error {
-	rows := func(grades ...[]int64) iter.Seq2[Row, error] {
-		return func(yield func(Row, error) bool) {
-			for _, ids := range grades {
-				if len(ids) > 0 && !f.yield(ctx, rowsOf(each(ids)), where, order, yield) {
+// asTold is Each where the tree has told the order, nearly: rows are read by parts, in that order, until enough are found, for to read them costs most.
+// Those of which it does not tell it are merged with them.
+func (f sqliteFinder) asTold(ctx context.Context, way *access, after *search.Key, where condition, order string, found func(Row) (bool, error)) error {
+	rest := way.told
+	if after != nil { // what comes before that place for certain
+		rest = slices.DeleteFunc(slices.Clone(rest), func(c candidate) bool {
+			return c.severity > after.Severity || c.severity == after.Severity && c.from > fives(after.Moment)
+		})
+	}
+	told := func(yield func(Row, error) bool) {
+		var read []Row // and not yielded yet, in order
+		part := f.Limit + f.Limit/4 + 1
+		if f.Limit == 0 {
+			part = len(rest)
+		}
+		for ; len(rest) > 0; part *= 2 {
+			n := min(part, len(rest))
+			_, err := f.rows(ctx, rowsOf(numbersOf(rest[:n])), where, order, func(r Row) (bool, error) {
+				read = append(read, r)
+				return true, nil
+			})
+			if err != nil {
+				yield(Row{}, err)
+				return
+			}
+			rest = rest[n:]
+			slices.SortFunc(read, func(a, b Row) int { return f.Sort.Compare(a.Key, b.Key) })
+			for len(read) > 0 && (len(rest) == 0 || before(read[0].Key, rest[0])) {
+				if !yield(read[0], nil) {
 					return
 				}
+				read = read[1:]
 			}
 		}
 	}
-	told := slices.Clone(way.graded[1:])
-	if after != nil {
-		told = told[:after.Severity]
+	untold := func(yield func(Row, error) bool) {
+		if len(way.untold) > 0 {
+			f.yield(ctx, rowsOf(way.untold), where, order, yield)
+		}
 	}
-	slices.Reverse(told)
-	return f.merge([]iter.Seq2[Row, error]{rows(way.graded[0]), rows(told...)}, found)
+	return f.merge([]iter.Seq2[Row, error]{untold, told}, found)
+}
+
+// before reports whether a place is before c, and so before all that are told after c, for certain.
+func before(k search.Key, c candidate) bool {
+	return k.Severity > c.severity || k.Severity == c.severity && fives(k.Moment) > c.to
 }
 
 // measuredTypes lists the types of which some hazard was measured as the filter wants; nil if it does not ask for that. Without them, the way along the
@@ -679,6 +729,11 @@ func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
 		return 0, err
 	}
 	f.conditions(true)
+	if due, ok := f.measuredAndDue(); ok { // the index counts those that have such a value
+		have := f.measuredAccesses()[0].some
+		return n, f.Tx.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM ("+have.text+")) - (SELECT count(*) FROM searchable s INDEXED BY searchable_active WHERE "+due.text+")",
+			slices.Concat(have.args, due.args)...).Scan(&n)
+	}
 	from := conditionOf("searchable s")
 	if way == nil && len(f.Filter.Measures) > 0 {
 		if way, err = f.measuredWay(ctx); err != nil {
@@ -697,6 +752,23 @@ func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
 		query += " WHERE " + f.where.text
 	}
 	return n, f.Tx.QueryRowContext(ctx, query, slices.Concat(from.args, f.where.args)...).Scan(&n)
+}
+
+// measuredAndDue is the condition of the hazards past their end that the filter would let through, if it asks for one range of values and, at most, for
+// types, and rows must be nothing else.
+func (f sqliteFinder) measuredAndDue() (due condition, ok bool) {
+	if len(f.Filter.Measures) != 1 {
+		return due, false
+	}
+	asked := search.Filter{Types: f.Filter.Types, Measures: f.Filter.Measures}
+	only := Question{Filter: &asked, where: conditionOf(notDue)}
+	only.filtered()
+	if only.where.text != f.where.text {
+		return due, false
+	}
+	are := Question{Filter: &asked, where: conditionOf("s.active AND s.autoexpire AND s.end_ms <= ?", f.where.args[0])}
+	are.filtered()
+	return are.where, true
 }
 
 // measuredWay is the way along the first range of values, unless it is so wide that to look at all hazards costs no more; then nil.

@@ -1,0 +1,1 @@
+-- SQLite's tree of boxes is made anew, so that it tells more and is read less.
