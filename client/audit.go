@@ -17,20 +17,22 @@ type AuditRow struct {
 	Action  string    `json:"action"`
 	Subject string    `json:"subject"`
 	Detail  string    `json:"detail"`
-	OK      bool      `json:"ok"` // false: it was refused
+	OK      bool      `json:"ok"`      // false: it was refused
+	Request string    `json:"request"` // the id of the request, as log lines and errors have it; empty: none
 }
 
 // AuditFilter says which rows of the audit trail are wanted. The zero AuditFilter wants all.
 type AuditFilter struct {
 	User         string // what this user did, or was done to the user
 	Action       string
+	Request      string // the id of a request, or its first 32 digits: its trace
 	Since, Until time.Time
 }
 
 // Audit reads the audit trail, the newest row first, page by page (role admin). It ends at the first error.
 func (c *Client) Audit(ctx context.Context, f AuditFilter) iter.Seq2[AuditRow, error] {
 	v := url.Values{}
-	for name, value := range map[string]string{"user": f.User, "action": f.Action} {
+	for name, value := range map[string]string{"user": f.User, "action": f.Action, "request": f.Request} {
 		if value != "" {
 			v.Set(name, value)
 		}

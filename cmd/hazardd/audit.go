@@ -7,21 +7,22 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/trace"
 )
 
 type auditCmd struct {
-	User   string `placeholder:"NAME" help:"Rows of this user: who acted, or was acted on."`
-	Action string `placeholder:"ACTION" help:"Rows of this action, such as login."`
-	Since  string `placeholder:"TIME" help:"Rows of this moment or later: RFC 3339, or how long ago, such as 24h."`
-	Until  string `placeholder:"TIME" help:"Rows before this moment."`
-	Limit  int    `default:"100" placeholder:"N" help:"The most rows, the latest ones."`
-	Follow bool   `short:"f" help:"Go on, and print rows as they come."`
+	User    string `placeholder:"NAME" help:"Rows of this user: who acted, or was acted on."`
+	Action  string `placeholder:"ACTION" help:"Rows of this action, such as login."`
+	Request string `placeholder:"ID" help:"Rows of this request, as errors and log lines name it, or of all requests of a trace: its first 32 digits."`
+	Since   string `placeholder:"TIME" help:"Rows of this moment or later: RFC 3339, or how long ago, such as 24h."`
+	Until   string `placeholder:"TIME" help:"Rows before this moment."`
+	Limit   int    `default:"100" placeholder:"N" help:"The most rows, the latest ones."`
+	Follow  bool   `short:"f" help:"Go on, and print rows as they come."`
 }
 
 // followEvery is how often new rows are looked for.
@@ -29,7 +30,10 @@ const followEvery = time.Second
 
 // filter is what the flags ask for.
 func (a *auditCmd) filter(now time.Time) (f auth.TrailFilter, err error) {
-	f = auth.TrailFilter{User: a.User, Action: a.Action, Limit: a.Limit}
+	f = auth.TrailFilter{User: a.User, Action: a.Action, Request: a.Request, Limit: a.Limit}
+	if a.Request != "" && !trace.IsID(a.Request) {
+		return f, fmt.Errorf("--request: %q is neither %s", a.Request, trace.IDForm)
+	}
 	if a.Limit < 1 {
 		return f, fmt.Errorf("--limit: %d is not above 0", a.Limit)
 	}
@@ -96,14 +100,6 @@ func (a *auditCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-func auditRow(a auth.Audit) client.AuditRow {
-	row := client.AuditRow{ID: a.ID, Time: a.At.Time(), User: a.Actor, Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, OK: a.OK}
-	if a.Addr.IsValid() {
-		row.Address = a.Addr.String()
-	}
-	return row
-}
-
 func auditOutcome(ok bool) string {
 	if ok {
 		return "ok"
@@ -112,11 +108,11 @@ func auditOutcome(ok bool) string {
 }
 
 func printAudit(c *console, rows []auth.Audit) error {
-	list := []client.AuditRow{}
+	list := []auth.AuditRecord{}
 	t := newTable("TIME", "USER", "ADDRESS", "ACTION", "SUBJECT", "", "DETAIL", "CLIENT")
 	t.colours[5] = map[string]string{"refused": yellow}
 	for _, r := range rows {
-		row := auditRow(r)
+		row := r.Record()
 		list = append(list, row)
 		t.add(clock(row.Time), oneLine(row.User), row.Address, oneLine(row.Action), oneLine(row.Subject), auditOutcome(row.OK), cut(row.Detail, 100), cut(row.Client, 40))
 	}
@@ -125,7 +121,7 @@ func printAudit(c *console, rows []auth.Audit) error {
 
 // printAuditLine prints a row by itself: with --json a line of JSON.
 func printAuditLine(c *console, r auth.Audit) error {
-	row := auditRow(r)
+	row := r.Record()
 	return c.print(row, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s  %s  %s  %s  %s  %s  %s  %s\n", clock(row.Time), oneLine(row.User), row.Address, oneLine(row.Action),
 			oneLine(row.Subject), auditOutcome(row.OK), cut(row.Detail, 200), cut(row.Client, 40))

@@ -36,3 +36,26 @@ func Moment(i hazard.Instant) *time.Time {
 	}
 	return new(i.Time())
 }
+
+// AuditRecord is an Audit as people and programs read it: by GET /audit and hazardd audit --json.
+type AuditRecord struct {
+	ID      int64     `json:"id"`
+	Time    time.Time `json:"time"`
+	User    string    `json:"user"`
+	Address string    `json:"address"`
+	Client  string    `json:"client"`
+	Action  string    `json:"action"`
+	Subject string    `json:"subject"`
+	Detail  string    `json:"detail"`
+	OK      bool      `json:"ok"`
+	Request string    `json:"request"`
+}
+
+// Record returns what is read of a row.
+func (a Audit) Record() AuditRecord {
+	r := AuditRecord{ID: a.ID, Time: a.At.Time(), User: a.Actor, Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, OK: a.OK, Request: a.Request}
+	if a.Addr.IsValid() {
+		r.Address = a.Addr.String()
+	}
+	return r
+}

@@ -209,12 +209,14 @@ type Audit struct {
 	Subject string     // the user, organization or key that it is about; may be empty
 	Detail  string     // in words; may be empty
 	OK      bool
+	Request string // the id of the request that the store was called for (package trace), which the store takes from the context; empty: none
 }
 
 // TrailFilter says which audit rows are asked for. Zero values mean all.
 type TrailFilter struct {
 	User          string // acted, or was acted on
 	Action        string
+	Request       string         // the id of a request, or its first part, the trace: all requests of that trace
 	Since, Until  hazard.Instant // at Since or later, before Until; 0: no bound
 	After, Before int64          // ids between them; 0: no bound
 	Limit         int            // the most rows, above 0

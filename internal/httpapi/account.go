@@ -12,6 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // own refuses a read key: it reads what everybody may know, and what belongs to its user is not that.
@@ -125,18 +126,6 @@ func (a *API) endUserSession(w http.ResponseWriter, r *http.Request, who *auth.C
 	return nil
 }
 
-type auditRow struct {
-	ID      int64     `json:"id"`
-	Time    time.Time `json:"time"`
-	User    string    `json:"user"`
-	Address string    `json:"address"`
-	Client  string    `json:"client"`
-	Action  string    `json:"action"`
-	Subject string    `json:"subject"`
-	Detail  string    `json:"detail"`
-	OK      bool      `json:"ok"`
-}
-
 // Rows of a page of the audit trail.
 const (
 	auditRows    = 100
@@ -148,11 +137,14 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	if err := role(who, auth.Admin); err != nil {
 		return err
 	}
-	values, err := query(r, "user", "action", "since", "until", "limit", "next")
+	values, err := query(r, "user", "action", "request", "since", "until", "limit", "next")
 	if err != nil {
 		return err
 	}
-	f := auth.TrailFilter{User: values.Get("user"), Action: values.Get("action")}
+	f := auth.TrailFilter{User: values.Get("user"), Action: values.Get("action"), Request: values.Get("request")}
+	if values.Has("request") && !trace.IsID(f.Request) {
+		return badParameter("request", "%.60q is neither %s", f.Request, trace.IDForm)
+	}
 	for name, into := range map[string]*hazard.Instant{"since": &f.Since, "until": &f.Until} {
 		if !values.Has(name) {
 			continue
@@ -181,13 +173,9 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 		next.Set("next", strconv.FormatInt(rows[limit-1].ID, 10))
 		a.linkNext(w, r, next)
 	}
-	list := []auditRow{}
+	list := []auth.AuditRecord{}
 	for _, x := range rows {
-		row := auditRow{ID: x.ID, Time: x.At.Time(), User: x.Actor, Client: x.Client, Action: x.Action, Subject: x.Subject, Detail: x.Detail, OK: x.OK}
-		if x.Addr.IsValid() {
-			row.Address = x.Addr.String()
-		}
-		list = append(list, row)
+		list = append(list, x.Record())
 	}
 	if err := a.tellKept(r.Context(), w, store.Trail, f.Since); err != nil {
 		return err

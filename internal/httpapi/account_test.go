@@ -135,6 +135,7 @@ type auditedAct struct {
 	ID                                             int64
 	User, Address, Client, Action, Subject, Detail string
 	OK                                             bool
+	Request                                        string
 }
 
 // Finding G9: refused writes left no trace, and nothing read the trail.
@@ -144,8 +145,11 @@ func TestTheAuditTrailHasWhatWasAllowedAndWhatWasRefused(t *testing.T) {
 	if h.Status != http.StatusCreated {
 		t.Fatalf("%d %s", h.Status, h.Body)
 	}
-	wantProblem(t, p.do("reader", "POST", "/hazards", flood(), "User-Agent", "a script"), http.StatusForbidden)
-	p.do("", "POST", "/authorize", credentials("reader", "wrong"), "User-Agent", "a guesser")
+	const traced = "4bf92f3577b34da6a3ce929d0e0e4736"
+	refused := p.do("reader", "POST", "/hazards", flood(), "User-Agent", "a script", "Traceparent", "00-"+traced+"-00f067aa0ba902b7-01")
+	wantProblem(t, refused, http.StatusForbidden)
+	guess := p.do("", "POST", "/authorize", credentials("reader", "wrong"), "User-Agent", "a guesser", "Traceparent", "00-"+traced+"-00f067aa0ba902b8-01")
+	request := func(a hazardtest.Answer) string { return a.Header.Get("Hazardd-Request") }
 	read := func(query string) (rows []auditedAct, a hazardtest.Answer) {
 		t.Helper()
 		a = p.do("root", "GET", "/audit"+query, nil)
@@ -156,9 +160,9 @@ func TestTheAuditTrailHasWhatWasAllowedAndWhatWasRefused(t *testing.T) {
 		return rows, a
 	}
 	for query, want := range map[string]auditedAct{
-		"?user=editor&action=hazard.created":  {User: "editor", Address: "192.0.2.1", Client: "a map", Action: "hazard.created", Subject: "hazard 1", Detail: "change 1", OK: true},
-		"?user=reader&action=POST%20/hazards": {User: "reader", Address: "192.0.2.1", Client: "a script", Action: "POST /hazards", Subject: "/hazards"},
-		"?user=reader&action=login":           {Address: "192.0.2.1", Client: "a guesser", Action: "login", Subject: "reader"},
+		"?user=editor&action=hazard.created":  {User: "editor", Address: "192.0.2.1", Client: "a map", Action: "hazard.created", Subject: "hazard 1", Detail: "change 1", OK: true, Request: request(h)},
+		"?user=reader&action=POST%20/hazards": {User: "reader", Address: "192.0.2.1", Client: "a script", Action: "POST /hazards", Subject: "/hazards", Request: request(refused)},
+		"?user=reader&action=login":           {Address: "192.0.2.1", Client: "a guesser", Action: "login", Subject: "reader", Request: request(guess)},
 		"?action=user%20added&user=root":      {Action: "user added", Subject: "root", Detail: "role admin, organizations []", OK: true},
 	} {
 		rows, _ := read(query)
@@ -173,6 +177,11 @@ func TestTheAuditTrailHasWhatWasAllowedAndWhatWasRefused(t *testing.T) {
 		}
 		if rows[0] != want {
 			t.Errorf("%s:\n got %+v\nwant %+v", query, rows[0], want)
+		}
+	}
+	for text, rows := range map[string]int{request(h): 1, request(refused): 1, traced: 2, strings.Repeat("0", 32): 0} {
+		if got, _ := read("?request=" + text); len(got) != rows {
+			t.Errorf("%d rows of request %s, want %d: %+v", len(got), text, rows, got)
 		}
 	}
 	// Pages hold every row once, the newest first.
@@ -197,7 +206,7 @@ func TestTheAuditTrailHasWhatWasAllowedAndWhatWasRefused(t *testing.T) {
 	if rows, _ := read("?until=" + hour); len(rows) != len(all) {
 		t.Errorf("%d rows until then, want %d", len(rows), len(all))
 	}
-	for _, query := range []string{"?limit=0", "?limit=1001", "?since=yesterday", "?next=x", "?users=a", "?user=a&user=b"} {
+	for _, query := range []string{"?limit=0", "?limit=1001", "?since=yesterday", "?next=x", "?users=a", "?request=x", "?request=", "?request=" + traced + "-", "?user=a&user=b"} {
 		wantProblem(t, p.do("root", "GET", "/audit"+query, nil), http.StatusBadRequest)
 	}
 	for _, user := range []string{"reader", "editor"} {

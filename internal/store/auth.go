@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // Auth is the part of the store that users, keys and logins live in.
@@ -129,7 +130,8 @@ func addAudit(ctx context.Context, q *db.Queries, a *auth.Audit) error {
 	if err != nil {
 		return err
 	}
-	return q.AddAudit(ctx, db.AddAuditParams{ID: id, AtMs: int64(a.At), Actor: a.Actor, Addr: addrText(a.Addr), Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, Ok: a.OK})
+	return q.AddAudit(ctx, db.AddAuditParams{ID: id, AtMs: int64(a.At), Actor: a.Actor, Addr: addrText(a.Addr), Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, Ok: a.OK,
+		Request: trace.ID(ctx)})
 }
 
 // addrText is an address as it is stored: empty if there is none.
@@ -398,13 +400,13 @@ func (a authStore) AddAudit(ctx context.Context, audit auth.Audit) error {
 
 func (a authStore) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit, error) {
 	rows, err := a.readQ.Trail(ctx, db.TrailParams{After: f.After, Before: cmp.Or(f.Before, math.MaxInt64), SinceMs: int64(f.Since),
-		UntilMs: cmp.Or(int64(f.Until), math.MaxInt64), Username: f.User, Action: f.Action, MaxRows: int32(f.Limit)})
+		UntilMs: cmp.Or(int64(f.Until), math.MaxInt64), Username: f.User, Action: f.Action, Request: f.Request, MaxRows: int32(f.Limit)})
 	if err != nil {
 		return nil, storeError(err)
 	}
 	trail := make([]auth.Audit, len(rows))
 	for i, r := range rows {
-		trail[i] = auth.Audit{ID: r.ID, At: hazard.Instant(r.AtMs), Actor: r.Actor, Client: r.Client, Action: r.Action, Subject: r.Subject, Detail: r.Detail, OK: r.Ok}
+		trail[i] = auth.Audit{ID: r.ID, At: hazard.Instant(r.AtMs), Actor: r.Actor, Client: r.Client, Action: r.Action, Subject: r.Subject, Detail: r.Detail, OK: r.Ok, Request: r.Request}
 		if trail[i].Addr, err = addrOf(r.Addr); err != nil {
 			return nil, fmt.Errorf("stored audit row: %w", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // DraftState says what became of a draft.
@@ -113,7 +114,7 @@ func (t *Tx) ApproveDraft(d *Draft) error {
 		return err
 	}
 	return t.q.AddAudit(t.ctx, db.AddAuditParams{ID: id, AtMs: int64(now), Actor: t.origin.User, Addr: t.origin.Addr, Client: t.origin.Client, Action: "draft.approve",
-		Subject: "draft " + d.ID.String(), Detail: "of " + d.Author, Ok: true})
+		Subject: "draft " + d.ID.String(), Detail: "of " + d.Author, Ok: true, Request: trace.ID(t.ctx)})
 }
 
 // ForgetDraftsOf removes the drafts about a hazard, of which something is redacted.

@@ -16,6 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/db"
 	"github.com/hazardd/hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // Origin says who makes a change, for the log: a user from an address, a source, or (both empty) the service itself.
@@ -418,7 +419,7 @@ func (t *Tx) audit(row *db.AddChangeParams) error {
 		subject = fmt.Sprintf("product %d", row.ProductID)
 	}
 	return t.q.AddAudit(t.ctx, db.AddAuditParams{ID: id, AtMs: row.AtMs, Actor: row.Actor, Addr: row.Addr, Client: t.origin.Client, Action: row.Kind,
-		Subject: subject, Detail: fmt.Sprintf("change %d", row.N), Ok: true})
+		Subject: subject, Detail: fmt.Sprintf("change %d", row.N), Ok: true, Request: trace.ID(t.ctx)})
 }
 
 // KeepAreas keeps the geometries of areas and returns their names, sorted and each once.

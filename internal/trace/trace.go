@@ -81,6 +81,15 @@ func valid(text string) bool {
 		strings.Trim(trace, "0") != "" && strings.Trim(parent, "0") != ""
 }
 
+// IDForm says what IsID takes, for messages to people.
+const IDForm = "the id of a request, as errors and log lines name it, nor the first 32 hexadecimal digits of one"
+
+// IsID reports whether text has the form of an id, or of the trace that begins one.
+func IsID(text string) bool {
+	trace, span, found := strings.Cut(text, "-")
+	return len(trace) == traceLen && isHex(trace) && (!found || len(span) == spanLen && isHex(span))
+}
+
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // sampled reports whether the caller of a valid traceparent records the trace: the last bit of its flags.

@@ -3684,7 +3684,8 @@ export interface components {
          *       "action": "hazard.updated",
          *       "subject": "hazard 12",
          *       "detail": "change 345",
-         *       "ok": true
+         *       "ok": true,
+         *       "request": "4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7"
          *     }
          */
         readonly AuditRow: {
@@ -3704,6 +3705,8 @@ export interface components {
             readonly detail: string;
             /** @description Whether it was allowed. */
             readonly ok: boolean;
+            /** @description The id of the request, as errors and log lines name it. Empty - a command on the machine of the server, the server itself, or a release before. */
+            readonly request: string;
         };
         /**
          * @example {
@@ -8214,6 +8217,11 @@ export interface operations {
                  * @example login
                  */
                 readonly action?: string;
+                /**
+                 * @description Rows of the request of this id, as errors, `Hazardd-Request` and log lines name it; or of all requests of a trace, which is the first 32 digits.
+                 * @example 4bf92f3577b34da6a3ce929d0e0e4736
+                 */
+                readonly request?: string;
                 /**
                  * @description Rows of this moment or later.
                  * @example 2026-11-02T06:00:00Z

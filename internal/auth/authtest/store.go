@@ -12,6 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // Store is an auth.Store in memory, with the guarantees of that interface but that nothing outlives the process. It may be
@@ -90,7 +91,7 @@ func (s *Store) CreateUser(ctx context.Context, u auth.User, a auth.Audit) error
 		return hazard.ErrConflict
 	}
 	s.putUser(u)
-	s.wrote(a)
+	s.wrote(ctx, a)
 	return nil
 }
 
@@ -111,7 +112,7 @@ func (s *Store) UpdateUser(ctx context.Context, name string, change func(*auth.U
 	}
 	u.Name = name
 	s.putUser(u)
-	s.wrote(a)
+	s.wrote(ctx, a)
 	return nil
 }
 
@@ -124,9 +125,9 @@ func (s *Store) putUser(u auth.User) {
 }
 
 // wrote ends a write that AuthVersion tells of.
-func (s *Store) wrote(a auth.Audit) {
+func (s *Store) wrote(ctx context.Context, a auth.Audit) {
 	s.version++
-	s.audit(a)
+	s.audit(ctx, a)
 }
 
 // CreateOrg implements auth.Store.
@@ -141,7 +142,7 @@ func (s *Store) CreateOrg(ctx context.Context, o auth.Org, a auth.Audit) (auth.O
 	}
 	o.ID = int64(len(s.orgs)) + 1 // none is ever removed
 	s.orgs = append(s.orgs, o)
-	s.wrote(a)
+	s.wrote(ctx, a)
 	return o, nil
 }
 
@@ -192,7 +193,7 @@ func (s *Store) AddReadKey(ctx context.Context, k auth.ReadKey, a auth.Audit) er
 	slices.SortFunc(s.readKeys, func(a, b auth.ReadKey) int {
 		return cmp.Or(cmp.Compare(a.Created, b.Created), strings.Compare(a.ID.String(), b.ID.String()))
 	})
-	s.wrote(a)
+	s.wrote(ctx, a)
 	return nil
 }
 
@@ -220,7 +221,7 @@ func (s *Store) RemoveReadKey(ctx context.Context, id uuid.UUID, a auth.Audit) e
 	if s.readKeys = slices.DeleteFunc(s.readKeys, func(k auth.ReadKey) bool { return k.ID == id }); len(s.readKeys) == n {
 		return hazard.ErrNotFound
 	}
-	s.wrote(a)
+	s.wrote(ctx, a)
 	return nil
 }
 
@@ -241,7 +242,7 @@ func (s *Store) AddFailure(ctx context.Context, keys []string, at, forget hazard
 		})
 	}
 	if a != nil {
-		s.audit(*a)
+		s.audit(ctx, *a)
 	}
 	return nil
 }
@@ -256,7 +257,7 @@ func (s *Store) AddSuccess(ctx context.Context, keys []string, at hazard.Instant
 	for _, k := range keys {
 		s.attempt(k, func(x *auth.Attempts) { x.Failures, x.LastSuccess = 0, max(x.LastSuccess, at) })
 	}
-	s.audit(a)
+	s.audit(ctx, a)
 	return nil
 }
 
@@ -317,7 +318,7 @@ func (s *Store) RevokeSession(ctx context.Context, x auth.Session, until hazard.
 		s.revoked = map[uuid.UUID]hazard.Instant{}
 	}
 	s.revoked[x.ID] = until
-	s.wrote(a)
+	s.wrote(ctx, a)
 	return nil
 }
 
@@ -328,7 +329,7 @@ func (s *Store) AddAudit(ctx context.Context, a auth.Audit) error {
 		return err
 	}
 	defer end()
-	s.audit(a)
+	s.audit(ctx, a)
 	return nil
 }
 
@@ -342,16 +343,17 @@ func (s *Store) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit, er
 	var rows []auth.Audit
 	for _, a := range slices.Backward(s.trail) {
 		if len(rows) < f.Limit && a.ID > f.After && (f.Before == 0 || a.ID < f.Before) && a.At >= f.Since && (f.Until == 0 || a.At < f.Until) &&
-			(f.User == "" || a.Actor == f.User || a.Subject == f.User) && (f.Action == "" || a.Action == f.Action) {
+			(f.User == "" || a.Actor == f.User || a.Subject == f.User) && (f.Action == "" || a.Action == f.Action) &&
+			(f.Request == "" || a.Request == f.Request || strings.HasPrefix(a.Request, f.Request+"-")) {
 			rows = append(rows, a)
 		}
 	}
 	return rows, nil
 }
 
-func (s *Store) audit(a auth.Audit) {
+func (s *Store) audit(ctx context.Context, a auth.Audit) {
 	s.audited++
-	a.ID = s.audited
+	a.ID, a.Request = s.audited, trace.ID(ctx)
 	s.trail = append(s.trail, a)
 }
 
@@ -425,7 +427,7 @@ func (s *Store) ReplaceKeys(ctx context.Context, k auth.Key, a auth.Audit) error
 	}
 	defer end()
 	s.keys, s.sessions = []auth.Key{k}, nil
-	s.wrote(a)
+	s.wrote(ctx, a)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // TestStore checks that a store keeps what auth.Store promises. open gives a new, empty one each time.
@@ -547,6 +549,21 @@ func trail(t *testing.T, s auth.Store) {
 	must(t, err)
 	got[0].ID, got[1].ID = 0, 0
 	want(t, "two rows", got, []auth.Audit{row(6), row(5)})
+	var requests []string
+	for range 2 {
+		ctx, id := trace.Begin(ctx, http.Header{trace.Header: {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}})
+		requests = append(requests, id[0])
+		must(t, s.AddAudit(ctx, auth.Audit{At: t0 + 1, Action: "of a request", Request: "the context has it"}))
+	}
+	for request, rows := range map[string][]string{requests[0]: requests[:1], requests[0][:32]: {requests[1], requests[0]}, requests[0][:31]: nil} {
+		some, err := s.Trail(ctx, auth.TrailFilter{Request: request, Limit: 100})
+		must(t, err)
+		var of []string
+		for _, r := range some {
+			of = append(of, r.Request)
+		}
+		want(t, "rows of request "+request, of, rows)
+	}
 }
 
 func purge(t *testing.T, s auth.Store) {

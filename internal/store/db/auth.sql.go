@@ -10,7 +10,7 @@ import (
 )
 
 const addAudit = `-- name: AddAudit :exec
-INSERT INTO audit (id, at_ms, actor, addr, client, action, subject, detail, ok) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+INSERT INTO audit (id, at_ms, actor, addr, client, action, subject, detail, ok, request) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 `
 
 type AddAuditParams struct {
@@ -23,6 +23,7 @@ type AddAuditParams struct {
 	Subject string
 	Detail  string
 	Ok      bool
+	Request string
 }
 
 func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
@@ -36,6 +37,7 @@ func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
 		arg.Subject,
 		arg.Detail,
 		arg.Ok,
+		arg.Request,
 	)
 	return err
 }
@@ -705,11 +707,12 @@ func (q *Queries) SigningKeys(ctx context.Context) ([]SigningKey, error) {
 }
 
 const trail = `-- name: Trail :many
-SELECT id, at_ms, actor, addr, client, action, subject, detail, ok FROM audit
+SELECT id, at_ms, actor, addr, client, action, subject, detail, ok, request FROM audit
 WHERE id > $1 AND id < $2 AND at_ms >= $3 AND at_ms < $4
   AND (actor = $5 OR subject = $5 OR $5 = '')
   AND (action = $6 OR $6 = '')
-ORDER BY id DESC LIMIT $7
+  AND (request = $7 OR substr(request, 1, 33) = $7 || '-' OR $7 = '')
+ORDER BY id DESC LIMIT $8
 `
 
 type TrailParams struct {
@@ -719,6 +722,7 @@ type TrailParams struct {
 	UntilMs  int64
 	Username string
 	Action   string
+	Request  string
 	MaxRows  int32
 }
 
@@ -732,6 +736,7 @@ type TrailRow struct {
 	Subject string
 	Detail  string
 	Ok      bool
+	Request string
 }
 
 func (q *Queries) Trail(ctx context.Context, arg TrailParams) ([]TrailRow, error) {
@@ -742,6 +747,7 @@ func (q *Queries) Trail(ctx context.Context, arg TrailParams) ([]TrailRow, error
 		arg.UntilMs,
 		arg.Username,
 		arg.Action,
+		arg.Request,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -761,6 +767,7 @@ func (q *Queries) Trail(ctx context.Context, arg TrailParams) ([]TrailRow, error
 			&i.Subject,
 			&i.Detail,
 			&i.Ok,
+			&i.Request,
 		); err != nil {
 			return nil, err
 		}

@@ -95,13 +95,14 @@ INSERT INTO sessions (id, username, expires_ms, parent, refresh, child, revoked_
 ON CONFLICT (id) DO UPDATE SET revoked_ms = excluded.revoked_ms WHERE sessions.revoked_ms = 0;
 
 -- name: AddAudit :exec
-INSERT INTO audit (id, at_ms, actor, addr, client, action, subject, detail, ok) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9);
+INSERT INTO audit (id, at_ms, actor, addr, client, action, subject, detail, ok, request) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
 
 -- name: Trail :many
-SELECT id, at_ms, actor, addr, client, action, subject, detail, ok FROM audit
+SELECT id, at_ms, actor, addr, client, action, subject, detail, ok, request FROM audit
 WHERE id > sqlc.arg(after) AND id < sqlc.arg(before) AND at_ms >= sqlc.arg(since_ms) AND at_ms < sqlc.arg(until_ms)
   AND (actor = sqlc.arg(username) OR subject = sqlc.arg(username) OR sqlc.arg(username) = '')
   AND (action = sqlc.arg(action) OR sqlc.arg(action) = '')
+  AND (request = sqlc.arg(request) OR substr(request, 1, 33) = sqlc.arg(request) || '-' OR sqlc.arg(request) = '')
 ORDER BY id DESC LIMIT sqlc.arg(max_rows);
 
 -- name: PurgeSessions :exec
