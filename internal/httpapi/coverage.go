@@ -80,21 +80,29 @@ func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Ca
 // tellCoverage says in the header of a list that a place was asked for whether the silence about it means anything. How the
 // sources were read at an earlier moment is not known.
 func (a *API) tellCoverage(w http.ResponseWriter, q *search.Query) {
-	lon, lat, anywhere := q.Middle()
-	if !anywhere || q.At != nil {
+	wanted := q.Bounds()
+	if len(wanted) == 0 || q.At != nil {
 		return
 	}
 	places := search.Filter{Box: q.Box, Near: q.Near, Area: q.Area}
+	if len(places.Bounds()) == 0 { // it is a condition that names the place: the box around it stands for it
+		box := slices.MinFunc(wanted, smaller)
+		places.Box = &box
+	}
+	lon, lat, _ := places.Middle()
 	key := places.Values().Encode()
 	region, ok := a.regions.Get(key)
 	if !ok {
 		// Each box holds all that is wanted: the smallest is the best grid.
-		box := slices.MinFunc(places.Bounds(), func(x, y geo.Box) int { return int(extent(x) - extent(y)) })
+		box := slices.MinFunc(places.Bounds(), smaller)
 		region = a.Coverage.Over(box, func(lon, lat float64) bool { return places.MatchPlace([]geo.Shape{geo.Place(lon, lat)}) }, lon, lat)
 		a.regions.Put(key, region, region.Size()+len(key))
 	}
-	w.Header()["Hazardd-Coverage"] = []string{a.Coverage.Summary(region, a.Readings(), q.Types...)}
+	w.Header()["Hazardd-Coverage"] = []string{a.Coverage.Summary(region, a.Readings(), q.Implied().Types...)}
 }
+
+// smaller compares boxes by their size.
+func smaller(x, y geo.Box) int { return int(extent(x) - extent(y)) }
 
 // extent is the size of a box, in thousandths of a square degree.
 func extent(b geo.Box) float64 {

@@ -103,6 +103,10 @@ func TestListsOfAPlaceSayWhetherTheyAreCovered(t *testing.T) {
 		"/hazards?f=csv&intersects=POLYGON((13%2047,15%2047,15%2047.5,13%2047.5,13%2047))&" + "bbox=0,40,20,50": `covered; covered=25; stale=0; unknown=0; sources="austria"`,
 		"/ogc/collections/hazards/items?" + vienna:                                                              `covered; covered=4; stale=0; unknown=0; sources="austria"`,
 		"/ogc/collections/active-hazards/items?f=html&" + vienna:                                                `covered; covered=4; stale=0; unknown=0; sources="austria"`,
+		// A place may be named by a condition.
+		"/hazards?filter=S_INTERSECTS(geometry,POINT(16.37%2048.21))":                            `covered; covered=1; stale=0; unknown=0; sources="austria"`,
+		"/hazards?filter=type_ID%3D'TSUNAMI'%20AND%20S_INTERSECTS(geometry,POINT(7.45%2046.95))": `unknown; covered=0; stale=0; unknown=1; lacking="CH"`,
+		"/hazards?filter=NOT%20S_INTERSECTS(geometry,POINT(16.37%2048.21))":                      "",
 		"/hazards/active":     "",
 		"/hazards?type=FLOOD": "",
 		"/hazards?at=" + s.time().UTC().Add(-time.Second).Format(time.RFC3339) + "&" + vienna: "",

@@ -7522,7 +7522,7 @@ export interface components {
          */
         readonly "Hazardd-Kept-From": string;
         /**
-         * @description Of a list that a place was asked for (`bbox`, `near`, `intersects`), now: the word of `GET /coverage` for it, of the types of the search. It is the worst of at most 25
+         * @description Of a list that a place was asked for (`bbox`, `near`, `intersects`, a geometry in `filter`), now: the word of `GET /coverage` for it, of the types of the search. It is the worst of at most 25
          *     places: the middles of a grid of 5 by 5 equal parts of the smallest box around what was asked for, those that lie in it, at least 0.05° apart; if none
          *     does, one place in it. Then how many have each word; `sea`, how many are on the high seas and were left aside because others are not; `lacking`, at most ten
          *     countries (ISO 3166-1 alpha-2) of places that are not covered; `sources`, at most ten of those by which the words are.
