@@ -46,6 +46,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/official"
 	"github.com/hazardd/hazardd/internal/source/tsunami"
 	"github.com/hazardd/hazardd/internal/source/usgs"
+	"github.com/hazardd/hazardd/internal/source/vaac"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/suggest"
 )
@@ -68,6 +69,7 @@ var builtIn = []func() source.Source{
 	eonet.Source,
 	hans.Source,
 	gvp.Source,
+	vaac.Source,
 	nifc.Source,
 	nswrfs.Source,
 	calfire.Source,

@@ -1,0 +1,64 @@
+package vaac
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/source/frame"
+)
+
+// entries are the files of the list: a WMO heading for advisories of volcanic ash (FV), the center that issues it, and when it came.
+var entries = regexp.MustCompile(`(?i)href="(fv[a-z]{2}\d{2}\.(?:knes|pawu|adrm|rjtd|nzkl|sabm|lfpw|egrr|cwao)\.\.txt)"[^>]*>[^<]*</a>(?:</td><td[^>]*>|\s)*(\d{2}-[a-z]{3}-\d{4} \d{2}:\d{2}|\d{4}-\d{2}-\d{2} \d{2}:\d{2})?`)
+
+// old is how old a text may be that is read: an advisory holds for hours, and the list keeps the last one of each heading for years.
+const old = 48 * time.Hour
+
+// Parse reads the list or a text, as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+	p := parser{now: now}
+	doc, err := frame.JSON(payload) // UTF-8, without a byte order mark
+	if err != nil {
+		return p.Done(), err
+	}
+	if text := strings.TrimSpace(string(doc)); strings.HasPrefix(text, "<") {
+		err = p.list(text)
+	} else {
+		err = p.text(text)
+	}
+	return p.Done(), err
+}
+
+type parser struct {
+	frame.Batch
+	now hazard.Instant
+}
+
+// list reads the list. One without any entry is another page.
+func (p *parser) list(text string) error {
+	for _, m := range entries.FindAllStringSubmatch(text, -1) {
+		p.Batch.Read++
+		at, err := time.Parse("02-Jan-2006 15:04", m[2])
+		if err != nil {
+			at, err = time.Parse("2006-01-02 15:04", m[2])
+		}
+		switch came := hazard.At(at); {
+		case err != nil: // without it nobody knows when to read the file again
+			p.Reject(frame.At(m[1]), []byte(m[0]), fmt.Sprintf("%q after the name, expected when it came, such as 30-Jul-2026 02:50", frame.ExcerptText(m[2])))
+		case came < p.now.Add(-old):
+			p.Ignored++
+		default:
+			p.Links = append(p.Links, source.Link{URL: m[1], ID: m[1] + " " + m[2], Updated: &came})
+		}
+	}
+	switch low := strings.ToLower(text); {
+	case p.Batch.Read == 0:
+		return source.Errorf("%s, expected a list of files such as fvxx20.knes..txt", frame.Excerpt([]byte(text)))
+	case !strings.Contains(low, "</html>"):
+		return &source.PayloadError{Reason: fmt.Sprintf("the list ends early, after %d files", p.Batch.Read), Cut: true}
+	}
+	return nil
+}
