@@ -217,3 +217,24 @@ func TestTheServersLanguagesStandBehindTheReaders(t *testing.T) {
 		}
 	}
 }
+
+// An assistant gets the authority's words in the language that it asks for.
+func TestAnAssistantReadsInTheLanguageThatItWishes(t *testing.T) {
+	s := serve(t)
+	s.report(spoken("ca1", 1))
+	session, err := s.assistant("/mcp", s.Token("reader"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := hazard.EventUUID("usgs", "ca1").String()
+	for tool, arguments := range map[string]map[string]any{"search": {}, "get": {"hazard": id}} {
+		arguments["lang"] = "ja,fr"
+		if out, err := call(t, session, tool, arguments); err != nil || !strings.Contains(string(out.Data), "Séisme - Montréal") {
+			t.Errorf("%s: %v %.300s", tool, err, out.Data)
+		}
+		arguments["lang"] = "not a language"
+		if _, err := call(t, session, tool, arguments); err == nil || !strings.Contains(err.Error(), "is no language") {
+			t.Errorf("%s: %v", tool, err)
+		}
+	}
+}
