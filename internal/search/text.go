@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"unicode"
@@ -122,15 +123,19 @@ func (f *Filter) MatchText(h *hazard.Hazard) bool {
 
 // MayMatchText is false only if MatchText is, for the hazard whose JSON state is. It costs a hundredth.
 func (f *Filter) MayMatchText(state string) bool {
-	for i := range len(state) {
-		if state[i] >= utf8.RuneSelf || state[i] == '\\' && i+1 < len(state) && state[i+1] == 'u' {
+	var room [4096]byte // for most states
+	lower := append(room[:0], state...)
+	for i, c := range lower {
+		switch {
+		case c >= utf8.RuneSelf || c == '\\' && i+1 < len(state) && state[i+1] == 'u':
 			return true // a letter may stand there in another form
+		case 'A' <= c && c <= 'Z':
+			lower[i] = c + 'a' - 'A'
 		}
 	}
-	state = strings.ToLower(state)
 	for _, p := range f.Text {
 		for _, w := range p.Words {
-			if !strings.Contains(state, w) {
+			if !bytes.Contains(lower, []byte(w)) {
 				return false
 			}
 		}
