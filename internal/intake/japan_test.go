@@ -56,7 +56,7 @@ func ofGeoNet(id, at string, lon, lat, magnitude float64) given {
 }
 
 // The agency gives origins to the minute. The great earthquake of 2011 is one hazard all the same, its tsunami another, which leads to it, in whatever order
-// they come: USGS as recorded, the agency by its own sample of that day, EMSC and GeoNet in their forms.
+// they come: USGS as recorded, the rest made up in the forms of the agency, of EMSC and of GeoNet, the EventID and the first place by the agency's sample of that day.
 func TestAnEarthquakeOfJapanIsThatOfOtherServices(t *testing.T) {
 	const event, minute, at = "20110311144640", "2011-03-11T14:46:00+09:00", "+38.0+142.9-10000/"
 	all := []given{
@@ -97,7 +97,8 @@ func TestAnEarthquakeOfJapanIsThatOfOtherServices(t *testing.T) {
 	}
 }
 
-// Two earthquakes of 2010 within a minute, 20 km from each other (samples of the agency, number 32-35_08): each has its partner.
+// Two earthquakes of 2010 within a minute, 20 km from each other (EventIDs by samples of the agency, number 32-35_08; the rest is
+// made up): each has its partner.
 func TestTwoEarthquakesOfAMinuteKeepTheirPartners(t *testing.T) {
 	d := newDesk(t)
 	d.takeGiven(late,
