@@ -34,14 +34,12 @@ func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (c
 			UpdateUser: h.Creator, Created: w.now, Updated: w.now, Timeline: rp.Time, Hidden: rp.Hidden, Geometry: rp.WKT, Source: w.src, Event: event}
 		switch {
 		case have == nil:
-		case have.Source != w.src: // relayed, and known from who made it
+		case have.Source != w.src || have.Edited: // relayed, and known from who made it; or a person has changed it
 			if !have.Deleted {
-				ids[rp.Key] = have.ID
-			}
-			continue
-		case have.Edited:
-			if !have.Deleted {
-				ids[rp.Key], wanted[have.ID] = have.ID, true
+				wanted[have.ID] = true
+				if ids[rp.Key], err = w.open(have); err != nil {
+					return false, err
+				}
 			}
 			continue
 		default:
@@ -59,6 +57,20 @@ func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (c
 	}
 	gone, err := w.gone(h.ID, event, wanted)
 	return changed || gone, err
+}
+
+// open returns the folder in which everybody sees what is given into folder f: f itself, or, if people have restricted that, the first
+// one around it that they have not, 0 for the root. A product must not name a folder that its readers may not know of.
+func (w *writer) open(f *hazard.Product) (id int64, err error) {
+	for f.Restricted() {
+		if f.ParentID == 0 {
+			return 0, nil
+		}
+		if f, err = w.tx.Product(f.ParentID); err != nil {
+			return 0, err
+		}
+	}
+	return f.ID, nil
 }
 
 // Left takes a folder of a source away that a product has left, if nothing else is in it and its source gives it no longer.

@@ -261,6 +261,34 @@ func TestAFolderStaysForAnOlderProductThatWasPutIntoIt(t *testing.T) {
 	}
 }
 
+// A person restricts a folder that a source gave, and the source then gives a text into it: everybody may read that, so it is not in the folder.
+func TestWhatASourceGivesIntoARestrictedFolderIsWhereAllSeeIt(t *testing.T) {
+	d := newDesk(t)
+	folder := hazard.ReportProduct{Key: "cap", Title: "CAP", Type: hazard.FolderProduct}
+	report := func(version hazard.Instant, products ...hazard.ReportProduct) hazard.Report {
+		return with(said("cap", "a", hazard.Tornado, noon, 0, 0), func(r *hazard.Report) { r.Version, r.Products = int64(version), products })
+	}
+	d.apply("cap", noon, live, report(noon, folder))
+	id := d.event("cap", "a").ID
+	who := edit.Author{Caller: auth.Caller{Name: "ann", Role: auth.Editor, Orgs: []int64{1}}}
+	editor := edit.New(d.store, d.intake, 1, func(int64) bool { return true })
+	all, err := d.store.Products(t.Context(), id, nil)
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	if _, err := editor.PatchProduct(t.Context(), who, edit.Ref{UUID: all[0].UUID}, nil, []byte(`{"security_Flag":"R","org_IDs":"1"}`), noon+1); err != nil {
+		t.Fatal(err)
+	}
+	d.apply("cap", noon+2, live, report(noon+2, folder, hazard.ReportProduct{Key: "text", Parent: "cap", Title: "text", Type: hazard.TextProduct, Data: "x"}))
+	if all, err = d.store.Products(t.Context(), id, nil); err != nil || len(all) != 1 || all[0].Title != "text" || all[0].ParentID != 0 {
+		t.Errorf("everybody reads %+v, %v; expected the text at the root", all, err)
+	}
+	before := d.last()
+	if d.apply("cap", noon+3, live, report(noon+3, folder, hazard.ReportProduct{Key: "text", Parent: "cap", Title: "text", Type: hazard.TextProduct, Data: "x"})); d.last() != before {
+		t.Error("the same again made a change")
+	}
+}
+
 // An event without an end, which its source no longer lists, is over: what begins under its key years
 // later is another, and no rule joins it with what others tell of then.
 func TestAWithdrawnEventIsOverForWhatComesLater(t *testing.T) {
