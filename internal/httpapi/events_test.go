@@ -404,6 +404,9 @@ func TestStreamsOverHTTP2ShareAConnection(t *testing.T) {
 }
 
 func TestAtTheEndOfTheServiceReadersAreToldToComeAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("serves, which takes seconds")
+	}
 	data := t.TempDir()
 	var streams []*subscriber
 	t.Run("while it runs", func(inner *testing.T) { // the service ends with it, the streams do not

@@ -74,7 +74,7 @@ func newMailbox(t *testing.T) *mailbox {
 	server := smtp.NewServer(b)
 	var wait sync.WaitGroup
 	wait.Go(func() { _ = server.Serve(l) })
-	t.Cleanup(func() { _ = server.Close(); wait.Wait() })
+	t.Cleanup(func() { _, _ = server.Close(), l.Close(); wait.Wait() }) // the listener too: Serve may begin only now
 	return b
 }
 
