@@ -290,6 +290,15 @@ func TestWhatIsAllowedIsNoFault(t *testing.T) {
 		"a write of unknown outcome was not done": func(m *made) {
 			m.Writes = append(m.Writes, Write{Hazard: "fire", Before: "a", After: "x", Status: 503, Start: m.now, End: m.now})
 		},
+		"many writes of unknown outcome were not done": func(m *made) {
+			for i := range 40 {
+				w := Write{Hazard: "fire", Before: "a", After: fmt.Sprint(i), Status: 503, Start: begin.Add(1500 * time.Millisecond), End: m.now}
+				if i == 39 {
+					w.Before = "c" // which it had when another write followed
+				}
+				m.Writes = append(m.Writes, w)
+			}
+		},
 		"a condition was refused": func(m *made) {
 			m.Writes = append(m.Writes, Write{Hazard: "fire", Before: "a", After: "x", Status: 412, Start: m.now, End: m.now})
 		},
