@@ -78,6 +78,16 @@ func (l *Log) String() string {
 	return l.text.String()
 }
 
+// answered is a line of the log of requests, of an answer below 400.
+var answered = regexp.MustCompile(` \S+" [123]\d\d \d+ `)
+
+// faults are the last lines that are not of a request that was answered well, few enough that a reader of the test's output sees the rest of it too.
+func (l *Log) faults() string {
+	lines := slices.Collect(strings.Lines(l.String()))
+	lines = slices.DeleteFunc(lines, answered.MatchString)
+	return strings.Join(lines[max(0, len(lines)-20):], "")
+}
+
 // Start runs nginx in front of nodes, each HOST:PORT, until the test ends. It listens when Start returns.
 func Start(t testing.TB, nodes ...string) *Server {
 	t.Helper()
@@ -132,7 +142,7 @@ func start(t testing.TB, before []string, host, secure, plain string, nodes []st
 			t.Errorf("nginx: %v", err)
 		}
 		if t.Failed() {
-			t.Logf("nginx has logged:\n%s", s.Log)
+			t.Logf("nginx has logged, but for what it answered well:\n%s", s.Log.faults())
 		}
 	})
 	for tries := 0; ; tries++ {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -284,8 +285,11 @@ func (n *hazardd) start() {
 	c.t.Cleanup(func() {
 		_ = p.Signal(syscall.SIGCONT) // it may have ended, in this and the next line
 		_ = p.End(syscall.SIGKILL)
-		if p == n.process && (c.t.Failed() || os.Getenv("HAZARDD_CLUSTER_LOGS") != "") {
-			c.t.Logf("%s has logged:\n%s", n.name, n.log.String())
+		if log := n.log.String(); p == n.process && os.Getenv("HAZARDD_CLUSTER_LOGS") != "" {
+			c.t.Logf("%s has logged:\n%s", n.name, log)
+		} else if p == n.process && c.t.Failed() {
+			lines := slices.Collect(strings.Lines(log))
+			c.t.Logf("%s has logged at the end (HAZARDD_CLUSTER_LOGS=1 shows all):\n%s", n.name, strings.Join(lines[max(0, len(lines)-10):], ""))
 		}
 	})
 }
