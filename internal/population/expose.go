@@ -124,15 +124,11 @@ type index struct {
 }
 
 var townIndex = sync.OnceValue(func() *index {
-	tileOf := func(t town.Town) int32 {
-		col, row := cellOf(t.Lon, t.Lat)
-		return int32(row/builtin.Side*builtin.Cols + col/builtin.Side)
-	}
 	x := &index{towns: slices.Collect(town.Between(-90, 90))}
 	x.towns = slices.Clip(x.towns)
-	slices.SortStableFunc(x.towns, func(a, b town.Town) int { return cmp.Compare(tileOf(a), tileOf(b)) })
+	slices.SortStableFunc(x.towns, func(a, b town.Town) int { return cmp.Compare(tileOf(a.Lon, a.Lat), tileOf(b.Lon, b.Lat)) })
 	for i, t := range x.towns {
-		if tile := tileOf(t); len(x.tiles) == 0 || x.tiles[len(x.tiles)-1] != tile {
+		if tile := int32(tileOf(t.Lon, t.Lat)); len(x.tiles) == 0 || x.tiles[len(x.tiles)-1] != tile {
 			x.tiles, x.from = append(x.tiles, tile), append(x.from, int32(i))
 		}
 	}
@@ -147,6 +143,12 @@ func (x *index) in(tile int) (first, end int32) {
 		return 0, 0
 	}
 	return x.from[i], x.from[i+1]
+}
+
+// tileOf is the tile of the built-in grid that a position is in.
+func tileOf(lon, lat float64) int {
+	col, row := cellOf(lon, lat)
+	return row/builtin.Side*builtin.Cols + col/builtin.Side
 }
 
 // cellOf is the cell of the built-in grid that a position is in.
@@ -196,8 +198,7 @@ func townsOf(area geo.Shape, lon, lat float64) (places []Place, codes []string) 
 	side := builtin.Cell * float64(builtin.Side)
 	for row := math.Floor((lat - degrees) / side); row <= math.Floor((lat+degrees)/side); row++ {
 		for col := math.Floor((lon - wide) / side); col <= math.Floor((lon+wide)/side) && col-math.Floor((lon-wide)/side) < float64(builtin.Cols); col++ {
-			c, r := cellOf(geo.Wrap((col+0.5)*side), (row+0.5)*side)
-			for i, end := x.in(r/builtin.Side*builtin.Cols + c/builtin.Side); i < end; i++ {
+			for i, end := x.in(tileOf(geo.Wrap((col+0.5)*side), (row+0.5)*side)); i < end; i++ {
 				if p := at(i); !p.Inside && p.Km <= nearKm {
 					near = append(near, p)
 				}

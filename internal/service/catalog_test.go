@@ -70,7 +70,7 @@ var recordedOf = [][2]string{
 }
 
 // testdata/catalog.txt says for the feeds of the catalog of which alerts were recorded how these are placed: by a polygon or a circle
-// of their own, by the codes of areas, or not at all; what is held for its words is apart. -update writes it anew.
+// of their own, by the codes of areas, or not at all; what is held for its words is apart. -update writes it.
 func TestRecordedAlertsOfTheCatalogArePlaced(t *testing.T) {
 	const file = "testdata/catalog.txt"
 	type count struct{ alerts, polygon, code, none, doubted int }

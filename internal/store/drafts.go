@@ -10,7 +10,6 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/db"
-	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // DraftState says what became of a draft.
@@ -109,12 +108,8 @@ func (t *Tx) ApproveDraft(d *Draft) error {
 	if err := decideDraft(t.ctx, t.q, d.ID, DraftApproved, t.origin.User, "", now); err != nil {
 		return err
 	}
-	id, err := t.number("audit")
-	if err != nil {
-		return err
-	}
-	return t.q.AddAudit(t.ctx, db.AddAuditParams{ID: id, AtMs: int64(now), Actor: t.origin.User, Addr: t.origin.Addr, Client: t.origin.Client, Action: "draft.approve",
-		Subject: "draft " + d.ID.String(), Detail: "of " + d.Author, Ok: true, Request: trace.ID(t.ctx)})
+	return t.addAudit(db.AddAuditParams{AtMs: int64(now), Actor: t.origin.User, Addr: t.origin.Addr, Action: "draft.approve",
+		Subject: "draft " + d.ID.String(), Detail: "of " + d.Author})
 }
 
 // ForgetDraftsOf removes the drafts about a hazard, of which something is redacted.

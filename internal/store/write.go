@@ -410,16 +410,20 @@ func (t *Tx) audit(row *db.AddChangeParams) error {
 	if row.Actor == "" {
 		return nil
 	}
-	id, err := t.number("audit")
-	if err != nil {
-		return err
-	}
 	subject := fmt.Sprintf("hazard %d", row.HazardID)
 	if row.ProductID != 0 {
 		subject = fmt.Sprintf("product %d", row.ProductID)
 	}
-	return t.q.AddAudit(t.ctx, db.AddAuditParams{ID: id, AtMs: row.AtMs, Actor: row.Actor, Addr: row.Addr, Client: t.origin.Client, Action: row.Kind,
-		Subject: subject, Detail: fmt.Sprintf("change %d", row.N), Ok: true, Request: trace.ID(t.ctx)})
+	return t.addAudit(db.AddAuditParams{AtMs: row.AtMs, Actor: row.Actor, Addr: row.Addr, Action: row.Kind, Subject: subject, Detail: fmt.Sprintf("change %d", row.N)})
+}
+
+// addAudit adds a row of what was allowed. Its number, program and request are those of the transaction.
+func (t *Tx) addAudit(row db.AddAuditParams) (err error) {
+	if row.ID, err = t.number("audit"); err != nil {
+		return err
+	}
+	row.Client, row.Ok, row.Request = t.origin.Client, true, trace.ID(t.ctx)
+	return t.q.AddAudit(t.ctx, row)
 }
 
 // KeepAreas keeps the geometries of areas and returns their names, sorted and each once.

@@ -165,8 +165,8 @@ func (s *set) choose(w Wish) int {
 	if s.matcher == nil || len(w.tags) == 0 {
 		return -1
 	}
-	// Each wish by itself, since the library would have an exact match for a later one go before "fr-CA" for "fr". What is only
-	// understood by most who wish something else, as English is by those who wish Swahili, comes last: "sw,fr" wishes French before it.
+	// Each wish by itself, since the library would have an exact match for a later one go before "fr-CA" for "fr". A language that
+	// most who wish another one understand, as those who wish Swahili understand English, comes last: with "sw,fr" it comes after French.
 	understood := -1
 	for _, t := range w.tags {
 		_, i, confidence := s.matcher.Match(t)

@@ -71,7 +71,7 @@ func TestTheServersLanguagesAreThoseOfAWebhookThatWishesNone(t *testing.T) {
 	})
 }
 
-// People are told of a change of the words that they read, and of no other.
+// People get a message about a change of the words that they read, and about no other.
 func TestPeopleAreToldOfTheWordsThatTheyRead(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		b.hook("ann", `"url":"https://french.example/hook","language":"fr","format":"text"`)

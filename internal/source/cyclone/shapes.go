@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
@@ -25,33 +24,6 @@ type Fix struct {
 type Radii struct {
 	Wind      float64 // kt: 34, 50 or 64
 	Quadrants [4]float64
-}
-
-// Near is the moment with that day of a month, hour and minute ("27", "12", "00") that is nearest to another; ok is false if there is none
-// within ten days.
-func Near(day, hour, minute string, to hazard.Instant) (at hazard.Instant, ok bool) {
-	d, errD := strconv.Atoi(day)
-	h, errH := strconv.Atoi(hour)
-	m, errM := strconv.Atoi(minute)
-	if errD != nil || errH != nil || errM != nil || d < 1 || d > 31 || h > 24 || m > 59 || h < 0 || m < 0 {
-		return 0, false
-	}
-	best := hazard.Instant(10 * 24 * time.Hour / time.Millisecond)
-	for back := -1; back <= 1; back++ {
-		month := time.Date(to.Time().Year(), to.Time().Month()+time.Month(back), 1, 0, 0, 0, 0, time.UTC)
-		t := time.Date(month.Year(), month.Month(), d, h, m, 0, 0, time.UTC)
-		if t.Month() != month.Month() && h < 24 {
-			continue
-		}
-		away := hazard.At(t) - to
-		if away < 0 {
-			away = -away
-		}
-		if away < best {
-			at, ok, best = hazard.At(t), true, away
-		}
-	}
-	return at, ok
 }
 
 // Band is a wind in kt as the band of a shape, in km/h with one decimal.

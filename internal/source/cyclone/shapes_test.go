@@ -3,7 +3,6 @@ package cyclone
 import (
 	"math"
 	"testing"
-	"time"
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -31,19 +30,6 @@ func TestWindRadiiReachAsFarAsTheySay(t *testing.T) {
 	for _, bad := range [][4]float64{{}, {-1, 1, 1, 1}, {5000, 1, 1, 1}, {math.NaN(), 1, 1, 1}} {
 		if ring := sectors(hazard.Point{}, bad); ring != "" {
 			t.Errorf("%v: %s", bad, ring)
-		}
-	}
-}
-
-func TestTheDayOfAMonthIsTheNearestOne(t *testing.T) {
-	issued := hazard.At(time.Date(2026, 7, 31, 21, 0, 0, 0, time.UTC))
-	for _, tt := range []struct {
-		day, hour string
-		want      string
-	}{{"31", "21", "2026-07-31T21:00:00.000Z"}, {"01", "06", "2026-08-01T06:00:00.000Z"}, {"30", "00", "2026-07-30T00:00:00.000Z"}, {"15", "00", ""}, {"32", "00", ""}, {"x", "00", ""}} {
-		at, ok := Near(tt.day, tt.hour, "00", issued)
-		if ok != (tt.want != "") || ok && at.String() != tt.want {
-			t.Errorf("%s/%s: %v %v, want %q", tt.day, tt.hour, at, ok, tt.want)
 		}
 	}
 }

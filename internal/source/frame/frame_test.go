@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 )
 
@@ -232,4 +233,17 @@ func FuzzElements(f *testing.F) {
 			t.Errorf("%d bytes of elements in a document of %d", total, len(doc))
 		}
 	})
+}
+
+func TestTheDayOfAMonthIsTheNearestOne(t *testing.T) {
+	issued := hazard.At(time.Date(2026, 7, 31, 21, 0, 0, 0, time.UTC))
+	for _, tt := range []struct {
+		day, hour string
+		want      string
+	}{{"31", "21", "2026-07-31T21:00:00.000Z"}, {"01", "06", "2026-08-01T06:00:00.000Z"}, {"30", "00", "2026-07-30T00:00:00.000Z"}, {"15", "00", ""}, {"32", "00", ""}, {"x", "00", ""}} {
+		at, ok := Near(tt.day, tt.hour, "00", issued)
+		if ok != (tt.want != "") || ok && at.String() != tt.want {
+			t.Errorf("%s/%s: %v %v, want %q", tt.day, tt.hour, at, ok, tt.want)
+		}
+	}
 }

@@ -7,11 +7,23 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Joined joins the words that are not empty or blank.
 func Joined(sep string, words ...string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }), sep)
+}
+
+// Readable writes capitals as people do, with a capital at the beginning of each word: "Typhoon", "Chan-hom". Words are parted by blanks.
+func Readable(s string) string {
+	words := strings.Fields(strings.ToLower(hazard.CleanLine(s)))
+	for i, w := range words {
+		first, n := utf8.DecodeRuneInString(w)
+		words[i] = string(unicode.ToUpper(first)) + w[n:]
+	}
+	return strings.Join(words, " ")
 }
 
 // Cut is the beginning of s, at most n bytes, never half a character. It shares the memory of s.

@@ -61,10 +61,10 @@ func (p *parser) add(f *fix) (reason string) {
 	}
 	name := ""
 	if cyclone.Number(f.name) == 0 && f.name != "INVEST" {
-		name = readable(f.name)
+		name = frame.Readable(f.name)
 	}
 	key, basin := strings.ToLower(id), strings.ToLower(id[:2])
-	class := readable(f.class)
+	class := frame.Readable(f.class)
 	r := hazard.Report{
 		Source: Name, Key: key, Part: f.form + "/" + cmp.Or(f.warning, f.at.Time().Format("200601021504")), Version: int64(f.issued),
 		Name: class + " " + cmp.Or(name, f.number+f.letter), Type: hazard.Cyclone, Severity: cyclone.Level(f.wind.Value), Category: hazard.Event,
@@ -122,15 +122,6 @@ func (f *fix) description(class, basin, id string) string {
 	}
 	fmt.Fprintf(&b, ", %s UTC. Basin: %s. ATCF: %s.", f.at.Time().Format("2006-01-02 15:04"), basin, id)
 	return b.String()
-}
-
-// readable writes capitals as people do: "Typhoon", "Chan-hom".
-func readable(s string) string {
-	words := strings.Fields(strings.ToLower(hazard.CleanLine(s)))
-	for i, w := range words {
-		words[i] = strings.ToUpper(w[:1]) + w[1:]
-	}
-	return strings.Join(words, " ")
 }
 
 // line is a track as GeoJSON; empty if there are not two places.

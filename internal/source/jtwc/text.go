@@ -186,7 +186,7 @@ func (f *fix) draw(text string) {
 	add(f.at, f.point, block(position.FindStringIndex(text)[1]), false)
 	for _, m := range ahead.FindAllStringSubmatchIndex(text, 40) {
 		part := func(i int) string { return text[m[2*i]:m[2*i+1]] }
-		if at, ok := cyclone.Near(part(1), part(2), part(3), f.at); ok {
+		if at, ok := frame.Near(part(1), part(2), part(3), f.at); ok {
 			add(at, seismic.Position(degrees(part(6), part(7), "W"), degrees(part(4), part(5), "S")), block(m[1]), true)
 		}
 	}

@@ -173,7 +173,7 @@ func tcmFixes(text string, f *fix) (all []cyclone.Fix) {
 		return rest
 	}
 	add := func(m []string, rest string, point *hazard.Point, forecast bool) {
-		at, ok := cyclone.Near(m[0], m[1], m[2], f.issued)
+		at, ok := frame.Near(m[0], m[1], m[2], f.issued)
 		if !ok || point == nil {
 			return
 		}

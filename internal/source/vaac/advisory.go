@@ -21,6 +21,8 @@ const (
 	life = 12 * time.Hour
 	// late is how long after it was due the next one may come (judgement).
 	late = 3 * time.Hour
+	// mostDays is how many days before or after an advisory the ash of which it tells may be seen or expected.
+	mostDays = 3
 	// maxText bounds what is read of a payload, in bytes; a text has 2 kB.
 	maxText = 1 << 20
 )
@@ -35,10 +37,11 @@ var (
 	heading = regexp.MustCompile(`^[ =.]*(?:FV[A-Z]{2}\d{2} [A-Z]{4} \d{6})?[ =.]*$`)
 
 	dateForm   = regexp.MustCompile(`\b(\d{8}/\d{4})Z`)
-	dayForm    = regexp.MustCompile(`^(\d{2})/(\d{2})(\d{2})Z`)
+	dayForm    = regexp.MustCompile(`^(\d{2})/([01]\d|2[0-3])([0-5]\d)Z`)
 	volcano    = regexp.MustCompile(`^([A-Z][A-Z0-9'()., /-]{0,60}?) (\d{6})\b`)
 	coordinate = regexp.MustCompile(`\b([NS])(\d{2})(\d{2}) ?([EW])(\d{3})(\d{2})\b`)
 	layer      = regexp.MustCompile(`\b(?:SFC|FL ?\d{3}) ?/ ?(?:FL ?)?\d{3}\b`)
+	number     = regexp.MustCompile(`\d+`)
 	colors     = regexp.MustCompile(`^(GREEN|YELLOW|ORANGE|RED)\b`)
 )
 
@@ -171,15 +174,14 @@ func weekOf(issued hazard.Instant) string {
 
 // sortedForecasts are the names of the fields that tell where the ash will be, the first hour first.
 func sortedForecasts(said map[string]string) (names []string) {
-	hour := regexp.MustCompile(`\d+`)
 	for name := range said {
 		if strings.HasPrefix(name, "FCST") {
 			names = append(names, name)
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		x, _ := strconv.Atoi(hour.FindString(a))
-		y, _ := strconv.Atoi(hour.FindString(b))
+		x, _ := strconv.Atoi(number.FindString(a))
+		y, _ := strconv.Atoi(number.FindString(b))
 		return x - y
 	})
 	return names
@@ -245,8 +247,8 @@ func ringOf(points [][]string) string {
 
 // position is a position in degrees: "N1428 W09052" is in degrees and minutes.
 func position(c []string) (lon, lat float64) {
-	number := func(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v }
-	lat, lon = number(c[2])+number(c[3])/60, number(c[5])+number(c[6])/60
+	value := func(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v }
+	lat, lon = value(c[2])+value(c[3])/60, value(c[5])+value(c[6])/60
 	if c[1] == "S" {
 		lat = -lat
 	}
@@ -266,32 +268,19 @@ func date(text string) (hazard.Instant, bool) {
 	return hazard.At(t), err == nil
 }
 
-// day reads the "22/0815Z" that a text begins with, as the such time that is nearest to another.
-func day(text string, near hazard.Instant) (hazard.Instant, bool) {
+// day reads the "22/0815Z" that a text begins with, as the such time that is nearest to another, at most mostDays apart.
+func day(text string, near hazard.Instant) (at hazard.Instant, ok bool) {
 	m := dayForm.FindStringSubmatch(text)
 	if m == nil {
 		return 0, false
 	}
-	for days := range 4 {
-		for _, sign := range []int{1, -1} {
-			if t := near.Time().AddDate(0, 0, sign*days); t.Format("02") == m[1] {
-				at, err := time.Parse("20060102 1504", t.Format("20060102 ")+m[2]+m[3])
-				return hazard.At(at), err == nil
-			}
-		}
-	}
-	return 0, false
+	const days = 24 * time.Hour
+	at, ok = frame.Near(m[1], m[2], m[3], near)
+	return at, ok && at.Time().Truncate(days).Sub(near.Time().Truncate(days)).Abs() <= mostDays*days
 }
 
-// title writes a name in capitals as names are written.
-func title(name string) string {
-	words := strings.Fields(strings.ToLower(name))
-	for i, w := range words {
-		r := []rune(w)
-		words[i] = strings.ToUpper(string(r[0])) + string(r[1:])
-	}
-	return hazard.CleanLine(frame.Cut(strings.Join(words, " "), 80))
-}
+// title is a name in capitals as names are written.
+func title(name string) string { return frame.Clip(frame.Readable(name), 80) }
 
 // description is what the advisory says in words.
 func description(said map[string]string, issued hazard.Instant) string {

@@ -361,7 +361,7 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 		}
 		density *= min(1, n/max(total, 1))
 	}
-	if way == nil || !alone || f.Sort.By == search.BySeverity && len(way.told) > 0 { // most rows that are told need not be read
+	if way == nil || !alone || f.Sort.By == search.BySeverity && len(way.told) > 0 { // of most rows the tree tells enough
 		return way, nil
 	}
 	if float64(f.Limit)/density < dearer*least {
@@ -609,7 +609,7 @@ func (f sqliteFinder) asTold(ctx context.Context, way *access, after *search.Key
 	return f.merge([]iter.Seq2[Row, error]{untold, told}, found)
 }
 
-// before reports whether a place is before c, and so before all that are told after c, for certain.
+// before reports whether a place is before c, and so certainly before all that the tree gives after c.
 func before(k search.Key, c candidate) bool {
 	return k.Severity > c.severity || k.Severity == c.severity && fives(k.Moment) > c.to
 }
