@@ -126,7 +126,6 @@ func TestSourcesAreChosenByWordsNamesAndCountries(t *testing.T) {
 		"US":               {[]string{"nws", "nifc"}, []string{"us-noaa-nws-en", "usgs"}},
 		"koeri,de":         {[]string{"koeri", "bbk"}, []string{"de-mowas-de"}},
 		"af-amd-en":        {[]string{"af-amd-en"}, []string{"af-andma-en"}},
-		"official, none":   {[]string{"nws"}, nil},
 		"nz-gns-en,geonet": {[]string{"nz-gns-en", "geonet"}, nil},
 	} {
 		got, err := known.Choose(setting)
@@ -145,6 +144,7 @@ func TestSourcesAreChosenByWordsNamesAndCountries(t *testing.T) {
 		}
 	}
 	for setting, want := range map[string]string{
+		"official, none": `the word "none" beside others`, "usgs,": `the word "" beside others`, ",": `the word "" beside others`,
 		"ofical": "did you mean official?", "nwss": "did you mean nws?", "fr-meteo": "did you mean fr-meteofrance-xx?",
 		"qq": "no source of that country", "de-dwd-de": "its format zip is not CAP", "tr": "no source of that country is on by default",
 	} {

@@ -360,17 +360,19 @@ const (
 	wordNone     = "none"
 )
 
-// Choose reads the setting of which sources are polled: words separated by commas, each "all" (those that are on by default),
-// "official" (of these the official feeds of the catalog, and the built-in sources that take their place), "none", the name of
-// a source, or a country as its ISO 3166-1 alpha-2 code (its sources that are on by default). The result has the order of the sources.
+// Choose reads the setting of which sources are polled: "none", the same as nothing, or words separated by commas, each "all" (those
+// that are on by default), "official" (of these the official feeds of the catalog, and the built-in sources that take their place), the name
+// of a source, or a country as its ISO 3166-1 alpha-2 code (its sources that are on by default). The result has the order of the sources.
 func (s *Sources) Choose(setting string) ([]string, error) {
 	chosen := map[string]bool{}
-	for word := range strings.SplitSeq(setting, ",") {
+	words := strings.Split(setting, ",")
+	for _, word := range words {
 		word = strings.TrimSpace(word)
 		var names []string
 		switch country := strings.ToUpper(word); {
+		case (word == wordNone || word == "") && len(words) > 1:
+			return nil, fmt.Errorf("sources: %q has the word %q beside others; expected one or more of all, official, a country, the name of a source, or none alone", setting, word)
 		case word == wordNone || word == "":
-			continue
 		case word == wordAll:
 			names = s.Names()
 		case word == wordOfficial:
