@@ -136,7 +136,7 @@ func fetchMain(args []string) error {
 		token = strings.TrimSpace(string(text))
 	}
 	// What a command has written takes effect at a running server within a second, and the machine may be busy.
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		req, err := http.NewRequest(method, address, nil)
 		if err != nil {
 			return err

@@ -153,13 +153,13 @@ func TestHeadThatComesTooSlowlyIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if err := conn.SetDeadline(began.Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(began.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, conn); err != nil {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("cut after %v", took)
 	}
 }

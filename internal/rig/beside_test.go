@@ -12,7 +12,10 @@ import (
 	"time"
 )
 
-// A second server on the same folder is a second process that writes; what one writes the other shows within a second.
+// soon is within which time what another process writes must be seen: it takes a second at most where the machine does nothing else.
+const soon = 20 * time.Second
+
+// A second server on the same folder is a second process that writes; what one writes the other shows within a second, and on a busy machine soon.
 func TestTwoProcessesShareTheStore(t *testing.T) {
 	data := t.TempDir()
 	start(t, data, "").kill()
@@ -35,7 +38,7 @@ func TestTwoProcessesShareTheStore(t *testing.T) {
 	}
 	wg.Wait()
 	for _, s := range servers {
-		deadline := time.Now().Add(time.Second)
+		deadline := time.Now().Add(soon)
 		c := newClient(s.url, token)
 		for {
 			_, answer, header, err := c.do(t.Context(), http.MethodGet, "/hazards/active", "", nil)
@@ -50,7 +53,7 @@ func TestTwoProcessesShareTheStore(t *testing.T) {
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("after a second one of two processes shows %d of %d hazards, as of change %s", len(list), writers*each, header.Get("Hazardd-Change"))
+				t.Fatalf("one of two processes still shows %d of %d hazards, as of change %s", len(list), writers*each, header.Get("Hazardd-Change"))
 			}
 		}
 		if last := checkLog(t, c); last != writers*each {
@@ -60,7 +63,7 @@ func TestTwoProcessesShareTheStore(t *testing.T) {
 	if out, err := exec.Command(binary, "user", "disable", "writer", "--data", data).CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
-	deadline := time.Now().Add(3 * time.Second)
+	deadline := time.Now().Add(soon)
 	for _, s := range servers {
 		for {
 			status, _, _, err := newClient(s.url, token).do(t.Context(), http.MethodGet, "/hazards/types", "", nil)
@@ -83,13 +86,13 @@ const quake = `{"type":"FeatureCollection","metadata":{"generated":%[1]d,"title"
 "status":"reviewed","tsunami":0,"sig":537,"net":"us","code":"6000kxfl","ids":",us6000kxfl,","sources":",us,","types":",origin,","magType":"mww","type":"earthquake",
 "title":"M 6.9 - 266 km S of Burica, Panama"},"geometry":{"type":"Point","coordinates":[-82.6217,5.6346,8]},"id":"us6000kxfl"}]}`
 
-func TestCommandLineBesideTheServerIsSeenWithinASecond(t *testing.T) {
+func TestCommandLineBesideTheServerIsSeen(t *testing.T) {
 	data := t.TempDir()
 	start(t, data, "").kill()
 	token := writer(t, data)
 	s := start(t, data, "")
 	command(t, data, fmt.Sprintf(quake, time.Now().UnixMilli()), "import", "--source", "usgs", "-")
-	deadline := time.Now().Add(time.Second)
+	deadline := time.Now().Add(soon)
 	c := newClient(s.url, token)
 	for {
 		status, answer, _, err := c.do(t.Context(), http.MethodGet, "/hazards/active", "", nil)
@@ -100,7 +103,7 @@ func TestCommandLineBesideTheServerIsSeenWithinASecond(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("a second after the import the server shows %s", answer)
+			t.Fatalf("the server does not show what was imported: %s", answer)
 		}
 	}
 }

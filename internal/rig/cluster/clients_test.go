@@ -495,7 +495,7 @@ func (l *load) finish() *History {
 	asked := newClient(c, c.nodes[0].name)
 	defer asked.http.CloseIdleConnections()
 	h := &History{Refusing: map[string][]Window{}, Cut: map[string][]Window{}}
-	c.until("what ends by itself has ended", 20*time.Second, func() bool {
+	c.until("what ends by itself has ended", time.Minute, func() bool {
 		h.Log = l.log(asked)
 		p := newPicture()
 		for i := range h.Log {

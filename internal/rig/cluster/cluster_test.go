@@ -143,7 +143,7 @@ func newCluster(t *testing.T, o options) *cluster {
 	c.command("violet kayak thermos orbit", "user", "add", "writer", "--role", "admin", "--org", fmt.Sprint(org.ID), "--password-stdin")
 	c.token = c.command("", "token", "writer")
 	for _, n := range c.nodes {
-		c.until("the user is known at "+n.name, 10*time.Second, func() bool {
+		c.until("the user is known at "+n.name, 30*time.Second, func() bool {
 			_, status, err := newClient(c, n.name).get(t.Context(), "/hazards/types")
 			return err == nil && status == http.StatusOK
 		})

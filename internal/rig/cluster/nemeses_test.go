@@ -301,7 +301,7 @@ func roll(b *breaker) {
 		}
 		ended := time.Since(from)
 		n.start()
-		b.until(n.name+" is ready", 10*time.Second, n.ready)
+		b.until(n.name+" is ready", 30*time.Second, n.ready)
 		b.refuses(n, from)
 		b.t.Logf("%s was away for %v, of which it took %v to end", n.name, time.Since(from).Round(time.Millisecond), ended.Round(time.Millisecond))
 		time.Sleep(forgiven)

@@ -73,7 +73,7 @@ func (r *replica) sync(t testing.TB) intake.Result {
 	}
 	res := must(r.in.Apply(t.Context(), "mirror", batch, r.Now(), intake.Options{}))(t)
 	r.mirror.Taken()
-	for end := time.Now().Add(5 * time.Second); must(r.reader.Active(t.Context()))(t).Change < res.Last; {
+	for end := time.Now().Add(30 * time.Second); must(r.reader.Active(t.Context()))(t).Change < res.Last; {
 		if time.Now().After(end) {
 			t.Fatalf("change %d is not seen", res.Last)
 		}
