@@ -601,30 +601,41 @@ func (w *writer) former(e *store.Event) (int64, error) {
 	if events, err := w.tx.Events(h.ID); err != nil || len(events) > 0 {
 		return 0, err
 	}
-	m, err := w.tx.LastMerge(h.ID)
-	if errors.Is(err, hazard.ErrNotFound) {
-		return h.ID, nil
+	for left := false; !left; { // it may have been merged again without its events
+		m, err := w.tx.LastMerge(h.ID)
+		if errors.Is(err, hazard.ErrNotFound) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		if err := w.reopen(m, e); err != nil {
+			return 0, err
+		}
+		left = slices.ContainsFunc(m.Events, func(moved store.MovedEvent) bool { return moved.EventName == e.Name() })
 	}
-	if err != nil {
-		return 0, err
-	}
+	return h.ID, nil
+}
+
+// reopen takes the merge m back, since event e makes the hazard go on that ended by it.
+func (w *writer) reopen(m *store.Merge, e *store.Event) error {
 	back := map[int64]int64{}
 	for _, moved := range m.Products {
 		p, err := w.tx.Product(moved.ID)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if given := p.Event != "" && (p.Source != e.Source || p.Event != e.Key); !p.Deleted && p.HazardID == moved.To && !given {
 			back[p.ID] = moved.Parent
 		}
 	}
-	before, err := w.tx.HazardAsOf(h.ID, m.Change-1)
+	before, err := w.tx.HazardAsOf(m.From, m.Change-1)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if w.reopened == nil {
 		w.reopened = map[int64]*hazard.Hazard{}
 	}
-	w.reopened[h.ID] = before
-	return h.ID, errors.Join(w.bringBack(m, back, *e), w.tx.DropMerge(m.Change))
+	w.reopened[m.From] = before
+	return errors.Join(w.bringBack(m, back, *e), w.tx.DropMerge(m.Change))
 }

@@ -299,6 +299,7 @@ type group struct {
 	shapes   []hazard.ShapesRef // those of absorbed events, and what the batch draws of it
 	at       int                // the place of its first report in the batch
 	carried  int                // how many of the reports, the first ones, are those of absorbed events
+	parts    []string           // of the event that nothing was remembered of before
 }
 
 // absorbed is another event that turned out to be the same.
@@ -802,7 +803,7 @@ func (w *writer) merge(g *group) (parts []hazard.Report, changed bool, err error
 		}
 		j := slices.IndexFunc(parts, func(p hazard.Report) bool { return p.Part == r.Part })
 		if j < 0 {
-			j, parts = len(parts), append(parts, *r)
+			j, parts, g.parts = len(parts), append(parts, *r), append(g.parts, r.Part)
 		} else if newer, ok := supersede(&parts[j], r); ok {
 			parts[j] = newer
 		} else {
@@ -911,11 +912,11 @@ func (w *writer) holdUnplaced(g *group, said *hazard.Said) error {
 }
 
 // forget takes back the reports of a new event of which no hazard is made. What says that the event
-// is over stays: a report that it ends may come after it, or again.
+// is over stays: a report that it ends may come after it, or again. So do parts of an event that left
+// its hazard: what they superseded must not come back.
 func (w *writer) forget(g *group, parts []hazard.Report) error {
 	for i := range parts {
-		said := slices.ContainsFunc(g.reports, func(r hazard.Report) bool { return r.Part == parts[i].Part })
-		if !said || parts[i].Ended != "" {
+		if !slices.Contains(g.parts, parts[i].Part) || parts[i].Ended != "" {
 			continue
 		}
 		if err := w.tx.ForgetReport(w.src, g.event, parts[i].Part); err != nil {

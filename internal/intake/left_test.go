@@ -99,3 +99,93 @@ func TestASharedUUIDDoesNotOverruleASplit(t *testing.T) {
 		t.Errorf("after the split: %q", got)
 	}
 }
+
+// What a slight report has superseded stays superseded after a split left its event without a hazard, also once that report is told again.
+func TestWhatWasSupersededBeforeASplitDoesNotComeBack(t *testing.T) {
+	quake := said("usgs", "q", hazard.Earthquake, hourAgo, 1, 2)
+	newest := with(said("cap", "e", hazard.HighWind, noon, 1, 2), func(r *hazard.Report) {
+		r.Part, r.Name, r.Places, r.Refs, r.Minor, r.Severity = "newest", "a breeze", []string{"C"}, []string{"usgs:q"}, true, hazard.Information
+	})
+	older := with(said("cap", "e", hazard.HighWind, hourAgo, 1, 2), func(r *hazard.Report) {
+		r.Part, r.Name, r.Places, r.Severity = "older", "a storm", []string{"C"}, hazard.Warning
+	})
+	d := newDesk(t)
+	d.takeEach(noon, quake, newest, older)
+	h := d.event("usgs", "q")
+	e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
+	who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
+	if _, err := e.Split(t.Context(), who, edit.Ref{ID: h.ID}, nil, []byte(`{"source":"usgs","event":"q"}`), noon+minute); err != nil {
+		t.Fatal(err)
+	}
+	d.apply("cap", noon+2*minute, live, newest)
+	if got, want := d.together(), []string{"usgs:q"}; !slices.Equal(got, want) {
+		t.Errorf("with the slight report again: %q, want %q", got, want)
+	}
+	if res := d.apply("cap", noon+3*minute, live, older); res.Held != 0 {
+		t.Errorf("the superseded report is held: %+v", res.Suspects)
+	}
+	if h := d.event("cap", "e"); h.Name != newest.Name || h.Severity != newest.Severity {
+		t.Errorf("the superseded report came back: %s %q", h.Severity, h.Name)
+	}
+}
+
+// A hazard ended since its event became part of another, and a person merged what was left of it with a third. When the event comes back, both
+// are taken back: an end that an editor had set does not outlive the word of the source that it is over.
+func TestAHazardThatWasMergedTwiceGoesOnAsBefore(t *testing.T) {
+	short := with(said("gdacs", "q", hazard.Earthquake, hourAgo, 20, 2), func(r *hazard.Report) { r.LifeMS = 60_000 })
+	own := said("usgs", "q", hazard.Earthquake, hourAgo, 1, 2)
+	d := newDesk(t)
+	d.takeEach(noon, short, own, said("cap", "e", hazard.Flood, noon, 1, 2))
+	e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
+	who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
+	h, over := d.event("usgs", "q"), d.event("gdacs", "q")
+	if _, err := e.PatchHazard(t.Context(), who, edit.Ref{ID: h.ID}, nil, []byte(`{"end_Date":"`+(noon+60*minute).Digits()+`"}`), noon+minute); err != nil {
+		t.Fatal(err)
+	}
+	d.takeEach(noon+10*minute, with(own, func(r *hazard.Report) {
+		r.Version, r.Ended, r.Refs = int64(noon+5*minute), hazard.EndWithdrawn, []string{"gdacs:q"}
+	}))
+	if got := d.hazards()[h.UUID.String()]; got.Status != hazard.Expired || got.Reason == hazard.EndMerged {
+		t.Fatalf("beside a hazard that is over, it is %s, %q", got.Status, got.Reason)
+	}
+	into := fmt.Appendf(nil, `{"into":%q}`, d.event("cap", "e").UUID)
+	if _, err := e.Merge(t.Context(), who, edit.Ref{ID: h.ID}, nil, into, noon+20*minute); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Split(t.Context(), who, edit.Ref{ID: over.ID}, nil, []byte(`{"source":"usgs","event":"q"}`), noon+30*minute); err != nil {
+		t.Fatal(err)
+	}
+	got := d.event("usgs", "q")
+	if got.ID != h.ID || got.Reason != hazard.EndWithdrawn || got.End != noon+5*minute || got.EditedField("end_Date") {
+		t.Errorf("hazard %d (want %d) ended %s, %q, edited %q; want %s, withdrawn", got.ID, h.ID, got.End, got.Reason, got.Edited, noon+5*minute)
+	}
+}
+
+// An undone split brings an event back that was too slight for a hazard of its own, and the rule of its type puts it where another of those that
+// were split is now. What its source gave is there too.
+func TestAnUndoneSplitBringsProductsToWhereTheEventIs(t *testing.T) {
+	first := said("usgs", "a", hazard.Earthquake, hourAgo, 1, 2)
+	slight := with(said("emsc", "b", hazard.Earthquake, hourAgo, 1, 2.1), func(r *hazard.Report) {
+		r.Minor, r.Products = true, []hazard.ReportProduct{{Key: "r", Title: "of b", Type: hazard.TextProduct, Data: "x"}}
+	})
+	second := with(said("gdacs", "c", hazard.Earthquake, hourAgo, 1, 2.2), func(r *hazard.Report) { r.Minor = true })
+	d := newDesk(t)
+	d.takeEach(noon, first, slight, second)
+	h := d.event("usgs", "a")
+	e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
+	who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
+	if _, err := e.Retract(t.Context(), who, edit.Ref{ID: h.ID}, nil, []byte(`{"reason":"false"}`), noon+minute); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Split(t.Context(), who, edit.Ref{ID: h.ID}, nil, []byte(`{"source":"usgs","event":"a"}`), noon+2*minute); err != nil {
+		t.Fatal(err)
+	}
+	split := d.event("usgs", "a").Version
+	d.takeEach(noon+3*minute, with(second, func(r *hazard.Report) { r.Version, r.Minor = r.Version+1, false }))
+	if _, err := e.Undo(t.Context(), who, edit.Ref{ID: h.ID}, nil, fmt.Appendf(nil, `{"change":%d}`, split), noon+4*minute); err != nil {
+		t.Fatal(err)
+	}
+	if is := d.event("emsc", "b"); is.ID == h.ID || !slices.Contains(d.titles(is.ID), "/of b") {
+		t.Errorf("hazard %d, other than %d, has products %q", is.ID, h.ID, d.titles(is.ID))
+	}
+}

@@ -73,6 +73,15 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 	if err := errors.Join(w.refile(s), w.renew(s.HazardID)); err != nil {
 		return err
 	}
+	for i := range events { // where it is by now, one that was part of no hazard gives its products again
+		e, ok, err := tx.FindEvent(events[i].Name())
+		if err == nil && ok && e.HazardID != s.HazardID {
+			err = w.renew(e.HazardID)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if err := w.endLeft(left); err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 		}
 		if e.hazard == nil || len(t.same) > 0 || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(e.names(), known) {
 			e.slight = slight
-			w.heard(e, released)
+			w.heard(e, parts, released)
 			e.alsoMade = nil
 		}
 		if e.hazard != nil {
@@ -341,8 +341,8 @@ func (w *World) slight(name Name) *event {
 	return w.events[i]
 }
 
-// heard works out what follows from what came of an event.
-func (w *World) heard(e *event, released bool) {
+// heard works out what follows from what came of an event, of which parts were known.
+func (w *World) heard(e *event, known []hazard.Report, released bool) {
 	if len(e.told) == 0 {
 		return
 	}
@@ -351,8 +351,8 @@ func (w *World) heard(e *event, released bool) {
 	if e.hazard == nil {
 		e.drill = e.heard.category == hazard.Exercise
 	}
-	if known := e.hazard != nil; known || e.heard.ended != hazard.EndWithdrawn && (released || e.heard.over() >= w.now.Add(-tooLate)) {
-		if !known {
+	if old := e.hazard != nil; old || e.heard.ended != hazard.EndWithdrawn && (released || e.heard.over() >= w.now.Add(-tooLate)) {
+		if !old {
 			if e.hazard = w.ofUUID(e); e.hazard != nil {
 				e.why = byPerson // or as good as that
 			}
@@ -361,10 +361,12 @@ func (w *World) heard(e *event, released bool) {
 		e.refs = e.names() // stay, also if it is too slight
 	}
 	if e.hazard == nil {
-		// What says that it is over is remembered, under its own key: the report that it ends may come after it.
+		// What says that it is over is remembered, under its own key: the report that it ends may come after it. So is what was said before it
+		// left a hazard: what that superseded must not come back.
 		e.keys = nil
 		for _, p := range e.parts() {
-			if p.Ended == "" && slices.ContainsFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Part == p.Part }) {
+			isNew := !slices.ContainsFunc(known, func(o hazard.Report) bool { return o.Part == p.Part })
+			if isNew && p.Ended == "" && slices.ContainsFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Part == p.Part }) {
 				e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.report != nil && t.report.Part == p.Part })
 			}
 		}
@@ -518,7 +520,7 @@ func (w *World) merge(from, into *Hazard) {
 		w.move(e, into)
 		e.why = byPerson
 	}
-	was, since := from.kept, from.keptDecisions
+	was, since, absorbed := from.kept, from.keptDecisions, from.absorbed
 	w.keep(from)
 	taken := w.carry(from, into)
 	w.regroup(nil)
@@ -527,8 +529,8 @@ func (w *World) merge(from, into *Hazard) {
 	}
 	w.absorb(from, into, true)
 	end := from.Ends[len(from.Ends)-1]
-	end.parted, end.kept, end.keptDecisions, end.carried = parted, was, since, taken
-	from.carried = taken
+	end.parted, end.kept, end.keptDecisions, end.absorbed, end.carried = parted, was, since, was != nil && absorbed, taken
+	from.carried = append(slices.Clone(from.carried), taken...)
 	w.settle(w.now)
 }
 
@@ -695,8 +697,8 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 				return false
 			}
 			w.absorb(x, into, false)
-			for i := range x.carried { // they go back into these if that is taken back
-				x.carried[i].parent = folders[x.carried[i].product]
+			for _, c := range x.carried { // they go back into these if that is taken back
+				c.parent = folders[c.product]
 			}
 		}
 		w.settle(at)
@@ -724,10 +726,11 @@ type End struct {
 	after         State
 	into          *Hazard // of a merge: what it became part of, nil for an end by a person
 	moves         []move
-	parted        [][2]Name // of a merge by a person: the events that had been found to be two
-	carried       []carried // the products of people that went with it
-	kept          *State    // and what the hazard was kept as before, nil if it was not
+	parted        [][2]Name  // of a merge by a person: the events that had been found to be two
+	carried       []*carried // the products of people that went with it
+	kept          *State     // and what the hazard was kept as before, nil if it was not
 	keptDecisions int
+	absorbed      bool // by an earlier merge
 }
 
 // move is that an event left a hazard.
@@ -813,7 +816,7 @@ func (w *World) hazard(id uuid.UUID) *Hazard {
 func (w *World) takeBack(merge *End) bool {
 	moves := slices.DeleteFunc(slices.Clone(merge.moves), func(m move) bool { return m.to != merge.into })
 	if merge.into.Now().Reason == hazard.EndMerged || slices.ContainsFunc(moves, func(m move) bool { return m.event.hazard != m.to || !slices.Contains(w.events, m.event) }) ||
-		slices.ContainsFunc(merge.carried, func(c carried) bool { return slices.Contains(w.products, c.product) && c.product.hazard != c.to }) {
+		slices.ContainsFunc(merge.carried, func(c *carried) bool { return slices.Contains(w.products, c.product) && c.product.hazard != c.to }) {
 		return false
 	}
 	none := merge.hazard.source != "" && merge.kept == nil && len(moves) == 0 // its events are names of others now
@@ -843,6 +846,6 @@ func (w *World) takeBack(merge *End) bool {
 		merge.hazard.kept.unend(&merge.before)
 		return true
 	}
-	merge.hazard.kept, merge.hazard.keptDecisions = merge.kept, merge.keptDecisions
+	merge.hazard.kept, merge.hazard.keptDecisions, merge.hazard.absorbed = merge.kept, merge.keptDecisions, merge.absorbed
 	return true
 }

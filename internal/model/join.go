@@ -238,7 +238,10 @@ func (w *World) house(groups [][]*event, self *event) {
 // keep lets a hazard stay what it is.
 func (w *World) keep(h *Hazard) {
 	s := *h.Now()
-	h.kept, h.keptDecisions, h.wasActive, h.absorbed = &s, len(h.decided), s.Status == hazard.Active, false
+	if h.kept == nil { // else its events had left it before
+		h.wasActive, h.absorbed, h.carried = s.Status == hazard.Active, false, nil
+	}
+	h.kept, h.keptDecisions = &s, len(h.decided)
 }
 
 // worth orders hazards that become one: active ones of people first, ones that an editor ended last.
@@ -259,7 +262,7 @@ func (w *World) former(e *event) *Hazard {
 	for _, h := range w.Hazards {
 		if h.UUID == hazard.EventUUID(e.Source, e.Key) && h.source == e.Source && len(w.partOf(h)) == 0 && !h.Now().EditedField("status") {
 			if h.kept != nil && h.absorbed {
-				h.void(h.keptDecisions)
+				h.void(h.mergedAt)
 				if n := len(h.Ends) - 1; n >= 0 && h.Ends[n].into != nil { // that merge is taken back
 					h.Ends = h.Ends[:n]
 				}
@@ -297,10 +300,14 @@ func (w *World) absorb(h, into *Hazard, byPerson bool) {
 		if s.Status == hazard.Active {
 			s.End = max(w.now, s.Start)
 		}
-		s.Status, s.Reason, s.Successor, h.absorbed = hazard.Expired, reason, into.UUID, true
-		h.carried = w.carry(h, into)
+		if !h.absorbed {
+			h.absorbed, h.mergedAt = true, h.keptDecisions
+		}
+		s.Status, s.Reason, s.Successor = hazard.Expired, reason, into.UUID
+		taken := w.carry(h, into)
+		h.carried = append(slices.Clone(h.carried), taken...)
 		if reason == hazard.EndMerged {
-			h.Ends = append(h.Ends, &End{carried: h.carried, At: w.now, Reason: reason, hazard: h, since: len(h.decided), before: before, into: into, moves: w.moved[h]})
+			h.Ends = append(h.Ends, &End{carried: taken, At: w.now, Reason: reason, hazard: h, since: len(h.decided), before: before, into: into, moves: w.moved[h]})
 		}
 		if reason != hazard.EndExpired && !s.EditedField("severity_ID") {
 			s.Severity = hazard.Termination

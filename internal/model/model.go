@@ -74,7 +74,8 @@ type Hazard struct {
 	keptDecisions int
 	wasActive     bool // when its events became part of another
 	absorbed      bool // and that ended it, or said so
-	carried       []carried
+	mergedAt      int  // the decisions about it from this one on came with that, or later
+	carried       []*carried
 	goesOn        bool               // it is taken up now as an active one, after its end was taken back
 	redacted      []hazard.Redaction // what was removed of it for good
 	// Ends are the times that a person ended it or that it became part of another, in order.

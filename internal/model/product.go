@@ -270,10 +270,10 @@ type carried struct {
 }
 
 // carry takes the products of people from a hazard to the one that it becomes part of.
-func (w *World) carry(from, to *Hazard) (list []carried) {
+func (w *World) carry(from, to *Hazard) (list []*carried) {
 	for _, p := range w.products {
 		if p.hazard == from {
-			list = append(list, carried{p, to, p.parent})
+			list = append(list, &carried{p, to, p.parent})
 			p.hazard = to
 		}
 	}
@@ -281,8 +281,8 @@ func (w *World) carry(from, to *Hazard) (list []carried) {
 }
 
 // bringBack gives a hazard back what a merge carried away, with what was put into its folders since.
-func (w *World) bringBack(h *Hazard, list []carried, events ...*event) {
-	back := map[*Product]*Product{}
+func (w *World) bringBack(h *Hazard, list []*carried, events ...*event) {
+	back, all := map[*Product]*Product{}, w.Products()
 	for _, p := range w.products {
 		for _, e := range events {
 			if p.parent != nil && p.parent.key != "" && p.hazard == e.hazard && hazard.ProductUUID(e.Source, e.Key, p.parent.key) == p.parent.UUID {
@@ -304,8 +304,9 @@ func (w *World) bringBack(h *Hazard, list []carried, events ...*event) {
 		}
 	}
 	for p, parent := range back {
-		if _, ok := back[parent]; !ok && (parent == nil || parent.key == "") { // a folder of a source goes where its event goes
-			parent = nil
+		_, goes := back[parent]
+		if given := parent != nil && parent.key != "" && slices.ContainsFunc(all, func(o *Product) bool { return o.UUID == parent.UUID }); !goes && !given {
+			parent = nil // but a folder of a source goes where its event goes
 		}
 		p.hazard, p.parent = h, parent
 	}

@@ -80,7 +80,7 @@ func (e *event) parts() []hazard.Report {
 		if len(r.Areas) == 0 && len(r.Places) == 0 && len(was.Places) == 0 && len(was.Areas) > 0 {
 			r.Areas, r.Kept.Areas = was.Areas, cmp.Or(was.Kept.Areas, was.Version)
 		}
-		if r.Products == nil {
+		if r.Products == nil && was.Products != nil {
 			r.Products, r.Kept.Products = was.Products, cmp.Or(was.Kept.Products, was.Version)
 		}
 		r.Refs = union(was.Refs, r.Refs)

@@ -146,7 +146,7 @@ func (t *Tx) RenameEvent(source, from, to string) error {
 	return t.DropEvent(source, from)
 }
 
-// DropEvent forgets an event of which no hazard is made. What its source said of it stays, until it says it again.
+// DropEvent forgets an event of which no hazard is made. What its source said of it stays.
 func (t *Tx) DropEvent(source, event string) error {
 	return t.q.DropEvent(t.ctx, db.DropEventParams{Source: source, Event: event})
 }
