@@ -17,6 +17,7 @@ import (
 )
 
 //go:generate node gen/codes.mjs
+//go:generate node gen/japan.mjs
 
 // A Scheme is a vocabulary of codes.
 type Scheme string
@@ -29,6 +30,7 @@ const (
 	WarnCellID Scheme = "WARNCELLID"         // coasts and lakes of Deutscher Wetterdienst
 	Taiwan     Scheme = "Taiwan_Geocode_112" // counties of Taiwan
 	CPEAS      Scheme = "CPEAS"              // China, from provinces to counties: 370614000000
+	JMA        Scheme = "JMA_AREA"           // Japan: regions (130010) and municipalities (1310100) of its weather warnings, coasts (201) of its tsunami warnings
 	NUTS2      Scheme = "NUTS2"              // the European Union's regions
 	NUTS3      Scheme = "NUTS3"
 	FIPS       Scheme = "FIPS" // as MeteoAlarm uses it: EI01
@@ -44,12 +46,12 @@ const (
 var schemes = map[string]Scheme{
 	"ugc": UGC, "same": SAME, "fips6": SAME, "emma_id": EMMA, "warncellid": WarnCellID, "taiwan_geocode_112": Taiwan,
 	"cpeas": CPEAS, "cpeas geographic code": CPEAS, "nuts1": nuts1, "nuts2": NUTS2, "nuts3": NUTS3, "fips": FIPS,
-	"iso3166-1": iso, "iso 3166-1": iso, "iso-3166-1-alpha-2": iso, "iso3166-2": iso, "iso 3166-2": iso,
+	"jma_area": JMA, "iso3166-1": iso, "iso 3166-1": iso, "iso-3166-1-alpha-2": iso, "iso3166-2": iso, "iso 3166-2": iso,
 }
 
 // countryOf are the countries of schemes that only one has, also of some whose areas are not known here.
 var countryOf = map[string]string{
-	"warncellid": "DE", "taiwan_geocode_112": "TW", "cpeas": "CN", "cpeas geographic code": "CN",
+	"warncellid": "DE", "taiwan_geocode_112": "TW", "cpeas": "CN", "cpeas geographic code": "CN", "jma_area": "JP",
 	"clc": "CA", "lgd district code": "IN", "amoc-areacode": "AU",
 }
 
@@ -71,6 +73,9 @@ var packedTaiwan []byte
 //go:embed codes/CPEAS.bin.br
 var packedCPEAS []byte
 
+//go:embed codes/JMA_AREA.bin.br
+var packedJMA []byte
+
 //go:embed codes/aliases.tsv.br
 var packedAliases []byte
 
@@ -78,6 +83,7 @@ var packedAliases []byte
 var atlases = map[Scheme]func() *atlas{
 	UGC: unpacked(UGC, packedUGC), SAME: unpacked(SAME, packedSAME), EMMA: unpacked(EMMA, packedEMMA),
 	WarnCellID: unpacked(WarnCellID, packedWarnCellID), Taiwan: unpacked(Taiwan, packedTaiwan), CPEAS: unpacked(CPEAS, packedCPEAS),
+	JMA: unpacked(JMA, packedJMA),
 }
 
 // unpacked panics if the program was built with a file that the generator did not make.

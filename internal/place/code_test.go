@@ -32,7 +32,11 @@ func TestCodes(t *testing.T) {
 		"CPEAS Geographic Code:110000000000": 16_400, // Beijing
 		"Taiwan_Geocode_112:09007000":        41.9,   // Lienchiang
 		"urn:example:profile:EMMA_ID:AT001":  19_200,
-		"WARNCELLID:202006000":               1.2, // the Alster
+		"WARNCELLID:202006000":               1.2,   // the Alster
+		"JMA_AREA:150010":                    4_680, // Kaetsu, the lower part of Niigata
+		"JMA_AREA:1510000":                   730,   // the city of Niigata
+		"jma_area:201":                       2_200, // the coast of Aomori on the Pacific
+		"JMA_AREA:1632100":                   0,     // Funahashi, which came out too coarse
 		"INZ997":                             0,
 		"HIZALL":                             18_400,
 		"fire/CAZ071":                        0,
@@ -56,7 +60,7 @@ func TestCountryOfCode(t *testing.T) {
 		"INZ997": "US", "PRC001": "PR", "GMZ650": "US", "BCZ160": "CA", "XXZ001": "", "072001": "PR", "SAME:018005": "US",
 		"EMMA_ID:SE999": "SE", "EMMA_ID:EI001": "IE", "NUTS2:EL11": "GR", "NUTS3:UKI1": "GB", "NUTS1:DEB": "DE", "EMMA_ID:XX001": "",
 		"WARNCELLID:913071001": "DE", "CPEAS:370614000000": "CN", "iso-3166-1-alpha-2:us": "US", "ISO 3166-2:AU_SA": "AU",
-		"LGD District Code:600": "IN", "layer:EC-MSC-SMC:1.0:CLC:067200": "CA", "area:Sweden": "", "profile:CAP-CP:Location:0.3:4716053": "", "": "",
+		"LGD District Code:600": "IN", "JMA_AREA:130010": "JP", "layer:EC-MSC-SMC:1.0:CLC:067200": "CA", "area:Sweden": "", "profile:CAP-CP:Location:0.3:4716053": "", "": "",
 		"SAME:": "", "EMMA_ID:S": "", "UGC:X": "",
 	} {
 		if got := CountryOfCode(code); got != want {
@@ -131,11 +135,37 @@ func TestAreasAreThoseOfTheOriginal(t *testing.T) {
 	}
 }
 
+// TestTheAreasOfJapan holds all areas of Japan's warnings: each can be read, the regions and the municipalities are the country, and a coast is what lies near
+// its line.
+func TestTheAreasOfJapan(t *testing.T) {
+	km2, n := map[int]float64{}, map[int]int{} // by the digits of codes
+	for _, x := range atlases[JMA]().areas {
+		s, ok := Area(Code{JMA, x.code})
+		if !ok {
+			t.Errorf("%s (%s) has no area", x.code, x.name)
+		}
+		km2[len(x.code)] += s.AreaKm2()
+		n[len(x.code)]++
+	}
+	if n[3] != 66 || n[6] != 142 || n[7] != 1766 || km2[6] < 370e3 || km2[6] > 380e3 || km2[7] < 360e3 || km2[7] > 380e3 {
+		t.Errorf("%v areas of %v km², want 66 coasts, 142 regions and 1,766 municipalities, of 378,000 km²", n, km2)
+	}
+	miyagi, _ := Area(Code{JMA, "220"})
+	for place, want := range map[[2]float64]bool{
+		{140.95, 38.22}: true, {141.0, 38.2}: true, // Sendai's shore, the sea before it
+		{140.87, 38.26}: false, {141.2, 38.1}: false, {139.7, 35.7}: false, // the city's center, the open sea, Tokyo
+	} {
+		if got := geo.Intersects(miyagi, geo.Place(place[0], place[1])); got != want {
+			t.Errorf("%v on the coast of Miyagi: %v, want %v", place, got, want)
+		}
+	}
+}
+
 // TestMemory loads everything, and holds what stays against what the package's comment says.
 func TestMemory(t *testing.T) {
 	load := func() {
 		CountriesAt(0, 0, 0)
-		for _, a := range []string{"INC005", "018000", "EMMA_ID:AT001", "WARNCELLID:202006000", "Taiwan_Geocode_112:09007000", "CPEAS:110000000000", "NUTS2:AT12"} {
+		for _, a := range []string{"INC005", "018000", "EMMA_ID:AT001", "WARNCELLID:202006000", "Taiwan_Geocode_112:09007000", "CPEAS:110000000000", "JMA_AREA:130010", "NUTS2:AT12"} {
 			if _, ok := Area(ParseCode(a)); !ok {
 				t.Errorf("%s is not known", a)
 			}

@@ -5,7 +5,7 @@
 // have it, except that Crimea and Western Sahara are as the United Nations have them; what is disputed is said in notes.
 //
 // Codes are those of the US National Weather Service (UGC, SAME), MeteoAlarm (EMMA_ID, and NUTS and FIPS codes that mean the same),
-// Deutscher Wetterdienst (WARNCELLID), Taiwan and China (CPEAS). An operator adds others: see ReadFolder.
+// Deutscher Wetterdienst (WARNCELLID), Taiwan, China (CPEAS) and Japan (JMA). An operator adds others: see ReadFolder.
 //
 // Everything is part of the program, and unpacked by scheme when it is first asked for; areas are made when they are asked for, and those
 // used last are kept. With all schemes unpacked that is less than 32 MB, half of it
