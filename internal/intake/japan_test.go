@@ -153,3 +153,64 @@ func TestAnEarthquakeThatJMATakesBack(t *testing.T) {
 		t.Errorf("EMSC goes on to speak of it, and the agency does not: %+v", h)
 	}
 }
+
+// A weather warning of the agency is one hazard, in whatever order its documents come; a drill is beside it, and what nobody warned of makes none.
+func TestAWeatherWarningOfJapan(t *testing.T) {
+	began := hazard.At(time.Date(2026, 12, 31, 1, 0, 0, 0, time.UTC))
+	document := func(after time.Duration, status, kind string) given {
+		issued := began.Add(after).Time()
+		layer := func(of, name, code string) string {
+			return fmt.Sprintf(`<Warning type="気象警報・注意報（%s）"><Item>%s<Area><Name>%s</Name><Code>%s</Code></Area></Item></Warning>`, of, kind, name, code)
+		}
+		return given{"jma", fmt.Sprintf(`<Report><Control><Title>気象警報・注意報（Ｒ０６）（高潮）</Title><DateTime>%s</DateTime><Status>%s</Status></Control><Head><ReportDateTime>%[1]s</ReportDateTime><EventID/><InfoType>発表</InfoType></Head><Body>%[3]s</Body></Report>`,
+			issued.Format(time.RFC3339), status, layer("府県予報区等", "香川県", "370000")+layer("一次細分区域等", "香川県", "370000")+layer("市町村等", "高松市", "3720100"))}
+	}
+	const (
+		warning  = "<Kind><Name>レベル３高潮警報</Name><Code>08</Code><Status>発表</Status></Kind>"
+		advisory = "<Kind><Name>レベル２高潮注意報</Name><Code>19</Code><Status>警報から注意報</Status></Kind>"
+		over     = "<Kind><Name>レベル２高潮注意報</Name><Code>19</Code><Status>解除</Status></Kind>"
+		none     = "<Kind><Status>発表警報・注意報はなし</Status></Kind>"
+	)
+	all := []given{document(0, "通常", warning), document(2*time.Hour, "通常", advisory), document(26*time.Hour, "通常", over)}
+	const key = "surge-370000"
+	for shift := range all {
+		order := slices.Concat(all[shift:], all[:shift])
+		if shift%2 == 1 {
+			slices.Reverse(order)
+		}
+		d := newDesk(t)
+		d.takeGiven(began.Add(27*time.Hour), order...)
+		for _, h := range d.hazards() {
+			if h.Status == hazard.Active {
+				t.Errorf("order %d: %s goes on", shift, h.Name)
+			}
+		}
+	}
+	d := newDesk(t)
+	d.takeGiven(began.Add(time.Minute), document(-time.Hour, "通常", none))
+	if n := len(d.hazards()); n != 0 {
+		t.Errorf("nothing is in force, and makes %d hazards", n)
+	}
+	state := func(when string, after time.Duration, severity hazard.Severity, status hazard.Status, documents ...given) {
+		t.Helper()
+		d.takeGiven(began.Add(after+time.Minute), documents...)
+		if h := d.event("jma", key); h == nil || h.Severity != severity || h.Status != status || h.Longitude < 133.9 || h.Longitude > 134.2 || h.Latitude < 34.1 || h.Latitude > 34.5 {
+			t.Errorf("%s: %+v, want %v, %v in Takamatsu", when, h, severity, status)
+		}
+	}
+	state("issued", 0, hazard.Warning, hazard.Active, all[0], document(time.Second, "訓練", none))
+	state("lowered", 2*time.Hour, hazard.Advisory, hazard.Active, all[1])
+	if n := len(d.hazards()); n != 1 {
+		t.Errorf("%d hazards, want one: a drill of which nothing is in force makes none", n)
+	}
+	d.takeGiven(began.Add(3*time.Hour), document(3*time.Hour, "訓練", warning))
+	if h := d.event("jma", "drill-"+key); h == nil || h.Category != hazard.Exercise {
+		t.Errorf("a drill: %+v", h)
+	}
+	d.takeGiven(began.Add(27*time.Hour), all[2])
+	if h := d.event("jma", key); h.Status == hazard.Active {
+		t.Errorf("lifted: %+v", h)
+	}
+	again := document(30*time.Hour, "通常", warning)
+	state("issued again", 30*time.Hour, hazard.Warning, hazard.Active, again)
+}

@@ -2,6 +2,7 @@ package jma
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,18 +11,25 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// maxElements bounds a document. One for all coasts has some 1,500.
-const maxElements = 20_000
+// maxElements bounds a document. One for all coasts has some 1,500, one of advisories for 52 towns 3,000.
+const maxElements = 60_000
 
 // kindsOfDocuments stand in the names of the documents that are read (JMA, list of information types): tsunami warnings, advisories and forecasts;
-// the hypocenter of an earthquake; hypocenter and intensities.
+// the hypocenter of an earthquake; hypocenter and intensities. Those of weather warnings are weatherFile.
 var kindsOfDocuments = []string{"_VTSE41_", "_" + partHypocenter + "_", "_" + partIntensity + "_"}
+
+// weatherFile is the end of the name of a document of weather warnings: when it was sent, its kind, and the office's area.
+var weatherFile = regexp.MustCompile(`(\d{14})_\d+_(VPWW(?:5[5-9]|6[01]))_(\d{6})\.xml$`)
+
+// restated is how many documents of weather warnings of one kind and area are read of an index that has more: each says all that is in force, and the
+// one before it may be real where the last is a drill.
+const restated = 2
 
 // titleOfTsunami is the Control/Title of documents on tsunamis.
 const titleOfTsunami = "津波警報・注意報・予報"
 
 // titles are the Control/Titles of the documents that are read, or what they begin with.
-var titles = []string{titleOfTsunami, titleOfHypocenter, titleOfIntensity}
+var titles = []string{titleOfTsunami, titleOfHypocenter, titleOfIntensity, titleOfWeather}
 
 // Parse reads an index or documents, as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
@@ -34,12 +42,39 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	if err == nil && p.Batch.Read == 0 && root != "feed" {
 		err = source.Errorf("the root element is %q, expected feed or Report", frame.ExcerptText(root))
 	}
+	p.newest()
 	return p.Done(), err
 }
 
 type parser struct {
 	frame.Batch
 	now hazard.Instant
+}
+
+// newest leaves out the documents of weather warnings that later ones of the index restate.
+func (p *parser) newest() {
+	sent := map[string][]string{} // by kind and area
+	of := func(l source.Link) (series, at string) {
+		if m := weatherFile.FindStringSubmatch(l.URL); m != nil {
+			return m[2] + m[3], m[1]
+		}
+		return "", ""
+	}
+	for _, l := range p.Links {
+		if series, at := of(l); series != "" {
+			sent[series] = append(sent[series], at)
+		}
+	}
+	for _, times := range sent {
+		slices.Sort(times)
+	}
+	all := len(p.Links)
+	p.Links = slices.DeleteFunc(p.Links, func(l source.Link) bool {
+		series, at := of(l)
+		times := sent[series]
+		return len(times) > restated && at < times[len(times)-restated]
+	})
+	p.Ignored += all - len(p.Links)
 }
 
 func (p *parser) record(e frame.Element) {
@@ -55,15 +90,16 @@ func (p *parser) record(e frame.Element) {
 		p.entry(n)
 		return
 	}
-	r, reason := p.report(n)
+	reports, reason := p.report(n)
 	switch {
 	case reason != "":
 		reject(reason)
-	case r == nil:
+	case len(reports) == 0:
 		p.Ignored++
-	default:
-		source.Note(r, notes...)
-		p.Reports = append(p.Reports, *r)
+	}
+	for i := range reports {
+		source.Note(&reports[i], notes...)
+		p.Reports = append(p.Reports, reports[i])
 	}
 }
 
@@ -88,7 +124,7 @@ func (p *parser) entry(n *frame.Node) {
 
 // isRead reports whether the document at an address is of a kind that is read.
 func isRead(address string) bool {
-	return slices.ContainsFunc(kindsOfDocuments, func(kind string) bool { return strings.Contains(address, kind) })
+	return slices.ContainsFunc(kindsOfDocuments, func(kind string) bool { return strings.Contains(address, kind) }) || weatherFile.MatchString(address)
 }
 
 // all are the children of that local name: namespaces of the documents say no more than their names do.

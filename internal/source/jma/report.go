@@ -101,7 +101,9 @@ func headOf(n *frame.Node) (h *head, reason string) {
 		return nil, fmt.Sprintf("Control/Status: %q, expected 通常, 訓練 or 試験", frame.ExcerptText(status))
 	}
 	h.events = strings.Fields(get(n, "Head", "EventID"))
-	if len(h.events) == 0 || slices.ContainsFunc(h.events, func(id string) bool { return !eventForm.MatchString(id) }) || len(h.events) > 20 {
+	if strings.HasPrefix(h.title, titleOfWeather) {
+		h.events = nil // weather warnings have none
+	} else if len(h.events) == 0 || slices.ContainsFunc(h.events, func(id string) bool { return !eventForm.MatchString(id) }) || len(h.events) > 20 {
 		return nil, fmt.Sprintf("Head/EventID: %q, expected 14 digits", frame.ExcerptText(get(n, "Head", "EventID")))
 	}
 	slices.Sort(h.events) // the first earthquake of several names the event
@@ -131,16 +133,24 @@ func (h *head) mark(r *hazard.Report, now hazard.Instant) {
 	}
 }
 
-// report makes a report of a document. It says why, if it cannot; nil without a reason is no hazard.
-func (p *parser) report(n *frame.Node) (r *hazard.Report, reason string) {
+// report makes the reports of a document. It says why, if it cannot; none without a reason is no hazard.
+func (p *parser) report(n *frame.Node) (reports []hazard.Report, reason string) {
 	h, reason := headOf(n)
-	switch {
-	case h == nil:
+	if h == nil {
 		return nil, reason
-	case strings.HasPrefix(h.title, titleOfTsunami):
-		return p.tsunami(n, h)
 	}
-	return p.quake(n, h)
+	if strings.HasPrefix(h.title, titleOfWeather) {
+		return p.weather(n, h)
+	}
+	read := p.quake
+	if strings.HasPrefix(h.title, titleOfTsunami) {
+		read = p.tsunami
+	}
+	r, reason := read(n, h)
+	if r == nil {
+		return nil, reason
+	}
+	return []hazard.Report{*r}, ""
 }
 
 // tsunami makes a report of a document on a tsunami.
@@ -160,6 +170,9 @@ func (p *parser) tsunami(n *frame.Node, h *head) (r *hazard.Report, reason strin
 	}
 	h.mark(r, p.now)
 	d.coasts(n, r)
+	if warned := d.warned(); len(warned) > 0 {
+		r.Places = warned
+	}
 	switch {
 	case h.infoType == cancelled:
 		r.Ended = hazard.EndCancelled
@@ -198,9 +211,23 @@ type document struct {
 }
 
 type area struct {
-	level              *level
-	name, height, wave string
+	level                    *level
+	name, code, height, wave string
 }
+
+// warned are the codes of the coasts that are warned; where none is, of those with a slight change of the sea.
+func (d *document) warned() (codes []string) {
+	for _, a := range d.areas {
+		if a.code != "" && (a.level.severity > hazard.Information || d.worst.severity == hazard.Information) {
+			codes = append(codes, placeOf+a.code)
+		}
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
+}
+
+// placeOf begins the code of a place: of a coast (three digits), a region (six) or a municipality (seven), as documents have them.
+const placeOf = "JMA_AREA:"
 
 // quake reads the earthquake, whose origin the event's name tells to the second where the document has none.
 func (d *document) quake(n *frame.Node, event string) {
@@ -228,7 +255,7 @@ func number(text string) frame.Number {
 // coasts reads what is in force for which coast.
 func (d *document) coasts(n *frame.Node, r *hazard.Report) {
 	for _, item := range all(at(n, "Body", "Tsunami", "Forecast"), "Item") {
-		a := area{name: cmp.Or(get(item, "Area", "Name"), "?")}
+		a := area{name: cmp.Or(get(item, "Area", "Name"), "?"), code: get(item, "Area", "Code")}
 		kind, code := get(item, "Category", "Kind", "Name"), get(item, "Category", "Kind", "Code")
 		l, known := levelOf(kind, code)
 		if !known {
