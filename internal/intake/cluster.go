@@ -54,6 +54,7 @@ type cluster struct {
 	// touched are the hazards to settle → where the last event that left one has gone.
 	touched map[int64]int64
 	slight  bool            // self makes no hazard
+	put     store.Event     // what self has turned out to be too, and a decision put into its hazard
 	heir    map[int64]int64 // hazard that ends → the one that the event that made it has gone to
 }
 
@@ -62,7 +63,7 @@ type cluster struct {
 func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event, g *group, drill bool) (*cluster, error) {
 	c := &cluster{w: w, events: []*store.Event{self}, at: map[store.EventName]int{self.Name(): 0}, hazards: map[int64]*hazard.Hazard{},
 		refs: map[store.EventName][]string{}, found: store.Verdicts{}, made: map[int][]int64{},
-		touched: map[int64]int64{}, heir: map[int64]int64{}}
+		touched: map[int64]int64{}, heir: map[int64]int64{}, put: g.put}
 	for _, a := range append(g.absorbed, absorbed{hazardID: self.HazardID}) { // with those that they leave, others may fit again
 		if err := c.addHazard(a.hazardID, drill); err != nil {
 			return nil, err
@@ -224,18 +225,23 @@ func (c *cluster) stay(made []int64) {
 			byHazard[e.HazardID] = append(byHazard[e.HazardID], i)
 		}
 	}
-	for id, members := range byHazard {
-		slices.SortFunc(members, func(i, j int) int { return compareMakers(*c.events[i], *c.events[j]) })
-		maker := members[0]
-		if slices.Contains(made, id) {
-			continue // self goes on with it
-		}
-		c.made[maker] = []int64{id}
-		for _, i := range members[1:] {
-			if e := c.events[i]; decided(e.Joined) && !c.namesAnother(e) && !c.apart(maker, i) {
-				c.group[i] = maker
+	join := func(maker int, members []int) {
+		for _, i := range members {
+			if e := c.events[i]; i != maker && decided(e.Joined) && !c.namesAnother(e) && !c.apart(maker, i) {
+				c.group[i] = c.group[maker]
 			}
 		}
+	}
+	for id, members := range byHazard {
+		if slices.Contains(made, id) {
+			continue
+		}
+		slices.SortFunc(members, func(i, j int) int { return compareMakers(*c.events[i], *c.events[j]) })
+		c.made[members[0]] = []int64{id}
+		join(members[0], members)
+	}
+	for _, id := range made { // self goes on with it
+		join(0, byHazard[id])
 	}
 }
 
@@ -532,7 +538,8 @@ func (c *cluster) leave(from, into int64) {
 // move makes events part of hazard into, which maker, if not nil, made.
 func (c *cluster) move(events []*store.Event, into int64, maker, self *store.Event) error {
 	for _, e := range events {
-		if e.HazardID == into && (e != maker || e.Joined == "") {
+		put := e == self && into == c.put.HazardID
+		if e.HazardID == into && (e.Joined == "" || e != maker && (!put || decided(e.Joined))) {
 			continue
 		}
 		from := e.HazardID
@@ -543,6 +550,8 @@ func (c *cluster) move(events []*store.Event, into int64, maker, self *store.Eve
 		switch {
 		case e == maker:
 			e.Joined = ""
+		case put:
+			e.Joined = c.put.Joined
 		case !decided(e.Joined):
 			e.Joined = c.reason(e, events)
 		}

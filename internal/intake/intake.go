@@ -293,6 +293,7 @@ type group struct {
 	fresh    []string // those of them that were not known
 	absorbed []absorbed
 	made     []int64            // the hazards that the absorbed events made
+	put      store.Event        // the last absorbed event that a decision put into its hazard, if there is one
 	before   *store.Event       // as it is kept, nil for a new one
 	left     int64              // the hazard that it was part of, if it is to make a new one
 	refs     []string           // names of the event that reports of parts told which are superseded for good
@@ -510,6 +511,9 @@ func (w *writer) absorb(g *group) error {
 			return err
 		}
 		g.absorbed[i].hazardID = e.HazardID
+		if decided(e.Joined) {
+			g.put = e
+		}
 		g.shapes = mergeShapes(e.Shapes, g.shapes)
 		if slices.SortFunc(beside, compareMakers); len(beside) > 0 && beside[0].Name() == name {
 			g.made = append(g.made, e.HazardID)

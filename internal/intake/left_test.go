@@ -189,3 +189,28 @@ func TestAnUndoneSplitBringsProductsToWhereTheEventIs(t *testing.T) {
 		t.Errorf("hazard %d, other than %d, has products %q", is.ID, h.ID, d.titles(is.ID))
 	}
 }
+
+// A person put an earthquake into an editor's hazard, with what another source says of it. Its source finds that it is another one that it knows:
+// that one is part of the editor's hazard now, and what the other source says stays there.
+func TestAnEventThatTurnsOutToBeAnotherIsWhereAPersonPutIt(t *testing.T) {
+	a, b := said("emsc", "a", hazard.Earthquake, hourAgo, 1, 2), said("gdacs", "b", hazard.Earthquake, hourAgo, 1, 2.1)
+	other := said("emsc", "z", hazard.Earthquake, noon-10*minute, 40, 2)
+	d := newDesk(t)
+	d.takeEach(noon, a, b)
+	e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
+	who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
+	mine, err := e.CreateHazard(t.Context(), who, nil, []byte(`{"hazard_Name":"mine","type_ID":"EARTHQUAKE","severity_ID":"WARNING","latitude":2,"longitude":1,"autoexpire":"N"}`), noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Merge(t.Context(), who, edit.Ref{ID: d.event("emsc", "a").ID}, nil, fmt.Appendf(nil, `{"into":%q}`, mine.State.UUID), noon+minute); err != nil {
+		t.Fatal(err)
+	}
+	d.takeEach(noon+2*minute, other, with(other, func(r *hazard.Report) { r.Aliases = []string{"a"} }))
+	for _, r := range []hazard.Report{other, with(b, func(r *hazard.Report) { r.Version, r.Start = r.Version+1, r.Start+1000 })} {
+		d.takeEach(noon+3*minute, r)
+		if got, want := d.together(), []string{"emsc:z gdacs:b"}; !slices.Equal(got, want) || d.event("gdacs", "b").UUID != mine.State.UUID {
+			t.Errorf("after %s:%s: %q, want %q in the editor's hazard", r.Source, r.Key, got, want)
+		}
+	}
+}

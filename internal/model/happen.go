@@ -96,7 +96,7 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 		if e.hazard == nil || len(t.same) > 0 || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(e.names(), known) {
 			e.slight = slight
 			w.heard(e, parts, released)
-			e.alsoMade = nil
+			e.alsoMade, e.put = nil, nil
 		}
 		if e.hazard != nil {
 			e.drawn = draws(e.drawn, t.drawn)
@@ -213,6 +213,9 @@ func (w *World) absorbEvent(e, o *event) {
 	e.keys, e.refs, e.drawn = append(append(e.keys, o.Key), o.keys...), append(e.refs, o.refs...), draws(e.drawn, o.drawn)
 	if w.maker(o.hazard) == o {
 		e.alsoMade = append(e.alsoMade, o.hazard)
+	}
+	if o.why == byPerson {
+		e.put = o.hazard
 	}
 	for pair, one := range maps.Clone(w.one) {
 		for i, name := range pair {

@@ -214,6 +214,9 @@ func (w *World) house(groups [][]*event, self *event) {
 			case e == maker:
 				w.move(e, into)
 				e.why = made
+			case e.put == into && (e.hazard != into || e.why != made):
+				w.move(e, into)
+				e.why = byPerson
 			case e.hazard != into && e.why != byPerson:
 				w.move(e, into)
 				e.why = byRule

@@ -18,6 +18,7 @@ type event struct {
 	refs   []string // names that it was ever given
 	// alsoMade are the hazards that events made which are this one now.
 	alsoMade []*Hazard
+	put      *Hazard            // where a decision had put an event that this one has turned out to be
 	slight   bool               // all that was said of it at last is too slight to make a hazard
 	drill    bool               // what it was first reported as, for ever
 	heard    word               // what was said when the source was last heard, for comparisons with other events

@@ -780,7 +780,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"altered":         {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, products: true, splits: true, folders: true, nested: true, altered: true}, []uint64{1355, 30392, 30975}},
 		"drills":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, drills: true}, []uint64{32, 40441}},
 		"aliases":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true}, []uint64{21, 39, 104, 300003, 300046, 300122, 300213, 310019, 5190}},
-		"linked":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true, linked: true}, []uint64{11, 1095, 1345, 1389}},
+		"linked":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, aliases: true, linked: true}, []uint64{11, 1095, 1345, 1389, 10000486}},
 		"years of names":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, years: true, aliases: true, rules: true}, []uint64{20002, 20085, 20170, 3000473, 8000054}},
 		"areas":           {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, areas: true}, []uint64{19, 300073}},
 		"slight":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, slight: true}, []uint64{15, 82, 141, 142, 378, 40198, 200062, 2000217}},
