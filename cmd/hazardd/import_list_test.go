@@ -67,3 +67,44 @@ func TestAListEndsWhatItNamesNoLonger(t *testing.T) {
 		t.Errorf("changes\n%s\nwant\n%s", strings.Join(log, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// A list that names nothing, or goes on at another address, is what the source says from then on: what it said before is not repeated after it, as
+// polling would not see it again.
+func TestAReplayDoesNotRepeatAListBeforeOneThatIsNotWhole(t *testing.T) {
+	for name, after := range map[string]string{"empty": "", "cut into pages": `,"pagination":{"next":"https://api.weather.gov/alerts?cursor=x"}`} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			national := func(features, more string) []byte {
+				return []byte(`{"type":"FeatureCollection","title":"Current watches, warnings, and advisories","features":[` + features + "]" + more + "}")
+			}
+			for file, text := range map[string][]byte{
+				"listed.json": national(unrenewed, ""), "after.json": national("", after),
+				"list.txt": []byte("2026-08-15T11:00:00Z nws listed.json\n2026-08-15T11:08:00Z nws after.json\n2026-08-15T15:00:00Z nws after.json\n"),
+			} {
+				if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g := &globals{Data: filepath.Join(dir, "data")}
+			c := &console{out: io.Discard, err: io.Discard, now: time.Now}
+			if err := (&importCmd{List: filepath.Join(dir, "list.txt"), knownFlags: knownFlags{Response: true}}).Run(t.Context(), c, g); err != nil {
+				t.Fatal(err)
+			}
+			err := g.withStore(t.Context(), func(s *store.Store) error {
+				changes, err := s.Since(t.Context(), 0, 1000)
+				if len(changes) == 0 {
+					t.Error("no changes")
+				}
+				for _, c := range changes {
+					if at := c.At.Time().Format("15:04:05"); c.Hazard != nil && c.Hazard.End.Time().Format("15:04") > "12:45" {
+						t.Errorf("at %s it is to end at %s: the list of 11:00 was repeated", at, c.Hazard.End)
+					}
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

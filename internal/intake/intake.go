@@ -595,7 +595,7 @@ func (w *writer) take(g *group) error {
 		return nil
 	}
 	own := hazard.Derive(parts, w.now)
-	own.Shapes = shown(shapes)
+	own.Head.Key, own.Shapes = g.event, shown(shapes)
 	if g.hazardID == 0 && (own.Ended == hazard.EndWithdrawn || !w.opts.History && own.Over() < w.now.Add(-maxPast)) {
 		w.res.Ignored++
 		return w.forget(g, parts)
@@ -725,7 +725,7 @@ func (w *writer) derived(hazardID int64) (events []store.Event, all []hazard.Sai
 		}
 		if len(parts) > 0 {
 			said := hazard.Derive(parts, w.now)
-			said.Shapes = shown(e.Shapes)
+			said.Head.Key, said.Shapes = e.Key, shown(e.Shapes) // its reports may come under other names
 			events, all = append(events, e), append(all, said)
 		}
 	}

@@ -214,3 +214,25 @@ func TestAnEventThatTurnsOutToBeAnotherIsWhereAPersonPutIt(t *testing.T) {
 		}
 	}
 }
+
+// The last report of an event may have come under the name that another event of its source has. Both still count.
+func TestTwoEventsWhoseReportsHaveOneNameBothCount(t *testing.T) {
+	first := said("nws", "a", hazard.Flood, hourAgo, 1, 2)
+	followed := with(first, func(r *hazard.Report) {
+		r.Key, r.Earlier, r.Version = "z", []string{"a"}, r.Version+1
+		r.Texts = []hazard.Text{{Language: "es", Name: "Inundación"}}
+	})
+	own := with(first, func(r *hazard.Report) {
+		r.Key, r.Refs, r.Version = "z", []string{"nws:a"}, r.Version+2
+		r.Texts = []hazard.Text{{Language: "en", Name: "Flood", Own: true}}
+	})
+	d := newDesk(t)
+	d.takeEach(noon, first, followed, own)
+	if got, want := d.together(), []string{"nws:a nws:z"}; !slices.Equal(got, want) {
+		t.Fatalf("got %q, want %q", got, want)
+	}
+	h := d.event("nws", "a")
+	if got, want := h.Languages(), []string{"en", "es"}; !slices.Equal(got, want) {
+		t.Errorf("texts in %q, want %q", got, want)
+	}
+}

@@ -684,7 +684,13 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 				left = append(left, x)
 			}
 		}
+		active := slices.DeleteFunc(slices.Clone(w.Hazards), func(x *Hazard) bool { return first[x] == nil || x.kept != nil || x.Now().Status != hazard.Active })
 		w.regroup(nil)
+		if slices.ContainsFunc(active, func(x *Hazard) bool {
+			return x.kept != nil && x.Now().Status != hazard.Active && x.Now().Reason != hazard.EndMerged
+		}) {
+			return false // what joined in the meantime went along into one that is over
+		}
 		for _, l := range s.loose {
 			there := slices.ContainsFunc(w.Products(), func(p *Product) bool { return p.UUID == l.parent.UUID && p.hazard == h })
 			if there && slices.Contains(w.products, l.product) && l.product.hazard == h && l.product.parent == nil {

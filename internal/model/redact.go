@@ -24,6 +24,9 @@ func (w *World) Redact(h *Hazard, fields []string, reason string, at instant) {
 	}
 	for _, end := range h.Ends { // what it goes on with when an end is taken back
 		end.before.redact(mark)
+		if end.kept != nil {
+			end.kept.redact(mark)
+		}
 	}
 	for _, d := range h.decided {
 		if slices.Contains(fields, "note") {

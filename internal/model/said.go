@@ -200,7 +200,7 @@ func (e *event) word(t instant) word {
 			loud = p
 		}
 	}
-	head.Name, head.Type, head.Description = loud.Name, loud.Type, loud.Description
+	head.Key, head.Name, head.Type, head.Description = e.Key, loud.Name, loud.Type, loud.Description
 	s := word{head: head, name: head.Name, category: cmp.Or(head.Category, hazard.Event), point: head.Point, url: head.URL, called: head.Called,
 		end: hazard.MinInstant, start: parts[len(parts)-1].Start}
 	if len(parts[len(parts)-1].Places) > 0 { // each message says from when it holds itself

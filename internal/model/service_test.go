@@ -790,16 +790,16 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"next":            {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, drills: true, next: true}, []uint64{28, 2024}},
 		"many at once":    {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, rules: true, slight: true, next: true, relays: true, many: true}, []uint64{2149, 5000017, 3000285, 3000348}},
 		"redacted":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: true, redacts: true}, []uint64{4000009, 4000320}},
-		"redacted beside": {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, splits: true, beside: true, areas: true, rules: true, fires: true, redacts: true}, []uint64{4000027}},
+		"redacted beside": {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, splits: true, beside: true, areas: true, rules: true, fires: true, redacts: true}, []uint64{4000027, 12000045}},
 		"redacted names":  {abilities{parts: true, people: true, late: true, names: true, merges: true, held: true, years: true, aliases: true, redacts: true}, []uint64{4000245, 4000561}},
 		"merges":          {abilities{parts: true, people: true, late: true, merges: true}, []uint64{2, 56, 1389}},
 		"renewed":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, renewed: true}, []uint64{6000629}},
 		"fires":           {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, rules: true, areas: true, fires: true}, nil},
 		"beside":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true}, []uint64{133, 162}},
 		"beside in time":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true, years: true, held: true, rules: true, renewed: true}, []uint64{174, 228}},
-		"beside split":    {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true, splits: true, slight: true}, []uint64{5000095}},
+		"beside split":    {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, beside: true, splits: true, slight: true}, []uint64{5000095, 12000299}},
 		"verbose":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, verbose: true}, []uint64{5000019, 5000029}},
-		"beside aliases":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, beside: true, aliases: true}, nil},
+		"beside aliases":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, beside: true, aliases: true}, []uint64{11000411}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if *first == 1 { // a run of other seeds has no need of these

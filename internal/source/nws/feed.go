@@ -113,6 +113,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p.holdContradictions()
 	if err == nil && doc.Word("title") == nationalTitle {
 		p.keepListed()
+		p.Current = true
 		p.Whole = !paged(doc.Head["pagination"]) && p.Batch.Read > 0
 	}
 	return p.Done(), err
