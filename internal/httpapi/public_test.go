@@ -75,7 +75,7 @@ func shared(t *testing.T, a hazardtest.Answer) int64 {
 	t.Helper()
 	m := sharedFor.FindStringSubmatch(a.Header.Get("Cache-Control"))
 	if m == nil {
-		t.Fatalf("Cache-Control: %s", a.Header.Get("Cache-Control"))
+		t.Fatalf("%d %v %.300s", a.Status, a.Header, a.Body)
 	}
 	n, _ := strconv.ParseInt("0"+m[2], 10, 64)
 	return n
