@@ -30,17 +30,23 @@ type exportCmd struct {
 // formatName is a format by its name.
 type formatName struct {
 	format.Format
-	// Package: the document is a GeoPackage, which is no format of the API.
-	Package bool
+	// Package, if not empty, is the form of the document in place of the Format.
+	Package format.PackageForm
 }
 
 // exportFormats are the names of all that can be exported.
-func exportFormats() []string { return append(format.Names(), format.GeoPackage) }
+func exportFormats() []string {
+	names := format.Names()
+	for _, form := range format.PackageForms() {
+		names = append(names, string(form))
+	}
+	return names
+}
 
 // UnmarshalText reads the name.
 func (f *formatName) UnmarshalText(text []byte) error {
-	if f.Package = string(text) == format.GeoPackage; f.Package {
-		f.Format = format.GeoJSON // whose properties are its columns
+	if form, ok := format.ParsePackage(string(text)); ok {
+		f.Package, f.Format = form, format.GeoJSON // whose properties are its columns
 		return nil
 	}
 	named, ok := format.Parse(string(text))
@@ -88,8 +94,8 @@ type document interface {
 
 func (e *exportCmd) document(ctx context.Context, out *output, title string, now hazard.Instant) (document, error) {
 	base := cmp.Or(e.url(), "http://localhost")
-	if e.Format.Package {
-		p, err := format.NewPackage(ctx, title, base, now)
+	if form := e.Format.Package; form != "" {
+		p, err := format.NewPackage(ctx, form, title, base, now)
 		return packageDocument{p, out}, err
 	}
 	return plainDocument{format.NewWriter(out, e.Format.Format, format.Options{Base: base, Title: title, Updated: now})}, nil
@@ -106,7 +112,7 @@ type packageDocument struct {
 	out io.Writer
 }
 
-// Close ends the GeoPackage, and copies it to where it belongs.
+// Close ends the file, and copies it to where it belongs.
 func (p packageDocument) Close() error {
 	return p.Finish(func(_ int64, file io.ReadSeeker) error {
 		_, err := io.Copy(p.out, file)

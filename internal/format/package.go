@@ -3,46 +3,73 @@ package format
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geoparquet"
 	"github.com/hazardd/hazardd/internal/gpkg"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// GeoPackage is the name of a form that is no Format: SQLite writes its file in no order, so that it is made in a temporary file.
-const GeoPackage = "gpkg"
+// PackageForm is the name of a form that is no Format: a file for programs, which is of use only when it is whole. It is made in a temporary file.
+type PackageForm string
 
-// GeoPackageType is the media type of a GeoPackage.
-const GeoPackageType = "application/geopackage+sqlite3"
+// The forms of packages.
+const (
+	GeoPackage PackageForm = "gpkg"    // an SQLite file
+	GeoParquet PackageForm = "parquet" // columns, compressed by zstd
+)
 
-// Package is a GeoPackage of hazards that is being made. It is ended by Close or Discard, which remove the temporary file.
-type Package struct {
-	*gpkg.Writer
-	ctx  context.Context
-	file *os.File
-	base string
+// PackageForms lists all forms of packages.
+func PackageForms() []PackageForm { return []PackageForm{GeoPackage, GeoParquet} }
+
+// ParsePackage is the form of that name.
+func ParsePackage(name string) (form PackageForm, ok bool) {
+	form = PackageForm(name)
+	return form, form == GeoPackage || form == GeoParquet
 }
 
-// columnTypes are the types of columns in a GeoPackage.
-var columnTypes = map[ColumnKind]gpkg.Type{TextColumn: gpkg.Text, JSONColumn: gpkg.Text, WholeColumn: gpkg.Integer, RealColumn: gpkg.Real, MomentColumn: gpkg.DateTime}
+// MediaType is the media type of a form.
+func (f PackageForm) MediaType() string {
+	if f == GeoParquet {
+		return "application/vnd.apache.parquet"
+	}
+	return "application/geopackage+sqlite3"
+}
 
-// NewPackage begins a GeoPackage with one layer, hazards. base is the service's public address, without a slash at its end.
-func NewPackage(ctx context.Context, title, base string, changed hazard.Instant) (*Package, error) {
-	file, err := os.CreateTemp("", "hazardd-*.gpkg")
+// table is a file with one table of hazards.
+type table interface {
+	add(wkb []byte, box geo.Box, values []any) error
+	close() error
+	discard() error
+}
+
+// Package is a file of hazards that is being made. It is ended by Finish or Discard, which remove the temporary file.
+type Package struct {
+	table table
+	file  *os.File
+	base  string
+}
+
+// NewPackage begins a file with one table, hazards. base is the service's public address, without a slash at its end.
+func NewPackage(ctx context.Context, form PackageForm, title, base string, changed hazard.Instant) (*Package, error) {
+	file, err := os.CreateTemp("", "hazardd-*."+string(form))
 	if err != nil {
 		return nil, err
 	}
-	layer := gpkg.Layer{Name: "hazards", Title: title, Description: "Hazards of hazardd, " + base, Changed: changed.Time()}
-	for _, c := range Columns() {
-		layer.Columns = append(layer.Columns, gpkg.Column{Name: c.Name, Type: columnTypes[c.Kind]})
+	p := &Package{file: file, base: base}
+	if form == GeoParquet {
+		p.table = newParquetTable(file)
+	} else {
+		p.table, err = newPackageTable(ctx, file.Name(), title, base, changed)
 	}
-	w, err := gpkg.Create(ctx, file.Name(), layer)
 	if err != nil {
-		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
+		return nil, errors.Join(err, p.remove())
 	}
-	return &Package{w, ctx, file, base}, nil
+	return p, nil
 }
 
 // Write adds a hazard.
@@ -57,15 +84,18 @@ func (p *Package) Write(e *Entry) error {
 			b.West, b.East = -180, 180
 		}
 	}
-	return p.Add(p.ctx, shape.WKB(), gpkg.Box(b), values)
+	return p.table.add(shape.WKB(), b, values)
 }
 
-// Finish ends the GeoPackage, and calls use with its size in bytes and the file, at its beginning.
+// Finish ends the file, and calls use with its size in bytes and the file, at its beginning.
 func (p *Package) Finish(use func(size int64, file io.ReadSeeker) error) error {
-	err := p.Close(p.ctx)
+	err := p.table.close()
 	if err == nil {
 		var info os.FileInfo
 		if info, err = p.file.Stat(); err == nil {
+			_, err = p.file.Seek(0, io.SeekStart)
+		}
+		if err == nil {
 			err = use(info.Size(), p.file)
 		}
 	}
@@ -73,6 +103,60 @@ func (p *Package) Finish(use func(size int64, file io.ReadSeeker) error) error {
 }
 
 // Discard gives up.
-func (p *Package) Discard() error { return errors.Join(p.Writer.Discard(), p.remove()) }
+func (p *Package) Discard() error { return errors.Join(p.table.discard(), p.remove()) }
 
 func (p *Package) remove() error { return errors.Join(p.file.Close(), os.Remove(p.file.Name())) }
+
+// packageTable is a GeoPackage.
+type packageTable struct {
+	ctx context.Context
+	out *gpkg.Writer
+}
+
+func newPackageTable(ctx context.Context, file, title, base string, changed hazard.Instant) (table, error) {
+	types := map[ColumnKind]gpkg.Type{TextColumn: gpkg.Text, JSONColumn: gpkg.Text, WholeColumn: gpkg.Integer, RealColumn: gpkg.Real, MomentColumn: gpkg.DateTime}
+	layer := gpkg.Layer{Name: "hazards", Title: title, Description: "Hazards of hazardd, " + base, Changed: changed.Time()}
+	for _, c := range Columns() {
+		layer.Columns = append(layer.Columns, gpkg.Column{Name: c.Name, Type: types[c.Kind]})
+	}
+	w, err := gpkg.Create(ctx, file, layer)
+	return packageTable{ctx, w}, err
+}
+
+func (t packageTable) add(wkb []byte, box geo.Box, values []any) error {
+	return t.out.Add(t.ctx, wkb, gpkg.Box(box), values)
+}
+func (t packageTable) close() error   { return t.out.Close(t.ctx) }
+func (t packageTable) discard() error { return t.out.Discard() }
+
+// parquetTable is a GeoParquet file.
+type parquetTable struct{ out *geoparquet.Writer }
+
+func newParquetTable(file io.Writer) table {
+	types := map[ColumnKind]geoparquet.Type{TextColumn: geoparquet.Text, JSONColumn: geoparquet.JSON, WholeColumn: geoparquet.Integer, RealColumn: geoparquet.Real, MomentColumn: geoparquet.Moment}
+	var columns []geoparquet.Column
+	for _, c := range Columns() {
+		columns = append(columns, geoparquet.Column{Name: c.Name, Type: types[c.Kind]})
+	}
+	return parquetTable{geoparquet.Create(file, columns)}
+}
+
+func (t parquetTable) add(wkb []byte, box geo.Box, values []any) error {
+	for i, c := range Columns() {
+		text, _ := values[i].(string)
+		switch {
+		case c.Kind != MomentColumn && c.Kind != JSONColumn:
+		case text == "":
+			values[i] = nil
+		case c.Kind == MomentColumn:
+			at, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.Name, err)
+			}
+			values[i] = at
+		}
+	}
+	return t.out.Add(wkb, geoparquet.Box(box), values)
+}
+func (t parquetTable) close() error   { return t.out.Close() }
+func (t parquetTable) discard() error { return nil }

@@ -12,13 +12,13 @@ import (
 	"github.com/hazardd/hazardd/internal/search"
 )
 
-// maxPackage bounds the hazards of one GeoPackage.
+// maxPackage bounds the hazards of one package.
 const maxPackage = 20_000
 
-// geoPackage serves all that a search finds as a GeoPackage. It has no pages: a file cannot lead to the next.
-func (a *API) geoPackage(w http.ResponseWriter, r *http.Request, who *auth.Caller, q search.Query) error {
+// answerPackage serves all that a search finds as a file for programs. It has no pages: a file cannot lead to the next.
+func (a *API) answerPackage(w http.ResponseWriter, r *http.Request, who *auth.Caller, q search.Query, form format.PackageForm) error {
 	if q.Limit != 0 || q.Cursor != "" {
-		return badParameter("f", "gpkg holds all that is found: limit and cursor have no place beside it")
+		return badParameter("f", "%s holds all that is found: limit and cursor have no place beside it", form)
 	}
 	wish, err := a.wish(r, r.URL.Query())
 	if err != nil {
@@ -31,7 +31,7 @@ func (a *API) geoPackage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	}
 	a.tellCoverage(w, &q)
 	a.tellFreshness(r.Context(), w, number, q.At != nil)
-	doc, err := format.NewPackage(r.Context(), "Hazards", a.BaseURL, now)
+	doc, err := format.NewPackage(r.Context(), form, "Hazards", a.BaseURL, now)
 	if err != nil {
 		return err
 	}
@@ -48,9 +48,9 @@ func (a *API) geoPackage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	return doc.Finish(func(size int64, file io.ReadSeeker) error {
 		sayLanguages(w, reader.Used())
 		h := w.Header()
-		h["Content-Type"] = []string{format.GeoPackageType}
-		h["Content-Disposition"] = []string{`attachment; filename="hazards.gpkg"`}
-		tag := fmt.Sprintf(`"gpkg-%d-%d"`, number, now) // made anew for each request, it is like no other
+		h["Content-Type"] = []string{form.MediaType()}
+		h["Content-Disposition"] = []string{`attachment; filename="hazards.` + string(form) + `"`}
+		tag := fmt.Sprintf(`"%s-%d-%d"`, form, number, now) // made anew for each request, it is like no other
 		return a.streamed(w, r, tag, restricted, func(out io.Writer) error {
 			_, err := io.Copy(out, file)
 			return err

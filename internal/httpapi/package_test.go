@@ -1,16 +1,20 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"database/sql"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
 	_ "modernc.org/sqlite"
 )
 
-func TestASearchIsGivenAsAGeoPackage(t *testing.T) {
+func TestASearchIsGivenAsAPackage(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := scenery(t)
 	k := makeKey(t, s, "red")
@@ -54,10 +58,38 @@ func TestASearchIsGivenAsAGeoPackage(t *testing.T) {
 			t.Errorf("%s sees %s products, %v; want %s", user, n, err, want)
 		}
 	}
-	for _, path := range []string{"/hazards?f=gpkg&limit=5", "/hazards/active?f=gpkg", "/hazards?f=gpkg&type=x"} {
+	for _, path := range []string{"/hazards?f=gpkg&limit=5", "/hazards?f=parquet&limit=5", "/hazards/active?f=parquet", "/hazards/active?f=gpkg", "/hazards?f=gpkg&type=x"} {
 		wantProblem(t, s.do("reader", http.MethodGet, path, nil), http.StatusBadRequest)
 	}
-	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "hazardd-*.gpkg")); err != nil || len(left) > 0 {
+	a := s.do("", http.MethodGet, "/key/"+k.Key+"/hazards?f=parquet&type=FLOOD&status=A", nil)
+	if a.Status != http.StatusOK || a.Header.Get("Content-Type") != "application/vnd.apache.parquet" || a.Header.Get("Content-Disposition") != `attachment; filename="hazards.parquet"` {
+		t.Fatalf("%d %v %.300s", a.Status, a.Header, a.Body)
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(a.Body), int64(len(a.Body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]parquet.Row, f.NumRows())
+	if n, err := f.RowGroups()[0].Rows().ReadRows(rows); n != 3 {
+		t.Fatal(n, err)
+	}
+	for column, want := range map[string]string{"hazard_Name": "Flood East,Flood West,Secret", "type_ID": "FLOOD,FLOOD,FLOOD"} {
+		leaf, _ := f.Schema().Lookup(column)
+		var got []string
+		for _, row := range rows {
+			got = append(got, row[leaf.ColumnIndex].String())
+		}
+		if slices.Sort(got); strings.Join(got, ",") != want {
+			t.Errorf("%s: %v, want %s", column, got, want)
+		}
+	}
+	for column, kind := range map[string]parquet.Kind{"start_time": parquet.Int64, "geometry": parquet.ByteArray, "latitude": parquet.Double} {
+		leaf, ok := f.Schema().Lookup(column)
+		if !ok || leaf.Node.Type().Kind() != kind || rows[0][leaf.ColumnIndex].IsNull() {
+			t.Errorf("%s: %v", column, leaf)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "hazardd-*.*")); err != nil || len(left) > 0 {
 		t.Errorf("temporary files are left: %v, %v", left, err)
 	}
 }

@@ -48,8 +48,8 @@ func (a *API) search(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	if err != nil {
 		return err
 	}
-	if r.URL.Query().Get("f") == format.GeoPackage {
-		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.geoPackage(w, r, who, q) })
+	if form, ok := format.ParsePackage(r.URL.Query().Get("f")); ok {
+		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.answerPackage(w, r, who, q, form) })
 	}
 	if q.Limit == 0 {
 		q.Limit = search.DefaultLimit
@@ -150,7 +150,7 @@ func (a *API) searchQuery(r *http.Request) (search.Query, format.Format, error) 
 	if values.Get("f") == networkLink {
 		return q, format.KML, nil
 	}
-	if values.Get("f") == format.GeoPackage && r.URL.Path == "/hazards" {
+	if _, ok := format.ParsePackage(values.Get("f")); ok && r.URL.Path == "/hazards" {
 		return q, format.GeoJSON, nil
 	}
 	f, err := formatOf(r, values)

@@ -6692,6 +6692,7 @@ export interface components {
                 readonly "application/atom+xml": string;
                 readonly "application/rss+xml": string;
                 readonly "application/geopackage+sqlite3": unknown;
+                readonly "application/vnd.apache.parquet": unknown;
             };
         };
         /** @description The hazard, in the form that was asked for. */
@@ -7277,10 +7278,10 @@ export interface components {
          */
         readonly Format: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson" | "rss";
         /**
-         * @description The format; it goes before `Accept`. `cap` is an Atom feed that holds the alerts. `gpkg` is a GeoPackage of all that is found, at most 20,000 hazards; it has no pages.
+         * @description The format; it goes before `Accept`. `cap` is an Atom feed that holds the alerts. `gpkg` is a GeoPackage and `parquet` a GeoParquet file of all that is found, at most 20,000 hazards; they have no pages.
          * @example geojson
          */
-        readonly SearchFormat: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson" | "rss" | "gpkg";
+        readonly SearchFormat: "json" | "geojson" | "csv" | "kml" | "atom" | "cap" | "ndjson" | "rss" | "gpkg" | "parquet";
         /**
          * @description The format; it goes before `Accept`. `cap` is an Atom feed that holds the alerts. `networklink` is a small KML file that has a globe read the list again each
          *     minute.
@@ -8886,7 +8887,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /**
-                 * @description The format; it goes before `Accept`. `cap` is an Atom feed that holds the alerts. `gpkg` is a GeoPackage of all that is found, at most 20,000 hazards; it has no pages.
+                 * @description The format; it goes before `Accept`. `cap` is an Atom feed that holds the alerts. `gpkg` is a GeoPackage and `parquet` a GeoParquet file of all that is found, at most 20,000 hazards; they have no pages.
                  * @example geojson
                  */
                 readonly f?: components["parameters"]["SearchFormat"];
