@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/url"
@@ -17,7 +18,16 @@ type Wire struct {
 	most    int64 // bytes that were sent at once
 	sent    int64 // since the last answer
 	waiting bool
+	lines   []*line      // each connection that there ever was
+	mark    []byte       // what CountOf looks for
 	far     atomic.Int64 // nanoseconds
+}
+
+// line is one connection.
+type line struct {
+	trips, before int
+	waiting       bool
+	marked        bool
 }
 
 // Far lets what is sent from now on take as long to the database and back, as over a long way.
@@ -61,14 +71,18 @@ func (w *Wire) join(client net.Conn, address string) {
 		return
 	}
 	defer server.Close()
+	l := &line{}
+	w.mu.Lock()
+	w.lines = append(w.lines, l)
+	w.mu.Unlock()
 	var answers sync.WaitGroup
 	answers.Go(func() {
-		from := w.way(passing{server, w.answered})
+		from := w.way(passing{server, func([]byte) { w.answered(l) }})
 		defer from.Close()
 		_, _ = io.Copy(client, from)
 		_ = client.(*net.TCPConn).CloseWrite()
 	})
-	from := w.way(passing{client, w.asked})
+	from := w.way(passing{client, func(b []byte) { w.asked(l, b) }})
 	defer from.Close()
 	_, _ = io.Copy(server, from)
 	_ = server.(*net.TCPConn).CloseWrite()
@@ -109,32 +123,39 @@ func (w *Wire) way(from io.Reader) io.ReadCloser {
 // passing tells of the bytes that are read.
 type passing struct {
 	from io.Reader
-	tell func(int)
+	tell func([]byte)
 }
 
 func (p passing) Read(b []byte) (int, error) {
 	n, err := p.from.Read(b)
 	if n > 0 {
-		p.tell(n)
+		p.tell(b[:n])
 	}
 	return n, err
 }
 
-func (w *Wire) asked(n int) {
+func (w *Wire) asked(l *line, b []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.waiting {
 		w.waiting, w.sent = true, 0
 		w.trips++
 	}
-	w.sent += int64(n)
+	if !l.waiting {
+		l.waiting = true
+		l.trips++
+	}
+	if w.mark != nil && bytes.Contains(b, w.mark) {
+		l.marked = true
+	}
+	w.sent += int64(len(b))
 	w.most = max(w.most, w.sent)
 }
 
-func (w *Wire) answered(int) {
+func (w *Wire) answered(l *line) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.waiting = false
+	w.waiting, l.waiting = false, false
 }
 
 // Count is how often somebody waits while do runs: the least of some times, since the first ones prepare statements, and others read meanwhile.
@@ -151,6 +172,34 @@ func (w *Wire) Count(t testing.TB, do func()) int {
 			least = n
 		}
 		w.mu.Unlock()
+	}
+	return least
+}
+
+// CountOf is how often the connection over which a text is sent waits while do runs: what others ask over theirs does not count. It is the least
+// of some times, since the first ones prepare statements.
+func (w *Wire) CountOf(t testing.TB, text string, do func()) int {
+	t.Helper()
+	least := 0
+	for range 8 {
+		w.mu.Lock()
+		w.mark = []byte(text)
+		for _, l := range w.lines {
+			l.before, l.marked = l.trips, false
+		}
+		w.mu.Unlock()
+		do()
+		w.mu.Lock()
+		for _, l := range w.lines {
+			if n := l.trips - l.before; l.marked && (least == 0 || n < least) {
+				least = n
+			}
+		}
+		w.mark = nil
+		w.mu.Unlock()
+	}
+	if least == 0 {
+		t.Fatalf("%q was not sent", text)
 	}
 	return least
 }
