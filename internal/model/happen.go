@@ -25,6 +25,10 @@ type Drawing struct {
 // Report is a payload of a source that comes now.
 func (w *World) Report(source string, reports []hazard.Report, drawings []Drawing, at instant) {
 	w.Pass(at)
+	before := map[*Hazard]State{}
+	for _, h := range w.Hazards {
+		before[h] = *h.Now()
+	}
 	drawings = slices.DeleteFunc(slices.Clone(drawings), func(d Drawing) bool { return !w.mayDraw(source, d.Key, reports) })
 	w.take(reports, drawings, false)
 	for _, d := range drawings { // those of events that no report of the payload is about
@@ -33,6 +37,13 @@ func (w *World) Report(source string, reports []hazard.Report, drawings []Drawin
 		}
 	}
 	w.settle(w.now)
+	for h, last := range before { // what a payload itself takes back was never so
+		if s := *h.Now(); s.At > last.At {
+			if s.LastUpdate = last.LastUpdate; same(&s, &last) {
+				h.Past = h.Past[:len(h.Past)-1]
+			}
+		}
+	}
 }
 
 func (d *Drawing) ref(source string) hazard.ShapesRef {
