@@ -90,18 +90,20 @@ func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
 		}
 	}
 	pauses := []time.Duration{0, 1200 * time.Millisecond} // for as long as connections have nothing to do
-	// To be alone in writing and to know the last numbers; to write all and commit.
+	// To be alone in writing and to know the last numbers; to write all and commit; to read the change, as all nodes do, before it is answered:
+	// that may be over another connection.
+	const stated = 3
+	w.Far(100 * time.Millisecond)
 	for _, pause := range pauses {
 		if trips := w.CountOf(t, name, func() {
 			time.Sleep(pause) // that it passes is what is tested
 			post()
-		}); trips != 2 {
-			t.Errorf("a POST %v after the one before writes in %d round trips, want 2", pause, trips)
+		}); trips > stated {
+			t.Errorf("a POST %v after the one before waits %d times for the database, want at most %d", pause, trips, stated)
 		}
 	}
-	// And to read the change, as all nodes do, before it is answered. The tail looks at the log at times: who comes just then waits a part of a
-	// round trip more or less, so each try comes at another moment.
-	const far, stated = 500 * time.Millisecond, 3 // far enough that a busy machine is no round trip more
+	// The tail looks at the log at times: who comes just then waits a part of a round trip more or less, so each try comes at another moment.
+	const far = 500 * time.Millisecond // far enough that a busy machine is no round trip more
 	w.Far(far)
 	for _, pause := range pauses {
 		var took []time.Duration

@@ -77,9 +77,9 @@ func (w *Wire) join(client net.Conn, address string) {
 	w.mu.Unlock()
 	var answers sync.WaitGroup
 	answers.Go(func() {
-		from := w.way(passing{server, func([]byte) { w.answered(l) }})
+		from := w.way(server)
 		defer from.Close()
-		_, _ = io.Copy(client, from)
+		_, _ = io.Copy(client, passing{from, func([]byte) { w.answered(l) }}) // told as the client sees it: what it sends until then, it sends at once
 		_ = client.(*net.TCPConn).CloseWrite()
 	})
 	from := w.way(passing{client, func(b []byte) { w.asked(l, b) }})
@@ -177,7 +177,7 @@ func (w *Wire) Count(t testing.TB, do func()) int {
 }
 
 // CountOf is how often the connection over which a text is sent waits while do runs: what others ask over theirs does not count. It is the least
-// of some times, since the first ones prepare statements.
+// of some times, since the first ones prepare statements. Far says how slow a client may be that sends in pieces.
 func (w *Wire) CountOf(t testing.TB, text string, do func()) int {
 	t.Helper()
 	least := 0
