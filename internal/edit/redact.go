@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -80,12 +81,134 @@ func speaks(fields []string) bool {
 	return slices.Contains(fields, "hazard_Name") || slices.Contains(fields, "description")
 }
 
-// shortestRepeated is the length, in bytes, from which a redacted text is also looked for inside the texts of sources' reports: shorter
-// ones are parts of other words.
+// shortestRepeated is the length, in bytes, from which a redacted text is also looked for inside other texts: shorter ones are parts of
+// other words, and are found as the whole of a text alone.
 const shortestRepeated = 4
 
-// RedactHazard removes texts of a hazard for good: from all states in the log, and where its sources' reports repeat them. The mark says
-// who did it, when and why. body is {"fields": […], "reason": …}.
+// removal takes texts that were redacted out of others that repeat them.
+type removal struct {
+	texts    []string // the longest first, since one may be a part of another
+	replacer *strings.Replacer
+}
+
+func newRemoval(texts map[string]bool) *removal {
+	var r removal
+	for t := range texts {
+		r.texts = append(r.texts, t)
+		if said, notes, _ := strings.Cut(t, hazard.NoteBegins); notes != "" && said != "" { // its report has the notes apart
+			r.texts = append(r.texts, said)
+		}
+	}
+	slices.SortFunc(r.texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	var pairs []string
+	for _, t := range r.texts {
+		if len(t) >= shortestRepeated {
+			pairs = append(pairs, t, hazard.RedactedText)
+		}
+	}
+	r.replacer = strings.NewReplacer(pairs...)
+	return &r
+}
+
+// from reports whether text repeated any, and takes that out.
+func (r *removal) from(text *string) bool {
+	for _, said := range []string{*text, hazard.Clean(*text), hazard.CleanLine(*text)} { // as it came, or as a hazard shows it
+		left := r.replacer.Replace(said)
+		if slices.Contains(r.texts, said) {
+			left = hazard.RedactedText
+		}
+		if left != said {
+			*text = left
+			return true
+		}
+	}
+	return false
+}
+
+// empties is from for a text whose place no other can take.
+func (r *removal) empties(text *string) bool {
+	left := *text
+	if !r.from(&left) {
+		return false
+	}
+	*text = ""
+	return true
+}
+
+// fromReport takes it out of what a report says to people: what the report is found, compared and decided by stays.
+func (r *removal) fromReport(report *hazard.Report) bool {
+	found := r.empties(&report.URL)
+	found = r.empties(&report.Called) || found
+	for _, text := range report.Prose() {
+		found = r.from(text) || found
+	}
+	return found
+}
+
+// fromProduct takes it out of a product, and lists the fields that repeated it.
+func (r *removal) fromProduct(p *hazard.Product) (fields []string) {
+	for _, name := range []string{"comment_Text", "data", "title"} {
+		if r.from(productTexts[name].text(p)) {
+			fields = append(fields, name)
+		}
+	}
+	return fields
+}
+
+// fromEvents takes it out of what is kept of the events of a hazard beside their reports, and out of the products that they gave.
+func (r *removal) fromEvents(tx *store.Tx, hazardID int64, mark hazard.Redaction) error {
+	events, err := tx.Events(hazardID)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if r.empties(&e.Called) {
+			if err := tx.SaveEvent(&e); err != nil {
+				return err
+			}
+		}
+	}
+	products, err := tx.ProductsEver(hazardID)
+	if err != nil {
+		return err
+	}
+	for _, p := range products {
+		if p.Source == "" {
+			continue
+		}
+		found := map[string]bool{}
+		take := func(p *hazard.Product) bool {
+			fields := r.fromProduct(p)
+			if len(fields) == 0 {
+				return false
+			}
+			for _, name := range fields {
+				found[name] = true
+			}
+			mark.Fields = fields
+			p.Redacted = append(slices.Clone(p.Redacted), mark)
+			return true
+		}
+		if err := tx.RewriteProduct(p.ID, take); err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			continue
+		}
+		if !take(p) { // an earlier state alone repeated it
+			mark.Fields = slices.Sorted(maps.Keys(found))
+			p.Redacted = append(slices.Clone(p.Redacted), mark)
+		}
+		p.Updated, p.UpdateUser = tx.Now(), mark.User
+		if err := tx.SaveProduct(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RedactHazard removes texts of a hazard for good: from all states in the log, and where its sources' reports and products repeat them. The
+// mark says who did it, when and why. body is {"fields": […], "reason": …}.
 func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	if err := who.mayRedact(); err != nil {
 		return done, err
@@ -119,19 +242,20 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 		if err != nil || !any {
 			return err
 		}
-		var repeated []string
-		for t := range removed {
-			said, _, _ := strings.Cut(t, hazard.NoteBegins) // its report has the notes apart
-			for _, text := range []string{t, said} {
-				if len(text) >= shortestRepeated {
-					repeated = append(repeated, text)
-				}
-			}
-		}
 		if err := tx.ForgetDraftsOf(before.UUID); err != nil {
 			return err
 		}
-		if err := tx.RewriteReports(before.ID, repeated, hazard.RedactedText, speaks(r.fields)); err != nil {
+		repeated := newRemoval(removed)
+		if err := tx.RewriteReports(before.ID, func(said *hazard.Report) bool {
+			found := speaks(r.fields) && said.Texts != nil
+			if found {
+				said.Texts = nil
+			}
+			return repeated.fromReport(said) || found
+		}); err != nil {
+			return err
+		}
+		if err := repeated.fromEvents(tx, before.ID, mark); err != nil {
 			return err
 		}
 		h := done.State
@@ -155,8 +279,8 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 	return done, err
 }
 
-// RedactProduct is RedactHazard for a product, deleted or not; the field "file" is the content and the name of its file. The content goes
-// unless another product has the same.
+// RedactProduct is RedactHazard for a product, deleted or not, and for what its source's reports say in their products; the field "file" is
+// the content and the name of its file. The content goes unless another product has the same.
 func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Product], err error) {
 	if err := who.mayRedact(); err != nil {
 		return done, err
@@ -165,7 +289,7 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 	if err := read(redactionFields(append(slices.Sorted(maps.Keys(productTexts)), "file")), text, &r); err != nil {
 		return done, err
 	}
-	digests := map[string]bool{}
+	digests, of := map[string]bool{}, map[int64]bool{}
 	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		before, err := id.productEver(tx, who) // redactions reach what was deleted too
 		if err != nil {
@@ -177,6 +301,7 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 		mark := hazard.Redaction{Fields: r.fields, User: who.Name, At: tx.Now(), Reason: r.reason}
 		removed := map[string]bool{}
 		take := func(p *hazard.Product) bool {
+			of[p.HazardID] = true
 			found := redact(productTexts, r.fields, p, removed)
 			if slices.Contains(r.fields, "file") && p.File != nil && p.File.Digest != "" {
 				digests[p.File.Digest] = true
@@ -190,6 +315,23 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 		done.State = new(*before)
 		if err := tx.RewriteProduct(before.ID, take); err != nil || len(removed)+len(digests) == 0 {
 			return err
+		}
+		if before.Source != "" {
+			whole := &removal{texts: slices.Collect(maps.Keys(removed)), replacer: strings.NewReplacer()}
+			for id := range of {
+				if err := tx.RewriteReports(id, func(said *hazard.Report) (found bool) {
+					for i := range said.Products {
+						p := &said.Products[i]
+						for _, text := range []*string{&p.Title, &p.Data, &p.Comment} {
+							found = whole.from(text) || found
+						}
+						found = whole.empties(&p.WKT) || found
+					}
+					return found
+				}); err != nil {
+					return err
+				}
+			}
 		}
 		p := done.State
 		if !take(p) {

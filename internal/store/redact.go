@@ -1,11 +1,8 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -73,9 +70,8 @@ func (t *Tx) rewrite(which string, id int64, alter func(n int64, body string) (s
 	return nil
 }
 
-// RewriteReports replaces texts, wherever a source's reports about a hazard, held ones too, repeat them. With languages, what the reports
-// say in each language (hazard.Report.Texts) goes as well.
-func (t *Tx) RewriteReports(hazardID int64, texts []string, by string, languages bool) error {
+// RewriteReports is RewriteHazard for what sources reported of a hazard, held reports too.
+func (t *Tx) RewriteReports(hazardID int64, alter func(*hazard.Report) bool) error {
 	for _, table := range []string{"reports", "held"} {
 		type row struct {
 			source, event, part string
@@ -99,60 +95,26 @@ func (t *Tx) RewriteReports(hazardID int64, texts []string, by string, languages
 			return err
 		}
 		for _, r := range all {
-			body, err := rewritten(r.body, texts, by, languages)
+			if r.body == "" {
+				continue
+			}
+			var report hazard.Report
+			if err := json.Unmarshal([]byte(r.body), &report); err != nil {
+				return err
+			}
+			if !alter(&report) {
+				continue
+			}
+			body, err := json.Marshal(&report)
 			if err != nil {
 				return err
 			}
-			if body == r.body {
-				continue
-			}
-			if _, err := t.tx.ExecContext(t.ctx, `UPDATE `+table+` SET body = $1 WHERE source = $2 AND event = $3 AND part = $4 AND version = $5`, body, r.source, r.event, r.part, r.version); err != nil {
+			if _, err := t.tx.ExecContext(t.ctx, `UPDATE `+table+` SET body = $1 WHERE source = $2 AND event = $3 AND part = $4 AND version = $5`, string(body), r.source, r.event, r.part, r.version); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-// rewritten is a report as it is stored, with by in the place of each text, wherever it is said to people: what the report is found, compared
-// and decided by stays.
-func rewritten(body string, texts []string, by string, languages bool) (string, error) {
-	if body == "" {
-		return "", nil
-	}
-	var r hazard.Report
-	if err := json.Unmarshal([]byte(body), &r); err != nil {
-		return "", err
-	}
-	found := languages && r.Texts != nil
-	if found {
-		r.Texts = nil
-	}
-	for _, text := range texts {
-		for _, name := range []*string{&r.URL, &r.Called} { // no text can take their place
-			if strings.Contains(*name, text) {
-				*name, found = "", true
-			}
-		}
-	}
-	var pairs []string
-	for _, text := range slices.SortedFunc(slices.Values(texts), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) { // one may be a part of another
-		pairs = append(pairs, text, by)
-	}
-	replacer := strings.NewReplacer(pairs...)
-	for _, p := range r.Prose() {
-		for _, said := range []string{*p, hazard.Clean(*p), hazard.CleanLine(*p)} { // as it came, or as a hazard shows it
-			if text := replacer.Replace(said); text != said {
-				*p, found = text, true
-				break
-			}
-		}
-	}
-	if !found {
-		return body, nil
-	}
-	text, err := json.Marshal(&r)
-	return string(text), err
 }
 
 // ReleaseFile lets the content of that digest go, unless a state in the log names it. It reads the products of the whole log.

@@ -211,6 +211,29 @@ func (t *Tx) Products(hazardID int64) ([]*hazard.Product, error) {
 	return productsOf(t.ctx, t.q, hazardID)
 }
 
+// ProductsEver is Products, with those that are deleted.
+func (t *Tx) ProductsEver(hazardID int64) ([]*hazard.Product, error) {
+	rows, err := t.tx.QueryContext(t.ctx, `SELECT n, body FROM products WHERE hazard_id = $1 ORDER BY id`, hazardID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []*hazard.Product
+	for rows.Next() {
+		var n int64
+		var body string
+		if err := rows.Scan(&n, &body); err != nil {
+			return nil, err
+		}
+		p, err := decodeProduct(n, body)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, rows.Err()
+}
+
 // CountProducts returns how many products of a hazard a member of orgs may know of. It reads no texts.
 func (t *Tx) CountProducts(hazardID int64, orgs []int64) (n int, err error) {
 	rows, err := t.tx.QueryContext(t.ctx, `SELECT p.n, coalesce(c.audience, p.body) FROM products p JOIN changes c ON c.n = p.n
