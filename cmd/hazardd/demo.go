@@ -35,6 +35,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	service.CollectOften()
 	running, err := service.Open(ctx, service.Config{DataDir: dir, Listen: string(d.Address), Grace: time.Second, Version: about().Version, Logger: c.logger()})
 	if err != nil {
 		return err

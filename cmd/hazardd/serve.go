@@ -104,6 +104,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	for _, n := range s.TrustedProxies {
 		cfg.TrustedProxies = append(cfg.TrustedProxies, netip.Prefix(n))
 	}
+	service.CollectOften()
 	running, err := service.Open(ctx, cfg)
 	if err != nil {
 		return err
