@@ -551,7 +551,7 @@ func (w *World) merge(from, into *Hazard) {
 // try lets something happen as a whole, or not at all if it returns false.
 func (w *World) try(happen func() bool) bool {
 	before := *w
-	before.one, before.removed, before.changed, before.folders = maps.Clone(w.one), maps.Clone(w.removed), maps.Clone(w.changed), maps.Clone(w.folders)
+	before.one, before.removed, before.changed, before.folders, before.gave = maps.Clone(w.one), maps.Clone(w.removed), maps.Clone(w.changed), maps.Clone(w.folders), maps.Clone(w.gave)
 	before.Hazards, before.events, before.products = slices.Clone(w.Hazards), slices.Clone(w.events), slices.Clone(w.products)
 	var back []func()
 	for _, h := range w.Hazards {

@@ -36,6 +36,7 @@ type World struct {
 	changed  map[*event][]*Product // products of sources as people changed them, by the events that gave them
 	removed  map[uuid.UUID]bool    // products of sources that people deleted
 	folders  map[*event][]*Product // those that events gave, as they were last
+	gave     map[uuid.UUID]*Hazard // whose product each is, or was, that an event ever gave
 	moved    map[*Hazard][]move    // the events that left each hazard in the present step
 	sources  Sources
 }
@@ -56,7 +57,7 @@ type Sources struct {
 
 // New returns a world in which nothing has happened.
 func New(sources Sources) *World {
-	return &World{sources: sources, one: map[[2]Name]bool{}, removed: map[uuid.UUID]bool{}, changed: map[*event][]*Product{}, folders: map[*event][]*Product{}}
+	return &World{sources: sources, one: map[[2]Name]bool{}, removed: map[uuid.UUID]bool{}, changed: map[*event][]*Product{}, folders: map[*event][]*Product{}, gave: map[uuid.UUID]*Hazard{}}
 }
 
 // Hazard is one hazard of the world.
@@ -181,7 +182,11 @@ func (w *World) settle(t instant) {
 	w.leaveFolders()
 	for _, e := range w.events {
 		if e.hazard != nil {
-			w.folders[e] = slices.DeleteFunc(w.given(e), func(p *Product) bool { return !p.Folder })
+			given := w.given(e)
+			for _, p := range given {
+				w.gave[p.UUID] = p.hazard
+			}
+			w.folders[e] = slices.DeleteFunc(given, func(p *Product) bool { return !p.Folder })
 		}
 	}
 }

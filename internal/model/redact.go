@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Redact is that an admin removes texts of a hazard for good: from every state that it has had, and where its sources' reports repeat them.
-// No source brings them back.
-func (w *World) Redact(h *Hazard, fields []string, reason string, at instant) {
+// No source brings them back. It returns what that does to the products that were known before.
+func (w *World) Redact(h *Hazard, fields []string, reason string, at instant) (forget func([]Product)) {
 	w.Pass(at)
 	mark := hazard.Redaction{Fields: fields, User: w.By.Name, At: at, Reason: reason}
 	var removed []string
@@ -20,7 +22,7 @@ func (w *World) Redact(h *Hazard, fields []string, reason string, at instant) {
 		removed, found = append(removed, texts...), found || any
 	}
 	if !found {
-		return
+		return func([]Product) {}
 	}
 	for _, end := range h.Ends { // what it goes on with when an end is taken back
 		end.before.redact(mark)
@@ -42,8 +44,26 @@ func (w *World) Redact(h *Hazard, fields []string, reason string, at instant) {
 		d.fields[field] = h.Now().get(field)
 	}
 	h.decided = append(h.decided, d)
-	rewrite := func(r hazard.Report) *hazard.Report { return withoutTexts(r, removed, speaks(fields)) }
+	without := withoutAny(removed)
+	rewrite := func(r hazard.Report) *hazard.Report { return withoutTexts(r, without, speaks(fields)) }
+	given := map[uuid.UUID]bool{}
+	for id, of := range w.gave {
+		given[id] = of == h
+	}
+	said := func(list []*Product) []*Product {
+		list = slices.Clone(list)
+		for i, p := range list {
+			if given[p.UUID] {
+				other := *p
+				other.Title, _ = without(p.Title)
+				list[i] = &other
+			}
+		}
+		return list
+	}
+	w.products = said(w.products)
 	for _, e := range w.partOf(h) {
+		w.changed[e], w.folders[e] = said(w.changed[e]), said(w.folders[e])
 		for i, t := range e.told {
 			if t.report != nil {
 				e.told[i].report = rewrite(*t.report)
@@ -58,6 +78,13 @@ func (w *World) Redact(h *Hazard, fields []string, reason string, at instant) {
 	w.settle(at)
 	h.touch(at)
 	h.Now().Redacted = h.redacted
+	return func(then []Product) {
+		for i := range then {
+			if p := &then[i]; given[p.UUID] {
+				p.Title, _ = without(p.Title)
+			}
+		}
+	}
 }
 
 // speaks reports whether one of fields is what the texts by language say too.
@@ -87,8 +114,31 @@ func (s *State) redact(mark hazard.Redaction) (removed []string, found bool) {
 	return removed, found
 }
 
-// withoutTexts is a report that says nothing of removed, and, if languages is set, nothing by language. Shorter texts are parts of other words.
-func withoutTexts(r hazard.Report, removed []string, languages bool) *hazard.Report {
+// withoutAny takes texts out of others that repeat them, and reports whether it did. Shorter texts are parts of other words, and are taken as
+// the whole of another alone.
+func withoutAny(removed []string) func(string) (string, bool) {
+	removed = slices.Clone(removed)
+	for _, text := range removed {
+		before, _, _ := strings.Cut(text, "\n\nNote: ")
+		removed = append(removed, before)
+	}
+	slices.SortFunc(removed, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return func(said string) (string, bool) {
+		left := said
+		for _, text := range removed {
+			switch {
+			case text != "" && said == text:
+				left = hazard.RedactedText
+			case len(text) >= 4:
+				left = strings.ReplaceAll(left, text, hazard.RedactedText)
+			}
+		}
+		return left, left != said
+	}
+}
+
+// withoutTexts is a report without what is taken out of texts, and, if languages is set, with nothing by language.
+func withoutTexts(r hazard.Report, without func(string) (string, bool), languages bool) *hazard.Report {
 	r.Texts, r.Products = slices.Clone(r.Texts), slices.Clone(r.Products)
 	if languages {
 		r.Texts = nil
@@ -100,24 +150,12 @@ func withoutTexts(r hazard.Report, removed []string, languages bool) *hazard.Rep
 	for i := range r.Products {
 		said = append(said, &r.Products[i].Title, &r.Products[i].Data)
 	}
-	removed = slices.Clone(removed)
-	for _, text := range removed {
-		before, _, _ := strings.Cut(text, "\n\nNote: ")
-		removed = append(removed, before)
+	for _, s := range said {
+		*s, _ = without(*s)
 	}
-	slices.SortFunc(removed, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	for _, text := range removed {
-		if len(text) < 4 {
-			continue
-		}
-		for _, s := range said {
-			*s = strings.ReplaceAll(*s, text, hazard.RedactedText)
-		}
-		if strings.Contains(r.URL, text) {
-			r.URL = ""
-		}
-		if strings.Contains(r.Called, text) {
-			r.Called = ""
+	for _, s := range []*string{&r.URL, &r.Called} {
+		if _, found := without(*s); found {
+			*s = ""
 		}
 	}
 	return &r

@@ -334,7 +334,10 @@ func (sv *service) do(w *model.World, s step) error {
 			fields := s.Fields["fields"].([]string)
 			who := edit.Author{Caller: auth.Caller{Name: editor.Name, Role: auth.Admin}}
 			_, err = sv.edit.RedactHazard(ctx, who, ref, nil, text(map[string]any{"fields": fields, "reason": "r"}), s.At)
-			w.Redact(h, fields, "r", s.At)
+			forget := w.Redact(h, fields, "r", s.At)
+			for _, then := range sv.past {
+				forget(then)
+			}
 		case "retract":
 			_, err = sv.edit.Retract(ctx, editor, ref, nil, []byte(`{"reason":"false"}`), s.At)
 			allowed = w.End(h, hazard.EndRetracted, "false", s.At)
@@ -792,6 +795,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"redacted":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: true, redacts: true}, []uint64{4000009, 4000320}},
 		"redacted beside": {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, splits: true, beside: true, areas: true, rules: true, fires: true, redacts: true}, []uint64{4000027, 12000045}},
 		"redacted names":  {abilities{parts: true, people: true, late: true, names: true, merges: true, held: true, years: true, aliases: true, redacts: true}, []uint64{4000245, 4000561}},
+		"redacted given":  {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, splits: true, products: true, folders: true, nested: true, altered: true, redacts: true}, nil},
 		"merges":          {abilities{parts: true, people: true, late: true, merges: true}, []uint64{2, 56, 1389}},
 		"renewed":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, renewed: true}, []uint64{6000629}},
 		"fires":           {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, rules: true, areas: true, fires: true}, nil},
