@@ -26,6 +26,7 @@ type step struct {
 	Key      string
 	Who      int  // of editors
 	N, M     int  // which hazard, among those that there are then, and which other one or which of its events
+	Any      bool // of what sources gave too, when a product is put elsewhere
 	Of2      bool // of a hazard with two events or more, if there is one; of a withdrawal: the event has run out, as a list shows; of products: those of sources too
 	Fields   map[string]any
 }
@@ -94,7 +95,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside, redacts, verbose, linked, altered bool
+	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside, redacts, verbose, linked, altered, moved bool
 }
 
 // generator makes histories from a seed.
@@ -170,7 +171,7 @@ func (g *generator) step() step {
 		most += 2
 	}
 	if g.can.products {
-		s.Who, s.Of2 = g.IntN(3), g.can.altered
+		s.Who, s.Of2, s.Any = g.IntN(3), g.can.altered, g.can.moved
 		if g.can.nested && g.one(5) {
 			s.Do, s.Fields = pick(g, "nest", "nest", "nest", "remove"), map[string]any{"title": g.name()}
 			return s

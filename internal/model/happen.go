@@ -25,10 +25,6 @@ type Drawing struct {
 // Report is a payload of a source that comes now.
 func (w *World) Report(source string, reports []hazard.Report, drawings []Drawing, at instant) {
 	w.Pass(at)
-	before := map[*Hazard]State{}
-	for _, h := range w.Hazards {
-		before[h] = *h.Now()
-	}
 	drawings = slices.DeleteFunc(slices.Clone(drawings), func(d Drawing) bool { return !w.mayDraw(source, d.Key, reports) })
 	w.take(reports, drawings, false)
 	for _, d := range drawings { // those of events that no report of the payload is about
@@ -37,13 +33,6 @@ func (w *World) Report(source string, reports []hazard.Report, drawings []Drawin
 		}
 	}
 	w.settle(w.now)
-	for h, last := range before { // what a payload itself takes back was never so
-		if s := *h.Now(); s.At > last.At {
-			if s.LastUpdate = last.LastUpdate; same(&s, &last) {
-				h.Past = h.Past[:len(h.Past)-1]
-			}
-		}
-	}
 }
 
 func (d *Drawing) ref(source string) hazard.ShapesRef {
@@ -104,6 +93,10 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 			r.Suspect = ""
 			e.told = append(e.told, telling{at: w.now, report: &r})
 		}
+		before := map[*Hazard]State{}
+		for _, h := range w.Hazards {
+			before[h] = *h.Now()
+		}
 		if e.hazard == nil || len(t.same) > 0 || !reflect.DeepEqual(e.parts(), parts) || !slices.Equal(e.names(), known) {
 			e.slight = slight
 			w.heard(e, parts, released)
@@ -112,6 +105,13 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 		if e.hazard != nil {
 			e.drawn = draws(e.drawn, t.drawn)
 			w.settle(w.now) // the next event may leave the hazard as it is now
+		}
+		for h, last := range before { // what one event itself takes back was never so
+			if s := *h.Now(); s.At > last.At {
+				if s.LastUpdate = last.LastUpdate; same(&s, &last) {
+					h.Past = h.Past[:len(h.Past)-1]
+				}
+			}
 		}
 	}
 	w.settle(w.now)

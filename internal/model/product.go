@@ -126,7 +126,11 @@ func (w *World) given(e *event) (list []*Product) {
 	}
 	for _, p := range w.folders[e] { // a folder stays while something that a person has made or changed is in it
 		in := func(q *Product) bool { return q.parent != nil && q.parent.UUID == p.UUID && q.hazard == e.hazard }
-		if of(p.key) == nil && !w.removed[p.UUID] && (slices.ContainsFunc(w.products, in) || slices.ContainsFunc(list, in)) {
+		put := false // that another event gave, and a person has put here
+		for o, changed := range w.changed {
+			put = put || o.hazard == e.hazard && slices.ContainsFunc(changed, func(q *Product) bool { return q.parent != nil && q.parent.UUID == p.UUID })
+		}
+		if of(p.key) == nil && !w.removed[p.UUID] && (put || slices.ContainsFunc(w.products, in) || slices.ContainsFunc(list, in)) {
 			list = append(list, &Product{UUID: p.UUID, Title: p.Title, Folder: true, hazard: e.hazard, org: hazard.NoOrg, key: p.key})
 		}
 	}
@@ -142,15 +146,34 @@ func (w *World) frozen(e *event, id uuid.UUID) *Product {
 	return w.changed[e][i]
 }
 
-// leaveFolders brings products of people to the root whose folder, a source's, is in another hazard now.
+// leaveFolders brings products of people, and those of sources that people have put somewhere, to the root whose folder is in another hazard
+// now.
 func (w *World) leaveFolders() {
 	for _, p := range w.products {
-		if p.parent != nil && p.parent.key != "" && !slices.ContainsFunc(w.events, func(e *event) bool {
-			return e.hazard == p.hazard && hazard.ProductUUID(e.Source, e.Key, p.parent.key) == p.parent.UUID
-		}) {
+		if p.parent != nil && p.parent.key != "" && !w.folderIn(p.parent, p.hazard) {
 			p.parent = nil
 		}
 	}
+	for e, list := range w.changed {
+		for i, p := range list {
+			if p.parent != nil && !w.folderIn(p.parent, e.hazard) {
+				other := *p
+				other.parent = nil
+				w.changed[e] = slices.Clone(w.changed[e])
+				w.changed[e][i] = &other
+			}
+		}
+	}
+}
+
+// folderIn reports whether a folder is one of a hazard.
+func (w *World) folderIn(folder *Product, h *Hazard) bool {
+	if folder.key == "" {
+		return slices.ContainsFunc(w.products, func(p *Product) bool { return p.UUID == folder.UUID && p.hazard == h })
+	}
+	return slices.ContainsFunc(w.events, func(e *event) bool {
+		return e.hazard == h && hazard.ProductUUID(e.Source, e.Key, folder.key) == folder.UUID
+	})
 }
 
 // leaveProducts is that an event becomes part of no hazard: those of its products that a person has changed are that person's.
@@ -203,13 +226,11 @@ func (w *World) Retitle(p *Product, title string, at instant) bool {
 		p.Title = title
 		return true
 	}
-	e := w.giver(p)
-	if title == p.Title {
-		return true
+	if title != p.Title {
+		changed := *p
+		changed.Title = title
+		w.change(&changed)
 	}
-	changed := *p
-	changed.Title = title
-	w.changed[e] = append(slices.DeleteFunc(slices.Clone(w.changed[e]), func(o *Product) bool { return o.UUID == p.UUID }), &changed)
 	return true
 }
 
@@ -218,14 +239,15 @@ func (w *World) giver(p *Product) *event {
 	return w.events[slices.IndexFunc(w.events, func(e *event) bool { return hazard.ProductUUID(e.Source, e.Key, p.key) == p.UUID })]
 }
 
-// Put is that a person puts a product of people into another folder of its hazard; nil: to the root. It reports whether that may be.
+// Put is that a person puts a product into another folder of its hazard; nil: to the root. It reports whether that may be. A source's is the
+// person's from then on.
 func (w *World) Put(p, folder *Product, at instant) bool {
 	w.Pass(at)
 	if !p.Visible(w.By.Orgs) || !w.mayWrite(p) {
 		return false
 	}
 	for up := folder; up != nil; up = up.parent {
-		if up == p { // it would lie in itself
+		if up.UUID == p.UUID { // it would lie in itself
 			return false
 		}
 	}
@@ -233,8 +255,21 @@ func (w *World) Put(p, folder *Product, at instant) bool {
 		len(folder.orgs) > 0 && (len(p.orgs) == 0 || slices.ContainsFunc(p.orgs, func(org int64) bool { return !slices.Contains(folder.orgs, org) }))) {
 		return false
 	}
-	p.parent = folder
+	switch {
+	case p.key == "":
+		p.parent = folder
+	case p.parent != folder && (p.parent == nil || folder == nil || p.parent.UUID != folder.UUID):
+		changed := *p
+		changed.parent = folder
+		w.change(&changed)
+	}
 	return true
+}
+
+// change notes a product that a source gave as a person has changed it.
+func (w *World) change(p *Product) {
+	e := w.giver(p)
+	w.changed[e] = append(slices.DeleteFunc(slices.Clone(w.changed[e]), func(o *Product) bool { return o.UUID == p.UUID }), p)
 }
 
 // Remove is that a person deletes a product: one that a source gave does not come back. What is in a folder, and the person may not know

@@ -215,7 +215,9 @@ func (sv *service) do(w *model.World, s step) error {
 			ofPeople = append(ofPeople, p)
 		}
 		all := ofPeople
-		ofPeople = slices.DeleteFunc(slices.Clone(all), func(p *model.Product) bool { return known[p.UUID].Source != "" })
+		if !s.Any {
+			ofPeople = slices.DeleteFunc(slices.Clone(all), func(p *model.Product) bool { return known[p.UUID].Source != "" })
+		}
 		if len(ofPeople) == 0 {
 			return nil
 		}
@@ -795,6 +797,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"redacted":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: true, redacts: true}, []uint64{4000009, 4000320}},
 		"redacted beside": {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, splits: true, beside: true, areas: true, rules: true, fires: true, redacts: true}, []uint64{4000027, 12000045}},
 		"redacted names":  {abilities{parts: true, people: true, late: true, names: true, merges: true, held: true, years: true, aliases: true, redacts: true}, []uint64{4000245, 4000561}},
+		"moved":           {abilities{parts: true, people: true, late: true, names: true, products: true, folders: true, altered: true, moved: true}, nil},
 		"redacted given":  {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, splits: true, products: true, folders: true, nested: true, altered: true, redacts: true}, nil},
 		"merges":          {abilities{parts: true, people: true, late: true, merges: true}, []uint64{2, 56, 1389}},
 		"renewed":         {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, renewed: true}, []uint64{6000629}},
