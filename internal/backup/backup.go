@@ -68,6 +68,7 @@ type head struct {
 	Number     int64     `json:"number"`
 	Before     string    `json:"before,omitzero"` // SHA-256 of the segment before, as it is kept
 	Made       time.Time `json:"made"`            // whatever was committed before this is in it, or in those before
+	Read       time.Time `json:"read"`            // nothing that was committed after this is in it
 	Program    string    `json:"program"`
 	store.Pages
 }
@@ -288,8 +289,8 @@ func (g *generation) write(ctx context.Context, end <-chan struct{}) (err error)
 
 // take stages a segment.
 func (g *generation) take(made time.Time) store.Take {
-	return func(p store.Pages, pages iter.Seq2[uint32, []byte]) error {
-		line, err := json.Marshal(head{Format: format, Generation: g.id, Number: g.number, Before: g.before, Made: made.UTC(), Program: g.Program, Pages: p})
+	return func(p store.Pages, pages iter.Seq2[uint32, []byte]) error { // which pages, is settled
+		line, err := json.Marshal(head{Format: format, Generation: g.id, Number: g.number, Before: g.before, Made: made.UTC(), Read: g.Now().UTC(), Program: g.Program, Pages: p})
 		if err != nil {
 			return err
 		}

@@ -361,6 +361,44 @@ func TestARestoreIsOfAnyMoment(t *testing.T) {
 	}
 }
 
+// What is committed while the backup is about to look at the log is of after that moment: going back to it brings back nothing later.
+func TestARestoreHoldsNothingOfLater(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "data"))
+	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(11, 12))}
+	to := shelf(t, filepath.Join(t.TempDir(), "backup"), files.Settings{})
+	c := &clock{now: noon}
+	var late atomic.Bool
+	looked := make(chan time.Time, 1)
+	b := run(t, s, to, func() time.Time {
+		now := c.Now()
+		if late.CompareAndSwap(true, false) {
+			w.write()
+			c.move(time.Minute)
+			looked <- now
+		}
+		return now
+	})
+	w.write()
+	b.current()
+	n, err := s.Last(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	late.Store(true)
+	at := <-looked
+	b.current()
+	b.stop()
+	for _, tt := range []struct {
+		at   time.Time
+		more bool
+	}{{at, false}, {at.Add(time.Hour), true}} {
+		_, restored := restore(t, to, tt.at)
+		if last, err := restored.Last(t.Context()); err != nil || last > n+1_000_000 != tt.more {
+			t.Errorf("as of %v: change %d, where %d was the last before; %v", tt.at, last-1_000_000, n, err)
+		}
+	}
+}
+
 func generations(t *testing.T, place string) []string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(place, "2*"))

@@ -180,7 +180,11 @@ func read(ctx context.Context, shelf files.Shelf, at time.Time, to *os.File, tel
 			continue // the server ended before all pages were there
 		}
 		g := &generationReader{ctx: ctx, shelf: shelf, id: id, at: at, to: to, Found: Found{Generation: id}}
-		if err := g.read(of[id], tell); err != nil { // an earlier one may be whole
+		err := g.read(of[id], tell)
+		if errors.Is(err, errLater) {
+			continue
+		}
+		if err != nil { // an earlier one may be whole
 			failed = errors.Join(failed, err)
 			continue
 		}
@@ -225,7 +229,7 @@ func (g *generationReader) read(there map[int64]bool, tell Progress) error {
 			}
 		}
 		switch {
-		case errors.Is(err, errLater), number > 0 && g.Segments == int64(len(there)):
+		case number > 0 && (errors.Is(err, errLater) || g.Segments == int64(len(there))):
 			return nil
 		case number == 0, g.ctx.Err() != nil, errors.Is(err, hazard.ErrUnavailable):
 			return err
@@ -284,7 +288,7 @@ func (g *generationReader) scan(name string, number int64, write bool) (h head, 
 		return h, "", errors.New("it does not follow the one before")
 	case h.PageSize < 512 || h.PageSize > maxPage:
 		return h, "", fmt.Errorf("its pages have %d bytes", h.PageSize)
-	case !g.at.IsZero() && h.Made.After(g.at) && number > 0:
+	case !g.at.IsZero() && h.Read.After(g.at):
 		return h, "", errLater
 	}
 	page := make([]byte, h.PageSize)
