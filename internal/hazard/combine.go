@@ -26,7 +26,7 @@ func (a Authority) Rank(t Type, source string) int {
 // Combine returns what all sources together say of one hazard at now: what each says of each event
 // (at least one), in any order.
 //
-// The events of one source count like the parts of one event: the level is the highest in force.
+// The events of one source count like the parts of one event, whatever their types: the level is the highest in force.
 // Among sources, each field comes from the most authoritative one (by order) in force that has it, so that a
 // downgrade by that source lowers the level and a lesser source never does. The hazard goes on
 // while any source says so, and when the last one is over it stays what it was just before. Its
@@ -58,18 +58,14 @@ func Combine(all []Said, order Authority, now Instant) Said {
 		counted = slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return s.Over() != last })
 	}
 	var said Said
-	for first := 0; first < len(counted); {
-		end := first + 1
-		for end < len(counted) && counted[end].Head.Source == counted[first].Head.Source {
-			end++
-		}
-		s := ofOneSource(counted[first:end])
-		if first == 0 {
-			said = s
-		} else {
+	for i := range counted {
+		another := func(s Said) bool { return s.Head.Source != counted[i].Head.Source }
+		if i == 0 {
+			said = ofOneSource(slices.DeleteFunc(slices.Clone(counted), another))
+		} else if !slices.ContainsFunc(counted[:i], func(s Said) bool { return !another(s) }) { // else it is combined with that
+			s := ofOneSource(slices.DeleteFunc(slices.Clone(counted[i:]), another))
 			said.add(&s)
 		}
-		first = end
 	}
 	if over {
 		// One of them simply ran out: the end is an expiry. Else the most authoritative has the word.

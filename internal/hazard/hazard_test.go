@@ -252,6 +252,22 @@ func TestCombine(t *testing.T) {
 	}
 }
 
+// The events of one source count together, also where another source stands between their types in the order of authority (B2).
+func TestEventsOfOneSourceCountTogetherWhateverTheirTypes(t *testing.T) {
+	said := func(source, key string, kind hazard.Type, level hazard.Severity, version int64) hazard.Said {
+		r := report("", version)
+		r.Source, r.Key, r.Type, r.Severity, r.Name, r.End = source, key, kind, level, source+" "+key, new(noon+9)
+		return hazard.Derive([]hazard.Report{r}, noon)
+	}
+	order := hazard.Authority{hazard.Flood: {"nws", "cap"}, hazard.Tornado: {"cap", "nws"}}
+	got := hazard.Combine([]hazard.Said{
+		said("nws", "a", hazard.Flood, hazard.Information, 1), said("cap", "b", hazard.Flood, hazard.Watch, 1), said("nws", "c", hazard.Tornado, hazard.Warning, 2),
+	}, order, noon)
+	if got.Head.Severity != hazard.Warning || got.Head.Name != "nws c" {
+		t.Errorf("%s from %q, want the warning of nws", got.Head.Severity, got.Head.Name)
+	}
+}
+
 // Whatever was said comes to the same, in whatever order it came.
 func TestDeriveDoesNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -439,11 +439,8 @@ func counting(words []word) []word {
 // bySource makes one word of all that each source says: of its latest event, at the highest level.
 func bySource(words []word) (list []word) {
 	for len(words) > 0 {
-		n := 1
-		for n < len(words) && words[n].head.Source == words[0].head.Source {
-			n++
-		}
-		own := words[:n]
+		source := words[0].head.Source
+		own := slices.DeleteFunc(slices.Clone(words), func(s word) bool { return s.head.Source != source })
 		s := slices.MaxFunc(own, func(a, b word) int {
 			return cmp.Or(cmp.Compare(a.head.Version, b.head.Version), cmp.Compare(a.head.Key, b.head.Key))
 		})
@@ -457,7 +454,7 @@ func bySource(words []word) (list []word) {
 			s.areas, s.placed = append(s.areas, o.areas...), s.placed || o.placed
 		}
 		s.texts = eachOnce(s.texts)
-		list, words = append(list, s), words[n:]
+		list, words = append(list, s), slices.DeleteFunc(slices.Clone(words), func(s word) bool { return s.head.Source == source })
 	}
 	return list
 }
