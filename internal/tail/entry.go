@@ -83,14 +83,28 @@ func sizeOf(c *hazard.Change) int64 {
 		size += sizeOfHazard(c.Hazard)
 	}
 	if p := c.Product; p != nil {
-		size += int64(len(p.Title) + len(p.Data) + len(p.Comment) + len(p.Geometry) + 8*len(p.OrgIDs))
+		size += int64(len(p.Title)+len(p.Data)+len(p.Comment)+len(p.Geometry)+8*len(p.OrgIDs)) + sizeOfRedactions(p.Redacted)
 	}
 	return size
 }
 
 func sizeOfHazard(h *hazard.Hazard) int64 {
-	return int64(1<<10 + len(h.Name) + len(h.Description) + len(h.Comment) + len(h.Note) + hazard.SizeOfTexts(h.Texts))
+	return int64(1<<10+len(h.Name)+len(h.Description)+len(h.Comment)+len(h.Note)+len(h.URL)+hazard.SizeOfTexts(h.Texts)+
+		sizeOfRef*(len(h.Areas)+len(h.Shapes)+len(h.Measurements))) + sizeOfRedactions(h.Redacted)
 }
+
+func sizeOfRedactions(marks []hazard.Redaction) (size int64) {
+	for _, m := range marks {
+		size += int64(sizeOfRef + len(m.Reason))
+	}
+	return size
+}
+
+// What small things take, in bytes.
+const (
+	sizeOfRef     = 160 // a reference to an area or a shape with its digest, or a measurement
+	sizeOfProduct = 400 // a product without what it says, and its place in a list
+)
 
 // concerns reports whether what the entry says depends on who may read the product numbered id, and was made when that was not today's audience.
 func (e *Entry) concerns(id int64, today hazard.Audience) bool {
@@ -178,7 +192,7 @@ func (e *Entry) Products(ctx context.Context) ([]*hazard.Product, error) {
 	for _, o := range e.counts.entries {
 		products := all[o.Number]
 		o.products.Store(&products)
-		e.tail.grew(o, int64(8*len(products)))
+		e.tail.grew(o, int64(sizeOfProduct*len(products))) // those read at once may share some
 	}
 	return *e.products.Load(), nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"testing"
 	"time"
 
@@ -155,6 +156,59 @@ func TestTextsThatAreMadeOfAChangeAreCountedAndDroppedWithIt(t *testing.T) {
 	if kept, bytes, from, _ := f.Kept(); kept != 0 || bytes != 0 || from != 6 {
 		t.Errorf("%d changes of %d bytes behind %d in memory, which holds less than the last takes", kept, bytes, from)
 	}
+}
+
+// A stream counts the products of a hazard at each of its changes: what is known of them for that is within the bounds too (B11).
+func TestWhatIsKnownOfManyProductsIsBounded(t *testing.T) {
+	const products, changes, bound = 2000, 60, 4 << 20
+	s, _, f := open(t, tail.Bounds{Changes: 1000, Bytes: bound})
+	change(t, s, 0)
+	snap, err := s.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := snap.Hazards[0]
+	if _, err := s.Write(t.Context(), now(), store.Origin{}, func(tx *store.Tx) error {
+		for i := range products {
+			if err := tx.SaveProduct(&hazard.Product{UUID: uuid.New(), HazardID: h.ID, Title: fmt.Sprint(i), Type: hazard.TextProduct, OrgID: -1}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := inUse()
+	for i := range changes {
+		after := *h
+		after.Description = fmt.Sprint(i)
+		n, err := s.Write(t.Context(), now(), store.Origin{}, func(tx *store.Tx) error { return tx.SaveHazard(&after, h) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h = &after; f.CatchUp(t.Context()) != nil {
+			t.Fatal("the log cannot be read")
+		}
+		follow(t, f, n-1)
+	}
+	grown := inUse() - before
+	kept, bytes, _, _ := f.Kept()
+	t.Logf("%d changes kept, of %d bytes; %d bytes more are in use", kept, bytes, grown)
+	if grown > 2*bound || kept == 0 {
+		t.Errorf("%d bytes more are in use, the bound is %d; %d changes kept", grown, bound, kept)
+	}
+	runtime.KeepAlive(f)
+}
+
+// inUse is how many bytes of the heap are in use.
+func inUse() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 func TestAReaderThatFailsHoldsUpNobody(t *testing.T) {
