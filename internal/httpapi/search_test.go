@@ -338,7 +338,7 @@ func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 	}
 	recordEnds := func() {
 		last, err := p.Store.Write(t.Context(), hazard.At(p.time()), store.Origin{Admin: true}, func(tx *store.Tx) error {
-			due, err := tx.Due()
+			due, err := tx.Due(100)
 			for _, h := range due {
 				if err := tx.SaveHazard(h.ExpireAt(hazard.At(p.time())), h); err != nil {
 					return err

@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// maxDue is how many hazards are derived again in one transaction.
+// maxDue is how many hazards end, and how many are derived again, in one transaction: other writers wait for it.
 const maxDue = 100
 
 // Pass records what time alone has changed up to now, by clock: hazards end, and hazards of which a
@@ -17,9 +17,9 @@ const maxDue = 100
 // store.NextMoment names.
 func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
 	for {
-		woken := 0
+		more := false
 		_, err := in.store.Write(ctx, clock, store.Origin{}, func(tx *store.Tx) error {
-			due, err := tx.Due()
+			due, err := tx.Due(maxDue)
 			if err != nil {
 				return err
 			}
@@ -28,24 +28,26 @@ func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
 					return err
 				}
 			}
+			if more = len(due) == maxDue; more {
+				return nil
+			}
 			ids, err := tx.Wakes(maxDue)
 			if err != nil {
 				return err
 			}
-			woken = len(ids)
+			more = len(ids) == maxDue
 			for _, id := range ids {
-				// Always at a later moment than this one, so that none comes twice.
-				if err := tx.SetWake(id, hazard.MaxInstant); err != nil {
+				// It is woken again at a later moment than this one, so that none comes twice.
+				if err := tx.Woken(id); err != nil {
 					return err
 				}
-				w := in.writer(ctx, tx, "")
-				if err := w.renew(id); err != nil {
+				if err := in.writer(ctx, tx, "").renew(id); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		if err != nil || woken < maxDue {
+		if err != nil || !more {
 			return err
 		}
 	}

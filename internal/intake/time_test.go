@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -330,5 +331,73 @@ func TestAnEventThatIsFoundSlightInOnePayload(t *testing.T) {
 				t.Errorf("%d hazards", n)
 			}
 		})
+	}
+}
+
+// A report, or a person, may come in the moment between a part's end and the clock that records it: what the part gave goes all the same (B1).
+func TestWhatComesBeforeTheClockHidesNoEnd(t *testing.T) {
+	part := func(name string, end hazard.Instant) hazard.Report {
+		return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+			r.Part, r.Places, r.End, r.Refs = name, []string{name}, new(end), []string{"glide:FL-2026-000001-XXX"}
+			r.Products = []hazard.ReportProduct{{Key: "text", Title: name, Type: hazard.TextProduct, Data: name}}
+		})
+	}
+	other := func(version int64) hazard.Report {
+		return with(said("gdacs", "g", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+			r.Version, r.Refs, r.Description, r.End = version, []string{"glide:FL-2026-000001-XXX"}, fmt.Sprint(version), new(noon+600*minute)
+		})
+	}
+	for name, happens := range map[string]func(*desk){
+		"nothing":                    func(*desk) {},
+		"a report of another source": func(d *desk) { d.apply("gdacs", noon+20*minute+1, live, other(2)) },
+		"another event in its place": func(d *desk) {
+			d.apply("gdacs", noon+20*minute+1, live, with(other(1), func(r *hazard.Report) { r.Key = "h" }))
+		},
+		"a person's word":      func(d *desk) { d.mustPatch(noon+20*minute+1, `{"comment_Text":"seen"}`) },
+		"a person who ends it": func(d *desk) { d.mustPatch(noon+20*minute+1, `{"status":"E"}`) },
+		"a source that names it anew": func(d *desk) {
+			d.apply("cap", noon+20*minute+1, live, with(part("East", noon+300*minute), func(r *hazard.Report) { r.Version++ }))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.apply("cap", noon, live, part("East", noon+300*minute), part("West", noon+20*minute))
+			d.apply("gdacs", noon, live, other(1))
+			happens(d)
+			d.passUntil(noon + 21*minute)
+			if got, want := d.titles(d.event("cap", "a").ID), []string{"/East"}; !slices.Equal(got, want) {
+				t.Errorf("a minute after the west has run out %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func (d *desk) mustPatch(now hazard.Instant, body string) {
+	d.t.Helper()
+	if err := d.patch(now, body); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// Many hazards end at one moment, as at midnight: they are recorded a hundred at a time, so that other writers come between, and all as of that moment.
+func TestManyEndsOfOneMomentAreRecordedInPieces(t *testing.T) {
+	d := newDesk(t)
+	var reports []hazard.Report
+	for i := range 250 {
+		reports = append(reports, with(said("cap", fmt.Sprint(i), hazard.Flood, noon, 1, 1), func(r *hazard.Report) { r.End = new(noon + 60*minute) }))
+	}
+	d.apply("cap", noon, live, reports...)
+	transactions := 0
+	if err := d.intake.Pass(t.Context(), hazard.ClockFunc(func() hazard.Instant { transactions++; return noon + 60*minute })); err != nil {
+		t.Fatal(err)
+	}
+	over := 0
+	for _, h := range d.hazards() {
+		if h.Status == hazard.Expired && h.LastUpdate == noon+60*minute {
+			over++
+		}
+	}
+	if over != 250 || transactions < 3 {
+		t.Errorf("%d of 250 are over, in %d transactions", over, transactions)
 	}
 }

@@ -93,7 +93,7 @@ func (s *scene) alter(t *rapid.T, status hazard.Status) {
 // recordEnds does what the service does at the ends of hazards.
 func (s *scene) recordEnds(t *rapid.T) {
 	s.write(t, func(tx *store.Tx) error {
-		due, err := tx.Due()
+		due, err := tx.Due(100)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -330,7 +331,7 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 			return nil, err
 		}
 	}
-	due, err := r.q.DueHazards(ctx, int64(r.now))
+	due, err := r.q.DueHazards(ctx, db.DueHazardsParams{NowMs: int64(r.now), MaxRows: math.MaxInt32})
 	if err != nil {
 		return nil, err
 	}

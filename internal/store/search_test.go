@@ -153,7 +153,7 @@ func (s *stage) alter(t *rapid.T) {
 
 func (s *stage) recordEnds(t *rapid.T) {
 	if _, err := s.Write(t.Context(), s.now, store.Origin{Admin: true}, func(tx *store.Tx) error {
-		due, err := tx.Due()
+		due, err := tx.Due(100)
 		for _, h := range due {
 			err = errors.Join(err, tx.SaveHazard(h.ExpireAt(s.now), h))
 		}

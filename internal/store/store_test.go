@@ -215,7 +215,7 @@ func TestDueAndNextMoment(t *testing.T) {
 		t.Errorf("next end %s, %v, %v", end, any, err)
 	}
 	_, err := s.Write(t.Context(), noon+1000, store.Origin{Admin: true}, func(tx *store.Tx) error {
-		due, err := tx.Due()
+		due, err := tx.Due(100)
 		if len(due) != 1 || due[0].Name != "soon" {
 			t.Errorf("due at its end: %v", due)
 		}

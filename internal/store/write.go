@@ -277,9 +277,9 @@ func (t *Tx) ProductMade(id int64) (hazard.Change, error) {
 	return decodeChange(db.ChangesSinceRow(row))
 }
 
-// Due lists the active hazards that end by themselves at or before the transaction's moment.
-func (t *Tx) Due() ([]*hazard.Hazard, error) {
-	rows, err := t.q.DueHazards(t.ctx, int64(t.Now()))
+// Due lists the active hazards that end by themselves at or before the transaction's moment, the longest due first, at most limit.
+func (t *Tx) Due(limit int) ([]*hazard.Hazard, error) {
+	rows, err := t.q.DueHazards(t.ctx, db.DueHazardsParams{NowMs: int64(t.Now()), MaxRows: int32(limit)})
 	if err != nil {
 		return nil, err
 	}
@@ -301,13 +301,16 @@ func (t *Tx) Wakes(limit int) ([]int64, error) {
 }
 
 // SetWake sets the moment at which a hazard must be derived again although nobody reports;
-// hazard.MaxInstant means never.
+// hazard.MaxInstant means never. An earlier moment that has come by now stays until Woken: what came then is still to be done.
 func (t *Tx) SetWake(hazardID int64, at hazard.Instant) error {
 	if at == hazard.MaxInstant {
-		return t.q.DropWake(t.ctx, hazardID)
+		return t.q.DropWake(t.ctx, db.DropWakeParams{HazardID: hazardID, NowMs: int64(t.Now())})
 	}
-	return t.q.SetWake(t.ctx, db.SetWakeParams{HazardID: hazardID, AtMs: int64(at)})
+	return t.q.SetWake(t.ctx, db.SetWakeParams{HazardID: hazardID, AtMs: int64(at), NowMs: int64(t.Now())})
 }
+
+// Woken notes that a hazard is derived again now.
+func (t *Tx) Woken(hazardID int64) error { return t.q.Woken(t.ctx, hazardID) }
 
 // SaveHazard writes the state h of a hazard and its change. A hazard without ID is new and gets one. before is the state
 // that h replaces, nil for a new one. h.Version becomes the change's number.

@@ -241,26 +241,37 @@ func (q *Queries) Counter(ctx context.Context, name string) (int64, error) {
 }
 
 const dropWake = `-- name: DropWake :exec
-DELETE FROM wakes WHERE hazard_id = $1
+DELETE FROM wakes WHERE hazard_id = $1 AND at_ms > $2
 `
 
-func (q *Queries) DropWake(ctx context.Context, hazardID int64) error {
-	_, err := q.db.ExecContext(ctx, dropWake, hazardID)
+type DropWakeParams struct {
+	HazardID int64
+	NowMs    int64
+}
+
+// But for a moment that has come.
+func (q *Queries) DropWake(ctx context.Context, arg DropWakeParams) error {
+	_, err := q.db.ExecContext(ctx, dropWake, arg.HazardID, arg.NowMs)
 	return err
 }
 
 const dueHazards = `-- name: DueHazards :many
-SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.status = 'A' AND h.autoexpire AND h.end_ms <= $1 ORDER BY h.end_ms, h.id
+SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.status = 'A' AND h.autoexpire AND h.end_ms <= $1 ORDER BY h.end_ms, h.id LIMIT $2
 `
+
+type DueHazardsParams struct {
+	NowMs   int64
+	MaxRows int32
+}
 
 type DueHazardsRow struct {
 	N    int64
 	Body string
 }
 
-// The active hazards that end by themselves at or before a moment.
-func (q *Queries) DueHazards(ctx context.Context, endMs int64) ([]DueHazardsRow, error) {
-	rows, err := q.db.QueryContext(ctx, dueHazards, endMs)
+// The active hazards that end by themselves at or before a moment, the longest due first.
+func (q *Queries) DueHazards(ctx context.Context, arg DueHazardsParams) ([]DueHazardsRow, error) {
+	rows, err := q.db.QueryContext(ctx, dueHazards, arg.NowMs, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -767,15 +778,27 @@ func (q *Queries) SetCounter(ctx context.Context, arg SetCounterParams) error {
 }
 
 const setWake = `-- name: SetWake :exec
-INSERT INTO wakes (hazard_id, at_ms) VALUES ($1, $2) ON CONFLICT (hazard_id) DO UPDATE SET at_ms = excluded.at_ms
+INSERT INTO wakes (hazard_id, at_ms) VALUES ($1, $2)
+ON CONFLICT (hazard_id) DO UPDATE SET at_ms = excluded.at_ms WHERE wakes.at_ms > $3
 `
 
 type SetWakeParams struct {
 	HazardID int64
 	AtMs     int64
+	NowMs    int64
 }
 
+// A moment that has come stays until the hazard was woken.
 func (q *Queries) SetWake(ctx context.Context, arg SetWakeParams) error {
-	_, err := q.db.ExecContext(ctx, setWake, arg.HazardID, arg.AtMs)
+	_, err := q.db.ExecContext(ctx, setWake, arg.HazardID, arg.AtMs, arg.NowMs)
+	return err
+}
+
+const woken = `-- name: Woken :exec
+DELETE FROM wakes WHERE hazard_id = $1
+`
+
+func (q *Queries) Woken(ctx context.Context, hazardID int64) error {
+	_, err := q.db.ExecContext(ctx, woken, hazardID)
 	return err
 }

@@ -27,8 +27,8 @@ SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.status = '
 SELECT id FROM hazards ORDER BY severity DESC, last_update_ms DESC, id;
 
 -- name: DueHazards :many
--- The active hazards that end by themselves at or before a moment.
-SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.status = 'A' AND h.autoexpire AND h.end_ms <= $1 ORDER BY h.end_ms, h.id;
+-- The active hazards that end by themselves at or before a moment, the longest due first.
+SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.status = 'A' AND h.autoexpire AND h.end_ms <= sqlc.arg(now_ms) ORDER BY h.end_ms, h.id LIMIT sqlc.arg(max_rows);
 
 -- name: NextMoment :one
 -- When the next active hazard ends by itself, or is to be derived again; nothing if none will.
@@ -41,9 +41,15 @@ ORDER BY at_ms LIMIT 1;
 SELECT hazard_id FROM wakes WHERE at_ms <= sqlc.arg(now_ms) ORDER BY at_ms, hazard_id LIMIT sqlc.arg(max_rows);
 
 -- name: SetWake :exec
-INSERT INTO wakes (hazard_id, at_ms) VALUES ($1, $2) ON CONFLICT (hazard_id) DO UPDATE SET at_ms = excluded.at_ms;
+-- A moment that has come stays until the hazard was woken.
+INSERT INTO wakes (hazard_id, at_ms) VALUES (sqlc.arg(hazard_id), sqlc.arg(at_ms))
+ON CONFLICT (hazard_id) DO UPDATE SET at_ms = excluded.at_ms WHERE wakes.at_ms > sqlc.arg(now_ms);
 
 -- name: DropWake :exec
+-- But for a moment that has come.
+DELETE FROM wakes WHERE hazard_id = sqlc.arg(hazard_id) AND at_ms > sqlc.arg(now_ms);
+
+-- name: Woken :exec
 DELETE FROM wakes WHERE hazard_id = $1;
 
 -- name: SaveHazard :exec
