@@ -208,7 +208,7 @@ func (c *cluster) partition(named []store.Event, made []int64) error {
 		c.unite(p.a, p.b)
 	}
 	for _, p := range c.pairs() {
-		if !c.shareSource(p.a, p.b) {
+		if !c.anyTwo(p.a, p.b, func(a, b *store.Event) bool { return a.Source == b.Source }) {
 			c.unite(p.a, p.b)
 		}
 	}
@@ -311,7 +311,7 @@ func (c *cluster) links(named []store.Event) (links []pair, err error) {
 	}
 	for i := range named { // by names of the first event that are not written yet
 		if j, ok := c.at[named[i].Name()]; ok {
-			link(0, j, c.w.src+":"+c.events[0].Key)
+			link(0, j, c.events[0].Source+":"+c.events[0].Key)
 		}
 	}
 	return c.sort(links), nil
@@ -367,20 +367,17 @@ func (c *cluster) members(event int) (list []int) {
 	return list
 }
 
-// apart reports whether a person has split any event of a's group from any of b's.
-func (c *cluster) apart(a, b int) bool {
+// anyTwo reports whether something is true of an event of a's group and one of b's.
+func (c *cluster) anyTwo(a, b int, is func(a, b *store.Event) bool) bool {
 	others := c.members(b)
 	return slices.ContainsFunc(c.members(a), func(i int) bool {
-		return slices.ContainsFunc(others, func(j int) bool { return c.found[c.events[i].Name()][c.events[j].Name()] == store.Apart })
+		return slices.ContainsFunc(others, func(j int) bool { return is(c.events[i], c.events[j]) })
 	})
 }
 
-// shareSource reports whether the groups of two events have events of one source.
-func (c *cluster) shareSource(a, b int) bool {
-	others := c.members(b)
-	return slices.ContainsFunc(c.members(a), func(i int) bool {
-		return slices.ContainsFunc(others, func(j int) bool { return c.events[i].Source == c.events[j].Source })
-	})
+// apart reports whether a person has split any event of a's group from any of b's.
+func (c *cluster) apart(a, b int) bool {
+	return c.anyTwo(a, b, func(a, b *store.Event) bool { return c.found[a.Name()][b.Name()] == store.Apart })
 }
 
 // unite makes the groups of two events one, unless people have decided otherwise.
@@ -518,9 +515,7 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 // drop forgets an event that is part of no hazard from now on. slight: with the products that it gave.
 func (w *writer) drop(e *store.Event, slight bool) error {
 	if slight {
-		defer func(src string) { w.src = src }(w.src)
-		w.src = e.Source
-		if _, err := w.gone(e.HazardID, e.Key, nil); err != nil {
+		if _, err := w.gone(e.HazardID, e.Name(), nil); err != nil {
 			return err
 		}
 	}
@@ -600,11 +595,8 @@ func (c *cluster) reason(e *store.Event, group []*store.Event) string {
 // former returns the hazard that an event made before it became part of another by a name or a rule,
 // and takes what was merged with it back; 0 if there is none, or an editor has ended it.
 func (w *writer) former(e *store.Event) (int64, error) {
-	h, err := w.tx.HazardByUUID(hazard.EventUUID(e.Source, e.Key))
-	if errors.Is(err, hazard.ErrNotFound) {
-		return 0, nil
-	}
-	if err != nil || h.Source != e.Source || h.EditedField("status") {
+	h, err := w.byUUID(hazard.EventUUID(e.Source, e.Key))
+	if err != nil || h == nil || h.Source != e.Source || h.EditedField("status") {
 		return 0, err
 	}
 	if events, err := w.tx.Events(h.ID); err != nil || len(events) > 0 {

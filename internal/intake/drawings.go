@@ -227,13 +227,11 @@ func (in *Intake) drawLoose(ctx context.Context, src string, batch *source.Batch
 
 // drawKnown takes in what is drawn of an event that is known.
 func (w *writer) drawKnown(key string) error {
-	src := w.src
-	defer func() { w.src = src }() // renew goes through the hazard's other sources
 	known, err := w.meant([]string{key})
 	if err != nil {
 		return err
 	}
-	name := store.EventName{Source: src} // the latest event of that name
+	name := store.EventName{Source: w.src} // the latest event of that name
 	latest := hazard.MinInstant
 	for _, e := range known {
 		if e.Start > latest {

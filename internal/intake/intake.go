@@ -611,7 +611,7 @@ func (w *writer) take(g *group) error {
 		w.res.Ignored++
 		return w.forget(g, parts)
 	}
-	others, err := w.said(g.hazardID, g.event)
+	others, err := w.derived(g.hazardID, nameOf(&own))
 	if err != nil {
 		return err
 	}
@@ -629,10 +629,10 @@ func (w *writer) take(g *group) error {
 		own.Head.Category = category(left, &own.Head)
 	}
 	if id := own.Head.UUID; id != uuid.Nil { // what had it before was joined, but for a drill and what is real
-		if _, err := w.tx.HazardByUUID(id); errors.Is(err, hazard.ErrNotFound) {
-			newUUID = id
-		} else if err != nil {
+		if there, err := w.byUUID(id); err != nil {
 			return err
+		} else if there == nil {
+			newUUID = id
 		}
 	}
 	h, isNew, different, err := w.settle(g.hazardID, newUUID, append(others, own))
@@ -643,16 +643,16 @@ func (w *writer) take(g *group) error {
 		return err
 	}
 	if g.left != 0 {
-		if err := w.moveProducts(g.left, h.ID, w.event(g, &own)); err != nil {
+		if err := w.moveProducts(g.left, h.ID, w.event(&own, h.ID)); err != nil {
 			return err
 		}
 	}
-	moved, err := w.products(h, g.event, own.Head)
+	moved, err := w.products(h, &own.Head)
 	if err != nil {
 		return err
 	}
 	for _, a := range g.absorbed {
-		if _, err := w.gone(h.ID, a.event, nil); err != nil {
+		if _, err := w.gone(h.ID, store.EventName{Source: w.src, Key: a.event}, nil); err != nil {
 			return err
 		}
 	}
@@ -669,7 +669,7 @@ func (w *writer) take(g *group) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(w.regroup(&self, h), w.resettle(h.ID)); err != nil {
+		if err := errors.Join(w.regroup(&self, h), w.renew(h.ID)); err != nil {
 			return err
 		}
 	}
@@ -698,38 +698,51 @@ func (w *writer) take(g *group) error {
 	return nil
 }
 
-// said is what the sources say of a hazard, but for this source's event named.
-func (w *writer) said(hazardID int64, but string) ([]hazard.Said, error) {
-	events, all, err := w.derived(hazardID)
-	for i := len(events) - 1; i >= 0; i-- {
-		if events[i].Source == w.src && events[i].Key == but {
-			all = slices.Delete(all, i, i+1)
-		}
+// saidOf is what a source says of an event now, and whether anything is known of it.
+func (w *writer) saidOf(event store.EventName) (said hazard.Said, known bool, err error) {
+	parts, err := w.tx.Reports(event.Source, event.Key)
+	if err != nil || len(parts) == 0 {
+		return said, false, err
 	}
-	return all, err
+	said = hazard.Derive(parts, w.now)
+	said.Head.Key = event.Key // its reports may come under other names
+	return said, true, nil
 }
 
-// derived lists the events of a hazard of which something is known, and what their sources say of each now.
-func (w *writer) derived(hazardID int64) (events []store.Event, all []hazard.Said, err error) {
+// derived is what the sources say now of each event of a hazard of which something is known, but for one.
+func (w *writer) derived(hazardID int64, but store.EventName) (all []hazard.Said, err error) {
 	if hazardID == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
-	of, err := w.tx.Events(hazardID)
+	events, err := w.tx.Events(hazardID)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for _, e := range of {
-		parts, err := w.tx.Reports(e.Source, e.Key)
+	for i := range events {
+		said, known, err := w.saidOf(events[i].Name())
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if len(parts) > 0 {
-			said := hazard.Derive(parts, w.now)
-			said.Head.Key, said.Shapes = e.Key, shown(e.Shapes) // its reports may come under other names
-			events, all = append(events, e), append(all, said)
+		if known && events[i].Name() != but {
+			said.Shapes = shown(events[i].Shapes)
+			all = append(all, said)
 		}
 	}
-	return events, all, nil
+	return all, nil
+}
+
+// nameOf names the event of which something is said.
+func nameOf(said *hazard.Said) store.EventName {
+	return store.EventName{Source: said.Head.Source, Key: said.Head.Key}
+}
+
+// byUUID is the hazard of that uuid; nil if there is none.
+func (w *writer) byUUID(id uuid.UUID) (*hazard.Hazard, error) {
+	h, err := w.tx.HazardByUUID(id)
+	if errors.Is(err, hazard.ErrNotFound) {
+		return nil, nil
+	}
+	return h, err
 }
 
 // errNoPlace: nothing that was said tells where it is.
@@ -942,8 +955,8 @@ func sample(words []string) string {
 
 // remember notes under which names the event is known and what it is compared with, and forgets what is superseded for good.
 func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []hazard.Report, joined string, isNew bool) error {
-	e := w.event(g, own)
-	e.HazardID, e.Joined = h.ID, joined
+	e := w.event(own, h.ID)
+	e.Joined = joined
 	if err := w.tx.SaveEvent(e); err != nil {
 		return err
 	}

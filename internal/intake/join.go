@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -127,7 +126,7 @@ func (w *writer) mayJoin(r *hazard.Report) bool {
 // type, and by what people decided. Where the event changes which other events are one, they move
 // too. It returns why the event is part of its hazard; empty if it made it.
 func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err error) {
-	self := w.event(g, own)
+	self := w.event(own, g.hazardID)
 	moved := true // whether it is to be compared anew
 	if before := g.before; before != nil {
 		self.Joined = before.Joined
@@ -208,10 +207,10 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 	return self.Joined, nil
 }
 
-// event is what is kept of a group's event, of which own is said, to compare others with.
-func (w *writer) event(g *group, own *hazard.Said) *store.Event {
+// event is what is kept of an event of a hazard, of which own is said, to compare others with.
+func (w *writer) event(own *hazard.Said, hazardID int64) *store.Event {
 	head := &own.Head
-	return &store.Event{Source: w.src, Key: g.event, HazardID: g.hazardID, Type: head.Type, Start: head.Start, End: own.Over(), Point: w.where(own),
+	return &store.Event{Source: head.Source, Key: head.Key, HazardID: hazardID, Type: head.Type, Start: head.Start, End: own.Over(), Point: w.where(own),
 		Called: head.Called}
 }
 
@@ -254,20 +253,14 @@ func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error
 	if id == uuid.Nil {
 		id = hazard.EventUUID(w.src, g.event)
 	}
-	h, err := w.tx.HazardByUUID(id)
-	if err == nil {
-		h, err = w.successor(h.ID)
-	}
-	if errors.Is(err, hazard.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	h, err := w.byUUID(id)
+	if err != nil || h == nil {
 		return err
 	}
-	if h.Drill() != (own.Head.Category == hazard.Exercise) {
-		return nil
+	if h, err = w.successor(h.ID); err != nil || h.Drill() != (own.Head.Category == hazard.Exercise) {
+		return err
 	}
-	events, all, err := w.derived(h.ID)
+	all, err := w.derived(h.ID, store.EventName{})
 	if err != nil {
 		return err
 	}
@@ -275,12 +268,12 @@ func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error
 		return nil
 	}
 	found, err := w.tx.VerdictsOfEvent(self.Name())
-	if err != nil || slices.ContainsFunc(events, func(e store.Event) bool { return found[self.Name()][e.Name()] == store.Apart }) {
+	if err != nil || slices.ContainsFunc(all, func(s hazard.Said) bool { return found[self.Name()][nameOf(&s)] == store.Apart }) {
 		return err
 	}
-	for i, e := range events { // wherever that event goes, this one goes
-		if id == all[i].Head.UUID || id == hazard.EventUUID(e.Source, e.Key) {
-			if err := w.tx.SaveVerdict(self.Name(), e.Name(), store.One); err != nil {
+	for i := range all { // wherever that event goes, this one goes
+		if name := nameOf(&all[i]); id == all[i].Head.UUID || id == hazard.EventUUID(name.Source, name.Key) {
+			if err := w.tx.SaveVerdict(self.Name(), name, store.One); err != nil {
 				return err
 			}
 		}

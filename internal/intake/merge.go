@@ -53,7 +53,7 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 			return err
 		}
 	}
-	if err := w.resettle(into.ID); err != nil {
+	if err := w.renew(into.ID); err != nil {
 		return err
 	}
 	together, err := tx.Hazard(into.ID)
@@ -179,25 +179,12 @@ func (in *Intake) writer(ctx context.Context, tx *store.Tx, src string) *writer 
 	return &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), res: &Result{Events: map[string]bool{}}}
 }
 
-// resettle makes a hazard what its sources say of it now.
-func (w *writer) resettle(id int64) error {
-	all, err := w.said(id, "")
+// withoutSources notes that no event is part of an editor's hazard any more.
+func (w *writer) withoutSources(id int64) error {
+	before, err := w.tx.Hazard(id)
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 {
-		before, err := w.tx.Hazard(id)
-		if err != nil {
-			return err
-		}
-		return w.withoutSources(before)
-	}
-	_, _, _, err = w.settle(id, uuid.Nil, all)
-	return err
-}
-
-// withoutSources notes that no event is part of an editor's hazard any more.
-func (w *writer) withoutSources(before *hazard.Hazard) error {
 	h := new(*before)
 	h.Sources, h.Measurements, h.Shapes = nil, nil, nil
 	if before.Source != "" || h.Equal(before) {
@@ -233,7 +220,7 @@ func (w *writer) endEmptied() error {
 		active := before.Status == hazard.Active
 		switch over := into.MayAbsorb(before, w.now) != nil; {
 		case ofPeople(before), !active && (over || before.Reason == hazard.EndMerged || before.EditedField("status")):
-			err = w.withoutSources(before)
+			err = w.withoutSources(before.ID)
 		default:
 			err = errors.Join(w.moveProducts(before.ID, into.ID, nil), w.endAs(before, into))
 		}
@@ -344,7 +331,7 @@ func (w *writer) moveProducts(from, to int64, gaveThem *store.Event) error {
 	for _, p := range products {
 		moves[p.ID] = gaveThem == nil
 		if gaveThem != nil {
-			if moves[p.ID], err = w.gaveIt(p, from, gaveThem.Source, gaveThem.Key); err != nil {
+			if moves[p.ID], err = w.gaveIt(p, from, gaveThem.Name()); err != nil {
 				return err
 			}
 		}
@@ -391,7 +378,7 @@ func (w *writer) settleOrEmpty(id, into int64) error {
 		return err
 	}
 	if len(events) > 0 {
-		return w.resettle(id)
+		return w.renew(id)
 	}
 	w.emptied = append(w.emptied, emptied{id, into})
 	return nil
@@ -399,25 +386,17 @@ func (w *writer) settleOrEmpty(id, into int64) error {
 
 // isSlight reports whether an event is too slight to make a hazard.
 func (w *writer) isSlight(e *store.Event) (bool, error) {
-	parts, err := w.tx.Reports(e.Source, e.Key)
-	if err != nil || len(parts) == 0 {
-		return false, err
-	}
-	said := hazard.Derive(parts, w.now)
-	return said.Head.Minor, nil
+	said, _, err := w.saidOf(e.Name())
+	return said.Head.Minor, err
 }
 
 // alone makes a hazard of one event that was part of another, with the products that its source gave, and returns its number.
 func (w *writer) alone(e *store.Event) (int64, error) {
-	parts, err := w.tx.Reports(e.Source, e.Key)
-	if err != nil {
-		return 0, err
-	}
-	own := hazard.Derive(parts, w.now)
+	own, _, errS := w.saidOf(e.Name())
 	own.Shapes = shown(e.Shapes)
 	left, errL := w.tx.Hazard(e.HazardID)
 	id, errF := w.freeUUID(e.Source, e.Key)
-	if err := errors.Join(errL, errF); err != nil {
+	if err := errors.Join(errS, errL, errF); err != nil {
 		return 0, err
 	}
 	own.Head.Category = category(left, &own.Head)
@@ -442,10 +421,8 @@ func (w *writer) freeUUID(src, key string) (uuid.UUID, error) {
 			name += "#" + strconv.Itoa(n)
 		}
 		id := hazard.EventUUID(src, name)
-		if _, err := w.tx.HazardByUUID(id); errors.Is(err, hazard.ErrNotFound) {
-			return id, nil
-		} else if err != nil {
-			return uuid.Nil, err
+		if h, err := w.byUUID(id); err != nil || h == nil {
+			return id, err
 		}
 	}
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// products makes the hazard's product tree that of the report, and tells whether anything differed. Products of editors, and those
+// products makes the product tree of a hazard's event what is said of it, and tells whether anything differed. Products of editors, and those
 // that an editor has changed, stay as they are.
-func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (changed bool, err error) {
+func (w *writer) products(h *hazard.Hazard, head *hazard.Report) (changed bool, err error) {
 	if head.Products == nil {
 		return false, nil
 	}
+	event := store.EventName{Source: head.Source, Key: head.Key}
 	ids := map[string]int64{"": 0} // key → product_ID
 	wanted := map[int64]bool{}
 	for _, rp := range head.Products {
@@ -31,10 +32,10 @@ func (w *writer) products(h *hazard.Hazard, event string, head hazard.Report) (c
 		}
 		want := &hazard.Product{UUID: id, HazardID: h.ID, ParentID: parent, Title: hazard.CleanLine(rp.Title),
 			Type: rp.Type, Data: hazard.Clean(rp.Data), Comment: hazard.Clean(rp.Comment), OrgID: -1, AppIDs: "0", UserID: h.Creator,
-			UpdateUser: h.Creator, Created: w.now, Updated: w.now, Timeline: rp.Time, Hidden: rp.Hidden, Geometry: rp.WKT, Source: w.src, Event: event}
+			UpdateUser: h.Creator, Created: w.now, Updated: w.now, Timeline: rp.Time, Hidden: rp.Hidden, Geometry: rp.WKT, Source: event.Source, Event: event.Key}
 		switch {
 		case have == nil:
-		case have.Source != w.src || have.Edited: // relayed, and known from who made it; or a person has changed it
+		case have.Source != event.Source || have.Edited: // relayed, and known from who made it; or a person has changed it
 			if !have.Deleted {
 				wanted[have.ID] = true
 				if ids[rp.Key], err = w.open(have); err != nil {
@@ -79,23 +80,22 @@ func (in *Intake) Left(ctx context.Context, tx *store.Tx, folder int64) error {
 	if err != nil || f.Source == "" || f.Event == "" {
 		return err
 	}
+	w := in.writer(ctx, tx, f.Source)
 	h, errH := tx.Hazard(f.HazardID)
-	parts, errP := tx.Reports(f.Source, f.Event)
-	if err := errors.Join(errH, errP); err != nil || len(parts) == 0 {
+	said, known, errS := w.saidOf(store.EventName{Source: f.Source, Key: f.Event})
+	if err := errors.Join(errH, errS); err != nil || !known {
 		return err
 	}
-	w := in.writer(ctx, tx, f.Source)
-	given := hazard.Derive(parts, w.now).Head
-	if given.Products == nil { // the parts that gave some are superseded for good
-		given.Products = []hazard.ReportProduct{}
+	if said.Head.Products == nil { // the parts that gave some are superseded for good
+		said.Head.Products = []hazard.ReportProduct{}
 	}
-	_, err = w.products(h, f.Event, given)
+	_, err = w.products(h, &said.Head)
 	return err
 }
 
 // productOf finds the product that the source gave under key, nil if it gave none, and its uuid. A uuid that follows from known names may have
 // been chosen by somebody else: what is not this source's is left alone, and another uuid follows.
-func (w *writer) productOf(hazardID int64, event string, rp hazard.ReportProduct) (uuid.UUID, *hazard.Product, error) {
+func (w *writer) productOf(hazardID int64, event store.EventName, rp hazard.ReportProduct) (uuid.UUID, *hazard.Product, error) {
 	if rp.UUID != uuid.Nil {
 		have, err := w.tx.ProductByUUID(rp.UUID)
 		switch {
@@ -112,14 +112,14 @@ func (w *writer) productOf(hazardID int64, event string, rp hazard.ReportProduct
 		if n > 1 {
 			name += "#" + strconv.Itoa(n)
 		}
-		id := hazard.ProductUUID(w.src, event, name)
+		id := hazard.ProductUUID(event.Source, event.Key, name)
 		have, err := w.tx.ProductByUUID(id)
 		switch {
 		case errors.Is(err, hazard.ErrNotFound):
 			return id, nil, nil
 		case err != nil:
 			return id, nil, err
-		case have.Source == w.src:
+		case have.Source == event.Source:
 			return id, have, nil
 		}
 	}
@@ -127,7 +127,7 @@ func (w *writer) productOf(hazardID int64, event string, rp hazard.ReportProduct
 
 // gone deletes what the event gave before and gives no longer, children first. A folder in which
 // something stays, stays.
-func (w *writer) gone(hazardID int64, event string, wanted map[int64]bool) (changed bool, err error) {
+func (w *writer) gone(hazardID int64, event store.EventName, wanted map[int64]bool) (changed bool, err error) {
 	have, err := w.tx.Products(hazardID)
 	if err != nil {
 		return false, err
@@ -138,7 +138,7 @@ func (w *writer) gone(hazardID int64, event string, wanted map[int64]bool) (chan
 	}
 	kept := map[int64]bool{}
 	for _, p := range have {
-		own, err := w.gaveIt(p, hazardID, w.src, event)
+		own, err := w.gaveIt(p, hazardID, event)
 		if err != nil {
 			return false, err
 		}
@@ -166,13 +166,10 @@ func (w *writer) gone(hazardID int64, event string, wanted map[int64]bool) (chan
 
 // gaveIt reports whether an event gave a product of the hazard that it is part of. Of a product that
 // does not say so it did if its source has no other event there.
-func (w *writer) gaveIt(p *hazard.Product, hazardID int64, src, event string) (bool, error) {
-	if p.Source != src || p.Event != "" {
-		return p.Source == src && p.Event == event, nil
+func (w *writer) gaveIt(p *hazard.Product, hazardID int64, event store.EventName) (bool, error) {
+	if p.Source != event.Source || p.Event != "" {
+		return p.Source == event.Source && p.Event == event.Key, nil
 	}
 	events, err := w.tx.Events(hazardID)
-	if err != nil {
-		return false, err
-	}
-	return !slices.ContainsFunc(events, func(e store.Event) bool { return e.Source == src && e.Key != event }), nil
+	return err == nil && !slices.ContainsFunc(events, func(e store.Event) bool { return e.Source == event.Source && e.Key != event.Key }), err
 }

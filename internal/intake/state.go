@@ -217,7 +217,7 @@ func (w *writer) tellReplaced() error {
 			return err
 		}
 		for _, e := range waiting {
-			if err := w.resettle(e.HazardID); err != nil {
+			if err := w.renew(e.HazardID); err != nil {
 				return err
 			}
 		}

@@ -71,22 +71,18 @@ func (in *Intake) PassUntil(ctx context.Context, now hazard.Instant) error {
 // renew makes a hazard and its products what its events say and give now: the products of a part
 // that has run out go with it.
 func (w *writer) renew(id int64) error {
-	events, all, err := w.derived(id)
+	all, err := w.derived(id, store.EventName{})
 	if err != nil {
 		return err
 	}
-	if len(events) == 0 {
-		return w.resettle(id)
+	if len(all) == 0 {
+		return w.withoutSources(id)
 	}
 	h, _, _, err := w.settle(id, uuid.Nil, all)
-	if err != nil {
-		return err
-	}
-	for i, e := range events {
-		w.src = e.Source
-		if _, err := w.products(h, e.Key, all[i].Head); err != nil {
-			return err
+	for i := range all {
+		if err == nil {
+			_, err = w.products(h, &all[i].Head)
 		}
 	}
-	return nil
+	return err
 }

@@ -95,7 +95,7 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 			return err
 		}
 	}
-	return errors.Join(w.resettle(m.From), w.resettle(m.Into), w.endEmptied())
+	return errors.Join(w.renew(m.From), w.renew(m.Into), w.endEmptied())
 }
 
 // partAll notes that the events are others than those of the hazard that they leave.
@@ -128,7 +128,7 @@ func (w *writer) bringBack(m *store.Merge, back map[int64]int64, events ...store
 	}
 	for _, p := range products {
 		for i := range events {
-			if gave, err := w.gaveIt(p, m.Into, events[i].Source, events[i].Key); err != nil {
+			if gave, err := w.gaveIt(p, m.Into, events[i].Name()); err != nil {
 				return err
 			} else if _, goes := back[p.ID]; gave && !goes {
 				back[p.ID] = p.ParentID
@@ -214,7 +214,7 @@ func (in *Intake) Agree(ctx context.Context, tx *store.Tx, h *hazard.Hazard) (*h
 
 // agree is Agree. It returns h itself if no source says anything of it.
 func (w *writer) agree(h *hazard.Hazard) (*hazard.Hazard, error) {
-	all, err := w.said(h.ID, "")
+	all, err := w.derived(h.ID, store.EventName{})
 	if err != nil || len(all) == 0 {
 		return h, err
 	}
