@@ -53,15 +53,7 @@ func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, tex
 	if err != nil {
 		return done, err
 	}
-	return e.split(ctx, who, id, match, event, clock)
-}
-
-func (e *Editor) split(ctx context.Context, who Author, id Ref, match Match, event eventName, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	body, err := json.Marshal(map[string]string{"source": event.source, "event": event.key})
-	if err != nil {
-		return done, err
-	}
-	done.Last, err = e.decide(ctx, who, about(deedSplit, id, body), clock, func(tx *store.Tx) error {
+	done.Last, err = e.decide(ctx, who, about(deedSplit, id, text), clock, func(tx *store.Tx) error {
 		h, _, err := present(tx, who, id, match)
 		if err != nil {
 			return err
@@ -83,10 +75,6 @@ func (e *Editor) Confirm(ctx context.Context, who Author, id Ref, match Match, t
 	if err != nil {
 		return done, err
 	}
-	return e.confirm(ctx, who, id, match, event, clock)
-}
-
-func (e *Editor) confirm(ctx context.Context, who Author, id Ref, match Match, event eventName, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 		h, _, err := present(tx, who, id, match)
 		if err != nil {
@@ -105,11 +93,15 @@ func (e *Editor) Judge(ctx context.Context, who Author, join *intake.Join, match
 	if err != nil {
 		return done, err
 	}
-	id, event := Ref{ID: join.HazardID}, eventName{join.Event.Source, join.Event.Key}
-	if v.word == differ {
-		return e.split(ctx, who, id, match, event, clock)
+	event, err := json.Marshal(map[string]string{"source": join.Event.Source, "event": join.Event.Key})
+	if err != nil {
+		return done, err
 	}
-	return e.confirm(ctx, who, id, match, event, clock)
+	say := e.Confirm
+	if v.word == differ {
+		say = e.Split
+	}
+	return say(ctx, who, Ref{ID: join.HazardID}, match, event, clock)
 }
 
 // Decide releases or dismisses a held report of a source: {"decision": "released" or "dismissed"}. What is released is taken in as if it had

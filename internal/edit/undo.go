@@ -26,28 +26,21 @@ func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text
 		}
 		tx.Undoing(u.change)
 		undone := h.ID
-		split, err := tx.Split(u.change)
-		if err == nil && e.concerns(split, h) {
-			if err := e.undoSplit(ctx, tx, who, split); err != nil {
-				return err
-			}
-			done.State, err = tx.Hazard(split.HazardID)
-			return err
-		}
-		if err != nil && !errors.Is(err, hazard.ErrNotFound) {
-			return err
-		}
-		switch m, err := tx.Merge(u.change); {
-		case err == nil && (m.From == h.ID || m.Into == h.ID):
-			undone = m.From
-			if err := e.undoMerge(ctx, tx, who, m); err != nil {
-				return err
-			}
-		case err == nil || errors.Is(err, hazard.ErrNotFound):
-			if err := e.undoEnd(ctx, tx, h, u.change); err != nil {
-				return err
-			}
+		split, errS := tx.Split(u.change)
+		merge, errM := tx.Merge(u.change)
+		switch {
+		case errS == nil && e.concerns(split, h):
+			undone, err = split.HazardID, e.undoSplit(ctx, tx, who, split)
+		case errM == nil && (merge.From == h.ID || merge.Into == h.ID):
+			undone, err = merge.From, e.undoMerge(ctx, tx, who, merge)
+		case !absent(errS):
+			err = errS
+		case !absent(errM):
+			err = errM
 		default:
+			err = e.undoEnd(ctx, tx, h, u.change)
+		}
+		if err != nil {
 			return err
 		}
 		done.State, err = tx.Hazard(undone)
@@ -55,6 +48,9 @@ func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text
 	})
 	return done, err
 }
+
+// absent reports whether an error says no more than that there is none.
+func absent(err error) bool { return err == nil || errors.Is(err, hazard.ErrNotFound) }
 
 func (e *Editor) undoMerge(ctx context.Context, tx *store.Tx, who Author, m *store.Merge) error {
 	from, errFrom := tx.Hazard(m.From)
