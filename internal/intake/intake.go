@@ -648,6 +648,13 @@ func (w *writer) take(g *group) error {
 		}
 	}
 	moved, err := w.products(h, &own.Head)
+	if len(w.went) > 0 { // what comes from another hazard may have run out there, and that was not recorded yet
+		for i := range others {
+			if err == nil {
+				_, err = w.products(h, &others[i].Head)
+			}
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -410,7 +410,11 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 	if err := w.tx.SaveEvent(e); err != nil {
 		return 0, err
 	}
-	return h.ID, w.moveProducts(from, h.ID, e)
+	if err := w.moveProducts(from, h.ID, e); err != nil {
+		return 0, err
+	}
+	_, err = w.products(h, &own.Head)
+	return h.ID, err
 }
 
 // freeUUID is the uuid of an event; another one that follows from it if the hazard that it made has gone on without it.

@@ -129,3 +129,57 @@ func TestExactReportsAreTheTrueEvents(t *testing.T) {
 		}
 	}
 }
+
+// A clock that is late, so that reports come between an end and its being recorded, comes to the same hazards and products.
+func TestALateClockComesToTheSame(t *testing.T) {
+	from := template(t)
+	seeds := []uint64{20000185} // an event that had run out went to another hazard
+	for seed := *first; seed < *first+uint64(*histories)/4; seed++ {
+		seeds = append(seeds, seed)
+	}
+	for _, seed := range seeds {
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 4)), can: abilities{parts: true, quakes: true, names: true, products: true, beside: true, late: true}, clock: noon}
+		var steps []step
+		for range 40 {
+			g.clock += instant(g.pause().Milliseconds())
+			steps = append(steps, step{At: g.clock, Do: "report", Reports: g.payload(), Of2: g.one(3)})
+		}
+		var come [2]string
+		for i := range come {
+			sv := newService(t, anew(t, from), fast)
+			for n, s := range steps {
+				if i == 0 || s.Of2 || n == len(steps)-1 {
+					if err := sv.intake.PassUntil(t.Context(), s.At); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := sv.intake.Apply(t.Context(), s.Reports[0].Source, source.Batch{Read: len(s.Reports), Reports: s.Reports}, s.At, intake.Options{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			come[i] = strings.Join(append(sv.active(t), sv.given(t)...), "\n")
+			sv.close()
+		}
+		if come[0] != come[1] {
+			var told strings.Builder
+			for _, s := range steps {
+				fmt.Fprintln(&told, s.Of2, s)
+			}
+			t.Errorf("seed %d:\n%s\nin time come to\n%s\nlate to\n%s", seed, &told, come[0], come[1])
+		}
+	}
+}
+
+// given lists what is known of the products of the active hazards, sorted.
+func (sv *service) given(t *testing.T) (list []string) {
+	t.Helper()
+	snap, err := sv.store.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range snap.Products {
+		list = append(list, fmt.Sprint(p.UUID, " ", p.Title, " in ", p.ParentID != 0, " ", p.Source, " ", p.Event))
+	}
+	slices.Sort(list)
+	return list
+}
