@@ -1,42 +1,177 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
 
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/mend"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
-type checkCmd struct{}
+type checkCmd struct {
+	Mend   bool   `help:"Put back what is damaged, from the backup that --from names. Stop the server first if pages are."`
+	From   string `placeholder:"FILE|DIR|URL" help:"Backup to mend from: a file of hazardd backup, or the folder or bucket of a continuous backup."`
+	DryRun bool   `help:"Do not write: say what --mend would put back."`
+}
 
 // checkResult is what a check has found.
 type checkResult struct {
 	store.Checked
 	Faults []string `json:"faults"`
+	Mended []string `json:"mended,omitzero"` // what was put back, or would be
+	DryRun bool     `json:"dry_run,omitzero"`
 }
 
-// Run reads a whole store, while a server may be running, and lists what is not as it was written.
-func (*checkCmd) Run(ctx context.Context, c *console, g *globals) error {
-	return g.withOldStore(ctx, func(s *store.Store) (err error) {
-		r := checkResult{Faults: []string{}}
-		if n := s.Lost(); n > 0 {
-			r.Faults = append(r.Faults, fmt.Sprintf("the last %d changes that were acknowledged are gone; their numbers are void", n))
+// Run reads a whole store, while a server may be running, and lists what is not as it was written. With Mend it first puts back what a backup has.
+func (k *checkCmd) Run(ctx context.Context, c *console, g *globals) error {
+	if !k.Mend {
+		if k.From != "" || k.DryRun {
+			return errors.New("--from and --dry-run go with --mend")
 		}
-		if r.Checked, err = s.Check(ctx, func(what string) { r.Faults = append(r.Faults, what) }); err != nil {
+		return g.withOldStore(ctx, func(s *store.Store) error {
+			r := &checkResult{}
+			if err := r.read(ctx, s); err != nil {
+				return err
+			}
+			return r.end(c, g, nil)
+		})
+	}
+	if k.From == "" {
+		return errors.New("--mend needs a backup: name a file of hazardd backup, or the folder or bucket of a continuous backup, with --from")
+	}
+	return k.mend(ctx, c, g)
+}
+
+// read fills r anew.
+func (r *checkResult) read(ctx context.Context, s *store.Store) (err error) {
+	r.Faults = []string{}
+	if n := s.Lost(); n > 0 {
+		r.Faults = append(r.Faults, fmt.Sprintf("the last %d changes that were acknowledged are gone; their numbers are void", n))
+	}
+	r.Checked, err = s.Check(ctx, func(what string) { r.Faults = append(r.Faults, what) })
+	return err
+}
+
+// end prints r; the error is that of faults, and of pages that could not be looked at.
+func (r *checkResult) end(c *console, g *globals, failed error) error {
+	if err := c.print(r, r.write); err != nil {
+		return err
+	}
+	if failed != nil {
+		return failed
+	}
+	if len(r.Faults) > 0 {
+		return fmt.Errorf("%d faults in %s: docs/runbook.md says what to do (\"The store is damaged\")", len(r.Faults), g.place())
+	}
+	return nil
+}
+
+// mend checks a store, and puts back what is damaged: pages below SQLite first, so that the store can be opened.
+func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error) {
+	from := mend.Backup{Open: func() (io.ReadCloser, error) { return openArchive(c, k.From) }}
+	if k.From == "-" {
+		return errors.New("a backup to mend from is read twice: name a file, not standard input")
+	}
+	if continuous(k.From) {
+		shelf, end, err := g.shelf(k.From)
+		if err != nil {
 			return err
 		}
-		if err := c.print(r, r.write); err != nil {
+		defer func() { err = errors.Join(err, end()) }()
+		from.Shelf = shelf
+	}
+	r := &checkResult{DryRun: k.DryRun}
+	var pages []uint32
+	var failed error
+	if file := g.sqliteFile(); file != "" {
+		if pages, failed = mend.Pages(ctx, file, from, !k.DryRun); errors.Is(failed, fs.ErrNotExist) {
+			failed = nil // withOldStore says so
+		} else if failed != nil {
+			failed = fmt.Errorf("mend the pages of %s: %w", file, failed)
+		}
+		for _, page := range pages {
+			r.Mended = append(r.Mended, fmt.Sprintf("page %d of %s", page, filepath.Base(file)))
+		}
+	}
+	told := false
+	err = g.withOldStore(ctx, func(s *store.Store) error {
+		by := consoleActor()
+		audit := auth.Audit{At: c.instant(), Actor: by.Name, Client: by.Client, Action: auth.ActionMend, Detail: "from " + k.From, OK: true}
+		if !k.DryRun {
+			for _, page := range r.Mended {
+				audit.Subject = page
+				if err := s.Auth().AddAudit(ctx, audit); err != nil {
+					return err
+				}
+			}
+		}
+		if err := r.read(ctx, s); err != nil {
 			return err
 		}
-		if len(r.Faults) > 0 {
-			return fmt.Errorf("%d faults in %s: docs/runbook.md says what to do (\"The store is damaged\")", len(r.Faults), g.place())
+		parts, err := mend.Parts(ctx, s, r.Damaged, from, !k.DryRun, audit)
+		for _, p := range parts {
+			r.Mended = append(r.Mended, p.String())
 		}
-		return nil
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("mend from %s: %w", k.From, err))
+		}
+		if len(parts) > 0 && !k.DryRun {
+			if err := r.read(ctx, s); err != nil {
+				return err
+			}
+		}
+		if errors.Is(failed, pagesum.ErrInUse) && len(r.Faults) == 0 {
+			failed = nil // no page needs it
+		} else if errors.Is(failed, pagesum.ErrInUse) {
+			failed = fmt.Errorf("%w: stop the server, and run this again", failed)
+		}
+		told = true
+		return r.end(c, g, failed)
 	})
+	if told {
+		return err
+	}
+	if len(r.Mended) > 0 { // the store cannot be read for all that; nobody else says what was done
+		c.note("%s", strings.TrimSuffix(r.mendings(), "\n"))
+	}
+	return errors.Join(err, failed)
+}
+
+// sqliteFile is the file of the database; empty if it is PostgreSQL.
+func (g *globals) sqliteFile() string {
+	rest, named := strings.CutPrefix(g.Database, "sqlite:")
+	if g.Database != "" && !named {
+		return ""
+	}
+	file, _, _ := strings.Cut(rest, "?")
+	return cmp.Or(file, filepath.Join(g.Data, store.FileName))
+}
+
+// mendings says what was put back, a line each.
+func (r *checkResult) mendings() string {
+	word := "mended "
+	if r.DryRun {
+		word = "would mend "
+	}
+	var b strings.Builder
+	for _, what := range r.Mended {
+		b.WriteString(word + what + "\n")
+	}
+	return b.String()
 }
 
 func (r *checkResult) write(w io.Writer) error {
+	if _, err := io.WriteString(w, r.mendings()); err != nil {
+		return err
+	}
 	for _, fault := range r.Faults {
 		if _, err := fmt.Fprintln(w, fault); err != nil {
 			return err

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
-	"path/filepath"
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/auth"
@@ -40,9 +38,8 @@ func (g *globals) withOldStore(ctx context.Context, use func(*store.Store) error
 			return fmt.Errorf("there is no data folder %s: name the server's with --data, or start hazardd serve first", g.Data)
 		}
 	}
-	if rest, ok := strings.CutPrefix(g.Database, "sqlite:"); ok {
-		file, _, _ := strings.Cut(rest, "?")
-		file = cmp.Or(file, filepath.Join(g.Data, "hazardd.db"))
+	if strings.HasPrefix(g.Database, "sqlite:") {
+		file := g.sqliteFile()
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("there is no database %s: name the server's, or start hazardd serve first", file)
 		}

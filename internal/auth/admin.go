@@ -30,6 +30,7 @@ const (
 	ActionPublish  = "publishing set"
 	ActionAssets   = "assets loaded"
 	ActionNoAssets = "assets removed"
+	ActionMend     = "store mended"
 )
 
 // did is an audit row of something that the actor has done.

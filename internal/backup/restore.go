@@ -85,7 +85,7 @@ func Restore(ctx context.Context, shelf files.Shelf, at time.Time, dir string, s
 	if err != nil {
 		return nil, err
 	}
-	found, err = read(ctx, shelf, at, file, tell)
+	found, err = read(ctx, shelf, at, &database{file: file}, tell)
 	if err == nil {
 		err = file.Sync()
 	}
@@ -137,27 +137,91 @@ func revive(ctx context.Context, shelf files.Shelf, dir string, settings files.S
 	return err
 }
 
+// Content opens the product file of that digest in a backup; hazard.ErrNotFound if there is none. Who reads it compares it with the digest.
+func Content(ctx context.Context, shelf files.Shelf, digest string) (io.ReadCloser, error) {
+	return shelf.OpenAs(ctx, contentName(digest))
+}
+
 // content brings a product file back; not ok: the backup lacks it, or it is damaged.
 func content(ctx context.Context, shelf files.Shelf, s *store.Store, digest string) (ok bool, err error) {
-	r, err := shelf.OpenAs(ctx, contentName(digest))
+	r, err := Content(ctx, shelf, digest)
 	if errors.Is(err, hazard.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	f, err := s.StageFile(ctx, r, 1<<40)
-	if err = errors.Join(err, r.Close()); err != nil {
-		return false, err
-	}
-	if ok = f.Digest == digest; ok {
-		err = f.Put(ctx)
-	}
-	return ok, errors.Join(err, f.Drop())
+	ok, err = s.BringFile(ctx, digest, r, true)
+	return ok, errors.Join(err, r.Close())
 }
 
-// read reads the newest generation that began before at, up to at, and writes its pages to a file, if there is one.
-func read(ctx context.Context, shelf files.Shelf, at time.Time, to *os.File, tell Progress) (*Found, error) {
+// Pages calls take with each copy of each page that is in a backup, as SQLite gives it, as long as it returns true: the newest generation first, and of each
+// the first copy first. What is damaged is left out, and told by the error once the rest was read.
+func Pages(ctx context.Context, shelf files.Shelf, take func(number uint32, page []byte) (more bool), tell Progress) error {
+	of, err := generations(ctx, shelf)
+	if err != nil {
+		return err
+	}
+	if len(of) == 0 {
+		return fmt.Errorf("%w of hazardd in %v", ErrNone, shelf)
+	}
+	var damaged error
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(of))) {
+		g := &generationReader{ctx: ctx, shelf: shelf, id: id, to: taking(take), Found: Found{Generation: id}}
+		err := g.read(of[id], tell)
+		if errors.Is(err, errEnough) || errors.Is(g.Broken, errEnough) {
+			return nil
+		}
+		if err != nil && (ctx.Err() != nil || errors.Is(err, hazard.ErrUnavailable)) {
+			return err
+		}
+		damaged = errors.Join(damaged, err, g.Broken)
+	}
+	return damaged
+}
+
+// errEnough ends the reading of a backup of which nothing more is wanted.
+var errEnough = errors.New("enough")
+
+// taking is a target that gives pages away.
+type taking func(number uint32, page []byte) (more bool)
+
+func (take taking) page(number uint32, page []byte) error {
+	if !take(number, page) {
+		return errEnough
+	}
+	return nil
+}
+
+func (taking) end(int64) error { return nil }
+
+// target takes the pages of a segment, as SQLite gives them, and is told of the bytes that the database has at its end.
+type target interface {
+	page(number uint32, page []byte) error
+	end(size int64) error
+}
+
+// database is a file that is put together.
+type database struct {
+	file *os.File
+	sums bool // the pages have checksums
+}
+
+func (d *database) page(number uint32, page []byte) error {
+	if number == 1 {
+		d.sums = pagesum.Has(page)
+	}
+	if d.sums {
+		pagesum.Seal(page, number)
+	}
+	_, err := d.file.WriteAt(page, int64(number-1)*int64(len(page)))
+	return err
+}
+
+func (d *database) end(size int64) error { return d.file.Truncate(size) }
+
+// generations lists the segments of each generation.
+func generations(ctx context.Context, shelf files.Shelf) (map[string]map[int64]bool, error) {
 	of := map[string]map[int64]bool{}
 	err := shelf.Names(ctx, "", func(name string, _ time.Time) error {
 		id, rest, _ := strings.Cut(name, "/")
@@ -171,6 +235,12 @@ func read(ctx context.Context, shelf files.Shelf, at time.Time, to *os.File, tel
 		of[id][number] = true
 		return nil
 	})
+	return of, err
+}
+
+// read reads the newest generation that began before at, up to at, and gives its pages to a target, if there is one.
+func read(ctx context.Context, shelf files.Shelf, at time.Time, to target, tell Progress) (*Found, error) {
+	of, err := generations(ctx, shelf)
 	if err != nil {
 		return nil, err
 	}
@@ -210,8 +280,7 @@ type generationReader struct {
 	shelf  files.Shelf
 	id     string
 	at     time.Time
-	to     *os.File
-	sums   bool   // the pages have checksums
+	to     target
 	before string // SHA-256 of the segment before
 }
 
@@ -307,13 +376,7 @@ func (g *generationReader) scan(name string, number int64, write bool) (h head, 
 		if !write || n > h.Pages.Pages {
 			continue
 		}
-		if n == 1 {
-			g.sums = pagesum.Has(page)
-		}
-		if g.sums {
-			pagesum.Seal(page, n)
-		}
-		if _, err := g.to.WriteAt(page, int64(n-1)*int64(h.PageSize)); err != nil {
+		if err := g.to.page(n, page); err != nil {
 			return h, "", err
 		}
 	}
@@ -324,7 +387,7 @@ func (g *generationReader) scan(name string, number int64, write bool) (h head, 
 		return h, "", err
 	}
 	if write {
-		err = g.to.Truncate(int64(h.Pages.Pages) * int64(h.PageSize))
+		err = g.to.end(int64(h.Pages.Pages) * int64(h.PageSize))
 	}
 	return h, hex.EncodeToString(sum.Sum(nil)), err
 }

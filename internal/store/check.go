@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 )
@@ -19,6 +20,8 @@ type Checked struct {
 	Products   int64 `json:"products"`
 	Geometries int64 `json:"geometries"`
 	Files      int64 `json:"files"`
+	// Damaged are the parts that an intact copy mends (Mend, BringFile), each once.
+	Damaged []Part `json:"-"`
 }
 
 // Check reads all that the store holds, as of one moment, and calls fault for what is not as it was written: the pages of an
@@ -44,6 +47,14 @@ func (s *Store) Check(ctx context.Context, fault func(what string)) (done Checke
 		}
 	}
 	return done, c.contents(s)
+}
+
+// damaged notes a part that does not fit its checksum.
+func (c *checker) damaged(kind PartKind, key, what string) {
+	if p := (Part{kind, key}); !slices.Contains(c.done.Damaged, p) {
+		c.done.Damaged = append(c.done.Damaged, p)
+	}
+	c.fault(what)
 }
 
 type checker struct {
@@ -121,7 +132,7 @@ func (c *checker) changes() error {
 		}
 		switch {
 		case err != nil:
-			c.fault(err.Error())
+			c.damaged(StatePart, strconv.FormatInt(n, 10), err.Error())
 		case productID == 0 && id != hazardID, productID != 0 && id != productID:
 			c.fault(fmt.Sprintf("change %d is of hazard %d, product %d, and its state is of %d", n, hazardID, productID, id))
 		}
@@ -188,7 +199,7 @@ func (c *checker) products() error {
 		c.done.Products++
 		p, err := decodeProduct(n, body)
 		if err != nil {
-			c.fault(fmt.Sprintf("product %d: %v", id, err))
+			c.damaged(StatePart, strconv.FormatInt(n, 10), fmt.Sprintf("product %d: %v", id, err))
 		} else if p.ID != id || p.HazardID != hazardID || p.Deleted != deleted {
 			c.fault(fmt.Sprintf("product %d: its row differs from its state", id))
 		}
@@ -205,7 +216,7 @@ func (c *checker) geometries() error {
 	return c.rows(`SELECT digest, geojson FROM geometries ORDER BY digest`, func() {
 		c.done.Geometries++
 		if err := intactGeometry(digest, text); err != nil {
-			c.fault(err.Error())
+			c.damaged(GeometryPart, digest, err.Error())
 		}
 	}, &digest, &text)
 }
@@ -215,7 +226,7 @@ func (c *checker) shapes() error {
 	var body []byte
 	return c.rows(`SELECT digest, body FROM shapes ORDER BY digest`, func() {
 		if _, err := openShapes(digest, body); err != nil {
-			c.fault(err.Error())
+			c.damaged(ShapesPart, digest, err.Error())
 		}
 	}, &digest, &body)
 }
@@ -232,7 +243,7 @@ func (c *checker) contents(s *Store) error {
 			return context.Cause(c.ctx)
 		}
 		if err != nil {
-			c.fault(fmt.Sprintf("product file %s: %v", digest, err))
+			c.damaged(FilePart, digest, fmt.Sprintf("product file %s: %v", digest, err))
 		}
 	}
 	return nil

@@ -1,0 +1,419 @@
+package mend_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/backup"
+	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/mend"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/pagesum"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+var by = auth.Audit{At: hazard.At(noon), Actor: "ada", Action: auth.ActionMend, Detail: "from a backup", OK: true}
+
+// flips is how many bits are turned in each kind of file: few in every run of the tests, HAZARDD_FLIPS of them for the table in docs/backup.md.
+func flips(t *testing.T, few int) int {
+	t.Helper()
+	if text := os.Getenv("HAZARDD_FLIPS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	return few
+}
+
+func open(t *testing.T, dir string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closed(t *testing.T, c io.Closer) {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// sample is a store that no program has open, with both kinds of backups of it.
+type sample struct {
+	dir        string
+	archive    mend.Backup
+	continuous mend.Backup
+}
+
+func makeSample(t *testing.T) *sample {
+	t.Helper()
+	x := &sample{dir: filepath.Join(t.TempDir(), "data")}
+	s := open(t, x.dir)
+	away := t.TempDir()
+	shelf, err := files.OpenShelf(filepath.Join(away, "backup"), filepath.Join(away, "spool"), files.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closed(t, shelf) })
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	b := backup.New(backup.Config{Store: s, Shelf: shelf, Keep: time.Hour, Program: "test", Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	go func() { ended <- b.Run(ctx) }()
+	for i := range 40 {
+		write(t, s, i)
+	}
+	var copied bytes.Buffer
+	if _, _, err := archive.Write(t.Context(), s, &copied, "test", noon, nil); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	x.continuous = mend.Backup{Shelf: shelf}
+	x.archive = mend.Backup{Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(copied.Bytes())), nil }}
+	return x
+}
+
+// write writes a hazard with an area, and a product with a file.
+func write(t *testing.T, s *store.Store, i int) {
+	t.Helper()
+	file, err := s.StageFile(t.Context(), strings.NewReader(strings.Repeat(fmt.Sprint("content ", i%4), 90)), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := file.Drop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := file.Put(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := &hazard.Hazard{UUID: uuid.New(), Name: fmt.Sprint("Flood ", i), Description: strings.Repeat("the river rises. ", i%9*40), Type: hazard.Flood,
+		Severity: hazard.Watch, Category: hazard.Event, Status: hazard.Active}
+	p := &hazard.Product{UUID: uuid.New(), Title: "A file", Type: hazard.FileProduct, File: &hazard.File{Digest: file.Digest, Size: file.Size, Name: "a.txt"}}
+	_, err = s.Write(t.Context(), hazard.At(noon), store.Origin{User: "ada"}, func(tx *store.Tx) (err error) {
+		ring := fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%d,0],[%d.5,0],[%d,1],[%d,0]]]}`, i, i, i, i)
+		if h.Areas, err = tx.KeepAreas([]hazard.Area{{Role: hazard.AlertArea, Geometry: ring}}); err != nil {
+			return err
+		}
+		if err := tx.SaveHazard(h, nil); err != nil {
+			return err
+		}
+		p.HazardID = h.ID
+		return errors.Join(file.Keep(tx), tx.SaveProduct(p))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mended mends a store, and returns what was mended and the faults that are left.
+func mended(t *testing.T, dir string, from mend.Backup) (all, faults []string) {
+	t.Helper()
+	pages, err := mend.Pages(t.Context(), filepath.Join(dir, store.FileName), from, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range pages {
+		all = append(all, fmt.Sprint("page ", n))
+	}
+	s, err := store.Open(t.Context(), dir, "")
+	if err != nil {
+		return all, []string{err.Error()}
+	}
+	defer closed(t, s)
+	check := func() (done store.Checked) {
+		faults = nil
+		if done, err = s.Check(t.Context(), func(what string) { faults = append(faults, what) }); err != nil {
+			faults = append(faults, err.Error())
+		}
+		return done
+	}
+	done := check()
+	parts, err := mend.Parts(t.Context(), s, done.Damaged, from, true, by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		all = append(all, p.String())
+	}
+	check()
+	return all, faults
+}
+
+// turn turns a random bit of a file, and returns what the file was.
+func turn(t *testing.T, path string, random *rand.Rand) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := bytes.Clone(text)
+	bit := random.IntN(8 * len(text))
+	text[bit/8] ^= 1 << (bit % 8)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return was
+}
+
+func contents(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(dir, "files"), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && e.Name() != files.OwnerName {
+			all = append(all, path)
+		}
+		return err
+	})
+	if err != nil || len(all) != 4 {
+		t.Fatal(all, err)
+	}
+	return all
+}
+
+// Whichever bit turns in the SQLite file, a continuous backup mends it, byte for byte.
+func TestPagesAreMendedFromAContinuousBackup(t *testing.T) {
+	times := flips(t, 40)
+	x := makeSample(t)
+	file := filepath.Join(x.dir, store.FileName)
+	random := rand.New(rand.NewPCG(4, 2))
+	good := 0
+	for range times {
+		was := turn(t, file, random)
+		pages, err := mend.Pages(t.Context(), file, x.continuous, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(pages) == 1 && bytes.Equal(was, now) {
+			good++
+			continue
+		}
+		t.Errorf("pages %v were mended, and the file is not what it was", pages)
+		if err := os.WriteFile(file, was, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d of %d turned bits of the SQLite file were mended", good, times)
+	if all, faults := mended(t, x.dir, x.continuous); len(all)+len(faults) > 0 {
+		t.Errorf("of a whole store %q was mended, and %q is left", all, faults)
+	}
+}
+
+// Many bits at once are mended too, as long as the checksum of a page is left; a dry run touches nothing, and a page of another store's backup is not taken.
+func TestAPageIsMendedByWhatItWasAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	x, other := makeSample(t), makeSample(t)
+	file := filepath.Join(x.dir, store.FileName)
+	was, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 8192
+	theirs, err := os.ReadFile(filepath.Join(other.dir, store.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var differ []int // pages that the other store has otherwise: those of the schema are the same
+	for n := 2; n*size <= min(len(was), len(theirs)); n++ {
+		if !bytes.Equal(was[(n-1)*size:n*size], theirs[(n-1)*size:n*size]) {
+			differ = append(differ, n)
+		}
+	}
+	if len(differ) < 3 {
+		t.Fatalf("pages %v differ", differ)
+	}
+	half, sum, whole := differ[0], differ[1], differ[2]
+	damaged := bytes.Clone(was)
+	copy(damaged, "SQLite is no more")
+	copy(damaged[(half-1)*size+100:], bytes.Repeat([]byte{0xff}, 2000))
+	copy(damaged[sum*size-8:], "checksum")
+	copy(damaged[whole*size-300:], bytes.Repeat([]byte{0xff}, 300)) // its end, with its checksum
+	own := []uint32{1, uint32(half), uint32(sum)}
+	slices.Sort(own)
+	for _, c := range []struct {
+		name  string
+		from  mend.Backup
+		write bool
+		pages []uint32
+	}{
+		{"another store's backup", other.continuous, true, []uint32{1}}, // whose first page is the same
+		{"an archive", x.archive, true, nil},
+		{"a dry run", x.continuous, false, own},
+		{"its own backup", x.continuous, true, own},
+	} {
+		if err := os.WriteFile(file, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pages, err := mend.Pages(t.Context(), file, c.from, c.write)
+		if c.name == "another store's backup" && len(pages) == 0 {
+			c.pages = nil // its first page is another
+		}
+		if err != nil || !slices.Equal(pages, c.pages) {
+			t.Errorf("%s: pages %v were mended (%v), expected %v", c.name, pages, err, c.pages)
+		}
+		now, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expected := bytes.Clone(damaged)
+		for _, n := range pages {
+			if c.write {
+				copy(expected[int(n-1)*size:int(n)*size], was[int(n-1)*size:])
+			}
+		}
+		if !bytes.Equal(now, expected) {
+			t.Errorf("%s: the file is not what it was, with the damage that is left", c.name)
+		}
+	}
+	if _, faults := mended(t, x.dir, x.continuous); len(faults) == 0 {
+		t.Errorf("page %d cannot be mended, and there is no fault", whole)
+	}
+}
+
+// Whichever bit turns in a product file, both kinds of backups mend it; and one that is gone comes back.
+func TestProductFilesAreMended(t *testing.T) {
+	times := flips(t, 6)
+	x := makeSample(t)
+	random := rand.New(rand.NewPCG(8, 9))
+	good := 0
+	for i := range times {
+		from := []mend.Backup{x.archive, x.continuous}[i%2]
+		all := contents(t, x.dir)
+		file := all[random.IntN(len(all))]
+		was := turn(t, file, random)
+		if i == 0 {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+		done, faults := mended(t, x.dir, from)
+		now, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Equal(done, []string{"product file " + filepath.Base(file)}) && len(faults) == 0 && bytes.Equal(was, now) {
+			good++
+		} else {
+			t.Errorf("mended: %q, left: %q", done, faults)
+		}
+	}
+	t.Logf("%d of %d turned bits of product files were mended", good, times)
+	s := open(t, x.dir)
+	defer closed(t, s)
+	trail, err := s.Auth().Trail(t.Context(), auth.TrailFilter{Limit: 10_000})
+	trail = slices.DeleteFunc(trail, func(a auth.Audit) bool {
+		return a.Action != auth.ActionMend || !strings.HasPrefix(a.Subject, "product file ")
+	})
+	if err != nil || len(trail) != times {
+		t.Errorf("the audit trail has %d rows of %d mendings: %v", len(trail), times, err)
+	}
+}
+
+// exec runs a statement on a database, with checksums of pages that fit afterwards.
+func exec(t *testing.T, dir, statement string, args ...any) {
+	t.Helper()
+	if err := pagesum.Register(); err != nil {
+		t.Fatal(err)
+	}
+	d, err := sql.Open("sqlite", "file:"+filepath.Join(dir, store.FileName)+"?vfs="+pagesum.Strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, d)
+	if _, err := d.ExecContext(t.Context(), statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What does not fit its own checksum, in a page that does, is mended from an archive, or from the other copy in the store itself.
+func TestStatesAndGeometriesAreMended(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	x := makeSample(t)
+	for _, c := range []struct {
+		name, damage string
+		from         mend.Backup
+		mended       []string
+	}{
+		{"a state of a hazard", `UPDATE changes SET body = replace(body, 'Flood 3"', 'Blood 3"') WHERE product_id = 0`, x.archive, []string{"change 7"}},
+		{"its checksum", `UPDATE changes SET body = substr(body, 1, length(body) - 8) || 'abcdef"}' WHERE n = 5`, x.archive, []string{"change 5"}},
+		{"a product, in one of its two places", `UPDATE products SET body = replace(body, 'A file', 'B file') WHERE n = 2`, x.continuous, []string{"change 2"}},
+		{"a product, in both", `UPDATE products SET body = replace(body, 'A file', 'B file') WHERE n = 4; UPDATE changes SET body = replace(body, 'A file', 'C file') WHERE n = 4`, x.archive, []string{"change 4"}},
+		{"an area", `UPDATE geometries SET geojson = replace(geojson, '[5.5,', '[5.7,')`, x.archive, []string{"geometry"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			exec(t, x.dir, c.damage)
+			all, faults := mended(t, x.dir, c.from)
+			for i, what := range all {
+				if strings.HasPrefix(what, "geometry ") {
+					all[i] = "geometry" // its digest is long
+				}
+			}
+			if !slices.Equal(all, c.mended) || len(faults) > 0 {
+				t.Errorf("mended: %q, expected %q; left: %q", all, c.mended, faults)
+			}
+		})
+	}
+}
+
+// A backup of before a redaction does not bring back what was redacted.
+func TestWhatWasRedactedStaysRedacted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	x := makeSample(t)
+	s := open(t, x.dir)
+	_, err := s.Write(t.Context(), hazard.At(noon), store.Origin{User: "ada"}, func(tx *store.Tx) error {
+		return tx.RewriteHazard(1, func(h *hazard.Hazard) bool {
+			h.Name = "(redacted)"
+			return true
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s)
+	exec(t, x.dir, `UPDATE changes SET body = replace(body, '(redacted)', '(retracted)') WHERE n = 1`)
+	all, faults := mended(t, x.dir, x.archive)
+	if len(all) > 0 || !slices.ContainsFunc(faults, func(f string) bool { return strings.HasPrefix(f, "change 1 is damaged") }) {
+		t.Errorf("mended: %q, left: %q", all, faults)
+	}
+}
