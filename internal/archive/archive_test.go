@@ -31,6 +31,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source/usgs"
 	"github.com/hazardd/hazardd/internal/store"
@@ -178,7 +179,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(victim) != "" {
 		os.Exit(dying())
 	}
-	os.Exit(pgtest.Main(m))
+	os.Exit(s3test.Main(func() int { return pgtest.Main(m) }))
 }
 
 // filledArchive is a backup of a store that fill has filled, made once.

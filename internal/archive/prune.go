@@ -344,10 +344,13 @@ func (k Keep) put(ctx context.Context, write func(io.Writer) error, verify func(
 		return &placed{r, place}, nil
 	}
 	r, err := a.open(ctx)
-	if err != nil {
-		return a, err
+	if err == nil {
+		err = errors.Join(verify(r), r.Close())
 	}
-	return a, errors.Join(verify(r), r.Close())
+	if err != nil { // it is no archive, and the next one has another name
+		err = errors.Join(err, place.Remove(context.WithoutCancel(ctx), name))
+	}
+	return a, err
 }
 
 // placed closes its place with it.

@@ -3,6 +3,7 @@ package archive_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,9 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"github.com/minio/minio-go/v7"
 
 	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -265,5 +269,64 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 	}
 	if done, err = archive.Prune(t.Context(), y.s, archive.Keep{Dir: t.TempDir()}, store.History, before, "v1", made, nil); err != nil || done.Rows != 0 || len(done.Archives) != 0 {
 		t.Errorf("once more: %+v %v", done, err)
+	}
+}
+
+// In a bucket an archive is written and read back whole too before a row goes, and where it cannot be, none goes and none is left there.
+func TestAnArchiveInABucketComesFirst(t *testing.T) {
+	b := s3test.New(t)
+	y := &years{s: kinds["SQLite"](t).open(t), now: hazard.At(made).Add(-400 * 24 * time.Hour)}
+	usgs := store.Origin{Source: "usgs"}
+	h := y.report(t, quake("quake", y.now), nil, usgs)
+	for range 5 {
+		y.now = y.now.Add(time.Minute)
+		h = y.report(t, h, h, usgs)
+	}
+	over := *h
+	over.Status, over.End, over.Reason = hazard.Expired, y.now, hazard.EndExpired
+	y.report(t, &over, h, usgs)
+	before := made.Add(-archive.Shortest)
+	prune := func(at files.Settings) (*archive.Pruning, error) {
+		return archive.Prune(t.Context(), y.s, archive.Keep{Dir: t.TempDir(), Bucket: at}, store.History, before, "v1", made, nil)
+	}
+	objects := func() (all []string) {
+		t.Helper()
+		for o := range b.Client.ListObjectsIter(t.Context(), b.Name, minio.ListObjectsOptions{Recursive: true}) {
+			if o.Err != nil {
+				t.Fatal(o.Err)
+			}
+			all = append(all, o.Key)
+		}
+		return all
+	}
+	const blind = `{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": ["s3:PutObject", "s3:DeleteObject"], "Resource": "arn:aws:s3:::%[1]s/*"}]}`
+	for name, at := range map[string]files.Settings{
+		"a key that may not read": b.Limited(t, fmt.Sprintf(blind, b.Name)),
+		"no such bucket":          {URL: strings.Replace(b.Settings().URL, b.Name, b.Name+"-x", 1), AccessKey: b.Settings().AccessKey, SecretKey: b.Settings().SecretKey},
+	} {
+		if done, err := prune(at); err == nil || !strings.Contains(err.Error(), "archive what is to be pruned") {
+			t.Errorf("%s: %+v, %v", name, done, err)
+		}
+		left, err := y.s.Since(t.Context(), 0, 100)
+		horizon, failed := y.s.Horizon(t.Context(), store.History)
+		if err != nil || failed != nil || len(left) != 7 || horizon.Number != 0 || len(objects()) != 0 {
+			t.Errorf("%s: %d changes are left, the horizon is %v, the bucket holds %v; %v %v", name, len(left), horizon, objects(), err, failed)
+		}
+	}
+	done, err := prune(b.Settings())
+	if err != nil || done.Rows != 5 || len(done.Archives) != 1 || !strings.HasPrefix(done.Archives[0], "s3://") {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	all := objects()
+	if len(all) != 1 || !strings.HasSuffix(done.Archives[0], strings.TrimPrefix(all[0], s3test.Prefix)) {
+		t.Fatalf("the bucket holds %v, %v was written", all, done.Archives)
+	}
+	o, err := b.Client.GetObject(t.Context(), b.Name, all[0], minio.GetObjectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, totals, err := archive.Verify(t.Context(), o, nil)
+	if err := errors.Join(err, o.Close()); err != nil || m.Pruned == nil || totals.Tables[0].Rows != 5 {
+		t.Errorf("the archive: %+v %+v %v", m, totals, err)
 	}
 }
