@@ -102,11 +102,20 @@ const keptFrom = "Hazardd-Kept-From"
 
 // tellKept says in an answer from when on all is kept, if earlier rows were pruned and began before that. It must be called after what is answered was read.
 func (a *API) tellKept(ctx context.Context, w http.ResponseWriter, what store.Prunable, began hazard.Instant) error {
-	h, err := a.Store.Horizon(ctx, what)
-	if err == nil && began < h.Kept {
-		w.Header()[keptFrom] = []string{h.Kept.String()}
+	kept, err := a.keptSince(ctx, what, began)
+	if err == nil && kept != 0 {
+		w.Header()[keptFrom] = []string{kept.String()}
 	}
 	return err
+}
+
+// keptSince is from when on all is kept of what began at a moment; 0: all of it is.
+func (a *API) keptSince(ctx context.Context, what store.Prunable, began hazard.Instant) (hazard.Instant, error) {
+	h, err := a.Store.Horizon(ctx, what)
+	if err != nil || began >= h.Kept {
+		return 0, err
+	}
+	return h.Kept, nil
 }
 
 // hazardChanges serves the history of one hazard: every change, and the fields that changed.

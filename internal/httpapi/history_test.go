@@ -208,6 +208,9 @@ func TestAPrunedHistorySaysSo(t *testing.T) {
 			t.Errorf("%s before anything was pruned: %d %v", asked, a.Status, a.Header)
 		}
 	}
+	if text := string(visit(s, sessionOf(t, s, "reader"), "/h/"+h.UUID).Body); strings.Contains(text, "All changes since") {
+		t.Error("the page says that something was pruned")
+	}
 	kept := s.Now().Add(time.Second)
 	horizon := store.Horizon{Number: last, Kept: kept, Archive: "hazardd-history-1.tar.zst"}
 	for _, what := range []store.Prunable{store.History, store.Trail} {
@@ -232,6 +235,11 @@ func TestAPrunedHistorySaysSo(t *testing.T) {
 	for _, asked := range []string{path + "/changes", fmt.Sprintf("/products/%d/versions", p.ProductID), "/audit"} {
 		if a := s.do("root", "GET", asked, nil); a.Status != 200 || a.Header.Get("Hazardd-Kept-From") != kept.String() {
 			t.Errorf("%s: %d, Hazardd-Kept-From %q", asked, a.Status, a.Header.Get("Hazardd-Kept-From"))
+		}
+	}
+	for language, said := range map[string]string{"en": "All changes since ", "ja": "以降の変更はすべてここにあります"} {
+		if text := string(visit(s, sessionOf(t, s, "reader"), "/h/"+h.UUID+"?lang="+language).Body); !strings.Contains(text, said) {
+			t.Errorf("the page in %s does not say %q", language, said)
 		}
 	}
 }

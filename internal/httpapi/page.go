@@ -18,6 +18,7 @@ import (
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/symbol"
 	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/internal/words"
@@ -319,7 +320,8 @@ func (a *API) pageHistory(r *http.Request, c *pages.Hazard, who *auth.Caller) (r
 		}
 	}
 	slices.Reverse(c.Changes)
-	return restricted, nil
+	c.Kept, err = a.keptSince(r.Context(), store.History, c.Hazard.Created)
+	return restricted, err
 }
 
 // symbolPath is where the symbol of a hazard is, in the version that may be kept for ever.

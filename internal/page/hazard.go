@@ -46,6 +46,8 @@ type Hazard struct {
 	// Changes are the latest that the visitor may know of, newest first; Earlier, how many came before them.
 	Changes []Change
 	Earlier int
+	// Kept is from when on all changes are kept, if earlier ones may have been pruned; 0: they were not.
+	Kept hazard.Instant
 }
 
 // Report is what a source says of the hazard now.
@@ -108,6 +110,7 @@ type view struct {
 	Credits                   bool
 	Recent, Older             []change
 	Earlier                   int
+	Kept                      string // that changes before a moment may have been pruned; empty: they were not
 	Total                     int
 }
 
@@ -264,6 +267,9 @@ func (c *Hazard) view() *view {
 		}
 	}
 	v.Total = len(c.Changes) + c.Earlier
+	if c.Kept != 0 {
+		v.Kept = c.say("keptFrom", "when", c.at(c.Kept, c.Now).Words)
+	}
 	return v
 }
 
