@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -335,5 +336,32 @@ func TestAnEndDuringTheFirstMessageIsTold(t *testing.T) {
 		b.save(h.ID, over(hazard.EndRetracted))
 		settle(time.Minute)
 		b.want("https://a.example/x", "first", "correction")
+	})
+}
+
+func TestManySubscriptionsAreMadeAllOrNone(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		body := func(host string) []byte { return []byte("{" + boston(host) + "}") }
+		if err := b.svc.CreateAll(t.Context(), b.author("root"), [][]byte{body("a.example"), []byte(`{"channels":[]}`)}, now()); err == nil || !strings.HasPrefix(err.Error(), "subscription 2 of 2: ") {
+			t.Error(err)
+		}
+		if err := b.svc.CreateAll(t.Context(), b.author("root"), [][]byte{body("b.example"), body("c.example"), body("d.example")}, now()); err != nil {
+			t.Fatal(err)
+		}
+		versions := map[int64]bool{}
+		list, err := b.store.SubscriptionsAfter(t.Context(), -1, 10)
+		for _, s := range list {
+			versions[s.Version] = true
+		}
+		if last, bad := b.store.SubscriptionVersion(t.Context()); err != nil || bad != nil || len(list) != 3 || len(versions) != 3 || !versions[last] {
+			t.Errorf("%d subscriptions with the versions %v, the last %d; %v, %v", len(list), versions, last, err, bad)
+		}
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.flood()
+		settle(2 * time.Second)
+		b.want("https://a.example/x")
+		b.want("https://b.example/x", "first")
+		b.want("https://d.example/x", "first")
 	})
 }

@@ -120,17 +120,43 @@ func (s *Service) Get(ctx context.Context, who Author, id string) (Subscription,
 
 // Create makes a subscription. It is told what changes from now on. Somebody without an account must give an address of email, may give Web Push beside it, and must say where.
 func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazard.Instant) (Subscription, error) {
-	if err := s.ready(); err != nil {
-		return Subscription{}, err
-	}
-	r, err := decode(body)
+	sub, ask, err := s.made(ctx, who, body, now)
 	if err != nil {
 		return Subscription{}, err
 	}
-	sub := &subscription{Subscription: store.Subscription{ID: uuid.Must(uuid.NewV7()).String(), Owner: who.name()}, kept: kept{Created: now, Updated: now}}
+	if err := s.Store.AddSubscriptions(ctx, []store.Subscription{sub.Subscription}, ask, who.audit("subscription.create", sub.ID, "", now)); err != nil {
+		return Subscription{}, err
+	}
+	return sub.show(who.Caller != nil, int64(len(ask))), nil
+}
+
+// CreateAll makes subscriptions as Create does, all of them or none, in one transaction, for which other writers wait: so let them be some hundred.
+func (s *Service) CreateAll(ctx context.Context, who Author, bodies [][]byte, now hazard.Instant) error {
+	var list []store.Subscription
+	var ask []store.Notice
+	for i, body := range bodies {
+		sub, asked, err := s.made(ctx, who, body, now)
+		if err != nil {
+			return fmt.Errorf("subscription %d of %d: %w", i+1, len(bodies), err)
+		}
+		list, ask = append(list, sub.Subscription), append(ask, asked...)
+	}
+	return s.Store.AddSubscriptions(ctx, list, ask, who.audit("subscription.create", "", fmt.Sprintf("%d subscriptions", len(list)), now))
+}
+
+// made is a new subscription that is not kept yet, and whom it asks to confirm an address.
+func (s *Service) made(ctx context.Context, who Author, body []byte, now hazard.Instant) (sub *subscription, ask []store.Notice, err error) {
+	if err := s.ready(); err != nil {
+		return nil, nil, err
+	}
+	r, err := decode(body)
+	if err != nil {
+		return nil, nil, err
+	}
+	sub = &subscription{Subscription: store.Subscription{ID: uuid.Must(uuid.NewV7()).String(), Owner: who.name()}, kept: kept{Created: now, Updated: now}}
 	fresh, err := s.apply(r, sub)
 	if err = s.mayMake(who, r, sub, err); err != nil {
-		return Subscription{}, err
+		return nil, nil, err
 	}
 	most, owner := int64(maxOfReader), sub.Owner
 	switch {
@@ -142,22 +168,15 @@ func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazar
 	}
 	if !who.admin() {
 		if n, err := s.Store.CountSubscriptionsOf(ctx, owner); err != nil {
-			return Subscription{}, err
+			return nil, nil, err
 		} else if n >= most {
-			return Subscription{}, fmt.Errorf("%w: %d subscriptions, the most that there may be; remove one", hazard.ErrConflict, n)
+			return nil, nil, fmt.Errorf("%w: %d subscriptions, the most that there may be; remove one", hazard.ErrConflict, n)
 		}
 	}
-	ask, err := s.settle(ctx, who, sub, fresh, r.Confirmed != nil && *r.Confirmed, now)
-	if err != nil {
-		return Subscription{}, err
+	if ask, err = s.settle(ctx, who, sub, fresh, r.Confirmed != nil && *r.Confirmed, now); err != nil {
+		return nil, nil, err
 	}
-	if err := sub.encode(s.Key); err != nil {
-		return Subscription{}, err
-	}
-	if err := s.Store.AddSubscription(ctx, sub.Subscription, ask, who.audit("subscription.create", sub.ID, "", now)); err != nil {
-		return Subscription{}, err
-	}
-	return sub.show(who.Caller != nil, int64(len(ask))), nil
+	return sub, ask, sub.encode(s.Key)
 }
 
 // mayMake adds to the faults of a request what is missing, and what the author may not have.

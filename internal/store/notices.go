@@ -138,8 +138,13 @@ func (s *Store) Noticed(ctx context.Context) (int64, error) {
 
 // changeSubscription runs f in one transaction, with the version that the change gets, and the audit row of the deed if there is one.
 func (s *Store) changeSubscription(ctx context.Context, audit *auth.Audit, f func(ctx context.Context, q *db.Queries, version int64) error) error {
+	return s.changeSubscriptions(ctx, 1, audit, f)
+}
+
+// changeSubscriptions is changeSubscription for several: f is given the last of their versions.
+func (s *Store) changeSubscriptions(ctx context.Context, several int, audit *auth.Audit, f func(ctx context.Context, q *db.Queries, last int64) error) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		version, err := q.Next(ctx, db.NextParams{Name: "subscription", Count: 1})
+		version, err := q.Next(ctx, db.NextParams{Name: "subscription", Count: int64(several)})
 		if err != nil {
 			return err
 		}
@@ -150,16 +155,18 @@ func (s *Store) changeSubscription(ctx context.Context, audit *auth.Audit, f fun
 	})
 }
 
-// AddSubscription adds a subscription that is told what changes from now on, and notices that are not of hazards.
-func (s *Store) AddSubscription(ctx context.Context, sub Subscription, ask []Notice, audit *auth.Audit) error {
-	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *db.Queries, version int64) error {
+// AddSubscriptions adds subscriptions that are told what changes from now on, and notices that are not of hazards, all of it or nothing. Other writers wait meanwhile.
+func (s *Store) AddSubscriptions(ctx context.Context, list []Subscription, ask []Notice, audit *auth.Audit) error {
+	return s.changeSubscriptions(ctx, len(list), audit, func(ctx context.Context, q *db.Queries, version int64) error {
 		last, err := q.Counter(ctx, "change")
 		if err != nil {
 			return err
 		}
-		err = q.AddSubscription(ctx, db.AddSubscriptionParams{ID: sub.ID, Owner: sub.Owner, SinceN: last, Version: version, Body: string(sub.Body), Sealed: sub.Sealed})
-		if err != nil {
-			return err
+		for i, sub := range list {
+			err = q.AddSubscription(ctx, db.AddSubscriptionParams{ID: sub.ID, Owner: sub.Owner, SinceN: last, Version: version - int64(len(list)-1-i), Body: string(sub.Body), Sealed: sub.Sealed})
+			if err != nil {
+				return err
+			}
 		}
 		return addNotices(ctx, q, ask)
 	})
