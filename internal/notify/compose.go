@@ -266,6 +266,9 @@ func (s *Service) telling(ctx context.Context, sub *subscription, n store.Notice
 	// What is not told again is remembered as it was told, so that small steps add up.
 	for name, value := range before.Measured {
 		if !slices.ContainsFunc(t.item.Changed, func(c notice.Change) bool { return c.Field == string(name) }) {
+			if t.said.Measured == nil { // the hazard has no measurements any more
+				t.said.Measured = map[hazard.Quantity]float64{}
+			}
 			t.said.Measured[name] = value
 		}
 	}

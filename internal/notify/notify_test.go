@@ -365,3 +365,23 @@ func TestManySubscriptionsAreMadeAllOrNone(t *testing.T) {
 		b.want("https://d.example/x", "first")
 	})
 }
+
+func TestAMeasurementThatIsGoneIsRemembered(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		defer b.run(b.svc)()
+		settle(time.Second)
+		wind := func(v float64) func(*hazard.Hazard) {
+			return func(h *hazard.Hazard) {
+				h.Measurements = []hazard.Measurement{{Name: hazard.Wind, Value: v}}
+			}
+		}
+		h := b.save(0, wind(100))
+		settle(2 * time.Second)
+		b.save(h.ID, func(h *hazard.Hazard) { h.Measurements, h.Severity = nil, hazard.Warning })
+		settle(2 * time.Second)
+		b.save(h.ID, wind(140))
+		settle(2 * time.Second)
+		b.want("https://a.example/x", "first", "changed severity WATCH>WARNING", "changed wind_kmh 100>140")
+	})
+}
