@@ -299,6 +299,8 @@ func (a *API) routes() {
 	a.linked("POST /subscriptions/unsubscribe", a.does(notify.ToUnsubscribe, pages.ToEnd))
 	a.linked("GET /subscriptions/manage", a.manages)
 	a.linked("POST /subscriptions/manage", a.does(notify.ToManage, pages.ToEnd))
+	a.linked("GET /subscriptions/change", a.manages) // who chooses another language after a change
+	a.linked("POST /subscriptions/change", a.changesSubscribed)
 
 	a.private("GET /payloads/{payload}", a.payload)
 	a.readable("GET /sources", a.sources)

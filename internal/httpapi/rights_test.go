@@ -29,7 +29,7 @@ var rightsElsewhere = map[string]string{
 	"GET /login/methods": "public", "GET /login/provider": "provider tests", "GET /login/callback": "provider tests", "POST /login/tokens": "its own cookie", "POST /login/ended": "its own token",
 	"POST /session": "page tests", "DELETE /session": "page tests", "GET /openapi.json": "public", "GET /asyncapi.json": "public", "GET /healthz": "public", "GET /readyz": "public", "GET /metrics": "metrics tests",
 	"GET /subscriptions/confirm": "the link's token", "POST /subscriptions/confirm": "the link's token", "GET /subscriptions/unsubscribe": "the link's token", "POST /subscriptions/unsubscribe": "the link's token",
-	"GET /subscriptions/manage": "the link's token", "POST /subscriptions/manage": "the link's token",
+	"GET /subscriptions/manage": "the link's token", "POST /subscriptions/manage": "the link's token", "GET /subscriptions/change": "the link's token", "POST /subscriptions/change": "the link's token",
 	"GET /status": "page tests", "GET /h/{hazard-id}": "page tests", "GET /h/{hazard-id}/map.svg": "page tests", "GET /h/{hazard-id}/brief": "page tests", "GET /h/{hazard-id}/hazard.json": "page tests", "GET /h/{hazard-id}/changes.json": "page tests",
 	"GET /h/{hazard-id}/area.geojson": "page tests", "GET /h/{hazard-id}/products/{product-id}/file": "page tests",
 }

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -70,9 +72,88 @@ func (a *API) does(purpose string, deed pages.Deed) handler {
 	}
 }
 
+// The paths of the page of a subscription, and of its changes.
+const (
+	managePath = subscriptionsPath + "manage"
+	changePath = subscriptionsPath + "change"
+)
+
 // manages serves the page of a subscription to who has a message of it.
 func (a *API) manages(w http.ResponseWriter, r *http.Request) error {
-	p := &pages.Subscribed{Path: r.URL.Path, Deed: pages.ToEnd, Now: a.now()}
+	return a.answerManaged(w, r, &pages.Subscribed{})
+}
+
+// changesSubscribed serves the forms of that page.
+func (a *API) changesSubscribed(w http.ResponseWriter, r *http.Request) error {
+	body, err := readBody(w, r, maxLogin)
+	if err != nil {
+		return err
+	}
+	p := &pages.Subscribed{Saved: true}
+	change, err := changeOf(string(body))
+	if err == nil {
+		err = a.Notify.Change(r.Context(), a.holder(r), linkToken(r), change, a.now())
+	}
+	if bad, ok := errors.AsType[*hazard.InvalidError](err); ok {
+		p.Saved, p.Wrong, err = false, bad.Error(), nil
+	}
+	if err != nil && !errors.Is(err, hazard.ErrNotFound) { // which the page says
+		return err
+	}
+	return a.answerManaged(w, r, p)
+}
+
+// changeOf reads the fields of a form. What is not in it stays as it is.
+func changeOf(body string) (c notify.Change, err error) {
+	form, err := url.ParseQuery(body)
+	bad := &hazard.InvalidError{}
+	if err != nil {
+		bad.Faults = []hazard.Fault{{Detail: "the body is not a form (application/x-www-form-urlencoded)"}}
+		return c, bad
+	}
+	for name, values := range form {
+		if name == "radius_km" {
+			for _, text := range values {
+				km, err := strconv.ParseFloat(text, 64)
+				if err != nil {
+					bad.Add(name, "%.20q is not a number of km", text)
+				}
+				c.Radii = append(c.Radii, km)
+			}
+			continue
+		}
+		if len(values) != 1 {
+			bad.Add(name, "is given %d times, expected once", len(values))
+			continue
+		}
+		value := values[0]
+		switch name {
+		case "status":
+			c.Status = &value
+		case "language":
+			c.Language = &value
+		case "severity_min":
+			c.Severity = &value
+		case "digest":
+			c.Digest = new(notify.Digest(value))
+		case "quiet_from", "quiet_to", "quiet_except":
+			c.Quiet = &notify.Quiet{From: form.Get("quiet_from"), To: form.Get("quiet_to"), Except: hazard.Warning}
+			if level := form.Get("quiet_except"); level != "" {
+				var ok bool
+				if c.Quiet.Except, ok = hazard.ParseSeverity(level); !ok {
+					bad.Add("quiet_except", "%.60q is no severity", level)
+				}
+			}
+		default:
+			bad.Add(name, "is no field of this form: expected status, language, severity_min, digest, quiet_from, quiet_to, quiet_except or radius_km")
+		}
+	}
+	return c, bad.Err()
+}
+
+// answerManaged answers with the page of a subscription.
+func (a *API) answerManaged(w http.ResponseWriter, r *http.Request, p *pages.Subscribed) error {
+	p.Path, p.Change, p.Deed, p.Now = managePath, changePath, pages.ToEnd, a.now()
 	sub, told, err := a.Notify.Managed(r.Context(), linkToken(r), p.Now)
 	if err == nil {
 		p.Subscription = managed(&sub, told)
@@ -85,7 +166,8 @@ const maxMessages = 10
 
 // managed is the subscription as its page shows it.
 func managed(s *notify.Subscription, told []notify.Delivery) *pages.Subscription {
-	out := &pages.Subscription{Name: s.Name, Paused: s.Status == "paused", Severity: s.Severity, People: s.People, Drills: s.Drills, Digest: string(s.Digest), Zone: s.Zone}
+	out := &pages.Subscription{Name: s.Name, Paused: s.Status == "paused", Severity: s.Severity, People: s.People, Drills: s.Drills, Digest: string(s.Digest), Zone: s.Zone,
+		Language: s.Language}
 	for _, c := range s.Channels {
 		out.Status = string(c.Status)
 		if c.Kind == "email" {
@@ -121,6 +203,9 @@ func managed(s *notify.Subscription, told []notify.Delivery) *pages.Subscription
 // answerSubscribed answers with the page, in the language that the link asks for, else in the subscriber's. A link that leads nowhere says no more than that.
 func (a *API) answerSubscribed(w http.ResponseWriter, r *http.Request, p *pages.Subscribed, language string, err error) error {
 	status := http.StatusOK
+	if p.Wrong != "" {
+		status = http.StatusBadRequest
+	}
 	if errors.Is(err, hazard.ErrNotFound) {
 		status, err = http.StatusNotFound, nil
 		p.Gone = true

@@ -129,6 +129,16 @@ func (w *world) visitLink(t *testing.T, method, link string, status int, header 
 	return html
 }
 
+// sendForm sends a form of such a page as a browser does.
+func (w *world) sendForm(t *testing.T, link, body string, status int) string {
+	t.Helper()
+	a := w.do("", "POST", link, body, "Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded")
+	if a.Status != status || a.Header.Get("Content-Type") != "text/html; charset=utf-8" || a.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("POST %s %s: %d %v %.300s", link, body, a.Status, a.Header, a.Body)
+	}
+	return string(a.Body)
+}
+
 // The links of a message work from the first mail to the last click.
 func TestTheLinksOfMessages(t *testing.T) {
 	var logs bytes.Buffer
@@ -187,6 +197,49 @@ func TestTheLinksOfMessages(t *testing.T) {
 	if html := s.visitLink(t, "GET", manage+"&lang=ar", 200); !strings.Contains(html, `dir="rtl"`) || !strings.Contains(html, "اشتراكك") {
 		t.Error(html)
 	}
+
+	// The page changes the subscription too.
+	change := strings.Replace(manage, "/manage?", "/change?", 1)
+	form := func(link, body string, status int) string { return s.sendForm(t, link, body, status) }
+	if html := form(change, "status=paused", 200); !strings.Contains(html, "Saved.") || !strings.Contains(html, "The subscription is paused") || !strings.Contains(html, ">Resume</button>") {
+		t.Error(html)
+	}
+	if html := form(change, "status=active", 200); strings.Contains(html, "is paused") || !strings.Contains(html, ">Pause</button>") {
+		t.Error(html)
+	}
+	if html := form(change, "language=fr&severity_min=ADVISORY&digest=none&quiet_from=23:15&quiet_to=06:30&quiet_except=WATCH&radius_km=75.5", 200); !strings.Contains(html, "23:15") {
+		t.Error(html)
+	}
+	a = s.do("reader", "GET", "/subscriptions", nil)
+	for _, want := range []string{`"language":"fr"`, `"severity_min":"ADVISORY"`, `"from":"23:15"`, `"to":"06:30"`, `"except":"WATCH"`, `"radius_km":75.5`, `"regions":["KE"]`, `"types":["FLOOD"]`, `"to":"ann@example.org"`, `"status":"active"`} {
+		if !strings.Contains(string(a.Body), want) {
+			t.Errorf("without %s: %s", want, a.Body)
+		}
+	}
+	for body, want := range map[string]string{
+		"radius_km=0":                         "radius_km: 0 is not from above 0 to 2000",
+		"radius_km=x":                         "radius_km: &#34;x&#34; is not a number of km",
+		"quiet_from=25:00&quiet_to=06:30":     "quiet/from: &#34;25:00&#34; is not a time of day",
+		"status=gone":                         "status: &#34;gone&#34; is neither active nor paused",
+		"severity_min=GRAVE":                  "severity_min: &#34;GRAVE&#34; is no severity",
+		"channels=x":                          "channels: is no field of this form",
+		"status=paused&status=active":         "status: is given 2 times",
+		"quiet_except=GRAVE&quiet_from=22:00": "quiet_except: &#34;GRAVE&#34; is no severity",
+	} {
+		if html := form(change+"&lang=en", body, 400); !strings.Contains(html, "Nothing was changed") || !strings.Contains(html, want) {
+			t.Errorf("%s: %s", body, html)
+		}
+	}
+	if html := form(change+"&lang=en", "quiet_from=&quiet_to=&quiet_except=WARNING", 200); strings.Contains(html, "23:15") {
+		t.Error(html)
+	}
+	form(strings.Replace(told.link(t, "unsubscribe"), "/unsubscribe?", "/change?", 1), "status=paused", 404) // another purpose
+	form(change+"x", "status=paused", 404)
+	if html := s.visitLink(t, "GET", change, 200); !strings.Contains(html, `<option value="fr" selected>Français</option>`) || !strings.Contains(html, `<html lang="fr"`) {
+		t.Error(html)
+	}
+
+	form(change, "language=en", 200)
 
 	stop := told.link(t, "unsubscribe")
 	if list := told.header.Get("List-Unsubscribe"); list != "<"+publicAddress+stop+">" || told.header.Get("List-Unsubscribe-Post") != "List-Unsubscribe=One-Click" {

@@ -200,10 +200,8 @@ func (s *Service) mayMake(who Author, r *request, sub *subscription, err error) 
 	if err := bad.Err(); err != nil {
 		return err
 	}
-	for _, c := range sub.Channels {
-		if c.Kind == channel.HTTP && (who.Caller == nil || who.Role == auth.Reader) {
-			return fmt.Errorf("%w: channels of kind http require the role editor", hazard.ErrForbidden)
-		}
+	if r.Channels != nil && (who.Caller == nil || who.Role == auth.Reader) && slices.ContainsFunc(sub.Channels, func(c Channel) bool { return c.Kind == channel.HTTP }) {
+		return fmt.Errorf("%w: channels of kind http require the role editor", hazard.ErrForbidden)
 	}
 	if r.Confirmed != nil && *r.Confirmed && !who.admin() {
 		return fmt.Errorf("%w: confirmed requires the role admin", hazard.ErrForbidden)
@@ -274,17 +272,50 @@ func (s *Service) Patch(ctx context.Context, who Author, id string, body []byte,
 	return s.patch(ctx, who, sub, r, now, sub.Owner == who.Name)
 }
 
+// Change is what may be changed by the link of a message; nil: it stays as it is.
+type Change struct {
+	Status   *string // active or paused
+	Language *string
+	Severity *string // the least; empty: each
+	Digest   *Digest
+	Quiet    *Quiet    // without From and To: no quiet hours
+	Radii    []float64 // of each point, km
+}
+
+// Change alters a subscription for whoever has the link to manage it. It holds for all its channels.
+func (s *Service) Change(ctx context.Context, who Author, token string, c Change, now hazard.Instant) error {
+	sub, _, err := s.byToken(ctx, toManage, token, now)
+	if err != nil {
+		return err
+	}
+	r := &request{Status: c.Status, Language: c.Language, Severity: c.Severity, Digest: c.Digest}
+	if q := c.Quiet; q != nil {
+		r.Quiet = &askedQuiet{From: q.From, To: q.To}
+		if q.From != "" || q.To != "" {
+			r.Quiet.Except = q.Except.String()
+		}
+	}
+	if c.Radii != nil {
+		if sub.Where == nil || len(c.Radii) != len(sub.Where.Points) {
+			return fmt.Errorf("%w: the subscription was changed meanwhile: it has other points", hazard.ErrConflict)
+		}
+		where := *sub.Where
+		where.Points = slices.Clone(where.Points)
+		for i, km := range c.Radii {
+			where.Points[i].Radius = km
+		}
+		r.Where = &where
+	}
+	who.Caller = &auth.Caller{Role: auth.Reader} // what is asked of somebody without an account was asked when the subscription was made
+	_, err = s.patch(ctx, who, sub, r, now, false)
+	return err
+}
+
 func (s *Service) patch(ctx context.Context, who Author, had *subscription, r *request, now hazard.Instant, addresses bool) (shown Subscription, err error) {
 	// What takes its own transactions comes first: who is asked to confirm is decided of what is there now, and refused if that has changed meanwhile.
 	sub := had
 	before := slices.Clone(sub.Channels)
 	fresh, err := s.apply(r, sub)
-	if who.Caller == nil { // by the link of a message
-		who.Caller = &auth.Caller{Role: auth.Reader}
-		if r.Confirmed != nil {
-			err = fmt.Errorf("%w: confirmed requires the role admin", hazard.ErrForbidden)
-		}
-	}
 	if err = s.mayMake(who, r, sub, err); err != nil {
 		return shown, err
 	}

@@ -1,9 +1,12 @@
 package page
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/words"
 )
 
 // Subscribed is the page that a link of a message leads to: it asks before anything happens, as programs that check mail follow links, and says what came of it.
@@ -15,6 +18,10 @@ type Subscribed struct {
 	Done bool
 	// Gone: the link leads to no subscription, or no longer.
 	Gone bool
+	// Change is the path that takes changes of the subscription, below Root. Saved: it was changed. Wrong: it was not, for this reason.
+	Change string
+	Saved  bool
+	Wrong  string
 	// Subscription is what is managed; nil: the page is for another deed.
 	Subscription *Subscription
 	Now          hazard.Instant
@@ -40,6 +47,7 @@ type Subscription struct {
 	Types    []string
 	Category []string
 	Severity string // the least; empty: each
+	Language string // BCP 47, one or several; empty: none is chosen
 	People   int64  // at least; 0: any number
 	Drills   bool
 	Digest   string // "none", "daily" or "weekly"
@@ -65,15 +73,28 @@ type Message struct {
 type subscribedView struct {
 	*Subscribed
 	Ref      string
+	ChangeTo string // where the forms of changes go
 	Title    string
 	Facts    []labeled
 	Messages []sent
+	// What may be chosen.
+	Languages, Levels, Often, Except []choice
+	Radii                            []radius
 }
 
 type labeled struct {
 	Label  string
 	Values []string
 }
+
+// choice is one of what may be chosen.
+type choice struct {
+	Value, Name string
+	Chosen      bool
+}
+
+// radius is how far around a place hazards matter, as it is in a form.
+type radius struct{ Place, Km string }
 
 type sent struct {
 	At   moment
@@ -82,7 +103,7 @@ type sent struct {
 
 // HTML is the page.
 func (s *Subscribed) HTML() ([]byte, error) {
-	v := &subscribedView{Subscribed: s, Ref: s.Root + s.Path}
+	v := &subscribedView{Subscribed: s, Ref: s.Root + s.Path, ChangeTo: s.Root + s.Change}
 	switch {
 	case s.Gone:
 		v.Title = s.say("subGone")
@@ -95,11 +116,47 @@ func (s *Subscribed) HTML() ([]byte, error) {
 	}
 	if s.Subscription != nil {
 		v.Facts = s.facts(s.Subscription)
+		v.choices(s.Subscription)
 		for _, m := range s.Subscription.Messages {
 			v.Messages = append(v.Messages, sent{s.at(m.At, s.Now), m.Text})
 		}
 	}
 	return execute(s.language(), "subscribed.html", v)
+}
+
+// choices fills the form of changes.
+func (v *subscribedView) choices(s *Subscription) {
+	// What is chosen, though the form does not offer it, stays.
+	choose := func(chosen string, all ...choice) []choice {
+		i := slices.IndexFunc(all, func(c choice) bool { return c.Value == chosen })
+		if i < 0 {
+			return append([]choice{{chosen, cmp.Or(chosen, "–"), true}}, all...)
+		}
+		all[i].Chosen = true
+		return all
+	}
+	var languages []choice
+	for _, l := range words.All() {
+		languages = append(languages, choice{l.ID, l.Name, false})
+	}
+	var levels []choice
+	for _, level := range []hazard.Severity{hazard.Warning, hazard.Watch, hazard.Advisory, hazard.Information} {
+		levels = append(levels, choice{level.String(), v.language().NameOf("severity", level.String()), false})
+	}
+	v.Languages = choose(s.Language, languages...)
+	v.Except = choose(cmp.Or(s.Except, hazard.Warning.String()), slices.Clone(levels)...)
+	v.Levels = choose(s.Severity, append(levels, choice{"", v.say("subAll"), false})...)
+	v.Often = choose(s.Digest, choice{"none", v.say("subAtOnce"), false}, choice{"daily", v.say("subDaily"), false}, choice{"weekly", v.say("subWeekly"), false})
+	for _, p := range s.Places {
+		if p.Radius > 0 {
+			v.Radii = append(v.Radii, radius{p.label(), strconv.FormatFloat(p.Radius, 'f', -1, 64)})
+		}
+	}
+}
+
+// label names a point.
+func (p *Place) label() string {
+	return cmp.Or(p.Name, strconv.FormatFloat(p.Lat, 'f', -1, 64)+", "+strconv.FormatFloat(p.Lon, 'f', -1, 64))
 }
 
 func (f *Frame) facts(s *Subscription) (all []labeled) {
@@ -122,11 +179,7 @@ func (f *Frame) facts(s *Subscription) (all []labeled) {
 			places = append(places, p.Name)
 			continue
 		}
-		name := p.Name
-		if name == "" {
-			name = strconv.FormatFloat(p.Lat, 'f', -1, 64) + ", " + strconv.FormatFloat(p.Lon, 'f', -1, 64)
-		}
-		places = append(places, f.say("subAround", "place", "\u2068"+name+"\u2069", "km", number(p.Radius, 1)))
+		places = append(places, f.say("subAround", "place", "\u2068"+p.label()+"\u2069", "km", number(p.Radius, 1)))
 	}
 	if s.Area {
 		places = append(places, f.say("subArea"))
