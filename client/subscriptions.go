@@ -39,6 +39,13 @@ type SubscriptionWhere struct {
 	Areas   jsontext.Value      `json:"areas,omitzero"` // a GeoJSON geometry
 	Points  []SubscriptionPoint `json:"points,omitzero"`
 	Regions []string            `json:"regions,omitzero"` // ISO 3166
+	Assets  *SubscriptionAssets `json:"assets,omitzero"`
+}
+
+// SubscriptionAssets are the assets of an organization that the owner of the subscription is a member of.
+type SubscriptionAssets struct {
+	Organization string  `json:"organization"` // its acronym
+	Within       float64 `json:"within_km"`    // how far from a hazard they may be; 0: inside
 }
 
 // SubscriptionPoint is a place, and how far around it hazards matter.

@@ -95,6 +95,9 @@ func wherePrinted(w *client.SubscriptionWhere) string {
 	if len(w.Areas) > 0 {
 		parts = append(parts, "an area")
 	}
+	if w.Assets != nil {
+		parts = append(parts, fmt.Sprintf("assets of %s within %g km", oneLine(w.Assets.Organization), w.Assets.Within))
+	}
 	return strings.Join(append(parts, w.Regions...), "; ")
 }
 
@@ -104,6 +107,7 @@ type subscriptionAddCmd struct {
 	Name      string   `placeholder:"TEXT" help:"Name of the subscription, for people."`
 	Point     []nearby `sep:"none" placeholder:"LON,LAT,KM[,NAME]" help:"Place, and how far around it hazards matter; may be given more than once."`
 	Region    []string `placeholder:"CODE" help:"Country by ISO 3166-1, such as KE; may be given more than once."`
+	Assets    assets   `placeholder:"ORG[,KM]" help:"Assets of an organization that the user is a member of, by its acronym, and how far around a hazard they matter. Default: inside."`
 	Area      string   `type:"existingfile" placeholder:"FILE" help:"File of an area, a GeoJSON geometry."`
 	Type      []string `placeholder:"TYPE" help:"Type of hazard, such as FLOOD; may be given more than once. Default: all."`
 	Category  []string `placeholder:"CATEGORY" help:"Category, such as EVENT; may be given more than once. Default: all."`
@@ -141,6 +145,22 @@ func (p *nearby) UnmarshalText(text []byte) error {
 	*p = nearby{Lon: numbers[0], Lat: numbers[1], Radius: numbers[2]}
 	if len(parts) == 4 {
 		p.Name = strings.TrimSpace(parts[3])
+	}
+	return nil
+}
+
+// assets are those of an organization.
+type assets client.SubscriptionAssets
+
+// UnmarshalText reads ORG[,KM].
+func (a *assets) UnmarshalText(text []byte) (err error) {
+	org, km, far := strings.Cut(string(text), ",")
+	*a = assets{Organization: strings.TrimSpace(org)}
+	if far {
+		a.Within, err = strconv.ParseFloat(strings.TrimSpace(km), 64)
+	}
+	if err != nil || a.Organization == "" {
+		return fmt.Errorf("%q is not ORG[,KM], such as RED,25", text)
 	}
 	return nil
 }
@@ -216,6 +236,9 @@ func (a *subscriptionAddCmd) fields() (f client.SubscriptionFields, err error) {
 	for _, p := range a.Point {
 		where.Points = append(where.Points, client.SubscriptionPoint(p))
 	}
+	if a.Assets.Organization != "" {
+		where.Assets = (*client.SubscriptionAssets)(&a.Assets)
+	}
 	if a.Area != "" {
 		text, err := os.ReadFile(a.Area)
 		if err != nil {
@@ -225,7 +248,7 @@ func (a *subscriptionAddCmd) fields() (f client.SubscriptionFields, err error) {
 			return f, fmt.Errorf("--area: %s does not hold JSON: expected a GeoJSON geometry", a.Area)
 		}
 	}
-	if len(where.Points) > 0 || len(where.Regions) > 0 || len(where.Areas) > 0 {
+	if len(where.Points) > 0 || len(where.Regions) > 0 || len(where.Areas) > 0 || where.Assets != nil {
 		f.Where = &where
 	}
 	return f, nil

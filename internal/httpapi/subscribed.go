@@ -191,6 +191,9 @@ func managed(s *notify.Subscription, told []notify.Delivery) *pages.Subscription
 			out.Places = append(out.Places, pages.Place{Name: code})
 		}
 		out.Area = len(where.Areas) > 0
+		if a := where.Assets; a != nil {
+			out.Assets, out.Within = a.Organization, a.Within
+		}
 	}
 	for _, d := range told[:min(len(told), maxMessages)] {
 		if at, err := time.Parse(time.RFC3339, d.Last); err == nil && d.Text != "" {

@@ -125,10 +125,10 @@ func TestSubscriptionsOverHTTP(t *testing.T) {
 
 func TestEveryFaultOfASubscriptionIsNamed(t *testing.T) {
 	s := serve(t, func(c *service.Config) { c.Sender = make(postbox, 1) })
-	a := s.do("reader", "POST", "/subscriptions", `{"name":"a\nb","where":{"points":[{"lon":181,"lat":0,"radius_km":1},{"lon":0,"lat":0,"radius_km":0}],"regions":["XX"],"assets":true,"areas":{"type":"Point"}},
+	a := s.do("reader", "POST", "/subscriptions", `{"name":"a\nb","where":{"points":[{"lon":181,"lat":0,"radius_km":1},{"lon":0,"lat":0,"radius_km":0}],"regions":["XX"],"assets":{"organization":"NONE","within_km":301},"areas":{"type":"Point"}},
 		"types":["SNOW"],"categories":["X"],"severity_min":"BAD","measure":"speed","people_min":-1,"language":"!","time_zone":"Mars/Base","quiet":{"from":"25:00","to":"x","except":"Y"},"digest":"hourly","status":"off",
 		"channels":[{"kind":"fax","to":"1"},{"kind":"email","to":"nobody"},{"kind":"webpush","to":"{}"},{"kind":"webpush","to":"{}"}]}`)
-	for _, pointer := range []string{"/name", "/where/points/0", "/where/points/1/radius_km", "/where/regions/0", "/where/assets", "/where/areas", "/types", "/categories", "/severity_min", "/measure", "/people_min", "/language",
+	for _, pointer := range []string{"/name", "/where/points/0", "/where/points/1/radius_km", "/where/regions/0", "/where/assets/organization", "/where/assets/within_km", "/where/areas", "/types", "/categories", "/severity_min", "/measure", "/people_min", "/language",
 		"/time_zone", "/quiet/from", "/quiet/to", "/quiet/except", "/digest", "/status", "/channels/0/kind", "/channels/1", "/channels/3"} {
 		if a.Status != 400 || !strings.Contains(string(a.Body), `"pointer":"`+pointer+`"`) {
 			t.Errorf("%s is not named: %d %s", pointer, a.Status, a.Body)

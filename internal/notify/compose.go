@@ -318,6 +318,15 @@ func (s *Service) reaches(ctx context.Context, sub *subscription, h *hazard.Haza
 		}
 		near.inside = (&area{shape: shape}).meets(both)
 	}
+	if a := sub.Where.Assets; a != nil && !near.inside && s.mayKnow(sub.Owner, a.Organization) {
+		found, err := s.nearest(ctx, shapes, map[string]float64{a.Organization: a.Within})
+		if err != nil {
+			return near, err
+		}
+		if at, ok := found[a.Organization]; ok {
+			near.inside, near.place, near.distance = true, at.name, new(math.Round(at.metres/100)/10)
+		}
+	}
 	for _, code := range sub.Where.Regions {
 		if near.inside {
 			break

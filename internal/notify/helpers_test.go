@@ -27,11 +27,12 @@ const base = "https://hazards.example"
 
 // bed is a store, people, and a network in memory.
 type bed struct {
-	t      testing.TB
-	store  *store.Store
-	people map[string]auth.Role
-	net    *network
-	svc    *Service
+	t       testing.TB
+	store   *store.Store
+	people  map[string]auth.Role
+	members map[string][]int64 // organizations of users
+	net     *network
+	svc     *Service
 }
 
 // bubble runs a test at a clock of its own.
@@ -55,7 +56,7 @@ func newBed(t testing.TB) *bed {
 		}
 	})
 	b := &bed{t: t, store: s, net: &network{answers: map[string]func(channel.Address, notice.Notice) error{}},
-		people: map[string]auth.Role{"ann": auth.Editor, "root": auth.Admin, "rea": auth.Reader}}
+		people: map[string]auth.Role{"ann": auth.Editor, "root": auth.Admin, "rea": auth.Reader}, members: map[string][]int64{"ann": {7}}}
 	b.svc = b.service()
 	return b
 }
@@ -71,8 +72,9 @@ func (b *bed) service() *Service {
 		Links: true, BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Text: func(n notice.Notice) string { return string(n.Kind) },
 		Standing: func(user string) (auth.Role, []int64, bool) {
 			role, ok := b.people[user]
-			return role, nil, ok
+			return role, b.members[user], ok
 		},
+		Org: func(acronym string) (int64, bool) { return 7, acronym == "RED" },
 		Region: func(code string) (geo.Shape, float64, bool) {
 			if code != "US-MA" {
 				return geo.Shape{}, 0, false

@@ -27,6 +27,7 @@ type index struct {
 	points rtree.RTreeGN[float32, uint32] // of parts
 	areas  map[string]*area
 	tree   rtree.RTreeGN[float32, *area]
+	assets map[*area]struct{}  // those of areas that are the assets of an organization; they are not in tree
 	world  map[uint32]struct{} // slots that want the whole world
 	whats  map[string]*what
 	posts  map[string]*post
@@ -51,12 +52,13 @@ type part struct {
 	area       *area // nil: a point
 }
 
-// area is an area that subscriptions want.
+// area is an area that subscriptions want; or the assets of an organization, which are not kept here.
 type area struct {
 	key    string
 	shape  geo.Shape
 	margin float64 // meters
 	slots  []uint32
+	assets *Assets // nil: an area
 }
 
 // way is an active channel.
@@ -86,7 +88,7 @@ type what struct {
 }
 
 func newIndex() *index {
-	return &index{slots: make([]slot, 1), parts: make([]part, 1), seen: make([]uint32, 1), byID: map[uuid.UUID]uint32{}, areas: map[string]*area{}, world: map[uint32]struct{}{},
+	return &index{slots: make([]slot, 1), parts: make([]part, 1), seen: make([]uint32, 1), byID: map[uuid.UUID]uint32{}, areas: map[string]*area{}, assets: map[*area]struct{}{}, world: map[uint32]struct{}{},
 		whats: map[string]*what{}, posts: map[string]*post{}}
 }
 
@@ -154,6 +156,9 @@ func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, floa
 			ix.points.Insert(b.min, b.max, i)
 		}
 	}
+	if a := sub.Where.Assets; a != nil {
+		ix.add(n, area{key: fmt.Sprintf("assets %s %v", a.Organization, a.Within), assets: a})
+	}
 	if len(sub.Where.Areas) > 0 {
 		key := string(sub.Where.Areas)
 		shape, ok := geo.Shape{}, ix.areas[key] != nil
@@ -162,13 +167,13 @@ func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, floa
 				return fmt.Errorf("subscription %s: %w", s.ID, err)
 			}
 		}
-		ix.at(n, key, shape, 0)
+		ix.add(n, area{key: key, shape: shape})
 	}
 	for _, code := range sub.Where.Regions {
 		if ix.areas[code] != nil {
-			ix.at(n, code, geo.Shape{}, 0)
+			ix.add(n, area{key: code})
 		} else if shape, margin, ok := region(code); ok {
-			ix.at(n, code, shape, margin)
+			ix.add(n, area{key: code, shape: shape, margin: margin})
 		}
 	}
 	return nil
@@ -261,18 +266,31 @@ func (ix *index) part(n uint32, p part) uint32 {
 	return i
 }
 
-// at adds an area to a slot.
-func (ix *index) at(n uint32, key string, shape geo.Shape, margin float64) {
-	a := ix.areas[key]
+// add adds an area to a slot: the one that there is by its key, if there is one.
+func (ix *index) add(n uint32, wanted area) {
+	a := ix.areas[wanted.key]
 	if a == nil {
-		a = &area{key: key, shape: shape, margin: margin}
-		ix.areas[key] = a
-		for _, b := range boxesOf(geo.BoundsOf(shape.BothSides()), margin) {
-			ix.tree.Insert(b.min, b.max, a)
+		a = &wanted
+		ix.areas[a.key] = a
+		if a.assets != nil {
+			ix.assets[a] = struct{}{}
+		} else {
+			for _, b := range boxesOf(geo.BoundsOf(a.shape.BothSides()), a.margin) {
+				ix.tree.Insert(b.min, b.max, a)
+			}
 		}
 	}
 	a.slots = append(a.slots, n)
 	ix.part(n, part{area: a})
+}
+
+// within is how far from a hazard the assets of organizations matter, by acronym, in km.
+func (ix *index) within() map[string]float64 {
+	most := map[string]float64{}
+	for a := range ix.assets {
+		most[a.assets.Organization] = max(most[a.assets.Organization], a.assets.Within)
+	}
+	return most
 }
 
 // drop removes a subscription, if it is there.
@@ -289,8 +307,12 @@ func (ix *index) drop(id uuid.UUID) {
 				a.slots = a.slots[:len(a.slots)-1]
 			}
 			if len(a.slots) == 0 {
-				for _, b := range boxesOf(geo.BoundsOf(a.shape.BothSides()), a.margin) {
-					ix.tree.Delete(b.min, b.max, a)
+				if a.assets != nil {
+					delete(ix.assets, a)
+				} else {
+					for _, b := range boxesOf(geo.BoundsOf(a.shape.BothSides()), a.margin) {
+						ix.tree.Delete(b.min, b.max, a)
+					}
 				}
 				delete(ix.areas, a.key)
 			}
@@ -348,8 +370,8 @@ func boxesOf(b geo.Box, margin float64) []rect {
 	return []rect{one(b.West, b.South, b.East, b.North)}
 }
 
-// near calls f once with each subscription that a hazard at the shapes reaches, wherever in them, whatever it wants.
-func (ix *index) near(shapes []geo.Shape, f func(*slot)) {
+// near calls f once with each subscription that a hazard at the shapes reaches, wherever in them, whatever it wants. assets are those that are nearest to it, by organization.
+func (ix *index) near(shapes []geo.Shape, assets map[string]nearAsset, f func(*slot)) {
 	if ix.search++; ix.search == 0 { // it went round
 		clear(ix.seen)
 		ix.search = 1
@@ -362,6 +384,13 @@ func (ix *index) near(shapes []geo.Shape, f func(*slot)) {
 	}
 	for n := range ix.world {
 		found(n)
+	}
+	for a := range ix.assets {
+		if at, ok := assets[a.assets.Organization]; ok && at.metres <= a.assets.Within*1000 {
+			for _, n := range a.slots {
+				found(n)
+			}
+		}
 	}
 	both := make([]geo.Shape, len(shapes))
 	for i, s := range shapes {

@@ -41,6 +41,8 @@ type Config struct {
 	Text func(notice.Notice) string
 	// Standing is the role and the organizations that a user has now; not ok: the user may not come in.
 	Standing func(user string) (role auth.Role, orgs []int64, ok bool)
+	// Org is the id of an organization, by its acronym.
+	Org func(acronym string) (id int64, ok bool)
 	// Region is the area of a country or a part of one, by its code of ISO 3166, and within how many meters of it a point counts as inside.
 	Region func(code string) (area geo.Shape, margin float64, ok bool)
 	// Authority is the title of a source, by its name; may be nil.

@@ -16,9 +16,14 @@ func (s *Service) Reach(ctx context.Context, h *hazard.Hazard, areas []geo.Shape
 	if err := s.sync(ctx); err != nil {
 		return 0, err
 	}
+	shapes := search.Footprint(h, areas)
+	assets, err := s.assetsNear(ctx, shapes)
+	if err != nil {
+		return 0, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.index.near(search.Footprint(h, areas), func(slot *slot) {
+	s.index.near(shapes, assets, func(slot *slot) {
 		if slot.what.wants(h, s.Counting) {
 			n++
 		}

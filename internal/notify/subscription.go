@@ -28,7 +28,13 @@ type Where struct {
 	Areas   jsontext.Value `json:"areas,omitzero"` // a GeoJSON geometry
 	Points  []Point        `json:"points,omitzero"`
 	Regions []string       `json:"regions,omitzero"` // ISO 3166-1 or 3166-2
-	Assets  bool           `json:"assets,omitzero"`
+	Assets  *Assets        `json:"assets,omitzero"`
+}
+
+// Assets are the places that an organization has loaded, as they are whenever a hazard changes. They are for its members alone: the owner of the subscription must be one.
+type Assets struct {
+	Organization string  `json:"organization"` // its acronym
+	Within       float64 `json:"within_km"`    // how far from the hazard they may be; 0: inside
 }
 
 // Point is a place, in degrees WGS 84, and how far around it hazards matter.
@@ -240,6 +246,7 @@ const (
 	maxChannels  = 5
 	maxAddress   = 2000 // bytes
 	maxPositions = 5000 // of areas
+	maxWithin    = 300  // km
 )
 
 // unset is what a member is when it is not set: what null makes of it (RFC 7396).
@@ -283,7 +290,7 @@ func (s *Service) apply(r *request, sub *subscription) (fresh []string, err erro
 		k.Name = *r.Name
 	}
 	if r.Where != nil {
-		k.Where = s.where(r.Where, bad)
+		k.Where = s.where(r.Where, sub.Owner, bad)
 	}
 	if r.Severity != nil {
 		k.Severity = severity(*r.Severity, "severity_min", bad)
@@ -401,12 +408,18 @@ func timeOfDay(text string) (minutes int, ok bool) {
 	return hour*60 + minute, found && len(h) == 2 && len(m) == 2 && errors.Join(err1, err2) == nil && hour >= 0 && hour < 24 && minute >= 0 && minute < 60
 }
 
-// where checks and tidies a Where. nil: it names no place, which is the whole world.
-func (s *Service) where(w *Where, bad *hazard.InvalidError) *Where {
-	if w.Assets {
-		bad.Add("where/assets", "this server keeps no assets: give areas, points or regions")
-	}
+// where checks and tidies a Where of an owner. nil: it names no place, which is the whole world.
+func (s *Service) where(w *Where, owner string, bad *hazard.InvalidError) *Where {
 	tidy := &Where{}
+	if a := w.Assets; a != nil {
+		if !s.mayKnow(owner, a.Organization) {
+			bad.Add("where/assets/organization", "%.60q is no organization that the owner of the subscription is a member of; assets are for members alone", a.Organization)
+		}
+		if !(a.Within >= 0 && a.Within <= maxWithin) {
+			bad.Add("where/assets/within_km", "%v is not from 0 to %d", a.Within, maxWithin)
+		}
+		tidy.Assets = a
+	}
 	if len(w.Areas) > 0 && w.Areas.Kind() != 'n' {
 		shape, err := geo.ParseGeoJSON(w.Areas)
 		switch {
@@ -446,7 +459,7 @@ func (s *Service) where(w *Where, bad *hazard.InvalidError) *Where {
 	}
 	slices.Sort(tidy.Regions)
 	tidy.Regions = slices.Compact(tidy.Regions)
-	if tidy.Areas == nil && tidy.Points == nil && tidy.Regions == nil {
+	if tidy.Areas == nil && tidy.Points == nil && tidy.Regions == nil && tidy.Assets == nil {
 		return nil
 	}
 	return tidy

@@ -248,9 +248,14 @@ func (t *teller) notices(ctx context.Context, c *tail.Entry, list []store.Notice
 		return list, nil // what has ended is not announced
 	}
 	var shapes []geo.Shape
+	var assets map[string]nearAsset
 	if active {
 		if shapes, err = t.Store.Shapes(ctx, h.Areas); err != nil {
 			return nil, fmt.Errorf("areas of hazard %d: %w", h.ID, err)
+		}
+		shapes = search.Footprint(h, shapes)
+		if assets, err = t.assetsNear(ctx, shapes); err != nil {
+			return nil, fmt.Errorf("assets near hazard %d: %w", h.ID, err)
 		}
 	}
 	began := time.Now()
@@ -278,7 +283,7 @@ func (t *teller) notices(ctx context.Context, c *tail.Entry, list []store.Notice
 	reached := map[uuid.UUID]bool{}
 	if active {
 		wanted := map[*what]bool{}
-		t.index.near(search.Footprint(h, shapes), func(s *slot) {
+		t.index.near(shapes, assets, func(s *slot) {
 			if len(known) > 0 {
 				reached[s.id] = true
 			}

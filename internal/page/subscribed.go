@@ -44,6 +44,8 @@ type Subscription struct {
 	Paused   bool
 	Places   []Place // none: the whole world
 	Area     bool    // there are areas that were drawn
+	Assets   string  // acronym of the organization whose assets it is about; empty: of none
+	Within   float64 // how far from those, km
 	Types    []string
 	Category []string
 	Severity string // the least; empty: each
@@ -183,6 +185,9 @@ func (f *Frame) facts(s *Subscription) (all []labeled) {
 	}
 	if s.Area {
 		places = append(places, f.say("subArea"))
+	}
+	if s.Assets != "" {
+		places = append(places, f.say("subAssets", "organization", "\u2068"+s.Assets+"\u2069", "km", number(s.Within, 1)))
 	}
 	if places == nil {
 		places = []string{f.say("subWorld")}

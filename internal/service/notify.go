@@ -17,7 +17,7 @@ func (s *Service) newNotify(cfg Config) (*notify.Service, error) {
 	if cfg.Sender != nil {
 		sender = cfg.Sender
 	}
-	c := notify.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Region: region, Authority: cfg.Known.title, Counting: !cfg.NoExposure,
+	c := notify.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: region, Authority: cfg.Known.title, Counting: !cfg.NoExposure,
 		Links: cfg.PublicURL != "", BaseURL: s.cfg.PublicURL, Storm: cfg.Storm, Confirmations: cfg.Confirmations, Now: s.cfg.Clock.Now, Logger: cfg.Logger,
 		Text: func(n notice.Notice) string { return n.Text() }}
 	path, make := cfg.AddressKey, false
@@ -34,6 +34,16 @@ func (s *Service) newNotify(cfg Config) (*notify.Service, error) {
 	}
 	c.Key = key
 	return notify.New(c), nil
+}
+
+// org is the id of an organization, by its acronym.
+func (s *Service) org(acronym string) (int64, bool) {
+	for _, o := range s.Auth.Orgs() {
+		if o.Acronym == acronym {
+			return o.ID, true
+		}
+	}
+	return 0, false
 }
 
 // coast is how far from the outline of a country a point still concerns it, in meters: outlines are drawn for a map of the world, and the sea before a

@@ -1855,6 +1855,36 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/subscriptions/change": {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The page of a subscription
+         * @description As `GET /subscriptions/manage`.
+         */
+        readonly get: operations["showChangedSubscription"];
+        readonly put?: never;
+        /**
+         * Change it
+         * @description Pauses the subscription, lets it go on, or changes it, with the link to its page. It holds for all channels. What the form does not have stays as it is.
+         */
+        readonly post: operations["changeSubscription"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/subscriptions/{subscription-id}": {
         readonly parameters: {
             readonly query?: never;
@@ -6054,8 +6084,13 @@ export interface components {
             }[];
             /** @description Codes of ISO 3166-1, two letters, or of parts of countries whose areas are known by their codes. */
             readonly regions?: readonly string[];
-            /** @description Not yet taken. */
-            readonly assets?: boolean;
+            /** @description Places that an organization has loaded, as they are whenever a hazard changes. The owner of the subscription must be a member. */
+            readonly assets?: {
+                /** @description Its acronym. */
+                readonly organization: string;
+                /** @description How far from the hazard they may be; 0: inside. */
+                readonly within_km: number;
+            };
         };
         /** @description When you do not want to be told, by the local time of day; `to` is the first minute that is not quiet. `{}` ends it. */
         readonly SubscriptionQuiet: {
@@ -11690,6 +11725,76 @@ export interface operations {
         readonly requestBody?: never;
         readonly responses: {
             readonly 200: components["responses"]["LinkPage"];
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 408: components["responses"]["PageProblem"];
+            readonly 409: components["responses"]["PageProblem"];
+            readonly 413: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageLater"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageProblem"];
+            readonly 507: components["responses"]["PageProblem"];
+        };
+    };
+    readonly showChangedSubscription: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["LinkPage"];
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 409: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageLater"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageProblem"];
+        };
+    };
+    readonly changeSubscription: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The token of a message's link. It alone says who asks.
+                 * @example confirm.0190b2c4-9a11-7d10-8c1f-51b6f0a2d3e4.a.7b1e5d.0.c2lnbmF0dXJl
+                 */
+                readonly token?: components["parameters"]["LinkToken"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/x-www-form-urlencoded": {
+                    /** @enum {string} */
+                    readonly status?: "active" | "paused";
+                    readonly language?: string;
+                    /** @description The least severity; empty: each. */
+                    readonly severity_min?: string;
+                    /** @enum {string} */
+                    readonly digest?: "none" | "daily" | "weekly";
+                    /** @description HH:MM; with quiet_to empty, too: no quiet hours. */
+                    readonly quiet_from?: string;
+                    /** @description HH:MM */
+                    readonly quiet_to?: string;
+                    /** @description The severity from which on messages come all the same. */
+                    readonly quiet_except?: string;
+                    /** @description Of each point, in their order. */
+                    readonly radius_km?: readonly number[];
+                };
+            };
+        };
+        readonly responses: {
+            readonly 200: components["responses"]["LinkPage"];
+            readonly 400: components["responses"]["LinkPage"];
             readonly 404: components["responses"]["PageProblem"];
             readonly 408: components["responses"]["PageProblem"];
             readonly 409: components["responses"]["PageProblem"];

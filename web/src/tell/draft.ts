@@ -8,6 +8,7 @@ import { decimal, type Faults } from "../edit/draft";
 export type Subscription = Schemas["Subscription"];
 export type Offered = Schemas["SubscriptionChannels"];
 type Point = NonNullable<Schemas["SubscriptionWhere"]["points"]>[number];
+export type Assets = NonNullable<Schemas["SubscriptionWhere"]["assets"]>;
 export type Digest = Subscription["digest"];
 
 export interface PointDraft {
@@ -33,6 +34,8 @@ export interface TellDraft {
   /** Corners as lines of text; or an area that was made elsewhere, which can be kept or removed. */
   readonly area: { readonly corners: string } | { readonly geometry: Geometry } | undefined;
   readonly regions: readonly string[];
+  /** Those of an organization: the form keeps them. */
+  readonly assets: Assets | undefined;
   readonly types: readonly string[];
   readonly categories: readonly string[];
   readonly severity: string;
@@ -60,6 +63,7 @@ export const emptyDraft = (offered: Offered, language: string, zone: string): Te
   points: [],
   area: undefined,
   regions: [],
+  assets: undefined,
   types: [],
   categories: [],
   severity: "ADVISORY",
@@ -79,6 +83,7 @@ export const draftOf = (s: Subscription): TellDraft => ({
   points: (s.where?.points ?? []).map((p: Point) => ({ name: p.name ?? "", latitude: String(p.lat), longitude: String(p.lon), radius: String(p.radius_km) })),
   area: areaOf(s.where?.areas as Geometry | undefined),
   regions: s.where?.regions ?? [],
+  assets: s.where?.assets,
   types: s.types,
   categories: s.categories,
   severity: s.severity_min ?? "",
@@ -141,7 +146,7 @@ export function bodyOf(d: TellDraft, worldAllowed: boolean): { readonly body: Re
     else if (corners.length < 3) faults["where/areas"] = tell.fault.corners;
     else areas = polygon(corners);
   }
-  const somewhere = points.length > 0 || d.area !== undefined || d.regions.length > 0;
+  const somewhere = points.length > 0 || d.area !== undefined || d.regions.length > 0 || d.assets !== undefined;
   if (!somewhere && !worldAllowed) faults["where"] = tell.fault.where;
   if (d.channels.length === 0) faults["channels"] = tell.fault.channels;
   d.channels.forEach((c, i) => {
@@ -151,7 +156,7 @@ export function bodyOf(d: TellDraft, worldAllowed: boolean): { readonly body: Re
     faults,
     body: {
       name: d.name.trim(),
-      where: somewhere ? { areas, points, regions: d.regions } : null,
+      where: somewhere ? { areas, points, regions: d.regions, ...(d.assets ? { assets: d.assets } : {}) } : null,
       types: d.types,
       categories: d.categories,
       severity_min: d.severity || null,

@@ -174,7 +174,7 @@ function Places({ draft, set, faults, offered }: { draft: TellDraft; set: Set; f
   const geometry = draft.area && "geometry" in draft.area ? draft.area.geometry : undefined;
   return (
     <Group title={tell.where} name="where" faults={faults}>
-      {draft.points.length + draft.regions.length === 0 && !draft.area && <p class="hint">{store.api.user ? tell.whereWorld : tell.whereMissing}</p>}
+      {draft.points.length + draft.regions.length === 0 && !draft.area && !draft.assets && <p class="hint">{store.api.user ? tell.whereWorld : tell.whereMissing}</p>}
       {draft.points.map((p, i) => {
         const at = `where/points/${i}`;
         return (
@@ -229,6 +229,7 @@ function Places({ draft, set, faults, offered }: { draft: TellDraft; set: Set; f
         )}
       </div>
       {note && <p class="hint" role="status">{note}</p>}
+      {draft.assets && <p>{tell.assets({ organization: draft.assets.organization, km: draft.assets.within_km })}</p>}
       {draft.area && (
         <div class="tell-place" role="group" aria-label={tell.area}>
           <div class="tell-place-row">

@@ -231,6 +231,7 @@ function placesOf(s: Subscription): string {
   return listed([
     ...(where.points ?? []).map((p) => p.name || tell.around({ radius: p.radius_km, latitude: p.lat.toFixed(2), longitude: p.lon.toFixed(2) })),
     ...(where.areas ? [tell.area] : []),
+    ...(where.assets ? [tell.assets({ organization: where.assets.organization, km: where.assets.within_km })] : []),
     ...(where.regions ?? []).map(countryName),
   ]);
 }
