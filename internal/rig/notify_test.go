@@ -1,7 +1,9 @@
 package rig
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,8 +18,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/pgtest"
 )
 
 // people receive messages over HTTP, and each keeps what came: message by message, once for each ID.
@@ -135,12 +140,12 @@ func (c *crowd) inform(ctx context.Context, token string, persons int) {
 		method, path := http.MethodPost, "/hazards"
 		place := 1 + c.rnd(persons-1)
 		body := map[string]any{"hazard_Name": fmt.Sprintf("Flood at %d", place), "type_ID": "FLOOD", "severity_ID": "WATCH", "latitude": 1, "longitude": place * 5}
-		drop := -1
+		at, drop := -1, -1
 		if len(mine) > 3 && c.rnd(4) > 0 {
-			i := c.rnd(len(mine))
-			method, path = http.MethodPatch, fmt.Sprint("/hazards/", mine[i])
+			at = c.rnd(len(mine))
+			method, path = http.MethodPatch, fmt.Sprint("/hazards/", mine[at])
 			if body = map[string]any{"severity_ID": []string{"WATCH", "WARNING", "ADVISORY"}[c.rnd(3)]}; c.rnd(4) == 0 {
-				body, drop = map[string]any{"status": "E"}, i
+				body, drop = map[string]any{"status": "E"}, at
 			}
 		}
 		text, _ := json.Marshal(body)
@@ -149,8 +154,11 @@ func (c *crowd) inform(ctx context.Context, token string, persons int) {
 		case err != nil: // the server is away; what became of the request is in the log
 			time.Sleep(20 * time.Millisecond)
 			continue
+		case status == http.StatusServiceUnavailable: // its database is away; likewise
+			time.Sleep(20 * time.Millisecond)
+			continue
 		case status == http.StatusConflict && method == http.MethodPatch: // its end was written, though the answer did not come
-			drop = max(drop, 0)
+			drop = at
 		case status >= 300:
 			c.t.Errorf("%s %s: %d %s", method, path, status, answer)
 			return
@@ -167,13 +175,137 @@ func (c *crowd) inform(ctx context.Context, token string, persons int) {
 	}
 }
 
-// Nobody is left untold, and nobody is told twice: changes stream in while the server is killed in the midst of telling. Each person's messages are held against the log.
+// stand is what is broken: one node on SQLite, or two nodes on a primary of PostgreSQL with a standby in step.
+type stand struct {
+	t                *testing.T
+	crowd            *crowd
+	data, database   string
+	primary, standby *pgtest.Server // nil: SQLite
+	nodes            []*server
+	kills, failovers int
+}
+
+// newStand starts everything, and makes a user who may write.
+func newStand(t *testing.T, c *crowd, cluster bool) (s *stand, token string) {
+	t.Helper()
+	s = &stand{t: t, crowd: c, data: t.TempDir(), nodes: make([]*server, 1)}
+	if cluster {
+		s.startDatabases()
+		s.nodes = make([]*server, 2)
+	}
+	s.start(0) // alone, since it makes the schema
+	more := []string{}
+	if cluster {
+		more = []string{"--database", s.database}
+	}
+	command(t, s.data, "violet kayak thermos orbit", append([]string{"user", "add", "writer", "--role", "admin", "--password-stdin"}, more...)...)
+	token = command(t, s.data, "", append([]string{"token", "writer"}, more...)...)
+	for i := range s.nodes[1:] {
+		s.start(i + 1)
+	}
+	s.serve(0)
+	for end := time.Now().Add(soon); ; time.Sleep(20 * time.Millisecond) {
+		known := 0
+		for _, n := range s.nodes {
+			if status, _, _, err := newClient(n.url, token).do(t.Context(), http.MethodGet, "/hazards/types", "", nil); err == nil && status == http.StatusOK {
+				known++
+			}
+		}
+		if known == len(s.nodes) {
+			return s, token
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the user is not known at each node after %v", soon)
+		}
+	}
+}
+
+func (s *stand) startDatabases() {
+	t := s.t
+	bin := pgtest.Programs(t)
+	dir, err := pgtest.TempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, server := range []*pgtest.Server{s.primary, s.standby} {
+			if server != nil {
+				_ = server.Stop(syscall.SIGQUIT) // it may be gone
+			}
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	first, second := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+	// What a kill leaves is in the kernel: nothing here depends on the disk.
+	err = pgtest.Init(bin, first, "fsync=off", "shared_buffers=32MB", "max_connections=100", "wal_receiver_status_interval=1s", "wal_retrieve_retry_interval=500ms", "log_min_messages=warning")
+	if err == nil {
+		s.primary, err = pgtest.Start(bin, first, 0)
+	}
+	if err == nil {
+		err = s.primary.Exec("CREATE DATABASE hazardd TEMPLATE template0")
+	}
+	if err == nil {
+		err = s.follow(second, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.database = fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/hazardd?sslmode=disable&target_session_attrs=read-write", s.primary.Port, s.standby.Port)
+}
+
+// follow gives the primary a standby, without which it commits nothing from then on.
+func (s *stand) follow(dir string, port int) (err error) {
+	if s.standby, err = s.primary.Standby(dir, "standby", 0, port); err != nil {
+		return err
+	}
+	return errors.Join(s.primary.Synchronous("*"), s.primary.Streaming(s.t.Context(), "standby", true))
+}
+
+func (s *stand) start(i int) { s.nodes[i] = start(s.t, s.data, s.database) }
+
+// serve lets the crowd ask a node.
+func (s *stand) serve(i int) { s.crowd.addr.Store(new(strings.TrimPrefix(s.nodes[i].url, "http://"))) }
+
+// kill kills the node that tells people, if one does, and starts it again.
+func (s *stand) kill() {
+	s.kills++
+	i := s.crowd.rnd(len(s.nodes))
+	for n, node := range s.nodes {
+		_, text, _, err := newClient(node.url, "").do(s.t.Context(), http.MethodGet, "/metrics", "", nil)
+		if err == nil && bytes.Contains(text, []byte("\nhazardd_subscription_channels{")) { // which only the one that tells people has
+			i = n
+		}
+	}
+	s.nodes[i].kill()
+	if other := (i + 1) % len(s.nodes); other != i {
+		s.serve(other)
+	}
+	s.start(i)
+	s.serve(i)
+}
+
+// failover kills the primary and promotes the standby, which then gets one of its own in place of the one that was killed.
+func (s *stand) failover() {
+	s.failovers++
+	gone := s.primary
+	if err := errors.Join(gone.Kill(), s.standby.Promote(s.t.Context())); err != nil {
+		s.t.Fatal(err)
+	}
+	s.primary, s.standby = s.standby, nil
+	if err := errors.Join(os.RemoveAll(gone.Dir), s.follow(gone.Dir, gone.Port)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Nobody is left untold, and nobody is told twice: changes stream in while what tells people is killed in the midst of it. Each person's messages are held against the log.
+// HAZARDD_NOTIFY_KILLS says how many kills and failovers; many are shared out among services that run beside one another, since most of the time the next
+// process waits for the lease of the dead one.
 func TestKillTellsEverybodyOnce(t *testing.T) {
 	t.Setenv("HAZARDD_WEBHOOK_ALLOW", "127.0.0.0/8")
 	t.Setenv("HAZARDD_STORM", "1000000000") // a summary tells several hazards at once
-	const persons = 8
-	kills := rounds(t, "HAZARDD_NOTIFY_KILLS", 2)
-	data, channels := t.TempDir(), t.TempDir()
+	channels := t.TempDir()
 	recipe := `
 about: "a person"
 to: url
@@ -186,8 +318,36 @@ gone: [410]
 		t.Fatal(err)
 	}
 	t.Setenv("HAZARDD_CHANNELS", channels)
-	start(t, data, "").kill()
-	token := writer(t, data)
+	key := filepath.Join(channels, "addresses.key") // two nodes share it
+	if err := os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(make([]byte, 32))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HAZARDD_ADDRESS_KEY", key)
+	const most = 8 // services at once
+	all := rounds(t, "HAZARDD_NOTIFY_KILLS", 3)
+	services := min(most, max(2, all/10))
+	if all == 1 {
+		services = 1
+	}
+	for i := range services {
+		// Two nodes take the larger part: they have failovers too.
+		share := all / services
+		if services-i <= all%services {
+			share++
+		}
+		cluster := i%2 == 1
+		t.Run(fmt.Sprintf("%d of %d, cluster %v", i+1, services, cluster), func(t *testing.T) {
+			t.Parallel()
+			killAndTell(t, cluster, share)
+		})
+	}
+}
+
+// failEach is how often what is broken in a cluster is its database.
+const failEach = 5
+
+func killAndTell(t *testing.T, cluster bool, breaks int) {
+	const persons = 8
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 9))
@@ -197,15 +357,14 @@ gone: [410]
 	all := &people{t: t, rnd: draw, seen: map[string]bool{}, failed: map[string]bool{}, told: map[string][]*message{}}
 	receiver := httptest.NewServer(all)
 	defer receiver.Close()
-	running := start(t, data, "")
-	c.addr.Store(new(strings.TrimPrefix(running.url, "http://")))
+	s, token := newStand(t, c, cluster)
 	for i := range persons {
 		where := fmt.Sprintf(`"where":{"points":[{"lon":%d,"lat":1,"radius_km":50}]},`, i*5)
 		if i == 0 {
 			where = ""
 		}
 		body := fmt.Sprintf(`{%s"channels":[{"kind":"http","template":"person","to":"%s/p/%d"}]}`, where, receiver.URL, i)
-		if status, answer, _, err := newClient(running.url, token).do(t.Context(), http.MethodPost, "/subscriptions", jsonType, []byte(body)); err != nil || status != http.StatusCreated {
+		if status, answer, _, err := newClient(s.nodes[0].url, token).do(t.Context(), http.MethodPost, "/subscriptions", jsonType, []byte(body)); err != nil || status != http.StatusCreated {
 			t.Fatalf("%v %d %s", err, status, answer)
 		}
 	}
@@ -215,22 +374,27 @@ gone: [410]
 	for range 3 {
 		writing.Go(func() { c.inform(ctx, token, persons) })
 	}
-	for range kills {
+	for i := range breaks {
 		// Once people are being told again, and sometimes before.
 		for had, end := all.count(), time.Now().Add(time.Minute); all.count() == had && time.Now().Before(end) && c.rnd(200) > 0 && !t.Failed(); {
 			time.Sleep(20 * time.Millisecond)
 		}
 		time.Sleep(time.Duration(c.rnd(2000)) * time.Millisecond) // the moment to die
-		running.kill()
-		running = start(t, data, "")
-		c.addr.Store(new(strings.TrimPrefix(running.url, "http://")))
+		if cluster && i%failEach == 0 {
+			s.failover()
+		} else {
+			s.kill()
+		}
 	}
 	cancel()
 	writing.Wait()
-	last := newClient(running.url, token)
+	last := newClient(s.nodes[0].url, token)
 	waits := func() (text string, left int64) {
 		status, answer, _, err := last.do(t.Context(), http.MethodGet, "/subscriptions/status", "", nil)
 		var s struct{ Waiting, Behind int64 }
+		if err == nil && status == http.StatusServiceUnavailable { // just after a failover
+			return string(answer), math.MaxInt64
+		}
 		if err := errors.Join(err, json.Unmarshal(answer, &s)); err != nil || status != http.StatusOK {
 			t.Fatalf("%v %d %s", err, status, answer)
 		}
@@ -268,7 +432,7 @@ gone: [410]
 	for _, what := range faults[:min(len(faults), 20)] {
 		t.Error(what)
 	}
-	t.Logf("%d kills; %d changes of %d hazards; %d messages to %d persons, %d of them came again under their ID; %d faults", kills, len(changes), len(log), all.count(), persons, all.again, len(faults))
+	t.Logf("%d kills of nodes, %d failovers of the database; %d changes of %d hazards; %d messages to %d persons, %d of them came again under their ID; %d faults", s.kills, s.failovers, len(changes), len(log), all.count(), persons, all.again, len(faults))
 }
 
 func TestTheCheckerOfMessagesSeesFaults(t *testing.T) {
