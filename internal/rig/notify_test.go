@@ -300,8 +300,8 @@ func (s *stand) failover() {
 }
 
 // Nobody is left untold, and nobody is told twice: changes stream in while what tells people is killed in the midst of it. Each person's messages are held against the log.
-// HAZARDD_NOTIFY_KILLS says how many kills and failovers; many are shared out among services that run beside one another, since most of the time the next
-// process waits for the lease of the dead one.
+// HAZARDD_NOTIFY_KILLS says how many kills and failovers; many are shared out among eight services, of which as many run beside one another as -parallel says: most of the
+// time the next process waits for the lease of the dead one.
 func TestKillTellsEverybodyOnce(t *testing.T) {
 	t.Setenv("HAZARDD_WEBHOOK_ALLOW", "127.0.0.0/8")
 	t.Setenv("HAZARDD_STORM", "1000000000") // a summary tells several hazards at once
@@ -330,7 +330,7 @@ gone: [410]
 		services = 1
 	}
 	for i := range services {
-		// Two nodes take the larger part: they have failovers too.
+		// The last ones take what is left over.
 		share := all / services
 		if services-i <= all%services {
 			share++
