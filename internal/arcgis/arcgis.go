@@ -102,7 +102,7 @@ func Fields() []Field { return fields() }
 var fields = sync.OnceValue(func() (all []Field) {
 	for i, c := range format.Columns() {
 		f := Field{Name: c.Name, Alias: c.Name, Type: textType, Length: shortLength, Nullable: true, column: i}
-		if f.field = search.FieldNamed(c.Name); f.field != nil {
+		if f.field = search.FieldNamed(c.Name, search.Fields()); f.field != nil {
 			f.Alias = f.field.Title
 		}
 		switch {
@@ -123,7 +123,7 @@ var fields = sync.OnceValue(func() (all []Field) {
 	}
 	for _, q := range hazard.Quantities() {
 		name := search.Measured + string(q.Name)
-		f := search.FieldNamed(name)
+		f := search.FieldNamed(name, search.Fields())
 		all = append(all, Field{Name: strings.ReplaceAll(name, ".", "_"), Alias: strings.TrimSpace(f.Title + " " + f.Unit), Type: numberType, Nullable: true, column: -1, field: f})
 	}
 	return all

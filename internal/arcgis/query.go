@@ -124,7 +124,7 @@ func (p *parser) where(l *Layer) {
 
 // and adds a condition; text is what it was read from.
 func (p *parser) and(lang, text string, e cql.Expr) error {
-	w, err := search.NewWhere(e)
+	w, err := search.NewWhere(e, search.Fields())
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package coverage
 import (
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -17,24 +18,25 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// feature is a country, or an area that is none, with its word, as GeoJSON (RFC 7946).
+// feature is a Feature as GeoJSON (RFC 7946).
 type feature struct {
 	Type       string         `json:"type"`
 	ID         string         `json:"id"`
 	BBox       [4]float64     `json:"bbox"` // west, south, east, north; west is greater than east across the antimeridian
 	Geometry   jsontext.Value `json:"geometry"`
-	Properties properties     `json:"properties"`
+	Properties Properties     `json:"properties"`
 }
 
-type properties struct {
+// Properties are what is said of a feature.
+type Properties struct {
 	Kind string `json:"kind"` // country, area
 	Code string `json:"code"` // ISO 3166-1 alpha-2; empty of an area
 	Name string `json:"name"`
-	layerWord
+	LayerWord
 }
 
-// layerWord is what is said of a feature, or of the world.
-type layerWord struct {
+// LayerWord is what is said of a feature, or of the world.
+type LayerWord struct {
 	State Word `json:"state"`
 	// Types are the words by type. Types that are not there are unknown.
 	Types map[hazard.Type]Word `json:"types"`
@@ -43,9 +45,17 @@ type layerWord struct {
 	Responsible []string `json:"responsible"`
 }
 
+// Feature is a country, or an area that is none, with its word.
+type Feature struct {
+	ID         string
+	Shape      geo.Shape
+	Geometry   string // Shape as GeoJSON
+	Properties Properties
+}
+
 // outlines are the countries as features without words.
-var outlines = sync.OnceValue(func() []feature {
-	var all []feature
+var outlines = sync.OnceValue(func() []Feature {
+	var all []Feature
 	for _, c := range place.Countries() {
 		shape := place.Outline(c.Code)
 		if shape.IsZero() {
@@ -56,10 +66,8 @@ var outlines = sync.OnceValue(func() []feature {
 	return all
 })
 
-func shapeFeature(id, kind, code, name string, shape geo.Shape) feature {
-	b := geo.BoundsOf(shape)
-	return feature{Type: "Feature", ID: id, BBox: [4]float64{b.West, b.South, b.East, b.North}, Geometry: jsontext.Value(shape.GeoJSON()),
-		Properties: properties{Kind: kind, Code: code, Name: name}}
+func shapeFeature(id, kind, code, name string, shape geo.Shape) Feature {
+	return Feature{ID: id, Shape: shape, Geometry: shape.GeoJSON(), Properties: Properties{Kind: kind, Code: code, Name: name}}
 }
 
 // Layer writes the words as GeoJSON: a feature for each country of the world, and one for each area that sources state beside
@@ -75,28 +83,14 @@ func (m *Map) Layer(out io.Writer, now Readings, types ...hazard.Type) error {
 		return err
 	}
 	between := ""
-	write := func(f feature) error {
+	for f := range m.Features(now, types...) {
+		b := geo.BoundsOf(f.Shape)
 		if _, err := io.WriteString(out, between); err != nil {
 			return err
 		}
 		between = ",\n"
-		return json.MarshalWrite(out, f, json.Deterministic(true))
-	}
-	for _, f := range outlines() {
-		f.Properties.layerWord = m.layerWord(slices.Concat(m.anywhere, m.countries[f.Properties.Code]), now, types, false)
-		if err := write(f); err != nil {
-			return err
-		}
-	}
-	for i := 0; i < len(m.areas); {
-		first := m.areas[i]
-		covers := []int{}
-		for ; i < len(m.areas) && m.areas[i].Name == first.Name && m.areas[i].bounds == first.bounds; i++ {
-			covers = append(covers, m.areas[i].statement)
-		}
-		f := shapeFeature("area:"+first.Name, "area", "", first.Name, first.Shape)
-		f.Properties.layerWord = m.layerWord(covers, now, types, true)
-		if err := write(f); err != nil {
+		if err := json.MarshalWrite(out, feature{Type: "Feature", ID: f.ID, BBox: [4]float64{b.West, b.South, b.East, b.North}, Geometry: jsontext.Value(f.Geometry), Properties: f.Properties},
+			json.Deterministic(true)); err != nil {
 			return err
 		}
 	}
@@ -104,11 +98,35 @@ func (m *Map) Layer(out io.Writer, now Readings, types ...hazard.Type) error {
 	return err
 }
 
+// Features are those of Layer, in its order.
+func (m *Map) Features(now Readings, types ...hazard.Type) iter.Seq[Feature] {
+	return func(yield func(Feature) bool) {
+		for _, f := range outlines() {
+			f.Properties.LayerWord = m.layerWord(slices.Concat(m.anywhere, m.countries[f.Properties.Code]), now, types, false)
+			if !yield(f) {
+				return
+			}
+		}
+		for i := 0; i < len(m.areas); {
+			first := m.areas[i]
+			covers := []int{}
+			for ; i < len(m.areas) && m.areas[i].Name == first.Name && m.areas[i].bounds == first.bounds; i++ {
+				covers = append(covers, m.areas[i].statement)
+			}
+			f := shapeFeature("area:"+first.Name, "area", "", first.Name, first.Shape)
+			f.Properties.LayerWord = m.layerWord(covers, now, types, true)
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
 // layerWord is what statements say together. special: they are about some types, and nobody expects official warnings at
 // large.
-func (m *Map) layerWord(covers []int, now Readings, types []hazard.Type, special bool) layerWord {
+func (m *Map) layerWord(covers []int, now Readings, types []hazard.Type, special bool) LayerWord {
 	j := m.Judge(&Place{covers: covers}, now, types...)
-	l := layerWord{State: j.Word, Types: map[hazard.Type]Word{}, Sources: []string{}, Responsible: []string{}}
+	l := LayerWord{State: j.Word, Types: map[hazard.Type]Word{}, Sources: []string{}, Responsible: []string{}}
 	if special && len(types) == 0 {
 		l.State = ""
 	}

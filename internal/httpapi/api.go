@@ -125,6 +125,7 @@ type API struct {
 	forms       *format.Cache
 	layers      *lru.Cache[string, *reply.Body]      // of coverage
 	regions     *lru.Cache[string, *coverage.Region] // that lists were asked for
+	drawn       *lru.Cache[string, []drawing]        // shapes of active hazards, by digest
 	budget      *reply.Budget
 	readers     reply.Readers
 	static      map[string]*reply.Body
@@ -162,7 +163,7 @@ type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 func New(c Config) http.Handler {
 	_, css := pages.Style()
 	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), forms: format.NewCache(maxForms),
-		layers: lru.New[string, *reply.Body](maxLayers), regions: lru.New[string, *coverage.Region](maxRegions), budget: reply.NewBudget(cmp.Or(c.Answers, reply.DefaultLimits)), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
+		layers: lru.New[string, *reply.Body](maxLayers), regions: lru.New[string, *coverage.Region](maxRegions), drawn: lru.New[string, []drawing](maxDrawings), budget: reply.NewBudget(cmp.Or(c.Answers, reply.DefaultLimits)), static: staticBodies(), symbols: newSymbols(), page: web.NewHandler(),
 		css: reply.NewBody(css, false), visits: newVisits(c.BaseURL), measure: newMeasures(c.Metrics, cmp.Or(c.Pace, slowest)), scraped: scraped(&c)}
 	if archive := a.page.Basemap(); archive != nil {
 		var err error
@@ -341,7 +342,7 @@ func (a *API) routes() {
 	a.readable("GET /ogc/collections/{collection}/queryables", a.ogcQueryables)
 	a.readable("GET /ogc/collections/{collection}/schema", a.ogcSchema)
 	a.readable("GET /ogc/collections/{collection}/items", a.ogcItems)
-	a.readable("GET /ogc/collections/{collection}/items/{hazard}", a.holds(costOfObject, a.ogcItem))
+	a.readable("GET /ogc/collections/{collection}/items/{hazard}", a.holds(costOfShapes, a.ogcItem))
 
 	// ArcGIS.
 	a.readable("GET /arcgis/rest/info", a.arcgisDocument(arcgis.Info))

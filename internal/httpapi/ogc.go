@@ -48,7 +48,11 @@ func (a *API) answerOGC(w http.ResponseWriter, r *http.Request, form string, doc
 	if form != ogc.HTML {
 		return answerJSON(w, r, document, false)
 	}
-	d := page()
+	return a.answerPage(w, r, page(), false)
+}
+
+// answerPage serves a page; restricted: it holds what not everybody may know.
+func (a *API) answerPage(w http.ResponseWriter, r *http.Request, d *pages.Document, restricted bool) error {
 	d.Frame = pages.Frame{Root: a.visits.root}
 	html, err := d.HTML()
 	if err != nil {
@@ -57,7 +61,7 @@ func (a *API) answerOGC(w http.ResponseWriter, r *http.Request, form string, doc
 	h := w.Header()
 	h.Set("Content-Security-Policy", pagePolicy)
 	h["Content-Type"] = htmlType
-	return answer(w, r, reply.NewBody(html, false))
+	return answer(w, r, reply.NewBody(html, restricted))
 }
 
 // ogcPage makes a page of links.
@@ -149,7 +153,7 @@ func (a *API) ogcCollections(w http.ResponseWriter, r *http.Request, _ *auth.Cal
 
 // ogcCollection serves the description of a collection.
 func (a *API) ogcCollection(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	id, err := ogcCollectionID(r)
+	set, err := ogcSet(r)
 	if err != nil {
 		return err
 	}
@@ -157,13 +161,13 @@ func (a *API) ogcCollection(w http.ResponseWriter, r *http.Request, _ *auth.Call
 	if err != nil {
 		return err
 	}
-	c := ogc.CollectionOf(a.base(r), id, form)
+	c := set.Collection(a.base(r), form)
 	return a.answerOGC(w, r, form, c, func() *pages.Document { return ogcPage(c.Title, c.Description, c.Links) })
 }
 
 // ogcQueryables serves what filters of a collection may ask about.
 func (a *API) ogcQueryables(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	id, err := ogcCollectionID(r)
+	set, err := ogcSet(r)
 	if err != nil {
 		return err
 	}
@@ -171,7 +175,7 @@ func (a *API) ogcQueryables(w http.ResponseWriter, r *http.Request, _ *auth.Call
 	if err != nil {
 		return err
 	}
-	q := ogc.QueryablesOf(a.base(r), id)
+	q := set.QueryableSchema(a.base(r))
 	if form != ogc.HTML {
 		text, err := json.Marshal(q, json.Deterministic(true))
 		if err != nil {
@@ -182,18 +186,18 @@ func (a *API) ogcQueryables(w http.ResponseWriter, r *http.Request, _ *auth.Call
 	}
 	return a.answerOGC(w, r, form, q, func() *pages.Document {
 		t := pages.Table{Title: "Properties", Head: []string{"Property", "Type", "What it is", "Values"}}
-		for _, f := range search.Fields() {
+		for _, f := range set.Queryables() {
 			p := q.Properties[f.Name]
 			t.Rows = append(t.Rows, []pages.Cell{{Text: f.Name}, {Text: strings.TrimSpace(p.Type + " " + p.Format)}, {Text: p.Title}, {Text: strings.Join(p.Enum, ", ")}})
 		}
 		return &pages.Document{Title: "What filters may ask about", Description: "The properties that the parameter filter knows, in CQL2.", Tables: []pages.Table{t},
-			Links: []pages.Cell{{Text: q.Title, Href: a.base(r) + "/ogc/collections/" + id + "?f=html"}}}
+			Links: []pages.Cell{{Text: q.Title, Href: a.base(r) + "/ogc/collections/" + set.ID + "?f=html"}}}
 	})
 }
 
 // ogcSchema serves what the features of a collection are.
 func (a *API) ogcSchema(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	id, err := ogcCollectionID(r)
+	set, err := ogcSet(r)
 	if err != nil {
 		return err
 	}
@@ -201,7 +205,7 @@ func (a *API) ogcSchema(w http.ResponseWriter, r *http.Request, _ *auth.Caller) 
 	if err != nil {
 		return err
 	}
-	text, err := ogc.FeatureSchema(a.base(r), id)
+	text, err := set.FeatureSchema(a.base(r))
 	if err != nil {
 		return err
 	}
@@ -210,27 +214,40 @@ func (a *API) ogcSchema(w http.ResponseWriter, r *http.Request, _ *auth.Caller) 
 		return answer(w, r, reply.NewBody(text, false))
 	}
 	return a.answerOGC(w, r, form, nil, func() *pages.Document {
-		kinds := map[format.ColumnKind]string{format.TextColumn: "text", format.WholeColumn: "whole number", format.RealColumn: "number", format.MomentColumn: "moment", format.JSONColumn: "JSON"}
 		t := pages.Table{Title: "Properties", Head: []string{"Property", "Type"}}
-		for _, c := range format.Columns() {
-			t.Rows = append(t.Rows, []pages.Cell{{Text: c.Name}, {Text: kinds[c.Kind]}})
+		if set.Own == nil {
+			kinds := map[format.ColumnKind]string{format.TextColumn: "text", format.WholeColumn: "whole number", format.RealColumn: "number", format.MomentColumn: "moment", format.JSONColumn: "JSON"}
+			for _, c := range format.Columns() {
+				t.Rows = append(t.Rows, []pages.Cell{{Text: c.Name}, {Text: kinds[c.Kind]}})
+			}
+		} else {
+			kinds := map[search.Kind]string{search.TextField: "text", search.NumberField: "number", search.MomentField: "moment"}
+			for _, f := range set.Properties() {
+				t.Rows = append(t.Rows, []pages.Cell{{Text: f.Name}, {Text: kinds[f.Kind]}})
+			}
 		}
 		return &pages.Document{Title: "What features are", Description: "The properties of each feature.", Tables: []pages.Table{t},
-			Links: []pages.Cell{{Text: "The collection", Href: a.base(r) + "/ogc/collections/" + id + "?f=html"}}}
+			Links: []pages.Cell{{Text: "The collection", Href: a.base(r) + "/ogc/collections/" + set.ID + "?f=html"}}}
 	})
 }
 
-func ogcCollectionID(r *http.Request) (string, error) {
+// ogcSet is the collection that the path names.
+func ogcSet(r *http.Request) (*ogc.Set, error) {
 	id := r.PathValue("collection")
-	if !ogc.Known(id) {
-		return "", &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no collection %.60q; these are: %s", id, strings.Join(ogc.Names(), ", "))}
+	set := ogc.SetNamed(id)
+	if set == nil {
+		var names []string
+		for _, s := range ogc.Sets() {
+			names = append(names, s.ID)
+		}
+		return nil, &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no collection %.60q; these are: %s", id, strings.Join(names, ", "))}
 	}
-	return id, nil
+	return set, nil
 }
 
 // ogcItems serves a page of features.
 func (a *API) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	id, err := ogcCollectionID(r)
+	set, err := ogcSet(r)
 	if err != nil {
 		return err
 	}
@@ -242,11 +259,14 @@ func (a *API) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	if err != nil {
 		return err
 	}
-	q, err := a.ogcQuery(r, id, values)
+	q, err := a.ogcQuery(r, set, values)
 	if err != nil {
 		return err
 	}
-	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.makeItems(w, r, who, id, values, form, q) })
+	if set.Own != nil {
+		return a.holding(w, r, who, costOfShapes, func(w http.ResponseWriter) error { return a.makeParts(w, r, who, set, values, form, &q) })
+	}
+	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.makeItems(w, r, who, set.ID, values, form, q) })
 }
 
 // makeItems makes a page of features.
@@ -281,13 +301,18 @@ func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	if !wish.None() {
 		sayLanguages(w, f.reader.Used())
 	}
+	sayLinks(w, links())
+	w.Header().Set("Content-Type", ogc.GeoJSON)
+	return answer(w, r, reply.NewBody(body.Bytes(), f.restricted))
+}
+
+// sayLinks puts links into the header (RFC 8288).
+func sayLinks(w http.ResponseWriter, links []format.Link) {
 	var header []string
-	for _, l := range links() {
+	for _, l := range links {
 		header = append(header, fmt.Sprintf(`<%s>; rel=%q; type=%q`, l.Href, l.Rel, l.Type))
 	}
 	w.Header()["Link"] = header
-	w.Header().Set("Content-Type", ogc.GeoJSON)
-	return answer(w, r, reply.NewBody(body.Bytes(), f.restricted))
 }
 
 // ogcTable is a page of features for people.
@@ -307,21 +332,25 @@ func (a *API) ogcTable(id string, f *found, links []format.Link, now hazard.Inst
 }
 
 // ogcQuery reads the parameters of items: those of part 1, section 7.15, and ours beside them, as parameters of a search.
-func (a *API) ogcQuery(r *http.Request, id string, values url.Values) (search.Query, error) {
+func (a *API) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (search.Query, error) {
 	ours := url.Values{}
 	var equals []*search.Where
-	known := []string{"bbox", "datetime", "limit", "q", "cursor", "filter", "filter-lang", "filter-crs"}
+	known := []string{"bbox", "datetime", "limit", "cursor", "filter", "filter-lang", "filter-crs"}
+	if set.OfHazards {
+		known = append(known, "q")
+	}
+	parameters, fields := set.Parameters(), set.Queryables()
 	for name, list := range values {
-		switch to, isFilter := ogc.Filters[name]; {
+		switch to, isFilter := parameters[name]; {
 		case name == "f" || name == langParameter:
 		case isFilter:
 			ours[to] = list
 		case slices.Contains(known, name):
 			ours[name] = list
 		default:
-			f := search.FieldNamed(name)
+			f := search.FieldNamed(name, fields)
 			if f == nil || f.Name != name || f.Kind == search.PlaceField {
-				for property := range ogc.Filters {
+				for property := range parameters {
 					known = append(known, property)
 				}
 				slices.Sort(known)
@@ -351,10 +380,10 @@ func (a *API) ogcQuery(r *http.Request, id string, values url.Values) (search.Qu
 		}
 		ours.Set("bbox", strings.Join([]string{corners[0], corners[1], corners[3], corners[4]}, ","))
 	}
-	q, faults := search.Parse(ours)
+	q, faults := search.ParseOn(fields, ours)
 	if faults != nil {
 		for i := range faults {
-			for property, name := range ogc.Filters {
+			for property, name := range parameters {
 				if faults[i].Parameter == name {
 					faults[i].Parameter = property
 				}
@@ -374,13 +403,16 @@ func (a *API) ogcQuery(r *http.Request, id string, values url.Values) (search.Qu
 
 // ogcItem serves one feature.
 func (a *API) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	id, err := ogcCollectionID(r)
+	set, err := ogcSet(r)
 	if err != nil {
 		return err
 	}
 	form, err := a.ogcDocument(r)
 	if err != nil {
 		return err
+	}
+	if set.Own != nil {
+		return a.ogcPart(w, r, who, set, form)
 	}
 	now := a.now()
 	v := a.Live.View(now)
@@ -391,7 +423,7 @@ func (a *API) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	if err != nil {
 		return err
 	}
-	if id == ogc.ActiveHazards && !h.ActiveAt(now) {
+	if set.ID == ogc.ActiveHazards && !h.ActiveAt(now) {
 		return &problem{Status: http.StatusNotFound, Detail: "the hazard is not active; it is in the collection " + ogc.Hazards}
 	}
 	if form == ogc.HTML {
@@ -408,7 +440,7 @@ func (a *API) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	}
 	h = readIn(w, h, wish)
 	var body bytes.Buffer
-	o := format.Options{Base: a.base(r), Single: true, Links: ogc.ItemLinks(a.base(r), id, h.UUID.String())}
+	o := format.Options{Base: a.base(r), Single: true, Links: ogc.ItemLinks(a.base(r), set.ID, h.UUID.String())}
 	err = a.encode(r.Context(), &body, a.Store, format.GeoJSON, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
 	if err != nil {
 		return err

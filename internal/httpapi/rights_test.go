@@ -94,7 +94,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		switch {
 		case strings.Contains(op, "{product-id}"):
 			objects = []string{"open", "restricted"}
-		case strings.Contains(op, "{hazard-id}"):
+		case strings.Contains(op, "{hazard-id}"), strings.Contains(op, "{feature-id}"):
 			objects = []string{"red's", "nobody's"}
 		}
 		for _, object := range objects {
@@ -143,6 +143,7 @@ func serviceScope(org int64) auth.Scope {
 func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
 	w.t.Helper()
 	method, path, _ := strings.Cut(op, " ")
+	path = strings.ReplaceAll(path, "{feature-id}", "{hazard-id}") // of a collection of hazards
 	if strings.Contains(path, "{hazard-id}") || strings.Contains(path, "{product-id}") {
 		body := []any{"description", "d"}
 		if object == "nobody's" {

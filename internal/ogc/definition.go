@@ -1,6 +1,8 @@
 package ogc
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -47,7 +49,7 @@ func Definition(base string) any {
 		"type": object{"type": "string"}, "title": object{"type": "string"}}}
 	links := object{"type": "array", "items": object{"$ref": "#/components/schemas/link"}}
 	text := object{"type": "string"}
-	feature := object{"type": "object", "required": []string{"type", "geometry", "properties"}, "properties": object{"type": enum([]string{"Feature"}), "id": object{"type": "string", "format": "uuid"},
+	feature := object{"type": "object", "required": []string{"type", "geometry", "properties"}, "properties": object{"type": enum([]string{"Feature"}), "id": text,
 		"geometry": object{"type": "object", "nullable": true}, "properties": object{"type": "object", "nullable": true}, "links": links}}
 	paths := object{
 		"/":            get("landing", "The landing page", []any{f}, answer("Where all begins", JSON, "page")),
@@ -55,27 +57,36 @@ func Definition(base string) any {
 		"/api":         get("definition", "This document", []any{f}, object{"description": "OpenAPI 3.0", "content": object{OpenAPI: object{"schema": object{"type": "object"}}}}),
 		"/collections": get("collections", "All collections", []any{f}, answer("The collections", JSON, "page")),
 	}
-	// Every property is a parameter that asks for its value (requirement /req/queryables-query-parameters/parameters).
-	var equals []any
-	for _, f := range search.Fields() {
-		if f.Kind != search.PlaceField && Filters[f.Name] == "" {
-			equals = append(equals, one(f.Name, f.Title+": this value alone.", object{"type": propertyOf(&f).Type}))
-		}
-	}
 	// Each collection by its name: clients such as GDAL look for the parameters of the path that they read.
-	for _, c := range collections {
-		path, name := "/collections/"+c.id, camel(c.id)
-		paths[path] = get("describe"+name, "About the collection: "+c.title, []any{f}, answer("The collection", JSON, "collection"))
-		paths[path+"/items"] = get("items"+name, "Features of the collection: "+c.title, append([]any{ref("bbox"), ref("datetime"), ref("limit"), ref("type_ID"), ref("severity_ID"), ref("category_ID"), ref("status"),
-			ref("source"), ref("q"), ref("filter"), ref("filter-lang"), ref("filter-crs"), ref("cursor"), f}, equals...), answer("A page of features", GeoJSON, "features"))
-		paths[path+"/queryables"] = get("queryables"+name, "What filters of the collection may ask about: "+c.title, []any{f}, answer("A JSON Schema", Schema, "queryables"))
-		paths[path+"/schema"] = get("schema"+name, "What features of the collection are: "+c.title, []any{f}, answer("A JSON Schema", Schema, "schema"))
-		paths[path+"/items/{uuid}"] = get("item"+name, "One feature of the collection: "+c.title, []any{ref("uuid"), f}, answer("The feature", GeoJSON, "feature"))
+	for _, s := range Sets() {
+		path, name := "/collections/"+s.ID, camel(s.ID)
+		parameters := []any{ref("bbox"), ref("datetime"), ref("limit"), ref("filter"), ref("filter-lang"), ref("filter-crs"), ref("cursor"), f}
+		if s.OfHazards {
+			parameters = append(parameters, ref("q"))
+		}
+		for _, property := range slices.Sorted(maps.Keys(s.Parameters())) {
+			parameters = append(parameters, ref(property))
+		}
+		// Every property is a parameter that asks for its value (requirement /req/queryables-query-parameters/parameters).
+		for _, f := range s.Queryables() {
+			if f.Kind != search.PlaceField && s.Parameters()[f.Name] == "" {
+				parameters = append(parameters, one(f.Name, f.Title+": this value alone.", object{"type": propertyOf(&f).Type}))
+			}
+		}
+		item := "uuid"
+		if s.Own != nil {
+			item = "feature"
+		}
+		paths[path] = get("describe"+name, "About the collection: "+s.Title, []any{f}, answer("The collection", JSON, "collection"))
+		paths[path+"/items"] = get("items"+name, "Features of the collection: "+s.Title, parameters, answer("A page of features", GeoJSON, "features"))
+		paths[path+"/queryables"] = get("queryables"+name, "What filters of the collection may ask about: "+s.Title, []any{f}, answer("A JSON Schema", Schema, "queryables"))
+		paths[path+"/schema"] = get("schema"+name, "What features of the collection are: "+s.Title, []any{f}, answer("A JSON Schema", Schema, "schema"))
+		paths[path+"/items/{"+item+"}"] = get("item"+name, "One feature of the collection: "+s.Title, []any{ref(item), f}, answer("The feature", GeoJSON, "feature"))
 	}
 	return object{
 		"openapi": "3.0.3",
 		"info": object{"title": "hazardd features", "version": "1.0.0",
-			"description": "Hazards as OGC API – Features – Parts 1 and 3. The whole service is described at " + base + "/openapi.json."},
+			"description": "Hazards and what belongs to them as OGC API – Features – Parts 1 and 3. The whole service is described at " + base + "/openapi.json."},
 		"servers":  []object{{"url": base + "/ogc"}},
 		"tags":     []object{{"name": "features"}},
 		"paths":    paths,
@@ -85,8 +96,9 @@ func Definition(base string) any {
 				"description": "Of POST /authorize; or a read-only key in the address, /key/KEY/ogc."}},
 			"parameters": object{
 				"uuid":        object{"name": "uuid", "in": "path", "required": true, "description": "UUID or number of a hazard.", "schema": text},
+				"feature":     object{"name": "feature", "in": "path", "required": true, "description": "Id of a feature.", "schema": text},
 				"bbox":        object{"name": "bbox", "in": "query", "description": "West, south, east, north in degrees (CRS84); with six numbers the heights are not looked at. West above east crosses the antimeridian.", "style": "form", "explode": false, "schema": object{"type": "array", "minItems": 4, "maxItems": 6, "items": object{"type": "number"}}},
-				"datetime":    one("datetime", "A moment or an interval (RFC 3339), open with .. at either end: hazards whose life meets it.", text),
+				"datetime":    one("datetime", "A moment or an interval (RFC 3339), open with .. at either end: features whose time meets it.", text),
 				"limit":       one("limit", "The most features of a page. More than 1000 is 1000.", object{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}),
 				"type_ID":     several("type_ID", "Types.", enum(types)),
 				"severity_ID": several("severity_ID", "Severities.", enum(severities)),

@@ -62,24 +62,6 @@ type Extent struct {
 	} `json:"temporal"`
 }
 
-// The collections.
-const (
-	Hazards       = "hazards"
-	ActiveHazards = "active-hazards"
-)
-
-// collections are the titles and descriptions, in their order.
-var collections = []struct{ id, title, description string }{
-	{ActiveHazards, "Active hazards", "The hazards that go on at this moment. Nothing past its end is among them."},
-	{Hazards, "Hazards", "All hazards that are known, active and over."},
-}
-
-// Known tells whether id is that of a collection.
-func Known(id string) bool { return id == Hazards || id == ActiveHazards }
-
-// Names lists the ids of the collections.
-func Names() []string { return []string{ActiveHazards, Hazards} }
-
 // Filters are the properties of features that items can be filtered by (section 7.15.5), and the parameter of a search that each is.
 var Filters = map[string]string{"type_ID": "type", "severity_ID": "severity", "category_ID": "category", "status": "status", "source": "source"}
 
@@ -133,22 +115,17 @@ func Conforms() Conformance {
 
 // Collections is the page of all collections.
 func Collections(base, form string) Page {
-	p := Page{Title: "Collections", Description: "The collections of hazards.", Links: selves(base+"/ogc/collections", form, "This document")}
-	for _, c := range collections {
-		p.Collections = append(p.Collections, CollectionOf(base, c.id, form))
+	p := Page{Title: "Collections", Description: "The collections of hazards, and of what belongs to them.", Links: selves(base+"/ogc/collections", form, "This document")}
+	for _, s := range Sets() {
+		p.Collections = append(p.Collections, s.Collection(base, form))
 	}
 	return p
 }
 
-// CollectionOf describes the collection of that id, which must be Known.
-func CollectionOf(base, id, form string) Collection {
-	out := Collection{ID: id, ItemType: "feature", CRS: []string{crs84}}
-	for _, c := range collections {
-		if c.id == id {
-			out.Title, out.Description = c.title, c.description
-		}
-	}
-	address := base + "/ogc/collections/" + id
+// Collection describes the set.
+func (s *Set) Collection(base, form string) Collection {
+	out := Collection{ID: s.ID, Title: s.Title, Description: s.Description, ItemType: "feature", CRS: []string{crs84}}
+	address := base + "/ogc/collections/" + s.ID
 	out.Links = append(selves(address, form, "This document"), link(address+"/items", "items", GeoJSON, out.Title), link(address+"/items?f=html", "items", HTML, out.Title+", as a page"),
 		link(address+"/schema", "describedby", Schema, "What its features are"),
 		link(address+"/schema", "describedBy", Schema, "What its features are, for programs that mind case"), // GDAL before 3.8
@@ -177,10 +154,10 @@ func PageLinks(base, id string, values url.Values, cursor string) []format.Link 
 }
 
 // ItemLinks are the links of one feature (section 7.17).
-func ItemLinks(base, id, uuid string) []format.Link {
+func ItemLinks(base, id, item string) []format.Link {
 	collection := base + "/ogc/collections/" + id
-	return []format.Link{link(collection+"/items/"+uuid, "self", GeoJSON, "This hazard"), link(collection+"/items/"+uuid+"?f=html", "alternate", HTML, "The page of this hazard"),
-		link(collection, "collection", JSON, "The collection")}
+	self := collection + "/items/" + url.PathEscape(item)
+	return []format.Link{link(self, "self", GeoJSON, "This feature"), link(self+"?f=html", "alternate", HTML, "This feature, for people"), link(collection, "collection", JSON, "The collection")}
 }
 
 // Form is the form that f names: JSON (also "geojson") or HTML; ok is false if there is none of that name.

@@ -25,11 +25,10 @@ type Property struct {
 	Role   string   `json:"x-ogc-role,omitzero"`
 }
 
-// QueryablesOf are those of the collection of that id, which must be Known.
-func QueryablesOf(base, id string) Queryables {
-	q := Queryables{Schema: "https://json-schema.org/draft/2020-12/schema", ID: base + "/ogc/collections/" + id + "/queryables", Type: "object",
-		Title: CollectionOf(base, id, JSON).Title, Properties: map[string]Property{}}
-	for _, f := range search.Fields() {
+// QueryableSchema describes Queryables.
+func (s *Set) QueryableSchema(base string) Queryables {
+	q := Queryables{Schema: "https://json-schema.org/draft/2020-12/schema", ID: base + "/ogc/collections/" + s.ID + "/queryables", Type: "object", Title: s.Title, Properties: map[string]Property{}}
+	for _, f := range s.Queryables() {
 		q.Properties[f.Name] = propertyOf(&f)
 	}
 	return q

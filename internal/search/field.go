@@ -21,7 +21,8 @@ const (
 	PlaceField // the geometry
 )
 
-// Field is a property of hazards that a Where may ask about, by the name that it has in GeoJSON.
+// Field is a property of hazards that a Where may ask about, by the name that it has in GeoJSON; or, if it was made outside of this package, of
+// features that are parts of hazards, which has its values in Own.
 type Field struct {
 	Name  string
 	Title string // for people
@@ -49,16 +50,16 @@ const Measured = "measurements."
 // Fields lists the fields, in their order. The caller must not change the slice.
 func Fields() []Field { return fields() }
 
-// FieldNamed returns the field of that name, whose case does not matter; nil if there is none.
-func FieldNamed(name string) *Field {
+// FieldNamed returns the field of that name, whose case does not matter, of those in all; nil if there is none.
+func FieldNamed(name string, all []Field) *Field {
 	if rest, ok := strings.CutPrefix(name, "measurements_"); ok { // as programs write it whose names have no dots
 		name = Measured + rest
 	}
-	i := slices.IndexFunc(fields(), func(f Field) bool { return strings.EqualFold(f.Name, name) })
+	i := slices.IndexFunc(all, func(f Field) bool { return strings.EqualFold(f.Name, name) })
 	if i < 0 {
 		return nil
 	}
-	return &fields()[i]
+	return &all[i]
 }
 
 var fields = sync.OnceValue(func() []Field {
@@ -163,7 +164,7 @@ var fields = sync.OnceValue(func() []Field {
 	return list
 })
 
-// Value is what the field says of h, as JSON has it: a string, a float64, or nil. A moment is its milliseconds since 1970, as a float64.
+// Value is what a field of hazards says of h, as JSON has it: a string, a float64, or nil. A moment is its milliseconds since 1970, as a float64.
 func (f *Field) Value(h *hazard.Hazard) any {
 	switch f.Kind {
 	case TextField:

@@ -127,24 +127,30 @@ var pages = []parameter{
 // ParseFilter reads the parameters of a Filter. Names in also are left to the caller; every other one is a fault, and so is one that is given
 // twice. No faults is nil.
 func ParseFilter(values url.Values, also ...string) (Filter, Faults) {
-	q, faults := parse(values, filters, also)
+	q, faults := parse(values, filters, also, nil)
 	return q.Filter, faults
 }
 
 // Parse reads the parameters of a Query, as ParseFilter does. Without a limit Query.Limit is 0. The cursor is read by Query.Decode, and that
 // At is past is left to who knows the time.
 func Parse(values url.Values, also ...string) (Query, Faults) {
-	return parse(values, slices.Concat(filters, pages), also)
+	return ParseOn(Fields(), values, also...)
+}
+
+// ParseOn is Parse where a filter may name other fields than those of hazards.
+func ParseOn(fields []Field, values url.Values, also ...string) (Query, Faults) {
+	return parse(values, slices.Concat(filters, pages), also, fields)
 }
 
 type parser struct {
 	Query
+	fields []Field // that a filter may name
 	values url.Values
 	faults Faults
 }
 
-func parse(values url.Values, known []parameter, also []string) (Query, Faults) {
-	p := &parser{values: values}
+func parse(values url.Values, known []parameter, also []string, fields []Field) (Query, Faults) {
+	p := &parser{values: values, fields: fields}
 	names := make([]string, len(known))
 	for i, k := range known {
 		names[i] = k.name
@@ -285,7 +291,7 @@ func (p *parser) where() {
 		}
 		return
 	}
-	w, err := ParseWhere(in, text[0])
+	w, err := ParseWhere(in, text[0], p.fields)
 	if err != nil {
 		p.fault("filter", "%v", err)
 		_, p.faults[len(p.faults)-1].TooCostly = errors.AsType[*geo.CostError](err)

@@ -365,7 +365,7 @@ func TestWhatTakesTooLongToTellIsFound(t *testing.T) {
 	h := &hazard.Hazard{Status: hazard.Active}
 	meets := cql.Meets{Of: cql.Operand{Kind: cql.Property, Text: Geometry}, Geometry: cql.Geometry{WKT: comb(0.07, 0.001, 0.00001)}}
 	for _, e := range []cql.Expr{meets, cql.Not{Of: meets}} {
-		w, err := NewWhere(e)
+		w, err := NewWhere(e, Fields())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -374,7 +374,7 @@ func TestWhatTakesTooLongToTellIsFound(t *testing.T) {
 		}
 	}
 	near := cql.Not{Of: cql.Meets{Of: meets.Of, Geometry: cql.Geometry{WKT: "POINT(0 0)"}}}
-	if w, err := NewWhere(near); err != nil || w.Match(h, []geo.Shape{shape}) {
+	if w, err := NewWhere(near, Fields()); err != nil || w.Match(h, []geo.Shape{shape}) {
 		t.Errorf("what meets is found by the condition that it does not: %v", err)
 	}
 }

@@ -36,8 +36,33 @@ type Where struct {
 	Lang, Text string
 	// Root has no negations: each condition knows whether it is one.
 	Root     *Cond
+	fields   []Field // that it may name
 	meets    int
 	patterns int
+}
+
+// Own are the values of a feature that is a part of a hazard, such as one of its areas, by the names of fields that hazards do not have: a string,
+// a float64, or a hazard.Instant. What is not there is not known.
+type Own map[string]any
+
+// Value is what a field says of a part of h, as JSON has it: a string, a float64, or nil. A moment is RFC 3339 in UTC.
+func (o Own) Value(f *Field, h *hazard.Hazard) any {
+	s := &subject{h, o}
+	switch f.Kind {
+	case TextField:
+		if text, ok := s.text(f); ok {
+			return text
+		}
+	case NumberField:
+		if n, ok := s.number(f); ok {
+			return n
+		}
+	case MomentField:
+		if at, ok := s.moment(f); ok {
+			return at.String()
+		}
+	}
+	return nil
 }
 
 // CondKind is what a Cond asks.
@@ -77,8 +102,8 @@ type Cond struct {
 	meets   func(geo.Shape) bool
 }
 
-// ParseWhere reads a filter in one of the languages. The error is a *cql.Error, or a *geo.CostError of a geometry.
-func ParseWhere(lang, text string) (*Where, error) {
+// ParseWhere reads a filter on those fields in one of the languages. The error is a *cql.Error, or a *geo.CostError of a geometry.
+func ParseWhere(lang, text string, on []Field) (*Where, error) {
 	var e cql.Expr
 	var err error
 	if lang == CQL2JSON {
@@ -89,7 +114,7 @@ func ParseWhere(lang, text string) (*Where, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := NewWhere(e)
+	w, err := NewWhere(e, on)
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +122,9 @@ func ParseWhere(lang, text string) (*Where, error) {
 	return w, nil
 }
 
-// NewWhere gives the names of a filter their meaning. The errors are those of ParseWhere.
-func NewWhere(e cql.Expr) (*Where, error) {
-	w := &Where{}
+// NewWhere gives the names of a filter their meaning, which is one of the fields. The errors are those of ParseWhere.
+func NewWhere(e cql.Expr, on []Field) (*Where, error) {
+	w := &Where{fields: on}
 	var err error
 	w.Root, err = w.bind(e, false)
 	if err != nil {
@@ -118,7 +143,7 @@ func WhereEquals(f *Field, value string) (w *Where, ok bool) {
 			return nil, false
 		}
 	}
-	w, err := NewWhere(cql.Compare{By: cql.Equal, Left: cql.Operand{Kind: cql.Property, Text: f.Name}, Right: o})
+	w, err := NewWhere(cql.Compare{By: cql.Equal, Left: cql.Operand{Kind: cql.Property, Text: f.Name}, Right: o}, []Field{*f})
 	if err != nil {
 		return nil, false
 	}
@@ -169,7 +194,7 @@ func (w *Where) bind(e cql.Expr, not bool) (*Cond, error) {
 	case cql.In:
 		return w.in(e, not)
 	case cql.IsNull:
-		f, err := property(e.Of)
+		f, err := w.property(e.Of)
 		if err != nil {
 			return nil, err
 		}
@@ -181,14 +206,14 @@ func (w *Where) bind(e cql.Expr, not bool) (*Cond, error) {
 }
 
 // property is the field that an operand names.
-func property(o cql.Operand) (*Field, error) {
+func (w *Where) property(o cql.Operand) (*Field, error) {
 	if o.Kind != cql.Property {
 		return nil, o.At.Fault("the name of a property", "a literal")
 	}
-	f := FieldNamed(o.Text)
+	f := FieldNamed(o.Text, w.fields)
 	if f == nil {
-		names := make([]string, len(fields()))
-		for i, f := range fields() {
+		names := make([]string, len(w.fields))
+		for i, f := range w.fields {
 			names[i] = f.Name
 		}
 		hint := "one of " + strings.Join(names, ", ")
@@ -201,8 +226,8 @@ func property(o cql.Operand) (*Field, error) {
 }
 
 // plain is property for what needs a value that is no geometry.
-func plain(o cql.Operand) (*Field, error) {
-	f, err := property(o)
+func (w *Where) plain(o cql.Operand) (*Field, error) {
+	f, err := w.property(o)
 	if err == nil && f.Kind == PlaceField {
 		err = o.At.Fault("a property that is no geometry", f.Name)
 	}
@@ -236,13 +261,13 @@ func (w *Where) compare(e cql.Compare, not bool) (*Cond, error) {
 	if left.Kind != cql.Property {
 		return literals(left, right, by)
 	}
-	f, err := plain(left)
+	f, err := w.plain(left)
 	if err != nil {
 		return nil, err
 	}
 	c := &Cond{Field: f, By: by, Fold: left.Fold || right.Fold}
 	if right.Kind == cql.Property {
-		if c.Other, err = plain(right); err != nil {
+		if c.Other, err = w.plain(right); err != nil {
 			return nil, err
 		}
 		if c.Kind = CondFields; c.Other.Kind != f.Kind {
@@ -363,7 +388,7 @@ func holds(by cql.Comparator, order int) bool {
 }
 
 func (w *Where) in(e cql.In, not bool) (*Cond, error) {
-	f, err := plain(e.Of)
+	f, err := w.plain(e.Of)
 	if err != nil {
 		return nil, err
 	}
@@ -386,7 +411,7 @@ func (w *Where) in(e cql.In, not bool) (*Cond, error) {
 }
 
 func (w *Where) like(e cql.Like, not bool) (*Cond, error) {
-	f, err := plain(e.Of)
+	f, err := w.plain(e.Of)
 	if err != nil {
 		return nil, err
 	}
@@ -406,7 +431,7 @@ func (w *Where) like(e cql.Like, not bool) (*Cond, error) {
 }
 
 func (w *Where) area(e cql.Meets, not bool) (*Cond, error) {
-	f, err := property(e.Of)
+	f, err := w.property(e.Of)
 	if err != nil {
 		return nil, err
 	}
@@ -453,9 +478,60 @@ func readGeometry(g cql.Geometry) (geo.Shape, error) {
 func (w *Where) NeedsShapes() bool { return w != nil && w.meets > 0 }
 
 // Match reports whether it holds of h, as h reads, whose footprint is places; these are only looked at if NeedsShapes.
-func (w *Where) Match(h *hazard.Hazard, places []geo.Shape) bool { return w.Root.match(h, places) }
+func (w *Where) Match(h *hazard.Hazard, places []geo.Shape) bool {
+	return w.Root.match(&subject{h, nil}, places)
+}
 
-func (c *Cond) match(h *hazard.Hazard, places []geo.Shape) bool {
+// MatchPart reports whether it holds of a part of h at a place, or, where h is nil, of a feature that belongs to no hazard.
+func (w *Where) MatchPart(h *hazard.Hazard, own Own, place geo.Shape) bool {
+	return w.Root.match(&subject{h, own}, []geo.Shape{place})
+}
+
+// subject is what a condition is asked of.
+type subject struct {
+	hazard *hazard.Hazard
+	own    Own
+}
+
+func (s *subject) text(f *Field) (text string, ok bool) {
+	if f.text == nil {
+		text, ok = s.own[f.Name].(string)
+		return text, ok
+	}
+	return f.text(s.hazard), true
+}
+
+func (s *subject) number(f *Field) (n float64, ok bool) {
+	if f.number == nil {
+		n, ok = s.own[f.Name].(float64)
+		return n, ok
+	}
+	return f.number(s.hazard)
+}
+
+func (s *subject) moment(f *Field) (at hazard.Instant, ok bool) {
+	if f.moment == nil {
+		at, ok = s.own[f.Name].(hazard.Instant)
+		return at, ok
+	}
+	return f.moment(s.hazard), true
+}
+
+// has reports whether the field has a value; every feature has a geometry.
+func (s *subject) has(f *Field) bool {
+	ok := true
+	switch f.Kind {
+	case TextField:
+		_, ok = s.text(f)
+	case NumberField:
+		_, ok = s.number(f)
+	case MomentField:
+		_, ok = s.moment(f)
+	}
+	return ok
+}
+
+func (c *Cond) match(h *subject, places []geo.Shape) bool {
 	switch c.Kind {
 	case CondAll:
 		return !slices.ContainsFunc(c.Kids, func(k *Cond) bool { return !k.match(h, places) })
@@ -464,47 +540,51 @@ func (c *Cond) match(h *hazard.Hazard, places []geo.Shape) bool {
 	case CondConst:
 		return !c.Not
 	case CondTexts:
-		return slices.Contains(c.Texts, c.textOf(c.Field, h)) != c.Not
+		text, ok := c.textOf(c.Field, h)
+		return ok && slices.Contains(c.Texts, text) != c.Not
 	case CondOrder:
-		return holds(c.By, strings.Compare(c.textOf(c.Field, h), c.Texts[0]))
+		text, ok := c.textOf(c.Field, h)
+		return ok && holds(c.By, strings.Compare(text, c.Texts[0]))
 	case CondPattern:
-		return c.pattern.match(c.textOf(c.Field, h)) != c.Not
+		text, ok := c.textOf(c.Field, h)
+		return ok && c.pattern.match(text) != c.Not
 	case CondNumber:
-		n, ok := c.Field.number(h)
+		n, ok := h.number(c.Field)
 		return ok && holds(c.By, order(n, c.Number))
 	case CondMoment:
-		return holds(c.By, order(c.Field.moment(h), c.At))
+		at, ok := h.moment(c.Field)
+		return ok && holds(c.By, order(at, c.At))
 	case CondFields:
 		return c.matchFields(h)
 	case CondNull:
-		null := false
-		if c.Field.Nullable {
-			null = c.Field.Value(h) == nil
-		}
-		return null != c.Not
+		return h.has(c.Field) == c.Not
 	case CondMeets:
 		return slices.ContainsFunc(places, c.meets) != c.Not
 	}
 	return false
 }
 
-func (c *Cond) textOf(f *Field, h *hazard.Hazard) string {
-	if c.Fold {
-		return foldCase(f.text(h))
+func (c *Cond) textOf(f *Field, h *subject) (text string, ok bool) {
+	if text, ok = h.text(f); c.Fold {
+		text = foldCase(text)
 	}
-	return f.text(h)
+	return text, ok
 }
 
-func (c *Cond) matchFields(h *hazard.Hazard) bool {
+func (c *Cond) matchFields(h *subject) bool {
 	switch c.Field.Kind {
 	case NumberField:
-		a, okA := c.Field.number(h)
-		b, okB := c.Other.number(h)
+		a, okA := h.number(c.Field)
+		b, okB := h.number(c.Other)
 		return okA && okB && holds(c.By, order(a, b))
 	case MomentField:
-		return holds(c.By, order(c.Field.moment(h), c.Other.moment(h)))
+		a, okA := h.moment(c.Field)
+		b, okB := h.moment(c.Other)
+		return okA && okB && holds(c.By, order(a, b))
 	}
-	return holds(c.By, strings.Compare(c.textOf(c.Field, h), c.textOf(c.Other, h)))
+	a, okA := c.textOf(c.Field, h)
+	b, okB := c.textOf(c.Other, h)
+	return okA && okB && holds(c.By, strings.Compare(a, b))
 }
 
 // bounds are boxes each of which meets every hazard of which the condition holds.

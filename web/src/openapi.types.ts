@@ -2435,7 +2435,7 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "/ogc/collections/{collection-id}/items/{hazard-id}": {
+    readonly "/ogc/collections/{collection-id}/items/{feature-id}": {
         readonly parameters: {
             readonly query?: never;
             readonly header?: never;
@@ -2445,8 +2445,11 @@ export interface paths {
                  * @example active-hazards
                  */
                 readonly "collection-id": components["parameters"]["collection-id"];
-                /** @description The hazard's number, or its uuid. */
-                readonly "hazard-id": components["parameters"]["hazard-id"];
+                /**
+                 * @description The id of the feature; of a hazard also its number.
+                 * @example 5f0c6c8e-53c5-5b53-9d1f-6a0a4d1c2b7e
+                 */
+                readonly "feature-id": components["parameters"]["feature-id"];
             };
             readonly cookie?: never;
         };
@@ -6504,7 +6507,7 @@ export interface components {
         };
         readonly OgcCollection: {
             /** @enum {string} */
-            readonly id: "active-hazards" | "hazards";
+            readonly id: "active-hazards" | "hazards" | "areas" | "tracks" | "bands" | "products" | "coverage";
             readonly title: string;
             readonly description: string;
             readonly links: readonly components["schemas"]["OgcLink"][];
@@ -6550,7 +6553,7 @@ export interface components {
         readonly OgcItems: {
             /** @constant */
             readonly type: "FeatureCollection";
-            readonly features: readonly components["schemas"]["HazardFeature"][];
+            readonly features: readonly (components["schemas"]["HazardFeature"] | components["schemas"]["PartFeature"])[];
             readonly bbox?: components["schemas"]["Bbox"];
             readonly links: readonly components["schemas"]["OgcLink"][];
             readonly timeStamp: components["schemas"]["Instant"];
@@ -6559,8 +6562,17 @@ export interface components {
             /** @description On this page. */
             readonly numberReturned: number;
         };
-        /** @description GeoJSON (RFC 7946), as OGC 17-069r4, section 7.17 has it. */
-        readonly OgcItem: {
+        /** @description An area, a drawn shape or a product of an active hazard, or a country with its coverage. `GET /ogc/collections/{collection-id}/schema` describes the properties. */
+        readonly PartFeature: {
+            /** @constant */
+            readonly type: "Feature";
+            readonly id: string;
+            readonly geometry: components["schemas"]["Geometry"];
+            readonly properties: {
+                readonly [key: string]: string | number | null;
+            };
+        };
+        readonly OgcHazard: {
             /** @constant */
             readonly type: "Feature";
             readonly id: components["schemas"]["Uuid"];
@@ -6569,6 +6581,18 @@ export interface components {
             readonly properties: components["schemas"]["HazardProperties"];
             readonly links: readonly components["schemas"]["OgcLink"][];
         };
+        readonly OgcPart: {
+            /** @constant */
+            readonly type: "Feature";
+            readonly id: string;
+            readonly geometry: components["schemas"]["Geometry"];
+            readonly properties: {
+                readonly [key: string]: string | number | null;
+            };
+            readonly links: readonly components["schemas"]["OgcLink"][];
+        };
+        /** @description GeoJSON (RFC 7946), as OGC 17-069r4, section 7.17 has it. */
+        readonly OgcItem: components["schemas"]["OgcHazard"] | components["schemas"]["OgcPart"];
         /** @description A document as ArcGIS Server has it. */
         readonly ArcgisDocument: Record<string, never>;
         readonly ArcgisFeature: {
@@ -7273,7 +7297,12 @@ export interface components {
          * @description The collection.
          * @example active-hazards
          */
-        readonly "collection-id": "active-hazards" | "hazards";
+        readonly "collection-id": "active-hazards" | "hazards" | "areas" | "tracks" | "bands" | "products" | "coverage";
+        /**
+         * @description The id of the feature; of a hazard also its number.
+         * @example 5f0c6c8e-53c5-5b53-9d1f-6a0a4d1c2b7e
+         */
+        readonly "feature-id": string;
         /**
          * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
          * @example "3f7a1c0b9e2d4c58"
@@ -13007,8 +13036,11 @@ export interface operations {
                  * @example active-hazards
                  */
                 readonly "collection-id": components["parameters"]["collection-id"];
-                /** @description The hazard's number, or its uuid. */
-                readonly "hazard-id": components["parameters"]["hazard-id"];
+                /**
+                 * @description The id of the feature; of a hazard also its number.
+                 * @example 5f0c6c8e-53c5-5b53-9d1f-6a0a4d1c2b7e
+                 */
+                readonly "feature-id": components["parameters"]["feature-id"];
             };
             readonly cookie?: never;
         };
@@ -13024,6 +13056,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/geo+json": components["schemas"]["OgcItem"];
+                    readonly "text/html": string;
                 };
             };
             /** @description For people, the page of the hazard. */

@@ -1,0 +1,389 @@
+package httpapi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/ogc"
+	pages "github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/tongue"
+	"github.com/hazardd/hazardd/wire"
+)
+
+// maxDrawings bounds what is kept of shapes of active hazards, in bytes: with it a page reads of the store only documents that are new.
+const maxDrawings = 32 << 20
+
+// drawing is a shape with its geometry as it can be asked about.
+type drawing struct {
+	hazard.Shape
+	place geo.Shape
+}
+
+// drawings reads the shapes of a document.
+func (a *API) drawings(ctx context.Context, ref hazard.ShapesRef) ([]drawing, error) {
+	if list, ok := a.drawn.Get(ref.Digest); ok {
+		return list, nil
+	}
+	shapes, err := a.Store.ShapesOf(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	list, size := make([]drawing, len(shapes)), 0
+	for i, s := range shapes {
+		place, err := geo.ReadStored(s.Geometry)
+		if err != nil {
+			return nil, fmt.Errorf("shapes %s: %w", ref.Digest, err)
+		}
+		list[i] = drawing{s, place}
+		size += 3*len(s.Geometry) + 256 // a position is 20 bytes of text, and up to 40 more in memory
+	}
+	a.drawn.Put(ref.Digest, list, size)
+	return list, nil
+}
+
+// part is a feature of a collection whose features are no hazards.
+type part struct {
+	hazard   *hazard.Hazard // that it is a part of; nil: of none
+	id       string
+	own      search.Own
+	place    geo.Shape
+	geometry string         // GeoJSON
+	from, to hazard.Instant // its time; to is 0 while it goes on
+}
+
+// after reports whether p comes behind a place of the order: hazards by number, parts of one by their id.
+func (p *part) after(hazardID int64, id string) bool {
+	return cmp.Or(cmp.Compare(p.number(), hazardID), strings.Compare(p.id, id)) > 0
+}
+
+func (p *part) number() int64 {
+	if p.hazard == nil {
+		return 0
+	}
+	return p.hazard.ID
+}
+
+// eachPart gives the parts that f lets through, in their order. Parts of which f cannot let any through are not read.
+func (a *API) eachPart(ctx context.Context, set *ogc.Set, f *search.Filter, v *live.View, who *auth.Caller, base string, now hazard.Instant, each func(*part) error) error {
+	give := func(list []part) error {
+		slices.SortFunc(list, func(x, y part) int { return strings.Compare(x.id, y.id) })
+		list = slices.CompactFunc(list, func(x, y part) bool { return x.id == y.id }) // an area that is there twice
+		for i := range list {
+			p := &list[i]
+			p.own["id"] = p.id
+			if f.Life != nil && (p.from > f.Life.To || p.to != 0 && p.to < f.Life.From) || !f.MatchPlace([]geo.Shape{p.place}) || f.Where != nil && !f.Where.MatchPart(p.hazard, p.own, p.place) {
+				continue
+			}
+			if err := each(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if !set.OfHazards {
+		return give(a.coverageParts(now))
+	}
+	records := f.Implied()
+	records.Where, records.Life = nil, nil
+	var hazards []*hazard.Hazard
+	for h := range v.Hazards(live.Filter{}, who.Orgs) {
+		if records.MatchRecord(h, now) {
+			hazards = append(hazards, h)
+		}
+	}
+	slices.SortFunc(hazards, func(x, y *hazard.Hazard) int { return cmp.Compare(x.ID, y.ID) })
+	for _, h := range hazards {
+		list, err := a.partsOf(ctx, set, v, h, who, base)
+		if err == nil {
+			err = give(list)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partsOf are the parts of an active hazard that belong to a collection.
+func (a *API) partsOf(ctx context.Context, set *ogc.Set, v *live.View, h *hazard.Hazard, who *auth.Caller, base string) (list []part, err error) {
+	life := hazard.Instant(0)
+	if h.AutoExpire {
+		life = h.End
+	}
+	switch set.ID {
+	case ogc.Areas:
+		shapes, err := a.Store.Shapes(ctx, h.Areas)
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range shapes {
+			ref := h.Areas[i]
+			list = append(list, part{hazard: h, id: h.UUID.String() + "." + string(ref.Role) + "." + ref.Digest[:12], own: search.Own{"role": string(ref.Role)}, place: s, geometry: s.GeoJSON(),
+				from: h.Start, to: life})
+		}
+	case ogc.Products:
+		products, _ := v.Products(h.ID, who.Orgs)
+		for _, p := range products {
+			list = append(list, productPart(h, p, base, life))
+		}
+	default:
+		for _, ref := range h.Shapes {
+			shapes, err := a.drawings(ctx, ref)
+			if err != nil {
+				return nil, err
+			}
+			for i := range shapes {
+				s := &shapes[i]
+				if slices.Contains(ogc.OnTracks(), s.Role) != (set.ID == ogc.Tracks) {
+					continue
+				}
+				own := search.Own{"role": string(s.Role), "title": s.Title(), "from_time": s.From, "forecast": yesNo(s.Forecast), "color": s.Color(), "source": s.Source}
+				if s.To != 0 {
+					own["to_time"] = s.To
+				}
+				if s.Band != nil {
+					own["band"], own["value"] = string(s.Band.Kind), s.Band.Value
+					if unit := s.Band.Unit(); unit != "" {
+						own["unit"] = unit
+					}
+				}
+				list = append(list, part{hazard: h, id: fmt.Sprintf("%s.%s.%s.%03d", h.UUID, ref.Part, ref.Digest[:12], i), own: own, place: s.place, geometry: s.Geometry, from: s.From, to: s.To})
+			}
+		}
+	}
+	return list, nil
+}
+
+// productPart is a product of h as a feature, at its place if it has one.
+func productPart(h *hazard.Hazard, p *hazard.Product, base string, until hazard.Instant) part {
+	f := wire.FromProduct(p, base)
+	own := search.Own{"product_ID": float64(p.ID), "parent_ID": float64(p.ParentID), "title": p.Title, "product_Type": f.ProductType, "comment_Text": f.CommentText, "is_Hidden": f.IsHidden,
+		"security_Flag": f.SecurityFlag, "org_ID": float64(p.OrgID), "create_time": p.Created, "update_time": p.Updated, "source": p.Source, "placed_by": "product"}
+	for name, value := range map[string]*string{"data": f.Data, "filename": f.Filename, "product_url": f.ProductURL} {
+		if value != nil {
+			own[name] = *value
+		}
+	}
+	place, err := geo.ParseWKT(p.Geometry)
+	if p.Geometry == "" || err != nil || place.IsZero() {
+		place, own["placed_by"] = geo.Place(h.Longitude, h.Latitude), "hazard"
+	}
+	return part{hazard: h, id: p.UUID.String(), own: own, place: place, geometry: place.GeoJSON(), from: h.Start, to: until}
+}
+
+func yesNo(yes bool) string {
+	if yes {
+		return "Y"
+	}
+	return "N"
+}
+
+// coverageParts are whose silence an empty answer repeats, as features of now.
+func (a *API) coverageParts(now hazard.Instant) (list []part) {
+	seen := map[string]int{}
+	for f := range a.Coverage.Features(a.Readings()) {
+		id := f.ID
+		if seen[f.ID]++; seen[f.ID] > 1 { // areas of one name
+			id += "-" + strconv.Itoa(seen[f.ID])
+		}
+		words := map[string][]string{}
+		for t, word := range f.Properties.Types {
+			words[string(word)] = append(words[string(word)], string(t))
+		}
+		own := search.Own{"kind": f.Properties.Kind, "code": f.Properties.Code, "name": f.Properties.Name, "state": string(f.Properties.State),
+			"sources": strings.Join(f.Properties.Sources, " "), "responsible": strings.Join(f.Properties.Responsible, " ")}
+		for _, word := range []string{"covered", "stale"} {
+			slices.Sort(words[word])
+			own[word] = strings.Join(words[word], " ")
+		}
+		list = append(list, part{id: id, own: own, place: f.Shape, geometry: f.Geometry, from: now, to: now})
+	}
+	return list
+}
+
+// partFeature is a part as GeoJSON.
+type partFeature struct {
+	Type       string         `json:"type"`
+	ID         string         `json:"id"`
+	Links      []format.Link  `json:"links,omitzero"`
+	Geometry   jsontext.Value `json:"geometry"`
+	Properties jsontext.Value `json:"properties"`
+}
+
+// write writes a part, in the language of a reader.
+func (p *part) write(out *bytes.Buffer, set *ogc.Set, reader *tongue.Reader, links []format.Link) error {
+	h := p.hazard
+	if h != nil {
+		h = reader.Of(h)
+	}
+	properties := jsontext.Value("{")
+	for i, f := range set.Properties() {
+		if i > 0 {
+			properties = append(properties, ',')
+		}
+		value, err := json.Marshal(p.own.Value(&f, h))
+		if err != nil {
+			return err
+		}
+		properties = append(append(properties, `"`+f.Name+`":`...), value...)
+	}
+	return json.MarshalWrite(out, partFeature{"Feature", p.id, links, jsontext.Value(p.geometry), append(properties, '}')})
+}
+
+// partCursor reads where the page before ended: the number of a hazard, and the id of a part.
+func partCursor(text string) (hazardID int64, id string, err error) {
+	if text == "" {
+		return -1, "", nil
+	}
+	number, id, ok := strings.Cut(text, " ")
+	if hazardID, err = strconv.ParseInt(number, 10, 64); err != nil || !ok || hazardID < 0 {
+		return 0, "", badParameter("cursor", "%.60q is not what a link to a next page has", text)
+	}
+	return hazardID, id, nil
+}
+
+// makeParts makes a page of features that are no hazards, of what is active now.
+func (a *API) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller, set *ogc.Set, values url.Values, form string, q *search.Query) error {
+	wish, err := a.wish(r, values)
+	if err != nil {
+		return err
+	}
+	hazardID, id, err := partCursor(q.Cursor)
+	if err != nil {
+		return err
+	}
+	now, reader, base := a.now(), wish.Reader(), a.base(r)
+	v := a.Live.View(now)
+	var body bytes.Buffer
+	table := pages.Table{Title: set.Title}
+	for _, f := range set.Properties() {
+		table.Head = append(table.Head, f.Name)
+	}
+	body.WriteString(noFeatures)
+	matched, returned, cursor, last := 0, 0, "", ""
+	err = a.eachPart(r.Context(), set, &q.Filter, v, who, base, now, func(p *part) error {
+		matched++
+		if cursor != "" || !p.after(hazardID, id) {
+			return nil
+		}
+		if returned == q.Limit || body.Len() >= pageBytes {
+			cursor = last
+			return nil
+		}
+		returned, last = returned+1, strconv.FormatInt(p.number(), 10)+" "+p.id
+		if form == ogc.HTML {
+			row := p.row(set, reader)
+			row[0].Href = base + "/ogc/collections/" + set.ID + "/items/" + url.PathEscape(p.id) + "?f=html"
+			table.Rows = append(table.Rows, row)
+			return nil
+		}
+		if returned > 1 {
+			body.WriteByte(',')
+		}
+		return p.write(&body, set, reader, nil)
+	})
+	if err != nil {
+		return err
+	}
+	if set.OfHazards {
+		a.tellCoverage(w, q)
+	}
+	a.tellView(w, v, now)
+	links := ogc.PageLinks(base, set.ID, values, cursor)
+	restricted := set.ID == ogc.Products && v.Audience(who.Orgs) != ""
+	if form == ogc.HTML {
+		d := ogcPage(set.Title, fmt.Sprintf("%d of %d, as of %s.", returned, matched, now), links)
+		d.Tables = []pages.Table{table}
+		return a.answerPage(w, r, d, restricted)
+	}
+	tail, err := json.Marshal(links)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&body, `],"numberMatched":%d,"numberReturned":%d,"timeStamp":"%s","links":%s}`, matched, returned, now, tail)
+	sayLanguages(w, reader.Used())
+	sayLinks(w, links)
+	w.Header().Set("Content-Type", ogc.GeoJSON)
+	return answer(w, r, reply.NewBody(body.Bytes(), restricted))
+}
+
+// row is a part as a row of a table.
+func (p *part) row(set *ogc.Set, reader *tongue.Reader) (row []pages.Cell) {
+	h := p.hazard
+	if h != nil {
+		h = reader.Of(h)
+	}
+	for _, f := range set.Properties() {
+		text := ""
+		if v := p.own.Value(&f, h); v != nil {
+			text = fmt.Sprint(v)
+		}
+		row = append(row, pages.Cell{Text: text})
+	}
+	return row
+}
+
+// ogcPart serves one feature that is no hazard.
+func (a *API) ogcPart(w http.ResponseWriter, r *http.Request, who *auth.Caller, set *ogc.Set, form string) error {
+	wish, err := a.wish(r, r.URL.Query())
+	if err != nil {
+		return err
+	}
+	now, reader, base := a.now(), wish.Reader(), a.base(r)
+	v, id := a.Live.View(now), r.PathValue("hazard")
+	only, _ := search.WhereEquals(&set.Own[0], id) // any text is a value of the id
+	var found *part
+	f := search.Filter{Where: only}
+	if set.OfHazards && set.ID != ogc.Products { // whose ids begin with that of the hazard
+		f.Hazards = []int64{}
+		if of, err := uuid.Parse(id[:min(len(id), 36)]); err == nil {
+			if h, ok := v.HazardByUUID(of); ok {
+				f.Hazards = []int64{h.ID}
+			}
+		}
+	}
+	if err := a.eachPart(r.Context(), set, &f, v, who, base, now, func(p *part) error { found = p; return nil }); err != nil {
+		return err
+	}
+	if found == nil {
+		return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("the collection %s has no feature %.80q; features are of hazards that are active now", set.ID, id)}
+	}
+	links, restricted := ogc.ItemLinks(base, set.ID, id), found.own["security_Flag"] == "R"
+	if form == ogc.HTML {
+		d := ogcPage(set.Title, "One feature, as of "+now.String()+".", links)
+		t := pages.Table{Title: "Properties", Head: []string{"Property", "Value"}}
+		for i, cell := range found.row(set, reader) {
+			t.Rows = append(t.Rows, []pages.Cell{{Text: set.Properties()[i].Name}, cell})
+		}
+		d.Tables = []pages.Table{t}
+		if found.hazard != nil {
+			d.Links = append(d.Links, pages.Cell{Text: "The page of the hazard", Href: a.BaseURL + "/h/" + found.hazard.UUID.String()})
+		}
+		return a.answerPage(w, r, d, restricted)
+	}
+	var body bytes.Buffer
+	if err := found.write(&body, set, reader, links); err != nil {
+		return err
+	}
+	sayLanguages(w, reader.Used())
+	w.Header().Set("Content-Type", ogc.GeoJSON)
+	return answer(w, r, reply.NewBody(body.Bytes(), restricted))
+}

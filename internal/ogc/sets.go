@@ -1,0 +1,160 @@
+package ogc
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/hazardd/hazardd/internal/coverage"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/search"
+)
+
+// The ids of the collections.
+const (
+	ActiveHazards = "active-hazards"
+	Hazards       = "hazards"
+	Areas         = "areas"
+	Tracks        = "tracks"
+	Bands         = "bands"
+	Products      = "products"
+	Coverage      = "coverage"
+)
+
+// Set is a collection: what its features are, and what can be asked about them.
+type Set struct {
+	ID, Title, Description string
+	// Own are the id and the properties of its features, those of hazards left out; nil: its features are hazards.
+	Own []search.Field
+	// OfHazards: its features are hazards or parts of hazards, and have properties of hazards too.
+	OfHazards bool
+}
+
+// Sets lists the collections, in their order. The caller must not change the slice.
+func Sets() []Set { return sets() }
+
+// SetNamed is the collection of that id; nil if there is none.
+func SetNamed(id string) *Set {
+	for i := range sets() {
+		if sets()[i].ID == id {
+			return &sets()[i]
+		}
+	}
+	return nil
+}
+
+// OnTracks are the roles of shapes in the collection of tracks. All others are in that of bands.
+func OnTracks() []hazard.ShapeRole {
+	return []hazard.ShapeRole{hazard.TrackShape, hazard.PositionShape, hazard.ConeShape}
+}
+
+var sets = sync.OnceValue(func() []Set {
+	id := search.Field{Name: "id", Title: "Id of the feature"}
+	var onTracks, onBands, areaRoles, productTypes []string
+	for _, role := range hazard.ShapeRoles() {
+		if slices.Contains(OnTracks(), role) {
+			onTracks = append(onTracks, string(role))
+		} else {
+			onBands = append(onBands, string(role))
+		}
+	}
+	for _, role := range hazard.ShownRoles() {
+		areaRoles = append(areaRoles, string(role))
+	}
+	for _, t := range hazard.ProductTypes() {
+		productTypes = append(productTypes, string(t.Type))
+	}
+	shapes := func(roles []string) []search.Field {
+		return []search.Field{
+			id,
+			{Name: "role", Title: "What it is", Values: roles},
+			{Name: "title", Title: "What it is called"},
+			{Name: "band", Title: "Quantity of which it shows a value, as in GET /measurements", Nullable: true},
+			{Name: "value", Title: "The value; of a scale of words the place of the word", Kind: search.NumberField, Nullable: true},
+			{Name: "unit", Title: "Unit of the value", Nullable: true},
+			{Name: "from_time", Title: "First moment for which it holds", Kind: search.MomentField},
+			{Name: "to_time", Title: "Last moment for which it holds", Kind: search.MomentField, Nullable: true},
+			{Name: "forecast", Title: "Whether it is expected, and was not observed", Values: []string{"Y", "N"}},
+			{Name: "color", Title: "Color in which it is drawn"},
+			{Name: "source", Title: "Source that drew it"},
+		}
+	}
+	return []Set{
+		{ID: ActiveHazards, Title: "Active hazards", Description: "The hazards that go on at this moment. Nothing past its end is among them.", OfHazards: true},
+		{ID: Hazards, Title: "Hazards", Description: "All hazards that are known, active and over.", OfHazards: true},
+		{ID: Areas, Title: "Areas of active hazards", Description: "Each area that an active hazard has, of whatever role. A hazard of which only the point is known has none.", OfHazards: true,
+			Own: []search.Field{id, {Name: "role", Title: "What the area is", Values: areaRoles}}},
+		{ID: Tracks, Title: "Tracks of active hazards", Description: "Where storms went and may go, as sources drew it: tracks, positions and cones.", OfHazards: true, Own: shapes(onTracks)},
+		{ID: Bands, Title: "Bands of active hazards", Description: "What else sources drew of active hazards: contours, wind radii, perimeters, ash, coasts, extents.", OfHazards: true, Own: shapes(onBands)},
+		{ID: Products, Title: "Products of active hazards", Description: "The folders, files, texts and links of active hazards, at their own place or at that of the hazard.", OfHazards: true, Own: []search.Field{
+			id,
+			{Name: "product_ID", Title: "Number", Kind: search.NumberField, Whole: true},
+			{Name: "parent_ID", Title: "Number of the folder that it is in; 0: none", Kind: search.NumberField, Whole: true},
+			{Name: "title", Title: "Title"},
+			{Name: "product_Type", Title: "What it is", Values: productTypes},
+			{Name: "data", Title: "The text, or the link", Nullable: true},
+			{Name: "filename", Title: "Name of the file", Nullable: true},
+			{Name: "product_url", Title: "Where the file is", Nullable: true},
+			{Name: "comment_Text", Title: "Comment"},
+			{Name: "is_Hidden", Title: "Whether user interfaces hide it", Values: []string{"Y", "N"}},
+			{Name: "security_Flag", Title: "R is for some organizations alone, A for all", Values: []string{"A", "R"}},
+			{Name: "org_ID", Title: "Organization of who wrote it; -1: a source", Kind: search.NumberField, Whole: true},
+			{Name: "create_time", Title: "When it was first recorded", Kind: search.MomentField},
+			{Name: "update_time", Title: "When it was last written", Kind: search.MomentField},
+			{Name: "source", Title: "Source that gave it; empty: an editor"},
+			{Name: "placed_by", Title: "Whose place the geometry is", Values: []string{"product", "hazard"}},
+		}},
+		{ID: Coverage, Title: "Coverage", Description: "Whose silence an empty answer repeats: each country, and other areas that sources speak for, with how they are read now.", Own: []search.Field{
+			id,
+			{Name: "kind", Title: "What it is", Values: []string{"country", "area"}},
+			{Name: "code", Title: "ISO 3166-1 alpha-2; empty: no country"},
+			{Name: "name", Title: "Name"},
+			{Name: "state", Title: "The word about official warnings", Values: []string{string(coverage.Covered), string(coverage.Stale), string(coverage.Unknown)}},
+			{Name: "covered", Title: "Types that are covered, separated by blanks"},
+			{Name: "stale", Title: "Types that are stale, separated by blanks"},
+			{Name: "sources", Title: "Sources that speak for it, separated by blanks"},
+			{Name: "responsible", Title: "Those that are responsible, separated by blanks"},
+		}},
+	}
+})
+
+// shown are the properties of hazards that their parts have too.
+var shown = []string{"hazard_ID", "uuid", "hazard_Name", "type_ID", "severity_ID", "severity_rank", "category_ID", "status", "start_time", "end_time"}
+
+// Properties are those of the features of a set that are no hazards, in their order. The id is not among them: a feature has it beside them.
+func (s *Set) Properties() []search.Field {
+	list := slices.Clone(s.Own[1:])
+	if s.OfHazards {
+		for _, name := range shown {
+			list = append(list, *search.FieldNamed(name, search.Fields()))
+		}
+	}
+	return list
+}
+
+// Queryables are the fields that a filter of the collection may name: its own, and those of hazards whose names those have not.
+func (s *Set) Queryables() []search.Field {
+	if s.Own == nil {
+		return search.Fields()
+	}
+	geometry := *search.FieldNamed(search.Geometry, search.Fields())
+	list := append([]search.Field{geometry}, s.Own...)
+	if s.OfHazards {
+		for _, f := range search.Fields() {
+			if search.FieldNamed(f.Name, list) == nil {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
+// Parameters are the parameters of a search that items of the collection can be filtered by, by the property that each is.
+func (s *Set) Parameters() map[string]string {
+	all := map[string]string{}
+	for property, parameter := range Filters {
+		if s.OfHazards && search.FieldNamed(property, s.Own) == nil {
+			all[property] = parameter
+		}
+	}
+	return all
+}
