@@ -350,7 +350,8 @@ func (a *API) routes() {
 	a.readable("GET /arcgis/rest/services/hazards/FeatureServer", a.arcgisDocument(a.arcgisService))
 	a.readable("GET /arcgis/rest/services/hazards/FeatureServer/layers", a.arcgisDocument(a.arcgisLayers))
 	a.readable("GET /arcgis/rest/services/hazards/FeatureServer/{layer}", a.arcgisLayer)
-	a.readable("GET /arcgis/rest/services/hazards/FeatureServer/{layer}/query", a.arcgisQuery)
+	a.readable("GET "+arcgisQueryPath, a.arcgisQuery)
+	a.readable(arcgisQueryByPost, a.arcgisQuery)
 
 	a.private("GET /account", a.account)
 	a.private("POST /account/password", a.changePassword)
@@ -363,6 +364,7 @@ func (a *API) routes() {
 	a.private("DELETE /keys/{key}", a.revokeKey)
 	a.public("GET /key/{key}/{path...}", a.withKey)
 	a.public("POST /key/{key}/mcp", a.withKey)
+	a.public("POST /key/{key}"+arcgisQueryPath, a.withKey)
 	a.readable("POST /mcp", a.mcp) // of tokens: a request without one is none of the public's, being a POST
 
 	a.public("GET /icons/hazard/large/{icon}", a.icon)

@@ -3,7 +3,10 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -88,15 +91,51 @@ func (a *API) arcgisLayer(w http.ResponseWriter, r *http.Request, _ *auth.Caller
 	return answerJSON(w, r, l.Describe(a.arcgisCopyright()), false)
 }
 
+// Where a layer is queried, by GET, and by POST for what is too long for an address; and with a read key.
+const (
+	arcgisQueryPath   = arcgisPath + "services/hazards/FeatureServer/{layer}/query"
+	arcgisQueryByPost = "POST " + arcgisQueryPath
+)
+
+// maxArcgisForm bounds the form of a query by POST, in bytes: 5,000 object ids, or a polygon of 20,000 positions.
+const maxArcgisForm = 1 << 20
+
+// arcgisValues are the parameters of a query: those of the address, and those of the form of a POST.
+func arcgisValues(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	values, err := queryValues(r)
+	if err != nil || r.Method != http.MethodPost {
+		return values, err
+	}
+	body, err := readBody(w, r, maxArcgisForm)
+	if err != nil || len(body) == 0 {
+		return values, err
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+		return nil, &problem{Status: http.StatusUnsupportedMediaType, Detail: fmt.Sprintf("Content-Type: %.60q, expected application/x-www-form-urlencoded", r.Header.Get("Content-Type"))}
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, &problem{Status: http.StatusBadRequest, Detail: "the form cannot be read: a % without two hexadecimal digits, or a semicolon"}
+	}
+	for name, given := range form {
+		values[name] = append(values[name], given...)
+	}
+	return values, nil
+}
+
 // arcgisQuery serves what a query of a layer finds.
 func (a *API) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	l, err := arcgisLayerOf(r)
 	if err != nil {
 		return err
 	}
-	values, err := queryValues(r)
+	values, err := arcgisValues(w, r)
 	if err != nil {
 		return err
+	}
+	posted := r.Method == http.MethodPost
+	if posted {
+		r.Header.Del("If-None-Match") // a 304 is an answer to GET and HEAD alone (RFC 9110, section 13.1.2)
 	}
 	q, faults := l.Parse(values)
 	if faults != nil {
@@ -128,7 +167,7 @@ func (a *API) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.Call
 		if q.GeoJSON && q.Answer != arcgis.Count && q.Answer != arcgis.IDs {
 			w.Header().Set("Content-Type", "application/geo+json")
 		}
-		return answer(w, r, reply.NewBody(text, restricted))
+		return answer(w, r, reply.NewBody(text, restricted || posted)) // no cache keeps what is asked for by POST
 	})
 }
 

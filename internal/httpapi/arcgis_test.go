@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/service"
 )
 
 const featureServer = "/arcgis/rest/services/hazards/FeatureServer"
@@ -290,5 +293,47 @@ func TestGDALReadsTheFeatureService(t *testing.T) {
 	}
 	if out = run("-ro", "-al", "-oo", "FEATURE_SERVER_PAGING=YES", layer+"/3/query?where=1%3D1&outFields=hazard_Name&orderByFields=hazard_ID+ASC&resultRecordCount=6&f=json"); strings.Count(out, "OGRFeature(") != 20 {
 		t.Errorf("by pages GDAL reads %d features: %s", strings.Count(out, "OGRFeature("), out)
+	}
+}
+
+// ArcGIS sends what is long by POST: the answer is the one that GET gives, to the same readers.
+func TestAQueryMayComeAsAForm(t *testing.T) {
+	s := scenery(t)
+	public := scenery(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
+	const form = "application/x-www-form-urlencoded"
+	path := featureServer + "/0/query"
+	k := makeKey(t, s, "red")
+	for _, values := range []url.Values{{"where": {"type_ID = 'FLOOD'"}, "outFields": {"*"}, "f": {"json"}}, {"objectIds": {"1,2,3"}, "returnIdsOnly": {"true"}}, {"geometry": {"-110,30,-90,50"}, "f": {"geojson"}},
+		{"where": {"1=1"}, "returnCountOnly": {"true"}}} {
+		want := s.do("reader", http.MethodGet, path+"?"+values.Encode(), nil)
+		got := s.do("reader", http.MethodPost, path, values.Encode(), "Content-Type", form, "If-None-Match", want.Header.Get("ETag"))
+		if got.Status != http.StatusOK || string(got.Body) != string(want.Body) || got.Header.Get("Content-Type") != want.Header.Get("Content-Type") || got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%v: by POST %d %v %.300s, by GET %.300s", values, got.Status, got.Header, got.Body, want.Body)
+		}
+		if got := s.do("", http.MethodPost, "/key/"+k.Key+path, values.Encode(), "Content-Type", form); got.Status != http.StatusOK || len(got.Body) != len(want.Body) {
+			t.Errorf("%v: with a key %d %.300s, want %.300s", values, got.Status, got.Body, want.Body)
+		}
+		if got := public.do("", http.MethodPost, path, values.Encode(), "Content-Type", form); got.Status != http.StatusOK || got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%v: to the public %d %.300s", values, got.Status, got.Body)
+		}
+	}
+	if got := s.do("", http.MethodPost, path, "where=1=1", "Content-Type", form); got.Status != http.StatusForbidden {
+		t.Errorf("without a token: %d", got.Status)
+	}
+	// What is in the address counts, and nothing is said twice.
+	if got := s.do("reader", http.MethodPost, path+"?returnCountOnly=true", "where=type_ID+%3D+%27STORM%27", "Content-Type", form); string(got.Body) != `{"count":1}` {
+		t.Errorf("in address and form: %d %s", got.Status, got.Body)
+	}
+	for _, tt := range []struct {
+		body, kind string
+		status     int
+	}{{"f=json&where=x+%3D", form, 400}, {"where=%zz", form, 400}, {"where=1%3D1&where=2%3D2", form, 400}, {`{"where":"1=1"}`, "application/json", 415}, {"where=1%3D1", "", 415},
+		{"where=" + strings.Repeat("x", 1<<20), form, 413}} {
+		if got := s.do("reader", http.MethodPost, path, tt.body, "Content-Type", tt.kind); got.Status != tt.status {
+			t.Errorf("%.40s as %q: %d %.200s, want %d", tt.body, tt.kind, got.Status, got.Body, tt.status)
+		}
+	}
+	if got := public.do("", http.MethodPost, "/hazards", `{}`); got.Status != http.StatusForbidden {
+		t.Errorf("the public writes: %d", got.Status)
 	}
 }

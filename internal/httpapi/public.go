@@ -126,7 +126,7 @@ func (k *wakes) next(a *API, v *live.View, now hazard.Instant) hazard.Instant {
 
 // publicCaller is the caller of a request without any credentials, where the server is open to them; nil otherwise.
 func (a *API) publicCaller(r *http.Request, now hazard.Instant) *auth.Caller {
-	if !a.Public.on() || r.Header["Authorization"] != nil || keyed(r) != nil || ticketed(r) || r.Method != http.MethodGet && r.Method != http.MethodHead {
+	if !a.Public.on() || r.Header["Authorization"] != nil || keyed(r) != nil || ticketed(r) || r.Method != http.MethodGet && r.Method != http.MethodHead && r.Pattern != arcgisQueryByPost {
 		return nil
 	}
 	return auth.Anonymous(now)

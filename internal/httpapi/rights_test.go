@@ -22,7 +22,7 @@ var rightsCallers = []string{"", "public", "key", "red-reader", "red", "red-admi
 // rightsElsewhere are the operations that ask for no token, or whose rights other tests walk.
 var rightsElsewhere = map[string]string{
 	"POST /authorize": "login", "POST /authorize/refresh": "its own token", "POST /authorize/revoke": "its own token", "GET /.well-known/jwks.json": "public",
-	"GET /key/{key}/{path}": "the column key", "POST /key/{key}/mcp": "the column key", "GET /events": "TestWhatAReaderMayNotKnowOfIsNotInTheStream", "POST /account/password": "account tests",
+	"GET /key/{key}/{path}": "the column key", "POST /key/{key}/mcp": "the column key", "POST /key/{key}/arcgis/rest/services/hazards/FeatureServer/{layer-id}/query": "TestAQueryMayComeAsAForm", "GET /events": "TestWhatAReaderMayNotKnowOfIsNotInTheStream", "POST /account/password": "account tests",
 	"DELETE /account/sessions/{session-id}": "account tests", "GET /account/sessions": "account tests", "GET /account": "account tests",
 	"GET /icons/hazard/large/{type_icon}": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.svg": "public", "GET /symbols/{type_id}/{category_id}/{severity_id}.png": "public",
 	"GET /": "public", "GET /assets/{file}": "public", "GET /favicon.ico": "public", "GET /robots.txt": "public", "GET /.well-known/security.txt": "public", "GET /embed": "public tests", "GET /pages/{style}": "public", "GET /docs": "public", "GET /login": "public", "POST /login": "login", "POST /logout": "the cookie",

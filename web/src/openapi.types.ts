@@ -2578,7 +2578,42 @@ export interface paths {
          */
         readonly get: operations["queryArcgisLayer"];
         readonly put?: never;
-        readonly post?: never;
+        /**
+         * Features of a layer, asked by a form
+         * @description What `GET` does, for conditions that are too long for an address. No cache keeps the answer.
+         */
+        readonly post: operations["queryArcgisLayerByForm"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/key/{key}/arcgis/rest/services/hazards/FeatureServer/{layer-id}/query": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description A read key.
+                 * @example hzk_KEY
+                 */
+                readonly key: string;
+                /**
+                 * @description The layer: points, areas and tracks of active hazards (0, 1, 2), and of all (3, 4, 5).
+                 * @example 0
+                 */
+                readonly "layer-id": components["parameters"]["layer-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Features of a layer, asked by a form, with a read key
+         * @description What `POST` without the key does, for programs that can send no header. It reads what is restricted to nobody.
+         */
+        readonly post: operations["queryArcgisLayerWithKey"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -13329,6 +13364,267 @@ export interface operations {
             readonly 403: components["responses"]["InvalidToken"];
             readonly 404: components["responses"]["NotFound"];
             readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly queryArcgisLayerByForm: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The layer: points, areas and tracks of active hazards (0, 1, 2), and of all (3, 4, 5).
+                 * @example 0
+                 */
+                readonly "layer-id": components["parameters"]["layer-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/x-www-form-urlencoded": {
+                    /** @description A condition in SQL on the fields that the layer lists: AND, OR, NOT, comparisons, LIKE, BETWEEN, IN, IS NULL, UPPER, DATE and TIMESTAMP. */
+                    readonly where?: string;
+                    /** @description Numbers of hazards, at most 5,000. */
+                    readonly objectIds?: string;
+                    /** @description An envelope, a point, or another geometry in Esri's JSON. */
+                    readonly geometry?: string;
+                    /**
+                     * @description The type of the geometry.
+                     * @default esriGeometryEnvelope
+                     * @enum {string}
+                     */
+                    readonly geometryType?: "esriGeometryEnvelope" | "esriGeometryPoint" | "esriGeometryMultipoint" | "esriGeometryPolyline" | "esriGeometryPolygon";
+                    /**
+                     * @description The spatial reference of the geometry: 4326, or 3857 and its other names.
+                     * @default 4326
+                     */
+                    readonly inSR?: string;
+                    /**
+                     * @description The spatial reference of the answer.
+                     * @default 4326
+                     */
+                    readonly outSR?: string;
+                    /**
+                     * @description How hazards lie to the geometry.
+                     * @default esriSpatialRelIntersects
+                     * @enum {string}
+                     */
+                    readonly spatialRel?: "esriSpatialRelIntersects" | "esriSpatialRelEnvelopeIntersects";
+                    /** @description A moment in milliseconds since 1970, or two of which one may be null: hazards whose life has some of it. */
+                    readonly time?: string;
+                    /** @description Names of fields, or *. The number of the hazard is always among them. */
+                    readonly outFields?: string;
+                    /**
+                     * @description Whether features have their geometry.
+                     * @default true
+                     */
+                    readonly returnGeometry?: boolean;
+                    /**
+                     * @description How many there are.
+                     * @default false
+                     */
+                    readonly returnCountOnly?: boolean;
+                    /**
+                     * @description The numbers of all, up to 20,000.
+                     * @default false
+                     */
+                    readonly returnIdsOnly?: boolean;
+                    /**
+                     * @description The distinct values of outFields.
+                     * @default false
+                     */
+                    readonly returnDistinctValues?: boolean;
+                    /** @description Statistics as JSON: count, sum, min, max, avg, stddev, var of up to 20,000 hazards. */
+                    readonly outStatistics?: string;
+                    /** @description The fields by which they are grouped. */
+                    readonly groupByFieldsForStatistics?: string;
+                    /**
+                     * @description A field, and ASC or DESC.
+                     * @default hazard_ID
+                     */
+                    readonly orderByFields?: string;
+                    /**
+                     * @description How many are left out before the first.
+                     * @default 0
+                     */
+                    readonly resultOffset?: number;
+                    /**
+                     * @description The most features; more than 5,000 is 5,000.
+                     * @default 5000
+                     */
+                    readonly resultRecordCount?: number;
+                    /**
+                     * @description The form of the answer.
+                     * @default json
+                     * @enum {string}
+                     */
+                    readonly f?: "json" | "pjson" | "geojson";
+                    /** @description The languages that you wish. */
+                    readonly lang?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Features, their number, their ids, or statistics. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-Change"];
+                    readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
+                    readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ArcgisAnswer"];
+                    readonly "application/geo+json": components["schemas"]["ArcgisGeoJSON"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["MediaType"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly queryArcgisLayerWithKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description A read key.
+                 * @example hzk_KEY
+                 */
+                readonly key: string;
+                /**
+                 * @description The layer: points, areas and tracks of active hazards (0, 1, 2), and of all (3, 4, 5).
+                 * @example 0
+                 */
+                readonly "layer-id": components["parameters"]["layer-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/x-www-form-urlencoded": {
+                    /** @description A condition in SQL on the fields that the layer lists: AND, OR, NOT, comparisons, LIKE, BETWEEN, IN, IS NULL, UPPER, DATE and TIMESTAMP. */
+                    readonly where?: string;
+                    /** @description Numbers of hazards, at most 5,000. */
+                    readonly objectIds?: string;
+                    /** @description An envelope, a point, or another geometry in Esri's JSON. */
+                    readonly geometry?: string;
+                    /**
+                     * @description The type of the geometry.
+                     * @default esriGeometryEnvelope
+                     * @enum {string}
+                     */
+                    readonly geometryType?: "esriGeometryEnvelope" | "esriGeometryPoint" | "esriGeometryMultipoint" | "esriGeometryPolyline" | "esriGeometryPolygon";
+                    /**
+                     * @description The spatial reference of the geometry: 4326, or 3857 and its other names.
+                     * @default 4326
+                     */
+                    readonly inSR?: string;
+                    /**
+                     * @description The spatial reference of the answer.
+                     * @default 4326
+                     */
+                    readonly outSR?: string;
+                    /**
+                     * @description How hazards lie to the geometry.
+                     * @default esriSpatialRelIntersects
+                     * @enum {string}
+                     */
+                    readonly spatialRel?: "esriSpatialRelIntersects" | "esriSpatialRelEnvelopeIntersects";
+                    /** @description A moment in milliseconds since 1970, or two of which one may be null: hazards whose life has some of it. */
+                    readonly time?: string;
+                    /** @description Names of fields, or *. The number of the hazard is always among them. */
+                    readonly outFields?: string;
+                    /**
+                     * @description Whether features have their geometry.
+                     * @default true
+                     */
+                    readonly returnGeometry?: boolean;
+                    /**
+                     * @description How many there are.
+                     * @default false
+                     */
+                    readonly returnCountOnly?: boolean;
+                    /**
+                     * @description The numbers of all, up to 20,000.
+                     * @default false
+                     */
+                    readonly returnIdsOnly?: boolean;
+                    /**
+                     * @description The distinct values of outFields.
+                     * @default false
+                     */
+                    readonly returnDistinctValues?: boolean;
+                    /** @description Statistics as JSON: count, sum, min, max, avg, stddev, var of up to 20,000 hazards. */
+                    readonly outStatistics?: string;
+                    /** @description The fields by which they are grouped. */
+                    readonly groupByFieldsForStatistics?: string;
+                    /**
+                     * @description A field, and ASC or DESC.
+                     * @default hazard_ID
+                     */
+                    readonly orderByFields?: string;
+                    /**
+                     * @description How many are left out before the first.
+                     * @default 0
+                     */
+                    readonly resultOffset?: number;
+                    /**
+                     * @description The most features; more than 5,000 is 5,000.
+                     * @default 5000
+                     */
+                    readonly resultRecordCount?: number;
+                    /**
+                     * @description The form of the answer.
+                     * @default json
+                     * @enum {string}
+                     */
+                    readonly f?: "json" | "pjson" | "geojson";
+                    /** @description The languages that you wish. */
+                    readonly lang?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description Features, their number, their ids, or statistics. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-Change"];
+                    readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
+                    readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ArcgisAnswer"];
+                    readonly "application/geo+json": components["schemas"]["ArcgisGeoJSON"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 415: components["responses"]["MediaType"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];
