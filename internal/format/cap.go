@@ -225,7 +225,19 @@ func newAlert(e *Entry, base string) *alert {
 	if h.Status == hazard.Expired && h.Reason != hazard.EndExpired {
 		a.ended(h)
 	}
+	a.Note = strings.TrimPrefix(a.Note+relayNote(h), "; ")
 	return a
+}
+
+// relayNote says of what sources reported that it is passed on. The message has our identifier and sender, since it is taken together from all their
+// reports: nobody must take it for an alert of the authority's, nor for one that this service answers for.
+func relayNote(h *hazard.Hazard) string {
+	if h.Source == "" {
+		return ""
+	}
+	sources := append([]string{h.Source}, h.Sources...)
+	slices.Sort(sources)
+	return "; Relayed, and no alert of the sender's own: taken together from reports of " + clean(strings.Join(slices.Compact(sources), ", "))
 }
 
 // newInfo is the block of a hazard with its own name and description, as of the moment when it is sent, without its end.

@@ -288,3 +288,25 @@ func TestCAPForbidsSomeCharactersInNames(t *testing.T) {
 		}
 	}
 }
+
+// What sources reported is passed on as what it is, an editor's hazard as the sender's own.
+func TestWhatIsRelayedSaysSo(t *testing.T) {
+	for _, tt := range []struct {
+		source  string
+		sources []string
+		want    string
+	}{
+		{"", nil, ""},
+		{"usgs", []string{"usgs"}, "<note>Relayed, and no alert of the sender&#39;s own: taken together from reports of usgs</note>"},
+		{"usgs", []string{"gdacs", "usgs"}, "reports of gdacs, usgs</note>"},
+	} {
+		e := *samples()[0]
+		h := *e.Hazard
+		h.Source, h.Sources = tt.source, tt.sources
+		e.Hazard = &h
+		text := string(document(t, format.CAP, options(true), &e))
+		if relayed := strings.Contains(text, "Relayed"); relayed != (tt.want != "") || !strings.Contains(text, tt.want) || strings.Contains(text, "<source>") != (tt.source != "") {
+			t.Errorf("of %q, %q: %.900s, want %q", tt.source, tt.sources, text, tt.want)
+		}
+	}
+}
