@@ -278,19 +278,22 @@ func (a *API) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		table.Head = append(table.Head, f.Name)
 	}
 	body.WriteString(noFeatures)
-	matched, returned, cursor, last := 0, 0, "", ""
+	matched, returned, rows, cursor, last := 0, 0, 0, "", "" // rows is the size of those of the table
 	err = a.eachPart(r.Context(), set, &q.Filter, v, who, base, now, func(p *part) error {
 		matched++
 		if cursor != "" || !p.after(hazardID, id) {
 			return nil
 		}
-		if returned == q.Limit || body.Len() >= pageBytes {
+		if returned == q.Limit || body.Len()+rows >= pageBytes {
 			cursor = last
 			return nil
 		}
 		returned, last = returned+1, strconv.FormatInt(p.number(), 10)+" "+p.id
 		if form == ogc.HTML {
 			row := p.row(set, reader)
+			for _, cell := range row {
+				rows += len(cell.Text)
+			}
 			row[0].Href = base + "/ogc/collections/" + set.ID + "/items/" + url.PathEscape(p.id) + "?f=html"
 			table.Rows = append(table.Rows, row)
 			return nil

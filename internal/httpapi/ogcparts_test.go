@@ -273,3 +273,19 @@ func TestGDALReadsParts(t *testing.T) {
 		}
 	}
 }
+
+// Pages are cut by bytes too, whatever their form: a text may have megabytes.
+func TestPagesOfPartsAreCutByBytes(t *testing.T) {
+	s := serve(t)
+	h := s.hazard("red")
+	const each = 900_000 // five are more than 4 MiB
+	for range 6 {
+		s.product("red", h.HazardID, map[string]any{"title": "Long", "product_Type": "TEXT_PRODUCT", "data": strings.Repeat("a", each)})
+	}
+	for _, form := range []string{"json", "html"} {
+		a := s.do("reader", http.MethodGet, "/ogc/collections/products/items?f="+form, nil)
+		if a.Status != http.StatusOK || strings.Count(string(a.Body), strings.Repeat("a", each)) != 5 || !strings.Contains(string(a.Body), "cursor=") {
+			t.Errorf("%s: %d, %d bytes", form, a.Status, len(a.Body))
+		}
+	}
+}
