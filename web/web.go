@@ -155,12 +155,17 @@ func (h Handler) With(document string, head []byte) []byte {
 	return bytes.Replace(text, []byte("</head>"), append(head[:len(head):len(head)], "</head>"...), 1)
 }
 
-// Policy is the Content-Security-Policy of a document that pages of those origins may show in a frame; nil: none may.
-func Policy(frames []string) string {
-	if frames == nil {
-		return policy
+// Policy is the Content-Security-Policy of a document that pages of those origins may show in a frame, nil: none may; and that may
+// connect to one more origin than its own; empty: to none.
+func Policy(frames []string, connect string) string {
+	p := policy
+	if frames != nil {
+		p = strings.Replace(p, "frame-ancestors 'none'", "frame-ancestors "+strings.Join(frames, " "), 1)
 	}
-	return strings.Replace(policy, "frame-ancestors 'none'", "frame-ancestors "+strings.Join(frames, " "), 1)
+	if connect != "" {
+		p = strings.Replace(p, "connect-src 'self'", "connect-src 'self' "+connect, 1)
+	}
+	return p
 }
 
 // ServeHTTP answers GET and HEAD. A path that is none is a 404 in plain text.

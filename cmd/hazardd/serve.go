@@ -43,6 +43,7 @@ type serveCmd struct {
 	PublicRequests  int       `default:"256" placeholder:"N" help:"Requests without an account that may be in progress together; one address may have an eighth. 0: any number."`
 	PublicStreams   int       `default:"2000" placeholder:"N" help:"Event streams without an account that may be open together; one address may have an eighth. 0: any number."`
 	EmbedSites      []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may show the widget (/embed) in a frame; * for all."`
+	Basemap         string    `placeholder:"FILE|URL" help:"PMTiles archive with streets for the map, with the layers of Protomaps' basemap: a file that is served from here, or an address that browsers read."`
 	SecurityContact contact   `placeholder:"ADDRESS" help:"Where to report a vulnerability: mailto: or https:, shown in /.well-known/security.txt."`
 	WebhookAllow    []network `placeholder:"RANGE" help:"Addresses that webhooks and channels may lead to beside the public ones: there http is allowed too, and every port."`
 	AddressKey      string    `type:"path" placeholder:"FILE" help:"File of the key that the addresses of subscriptions are encrypted with: 32 random bytes in base64, mode 0600, the same on all nodes. Default: addresses.key in the data folder, which is made; with --database there is no default, and without it no subscriptions."`
@@ -68,8 +69,8 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		Requests: httpapi.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
 			WebhookTests: bound(s.WebhookTests)},
 		Public: httpapi.Public(s.Public), PublicLimits: httpapi.PublicLimits{Rate: bound(s.PublicRate), Requests: bound(s.PublicRequests), Streams: bound(s.PublicStreams)},
-		SecurityContact: string(s.SecurityContact),
-		Drain:           time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
+		SecurityContact: string(s.SecurityContact), Basemap: s.Basemap,
+		Drain: time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
 	}
 	s.addressFlags.set(&cfg)
 	s.channelFlags.set(&cfg)

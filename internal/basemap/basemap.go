@@ -1,11 +1,12 @@
-// Package basemap reads the basemap that is built into the program (web/basemap): land, lakes, rivers, borders and towns as vector
-// tiles in one PMTiles archive.
+// Package basemap reads basemaps: the one that is built into the program (web/basemap), with land, lakes, rivers, borders and towns, and
+// the operator's own, with streets. Both are vector tiles in a PMTiles archive.
 //
-// It reads PMTiles version 3 (https://github.com/protomaps/PMTiles, spec/v3) as far as our own build writes it, and Mapbox Vector Tiles
+// It reads PMTiles version 3 (https://github.com/protomaps/PMTiles, spec/v3). Of the archive that is built in it reads the content of tiles too: Mapbox Vector Tiles
 // version 2.1 without their values that are neither text nor number. An Archive is immutable; it keeps neither the archive's bytes nor a tile.
 package basemap
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,58 +20,106 @@ import (
 
 // Archive is a basemap.
 type Archive struct {
-	data        *io.SectionReader
-	leaves      uint64 // where the directories below the first are
-	tiles       uint64 // where the tiles are
-	root        []entry
-	MaxZoom     int  // the last with tiles
-	compression byte // of tiles
+	data     *io.SectionReader
+	leaves   uint64 // where the directories below the first are
+	tiles    uint64 // where the tiles are
+	root     []entry
+	MaxZoom  int  // the last with tiles
+	internal byte // compression of directories
 }
 
 // entry is a run of tiles with the same content, or, with run 0, a directory of the next level.
 type entry struct{ id, offset, length, run uint64 }
 
-// maxUnpacked is the most that a directory or a tile may be, in bytes.
-const maxUnpacked = 16 << 20
+// MaxTile is the most that a directory or a tile may be, in bytes, without compression.
+const MaxTile = 16 << 20
 
-// Open reads the head of an archive, and reads data as tiles are asked for.
-func Open(data *io.SectionReader) (*Archive, error) {
-	var head [127]byte
-	if _, err := data.ReadAt(head[:], 0); err != nil || string(head[:7]) != "PMTiles" || head[7] != 3 {
-		return nil, errors.Join(errors.New("not a PMTiles archive of version 3"), err)
-	}
-	at := func(i int) uint64 { return binary.LittleEndian.Uint64(head[8+8*i:]) }
-	a := &Archive{data: data, leaves: at(4), tiles: at(6), MaxZoom: int(head[101]), compression: head[98]}
-	if internal, kind := head[97], head[99]; internal != gzipped || a.compression != gzipped || kind != 1 {
-		return nil, fmt.Errorf("compressions %d and %d, tiles of type %d; expected 2 (gzip) and 1 (vector)", internal, a.compression, kind)
-	}
-	var err error
-	a.root, err = a.directory(at(0), at(1))
-	return a, err
+// head is the header of an archive (specification, section 3).
+type head struct {
+	root, metadata, leaves, tiles span
+	internal, compression, kind   byte // compressions of directories and of tiles, type of tiles
+	minZoom, maxZoom              int
+	bounds                        [4]float64 // west, south, east, north, degrees
 }
 
-// gzipped is the number of gzip in the header of an archive.
-const gzipped = 2
+// span is a part of an archive, in bytes from its beginning.
+type span struct{ offset, length uint64 }
 
-// unpack returns the bytes at an offset, without their compression.
-func (a *Archive) unpack(offset, length uint64) ([]byte, error) {
-	if size := uint64(a.data.Size()); offset > size || length > size-offset {
-		return nil, errors.New("the archive is cut off")
+// The numbers in the header of an archive.
+const (
+	plain   = 1 // compression
+	gzipped = 2
+	vector  = 1 // type of tiles: Mapbox Vector Tiles
+)
+
+// readHead reads the header of an archive and checks that all its parts are there.
+func readHead(data *io.SectionReader) (*head, error) {
+	var b [127]byte
+	if _, err := data.ReadAt(b[:], 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
 	}
-	r, err := gzip.NewReader(io.NewSectionReader(a.data, int64(offset), int64(length)))
+	if string(b[:7]) != "PMTiles" || b[7] != 3 {
+		return nil, fmt.Errorf("not a PMTiles archive of version 3: it begins with %q, expected \"PMTiles\\x03\"", b[:8])
+	}
+	at := func(i int) span {
+		return span{binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+8:])}
+	}
+	h := &head{root: at(8), metadata: at(24), leaves: at(40), tiles: at(56), internal: b[97], compression: b[98], kind: b[99], minZoom: int(b[100]), maxZoom: int(b[101])}
+	for i := range h.bounds {
+		h.bounds[i] = float64(int32(binary.LittleEndian.Uint32(b[102+4*i:]))) / 1e7
+	}
+	for _, part := range []span{h.root, h.metadata, h.leaves, h.tiles} {
+		if size := uint64(data.Size()); part.offset > size || part.length > size-part.offset {
+			return nil, fmt.Errorf("the archive is cut off: it has %d bytes, and its header names a part of %d bytes from %d on", size, part.length, part.offset)
+		}
+	}
+	return h, nil
+}
+
+// Open reads the head of the archive that is built in, and reads data as tiles are asked for.
+func Open(data *io.SectionReader) (*Archive, error) {
+	h, err := readHead(data)
 	if err != nil {
 		return nil, err
 	}
-	out, err := io.ReadAll(io.LimitReader(r, maxUnpacked+1))
-	if err == nil && len(out) > maxUnpacked {
+	if h.internal != gzipped || h.compression != gzipped || h.kind != vector {
+		return nil, fmt.Errorf("compressions %d and %d, tiles of type %d; expected 2 (gzip) and 1 (vector)", h.internal, h.compression, h.kind)
+	}
+	a := &Archive{data: data, leaves: h.leaves.offset, tiles: h.tiles.offset, MaxZoom: h.maxZoom, internal: h.internal}
+	a.root, err = a.directory(h.root)
+	return a, err
+}
+
+// part returns the bytes of a part of the archive.
+func (a *Archive) part(at span) (*io.SectionReader, error) {
+	if size := uint64(a.data.Size()); at.offset > size || at.length > size-at.offset {
+		return nil, errors.New("the archive is cut off")
+	}
+	return io.NewSectionReader(a.data, int64(at.offset), int64(at.length)), nil
+}
+
+// unpack returns the bytes of a part without their compression.
+func (a *Archive) unpack(at span, compression byte) ([]byte, error) {
+	part, err := a.part(at)
+	if err != nil {
+		return nil, err
+	}
+	var r io.Reader = part
+	if compression == gzipped {
+		if r, err = gzip.NewReader(part); err != nil {
+			return nil, err
+		}
+	}
+	out, err := io.ReadAll(io.LimitReader(r, MaxTile+1))
+	if err == nil && len(out) > MaxTile {
 		err = errors.New("a tile or directory is too large")
 	}
 	return out, err
 }
 
 // directory reads a directory: its columns, one after the other.
-func (a *Archive) directory(offset, length uint64) ([]entry, error) {
-	b, err := a.unpack(offset, length)
+func (a *Archive) directory(at span) ([]entry, error) {
+	b, err := a.unpack(at, a.internal)
 	if err != nil {
 		return nil, err
 	}
@@ -130,40 +179,41 @@ type Feature struct {
 
 // Tile returns the features of a tile; none: there is nothing but sea.
 func (a *Archive) Tile(z, x, y int) ([]Feature, error) {
-	list, id := a.root, tileID(z, x, y)
+	at, err := a.find(tileID(z, x, y), a.directory)
+	if err != nil || at.length == 0 {
+		return nil, err
+	}
+	content, err := a.unpack(at, gzipped)
+	if err != nil {
+		return nil, err
+	}
+	return read(content, z, x, y)
+}
+
+// find returns where the content of a tile is; length 0: there is no such tile. Directories below the first are read by directory.
+func (a *Archive) find(id uint64, directory func(span) ([]entry, error)) (span, error) {
+	list := a.root
 	for range 4 { // levels of directories
-		i, found := slices.BinarySearchFunc(list, id, func(e entry, id uint64) int {
-			switch {
-			case e.id < id:
-				return -1
-			case e.id > id:
-				return 1
-			}
-			return 0
-		})
+		i, found := slices.BinarySearchFunc(list, id, func(e entry, id uint64) int { return cmp.Compare(e.id, id) })
 		if !found {
 			i--
 		}
 		if i < 0 {
-			return nil, nil
+			return span{}, nil
 		}
 		e := list[i]
 		if e.run > 0 {
 			if id-e.id >= e.run {
-				return nil, nil
+				return span{}, nil
 			}
-			content, err := a.unpack(a.tiles+e.offset, e.length)
-			if err != nil {
-				return nil, err
-			}
-			return read(content, z, x, y)
+			return span{a.tiles + e.offset, e.length}, nil
 		}
 		var err error
-		if list, err = a.directory(a.leaves+e.offset, e.length); err != nil {
-			return nil, err
+		if list, err = directory(span{a.leaves + e.offset, e.length}); err != nil {
+			return span{}, err
 		}
 	}
-	return nil, errors.New("the archive has too many levels of directories")
+	return span{}, errors.New("the archive has too many levels of directories")
 }
 
 // tileID is the number of a tile: those of lower zooms first, then along the Hilbert curve.

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -92,6 +93,9 @@ type Config struct {
 	PublicLimits PublicLimits
 	// EmbedSites are the origins whose pages may show the widget in a frame, * for all; empty: none but our own.
 	EmbedSites []string
+	// Streets is the operator's basemap with streets, and StreetsAt the address of one that browsers read themselves; nil and empty: there is none.
+	Streets   *basemap.Streets
+	StreetsAt *url.URL
 	// SecurityContact is where to report a vulnerability, as an address of mailto: or https:; empty: security.txt is absent.
 	SecurityContact string
 	// Provider is where people may log in with another account, and ProviderTitle what they know it as; nil: nowhere.
@@ -134,6 +138,7 @@ type API struct {
 	ground      *basemap.Archive // nil: the binary is without the map
 	pictures    *lru.Cache[pictureKey, *reply.Body]
 	pencil      chan struct{}              // holds one token, of who draws a picture
+	streets     []byte                     // says in the map's document where the streets are; nil: nowhere
 	thumbnails  *lru.Cache[string, []byte] // of pictures that products are, by digest
 	css         *reply.Body                // of the pages
 	visits      visits
@@ -175,6 +180,7 @@ func New(c Config) http.Handler {
 	a.thumbnails = lru.New[string, []byte](maxThumbnails)
 	a.authorities = authorities{publish.New(c.Store), lru.New[string, *reply.Body](maxIndexes)}
 	a.attempts = newAttempts()
+	a.streets = a.streetsMark()
 	a.towns = lru.New[string, []population.Place](townBytes)
 	a.quotas, a.crowd = newQuotas(c.Requests), newCrowd(c.PublicLimits)
 	a.about = newDescription(c.BaseURL, a.visits.root)
@@ -378,6 +384,7 @@ func (a *API) routes() {
 	a.public("GET /{$}", a.index)
 	a.public("GET /embed", a.embed)
 	a.public("GET /assets/{file...}", a.mapFile)
+	a.public("GET /basemap/{basemap}/{z}/{x}/{tile}", a.streetTile)
 	a.public("GET /favicon.ico", a.mapFile)
 	a.public("GET /robots.txt", a.robots)
 	a.public("GET /.well-known/security.txt", a.securityText)

@@ -79,6 +79,13 @@ func (a *API) opening(r *http.Request) *http.Request {
 
 // openDocument serves a document of the map with more in its head.
 func (a *API) openDocument(w http.ResponseWriter, r *http.Request, document string, frames []string, head []byte) error {
+	connect := ""
+	if document == web.Map {
+		head = append(head[:len(head):len(head)], a.streets...)
+		if a.StreetsAt != nil {
+			connect = a.StreetsAt.Scheme + "://" + a.StreetsAt.Host
+		}
+	}
 	html := a.page.With(document, head)
 	if html == nil {
 		r.URL.Path = "/"
@@ -87,7 +94,7 @@ func (a *API) openDocument(w http.ResponseWriter, r *http.Request, document stri
 	}
 	h := w.Header()
 	h["Content-Type"] = htmlType
-	h.Set("Content-Security-Policy", web.Policy(frames))
+	h.Set("Content-Security-Policy", web.Policy(frames, connect))
 	if frames == nil {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	}

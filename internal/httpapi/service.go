@@ -18,6 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/web"
 )
 
 // jsonBody encodes a value.
@@ -296,6 +297,9 @@ func (a *API) index(w http.ResponseWriter, r *http.Request) error {
 	if strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html") {
 		if a.Public.on() || keyed(r) != nil {
 			return a.openMap(w, r)
+		}
+		if a.streets != nil {
+			return a.openDocument(w, r, web.Map, nil, nil)
 		}
 		a.page.ServeHTTP(w, r)
 		return nil

@@ -24,6 +24,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/backup"
+	"github.com/hazardd/hazardd/internal/basemap"
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/coverage"
@@ -104,6 +105,8 @@ type Config struct {
 	PublicLimits httpapi.PublicLimits
 	// EmbedSites are the origins whose pages may show the widget, * for all.
 	EmbedSites []string
+	// Basemap is the file of a PMTiles archive with streets, or the address of one that browsers read themselves (http or https); empty: there is none.
+	Basemap string
 	// SecurityContact is where to report a vulnerability, an address of mailto: or https:; empty: nobody says.
 	SecurityContact string
 	// WebhookAllow are the addresses beyond the public ones that webhooks may lead to.
@@ -142,6 +145,8 @@ type Service struct {
 	push     *push.Hub
 	webhooks *webhook.Service
 	channels *channels
+	streets  *basemap.Streets // the operator's basemap, from a file; nil: none is
+	remote   *url.URL         // where browsers read one; nil: nowhere
 	notify   *notify.Service
 	intake   *intake.Intake
 	poller   *poll.Poller
@@ -226,6 +231,9 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	}()
 	if s.covered, err = cfg.Known.Coverage(); err != nil {
 		return s, err
+	}
+	if err := s.openStreets(); err != nil {
+		return s, fmt.Errorf("basemap: %w", err)
 	}
 	if s.Store, err = store.Open(ctx, cfg.DataDir, cfg.Database, store.WithFiles(cfg.Files)); err != nil {
 		return s, err
@@ -347,6 +355,9 @@ func (s *Service) Close() error {
 	}
 	errs = append(errs, s.Evidence.Close())
 	s.channels.close()
+	if s.streets != nil {
+		errs = append(errs, s.streets.Close())
+	}
 	if s.Store != nil {
 		errs = append(errs, s.Store.Close())
 	}
@@ -391,7 +402,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		TrustedProxies: s.cfg.TrustedProxies,
 		Metrics:        registry,
 		Requests:       s.cfg.Requests,
-		Public:         s.cfg.Public, PublicLimits: s.cfg.PublicLimits, EmbedSites: s.cfg.EmbedSites, SecurityContact: s.cfg.SecurityContact,
+		Public:         s.cfg.Public, PublicLimits: s.cfg.PublicLimits, EmbedSites: s.cfg.EmbedSites, Streets: s.streets, StreetsAt: s.remote, SecurityContact: s.cfg.SecurityContact,
 		Now:    s.cfg.Clock.Now,
 		Logger: s.cfg.Logger,
 	})

@@ -44,17 +44,17 @@ export const palettes = {
 // Local fonts, plain ones, one of which each system has: of some, system-ui among them, MapLibre cuts off the feet of letters
 // such as J. The first name is no font; MapLibre takes the weight from it.
 const fonts = ["Segoe UI", "Roboto", "Helvetica Neue", "Arial", "Liberation Sans", "sans-serif"];
-const regular = ["hazardd Regular", ...fonts];
-const strong = ["hazardd Semibold", ...fonts];
+export const regular = ["hazardd Regular", ...fonts];
+export const strong = ["hazardd Semibold", ...fonts];
 
 /** Makes MapLibre read the archive. Call it once, before the first map with the style. */
 export function registerBasemap(maplibregl: { addProtocol(name: string, load: AddProtocolAction): void }): void {
   maplibregl.addProtocol("pmtiles", new Protocol().tile);
 }
 
-const byZoom = (...stops: number[]): ExpressionSpecification => ["interpolate", ["linear"], ["zoom"], ...stops];
+export const byZoom = (...stops: number[]): ExpressionSpecification => ["interpolate", ["linear"], ["zoom"], ...stops];
 // Places tell the zooms that they are shown at: from (first) and to (no more).
-const due: ExpressionSpecification = ["<=", ["get", "from"], ["zoom"]];
+export const due: ExpressionSpecification = ["<=", ["get", "from"], ["zoom"]];
 const notOver: ExpressionSpecification = [">", ["get", "to"], ["zoom"]];
 const disputed: ExpressionSpecification = ["has", "disputed"];
 const large: ExpressionSpecification = ["<", ["get", "rank"], 130];

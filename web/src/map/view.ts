@@ -10,6 +10,7 @@ import { isDrill, severities, severity, type Hazard } from "../model";
 import { language, text, type Language } from "../words";
 import type { Town } from "../towns";
 import type { View } from "../url";
+import type { Streets } from "../streets";
 import type { Area } from "./areas";
 import { Images, SYMBOL } from "./images";
 
@@ -46,6 +47,11 @@ type HazardFeature = Feature<Point, HazardProperties>;
 
 /** Here the ground ends: closer than this the basemap shows nothing but a coast that is too smooth. */
 export const MAX_ZOOM = 13;
+/** From here on streets are looked for; and how far they can be looked at beyond the last zoom with tiles, which hold more than a screen shows. */
+const STREETS_FROM = 7;
+const BEYOND = 3;
+/** No archive ends deeper. Until the operator's has been read, a link may lead so far. */
+const STREETS_END = 20;
 /** From here on hazards stand alone. */
 const CLUSTER_MAX_ZOOM = 10;
 /** Pictures of clusters that are kept. */
@@ -84,6 +90,10 @@ export class MapView {
   #gapsShown: readonly Feature[] = [];
   #selected = -1;
   #covered = { left: 0, right: 0, bottom: 0 };
+  /** What the page says of the operator's basemap; undefined: there is none. */
+  readonly #said = document.querySelector<HTMLMetaElement>('meta[name="hazardd-basemap"]')?.content;
+  #streets: { readonly streets: Streets; readonly code: typeof import("../streets") } | undefined;
+  #finding = false;
 
   constructor(
     container: HTMLElement,
@@ -97,7 +107,7 @@ export class MapView {
       style: basemapStyle(options.theme),
       center: options.view ? [...options.view.center] : [-40, 22],
       zoom: options.view?.zoom ?? startZoom(container),
-      maxZoom: MAX_ZOOM,
+      maxZoom: this.#said ? STREETS_END : MAX_ZOOM,
       minZoom: 0.3,
       attributionControl: { compact: true },
       dragRotate: false,
@@ -248,7 +258,7 @@ export class MapView {
   fill(): void {
     if (!this.#gaps) return;
     this.#gaps = false;
-    if (this.map.getSource("base")) this.map.refreshTiles("base");
+    for (const id of ["base", "streets"]) if (this.map.getSource(id)) this.map.refreshTiles(id);
   }
 
   /** Whether two places are one on the screen, for a finger or a pointer. */
@@ -315,6 +325,40 @@ export class MapView {
 
   zoomBy(steps: number): void {
     this.map.zoomTo(this.map.getZoom() + steps, { animate: !this.#reducedMotion(), duration: 250 });
+  }
+
+  /** Whether the map ends here because its ground does. */
+  ends(): boolean {
+    return this.map.getMaxZoom() === MAX_ZOOM && this.map.getZoom() >= MAX_ZOOM - 0.1;
+  }
+
+  /** Reads what the operator's basemap holds, once that can be seen; after a failure again at the next move. */
+  async #findStreets(): Promise<void> {
+    if (!this.#said || this.#streets || this.#finding || this.map.getZoom() < STREETS_FROM) return;
+    this.#finding = true;
+    try {
+      const code = await import("../streets");
+      this.#streets = { code, streets: await code.findStreets(JSON.parse(this.#said)) };
+      if (this.#ready) this.#putStreets();
+      this.#moved();
+    } catch {
+      this.map.setMaxZoom(MAX_ZOOM);
+    } finally {
+      this.#finding = false;
+    }
+  }
+
+  #putStreets(): void {
+    this.#streets?.code.putStreets(this.map, this.#streets.streets, this.#theme, this.#language.id);
+  }
+
+  /** Lets the map come as close as what lies in its middle has detail. */
+  #limit(): void {
+    if (!this.#streets) return;
+    const { code, streets } = this.#streets;
+    const c = this.map.getCenter();
+    const most = code.covers(streets, c.lng, c.lat) ? Math.min(Math.max(streets.deepest + BEYOND, MAX_ZOOM), STREETS_END) : MAX_ZOOM;
+    if (most !== this.map.getMaxZoom()) this.map.setMaxZoom(most);
   }
 
   world(): void {
@@ -506,11 +550,14 @@ export class MapView {
         paint: { "circle-radius": 7, "circle-color": "#a21caf", "circle-stroke-color": "#ffffff", "circle-stroke-width": 2 },
       });
     this.#ready = true;
+    this.#putStreets();
   }
 
   #moved(): void {
+    this.#limit();
     const c = this.map.getCenter();
     const b = this.map.getBounds();
+    void this.#findStreets();
     this.listener.moved({ center: [c.lng, c.lat], zoom: this.map.getZoom() }, [b.getWest(), b.getSouth(), b.getEast(), b.getNorth()]);
   }
 

@@ -271,8 +271,6 @@ function beginning(page: Page): View | undefined {
   return store.view.peek() ?? lastView() ?? (page.narrow.peek() && first ? { center: [first.longitude, first.latitude], zoom: 4 } : undefined);
 }
 
-/** From this zoom on the map says that it goes no closer. */
-const DEEPEST = 12.9;
 /** From this zoom on the areas of all severities are drawn, before of the two most severe alone; the map says so. */
 const AREAS_ALL_ZOOM = 3.5;
 
@@ -385,7 +383,7 @@ function MapPlace() {
     <>
       <div class="map" id="map" ref={place} />
       {page.undrawn.value > 0 && <p class="map-note" role="status">{text.map.undrawn({ n: page.undrawn.value })}</p>}
-      {(page.store.view.value?.zoom ?? 0) >= DEEPEST && <p class="map-note" role="status">{text.map.deepest}</p>}
+      {page.store.view.value && page.map.value?.ends() && <p class="map-note" role="status">{text.map.deepest}</p>}
       {page.note.value && <p class="map-note" role="status">{page.note.value}</p>}
       {page.mapFailed.value && <p class="map-failed">{text.map.failed}</p>}
     </>

@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"html"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/hazardd/hazardd/internal/basemap"
+	"github.com/hazardd/hazardd/internal/reply"
+)
+
+// streetsMark tells the map where the operator's basemap is (web/src/streets.ts): tiles of this server, or an archive that the browser reads by itself.
+func (a *API) streetsMark() []byte {
+	var said any
+	switch s := a.Streets; {
+	case s != nil:
+		said = map[string]any{
+			"tiles": "basemap/" + s.Name + "/{z}/{x}/{y}.mvt", "minzoom": s.MinZoom, "maxzoom": s.MaxZoom, "bounds": s.Bounds, "attribution": s.Attribution,
+		}
+	case a.StreetsAt != nil:
+		said = map[string]any{"archive": a.StreetsAt.String()}
+	default:
+		return nil
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		panic(err) // it is made of texts and numbers
+	}
+	return []byte(`<meta name="hazardd-basemap" content="` + html.EscapeString(string(text)) + `">`)
+}
+
+// noTile is the answer to an address that no tile has: MapLibre takes 204 for a tile with nothing in it.
+var noTile = &problem{Status: http.StatusNotFound, Detail: "no such tile; the basemap is named in the map's page, and its tiles are /basemap/NAME/ZOOM/X/Y.mvt"}
+
+// streetTile serves a tile of the operator's basemap, as the archive holds it. What is at an address never changes: the name is of the content.
+func (a *API) streetTile(w http.ResponseWriter, r *http.Request) error {
+	s := a.Streets
+	if s == nil || r.PathValue("basemap") != s.Name {
+		return noTile
+	}
+	y, isTile := strings.CutSuffix(r.PathValue("tile"), ".mvt")
+	if !isTile {
+		return noTile
+	}
+	var at [3]int
+	for i, text := range []string{r.PathValue("z"), r.PathValue("x"), y} {
+		n, err := strconv.ParseUint(text, 10, 31)
+		if err != nil {
+			return noTile
+		}
+		at[i] = int(n)
+	}
+	if z := at[0]; z > s.MaxZoom || at[1]>>z > 0 || at[2]>>z > 0 {
+		return noTile
+	}
+	tile, err := s.Tile(at[0], at[1], at[2])
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	if tile == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	h.Set("Content-Type", "application/vnd.mapbox-vector-tile")
+	h.Add("Vary", "Accept-Encoding")
+	if s.Gzipped && reply.Prefer(r.Header["Accept-Encoding"]) == reply.Identity {
+		return sendUnpacked(w, r, tile)
+	}
+	if s.Gzipped {
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Length", strconv.FormatInt(tile.Size(), 10))
+	if r.Method != http.MethodHead {
+		_, _ = io.Copy(w, tile) // a reader who has gone
+	}
+	return nil
+}
+
+// sendUnpacked sends a tile to a reader that cannot read gzip.
+func sendUnpacked(w http.ResponseWriter, r *http.Request, tile io.Reader) error {
+	content, err := gzip.NewReader(tile)
+	if err != nil {
+		return err
+	}
+	if r.Method != http.MethodHead {
+		_, _ = io.CopyN(w, content, basemap.MaxTile) // a reader who has gone
+	}
+	return nil
+}
