@@ -28,6 +28,39 @@ test("a click on the first corner closes an area, and corners are dragged", asyn
   expect((await corners.inputValue()).split("\n").slice(0, 2)).toEqual(before.slice(0, 2));
 });
 
+test("a distance around a line, and around what it closes, becomes the area", async ({ page, server }) => {
+  await open(page, "#map=8/-17.5/180");
+  await page.getByTitle("Report a new hazard").click();
+  await page.getByRole("button", { name: /^New hazard/ }).click();
+  const form = page.getByRole("region", { name: "New hazard" });
+  await form.getByLabel("Name").fill("Wave at Taveuni");
+  await form.getByLabel("Latitude").fill("-17");
+  await form.getByLabel("Longitude").fill("180");
+  await form.getByText("Distance around", { exact: true }).click();
+  const corners = form.getByLabel(/^Corners/);
+  await corners.fill("-17, 179.5");
+  await form.getByLabel("Distance in kilometres").fill("20");
+  await expect(form.getByText(/^1,2\d\d km²/)).toBeVisible(); // a circle: 400 π
+  await corners.fill("-17, 179.5\n-17, -179.5\n-16.5, -179.5");
+  await expect(form.getByText(/^7,\d\d\d km²/)).toBeVisible(); // 162 km of line, on both sides, and its ends
+  await form.getByRole("checkbox", { name: "Closed: around an area" }).press("Space");
+  await expect(form.getByText(/^9,\d\d\d km²/)).toBeVisible(); // with the triangle in it
+  await expectAccessible(page, "the form with a distance");
+  await form.getByRole("button", { name: "Remove the last corner" }).click();
+  await expect(corners).toHaveValue("-17, 179.5\n-17, -179.5");
+  await form.getByRole("checkbox", { name: "Closed: around an area" }).uncheck();
+  await form.getByLabel("Distance in kilometres").fill("3000");
+  await expect(form.getByText(/km²/)).toHaveCount(0);
+  await form.getByLabel("Distance in kilometres").fill("20");
+  await form.getByLabel("Type").selectOption("TSUNAMI");
+  await form.getByText("Advisory", { exact: true }).click();
+  await form.getByRole("button", { name: "Create hazard" }).click();
+  await expect.poll(async () => (await server.call<{ hazard_Name: string }[]>("GET", "/hazards/active")).map((h) => h.hazard_Name)).toContain("Wave at Taveuni");
+  const [h] = await server.call<{ hazard_ID: number }[]>("GET", "/hazards/active");
+  const { geometry } = await server.call<{ geometry: { type: string } }>("GET", `/hazards/${h!.hazard_ID}?f=geojson`);
+  expect(JSON.stringify(geometry)).toContain("MultiPolygon"); // on either side of the antimeridian
+});
+
 test("merging offers what is probable, and a search finds the rest", async ({ page, server }) => {
   const h = await server.hazard("Flood of the Elbe");
   await server.hazard("Flood of the Alster", { latitude: 53.6 });

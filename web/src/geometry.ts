@@ -24,16 +24,17 @@ export function distance(a: Position, b: Position): number {
 /** Degrees are kept to a tenth of a metre: more would only be noise in the data. */
 const round = (degrees: number): number => Math.round(degrees * 1e6) / 1e6;
 
+/** Where one comes from a position in a direction, radians from north, after metres along the great circle. */
+export function destination(from: Position, bearing: number, metres: number): Position {
+  const [φ, δ] = [rad(from[1]!), metres / EARTH];
+  const φ2 = Math.asin(Math.min(1, Math.max(-1, Math.sin(φ) * Math.cos(δ) + Math.cos(φ) * Math.sin(δ) * Math.cos(bearing))));
+  const λ = rad(from[0]!) + Math.atan2(Math.sin(bearing) * Math.sin(δ), Math.cos(φ) * Math.cos(δ) - Math.sin(φ) * Math.sin(δ) * Math.cos(bearing));
+  return [round(wrap(deg(λ))), round(deg(φ2))];
+}
+
 /** The circle around a position, of a radius in metres, as a polygon whose corners lie on it (counter-clockwise, RFC 7946 section 3.1.6). */
 export function circle(center: Position, radius: number, corners = 64): Polygon {
-  const [φ, δ] = [rad(center[1]!), radius / EARTH];
-  const ring: Position[] = [];
-  for (let i = 0; i < corners; i++) {
-    const θ = (-2 * Math.PI * i) / corners;
-    const φ2 = Math.asin(Math.sin(φ) * Math.cos(δ) + Math.cos(φ) * Math.sin(δ) * Math.cos(θ));
-    const λ = rad(center[0]!) + Math.atan2(Math.sin(θ) * Math.sin(δ), Math.cos(φ) * Math.cos(δ) - Math.sin(φ) * Math.sin(δ) * Math.cos(θ));
-    ring.push([round(wrap(deg(λ))), round(deg(φ2))]);
-  }
+  const ring = Array.from({ length: corners }, (_, i) => destination(center, (-2 * Math.PI * i) / corners, radius));
   return { type: "Polygon", coordinates: [[...ring, ring[0]!]] };
 }
 

@@ -3,7 +3,7 @@ import type { Feature, Geometry } from "geojson";
 import { useState } from "preact/hooks";
 import { usePage } from "../ui/context";
 import { forSearchers } from "../ui/later";
-import { alertSize, geometryOf, type Faults, type HazardDraft } from "./draft";
+import { alertSize, cornersOf as draftCorners, geometryOf, withCorners, type Faults, type HazardDraft } from "./draft";
 import { extent, formatCorner, rings, rounded, squareKilometres } from "../geometry";
 import { position } from "../position";
 import { Fault, Field } from "./inputs";
@@ -21,26 +21,30 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
   const { area } = draft;
   const had = shapes !== undefined && shapes.length > 0;
   const { geometry } = geometryOf(draft);
-  const kinds = [...(had ? (["keep"] as const) : []), "none", "polygon", "circle", "named"] as const;
+  const kinds = [...(had ? (["keep"] as const) : []), "none", "polygon", "circle", "buffer", "named"] as const;
   const now = area.kind === "keep" && !had ? "none" : area.kind;
   const label = {
     keep: had ? words.areaKeepSize({ km2: rounded(alertSize(shapes)) }) : words.areaKeep,
     none: words.areaNone,
     polygon: words.areaPolygon,
     circle: words.areaCircle,
+    buffer: words.areaBuffer,
     named: words.areaNamed,
   };
+  const drawn = draftCorners(area);
   const choose = (kind: (typeof kinds)[number]) => {
     set({
       area: kind === "polygon"
-        ? { kind, corners: cornersOf(shapes) }
+        ? { kind, corners: drawn ?? cornersOf(shapes) }
+        : kind === "buffer"
+        ? { kind, corners: drawn ?? cornersOf(shapes), closed: area.kind === "polygon", distance: "10" }
         : kind === "circle"
         ? { kind, radius: "10" }
         : kind === "named"
         ? { kind }
         : { kind: kind === "none" && !had && shapes ? "keep" : kind },
     });
-    editing.placing.value = kind === "polygon" ? "corner" : kind === "circle" ? (draft.latitude === "" || draft.longitude === "" ? "place" : "rim") : undefined;
+    editing.placing.value = kind === "polygon" || kind === "buffer" ? "corner" : kind === "circle" ? (draft.latitude === "" || draft.longitude === "" ? "place" : "rim") : undefined;
   };
   return (
     <fieldset class="area-fields" aria-describedby={faults["area"] ? "edit-area-fault" : undefined}>
@@ -53,24 +57,36 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
           </label>
         ))}
       </div>
-      {area.kind === "polygon" && (
+      {drawn !== undefined && (
         <>
           <div class="place-row">
             <PlaceButton what="corner" />
             <button
               type="button"
               class="small"
-              disabled={area.corners.trim() === ""}
-              onClick={() => set({ area: { kind: "polygon", corners: area.corners.trim().split("\n").slice(0, -1).join("\n") } })}
+              disabled={drawn.trim() === ""}
+              onClick={() => set({ area: withCorners(area, drawn.trim().split("\n").slice(0, -1).join("\n")) })}
             >
               {words.undo}
             </button>
           </div>
           <Field name="corners" label={words.corners} faults={{}}>
-            {(a) => <textarea {...a} rows={4} spellcheck={false} value={area.corners} onInput={(e) => set({ area: { kind: "polygon", corners: e.currentTarget.value } })} />}
+            {(a) => <textarea {...a} rows={4} spellcheck={false} value={drawn} onInput={(e) => set({ area: withCorners(area, e.currentTarget.value) })} />}
           </Field>
         </>
       )}
+      {area.kind === "buffer" && (
+        <div class="place-row">
+          <Field name="distance" label={words.distance} faults={{}}>
+            {(a) => <input {...a} inputMode="decimal" value={area.distance} onInput={(e) => set({ area: { ...area, distance: e.currentTarget.value } })} />}
+          </Field>
+          <label class="switch">
+            <input type="checkbox" checked={area.closed} onChange={(e) => set({ area: { ...area, closed: e.currentTarget.checked } })} />
+            <span>{words.closed}</span>
+          </label>
+        </div>
+      )}
+      {area.kind === "buffer" && <p class="hint">{words.bufferHint}</p>}
       {area.kind === "circle" && (
         <div class="place-row">
           <Field name="radius" label={words.radius} faults={{}}>

@@ -2,6 +2,7 @@
 import type { Geometry } from "geojson";
 import { isDrill, type Hazard, type Product } from "../model";
 import { circle, parseCorners, polygon, squareKilometres } from "../geometry";
+import { buffer, LEAST, MOST, MOST_CORNERS } from "./buffer";
 import { inWorld } from "./world";
 import { words } from "../words";
 
@@ -12,12 +13,13 @@ export interface Named {
   readonly geometry: Geometry;
 }
 
-/** The area of a hazard that is being edited: left as it is, none, corners as text, a circle around the hazard's position with a radius in kilometres, or a district or zone, once one is chosen. */
+/** The area of a hazard that is being edited: left as it is, none, corners as text, a circle around the hazard's position with a radius in kilometres, what lies within a distance in kilometres of a point, a line or a closed line, or a district or zone, once one is chosen. */
 export type AreaDraft =
   | { readonly kind: "keep" }
   | { readonly kind: "none" }
   | { readonly kind: "polygon"; readonly corners: string }
   | { readonly kind: "circle"; readonly radius: string }
+  | { readonly kind: "buffer"; readonly corners: string; readonly closed: boolean; readonly distance: string }
   | { readonly kind: "named"; readonly place?: Named };
 
 /** A hazard as the inputs hold it; the keys are the API's. Times are local, as inputs of type datetime-local have them, empty if the service is to choose. */
@@ -101,10 +103,38 @@ export function geometryOf(d: Pick<HazardDraft, "area" | "latitude" | "longitude
       if (Number.isNaN(latitude) || Number.isNaN(longitude)) return { fault: words.fault.center };
       return { geometry: inWorld(circle([longitude, latitude], radius * 1000)) };
     }
+    case "buffer":
+      return bufferOf(d.area);
     case "named":
       return d.area.place ? { geometry: d.area.place.geometry } : { fault: words.fault.named };
   }
 }
+
+type BufferDraft = Extract<AreaDraft, { kind: "buffer" }>;
+type Made = ReturnType<typeof geometryOf>;
+const buffers = new WeakMap<BufferDraft, Made>(); // a form asks again and again
+
+function bufferOf(area: BufferDraft): Made {
+  const made = buffers.get(area) ?? makeBuffer(area);
+  buffers.set(area, made);
+  return made;
+}
+
+function makeBuffer({ corners: lines, closed, distance }: BufferDraft): Made {
+  const { corners, wrong } = parseCorners(lines);
+  if (wrong !== undefined) return { fault: words.fault.corner({ line: wrong }) };
+  const kilometres = decimal(distance);
+  if (!(kilometres >= LEAST && kilometres <= MOST)) return { fault: words.fault.distance };
+  if (corners.length === 0 || corners.length > MOST_CORNERS || (closed && corners.length < 3)) return { fault: words.fault.around };
+  const geometry = buffer(corners, closed, kilometres);
+  return geometry ? { geometry } : { fault: words.fault.reach };
+}
+
+/** The corners of an area that is drawn by them; undefined: it is made in another way. */
+export const cornersOf = (area: AreaDraft): string | undefined => (area.kind === "polygon" || area.kind === "buffer" ? area.corners : undefined);
+
+/** An area with other corners. */
+export const withCorners = (area: AreaDraft, corners: string): AreaDraft => (area.kind === "polygon" || area.kind === "buffer" ? { ...area, corners } : area);
 
 /** All that a draft says, in the API's fields and values. Where a value is `base`'s to the minute it is base's. */
 export function hazardFields(d: HazardDraft, base?: Hazard): { readonly fields: Fields; readonly faults: Faults } {

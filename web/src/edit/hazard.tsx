@@ -10,6 +10,7 @@ import { AreaFields, AreaPicture, PlaceButton } from "./area";
 import {
   categoriesFor,
   clashes,
+  cornersOf,
   decimal,
   emptyHazard,
   faultsOf,
@@ -20,6 +21,7 @@ import {
   patch,
   rebase,
   warns,
+  withCorners,
   type Clash,
   type Faults,
   type Fields,
@@ -327,9 +329,10 @@ function shapesOf(d: HazardDraft): Geometry[] {
   const out: Geometry[] = [];
   const { geometry } = geometryOf(d);
   if (geometry) out.push(geometry);
-  if (d.area.kind === "polygon") {
-    const corners = [...parseCorners(d.area.corners).corners];
-    if (!geometry && corners.length > 1) out.push({ type: "LineString", coordinates: corners });
+  const drawn = cornersOf(d.area);
+  if (drawn !== undefined) {
+    const corners = [...parseCorners(drawn).corners];
+    if ((!geometry || d.area.kind === "buffer") && corners.length > 1) out.push({ type: "LineString", coordinates: corners });
     for (const coordinates of corners) out.push({ type: "Point", coordinates });
   }
   const { at, rim } = handles(d);
@@ -366,12 +369,16 @@ function useClicks(page: Page, draft: HazardDraft | undefined, set: (change: Par
           set({ latitude: latitudeWords, longitude: longitudeWords });
           editing.placing.value = d.area.kind === "circle" ? "rim" : undefined;
           break;
-        case "corner":
-          if (d.area.kind !== "polygon") break;
+        case "corner": {
+          const drawn = cornersOf(d.area);
+          if (drawn === undefined) break;
           // A click on the first corner closes the area.
-          if (closes(page, d.area.corners, [longitude, latitude])) editing.placing.value = undefined;
-          else set({ area: { kind: "polygon", corners: `${d.area.corners.trim()}\n${latitudeWords}, ${longitudeWords}`.trim() } });
+          if (closes(page, drawn, [longitude, latitude])) {
+            if (d.area.kind === "buffer") set({ area: { ...d.area, closed: true } });
+            editing.placing.value = undefined;
+          } else set({ area: withCorners(d.area, `${drawn.trim()}\n${latitudeWords}, ${longitudeWords}`.trim()) });
           break;
+        }
         case "rim": {
           const center = [decimal(d.longitude), decimal(d.latitude)];
           if (center.some(Number.isNaN)) set({ latitude: latitudeWords, longitude: longitudeWords });
@@ -405,12 +412,12 @@ function useCorners(page: Page, draft: HazardDraft | undefined, set: (change: Pa
   latest.current = { draft, set };
   const map = page.map.value;
   const kind = draft?.area.kind;
-  const drawing = kind === "polygon" || kind === "circle";
+  const drawing = kind === "polygon" || kind === "buffer" || kind === "circle";
   useEffect(() => {
     if (!map || !drawing) return;
     const lines = () => {
       const area = latest.current.draft?.area;
-      return area?.kind === "polygon" ? area.corners.split("\n").filter((line) => line.trim() !== "") : [];
+      return ((area && cornersOf(area)) ?? "").split("\n").filter((line) => line.trim() !== "");
     };
     return map.dragCorners(
       () => {
@@ -422,7 +429,8 @@ function useCorners(page: Page, draft: HazardDraft | undefined, set: (change: Pa
       (index, longitude, latitude) => {
         const { draft, set } = latest.current;
         const words = formatCorner([longitude, latitude]);
-        if (draft?.area.kind !== "circle") return set({ area: { kind: "polygon", corners: lines().map((line, i) => (i === index ? words : line)).join("\n") } });
+        if (!draft) return;
+        if (draft.area.kind !== "circle") return set({ area: withCorners(draft.area, lines().map((line, i) => (i === index ? words : line)).join("\n")) });
         if (index === 0) return set({ area: { kind: "circle", radius: kilometres(distance(handles(draft).at!, [longitude, latitude])) } });
         const [latitudeWords, longitudeWords] = words.split(", ") as [string, string];
         set({ latitude: latitudeWords, longitude: longitudeWords });
