@@ -2717,6 +2717,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/basemap/{basemap}/{z}/{x}/{tile}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * A tile of the operator's basemap
+         * @description Streets, water and names of a place, where the operator has set `--basemap` to a file: a Mapbox Vector Tile with the layers of Protomaps' basemap. The map's page says where the
+         *     tiles are. The name changes with the content, so that a tile may be kept for ever.
+         */
+        readonly get: operations["getBasemapTile"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/favicon.ico": {
         readonly parameters: {
             readonly query?: never;
@@ -13894,6 +13915,59 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 412: components["responses"]["StaticChanged"];
             readonly 416: components["responses"]["StaticRange"];
+            readonly 500: components["responses"]["InternalError"];
+        };
+    };
+    readonly getBasemapTile: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The name of the basemap.
+                 * @example 3q2-7wAAAAAAAAAA
+                 */
+                readonly basemap: string;
+                /**
+                 * @description The zoom.
+                 * @example 14
+                 */
+                readonly z: number;
+                /**
+                 * @description The column, from the west.
+                 * @example 8647
+                 */
+                readonly x: number;
+                /**
+                 * @description The row, from the north, and `.mvt`.
+                 * @example 5303.mvt
+                 */
+                readonly tile: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The tile. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/vnd.mapbox-vector-tile": unknown;
+                };
+            };
+            /** @description The basemap has nothing there. */
+            readonly 204: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 404: components["responses"]["NotFound"];
             readonly 500: components["responses"]["InternalError"];
         };
     };
