@@ -13,8 +13,11 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// NearKm is how far from a hazard without an area its assets are looked for, unless somebody says.
-const NearKm = 100
+// How far from a hazard its assets are looked for, unless somebody says: from one without an area, and beside the area of one that has one.
+const (
+	NearKm   = 100
+	BesideKm = 25
+)
 
 // Where is where a hazard is: its area to alert; if there is none, its area of impact; if there is none, its lines and points.
 type Where struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -19,8 +18,10 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/words"
 )
 
 // The bounds of lists of assets.
@@ -343,11 +344,24 @@ type reachedAssets struct {
 	Assets   []listedAsset `json:"assets"`
 	More     bool          `json:"more"`
 	NextPage string        `json:"-"`
+	said     pages.Assets
 }
+
+// howFar is how many kilometers from a hazard its assets are looked for.
+type howFar struct{ ofArea, ofPoint float64 }
+
+var (
+	insideAlone = howFar{0, exposure.NearKm} // a hazard without an area has no inside
+	andBeside   = howFar{exposure.BesideKm, exposure.NearKm}
+)
 
 // hazardAssets lists the caller's assets inside a hazard, or near it.
 func (a *API) hazardAssets(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, at, err := a.readAt(r, "within_km", "organization", "limit", "after", "f")
+	values, at, err := a.readAt(r, "within_km", "organization", "limit", "after", "f", langParameter)
+	if err != nil {
+		return err
+	}
+	wish, err := a.wish(r, values)
 	if err != nil {
 		return err
 	}
@@ -355,12 +369,13 @@ func (a *API) hazardAssets(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err != nil {
 		return err
 	}
-	km := math.NaN()
+	far := insideAlone
 	if values.Has("within_km") {
-		km, err = strconv.ParseFloat(values.Get("within_km"), 64)
+		km, err := strconv.ParseFloat(values.Get("within_km"), 64)
 		if err != nil || !(km >= 0 && km <= maxAssetsKm) {
 			return badParameter("within_km", "%.60q is not a number of kilometers from 0 to %d", values.Get("within_km"), maxAssetsKm)
 		}
+		far = howFar{km, km}
 	}
 	orgs := who.Orgs
 	if values.Has("organization") {
@@ -374,7 +389,7 @@ func (a *API) hazardAssets(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err != nil {
 		return err
 	}
-	out, err := a.assetsOf(r.Context(), h, orgs, km, values.Get("after"), int(limit))
+	out, err := a.assetsOf(r.Context(), h, orgs, far, values.Get("after"), int(limit), words.Best(wish.Tags()...))
 	if err != nil {
 		return err
 	}
@@ -386,16 +401,15 @@ func (a *API) hazardAssets(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	return answerAssets(w, r, form, out.Assets, out.More, out)
 }
 
-// assetsOf finds the assets of organizations where a hazard is; km that is not a number: inside, or near it if it has no area.
-func (a *API) assetsOf(ctx context.Context, h *hazard.Hazard, orgs []int64, km float64, after string, limit int) (*reachedAssets, error) {
+// assetsOf finds the assets of organizations where a hazard is, and says how many there are in a language.
+func (a *API) assetsOf(ctx context.Context, h *hazard.Hazard, orgs []int64, far howFar, after string, limit int, language *words.Language) (*reachedAssets, error) {
 	where, err := exposure.WhereIs(ctx, a.Store, h)
 	if err != nil {
 		return nil, err
 	}
-	if math.IsNaN(km) {
-		if km = 0; !where.HasArea {
-			km = exposure.NearKm
-		}
+	km := far.ofArea
+	if !where.HasArea {
+		km = far.ofPoint
 	}
 	wanted := exposure.Wanted{Org: func(id int64) bool { return slices.Contains(orgs, id) }, Km: km, Limit: limit}
 	key := fmt.Sprintf("%x", sha256.Sum256([]byte(h.ExposureKey())))[:12]
@@ -418,24 +432,23 @@ func (a *API) assetsOf(ctx context.Context, h *hazard.Hazard, orgs []int64, km f
 		return nil, badParameter("after", "the assets were loaded anew since; begin with the first page")
 	}
 	out := &reachedAssets{HasArea: where.HasArea, Km: km, Sets: []assetSet{}, Assets: []listedAsset{}, More: reached.More}
-	total := int64(0)
+	said := &out.said
+	*said = pages.Assets{HasArea: where.HasArea, Km: km, Inside: reached.Inside, Near: reached.Near}
 	for i := range reached.Sets {
 		out.Sets = append(out.Sets, a.assetSetOf(&reached.Sets[i]))
-		total += reached.Sets[i].Count
+		said.Total += reached.Sets[i].Count
 	}
 	for i := range reached.List {
-		out.Assets = append(out.Assets, a.listedAt(&reached.List[i]))
+		l := a.listedAt(&reached.List[i])
+		out.Assets = append(out.Assets, l)
+		said.List = append(said.List, pages.Asset{Name: l.Name, Kind: l.Kind, Org: l.Organization, Inside: *l.Inside, Km: *l.Km})
 	}
-	switch {
-	case total == 0:
-		out.Text = "not known: none of your organizations has loaded assets"
-	case !where.HasArea:
-		out.Near, out.Text = &reached.Near, fmt.Sprintf("the hazard has no area; %d of %d assets are within %s km", reached.Near, total, decimal(km))
-	case km == 0:
-		out.Inside, out.Near, out.Text = &reached.Inside, nil, fmt.Sprintf("%d of %d assets are inside", reached.Inside, total)
-	default:
-		out.Inside, out.Near = &reached.Inside, &reached.Near
-		out.Text = fmt.Sprintf("%d of %d assets are inside, %d more within %s km", reached.Inside, total, reached.Near, decimal(km))
+	out.Text = said.Words(language)
+	if said.Total > 0 && where.HasArea {
+		out.Inside = &reached.Inside
+	}
+	if said.Total > 0 && km > 0 {
+		out.Near = &reached.Near
 	}
 	if out.More {
 		p := reached.List[len(reached.List)-1].Place()

@@ -100,11 +100,30 @@ func TestAssetsOfAHazard(t *testing.T) {
 	for _, c := range []struct {
 		user  string
 		names int
-	}{{"red-reader", 2}, {"fire-admin", 0}, {"reader", 0}} {
+	}{{"red-reader", 3}, {"fire-admin", 0}, {"reader", 0}} { // two inside, one within 25 km
 		exposed.Assets, exposed.Text = nil, ""
 		a := s.do(c.user, "GET", "/hazards/"+h.UUID+"/exposure", nil)
 		if a.JSON(t, &exposed); len(exposed.Assets) != c.names || (exposed.Text != "") != (c.names > 0) || c.names > 0 && a.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("exposure for %s: %s %v", c.user, a.Body, a.Header)
+		}
+	}
+	for _, tt := range []struct{ query, want string }{
+		{"/assets?within_km=20&lang=es", "2 de 4 lugares están dentro, 1 más a 20 km o menos"}, {"/assets?lang=ja", "4か所中2か所の施設が範囲内にあります"},
+		{"/exposure?lang=en", "2 of 4 assets are inside, 1 more within 25 km"}, {"/exposure?lang=fr", "2 lieux sur 4 sont à l’intérieur, 1 de plus à 25 km ou moins"},
+	} {
+		if a := s.do("red-reader", "GET", "/hazards/"+h.UUID+tt.query, nil); !strings.Contains(string(a.Body), tt.want) {
+			t.Errorf("%s: %s, want %q", tt.query, a.Body, tt.want)
+		}
+	}
+	// The page and the brief have them for members alone, and no cache keeps these.
+	for _, path := range []string{"/brief", ""} {
+		for user, want := range map[string]bool{"red-reader": true, "fire-admin": false, "reader": false} {
+			a := s.do("", "GET", "/h/"+h.UUID+path+"?lang=en", nil, "Cookie", sessionOf(t, s, user))
+			body := string(a.Body)
+			if a.Status != http.StatusOK || strings.Contains(body, "2 of 4 assets are inside, 1 more within 25 km") != want || strings.Contains(body, "Yokohama depot") != want ||
+				strings.Contains(body, "Osaka") || want && a.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("/h/…%s for %s: %d %s, assets %v", path, user, a.Status, a.Header.Get("Cache-Control"), !want)
+			}
 		}
 	}
 	for _, user := range []string{"fire-admin", "reader", "root"} { // be they admins

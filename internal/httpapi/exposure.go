@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -143,7 +142,7 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		why = pages.CountsNobody
 	default:
 		out := exposedOf(nil, nil, "people are being counted")
-		if _, err := a.addAssets(r.Context(), &out, h, who); err != nil {
+		if _, err := a.addAssets(r.Context(), &out, h, who, words.Best(wish.Tags()...)); err != nil {
 			return err
 		}
 		return notYet(w, out)
@@ -166,7 +165,7 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		w.Header()["Content-Type"] = []string{"text/csv; charset=utf-8; header=present"}
 		return answer(w, r, reply.NewBody(text, false))
 	}
-	theirs, err := a.addAssets(r.Context(), &out, h, who)
+	theirs, err := a.addAssets(r.Context(), &out, h, who, words.Best(wish.Tags()...))
 	if err != nil {
 		return err
 	}
@@ -174,11 +173,11 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 }
 
 // addAssets adds the assets of the caller's organizations, and reports whether they have any: then the answer is for the caller alone.
-func (a *API) addAssets(ctx context.Context, out *exposed, h *hazard.Hazard, who *auth.Caller) (bool, error) {
+func (a *API) addAssets(ctx context.Context, out *exposed, h *hazard.Hazard, who *auth.Caller, language *words.Language) (bool, error) {
 	if len(who.Orgs) == 0 {
 		return false, nil
 	}
-	reached, err := a.assetsOf(ctx, h, who.Orgs, math.NaN(), "", assetsShown)
+	reached, err := a.assetsOf(ctx, h, who.Orgs, andBeside, "", assetsShown, language)
 	if err != nil || len(reached.Sets) == 0 {
 		return false, err
 	}

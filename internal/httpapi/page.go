@@ -267,6 +267,15 @@ func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now ha
 		return nil, false, err
 	}
 	restricted = slices.ContainsFunc(c.Products, (*hazard.Product).Restricted)
+	if len(who.Orgs) > 0 {
+		reached, err := a.assetsOf(ctx, h, who.Orgs, andBeside, "", pages.MaxAssets, c.Language)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(reached.Sets) > 0 {
+			c.Assets, restricted = &reached.said, true
+		}
+	}
 	events, err := a.Store.EventReports(ctx, h.ID)
 	if err != nil {
 		return nil, false, err

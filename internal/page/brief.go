@@ -139,9 +139,14 @@ func (b *Brief) view() *briefView {
 	if p := v.People; p != nil {
 		p.Bands, p.Places = p.Bands[:min(len(p.Bands), briefRows)], p.Places[:min(len(p.Places), briefRows)]
 	}
+	rows := 0
+	if v.Assets != nil {
+		v.Assets.first(briefRows)
+		rows = 2 + len(v.Assets.Rows)
+	}
 	v.Forecast, v.Arrivals = b.forecasts(hazard.PositionShape), b.forecasts(hazard.CoastShape)
 	// What else is known takes the room of the description, which the page has whole.
-	room := briefDescription - 60*(len(v.Forecast)+len(v.Arrivals)) - 150*min(len(b.Pictures), MaxPictures)
+	room := briefDescription - 60*(len(v.Forecast)+len(v.Arrivals)+rows) - 150*min(len(b.Pictures), MaxPictures)
 	v.What, shortened[0] = shorten(v.Description, max(room, briefContact))
 	v.Cut = slices.Contains(shortened[:], true) || len(v.Measured) > briefMeasured || len(v.Doubts) > briefSources
 	v.Measured, v.Doubts = v.Measured[:min(len(v.Measured), briefMeasured)], v.Doubts[:min(len(v.Doubts), briefSources)]

@@ -34,7 +34,9 @@ type Hazard struct {
 	Successor *hazard.Hazard
 	Areas     []hazard.Area
 	// Towns are those in its area and near its point, once the people there were counted.
-	Towns    []population.Place
+	Towns []population.Place
+	// Assets are those of the visitor's organizations; nil: they have none.
+	Assets   *Assets
 	Products []*hazard.Product // that the visitor may know of
 	Orgs     map[int64]string  // acronyms
 	Reports  []Report
@@ -103,6 +105,7 @@ type view struct {
 	Reports                   []report
 	Measured                  []measured
 	People                    *people
+	Assets                    *assets
 	Importance, Why           string // of an active hazard: how much it matters beside others, and why
 	Origin, Org               string
 	Sources, Doubts           []source // of all, and of those that readers must not rely on
@@ -253,6 +256,7 @@ func (c *Hazard) view() *view {
 	}
 	v.Measured = c.measurements()
 	v.People = c.people()
+	v.Assets = c.assets()
 	if h := c.Hazard; h.Status == hazard.Active {
 		i := hazard.ImportanceOf(h)
 		v.Importance = c.say("importanceOf", "n", strconv.Itoa(i.Score))

@@ -35,6 +35,7 @@ export class Server {
   readonly #dir = mkdtempSync(join(tmpdir(), "hazardd-e2e-"));
   #process: ChildProcess | undefined;
   #token = "";
+  readonly #orgs = new Set<string>();
   /** The address of the service, without a slash at its end. */
   url = "";
 
@@ -53,6 +54,15 @@ export class Server {
   /** Adds a user; a running service knows it within a second. */
   add(account: Account, role: "editor" | "reader"): void {
     execFileSync(binary, ["user", "add", account.name, "--role", role, "--password-stdin", "--data", this.#dir], { input: account.password });
+  }
+
+  /** Makes the first organization, with a member and its places, once. */
+  assets(org: string, member: Account, csv: string): void {
+    if (this.#orgs.has(org)) return;
+    this.#orgs.add(org);
+    execFileSync(binary, ["org", "add", org, "--name", org, "--data", this.#dir]);
+    execFileSync(binary, ["user", "add", member.name, "--role", "reader", "--org", "1", "--password-stdin", "--data", this.#dir], { input: member.password });
+    execFileSync(binary, ["assets", "load", "-", "--org", org, "--data", this.#dir], { input: csv });
   }
 
   /** Starts the service; the second time on the address of the first. */

@@ -5211,9 +5211,9 @@ export interface components {
                 readonly code: string;
                 readonly name: string;
             }[];
-            /** @description Assets of your organizations inside the area, at most 100; of a hazard without an area, those within 100 km. `GET /hazards/{hazard-id}/assets` has all. Empty for who is in no organization that has assets. */
+            /** @description Assets of your organizations inside the area and within 25 km of it, the nearest 100; of a hazard without an area, those within 100 km. `GET /hazards/{hazard-id}/assets` has all. Empty for who is in no organization that has assets. */
             readonly assets: readonly components["schemas"]["Asset"][];
-            /** @description How many assets of your organizations there are. Absent for who is in no organization that has assets. */
+            /** @description How many assets of your organizations there are, in the language of `lang`. Absent for who is in no organization that has assets. */
             readonly assets_text?: string;
         };
         readonly Asset: {
@@ -10052,6 +10052,13 @@ export interface operations {
                  * @example json
                  */
                 readonly f?: components["parameters"]["AssetsForm"];
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
             };
             readonly header?: {
                 /**

@@ -7,7 +7,7 @@ import type { Bounds } from "./filter";
 export type Box = readonly [west: number, south: number, east: number, north: number];
 
 /** The window again and again, by turns of the world, as far as it meets longitudes from -180 to 180. */
-function* turns([west, south, east, north]: Bounds): Generator<Bounds> {
+export function* turns([west, south, east, north]: Bounds): Generator<Bounds> {
   if (east - west >= 360) {
     yield [-180, south, 180, north];
     return;

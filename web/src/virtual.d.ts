@@ -1,5 +1,5 @@
 declare module "virtual:words" {
-  import type { EditWords, EmbedWords, FindWords, MapWords, NamesWords, TellWords } from "./words.types";
+  import type { AssetsWords, EditWords, EmbedWords, FindWords, MapWords, NamesWords, TellWords } from "./words.types";
   import type { Language } from "./words";
   export const languages: readonly Language[];
   export const load: Readonly<
@@ -9,7 +9,8 @@ declare module "virtual:words" {
         map(): Promise<{ default: { names: NamesWords; map: MapWords } }>;
         edit(): Promise<{ default: { edit: EditWords } }>;
         tell(): Promise<{ default: { tell: TellWords } }>;
-        find(): Promise<{ default: { find: FindWords } }>; /** In the widget alone. */
+        find(): Promise<{ default: { find: FindWords } }>;
+        assets(): Promise<{ default: { assets: AssetsWords } }>; /** In the widget alone. */
         embed(): Promise<{ default: { names: NamesWords; embed: EmbedWords } }>;
       }
     >

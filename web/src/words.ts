@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { languages, load } from "virtual:words";
 import { best as bestOf } from "./language";
-import type { EditWords, FindWords, MapWords, NamesWords, TellWords } from "./words.types";
+import type { AssetsWords, EditWords, FindWords, MapWords, NamesWords, TellWords } from "./words.types";
 
 export interface Language {
   /** BCP 47. */
@@ -23,13 +23,14 @@ interface Loaded {
   readonly language: Language;
   readonly names: NamesWords;
   readonly map: MapWords;
-  /** Of the forms for editors, of the one of subscriptions, and of the search for places, once they are wanted. */
+  /** Of the forms for editors, of the one of subscriptions, of the search for places, and of the places of organizations, once they are wanted. */
   readonly edit: EditWords | undefined;
   readonly tell: TellWords | undefined;
   readonly find: FindWords | undefined;
+  readonly assets: AssetsWords | undefined;
 }
 /** The parts that are loaded later. */
-type Later = "edit" | "tell" | "find";
+type Later = "edit" | "tell" | "find" | "assets";
 
 const current = signal<Loaded | undefined>(undefined);
 
@@ -45,10 +46,11 @@ const part = <W extends object>(of: (l: Loaded) => W | undefined): W =>
 
 export const text = part((l) => l.map);
 export const names = part((l) => l.names);
-/** What editors see, who makes a subscription, and who looks for a place. Load them with `wordsOf` first. */
+/** What editors see, who makes a subscription, who looks for a place, and who has places. Load them with `wordsOf` first. */
 export const words = part((l) => l.edit);
 export const tell = part((l) => l.tell);
 export const find = part((l) => l.find);
+export const assets = part((l) => l.assets);
 
 export const language = (): Language => current.value?.language ?? languages[0]!;
 export const locale = (): string => language().locale;
@@ -76,8 +78,8 @@ export async function use(id: string): Promise<void> {
   const l = languages.find((x) => x.id === id)!;
   const now = current.peek();
   const of = load[id]!;
-  const [map, edit, tell, find] = await Promise.all([of.map(), now?.edit && of.edit(), now?.tell && of.tell(), now?.find && of.find()]);
-  current.value = { language: l, ...map.default, edit: edit?.default.edit, tell: tell?.default.tell, find: find?.default.find };
+  const [map, edit, tell, find, assets] = await Promise.all([of.map(), now?.edit && of.edit(), now?.tell && of.tell(), now?.find && of.find(), now?.assets && of.assets()]);
+  current.value = { language: l, ...map.default, edit: edit?.default.edit, tell: tell?.default.tell, find: find?.default.find, assets: assets?.default.assets };
   if (typeof document !== "undefined") Object.assign(document.documentElement, { lang: l.id, dir: l.dir });
 }
 

@@ -136,6 +136,7 @@ export class MapView {
   }
 
   #reducedMotion: () => boolean;
+  #overlay: ((map: maplibregl.Map, before: string) => void) | undefined;
 
   remove(): void {
     this.map.remove();
@@ -252,6 +253,12 @@ export class MapView {
   async look(box: readonly [west: number, south: number, east: number, north: number]): Promise<void> {
     this.map.fitBounds([...box], { padding: { top: 40, left: 40 + this.#covered.left, right: 110 + this.#covered.right, bottom: 40 + this.#covered.bottom }, maxZoom: 12, animate: false });
     await this.map.once("idle");
+  }
+
+  /** Draws something beside all this, again after each change of the basemap, beneath the marks of hazards. */
+  overlay(draw: ((map: maplibregl.Map, before: string) => void) | undefined): void {
+    this.#overlay = draw;
+    if (this.#ready) draw?.(this.map, "fresh");
   }
 
   /** Asks again for what did not come while the server was away. */
@@ -549,6 +556,7 @@ export class MapView {
         filter: ["==", ["geometry-type"], "Point"],
         paint: { "circle-radius": 7, "circle-color": "#a21caf", "circle-stroke-color": "#ffffff", "circle-stroke-width": 2 },
       });
+    this.#overlay?.(map, "fresh");
     this.#ready = true;
     this.#putStreets();
   }

@@ -5,6 +5,7 @@ import { computed, signal, type ReadonlySignal, type Signal } from "@preact/sign
 import type { Api } from "../api";
 import { Attention } from "../attention";
 import { Editing } from "../edit/state";
+import type { AssetLayer } from "../map/assets";
 import type { MapView, Place, Theme } from "../map/view";
 import type { Hazard } from "../model";
 import type { Store } from "../store";
@@ -30,6 +31,8 @@ export class Page {
   readonly printing = signal(false);
   readonly timeOpen = signal(false);
   readonly legendOpen = signal(false);
+  /** The places of the reader's organizations, while they are shown on the map. */
+  readonly assets = signal<AssetLayer | undefined>(undefined);
   /** The search for places is open. */
   readonly findOpen = signal(false);
   /** On a phone: how much of the screen the list takes. */

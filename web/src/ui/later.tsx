@@ -33,8 +33,10 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
   };
 }
 
-/** The same for what has words of its own, which come with it: those of editors, of subscriptions, or of the search for places. */
-const withWords = (part: "edit" | "tell" | "find") => <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => later(async () => (await Promise.all([load(), wordsOf(part)]))[0]);
+/** The same for what has words of its own, which come with it: those of editors, of subscriptions, of the search for places, or of the places of organizations. */
+const withWords = (part: "edit" | "tell" | "find" | "assets") => <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> =>
+  later(async () => (await Promise.all([load(), wordsOf(part)]))[0]);
 export const forEditors = withWords("edit");
 export const forSubscribers = withWords("tell");
 export const forSearchers = withWords("find");
+export const forMembers = withWords("assets");

@@ -2,7 +2,10 @@
 import { categories, categoryName, severities, severity, severityCode, severityName } from "../model";
 import { number, text } from "../words";
 import { usePage } from "./context";
+import { forMembers } from "./later";
 import { IconButton, SeverityMark, Symbol } from "./parts";
+
+const AssetChoice = forMembers(async () => (await import("./assets")).AssetChoice);
 
 export function Legend() {
   const page = usePage();
@@ -38,6 +41,7 @@ export function Legend() {
       <p class="legend-gap">
         <span class="swatch" aria-hidden="true" /> {text.legend.gap}
       </p>
+      {(page.api.user?.orgs.length ?? 0) > 0 && <AssetChoice />}
       <h3>{text.legend.cluster}</h3>
       <p class="cluster-sample" aria-hidden="true">
         <span class="sev-WARNING mixed">

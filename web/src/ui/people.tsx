@@ -3,7 +3,10 @@ import type { Schemas } from "../api";
 import type { Hazard } from "../model";
 import { language, listed, number, text } from "../words";
 import { usePage } from "./context";
+import { forMembers } from "./later";
 import { Loading, useData } from "./parts";
+
+const Assets = forMembers(async () => (await import("./assets")).Assets);
 
 /** An estimate: more digits than two would claim what nobody knows. */
 const about = (n: number): string => number(n, { maximumSignificantDigits: 2 });
@@ -18,40 +21,43 @@ export function People({ h }: { h: Hazard }) {
       store.api.get<"/hazards/{hazard-id}/importance">(`/hazards/${h.hazard_ID}/importance?lang=${language().id}`, { signal }),
       store.api.request(`/hazards/${h.hazard_ID}/exposure?lang=${language().id}`, { signal }),
     ]);
-    return { importance, exposure: answer.status === 200 ? ((await answer.json()) as Schemas["Exposure"]) : undefined };
+    return { importance, counted: answer.status === 200, exposure: (await answer.json()) as Schemas["Exposure"] };
   });
   return (
     <Loading state={state}>
-      {({ importance: i, exposure: e }) => {
-        const towns = (e?.places ?? []).filter((t) => t.inside);
+      {({ importance: i, counted, exposure: e }) => {
+        const towns = e.places.filter((t) => t.inside);
         return (
-          <dl class="facts">
-            {i.importance !== null && (
-              <>
-                <dt>{text.people.importance}</dt>
-                <dd>
-                  {text.people.of({ n: number(i.importance) })} <span class="muted" lang={i.language}>{i.reason}</span>
-                </dd>
-              </>
-            )}
-            <dt>{text.people.there}</dt>
-            <dd>
-              {!e
-                ? (
-                  <>
-                    {text.people.counting} <button type="button" class="small" onClick={state.retry}>{text.panel.retry}</button>
-                  </>
-                )
-                : e.people === null
-                ? (
-                  <>
-                    {text.people.unknown} {e.why && <span class="muted">{e.why}</span>}
-                  </>
-                )
-                : text.people.about({ n: about(e.people), low: about(e.low ?? e.people), high: about(e.high ?? e.people) })}
-              {towns.length > 0 && <p class="muted">{text.people.towns({ names: listed(towns.slice(0, TOWNS).map((t) => t.name)) })}</p>}
-            </dd>
-          </dl>
+          <>
+            <dl class="facts">
+              {i.importance !== null && (
+                <>
+                  <dt>{text.people.importance}</dt>
+                  <dd>
+                    {text.people.of({ n: number(i.importance) })} <span class="muted" lang={i.language}>{i.reason}</span>
+                  </dd>
+                </>
+              )}
+              <dt>{text.people.there}</dt>
+              <dd>
+                {!counted
+                  ? (
+                    <>
+                      {text.people.counting} <button type="button" class="small" onClick={state.retry}>{text.panel.retry}</button>
+                    </>
+                  )
+                  : e.people === null
+                  ? (
+                    <>
+                      {text.people.unknown} {e.why && <span class="muted">{e.why}</span>}
+                    </>
+                  )
+                  : text.people.about({ n: about(e.people), low: about(e.low ?? e.people), high: about(e.high ?? e.people) })}
+                {towns.length > 0 && <p class="muted">{text.people.towns({ names: listed(towns.slice(0, TOWNS).map((t) => t.name)) })}</p>}
+              </dd>
+            </dl>
+            {e.assets_text && <Assets list={e.assets} words={e.assets_text} />}
+          </>
         );
       }}
     </Loading>

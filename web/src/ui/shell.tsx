@@ -365,6 +365,7 @@ function MapPlace() {
           }),
           () => {
             store.areas.shown = () => {};
+            page.assets.peek()?.end();
             page.map.value = undefined;
             map.remove();
           },
