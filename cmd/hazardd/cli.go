@@ -21,6 +21,7 @@ type commandLine struct {
 	Keys         keysCmd         `cmd:"" help:"Manage the keys that sign tokens."`
 	Org          orgCmd          `cmd:"" help:"Manage organizations."`
 	Assets       assetsCmd       `cmd:"" help:"Manage the places that organizations keep an eye on: schools, hospitals, offices."`
+	Population   populationCmd   `cmd:"" help:"Count people by finer data than the built-in ones: load, show or remove a raster."`
 	Exercise     exerciseCmd     `cmd:"" help:"Play a drill on a running server: hazards of category EXERCISE on a timeline."`
 	Watch        watchCmd        `cmd:"" help:"Watch the hazards of a running server: a table that stays up to date."`
 	MCP          mcpCmd          `cmd:"" name:"mcp" help:"Let an assistant read hazards over standard input and output (Model Context Protocol)."`

@@ -60,9 +60,16 @@ func Run(ctx context.Context, c Config) error {
 // lead counts what needs it until ctx ends. It takes at most half of one processor.
 func (c Config) lead(ctx context.Context) {
 	checked := map[int64]checkedState{}
-	warned := false
+	warned, by := false, ""
 	for ctx.Err() == nil {
 		began := time.Now()
+		if grid, err := c.Grid(); err == nil && grid.ID != by {
+			if by != "" { // all that is active is counted anew
+				c.Log.Info("people are counted by other data from now on", "method", grid.Name, "year", grid.Year)
+				clear(checked)
+			}
+			by = grid.ID
+		}
 		n, err := c.pass(ctx, checked)
 		wait := max(every, time.Since(began))
 		if n == maxBatch {

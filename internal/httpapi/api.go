@@ -78,6 +78,8 @@ type Config struct {
 	Delays *lateness.Delays
 	// Counting: who lives where hazards are is counted by this service.
 	Counting bool
+	// Grid is how many people live where, as they are counted now.
+	Grid func() (*population.Grid, error)
 	// PollNow asks for a poll of the named source; hazard.ErrNotFound if there is none.
 	PollNow func(ctx context.Context, name string) error
 	// Ready says why the service is not ready to serve, nil when it is.

@@ -70,7 +70,7 @@ func estimate(e *hazard.Estimate) (people, low, high *int64) {
 	return &e.People, &e.Low, &e.High
 }
 
-func exposedOf(e *hazard.Exposure, towns []population.Place, why string) exposed {
+func exposedOf(e *hazard.Exposure, towns []population.Place, why string, grids ...func() (*population.Grid, error)) exposed {
 	out := exposed{Text: "not known", Why: why, Bands: []exposedBand{}, Places: []exposedPlace{}, Regions: []exposedRegion{}, Assets: []listedAsset{}}
 	if e == nil {
 		return out
@@ -80,8 +80,10 @@ func exposedOf(e *hazard.Exposure, towns []population.Place, why string) exposed
 	if e.Year != 0 {
 		out.Year = &e.Year
 	}
-	if grid, err := population.Builtin(); err == nil && grid.ID == e.Grid {
-		out.Terms = grid.Terms
+	for _, of := range grids {
+		if grid, err := of(); err == nil && grid.Name == e.Method && grid.Year == e.Year {
+			out.Terms = grid.Terms
+		}
 	}
 	for _, b := range e.Bands {
 		band := exposedBand{Kind: b.Kind}
@@ -151,7 +153,7 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	if err != nil {
 		return err
 	}
-	out := exposedOf(e, towns, why)
+	out := exposedOf(e, towns, why, population.Builtin, a.Grid)
 	out.Why = pages.Uncounted(out.Why, words.Best(wish.Tags()...))
 	switch form {
 	case "geojson":

@@ -38,6 +38,7 @@ import (
 	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source"
@@ -500,6 +501,7 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 		Readings:  func() coverage.Readings { return nil },
 		PollNow:   func(context.Context, string) error { return nil },
 		Ready:     func() error { return nil },
+		Grid:      population.Builtin,
 		Metrics:   prometheus.NewRegistry(),
 		BaseURL:   base, MaxFile: 1 << 20, Now: now, Logger: slog.New(slog.DiscardHandler),
 	}

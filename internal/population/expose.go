@@ -2,6 +2,7 @@ package population
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/town"
+	"github.com/hazardd/hazardd/internal/zonal"
 )
 
 // Area is a geometry of a hazard, with what it means.
@@ -43,8 +45,26 @@ type Place struct {
 }
 
 // Expose counts who lives in the areas of a hazard and in what is drawn of it. The people are those of the area to alert; if there is none,
-// of the area of impact. Of every other role with an area there is a band. What is not known is nil, never 0.
+// of the area of impact. Of every other role with an area there is a band. What is not known is nil, never 0. Where the grid has no data, all is counted by the built-in one, which
+// Method names then.
 func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) (*hazard.Exposure, error) {
+	e, err := expose(g, key, areas, drawn, lon, lat)
+	if errors.Is(err, errNoData) {
+		e, err = expose(g.fallback, key, areas, drawn, lon, lat)
+	}
+	if err == nil {
+		e.Grid = g.ID
+	}
+	return e, err
+}
+
+// errNoData means that a grid does not know enough of an area.
+var errNoData = errors.New("the grid has no data of a part of the area")
+
+// mostMissing is the share of an area's people that may live where a grid has no data.
+const mostMissing = 0.05
+
+func expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) (*hazard.Exposure, error) {
 	e := &hazard.Exposure{Of: key, Grid: g.ID, Method: g.Name, Year: g.Year}
 	main := geo.Shape{}
 	for _, role := range []hazard.AreaRole{hazard.AlertArea, hazard.ImpactArea} {
@@ -56,8 +76,10 @@ func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 			continue
 		}
 		people, err := count(g, whole)
-		if err != nil {
+		if errors.Is(err, zonal.ErrIntricate) {
 			e.Why = hazard.WhyIntricate
+		} else if err != nil {
+			return nil, err
 		}
 		if main.IsZero() {
 			main, e.People = whole, people
@@ -68,7 +90,11 @@ func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 	for _, d := range drawn {
 		band := hazard.ExposedBand{Kind: d.Kind, Value: d.Value}
 		if !d.Shape.IsZero() {
-			band.People, _ = count(g, d.Shape) // too intricate: not known
+			people, err := count(g, d.Shape)
+			if err != nil && !errors.Is(err, zonal.ErrIntricate) {
+				return nil, err
+			}
+			band.People = people // too intricate: not known
 		}
 		e.Bands = append(e.Bands, band)
 	}
@@ -109,9 +135,15 @@ func unionOf(areas []Area, role hazard.AreaRole) (geo.Shape, error) {
 
 // count is the people of an area, as an estimate.
 func count(g *Grid, s geo.Shape) (*hazard.Estimate, error) {
+	if g.fallback != nil && !g.Holds(s) {
+		return nil, errNoData
+	}
 	sum, err := g.Sum(s)
 	if err != nil {
 		return nil, err
+	}
+	if sum.Missing > mostMissing*(sum.People+sum.Missing) {
+		return nil, errNoData
 	}
 	return &hazard.Estimate{People: int64(math.Round(sum.People)), Low: int64(sum.Low), High: int64(math.Ceil(sum.High))}, nil
 }

@@ -31,8 +31,13 @@ type Grid struct {
 	// ID tells grids apart: it changes with every value.
 	ID string
 
-	totals []float32 // people by tile, row by row from the north-west
-	// cells gives the people of each cell of a tile, row by row.
+	totals        []float32 // people by tile, row by row from the north-west
+	width, height int       // cells that the grid has; what is beyond them fills the last tiles
+	// missing are the people whom the built-in grid has, by tile, where this one has no data; nil: it has data everywhere.
+	missing []float32
+	// fallback counts where this grid has no data; nil: it has.
+	fallback *Grid
+	// cells gives the people of each cell of a tile, row by row; below 0, those whom the built-in grid has where there are no data.
 	cells func(tile int, into []float64) error
 	// rough: within a tile it is only estimated where people live.
 	rough bool
@@ -63,7 +68,7 @@ func unpack(packed []byte) (*Grid, error) {
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
-	g := &Grid{Frame: builtin, Name: "GPW v4.11 (CIESIN) and GeoNames", Year: 2020, rough: true, ID: fmt.Sprintf("gpw-4.11-2020/%d", len(packed)),
+	g := &Grid{Frame: builtin, width: builtin.Cols * builtin.Side, height: builtin.Rows * builtin.Side, Name: "GPW v4.11 (CIESIN) and GeoNames", Year: 2020, rough: true, ID: fmt.Sprintf("gpw-4.11-2020/%d", len(packed)),
 		Terms: "Gridded Population of the World, version 4.11, CIESIN, Columbia University, doi:10.7927/H49C6VHW, CC BY 4.0; GeoNames, geonames.org, CC BY 4.0"}
 	g.totals = make([]float32, g.Cols*g.Rows)
 	var tiles []int32 // of which some is no land, in order
@@ -170,7 +175,7 @@ func (g *Grid) Holds(s geo.Shape) bool {
 		return false
 	}
 	west, south, east, north := s.Bounds()
-	gridEast, gridSouth := g.West+g.Cell*float64(g.Cols*g.Side), g.North-g.Cell*float64(g.Rows*g.Side)
+	gridEast, gridSouth := g.West+g.Cell*float64(g.width), g.North-g.Cell*float64(g.height)
 	if gridEast-g.West > 360-hair {
 		west, east = g.West, gridEast
 	}
@@ -179,23 +184,31 @@ func (g *Grid) Holds(s geo.Shape) bool {
 
 // Sum is how many people live in an area, and a low and a high estimate. How wide that range is was chosen, and not held
 // against counts of others: docs/exposure.md says how it is made.
-type Sum struct{ People, Low, High float64 }
+type Sum struct {
+	People, Low, High float64
+	// Missing are the people whom the built-in grid has in the area where this grid has no data: they are not among People.
+	Missing float64
+}
 
 // How far the figures of a grid are off by themselves: censuses are years old, and what has happened since is guessed.
 const census = 0.1
 
 // Sum adds the people who live in the areas of s; lines and points have none.
 func (g *Grid) Sum(s geo.Shape) (Sum, error) {
-	var sum, doubt float64
+	var sum, missing, doubt float64
 	cells := make([]float64, g.Side*g.Side)
 	err := g.Cover(s, func(col, row int, share float64, shares []float64) error {
 		tile := row*g.Cols + col
-		total := float64(g.totals[tile])
-		if total == 0 {
+		total, absent := float64(g.totals[tile]), 0.0
+		if g.missing != nil {
+			absent = float64(g.missing[tile])
+		}
+		if total == 0 && absent == 0 {
 			return nil
 		}
 		if shares == nil {
 			sum += total * share
+			missing += absent * share
 			return nil
 		}
 		if err := g.cells(tile, cells); err != nil {
@@ -203,6 +216,10 @@ func (g *Grid) Sum(s geo.Shape) (Sum, error) {
 		}
 		inside := 0.0
 		for i, people := range cells {
+			if people < 0 {
+				missing -= people * shares[i]
+				continue
+			}
 			inside += people * shares[i]
 			if !g.rough {
 				doubt += people * people * shares[i] * (1 - shares[i])
@@ -218,5 +235,5 @@ func (g *Grid) Sum(s geo.Shape) (Sum, error) {
 		return Sum{}, err
 	}
 	sum, d := max(sum, 0), 0.8*math.Sqrt(max(doubt, 0))
-	return Sum{People: sum, Low: max(0, sum*(1-census)-d), High: sum*(1+census) + d}, nil
+	return Sum{People: sum, Low: max(0, sum*(1-census)-d), High: sum*(1+census) + d, Missing: missing}, nil
 }

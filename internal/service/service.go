@@ -151,6 +151,7 @@ type Service struct {
 	intake   *intake.Intake
 	poller   *poll.Poller
 	Evidence *evidence.Keeper
+	people   *population.Folder // how many people live where
 	provider *signon.Provider
 	listener net.Listener
 	conns    *listen.Listener // listener within limits
@@ -235,6 +236,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if err := s.openStreets(); err != nil {
 		return s, fmt.Errorf("basemap: %w", err)
 	}
+	s.people = population.NewFolder(cfg.DataDir)
 	if s.Store, err = store.Open(ctx, cfg.DataDir, cfg.Database, store.WithFiles(cfg.Files)); err != nil {
 		return s, err
 	}
@@ -391,6 +393,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Readings:       func() coverage.Readings { return *s.readings.Load() },
 		PollNow:        s.poller.Poll,
 		Counting:       !s.cfg.NoExposure,
+		Grid:           s.people.Grid,
 		Ready:          s.ready,
 		BaseURL:        s.cfg.PublicURL,
 		Languages:      s.cfg.Languages,
@@ -585,7 +588,7 @@ func (s *Service) countPeople(ctx context.Context) error {
 	if s.cfg.NoExposure {
 		return nil
 	}
-	return exposure.Run(ctx, exposure.Config{Store: s.Store, View: s.live.View, Grid: population.Builtin, Clock: hazard.ClockFunc(s.Now), Log: s.cfg.Logger})
+	return exposure.Run(ctx, exposure.Config{Store: s.Store, View: s.live.View, Grid: s.people.Grid, Clock: hazard.ClockFunc(s.Now), Log: s.cfg.Logger})
 }
 
 // pass records what time alone changes, as it comes: ends, and parts and sources that run out. For

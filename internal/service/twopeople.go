@@ -19,7 +19,7 @@ func (s *Service) twoPeople() *edit.TwoPeople {
 
 // reach tells whom a hazard reaches: who lives in its areas, as for any hazard, and who has subscribed.
 func (s *Service) reach(ctx context.Context, h *hazard.Hazard, areas []hazard.Area) (r edit.Reach, err error) {
-	grid, err := population.Builtin()
+	grid, err := s.people.Grid()
 	if err != nil {
 		return r, err
 	}

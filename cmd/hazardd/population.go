@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hazardd/hazardd/internal/geotiff"
+	"github.com/hazardd/hazardd/internal/population"
+)
+
+type populationCmd struct {
+	Load   populationLoadCmd   `cmd:"" help:"Count people by a raster from now on, while a server may be running; the former one is replaced."`
+	Show   populationShowCmd   `cmd:"" help:"Show by which data people are counted."`
+	Remove populationRemoveCmd `cmd:"" help:"Count people by the built-in data again."`
+}
+
+type populationLoadCmd struct {
+	File  string `arg:"" type:"existingfile" help:"GeoTIFF of one band on WGS 84 longitudes and latitudes, cloud-optimized or not."`
+	Name  string `required:"" placeholder:"TEXT" help:"What the data are called, as readers see it: WorldPop 2020, 1 km."`
+	Year  int    `required:"" placeholder:"YEAR" help:"Year of the people."`
+	Terms string `placeholder:"TEXT" help:"License and attribution, as readers see it."`
+	Unit  string `enum:"counts,density" default:"counts" help:"What a value is: counts, the people in a pixel, or density, people per square kilometer."`
+	Trust bool   `help:"Take a raster whose people are a third, or three times, of those that the built-in data have there, or farther from them."`
+}
+
+// Validate tells what is wrong before the file is read.
+func (l *populationLoadCmd) Validate() error {
+	if l.Year < 1900 || l.Year > 2200 {
+		return fmt.Errorf("--year: %d is not from 1900 to 2200", l.Year)
+	}
+	if n := len(l.Name); n == 0 || n > 200 {
+		return fmt.Errorf("--name: %d bytes; 1 to 200 are taken", n)
+	}
+	if n := len(l.Terms); n > 2000 {
+		return fmt.Errorf("--terms: %d bytes; at most 2000 are taken", n)
+	}
+	return nil
+}
+
+// Run loads the raster.
+func (l *populationLoadCmd) Run(ctx context.Context, c *console, g *globals) error {
+	if err := g.dataFolder(); err != nil {
+		return err
+	}
+	file, err := os.Open(l.File)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	raster, err := geotiff.Open(file, info.Size())
+	if err != nil {
+		return fmt.Errorf("%s: %w", oneLine(l.File), err)
+	}
+	about := population.About{Name: l.Name, Year: l.Year, Terms: l.Terms, Unit: population.Unit(l.Unit), Trust: l.Trust}
+	got, err := population.Load(ctx, raster, about, g.Data)
+	if err != nil {
+		return fmt.Errorf("%s: %w; nothing was loaded", oneLine(l.File), err)
+	}
+	return c.print(loadedPeople{l.Name, l.Year, got.People, got.Builtin, got.Missing, got.Bytes}, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s, %d: %.0f people (the built-in data have %.0f there, and %.0f where the raster has no data); %d bytes in %s\n",
+			oneLine(l.Name), l.Year, got.People, got.Builtin, got.Missing, got.Bytes, filepath.Join(g.Data, population.FileName))
+		return err
+	})
+}
+
+// loadedPeople is what was loaded, as JSON.
+type loadedPeople struct {
+	Method  string  `json:"method"`
+	Year    int     `json:"year"`
+	People  float64 `json:"people"`
+	Builtin float64 `json:"builtin"`
+	Missing float64 `json:"missing"`
+	Bytes   int64   `json:"bytes"`
+}
+
+// dataFolder refuses a data folder that is not there: to make one would hide that its name is wrong.
+func (g *globals) dataFolder() error {
+	if _, err := os.Stat(g.Data); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no data folder %s: name the server's with --data, or start hazardd serve first", g.Data)
+	}
+	return nil
+}
+
+type populationShowCmd struct{}
+
+// Run shows the data.
+func (*populationShowCmd) Run(c *console, g *globals) error {
+	if err := g.dataFolder(); err != nil {
+		return err
+	}
+	grid, err := population.NewFolder(g.Data).Grid()
+	if err != nil {
+		return err
+	}
+	shown := struct {
+		Method string  `json:"method"`
+		Year   int     `json:"year"`
+		People float64 `json:"people"`
+		Cell   float64 `json:"cell_degrees"`
+		Terms  string  `json:"terms"`
+	}{grid.Name, grid.Year, grid.Total(), grid.Cell, grid.Terms}
+	return c.print(shown, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s, %d: %.0f people in cells of %.5g degrees\n%s\n", oneLine(grid.Name), grid.Year, grid.Total(), grid.Cell, oneLine(grid.Terms))
+		return err
+	})
+}
+
+type populationRemoveCmd struct{}
+
+// Run removes the raster.
+func (*populationRemoveCmd) Run(g *globals) error {
+	if err := g.dataFolder(); err != nil {
+		return err
+	}
+	err := os.Remove(filepath.Join(g.Data, population.FileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("no raster is loaded: people are counted by the built-in data")
+	}
+	return err
+}

@@ -1,0 +1,518 @@
+package population
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/hazardd/hazardd/internal/geotiff"
+	"github.com/hazardd/hazardd/internal/zonal"
+)
+
+// A file of a grid: its magic; each tile that has people, packed; an index (of each tile the people, those missing, and the bytes of its pack); a head as JSON; and how long that
+// is, with its checksum. A tile is one float32 a cell, row by row from the north-west, in planes of bytes, packed by Zstandard with a checksum. The
+// sign says that the raster has no data there; then the number is how many people the built-in grid has.
+const (
+	magic = "hazardd people 1\n"
+	tail  = 8
+	// FileName is that of the grid in a data folder.
+	FileName = "population.grid"
+)
+
+// Limits of the rasters that are read.
+const (
+	maxWidth  = 200_000       // pixels
+	maxPixels = 8_000_000_000 // in all: a tenth of the world at 100 m
+	maxTiles  = 500_000
+	maxBuffer = 256 << 20 // bytes of rows that are read together
+	maxHead   = 1 << 20
+)
+
+// Unit is what the values of a raster are.
+type Unit string
+
+// The units.
+const (
+	Counts  Unit = "counts"  // people in a pixel
+	Density Unit = "density" // people per square kilometer
+)
+
+// About is what is told of a raster.
+type About struct {
+	Name  string // of the data, for people
+	Year  int
+	Terms string // license and attribution
+	Unit  Unit
+	// Trust takes a raster whose people are far from those that the built-in grid has there.
+	Trust bool
+}
+
+// head is the description of a file.
+type head struct {
+	About
+	zonal.Frame
+	Width  int // cells; what is beyond them fills the last tiles
+	Height int
+	ID     string
+	Index  int64 // where it begins
+	Digest string
+	People float64
+}
+
+// Converted says what a raster became.
+type Converted struct {
+	People  float64 // of the raster
+	Builtin float64 // that the built-in grid has where the raster has data
+	Missing float64 // that the built-in grid has where the raster has none
+	Bytes   int64
+}
+
+// far is the factor from which on the people of a raster are taken for a mistake of unit, where the built-in grid has at least some.
+const (
+	far  = 3
+	some = 10_000
+)
+
+// Convert writes a raster as a grid that Open reads. It holds some rows of the raster, whatever its size. What is no number, and what is below 0, is not known.
+func Convert(ctx context.Context, r *geotiff.Raster, about About, to io.Writer) (*Converted, error) {
+	if about.Unit != Counts && about.Unit != Density {
+		return nil, fmt.Errorf("unit: %q is neither %s nor %s", about.Unit, Counts, Density)
+	}
+	h, err := frameOf(r)
+	if err != nil {
+		return nil, err
+	}
+	h.About = about
+	w := &gridWriter{to: to, head: *h, hash: sha256.New()}
+	if w.pack, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)); err != nil {
+		return nil, err
+	}
+	defer w.pack.Close()
+	if err := w.write([]byte(magic)); err != nil {
+		return nil, err
+	}
+	if err := w.tiles(ctx, r); err != nil {
+		return nil, err
+	}
+	c := &w.converted
+	if ratio := c.People / max(c.Builtin, 1); !about.Trust && c.Builtin >= some && (ratio > far || ratio < 1.0/far) {
+		return nil, fmt.Errorf("the raster has %.0f people where the built-in data have %.0f: are its values %s? If it is right, say so", c.People, c.Builtin, other(about.Unit))
+	}
+	if c.People == 0 {
+		return nil, errors.New("the raster has no people")
+	}
+	err = w.end()
+	c.Bytes = w.at
+	return c, err
+}
+
+func other(u Unit) Unit {
+	if u == Counts {
+		return Density
+	}
+	return Counts
+}
+
+// frameOf lays tiles over a raster.
+func frameOf(r *geotiff.Raster) (*head, error) {
+	const hair = 1e-3
+	east := r.West + r.CellX*float64(r.Width)
+	switch {
+	case math.Abs(r.CellX-r.CellY)*float64(max(r.Width, r.Height)) > r.CellX/100:
+		return nil, fmt.Errorf("pixels of %v × %v degrees are not square: gdalwarp -tr %v %v makes them so", r.CellX, r.CellY, r.CellY, r.CellY)
+	case r.CellX > builtin.Cell+1e-9:
+		return nil, fmt.Errorf("pixels of %v degrees are larger than those of the built-in data, %v", r.CellX, builtin.Cell)
+	case r.West < -180-r.CellX-hair || east > 180+r.CellX+hair:
+		return nil, fmt.Errorf("longitudes from %v to %v are not from -180 to 180: gdalwarp -te -180 -90 180 90 turns the raster", r.West, east)
+	case r.Width > maxWidth || r.Width*r.Height > maxPixels:
+		return nil, fmt.Errorf("%d × %d pixels; at most %d along, and %d in all: gdalwarp -tr %v %v makes a coarser raster", r.Width, r.Height, maxWidth, maxPixels, 1.0/120, 1.0/120)
+	}
+	h := &head{Frame: zonal.Frame{West: r.West, North: r.North, Cell: r.CellX, Side: 64}, Width: r.Width, Height: r.Height}
+	for {
+		h.Cols, h.Rows = (r.Width+h.Side-1)/h.Side, (r.Height+h.Side-1)/h.Side
+		if h.Cols*h.Rows <= maxTiles {
+			return h, nil
+		}
+		h.Side *= 2
+	}
+}
+
+type gridWriter struct {
+	to        io.Writer
+	head      head
+	hash      hash.Hash
+	pack      *zstd.Encoder
+	at        int64
+	people    []float32
+	missing   []float32
+	sizes     []uint32
+	converted Converted
+}
+
+func (w *gridWriter) write(b []byte) error {
+	w.hash.Write(b)
+	n, err := w.to.Write(b)
+	w.at += int64(n)
+	return err
+}
+
+// tiles reads the raster and writes its tiles.
+func (w *gridWriter) tiles(ctx context.Context, r *geotiff.Raster) error {
+	side, width := w.head.Side, r.Width
+	rows := side * max(1, min((r.BlockHeight()+side-1)/side, maxBuffer/8/width/side)) // each block is read once, as a rule
+	values := make([]float64, min(rows, r.Height)*width)
+	columns := make([]int32, width) // of the built-in grid
+	for x := range columns {
+		col, _ := cellOf(r.West+(float64(x)+0.5)*r.CellX, 0)
+		columns[x] = int32(col)
+	}
+	grid, err := Builtin()
+	if err != nil {
+		return err
+	}
+	from := builtinRows{grid: grid, tile: -1}
+	cells := make([]float32, side*side)
+	for top := 0; top < r.Height; top += rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(rows, r.Height-top)
+		if err := r.Rows(top, n, values); err != nil {
+			return err
+		}
+		if err := w.fill(r, &from, top, n, values, columns); err != nil {
+			return err
+		}
+		for y := 0; y < n; y += side {
+			for x := 0; x < width; x += side {
+				for i := range cells {
+					cells[i] = 0
+				}
+				for j := range min(side, n-y) {
+					for i, v := range values[(y+j)*width+x : (y+j)*width+min(x+side, width)] {
+						cells[j*side+i] = rounded(v)
+					}
+				}
+				if err := w.tile(cells); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// fill makes people of values, from row top on; where there is no value, less than no people of the built-in grid. Of a cell of that grid in which the raster has any value,
+// all people are taken to live there: the coasts of the two are not the same.
+func (w *gridWriter) fill(r *geotiff.Raster, from *builtinRows, top, n int, values []float64, columns []int32) error {
+	lat := func(y int) float64 { return r.North - (float64(top+y)+0.5)*r.CellY }
+	share := r.CellX * r.CellX / (builtin.Cell * builtin.Cell)
+	known := make([]bool, builtin.Cols*builtin.Side)
+	for y := 0; y < n; {
+		_, row := cellOf(0, lat(y))
+		end := y + 1
+		for ; end < n; end++ {
+			if _, next := cellOf(0, lat(end)); next != row {
+				break
+			}
+		}
+		people, err := from.row(row)
+		if err != nil {
+			return err
+		}
+		clear(known)
+		for at := y; at < end; at++ {
+			for x, v := range values[at*r.Width : (at+1)*r.Width] {
+				if v >= 0 && !math.IsInf(v, 0) {
+					known[columns[x]] = true
+				}
+			}
+		}
+		for ; y < end; y++ {
+			km2 := 1.0
+			if w.head.Unit == Density {
+				km2 = pixelKm2(lat(y), r.CellX)
+			}
+			line := values[y*r.Width : (y+1)*r.Width]
+			for x, v := range line {
+				there := people[columns[x]] * share
+				if v >= 0 && !math.IsInf(v, 0) {
+					line[x] = v * km2
+					w.converted.Builtin += there
+					continue
+				}
+				if known[columns[x]] {
+					w.converted.Builtin += there
+					there = 0
+				}
+				line[x] = math.Copysign(there, -1)
+			}
+		}
+	}
+	return nil
+}
+
+// pixelKm2 is the area of a pixel of that many degrees, on a sphere of the Earth's mean radius.
+func pixelKm2(lat, degrees float64) float64 {
+	const radius = 6371.0088
+	rad := math.Pi / 180
+	return radius * radius * degrees * rad * (math.Sin((lat+degrees/2)*rad) - math.Sin((lat-degrees/2)*rad))
+}
+
+// rounded keeps 12 binary digits, to a thousandth of a person: what no count knows takes no room.
+func rounded(v float64) float32 {
+	if math.Abs(v) < 5e-4 {
+		return float32(math.Copysign(0, v))
+	}
+	return math.Float32frombits((math.Float32bits(float32(v)) + 1<<10) &^ (1<<11 - 1))
+}
+
+// tile writes the next tile.
+func (w *gridWriter) tile(cells []float32) error {
+	var people, missing float64
+	for _, v := range cells {
+		if math.Signbit(float64(v)) {
+			missing -= float64(v)
+		} else {
+			people += float64(v)
+		}
+	}
+	w.converted.People += people
+	w.converted.Missing += missing
+	w.people, w.missing = append(w.people, float32(people)), append(w.missing, float32(missing))
+	if people == 0 && missing == 0 {
+		w.sizes = append(w.sizes, 0)
+		return nil
+	}
+	planes := make([]byte, 4*len(cells))
+	for i, v := range cells {
+		bits := math.Float32bits(v)
+		for p := range 4 {
+			planes[p*len(cells)+i] = byte(bits >> (8 * p))
+		}
+	}
+	packed := w.pack.EncodeAll(planes, nil)
+	w.sizes = append(w.sizes, uint32(len(packed)))
+	return w.write(packed)
+}
+
+// end writes what is behind the tiles.
+func (w *gridWriter) end() error {
+	w.head.Index, w.head.People = w.at, w.converted.People
+	index := make([]byte, 0, 12*len(w.sizes))
+	for i := range w.sizes {
+		index = binary.LittleEndian.AppendUint32(index, math.Float32bits(w.people[i]))
+		index = binary.LittleEndian.AppendUint32(index, math.Float32bits(w.missing[i]))
+		index = binary.LittleEndian.AppendUint32(index, w.sizes[i])
+	}
+	sum := sha256.Sum256(index)
+	w.head.Digest = hex.EncodeToString(sum[:])
+	if err := w.write(index); err != nil {
+		return err
+	}
+	about, err := json.Marshal(w.head.About)
+	if err != nil {
+		return err
+	}
+	w.hash.Write(about) // the same figures under another name are other data
+	w.head.ID = "file/" + hex.EncodeToString(w.hash.Sum(nil)[:12])
+	text, err := json.Marshal(w.head)
+	if err != nil {
+		return err
+	}
+	text = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(text, uint32(len(text))), crc32.ChecksumIEEE(text))
+	return w.write(text)
+}
+
+// builtinRows gives the people of the built-in grid, row by row of its cells.
+type builtinRows struct {
+	grid *Grid
+	tile int // the row of tiles that is held
+	held []float64
+}
+
+func (b *builtinRows) row(row int) ([]float64, error) {
+	g := b.grid
+	width := g.Cols * g.Side
+	if b.tile != row/g.Side {
+		b.tile, b.held = row/g.Side, make([]float64, g.Side*width)
+		cells := make([]float64, g.Side*g.Side)
+		for col := range g.Cols {
+			if g.totals[b.tile*g.Cols+col] == 0 {
+				continue
+			}
+			if err := g.cells(b.tile*g.Cols+col, cells); err != nil {
+				return nil, err
+			}
+			for i, v := range cells {
+				b.held[i/g.Side*width+col*g.Side+i%g.Side] = v
+			}
+		}
+	}
+	return b.held[row%g.Side*width:][:width], nil
+}
+
+// Open reads a grid that Convert wrote. It holds the index, 16 bytes a tile, and reads tiles when they are asked for. Where it has no data, the built-in grid counts.
+func Open(r io.ReaderAt, size int64) (*Grid, error) {
+	damaged := func(err error) error {
+		return fmt.Errorf("the grid of people is damaged, or was written by another version: %w", err)
+	}
+	read := func(at, n int64) ([]byte, error) {
+		if at < 0 || n < 0 || at > size-n {
+			return nil, damaged(io.ErrUnexpectedEOF)
+		}
+		b := make([]byte, n)
+		if _, err := r.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		return b, nil
+	}
+	if begin, err := read(0, int64(len(magic))); err != nil || string(begin) != magic {
+		return nil, damaged(errors.New("it does not begin as one"))
+	}
+	end, err := read(size-tail, tail)
+	if err != nil {
+		return nil, err
+	}
+	length := int64(binary.LittleEndian.Uint32(end))
+	if length > maxHead {
+		return nil, damaged(fmt.Errorf("a head of %d bytes", length))
+	}
+	text, err := read(size-tail-length, length)
+	if err != nil {
+		return nil, err
+	}
+	if crc32.ChecksumIEEE(text) != binary.LittleEndian.Uint32(end[4:]) {
+		return nil, damaged(errors.New("its head has another checksum"))
+	}
+	var h head
+	if err := json.Unmarshal(text, &h); err != nil {
+		return nil, damaged(err)
+	}
+	if h.Side < 1 || h.Side > 4096 || h.Cols < 1 || h.Rows < 1 || h.Cols > maxTiles || h.Rows > maxTiles || h.Cols*h.Rows > maxTiles || !(h.Cell > 0) {
+		return nil, damaged(fmt.Errorf("%d × %d tiles of %d", h.Cols, h.Rows, h.Side))
+	}
+	n := h.Cols * h.Rows
+	index, err := read(h.Index, 12*int64(n))
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(index); hex.EncodeToString(sum[:]) != h.Digest {
+		return nil, damaged(errors.New("its index has another checksum"))
+	}
+	fallback, err := Builtin()
+	if err != nil {
+		return nil, err
+	}
+	g := &Grid{Frame: h.Frame, Name: h.Name, Year: h.Year, Terms: h.Terms, ID: h.ID, width: h.Width, height: h.Height, totals: make([]float32, n), missing: make([]float32, n), fallback: fallback}
+	offsets, at := make([]int64, n+1), int64(len(magic))
+	for i := range n {
+		entry := index[12*i:]
+		g.totals[i], g.missing[i] = math.Float32frombits(binary.LittleEndian.Uint32(entry)), math.Float32frombits(binary.LittleEndian.Uint32(entry[4:]))
+		offsets[i] = at
+		at += int64(binary.LittleEndian.Uint32(entry[8:]))
+	}
+	offsets[n] = at
+	tileBytes := 4 * h.Side * h.Side
+	unpack, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(tileBytes)+1<<20))
+	if err != nil {
+		return nil, err
+	}
+	g.cells = func(tile int, into []float64) error {
+		packed, err := read(offsets[tile], offsets[tile+1]-offsets[tile])
+		if err != nil {
+			return err
+		}
+		planes, err := unpack.DecodeAll(packed, make([]byte, 0, tileBytes))
+		if err != nil || len(planes) != tileBytes {
+			return damaged(fmt.Errorf("tile %d: %d bytes, %w", tile, len(planes), err))
+		}
+		size := tileBytes / 4
+		for i := range into {
+			into[i] = float64(math.Float32frombits(uint32(planes[i]) | uint32(planes[size+i])<<8 | uint32(planes[2*size+i])<<16 | uint32(planes[3*size+i])<<24))
+		}
+		return nil
+	}
+	return g, nil
+}
+
+// Folder gives the grid to count by: the one in a data folder, or, where there is none, the built-in one. It notices when a file comes, changes or goes.
+type Folder struct {
+	path string
+	mu   sync.Mutex
+	seen fs.FileInfo // of the file that is open; nil: there is none
+	grid *Grid
+}
+
+// NewFolder looks in a data folder.
+func NewFolder(dir string) *Folder { return &Folder{path: filepath.Join(dir, FileName)} }
+
+// Grid is the grid to count by now. A file that is damaged is an error: what is counted by other data than those that were loaded would be told as theirs.
+func (f *Folder) Grid() (*Grid, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	info, err := os.Stat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		f.seen, f.grid = nil, nil
+		return Builtin()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.seen != nil && os.SameFile(f.seen, info) && f.seen.ModTime().Equal(info.ModTime()) && f.seen.Size() == info.Size() {
+		return f.grid, nil
+	}
+	file, err := os.Open(f.path) // closed when nobody counts by it any more
+	if err != nil {
+		return nil, err
+	}
+	if info, err = file.Stat(); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	grid, err := Open(file, info.Size())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w; load it anew, or remove it", f.path, err), file.Close())
+	}
+	f.seen, f.grid = info, grid
+	return grid, nil
+}
+
+// Load writes a raster into a data folder, where Folder finds it from then on: whole, or not at all.
+func Load(ctx context.Context, r *geotiff.Raster, about About, dir string) (c *Converted, err error) {
+	file, err := os.CreateTemp(dir, FileName+".*.tmp")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Close(), os.Remove(file.Name()))
+		}
+	}()
+	if c, err = Convert(ctx, r, about, file); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(file.Chmod(0o644), file.Sync()); err != nil {
+		return nil, err
+	}
+	if _, err := Open(file, c.Bytes); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(file.Name(), filepath.Join(dir, FileName)); err != nil {
+		return nil, err
+	}
+	return c, file.Close()
+}
