@@ -62,7 +62,7 @@ func TestAFaultInTheDocumentIsFound(t *testing.T) {
 // keywords are those of JSON Schema 2020-12 that the document uses. Others mean nothing, and are slips of the pen: so is what a comma without
 // quotes makes of a description.
 var keywords = []string{"$ref", "additionalProperties", "const", "contentEncoding", "contentMediaType", "default", "description", "enum", "examples", "exclusiveMinimum", "format",
-	"items", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum", "oneOf", "pattern", "properties", "required", "type", "unevaluatedProperties"}
+	"items", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum", "not", "oneOf", "pattern", "properties", "required", "type", "unevaluatedProperties"}
 
 func TestSchemasHaveKnownKeywordsAlone(t *testing.T) {
 	var doc any
@@ -92,7 +92,7 @@ func TestSchemasHaveKnownKeywordsAlone(t *testing.T) {
 						walk(at, schema, true)
 					}
 				default:
-					walk(at, value, isSchema && (name == "items" || name == "oneOf" || name == "additionalProperties"))
+					walk(at, value, isSchema && (name == "items" || name == "not" || name == "oneOf" || name == "additionalProperties"))
 				}
 			}
 		case []any:
