@@ -133,7 +133,7 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 		}
 	}
 	// Nothing is found in these, and nothing is a part of a whole.
-	want := []string{"/", "/.well-known/jwks.json", "/.well-known/security.txt", "/assets/{file}", "/asyncapi.json", "/docs", "/embed", "/favicon.ico", "/healthz", "/icons/hazard/large/{type_icon}", "/key/{key}/{path}", "/login",
+	want := []string{"/", "/.well-known/jwks.json", "/.well-known/security.txt", "/assets/{file}", "/asyncapi.json", "/basemap/{basemap}/{z}/{x}/{tile}", "/docs", "/embed", "/favicon.ico", "/healthz", "/icons/hazard/large/{type_icon}", "/key/{key}/{path}", "/login",
 		"/login/callback", "/login/provider", "/openapi.json", "/pages/{style}", "/readyz", "/robots.txt", "/status",
 		"/subscriptions/change", "/subscriptions/confirm", "/subscriptions/manage", "/subscriptions/unsubscribe"}
 	if diff := cmp.Diff(want, lenient); diff != "" {

@@ -207,7 +207,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 	if html := form(change, "status=active", 200); strings.Contains(html, "is paused") || !strings.Contains(html, ">Pause</button>") {
 		t.Error(html)
 	}
-	if html := form(change, "language=fr&severity_min=ADVISORY&digest=none&quiet_from=23:15&quiet_to=06:30&quiet_except=WATCH&radius_km=75.5", 200); !strings.Contains(html, "23:15") {
+	if html := form(change, "language=fr&severity_min=ADVISORY&digest=none&quiet_from=23:15&quiet_to=06:30&quiet_except=WATCH&radius_km=75.5", 200); !strings.Contains(html, `value="23:15"`) {
 		t.Error(html)
 	}
 	a = s.do("reader", "GET", "/subscriptions", nil)
@@ -230,7 +230,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 			t.Errorf("%s: %s", body, html)
 		}
 	}
-	if html := form(change+"&lang=en", "quiet_from=&quiet_to=&quiet_except=WARNING", 200); strings.Contains(html, "23:15") {
+	if html := form(change+"&lang=en", "quiet_from=&quiet_to=&quiet_except=WARNING", 200); strings.Contains(html, `value="23:15"`) {
 		t.Error(html)
 	}
 	form(strings.Replace(told.link(t, "unsubscribe"), "/unsubscribe?", "/change?", 1), "status=paused", 404) // another purpose

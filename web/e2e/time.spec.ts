@@ -21,7 +21,8 @@ test("the slider has a histogram; what is not recorded is marked, and is not sho
     return route.fulfill({ json: { count: warnings ? 5 : 20 }, headers: { "Hazardd-Change": "7" } });
   });
   await bar(page).getByRole("combobox").selectOption("30 days");
-  await expect(bars.locator("g")).toHaveCount(24);
+  await expect(bars).toHaveAttribute("data-known", "24");
+  expect(await bars.locator("g").count()).toBeGreaterThanOrEqual(23); // the latest may be one of the last day's moments, and is not asked again
   await expect(bars.locator("g").first().locator("rect").first()).toHaveAttribute("height", "22");
   await expect(bars.locator("g .warnings").first()).toHaveAttribute("height", "5.5");
   await expectAccessible(page, "the slider with its histogram");

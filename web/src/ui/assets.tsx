@@ -41,7 +41,12 @@ export function Assets({ list, words }: { list: readonly Schemas["Asset"][]; wor
     <li key={`${a.organization} ${a.id} ${a.name} ${a.lon} ${a.lat}`}>
       <bdi>{a.name}</bdi>{" "}
       <span class="muted">
-        {[a.kind, a.organization].filter(Boolean).map((s) => <bdi key={s}>{s} ·</bdi>)}
+        {[a.kind, a.organization].filter(Boolean).map((s) => (
+          <span key={s}>
+            <bdi>{s}</bdi>
+            {" · "}
+          </span>
+        ))}
         {a.inside ? assets.inside : assets.away({ n: number(a.distance_km ?? 0, { maximumFractionDigits: 1 }) })}
       </span>
     </li>
