@@ -111,7 +111,7 @@ type sandbox struct {
 
 func newSandbox(t *testing.T) *sandbox {
 	t.Helper()
-	for _, name := range []string{"bash", "curl", "jq", "zstd", "tar", "ogr2ogr", "python3"} {
+	for _, name := range []string{"bash", "curl", "jq", "zstd", "tar", "ogr2ogr", "gdal_create", "python3"} {
 		if _, err := exec.LookPath(name); err != nil {
 			if os.Getenv("CI") == "true" {
 				t.Fatalf("%s is not installed: .ci/run installs it", name)
@@ -241,6 +241,11 @@ func (s *sandbox) run(t *testing.T, name, dir string, e *example) {
 	if strings.Contains(text, "clinics.csv") {
 		if err := os.WriteFile(filepath.Join(dir, "clinics.csv"), []byte("id,name,kind,lon,lat\nA1,Clinic north,hospital,36.82,-1.29\n"), 0o600); err != nil {
 			t.Fatal(err)
+		}
+	}
+	if strings.Contains(text, "ghs-pop-2020.tif") { // about the people that live around Hamburg
+		if out, err := exec.CommandContext(t.Context(), "gdal_create", "-q", "-ot", "Float32", "-outsize", "100", "100", "-burn", "250", "-a_srs", "EPSG:4326", "-a_ullr", "9.5", "54", "10.5", "53", filepath.Join(dir, "ghs-pop-2020.tif")).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
 		}
 	}
 	if strings.Contains(text, "active.json") || strings.Contains(text, "day.txt") || strings.HasPrefix(text, "hazardd replay") {
