@@ -22,7 +22,7 @@ export default defineConfig({
   forbidOnly: true,
   retries: 1, // a browser that draws without a graphics card may starve beside other work; what fails twice is wrong
   workers: 2,
-  timeout: 90_000, // of a test, for machines with many neighbours
+  timeout: 180_000, // of a test, for machines with many neighbours
   expect: { timeout: 20_000 },
   reporter: "list",
   use: {
