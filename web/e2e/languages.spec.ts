@@ -1,5 +1,5 @@
 // The map in other languages than English, one of which is read from right to left.
-import { expect, expectAccessible, isPhone, reader, test } from "./test";
+import { expect, expectAccessible, expectNothingWider, isPhone, reader, test } from "./test";
 import { languages } from "../words.mjs";
 
 const long = "SEVERE FLOODING IS EXPECTED. Move to higher ground.";
@@ -42,6 +42,25 @@ test("a reader of Arabic gets the map in Arabic, from right to left, with the te
   // One language is loaded, and no other.
   expect([...new Set(loaded.filter((u) => u.includes("words-")).map((u) => /words-(\w+)-/.exec(u)![1]))]).toEqual(["ar"]);
   await context.close();
+});
+
+test("times with long names of zones stay in the panel, in Arabic too", async ({ browser, page, server }) => {
+  // Another day in UTC than in the zone of the reader, at any hour that this runs: the longest that a line of times gets.
+  const evening = (years: number) => String(Date.UTC(new Date().getUTCFullYear() + years, 10, 26, 6));
+  const h = await server.hazard("Flood of the Elbe", { severity_ID: "WARNING", start_Date: evening(-1), end_Date: evening(2) });
+  for (const locale of ["en-GB", "ar-EG"]) {
+    const context = await browser.newContext({ locale, timezoneId: "America/Los_Angeles", baseURL: server.url, viewport: page.viewportSize() });
+    const reading = await context.newPage();
+    await reading.goto(`/#h=${h.uuid}`);
+    await reading.locator("form input").first().fill(reader.name);
+    await reading.locator("form input").nth(1).fill(reader.password);
+    await reading.locator("form button").click();
+    const panel = reading.locator("#panel");
+    await expect(panel.locator(".facts").first()).toContainText("UTC");
+    await expect(panel.locator(".facts").nth(1)).toBeVisible();
+    await expectNothingWider(panel);
+    await context.close();
+  }
 });
 
 test("the language is chosen in the menu, without another login, and stays; each is accessible, and says when nobody has checked it", async ({ page, server }) => {

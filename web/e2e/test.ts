@@ -2,7 +2,7 @@
 //
 // A test fails when the console is not empty at its end, or when a request went anywhere but to the service. What a browser itself says of
 // an answer that is an error must be announced with `page.expectFailures`.
-import { test as base, expect, type Page as BrowserPage } from "@playwright/test";
+import { test as base, expect, type Locator, type Page as BrowserPage } from "@playwright/test";
 import axe from "axe-core";
 import type { Hazard } from "../src/model";
 import { editor, Server, type Account } from "./server";
@@ -73,6 +73,14 @@ export async function select(page: BrowserPage, h: Pick<Hazard, "hazard_Name">) 
   await row(page, h).click();
   await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText(h.hazard_Name);
   return panel(page);
+}
+
+/** Fails when something in the panel is wider than the panel, which would cut it or scroll it sideways. */
+export async function expectNothingWider(panel: Locator): Promise<void> {
+  const wider = await panel.evaluate((p) =>
+    [p, ...p.querySelectorAll(".panel-head, .panel-body, dl")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => `${e.className}: ${e.scrollWidth} > ${e.clientWidth}`)
+  );
+  expect(wider).toEqual([]);
 }
 
 /** The middle of the map, in the page's pixels. */

@@ -145,7 +145,11 @@ function Times({ h, over, sources }: { h: Hazard; over: boolean; sources: readon
       <dt>{text.panel.updated}</dt>
       <dd>
         <When at={Number(h.last_Update)} of={h} />
-        {h.update_User && <span class="muted">{text.panel.by} {h.update_User}</span>}
+        {h.update_User && (
+          <span class="muted">
+            {text.panel.by} <bdi>{h.update_User}</bdi>
+          </span>
+        )}
       </dd>
       <dt>{text.panel.position}</dt>
       <dd>{position(h.latitude, h.longitude, 3)}</dd>

@@ -66,6 +66,9 @@ export function Ago({ at, of }: { at: number; of?: Placed | undefined }) {
   );
 }
 
+/** Between parts that each stay on a line: the dot ends the line, and the next part begins another. */
+const DOT = "\u00a0· ";
+
 /** A time in the reader's zone, or that of what it belongs to, in UTC, and relative. */
 export function When({ at, of }: { at: number; of?: Placed | undefined }) {
   const { store } = usePage();
@@ -73,9 +76,16 @@ export function When({ at, of }: { at: number; of?: Placed | undefined }) {
   return (
     <time dateTime={iso(at)}>
       {local(at, undefined, zoneOf(of))}
-      {other && <span class="muted nowrap">· {other}</span>}
-      <span class="muted">·</span>
-      <span class="muted nowrap">{relative(at, store.around.value)}</span>
+      <span class="muted">
+        {other && (
+          <>
+            {DOT}
+            <span class="nowrap">{other}</span>
+          </>
+        )}
+        {DOT}
+        <span class="nowrap">{relative(at, store.around.value)}</span>
+      </span>
     </time>
   );
 }
