@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -61,7 +60,7 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 			ask = append(ask, key)
 		}
 	}
-	known, err := in.store.KnownKeys(ctx, src, ask)
+	known, err := in.meant(ctx, src, ask)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,15 +72,16 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
-		if !wanted[d.Key] && !known[d.Key] {
+		began := latest(known, d.Key)
+		if !wanted[d.Key] && began.Key == "" {
 			continue
+		}
+		if start, ok := starts[d.Key]; ok {
+			began.Start = start
 		}
 		ref := hazard.ShapesRef{Source: src, Part: d.Part, Version: d.Version}
 		if len(d.Shapes) > 0 {
-			drawn, err := in.dated(ctx, src, d, starts)
-			if err != nil {
-				return nil, nil, err
-			}
+			drawn := dated(d.Shapes, began.Start)
 			as := keyOf(src, drawn)
 			text, ok := in.drawn.Get(as)
 			if !ok {
@@ -109,26 +109,15 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 	return all, faults, nil
 }
 
-// dated are the shapes of a drawing, those that hold from the beginning of the event with that moment.
-func (in *Intake) dated(ctx context.Context, src string, d *source.Drawing, starts map[string]hazard.Instant) ([]hazard.Shape, error) {
-	if !slices.ContainsFunc(d.Shapes, func(s hazard.Shape) bool { return s.From == 0 }) {
-		return d.Shapes, nil
-	}
-	start, ok := starts[d.Key]
-	if !ok {
-		e, err := in.store.EventNamed(ctx, src, d.Key)
-		if err != nil && !errors.Is(err, hazard.ErrNotFound) {
-			return nil, err
-		}
-		start = e.Start
-	}
-	dated := slices.Clone(d.Shapes)
-	for i := range dated {
-		if dated[i].From == 0 {
-			dated[i].From = start
+// dated are shapes of an event, those that hold from its beginning with that moment.
+func dated(shapes []hazard.Shape, start hazard.Instant) []hazard.Shape {
+	shapes = slices.Clone(shapes)
+	for i := range shapes {
+		if shapes[i].From == 0 {
+			shapes[i].From = start
 		}
 	}
-	return dated, nil
+	return shapes
 }
 
 // freshRef is a drawing that was not kept before: as is what it says, and its place that in the list of the event called key.
@@ -231,13 +220,7 @@ func (w *writer) drawKnown(key string) error {
 	if err != nil {
 		return err
 	}
-	name := store.EventName{Source: w.src} // the latest event of that name
-	latest := hazard.MinInstant
-	for _, e := range known {
-		if e.Start > latest {
-			name.Key, latest = e.Key, e.Start
-		}
-	}
+	name := store.EventName{Source: w.src, Key: latest(known, key).Key}
 	e, ok, err := w.tx.FindEvent(name)
 	if err != nil || !ok {
 		return err

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,9 +25,19 @@ func (e epoch) covers(from, to hazard.Instant) bool {
 	return from <= e.to.Add(keyLife) && e.from <= to.Add(keyLife)
 }
 
-// meant returns the events that the source has had under names, by these; the second one under name "332010" by "332010@2", and so on.
+// meant is meant, within the transaction.
 func (w *writer) meant(names []string) (map[string]store.Named, error) {
-	all, err := w.tx.Named(w.src, names)
+	return meant(names, func(names []string) (map[string]store.Named, error) { return w.tx.Named(w.src, names) })
+}
+
+// meant is meant, by what is known now.
+func (in *Intake) meant(ctx context.Context, src string, names []string) (map[string]store.Named, error) {
+	return meant(names, func(names []string) (map[string]store.Named, error) { return in.store.Named(ctx, src, names) })
+}
+
+// meant returns the events that a source has had under names, by these; the second one under name "332010" by "332010@2", and so on.
+func meant(names []string, named func(names []string) (map[string]store.Named, error)) (map[string]store.Named, error) {
+	all, err := named(names)
 	found := all
 	for n := 1; err == nil && len(found) > 0; n++ {
 		var next []string
@@ -35,11 +46,24 @@ func (w *writer) meant(names []string) (map[string]store.Named, error) {
 				next = append(next, epochName(name, n))
 			}
 		}
-		if found, err = w.tx.Named(w.src, next); err == nil {
+		if found, err = named(next); err == nil {
 			maps.Copy(all, found)
 		}
 	}
 	return all, err
+}
+
+// latest is the one of known events that began last under a name: what the name means now. Its Key is empty if there is none.
+func latest(known map[string]store.Named, name string) (last store.Named) {
+	for n := 0; ; n++ {
+		e, ok := known[epochName(name, n)]
+		if !ok {
+			return last
+		}
+		if last.Key == "" || e.Start > last.Start {
+			last = e
+		}
+	}
 }
 
 // epochs gives reports that use a name of an event again, long after it or long before, another name in place of that (findings D32, D33).

@@ -78,7 +78,9 @@ type Result struct {
 	Details []string
 	// Events are the keys of the known events that the batch named, its rejected records included.
 	Events map[string]bool
-	Last   int64 // number of the last change; 0: none
+	// Lasting are the keys of the known events that source.Batch.Lasting means.
+	Lasting map[string]bool
+	Last    int64 // number of the last change; 0: none
 	// Issued is when the source issued the reports that made or changed a hazard, by their versions, each event's newest; at most
 	// maxIssued of them.
 	Issued []hazard.Instant
@@ -171,7 +173,7 @@ func othersOf(reports []hazard.Report) *others {
 
 // Apply takes in a batch of the source.
 func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts Options) (Result, error) {
-	res := Result{Read: batch.Read, Ignored: batch.Ignored, Rejected: len(batch.Rejects), Rejects: batch.Rejects, Events: map[string]bool{}}
+	res := Result{Read: batch.Read, Ignored: batch.Ignored, Rejected: len(batch.Rejects), Rejects: batch.Rejects, Events: map[string]bool{}, Lasting: map[string]bool{}}
 	parts := chunks(batch.Reports)
 	if len(parts) == 0 && batch.Rejects != nil {
 		parts = [][]hazard.Report{nil}
@@ -207,6 +209,13 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 		return res, fmt.Errorf("take in %s: %w", src, err)
 	}
 	res.Last = max(res.Last, last)
+	lasting, err := in.meant(ctx, src, batch.Lasting)
+	if err != nil {
+		return res, fmt.Errorf("take in %s: %w", src, err)
+	}
+	for _, name := range batch.Lasting {
+		res.Lasting[latest(lasting, name).Key] = true
+	}
 	return res, nil
 }
 

@@ -134,3 +134,21 @@ func TestAnEruptionOfAnotherYearIsAnotherHazard(t *testing.T) {
 		})
 	}
 }
+
+// What a source draws of an event of which it says nothing else is of the latest of that name, and begins with that.
+func TestADrawingUnderANumberThatComesRoundBeginsWithTheLatest(t *testing.T) {
+	const day = 24 * 60 * minute
+	d := newDesk(t)
+	d.apply("nhc", noon, live, said("nhc", "a", hazard.Cyclone, noon, 1, 2))
+	d.apply("nhc", noon+365*day, live, said("nhc", "a", hazard.Cyclone, noon+365*day, 1, 2))
+	drawn := cone("a", 1, "cone")
+	drawn[0].Shapes[0].From = 0
+	d.draw("nhc", noon+366*day, drawn)
+	h := d.event("nhc", "a@2")
+	if len(h.Shapes) != 1 {
+		t.Fatalf("drawn are %v", h.Shapes)
+	}
+	if shapes, err := d.store.ShapesOf(t.Context(), h.Shapes[0]); err != nil || shapes[0].From != h.Start {
+		t.Errorf("drawn are %v, %v; want one from %s", shapes, err, h.Start)
+	}
+}

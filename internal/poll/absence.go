@@ -5,10 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -89,9 +89,9 @@ type listed struct {
 	nameless map[[sha256.Size]byte]int
 }
 
-// conclude ends what a feed, read completely at now, lists no longer. certain reports whether nothing
+// conclude ends what a feed, read completely at now, lists no longer; res is what became of what it gave. certain reports whether nothing
 // waits for another read.
-func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, named map[string]bool, now hazard.Instant) (ended int, certain bool, err error) {
+func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, res *intake.Result, now hazard.Instant) (ended int, certain bool, err error) {
 	l.named = nil
 	lasting := batch.Lasting != nil && s.src.Lasts != nil
 	whole := batch.Whole && s.src.Absence != source.AbsenceSaysNothing
@@ -104,13 +104,13 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, na
 	}
 	if lasting {
 		over, waiting := s.lapsed.judge(active, func(e store.ActiveEvent) bool {
-			return !s.src.Lasts(e.Event, e.Start, now) || slices.Contains(batch.Lasting, e.Event)
+			return !s.src.Lasts(e.Event, e.Start, now) || res.Lasting[e.Event]
 		}, now, l.Every/2, false)
 		if ended, err = s.end(ctx, over, &s.lapsed, hazard.EndExpired, now); err != nil || !whole {
 			return ended, len(waiting) == 0, err
 		}
 	}
-	l.named, l.empty = named, batch.Read == 0
+	l.named, l.empty = res.Events, batch.Read == 0
 	s.note(l, active, batch.Rejects)
 	empty := true
 	for _, o := range s.of {
@@ -202,8 +202,8 @@ func (s *lists) withdraw(ctx context.Context, event string, reason hazard.EndRea
 }
 
 // conclude is lists.conclude, and asks about events that the feed should name and does not.
-func (w *worker) conclude(ctx context.Context, f *feed, batch *source.Batch, named map[string]bool, now hazard.Instant) (certain bool, err error) {
-	ended, certain, err := w.lists.conclude(ctx, &f.listed, batch, named, now)
+func (w *worker) conclude(ctx context.Context, f *feed, batch *source.Batch, res *intake.Result, now hazard.Instant) (certain bool, err error) {
+	ended, certain, err := w.lists.conclude(ctx, &f.listed, batch, res, now)
 	w.ended(ended)
 	if err != nil || w.src.Missing == nil {
 		return certain, err
@@ -212,7 +212,7 @@ func (w *worker) conclude(ctx context.Context, f *feed, batch *source.Batch, nam
 	if err != nil {
 		return false, err
 	}
-	return w.askMissing(f, active, named, now) && certain, nil
+	return w.askMissing(f, active, res.Events, now) && certain, nil
 }
 
 // ended counts hazards that the source deleted or lists no longer.

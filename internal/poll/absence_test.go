@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -215,4 +219,64 @@ type refusingIntake struct {
 func (r *refusingIntake) Withdraw(context.Context, string, string, hazard.EndReason, hazard.Clock) (int64, error) {
 	r.withdrawn++
 	return 0, nil
+}
+
+// A list names what goes on by any name of it, and under a name that has come round it means the latest event.
+func TestAListNamesWhatGoesOnByAnyName(t *testing.T) {
+	const day = 24 * time.Hour
+	noon := hazard.At(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	src := testSource("test")
+	src.Absence = source.AbsenceSaysNothing
+	src.Lasts = func(string, hazard.Instant, hazard.Instant) bool { return true }
+	src.Feeds[0].Every = time.Hour
+	// A list is of names; name:DAY is a report of ten days from that day on.
+	src.Parse = func(payload []byte, _ hazard.Instant) (source.Batch, error) {
+		b := source.Batch{Lasting: []string{}}
+		for _, name := range strings.Fields(string(payload)) {
+			name, after, reported := strings.Cut(name, ":")
+			b.Lasting = append(b.Lasting, name)
+			if reported {
+				n, err := strconv.Atoi(after)
+				if err != nil {
+					return b, err
+				}
+				r := report([]string{"event", name}, noon.Add(time.Duration(n)*day))
+				r.Source, r.Aliases, r.End = "test", []string{name + "-too"}, new(r.Start.Add(10*day))
+				b.Reports = append(b.Reports, r)
+			}
+		}
+		return b, nil
+	}
+	b := newBed(t)
+	r := NewReplay(b.store, intake.New(b.store, intake.Known{}), hazard.MinInstant, slog.New(slog.DiscardHandler))
+	for _, step := range []struct {
+		after      time.Duration
+		list, want string
+	}{
+		{0, "a:0 b:0", "a b"},
+		{time.Hour, "a-too b", "a b"},
+		{2 * time.Hour, "a-too b", "a b"},
+		{3 * time.Hour, "b-too", "a b"},
+		{4 * time.Hour, "b-too", "b"},
+		{200 * day, "b:200", "b@2"},
+		{200*day + time.Hour, "b", "b@2"},
+		{200*day + 2*time.Hour, "b", "b@2"},
+		{200*day + 3*time.Hour, "b@3", "b@2"},
+		{200*day + 4*time.Hour, "b@3", ""},
+	} {
+		if _, err := r.Take(t.Context(), &src, "", []byte(step.list), nil, noon.Add(step.after)); err != nil {
+			t.Fatal(err)
+		}
+		active, err := b.store.ActiveEvents(t.Context(), "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range active {
+			names = append(names, e.Event)
+		}
+		if got := strings.Join(names, " "); got != step.want {
+			t.Fatalf("after %s and a list of %q: %q go on, want %q", step.after, step.list, got, step.want)
+		}
+	}
 }

@@ -215,7 +215,7 @@ func (r *Replay) read(ctx context.Context, s *replayed, f *replayedFeed, a answe
 	if f.URL == "" {
 		return &b, res, true, nil
 	}
-	_, certain, err = s.conclude(ctx, &f.listed, &b, res.Events, now)
+	_, certain, err = s.conclude(ctx, &f.listed, &b, &res, now)
 	return &b, res, certain, err
 }
 
@@ -297,7 +297,7 @@ func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, p
 		}
 		res, err := s.intake.Apply(ctx, src.Name, batch, kept.Taken, opts)
 		if err == nil && kept.Error == "" {
-			_, _, err = s.conclude(ctx, &f.listed, &batch, res.Events, kept.Read)
+			_, _, err = s.conclude(ctx, &f.listed, &batch, &res, kept.Read)
 		}
 		return err
 	case evidence.Gone:

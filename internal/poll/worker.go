@@ -471,7 +471,7 @@ func (w *worker) use(ctx context.Context, f *feed, a *answer, now hazard.Instant
 	if err != nil {
 		return err
 	}
-	certain, err := w.conclude(ctx, f, &batch, res.Events, now)
+	certain, err := w.conclude(ctx, f, &batch, &res, now)
 	if fail, ok := errors.AsType[*Failure](err); ok && fail.Class == ClassSuspicious {
 		fail.payload = digest
 	}
@@ -511,7 +511,7 @@ func (w *worker) converse(ctx context.Context, f *feed, now hazard.Instant) erro
 	if err == nil {
 		w.src.Taken()
 		if bad == nil {
-			_, err = w.conclude(ctx, f, &batch, res.Events, now)
+			_, err = w.conclude(ctx, f, &batch, &res, now)
 		}
 	}
 	if len(batch.Reports)+len(batch.Rejects) > 0 || batch.Whole { // else nothing was said

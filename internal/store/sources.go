@@ -41,12 +41,22 @@ type Named struct {
 
 // Named returns the events that a source has reported under names, by these.
 func (t *Tx) Named(source string, names []string) (map[string]Named, error) {
+	return named(t.ctx, t.tx, t.store, source, names)
+}
+
+// Named returns the events that a source has reported under names, by these.
+func (s *Store) Named(ctx context.Context, source string, names []string) (map[string]Named, error) {
+	found, err := named(ctx, s.reads, s, source, names)
+	return found, storeError(err)
+}
+
+func named(ctx context.Context, d db.DBTX, s *Store, source string, names []string) (map[string]Named, error) {
 	found := map[string]Named{}
 	if len(names) == 0 {
 		return found, nil
 	}
-	rows, err := t.tx.QueryContext(t.ctx, `SELECT k.key, e.event, e.hazard_id, e.start_ms, e.end_ms FROM event_keys k
-		JOIN events e ON e.source = k.source AND e.event = k.event WHERE `+t.store.database.listed("k.key", 1)+` AND k.source = $2`, t.store.database.names(names), source)
+	rows, err := d.QueryContext(ctx, `SELECT k.key, e.event, e.hazard_id, e.start_ms, e.end_ms FROM event_keys k
+		JOIN events e ON e.source = k.source AND e.event = k.event WHERE `+s.database.listed("k.key", 1)+` AND k.source = $2`, s.database.names(names), source)
 	if err != nil {
 		return nil, err
 	}
@@ -60,34 +70,6 @@ func (t *Tx) Named(source string, names []string) (map[string]Named, error) {
 		found[name] = e
 	}
 	return found, rows.Err()
-}
-
-// KnownKeys tells which of keys a source has reported an event under.
-func (s *Store) KnownKeys(ctx context.Context, source string, keys []string) (map[string]bool, error) {
-	found, err := knownNames(ctx, s.reads, s, knownKeys(s), keys, source)
-	return found, storeError(err)
-}
-
-// EventNamed is the event that its source knows by a name, or ErrNotFound.
-func (s *Store) EventNamed(ctx context.Context, source, key string) (Event, error) {
-	row, err := s.readQ.EventKey(ctx, db.EventKeyParams{Source: source, Key: key})
-	if err != nil {
-		return Event{}, found(err, "event %s:%s", source, key)
-	}
-	e, err := s.readQ.EventOf(ctx, db.EventOfParams{Source: source, Event: row.Event})
-	if err != nil {
-		return Event{}, found(err, "event %s:%s", source, key)
-	}
-	list, err := decodeEvents([]db.Event{e}, nil)
-	if err != nil {
-		return Event{}, err
-	}
-	return list[0], nil
-}
-
-func knownKeys(s *Store) string {
-	return `SELECT k.key FROM event_keys k JOIN events e ON e.source = k.source AND e.event = k.event
-		WHERE ` + s.database.listed("k.key", 1) + ` AND k.source = $2`
 }
 
 // Event is one event of one source: the hazard that it is part of, and what events of other sources are compared with.
@@ -260,26 +242,21 @@ func (t *Tx) Replaced(by EventName) ([]Event, error) {
 
 // KnownRefs tells which of refs some source gave to an event.
 func (t *Tx) KnownRefs(refs []string) (map[string]bool, error) {
-	return knownNames(t.ctx, t.tx, t.store, `SELECT DISTINCT ref FROM event_refs WHERE `+t.store.database.listed("ref", 1), refs)
-}
-
-// knownNames asks which of names a query finds, whose first parameter they are.
-func knownNames(ctx context.Context, d db.DBTX, s *Store, query string, names []string, more ...any) (map[string]bool, error) {
 	found := map[string]bool{}
-	if len(names) == 0 {
+	if len(refs) == 0 {
 		return found, nil
 	}
-	rows, err := d.QueryContext(ctx, query, append([]any{s.database.names(names)}, more...)...)
+	rows, err := t.tx.QueryContext(t.ctx, `SELECT DISTINCT ref FROM event_refs WHERE `+t.store.database.listed("ref", 1), t.store.database.names(refs))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
+		var ref string
+		if err := rows.Scan(&ref); err != nil {
 			return nil, err
 		}
-		found[name] = true
+		found[ref] = true
 	}
 	return found, rows.Err()
 }
