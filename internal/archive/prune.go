@@ -271,7 +271,7 @@ func (k Keep) keep(ctx context.Context, name string, write func(io.Writer) error
 	if err != nil {
 		return a, err
 	}
-	err = write(part)
+	err = write(files.Steady(part))
 	if err == nil {
 		err = part.Sync()
 	}

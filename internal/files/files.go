@@ -125,8 +125,11 @@ func stage(root *os.Root, r io.Reader, limit int64, sync bool) (*Staged, error) 
 	if err != nil {
 		return nil, diskError(err)
 	}
-	sum := sha256.New()
-	f.Size, err = io.Copy(io.MultiWriter(out, sum), io.LimitReader(r, limit+1))
+	sum, to := sha256.New(), io.Writer(out)
+	if sync {
+		to = Steady(out)
+	}
+	f.Size, err = io.Copy(io.MultiWriter(to, sum), io.LimitReader(r, limit+1))
 	if err == nil && f.Size > limit {
 		bad := &hazard.InvalidError{}
 		bad.Add("file", "is larger than %d bytes, the most that is taken", limit)
@@ -140,6 +143,27 @@ func stage(root *os.Root, r io.Reader, limit int64, sync bool) (*Staged, error) 
 	}
 	f.Digest = hex.EncodeToString(sum.Sum(nil))
 	return f, nil
+}
+
+// steadyBytes are written to a file before it is synced.
+const steadyBytes = 4 << 20
+
+// Steady writes to a file and syncs it as it goes. The caller syncs the rest. One sync of a large file at its end would keep the syncs of all
+// other files of its disk waiting, and so the writers of the store.
+func Steady(f *os.File) io.Writer { return &steady{file: f} }
+
+type steady struct {
+	file    *os.File
+	written int // since the last sync
+}
+
+func (s *steady) Write(p []byte) (int, error) {
+	n, err := s.file.Write(p)
+	if s.written += n; err == nil && s.written >= steadyBytes {
+		s.written = 0
+		err = s.file.Sync()
+	}
+	return n, err
 }
 
 // Drop forgets what was staged. What was put stays.

@@ -284,7 +284,6 @@ type Pruner struct {
 	what              Prunable
 	horizon           Horizon
 	rows              []int64
-	most              int // rows of one transaction
 	geometries, files digests
 }
 
@@ -315,17 +314,18 @@ func (d digests) take(n int) (list []string) {
 	return list
 }
 
-// The rows that one transaction removes, and how long one should take: other writers wait for it.
+// What is removed in one transaction: pieces, for as long as pruneTime is not over. Other writers wait for it, and how long a piece takes
+// depends on the disk and on how large texts and areas are.
 const (
-	leastRows = 8
-	firstRows = 64
-	mostRows  = 1000
-	pruneTime = 20 * time.Millisecond
+	rowsOfPiece  = 16
+	areasOfPiece = 2
+	mostRows     = 500 // that are gathered before
+	pruneTime    = 10 * time.Millisecond
 )
 
 // Prune begins to remove rows up to a horizon, which must have been noted (NotePruning).
 func (s *Store) Prune(what Prunable, h Horizon) *Pruner {
-	return &Pruner{store: s, what: what, horizon: h, most: firstRows, geometries: digests{}, files: digests{}}
+	return &Pruner{store: s, what: what, horizon: h, geometries: digests{}, files: digests{}}
 }
 
 // Remove removes a row that an archive holds, as t has it, now or when End is called.
@@ -344,7 +344,7 @@ func (p *Pruner) Remove(ctx context.Context, t *Table, row []any) error {
 		}
 		p.files.add(file)
 	}
-	if p.rows = append(p.rows, n); len(p.rows) < p.most {
+	if p.rows = append(p.rows, n); len(p.rows) < mostRows {
 		return nil
 	}
 	return p.flush(ctx)
@@ -370,44 +370,59 @@ func (t *Table) Named(row []any) (geometries []string, file string, err error) {
 }
 
 func (p *Pruner) flush(ctx context.Context) error {
-	if len(p.rows) == 0 {
-		return nil
-	}
 	query := `DELETE FROM audit WHERE ` + p.store.database.listed("id", 1) + ` AND id <= $2`
 	if p.what == History { // as it is now: a hazard may have begun anew
 		query = `DELETE FROM changes WHERE ` + p.store.database.listed("n", 1) + ` AND n <= $2
 			AND NOT EXISTS (SELECT 1 FROM hazards h WHERE h.id = changes.hazard_id AND (h.status = 'A' OR h.n > $2 OR h.n = changes.n))
 			AND NOT EXISTS (SELECT 1 FROM products p WHERE p.id = changes.product_id AND p.n = changes.n)`
 	}
-	return p.step(ctx, func(ctx context.Context, tx *sql.Tx, _ *db.Queries) error {
-		result, err := tx.ExecContext(ctx, query, p.store.database.numbers(p.rows), p.horizon.Number)
+	for len(p.rows) > 0 {
+		err := p.step(ctx, func(ctx context.Context, tx *sql.Tx, _ *db.Queries, more func() bool) error {
+			for len(p.rows) > 0 && more() {
+				piece := p.rows[:min(rowsOfPiece, len(p.rows))]
+				if err := p.remove(ctx, tx, &p.Removed, query, p.store.database.numbers(piece), p.horizon.Number); err != nil {
+					return err
+				}
+				p.rows = p.rows[len(piece):]
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
-		n, err := result.RowsAffected()
-		p.Removed += n
-		p.rows = p.rows[:0]
-		return err
-	})
+	}
+	return nil
 }
 
-// step runs one transaction, fits the size of the next to the time that it took, and lets others write for as long.
-func (p *Pruner) step(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
-	began := time.Now()
-	if err := p.store.inTx(ctx, f); err != nil {
+// remove runs a statement, and adds the rows that it touched to a count.
+func (p *Pruner) remove(ctx context.Context, tx *sql.Tx, count *int64, query string, args ...any) error {
+	result, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
 		return err
 	}
-	took := time.Since(began)
-	switch {
-	case took > 2*pruneTime:
-		p.most = max(leastRows, p.most/2)
-	case took < pruneTime/2:
-		p.most = min(mostRows, p.most*2)
+	n, err := result.RowsAffected()
+	*count += n
+	return err
+}
+
+// step runs one transaction, and then lets others write for as long as it took. more reports whether the transaction has time for another piece; for one it always has.
+func (p *Pruner) step(ctx context.Context, f func(ctx context.Context, tx *sql.Tx, q *db.Queries, more func() bool) error) error {
+	var began time.Time
+	err := p.store.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+		began = time.Now()
+		pieces := 0
+		return f(ctx, tx, q, func() bool {
+			pieces++
+			return pieces == 1 || time.Since(began) < pruneTime
+		})
+	})
+	if err != nil {
+		return err
 	}
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(min(took, time.Second)):
+	case <-time.After(min(time.Since(began), time.Second)):
 		return nil
 	}
 }
@@ -418,46 +433,39 @@ func (p *Pruner) End(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
 		return err
 	}
-	read, err := p.store.Last(ctx)
-	if err == nil {
-		err = p.sparing(ctx, p.store.readQ, 0, read)
-	}
+	read, err := p.caughtUp(ctx)
 	for err == nil && len(p.geometries)+len(p.files) > 0 {
-		err = p.step(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+		err = p.step(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries, more func() bool) error {
 			last, err := q.Counter(ctx, "change")
 			if err == nil {
 				err = p.sparing(ctx, q, read, last)
 			}
-			if err != nil {
-				return err
-			}
 			read = last
-			for _, step := range []struct {
-				from  digests
-				query string
-				count *int64
-			}{
-				{p.geometries, `DELETE FROM geometries WHERE `, &p.Geometries},
-				{p.files, `UPDATE contents SET named = FALSE WHERE named AND `, &p.Files},
-			} {
-				list := step.from.take(p.most)
-				if len(list) == 0 {
-					continue
-				}
-				result, err := tx.ExecContext(ctx, step.query+p.store.database.listed("digest", 1), p.store.database.names(list))
-				if err != nil {
-					return err
-				}
-				n, err := result.RowsAffected()
-				if err != nil {
-					return err
-				}
-				*step.count += n
+			for err == nil && len(p.geometries) > 0 && more() {
+				err = p.remove(ctx, tx, &p.Geometries, `DELETE FROM geometries WHERE `+p.store.database.listed("digest", 1), p.store.database.names(p.geometries.take(areasOfPiece)))
 			}
-			return nil
+			for err == nil && len(p.files) > 0 && more() {
+				err = p.remove(ctx, tx, &p.Files, `UPDATE contents SET named = FALSE WHERE named AND `+p.store.database.listed("digest", 1), p.store.database.names(p.files.take(rowsOfPiece)))
+			}
+			return err
 		})
 	}
 	return err
+}
+
+// caughtUp forgets the digests that states in the log name, and returns the last change that it has looked at. While it reads, others write: it
+// reads on until few changes are left for the transactions that remove.
+func (p *Pruner) caughtUp(ctx context.Context) (read int64, err error) {
+	for {
+		last, err := p.store.Last(ctx)
+		if err == nil {
+			err = p.sparing(ctx, p.store.readQ, read, last)
+		}
+		if err != nil || last-read <= rowsAtOnce {
+			return last, err
+		}
+		read = last
+	}
 }
 
 // sparing forgets the digests that states in the log name which are above one number, up to another.
