@@ -1,6 +1,6 @@
 // What the map must never do: take "unknown" for "safe".
 import type { Page as BrowserPage } from "@playwright/test";
-import { expect, expectAccessible, isPhone, middle, open, panel, row, test } from "./test";
+import { expect, expectAccessible, isPhone, middle, open, panel, row, select, test } from "./test";
 
 const area = (...corners: readonly (readonly [longitude: number, latitude: number])[]) => ({ type: "Polygon", coordinates: [[...corners, corners[0]]] });
 const box = (west: number, south: number, east: number, north: number) => area([west, south], [east, south], [east, north], [west, north]);
@@ -189,4 +189,23 @@ test("drills are counted, listed and drawn apart from what is real", async ({ pa
   await page.getByRole("dialog", { name: "Category" }).getByLabel("Exercise").check();
   await page.keyboard.press("Escape");
   await expect(names(page)).toHaveText([/Practice flood/]);
+});
+
+test("the history of a hazard says from when on it is kept, where older changes were pruned", async ({ page, server }) => {
+  const h = await server.hazard("Flood - Old Harbour");
+  let kept = {};
+  await page.route(/\/hazards\/\d+\/changes\?/, async (route) => {
+    const answer = await route.fetch().catch(() => undefined);
+    if (answer) await route.fulfill({ response: answer, headers: { ...answer.headers(), ...kept } });
+  });
+  await open(page);
+  const side = await select(page, h);
+  const history = side.locator("summary").filter({ hasText: "History" });
+  await history.click();
+  await expect(side.getByText("Created")).toBeVisible();
+  await expect(side.getByText(/^All changes since/)).toHaveCount(0);
+  kept = { "hazardd-kept-from": "2024-11-25T03:00:00.000Z" };
+  await server.call("PATCH", `/hazards/${h.hazard_ID}`, { description: "The water rises." });
+  await expect(side.getByText(/^All changes since 25 Nov 2024, .* are here\. Of those before, some are in the operator’s archive\.$/)).toBeVisible();
+  await expectAccessible(page, "a pruned history");
 });

@@ -10,29 +10,46 @@ import { changeName, Loading, Section, useData, When } from "./parts";
 export function History({ h, version }: { h: Hazard; version: string }) {
   const { store } = usePage();
   const [open, setOpen] = useState(false);
-  const state = useData<readonly Change[]>(open ? `${h.hazard_ID} ${version}` : undefined, (signal) => readAll((path) => store.api.request(path, { signal }), h.hazard_ID));
+  const state = useData<Read>(open ? `${h.hazard_ID} ${version}` : undefined, (signal) => readAll((path) => store.api.request(path, { signal }), h.hazard_ID));
   return (
-    <Section title={text.panel.history} open={open} onToggle={setOpen} count={state.data?.length}>
-      {open && <Loading state={state}>{(list) => (list.length === 0 ? <p class="muted">{text.panel.noHistory}</p> : <Changes h={h} list={list} />)}</Loading>}
+    <Section title={text.panel.history} open={open} onToggle={setOpen} count={state.data?.list.length}>
+      {open && (
+        <Loading state={state}>
+          {({ list, kept }) => (
+            <>
+              {kept && <p class="note">{text.panel.keptFrom({ when: local(Date.parse(kept)) })}</p>}
+              {list.length === 0 ? <p class="muted">{text.panel.noHistory}</p> : <Changes h={h} list={list} />}
+            </>
+          )}
+        </Loading>
+      )}
     </Section>
   );
+}
+
+/** The changes, the latest first, and the moment from which on all of them are kept, if older ones were pruned. */
+interface Read {
+  readonly list: readonly Change[];
+  readonly kept: string | null;
 }
 
 /** Reads all pages; a hazard with more changes than this is shown by its latest ones only on the page of its own. */
 const MAX_PAGES = 10;
 
-async function readAll(request: (path: string) => Promise<Response>, id: number): Promise<readonly Change[]> {
+async function readAll(request: (path: string) => Promise<Response>, id: number): Promise<Read> {
   const all: Change[] = [];
+  let kept: string | null = null;
   let after = 0;
   for (let n = 0; n < MAX_PAGES; n++) {
     const answer = await request(`/hazards/${id}/changes?after=${after}&limit=1000`);
+    kept ??= answer.headers.get("Hazardd-Kept-From");
     const page = (await answer.json()) as Change[];
     all.push(...page);
     const last = page.at(-1);
     if (!last || !answer.headers.get("Link")?.includes('rel="next"')) break;
     after = last.change;
   }
-  return all.reverse();
+  return { list: all.reverse(), kept };
 }
 
 function Changes({ h, list }: { h: Hazard; list: readonly Change[] }) {

@@ -8,11 +8,11 @@ import { language, text } from "../words";
 import { position } from "../position";
 import { deviceZone, relative, zoneOf } from "../time";
 import { usePage } from "./context";
-import { History } from "./history";
 import { later } from "./later";
 import { Badge, Icon, IconButton, kindOf, Loading, Prose, Section, Symbol, useData, When } from "./parts";
 import { Products } from "./products";
 
+const History = later(async () => (await import("./history")).History);
 const People = later(async () => (await import("./people")).People);
 
 export function Panel() {
