@@ -45,6 +45,8 @@ type serveCmd struct {
 	EmbedSites      []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may show the widget (/embed) in a frame; * for all."`
 	Basemap         string    `placeholder:"FILE|URL" help:"PMTiles archive with streets for the map, with the layers of Protomaps' basemap: a file that is served from here, or an address that browsers read."`
 	SecurityContact contact   `placeholder:"ADDRESS" help:"Where to report a vulnerability: mailto: or https:, shown in /.well-known/security.txt."`
+	CAPKey          string    `name:"cap-key" type:"path" placeholder:"FILE" help:"Key that the CAP messages of organizations that publish are signed with: RSA, in PEM, mode 0600, the same on all nodes. Read at the start."`
+	CAPCertificate  string    `name:"cap-certificate" type:"path" placeholder:"FILE" help:"Certificate of that key in PEM, with its intermediates. Read at the start."`
 	WebhookAllow    []network `placeholder:"RANGE" help:"Addresses that webhooks and channels may lead to beside the public ones: there http is allowed too, and every port."`
 	AddressKey      string    `type:"path" placeholder:"FILE" help:"File of the key that the addresses of subscriptions are encrypted with: 32 random bytes in base64, mode 0600, the same on all nodes. Default: addresses.key in the data folder, which is made; with --database there is no default, and without it no subscriptions."`
 	Storm           int       `default:"5" placeholder:"N" help:"Messages that a channel of a subscription is sent in a minute before what follows becomes a summary."`
@@ -69,8 +71,11 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		Requests: httpapi.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
 			WebhookTests: bound(s.WebhookTests)},
 		Public: httpapi.Public(s.Public), PublicLimits: httpapi.PublicLimits{Rate: bound(s.PublicRate), Requests: bound(s.PublicRequests), Streams: bound(s.PublicStreams)},
-		SecurityContact: string(s.SecurityContact), Basemap: s.Basemap,
+		SecurityContact: string(s.SecurityContact), Basemap: s.Basemap, CAPKey: s.CAPKey, CAPCertificate: s.CAPCertificate,
 		Drain: time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
+	}
+	if (s.CAPKey == "") != (s.CAPCertificate == "") {
+		return errors.New("--cap-key and --cap-certificate need each other")
 	}
 	s.addressFlags.set(&cfg)
 	s.channelFlags.set(&cfg)

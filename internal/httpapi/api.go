@@ -98,6 +98,8 @@ type Config struct {
 	// Streets is the operator's basemap with streets, and StreetsAt the address of one that browsers read themselves; nil and empty: there is none.
 	Streets   *basemap.Streets
 	StreetsAt *url.URL
+	// Signer signs the CAP messages of organizations that publish; nil: they have no signature.
+	Signer publish.Signer
 	// SecurityContact is where to report a vulnerability, as an address of mailto: or https:; empty: security.txt is absent.
 	SecurityContact string
 	// Provider is where people may log in with another account, and ProviderTitle what they know it as; nil: nowhere.
@@ -180,7 +182,7 @@ func New(c Config) http.Handler {
 	}
 	a.pictures, a.pencil = lru.New[pictureKey, *reply.Body](maxPictures), make(chan struct{}, 1)
 	a.thumbnails = lru.New[string, []byte](maxThumbnails)
-	a.authorities = authorities{publish.New(c.Store), lru.New[string, *reply.Body](maxIndexes)}
+	a.authorities = authorities{publish.New(c.Store, c.Signer), lru.New[string, *reply.Body](maxIndexes)}
 	a.attempts = newAttempts()
 	a.streets = a.streetsMark()
 	a.towns = lru.New[string, []population.Place](townBytes)

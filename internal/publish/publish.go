@@ -38,6 +38,11 @@ type Store interface {
 	OpenFile(ctx context.Context, digest string) (io.ReadSeekCloser, error)
 }
 
+// Signer signs messages. The same message must always give the same bytes: it is signed again whenever it is made again.
+type Signer interface {
+	Sign(document []byte) ([]byte, error)
+}
+
 // Bounds of memory, in bytes.
 const (
 	maxMessages = 16 << 20 // of messages that are kept
@@ -51,7 +56,8 @@ const (
 
 // Publisher knows the messages. Make it with New.
 type Publisher struct {
-	store Store
+	store  Store
+	signer Signer // nil: messages have no signature
 
 	mu      sync.Mutex
 	last    int64 // the change up to which chains are made; guarded by mu, as what follows
@@ -80,9 +86,9 @@ type View struct {
 	last map[int64]int64
 }
 
-// New makes a Publisher.
-func New(s Store) *Publisher {
-	return &Publisher{store: s, forks: -1, documents: lru.New[string, []byte](maxMessages), entries: lru.New[string, []byte](maxEntries),
+// New makes a Publisher. With a signer each message has its signature; nil: none has one.
+func New(s Store, signer Signer) *Publisher {
+	return &Publisher{store: s, signer: signer, forks: -1, documents: lru.New[string, []byte](maxMessages), entries: lru.New[string, []byte](maxEntries),
 		digests: lru.New[string, string](maxDigests)}
 }
 
@@ -300,6 +306,9 @@ func (p *Publisher) Document(ctx context.Context, v *View, identifier, base stri
 		return nil, err
 	}
 	text, err := format.WriteMessage(whole)
+	if err == nil && p.signer != nil {
+		text, err = p.signer.Sign(text)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("message %s: %w", identifier, err)
 	}

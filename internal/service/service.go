@@ -43,6 +43,7 @@ import (
 	"github.com/hazardd/hazardd/internal/outbound"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/population"
+	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/signon"
@@ -107,6 +108,8 @@ type Config struct {
 	EmbedSites []string
 	// Basemap is the file of a PMTiles archive with streets, or the address of one that browsers read themselves (http or https); empty: there is none.
 	Basemap string
+	// CAPKey and CAPCertificate are the files that the CAP messages of organizations that publish are signed with; empty: they have no signature.
+	CAPKey, CAPCertificate string
 	// SecurityContact is where to report a vulnerability, an address of mailto: or https:; empty: nobody says.
 	SecurityContact string
 	// WebhookAllow are the addresses beyond the public ones that webhooks may lead to.
@@ -153,6 +156,7 @@ type Service struct {
 	Evidence *evidence.Keeper
 	people   *population.Folder // how many people live where
 	provider *signon.Provider
+	signer   publish.Signer // of CAP messages; nil: nobody signs them
 	listener net.Listener
 	conns    *listen.Listener // listener within limits
 	server   *http.Server
@@ -235,6 +239,9 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	}
 	if err := s.openStreets(); err != nil {
 		return s, fmt.Errorf("basemap: %w", err)
+	}
+	if err := s.openSigner(); err != nil {
+		return s, fmt.Errorf("signing CAP messages: %w", err)
 	}
 	s.people = population.NewFolder(cfg.DataDir)
 	if s.Store, err = store.Open(ctx, cfg.DataDir, cfg.Database, store.WithFiles(cfg.Files)); err != nil {
@@ -405,7 +412,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		TrustedProxies: s.cfg.TrustedProxies,
 		Metrics:        registry,
 		Requests:       s.cfg.Requests,
-		Public:         s.cfg.Public, PublicLimits: s.cfg.PublicLimits, EmbedSites: s.cfg.EmbedSites, Streets: s.streets, StreetsAt: s.remote, SecurityContact: s.cfg.SecurityContact,
+		Public:         s.cfg.Public, PublicLimits: s.cfg.PublicLimits, EmbedSites: s.cfg.EmbedSites, Streets: s.streets, StreetsAt: s.remote, SecurityContact: s.cfg.SecurityContact, Signer: s.signer,
 		Now:    s.cfg.Clock.Now,
 		Logger: s.cfg.Logger,
 	})

@@ -1456,7 +1456,7 @@ export interface paths {
         /**
          * One CAP message
          * @description A CAP 1.2 message of an organization about its own hazard: as it was sent, for ever. Only a redaction rewrites it, and takes files from it that not everybody may
-         *     read any more.
+         *     read any more. If the operator has set a key (`--cap-key`), it has an enveloped XML signature (RSA, SHA-256, exclusive canonical XML) as its last element.
          */
         readonly get: operations["getAlert"];
         readonly put?: never;

@@ -1,0 +1,118 @@
+// Package signature signs XML documents: an enveloped signature (XML Signature, section 3.1) as the last child of the document's element, as CAP 1.2 has
+// it for alerts (section 3.3.4.1).
+//
+// The same document and key give the same bytes, whenever and on whatever node they are signed: RSA with PKCS #1 v1.5 and SHA-256, over exclusive
+// canonical XML. So what is made again when asked for stays what it was.
+package signature
+
+import (
+	"bytes"
+	"crypto/rsa"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/beevik/etree"
+	dsig "github.com/russellhaering/goxmldsig"
+)
+
+// Bounds of a key, in bits: shorter ones are no longer believed, and signing takes the square of the length and more.
+const (
+	minBits = 2048
+	maxBits = 4096
+)
+
+// maxFile is more than any chain of certificates, in bytes.
+const maxFile = 1 << 20
+
+// foreign are the permission bits that a key must not have. A group may read it: that is how a service gets one whose user is there only while it runs.
+const foreign fs.FileMode = 0o027
+
+// Signer signs with one key. It is safe for concurrent use.
+type Signer struct {
+	context *dsig.SigningContext
+	leaf    *x509.Certificate
+}
+
+// Open reads a key and its certificate, followed by its intermediates, from files of PEM. A key that others than its owner and group may read is refused.
+func Open(key, certificate string) (*Signer, error) {
+	info, err := os.Stat(key)
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode().Perm(); mode&foreign != 0 {
+		return nil, fmt.Errorf("%s has mode %04o, so other users can sign messages in our name: run chmod 600 '%s'", key, mode, key)
+	}
+	secret, err := readFile(key)
+	if err != nil {
+		return nil, err
+	}
+	public, err := readFile(certificate)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(public, secret) // it checks that the two fit
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s: %w", certificate, key, err) // it names no content
+	}
+	private, ok := pair.PrivateKey.(*rsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%s is not an RSA key: signatures of other kinds differ each time", key)
+	}
+	if bits := private.N.BitLen(); bits < minBits || bits > maxBits {
+		return nil, fmt.Errorf("%s is an RSA key of %d bits: it must have from %d to %d", key, bits, minBits, maxBits)
+	}
+	s := &Signer{leaf: pair.Leaf}
+	if s.leaf == nil {
+		if s.leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
+			return nil, fmt.Errorf("%s: %w", certificate, err)
+		}
+	}
+	if s.context, err = dsig.NewSigningContext(private, pair.Certificate); err != nil {
+		return nil, err
+	}
+	s.context.Canonicalizer = dsig.MakeC14N10ExclusiveCanonicalizerWithPrefixList("")
+	return s, s.context.SetSignatureMethod(dsig.RSASHA256SignatureMethod)
+}
+
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > maxFile {
+		err = fmt.Errorf("%s: more than %d bytes", path, maxFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// End is when the certificate ends.
+func (s *Signer) End() time.Time { return s.leaf.NotAfter }
+
+// Sign returns the document with a signature before the end tag of its element. All that is before the signature is the document's, byte by byte.
+func (s *Signer) Sign(document []byte) ([]byte, error) {
+	tree := etree.NewDocument()
+	if err := tree.ReadFromBytes(document); err != nil {
+		return nil, fmt.Errorf("sign: %w", err)
+	}
+	at := bytes.LastIndex(document, []byte("</"))
+	if tree.Root() == nil || at < 0 {
+		return nil, errors.New("sign: the document has no element with content")
+	}
+	element, err := s.context.ConstructSignature(tree.Root(), true)
+	if err != nil {
+		return nil, fmt.Errorf("sign: %w", err)
+	}
+	own := etree.NewDocumentWithRoot(element)
+	own.WriteSettings.CanonicalEndTags = true
+	text, err := own.WriteToBytes()
+	if err != nil {
+		return nil, fmt.Errorf("sign: %w", err)
+	}
+	signed := make([]byte, 0, len(document)+len(text))
+	return append(append(append(signed, document[:at]...), text...), document[at:]...), nil
+}
