@@ -59,6 +59,9 @@ const (
 	maxTTL        = 7 * 24 * time.Hour
 )
 
+// SeedFile is the name of the file of PushConfig.Seed in the data folder.
+const SeedFile = "webpush.key"
+
 // PushConfig is what Push needs.
 type PushConfig struct {
 	// Seed is a secret of at least 32 bytes that the server's key is made of. With another one, every browser has to subscribe again.

@@ -5,21 +5,18 @@ import (
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/keyfile"
 )
 
 // Key encrypts addresses and signs links. It is not in the database: who reads only that, or a backup, reads no address.
@@ -34,51 +31,11 @@ const KeyFile = "addresses.key"
 // ReadKey reads the key of a file: 32 random bytes in base64. Where there is none and make is set, it makes one, of mode 0600. A file that
 // others may read is refused.
 func ReadKey(path string, make bool) (*Key, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && make {
-		return makeKey(path)
-	}
+	seed, err := keyfile.Seed(path, make, "read the addresses of subscriptions")
 	if err != nil {
 		return nil, fmt.Errorf("key of the addresses of subscriptions: %w", err)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s has mode %04o, so other users can read the addresses of subscriptions: run chmod 600 '%s'", path, info.Mode().Perm(), path)
-	}
-	seed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(seed) != 32 {
-		return nil, fmt.Errorf("%s does not hold 32 bytes in base64; openssl rand -base64 32 makes such a key", path)
-	}
 	return NewKey(seed)
-}
-
-// makeKey writes a new key so that either all of it is there or nothing: a process that is killed leaves no half of one, and of two that
-// start at once both read the one that was first.
-func makeKey(path string) (*Key, error) {
-	var seed [32]byte
-	rand.Read(seed[:])
-	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // of mode 0600
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(seed[:]) + "\n")
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, err
-	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	if dir, err := os.Open(filepath.Dir(path)); err == nil {
-		err = errors.Join(dir.Sync(), dir.Close())
-		if err != nil {
-			return nil, err
-		}
-	}
-	return ReadKey(path, false)
 }
 
 // NewKey makes a Key of 32 random bytes.

@@ -17,6 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/keyfile"
 	"github.com/hazardd/hazardd/internal/lru"
 	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/notify"
@@ -76,9 +77,9 @@ func openChannels(cfg *Config, store *store.Store) (*channels, error) {
 		if path == "" && cfg.Database != "" {
 			return nil, errors.New("webpush: the nodes of a database must share a key: setting webpush-key")
 		}
-		seed, err := channel.ReadSeed(cmp.Or(path, filepath.Join(cfg.DataDir, channel.SeedFile)), path == "")
+		seed, err := keyfile.Seed(cmp.Or(path, filepath.Join(cfg.DataDir, channel.SeedFile)), path == "", "send messages in our name")
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("key of Web Push: %w", err)
 		}
 		if c.push, err = channel.NewPush(channel.PushConfig{Seed: seed, Subject: set.WebPush, Targets: targets, Now: cfg.Clock.Now}); err != nil {
 			return nil, err

@@ -12,12 +12,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"time"
 
 	"github.com/beevik/etree"
 	dsig "github.com/russellhaering/goxmldsig"
+
+	"github.com/hazardd/hazardd/internal/keyfile"
 )
 
 // Bounds of a key, in bits: shorter ones are no longer believed, and signing takes the square of the length and more.
@@ -29,9 +30,6 @@ const (
 // maxFile is more than any chain of certificates, in bytes.
 const maxFile = 1 << 20
 
-// foreign are the permission bits that a key must not have. A group may read it: that is how a service gets one whose user is there only while it runs.
-const foreign fs.FileMode = 0o027
-
 // Signer signs with one key. It is safe for concurrent use.
 type Signer struct {
 	context *dsig.SigningContext
@@ -40,12 +38,8 @@ type Signer struct {
 
 // Open reads a key and its certificate, followed by its intermediates, from files of PEM. A key that others than its owner and group may read is refused.
 func Open(key, certificate string) (*Signer, error) {
-	info, err := os.Stat(key)
-	if err != nil {
+	if err := keyfile.Private(key, keyfile.NotOwnerOrGroup, "sign messages in our name"); err != nil {
 		return nil, err
-	}
-	if mode := info.Mode().Perm(); mode&foreign != 0 {
-		return nil, fmt.Errorf("%s has mode %04o, so other users can sign messages in our name: run chmod 600 '%s'", key, mode, key)
 	}
 	secret, err := readFile(key)
 	if err != nil {
