@@ -134,12 +134,10 @@ func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
 	if err := c.rearrange(nil); err != nil {
 		return err
 	}
-	left, err := w.tx.Events(h.ID)
-	if err != nil {
-		return err
-	}
 	but := h.ID
-	if len(left) == 0 {
+	if left, err := w.tx.Events(h.ID); err != nil {
+		return err
+	} else if len(left) == 0 {
 		but = 0
 	}
 	return c.settle(but)
@@ -477,9 +475,9 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 		if maker == self {
 			continue
 		}
-		if is, err := c.w.isSlight(maker); err != nil {
+		if said, _, err := c.w.saidOf(maker.Name()); err != nil {
 			return err
-		} else if is {
+		} else if said.Head.Minor {
 			slight = append(slight, maker)
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hazardd/hazardd/internal/geo"
@@ -183,20 +184,12 @@ func shown(refs []hazard.ShapesRef) []hazard.ShapesRef {
 
 // drawLoose takes in what a batch draws of events of which it has no report.
 func (in *Intake) drawLoose(ctx context.Context, src string, batch *source.Batch, drawings map[string][]hazard.ShapesRef, clock hazard.Clock, opts Options, res *Result) (last int64, err error) {
-	named := map[string]bool{}
 	for i := range batch.Reports {
 		for _, name := range batch.Reports[i].Names() {
-			named[name] = true
+			delete(drawings, name)
 		}
 	}
-	var keys []string
-	for key := range drawings {
-		if !named[key] {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	for some := range slices.Chunk(keys, chunk) {
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(drawings)), chunk) {
 		n, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
 			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), opts: opts, res: res, drawings: drawings}
 			for _, key := range some {
@@ -216,7 +209,7 @@ func (in *Intake) drawLoose(ctx context.Context, src string, batch *source.Batch
 
 // drawKnown takes in what is drawn of an event that is known.
 func (w *writer) drawKnown(key string) error {
-	known, err := w.meant([]string{key})
+	known, err := meant(w.tx.Named, w.src, []string{key})
 	if err != nil {
 		return err
 	}

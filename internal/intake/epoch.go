@@ -25,19 +25,16 @@ func (e epoch) covers(from, to hazard.Instant) bool {
 	return from <= e.to.Add(keyLife) && e.from <= to.Add(keyLife)
 }
 
-// meant is meant, within the transaction.
-func (w *writer) meant(names []string) (map[string]store.Named, error) {
-	return meant(names, func(names []string) (map[string]store.Named, error) { return w.tx.Named(w.src, names) })
-}
-
 // meant is meant, by what is known now.
 func (in *Intake) meant(ctx context.Context, src string, names []string) (map[string]store.Named, error) {
-	return meant(names, func(names []string) (map[string]store.Named, error) { return in.store.Named(ctx, src, names) })
+	return meant(func(src string, names []string) (map[string]store.Named, error) {
+		return in.store.Named(ctx, src, names)
+	}, src, names)
 }
 
 // meant returns the events that a source has had under names, by these; the second one under name "332010" by "332010@2", and so on.
-func meant(names []string, named func(names []string) (map[string]store.Named, error)) (map[string]store.Named, error) {
-	all, err := named(names)
+func meant(named func(src string, names []string) (map[string]store.Named, error), src string, names []string) (map[string]store.Named, error) {
+	all, err := named(src, names)
 	found := all
 	for n := 1; err == nil && len(found) > 0; n++ {
 		var next []string
@@ -46,7 +43,7 @@ func meant(names []string, named func(names []string) (map[string]store.Named, e
 				next = append(next, epochName(name, n))
 			}
 		}
-		if found, err = named(next); err == nil {
+		if found, err = named(src, next); err == nil {
 			maps.Copy(all, found)
 		}
 	}

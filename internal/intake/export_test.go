@@ -1,7 +1,10 @@
 package intake
 
 import (
+	"context"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
@@ -26,3 +29,9 @@ const Chunk = chunk
 
 // Chunks cuts reports into what transactions take in.
 func Chunks(reports []hazard.Report) [][]hazard.Report { return chunks(reports) }
+
+// Settle makes a hazard what is said of it, as a wake-up does.
+func Settle(ctx context.Context, in *Intake, tx *store.Tx, id int64, said ...hazard.Said) error {
+	_, _, err := in.writer(ctx, tx, "").settle(id, uuid.Nil, said)
+	return err
+}

@@ -174,19 +174,14 @@ func othersOf(reports []hazard.Report) *others {
 // Apply takes in a batch of the source.
 func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts Options) (Result, error) {
 	res := Result{Read: batch.Read, Ignored: batch.Ignored, Rejected: len(batch.Rejects), Rejects: batch.Rejects, Events: map[string]bool{}, Lasting: map[string]bool{}}
-	parts := chunks(batch.Reports)
-	if len(parts) == 0 && batch.Rejects != nil {
-		parts = [][]hazard.Report{nil}
-	}
 	drawings, faults, err := in.keepDrawings(ctx, src, &batch)
 	if err != nil {
 		return res, fmt.Errorf("take in %s: %w", src, err)
 	}
-	if faults != nil { // they are kept with the rejects, and are no records
-		batch.Rejects = append(slices.Clone(batch.Rejects), faults...)
-		if len(parts) == 0 {
-			parts = [][]hazard.Report{nil}
-		}
+	batch.Rejects = append(slices.Clone(batch.Rejects), faults...) // they are kept with the rejects, and are no records
+	parts := chunks(batch.Reports)
+	if len(parts) == 0 && len(batch.Rejects) > 0 {
+		parts = [][]hazard.Report{nil}
 	}
 	known := othersOf(batch.Reports)
 	for _, take := range parts {
@@ -285,7 +280,7 @@ func (w *writer) rejects(rejects []source.Reject) error {
 	if err := w.tx.AddSourceErrors(w.src, errs); err != nil || len(names) == 0 {
 		return err
 	}
-	known, err := w.meant(names)
+	known, err := meant(w.tx.Named, w.src, names)
 	for _, e := range known {
 		w.res.Events[e.Key] = true
 	}
@@ -340,7 +335,7 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	for i := range reports {
 		all = append(append(all, reports[i].Names()...), reports[i].Earlier...)
 	}
-	known, err := w.meant(all)
+	known, err := meant(w.tx.Named, w.src, all)
 	if err != nil {
 		return nil, err
 	}
@@ -624,9 +619,9 @@ func (w *writer) take(g *group) error {
 	if err != nil {
 		return err
 	}
-	newUUID := hazard.EventUUID(w.src, g.event)
-	if g.hazardID == 0 {
-		if newUUID, err = w.freeUUID(w.src, g.event); err != nil {
+	isNew, newUUID := g.hazardID == 0, uuid.Nil
+	if isNew {
+		if newUUID, err = w.freeUUID(own.Head.UUID, w.src, g.event); err != nil {
 			return err
 		}
 	}
@@ -637,14 +632,7 @@ func (w *writer) take(g *group) error {
 		}
 		own.Head.Category = category(left, &own.Head)
 	}
-	if id := own.Head.UUID; id != uuid.Nil { // what had it before was joined, but for a drill and what is real
-		if there, err := w.byUUID(id); err != nil {
-			return err
-		} else if there == nil {
-			newUUID = id
-		}
-	}
-	h, isNew, different, err := w.settle(g.hazardID, newUUID, append(others, own))
+	h, different, err := w.settle(g.hazardID, newUUID, append(others, own))
 	if errors.Is(err, errNoPlace) {
 		return w.holdUnplaced(g, &own)
 	}
@@ -764,18 +752,18 @@ func (w *writer) byUUID(id uuid.UUID) (*hazard.Hazard, error) {
 // errNoPlace: nothing that was said tells where it is.
 var errNoPlace = errors.New("no place")
 
-// settle makes a hazard what all say of it, and tells whether it is new or differs from before. A new one (id 0) gets the uuid.
-func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *hazard.Hazard, isNew, different bool, err error) {
+// settle makes a hazard what all say of it, and tells whether it differs from before. A new one (id 0) gets the uuid.
+func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *hazard.Hazard, different bool, err error) {
 	var before *hazard.Hazard
 	if id != 0 {
 		if before, err = w.tx.Hazard(id); err != nil {
-			return nil, false, false, err
+			return nil, false, err
 		}
 	}
 	said := hazard.Combine(all, w.in.known.Authority, w.now)
 	placed := w.place(&said, all)
 	if before == nil && said.Head.Point == nil && len(placed) == 0 {
-		return nil, false, false, errNoPlace
+		return nil, false, errNoPlace
 	}
 	base := before
 	if r := w.reopened[id]; r != nil {
@@ -783,7 +771,7 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 		delete(w.reopened, id)
 	}
 	if h, err = w.state(newUUID, base, &said, placed); err != nil {
-		return nil, false, false, err
+		return nil, false, err
 	}
 	different = before == nil || !h.Equal(before)
 	if different {
@@ -795,13 +783,15 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 		// What a source asks for and no hazard may go through is kept among its errors, and its neighbors go on; a person is told.
 		by := w.tx.Origin()
 		if law, ok := errors.AsType[*hazard.LawError](err); ok && before != nil && by.User == "" && !by.Admin {
-			return before, false, false, w.tx.AddSourceErrors(cmp.Or(w.src, before.Source), []store.SourceError{{Record: before.UUID.String(), Reason: law.Error()}})
+			refused := []store.SourceError{{Record: before.UUID.String(), Reason: law.Error()}}
+			// It is asked again when what is said of it changes, whatever the end that it still has.
+			return before, false, errors.Join(w.tx.AddSourceErrors(cmp.Or(w.src, before.Source), refused), w.tx.SetWake(id, said.Next))
 		}
 		if err != nil {
-			return nil, false, false, err
+			return nil, false, err
 		}
 	}
-	return h, before == nil, different, w.wake(h, before == nil, &said)
+	return h, different, w.wake(h, before == nil, &said)
 }
 
 // wake sets when the hazard must be derived again. Its own end is no such moment, unless an editor

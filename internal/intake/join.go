@@ -38,7 +38,10 @@ var rules = map[hazard.Type]rule{
 	}},
 	// One name in one season is one storm, in whatever basin it has gone to.
 	hazard.Cyclone: {45 * 24 * time.Hour, 0, func(a, b *store.Event) float64 {
-		return whether(a.Called != "" && strings.EqualFold(a.Called, b.Called) && overlap(a, b, 3*24*time.Hour))
+		if a.Called == "" || !strings.EqualFold(a.Called, b.Called) || !overlap(a, b, 3*24*time.Hour) {
+			return math.Inf(1)
+		}
+		return 0
 	}},
 	// A volcano does not move: within 10 km it is the same, and it is the same eruption while one goes on.
 	hazard.Volcano: {365 * 24 * time.Hour, volcanoKm, func(a, b *store.Event) float64 {
@@ -75,13 +78,6 @@ func kilometres(a, b *store.Event) float64 {
 // overlap tells whether two events went on at one time, give or take slack.
 func overlap(a, b *store.Event, slack time.Duration) bool {
 	return a.Start <= b.End.Add(slack) && b.Start <= a.End.Add(slack)
-}
-
-func whether(same bool) float64 {
-	if same {
-		return 0
-	}
-	return math.Inf(1)
 }
 
 // shareWord tells whether two proper names have a word in common that says something.

@@ -384,23 +384,17 @@ func (w *writer) settleOrEmpty(id, into int64) error {
 	return nil
 }
 
-// isSlight reports whether an event is too slight to make a hazard.
-func (w *writer) isSlight(e *store.Event) (bool, error) {
-	said, _, err := w.saidOf(e.Name())
-	return said.Head.Minor, err
-}
-
 // alone makes a hazard of one event that was part of another, with the products that its source gave, and returns its number.
 func (w *writer) alone(e *store.Event) (int64, error) {
 	own, _, errS := w.saidOf(e.Name())
 	own.Shapes = shown(e.Shapes)
 	left, errL := w.tx.Hazard(e.HazardID)
-	id, errF := w.freeUUID(e.Source, e.Key)
+	id, errF := w.freeUUID(uuid.Nil, e.Source, e.Key)
 	if err := errors.Join(errS, errL, errF); err != nil {
 		return 0, err
 	}
 	own.Head.Category = category(left, &own.Head)
-	h, _, _, err := w.settle(0, id, []hazard.Said{own})
+	h, _, err := w.settle(0, id, []hazard.Said{own})
 	if err != nil {
 		return 0, err
 	}
@@ -417,8 +411,14 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 	return h.ID, err
 }
 
-// freeUUID is the uuid of an event; another one that follows from it if the hazard that it made has gone on without it.
-func (w *writer) freeUUID(src, key string) (uuid.UUID, error) {
+// freeUUID is the uuid of a new hazard of an event: the one that the event has at its source, else the one that follows from its name;
+// another one where a hazard has that and goes on without it, or is a drill and the other real.
+func (w *writer) freeUUID(given uuid.UUID, src, key string) (uuid.UUID, error) {
+	if given != uuid.Nil {
+		if h, err := w.byUUID(given); err != nil || h == nil {
+			return given, err
+		}
+	}
 	for n := 1; ; n++ {
 		name := key
 		if n > 1 {

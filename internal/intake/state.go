@@ -30,10 +30,8 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	}
 	h.Measurements = hazard.Since(w.now, h.Measurements, head.Measurements)
 	h.Shapes = said.Shapes
-	if before != nil {
-		if before.Source == "" { // an editor made it; sources add to what is known of it, and say nothing over the editor's word
-			return h, nil
-		}
+	if before != nil && before.Source == "" { // an editor made it; sources add to what is known of it, and say nothing over the editor's word
+		return h, nil
 	}
 	set := func(field string, f func()) {
 		if !h.EditedField(field) {

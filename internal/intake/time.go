@@ -78,7 +78,7 @@ func (w *writer) renew(id int64) error {
 	if len(all) == 0 {
 		return w.withoutSources(id)
 	}
-	h, _, _, err := w.settle(id, uuid.Nil, all)
+	h, _, err := w.settle(id, uuid.Nil, all)
 	for i := range all {
 		if err == nil {
 			_, err = w.products(h, &all[i].Head)

@@ -401,3 +401,25 @@ func TestManyEndsOfOneMomentAreRecordedInPieces(t *testing.T) {
 		t.Errorf("%d of 250 are over, in %d transactions", over, transactions)
 	}
 }
+
+// What a law refuses is kept among the errors of the source, and the hazard is derived again when what is said of it changes, also
+// behind the end that it has.
+func TestWhatALawRefusesIsAskedAgain(t *testing.T) {
+	d := newDesk(t)
+	d.apply("cap", noon, live, flood(noon, nothing))
+	id := d.event("cap", "a").ID
+	said := hazard.Derive([]hazard.Report{flood(noon, nothing)}, noon)
+	said.Ended, said.EndedAt, said.Next = hazard.EndMerged, noon, noon+90*minute // merged into nothing
+	d.decide(noon, store.Origin{}, func(tx *store.Tx) error { return intake.Settle(t.Context(), d.intake, tx, id, said) })
+	if errs, err := d.store.SourceErrors(t.Context(), "cap", 10); err != nil || len(errs) != 1 || d.event("cap", "a").Status != hazard.Active {
+		t.Fatalf("errors %v, %v; the hazard is %s", errs, err, d.event("cap", "a").Status)
+	}
+	d.passUntil(noon + 70*minute)
+	if at, any, err := d.store.NextMoment(t.Context()); err != nil || at != noon+90*minute {
+		t.Errorf("the next moment is %s (%t, %v)", at, any, err)
+	}
+	d.passUntil(noon + 90*minute)
+	if at, any, err := d.store.NextMoment(t.Context()); err != nil || any {
+		t.Errorf("and then %s, %v", at, err)
+	}
+}

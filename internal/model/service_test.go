@@ -712,7 +712,19 @@ func run(t testing.TB, dir, database string, steps []step) (n int, err error) {
 			}
 		}
 	}
-	return len(steps) - 1, sv.compareHistory(w, steps)
+	return len(steps) - 1, errors.Join(sv.compareHistory(w, steps), sv.refused())
+}
+
+// refused is what a law has refused that a source asked for: what is derived never breaks one.
+func (sv *service) refused() (err error) {
+	for _, src := range []string{"", "usgs", "gdacs", "emsc", "cap", "nws", "mirrored", "other", "nhc", "eonet", "gvp", "hans"} {
+		errs, e := sv.store.SourceErrors(context.Background(), src, 10)
+		err = errors.Join(err, e)
+		for _, refused := range errs {
+			err = errors.Join(err, fmt.Errorf("of %s: %s: %s", src, refused.Record, refused.Reason))
+		}
+	}
+	return err
 }
 
 // template is a store in which nothing has happened yet.
