@@ -470,7 +470,7 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 			return c.move(events, into, maker, self)
 		}
 	}
-	var slight []*store.Event // they make none, and go with one that does
+	var slight []*store.Event // they make none, as those without a place, and go with one that does
 	for _, maker := range events {
 		if maker == self {
 			continue
@@ -483,6 +483,10 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 		}
 		from := maker.HazardID
 		into, err := c.w.alone(maker)
+		if errors.Is(err, errNoPlace) {
+			slight = append(slight, maker)
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -916,8 +916,14 @@ func (w *writer) suspect(r *hazard.Report, reason string) (believed bool, err er
 	return false, nil
 }
 
-// holdUnplaced holds what a new event's reports say until its place becomes known; what is over already is of no use to anybody without one.
+// holdUnplaced holds what the reports say of an event that is new, or has left its hazard, until its place becomes known; what is over already is of
+// no use to anybody without one.
 func (w *writer) holdUnplaced(g *group, said *hazard.Said) error {
+	if g.left != 0 {
+		if _, err := w.gone(g.left, nameOf(said), nil); err != nil {
+			return err
+		}
+	}
 	if said.Ended != "" {
 		w.res.Ignored++
 		return nil

@@ -108,7 +108,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	}
 	now, ok, err := tx.FindEvent(out.Name())
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: event %s:%s is too slight to be a hazard of its own", hazard.ErrConflict, src, event)
+		err = fmt.Errorf("%w: event %s:%s is too slight, or has no place, to be a hazard of its own", hazard.ErrConflict, src, event)
 	}
 	if err != nil {
 		return 0, err
