@@ -1,0 +1,362 @@
+// Years measures a store that holds ten years of changes: how fast it starts, how large it is, and how long readers and writers wait while it is pruned.
+//
+// The store is filled through its own way of writing, as sources write: hazards of three to seven states over ten years, a fifth of them with an area and
+// a tenth with a product, and some active ones. A server runs on it in a process of its own. Meanwhile one client reads the list of active hazards,
+// a search and a hazard's history by turns, fifty times a second, and another writes five times a second:
+//
+//   - idle: nothing else happens;
+//   - prune: another process moves what is older than -keep to an archive (five years), as `hazardd prune` does;
+//   - server: the server itself moves what is older than two years, as it does with --keep-history.
+//
+// Each request begins at its time, however long the one before took. The longest one is the pause. A machine that does something else as well makes
+// pauses of its own: compare with idle. The list of active hazards must be the same before and after, and after another start.
+//
+//	go run ./bench/years                     # 200,000 changes
+//	go run ./bench/years -changes 5000000    # takes half an hour and 15 GB
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+const (
+	actives = 500
+	day     = 24 * time.Hour
+	year    = 365 * day
+	years   = 10
+)
+
+// What was promised.
+const (
+	goalStart = 1.0   // s
+	goalPause = 100.0 // ms
+)
+
+type options struct {
+	changes int
+	idle    time.Duration
+	keep    string
+	data    string
+	json    bool
+}
+
+func main() {
+	if kind := os.Getenv(asProcess); kind != "" {
+		exit(process(kind))
+		return
+	}
+	var o options
+	flag.IntVar(&o.changes, "changes", 200_000, "changes in the store")
+	flag.DurationVar(&o.idle, "idle", 20*time.Second, "time of the measurement without pruning")
+	flag.StringVar(&o.keep, "keep", "5,2", "`years` that are kept by the first pruning and by the second")
+	flag.StringVar(&o.data, "data", "", "fill a store in this `folder`, unless there is one, and leave it there")
+	flag.BoolVar(&o.json, "json", false, "print JSON")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	exit(run(ctx, o))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "bench/years: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (err error) {
+	dir, err := os.MkdirTemp("", "hazardd-bench-years-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if o.data == "" {
+		o.data = filepath.Join(dir, "data")
+	}
+	var keep [2]float64
+	if _, err := fmt.Sscanf(o.keep, "%f,%f", &keep[0], &keep[1]); err != nil {
+		return fmt.Errorf("-keep: %q is not two numbers: %w", o.keep, err)
+	}
+	archives := filepath.Join(dir, "archive")
+	now := hazard.At(time.Now())
+	filled, err := fill(ctx, o, now)
+	if err != nil {
+		return err
+	}
+	r := &measure.Report{Program: "bench/years", Machine: map[string]string{
+		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH, "folder": o.data, "changes": strconv.Itoa(o.changes),
+	}}
+	if filled > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("filled in %s: %.0f changes a second", filled.Round(time.Second), float64(o.changes)/filled.Seconds()))
+	}
+	before, err := sizes(ctx, o.data)
+	if err != nil {
+		return err
+	}
+	s, err := startServer(ctx, o.data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	starts := []float64{s.readyIn.Seconds()}
+	w, err := prepare(ctx, s)
+	if err != nil {
+		return err
+	}
+	listed, err := w.active(ctx, s)
+	if err != nil {
+		return err
+	}
+	table := measure.Table{Title: "Milliseconds of requests meanwhile", Heads: []string{"", "rows removed", "seconds", "archive MB", "requests", "failed", "read p50", "p99", "longest",
+		"write p50", "p99", "longest", "above 100 ms"}}
+	add := func(name string, p *pruned, x *samples) {
+		reads := x.all()
+		fmt.Fprintf(os.Stderr, "bench/years: %s: %d rows in %.0f s, longest read %.0f ms, longest write %.0f ms\n", name, p.Rows, p.Seconds, measure.Quantile(reads, 1), measure.Quantile(x.writes, 1))
+		table.Add(name, p.Rows, p.Seconds, float64(p.Bytes)/1e6, len(reads)+len(x.writes), x.failed, measure.Median(reads), measure.Quantile(reads, 0.99), measure.Quantile(reads, 1),
+			measure.Median(x.writes), measure.Quantile(x.writes, 0.99), measure.Quantile(x.writes, 1), x.above(goalPause))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s: longest read of the list %.0f ms, of a search %.0f ms, of a history %.0f ms", name, measure.Quantile(x.reads[0], 1),
+			measure.Quantile(x.reads[1], 1), measure.Quantile(x.reads[2], 1)))
+	}
+	if _, err = w.during(ctx, s, func() error { return sleep(ctx, 2*time.Second) }); err != nil { // connections are made
+		return err
+	}
+	x, err := w.during(ctx, s, func() error { return sleep(ctx, o.idle) })
+	if err != nil {
+		return err
+	}
+	add("idle", &pruned{Seconds: o.idle.Seconds()}, x)
+	for _, kind := range []struct {
+		name  string
+		keep  float64
+		prune func(pruneOrder) (*pruned, error)
+	}{
+		{"prune", keep[0], func(p pruneOrder) (*pruned, error) { return prune(ctx, o.data, p) }},
+		{"server", keep[1], s.prune},
+	} {
+		var p *pruned
+		x, err := w.during(ctx, s, func() (err error) {
+			p, err = kind.prune(pruneOrder{Archive: archives, Before: time.Now().Add(-time.Duration(kind.keep * float64(year)))})
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", kind.name, err)
+		}
+		add(kind.name, p, x)
+		r.Goals = append(r.Goals, measure.AtMost(kind.name+": longest read, ms", measure.Quantile(x.all(), 1), goalPause),
+			measure.AtMost(kind.name+": longest write, ms", measure.Quantile(x.writes, 1), goalPause))
+	}
+	after, err := w.active(ctx, s)
+	if err != nil {
+		return err
+	}
+	same := after == listed
+	for range 3 {
+		if err := s.stop(); err != nil {
+			return err
+		}
+		if s, err = startServer(ctx, o.data); err != nil {
+			return err
+		}
+		starts = append(starts, s.readyIn.Seconds())
+	}
+	if after, err = w.active(ctx, s); err != nil {
+		return err
+	}
+	if same = same && after == listed; !same {
+		return errors.New("the list of active hazards is not what it was")
+	}
+	r.Notes = append(r.Notes, fmt.Sprintf("the list of active hazards, %d bytes, is the same before and after, and after another start", len(listed)))
+	pruned, err := sizes(ctx, o.data)
+	if err != nil {
+		return err
+	}
+	r.Goals = append(r.Goals, measure.AtMost("start to ready before pruning, seconds", starts[0], goalStart), measure.AtMost("start to ready after it, seconds", measure.Median(starts[1:]), goalStart))
+	r.Tables = []measure.Table{table, room(before, pruned)}
+	return r.Write(os.Stdout, o.json)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func sizes(ctx context.Context, dir string) (list []store.Size, err error) {
+	s, err := store.Open(ctx, dir, "")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.Sizes(ctx)
+}
+
+// room is the table of sizes, before and after pruning.
+func room(before, after []store.Size) measure.Table {
+	t := measure.Table{Title: "Room of the store", Heads: []string{"table", "rows", "MB", "bytes a row", "after pruning: rows", "MB"}}
+	later := map[string]store.Size{}
+	var all, allLater float64
+	for _, s := range after {
+		later[s.Name] = s
+		allLater += float64(s.Bytes) / 1e6
+	}
+	for _, s := range before {
+		all += float64(s.Bytes) / 1e6
+		l := later[s.Name]
+		delete(later, s.Name)
+		if s.Bytes < 1e6 && l.Bytes < 1e6 {
+			continue
+		}
+		var each any
+		if s.Rows > 0 {
+			each = s.Bytes / s.Rows
+		}
+		t.Add(s.Name, s.Rows, float64(s.Bytes)/1e6, each, l.Rows, float64(l.Bytes)/1e6)
+	}
+	t.Add("all", nil, all, nil, nil, allLater)
+	return t
+}
+
+// open is a hazard that is being told of.
+type open struct {
+	h    *hazard.Hazard
+	left int // states to come
+}
+
+// fill makes a store of changes over ten years, unless it is there already, and returns how long that took.
+func fill(ctx context.Context, o options, now hazard.Instant) (took time.Duration, err error) {
+	s, err := store.Open(ctx, o.data, "sqlite:?synchronous=off") // it can be made anew
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if last, err := s.Last(ctx); err != nil || last > 0 {
+		return 0, err
+	}
+	begin := time.Now()
+	f := &filler{r: rand.New(rand.NewPCG(7, 7)), alive: make([]open, 200)}
+	const batch = 2000
+	for f.done < o.changes || len(f.alive) > 0 {
+		f.at = now.Add(-years * year).Add(time.Duration(min(f.done, o.changes)) * ((years*year - time.Hour) / time.Duration(o.changes)))
+		_, err := s.Write(ctx, f.at, store.Origin{Source: "nws"}, func(tx *store.Tx) error {
+			for goal := f.done + batch; f.done < goal && (f.done < o.changes || len(f.alive) > 0); {
+				if err := f.next(tx, f.done < o.changes); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		if f.done%(100*batch) < batch {
+			fmt.Fprintf(os.Stderr, "bench/years: %d changes written, %s\n", f.done, time.Since(begin).Round(time.Second))
+		}
+	}
+	return time.Since(begin), sample.Fill(ctx, s, actives, now)
+}
+
+// filler writes hazards, some of them at a time.
+type filler struct {
+	r     *rand.Rand
+	at    hazard.Instant
+	alive []open // the one that is told of next is first; without a hazard: a new one
+	made  int
+	done  int // changes
+}
+
+// next writes the next change of the hazard that is told of next.
+func (f *filler) next(tx *store.Tx, more bool) error {
+	p := f.alive[0]
+	f.alive = f.alive[1:]
+	if p.h == nil {
+		if !more {
+			return nil
+		}
+		p = open{h: sample.Hazard(f.r, f.made, f.at), left: 2 + f.r.IntN(5)}
+		f.made++
+		p.h.Start, p.h.End = f.at, f.at.Add(time.Hour+time.Duration(f.r.Int64N(int64(7*day))))
+		p.h.Created, p.h.Updated, p.h.LastUpdate = f.at, f.at, f.at
+		if err := f.save(tx, p.h, nil); err != nil {
+			return err
+		}
+		if f.made%10 == 0 {
+			f.done++
+			err := tx.SaveProduct(&hazard.Product{UUID: uuid.New(), HazardID: p.h.ID, Title: "Public information statement", Type: hazard.URLProduct, Data: p.h.URL, OrgID: -1,
+				Created: f.at, Updated: f.at, Timeline: f.at, Source: "nws"})
+			if err != nil {
+				return err
+			}
+		}
+		f.alive = append(f.alive, p)
+		return nil
+	}
+	h := *p.h
+	h.Updated, h.LastUpdate = f.at, f.at
+	if p.left--; p.left > 0 {
+		if p.left%2 == 0 { // the others say the same of a later time
+			h.Description = fmt.Sprintf("Update %d. %s", p.left, p.h.Description[min(10, len(p.h.Description)):])
+		}
+		if err := f.save(tx, &h, p.h); err != nil {
+			return err
+		}
+		f.alive = append(f.alive, open{&h, p.left})
+		return nil
+	}
+	h.Status, h.Reason, h.End = hazard.Expired, hazard.EndExpired, f.at
+	if more {
+		f.alive = append(f.alive, open{})
+	}
+	return f.save(tx, &h, p.h)
+}
+
+// save writes a state; each state of each fifth hazard has another area.
+func (f *filler) save(tx *store.Tx, h, before *hazard.Hazard) error {
+	f.done++
+	if before == nil && f.made%5 == 0 || len(h.Areas) > 0 && h.Status == hazard.Active {
+		refs, err := tx.KeepAreas([]hazard.Area{{Role: hazard.AlertArea, Geometry: geo.Circle(h.Longitude, h.Latitude, 1000+f.r.Float64()*100_000).GeoJSON()}})
+		if err != nil {
+			return err
+		}
+		h.Areas = refs
+	}
+	return tx.SaveHazard(h, before)
+}
+
+// lines reads what a process prints, line by line.
+func lines(r io.Reader) *bufio.Scanner {
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20)
+	return s
+}
+
+func decodeLine(s *bufio.Scanner, into any) error {
+	if !s.Scan() {
+		return errors.Join(errors.New("the process ended"), s.Err())
+	}
+	return json.Unmarshal(s.Bytes(), into)
+}
