@@ -16,6 +16,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/hazardd/hazardd/internal/archive"
+	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -267,7 +268,7 @@ func openBackup(c *console, name string) (*backupFile, error) {
 	if b.part, err = os.OpenFile(name+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return nil, b.explain(err)
 	}
-	b.Writer = b.part
+	b.Writer = files.Steady(b.part)
 	return b, nil
 }
 
@@ -301,6 +302,9 @@ func (b *backupFile) close(failed error) error {
 func (b *backupFile) explain(err error) error {
 	if err == nil || b.part == nil && b.name == "" {
 		return err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write %s: %v; make the folder first, or choose another file", b.name, err)
 	}
 	return fmt.Errorf("write %s: %v; choose another file", b.name, err)
 }

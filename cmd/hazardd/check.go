@@ -177,7 +177,11 @@ func (r *checkResult) write(w io.Writer) error {
 			return err
 		}
 	}
-	if _, err := fmt.Fprintf(w, "read %d changes, %d hazards, %d products, %d areas and %d product files\n", r.Changes, r.Hazards, r.Products, r.Geometries, r.Files); err != nil {
+	verdict := "no faults"
+	if len(r.Faults) > 0 {
+		verdict = fmt.Sprintf("%d faults", len(r.Faults))
+	}
+	if _, err := fmt.Fprintf(w, "read %d changes, %d hazards, %d products, %d areas and %d product files: %s\n", r.Changes, r.Hazards, r.Products, r.Geometries, r.Files, verdict); err != nil {
 		return err
 	}
 	if r.Unsealed == 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 type keysCmd struct {
-	Rotate keysRotateCmd `cmd:"" help:"Replace the keys that sign tokens, when somebody may have read them: on all nodes within a second, every token is worthless, and everybody logs in again. Without a leak servers do this by themselves, and nobody notices."`
+	Rotate keysRotateCmd `cmd:"" help:"Replace the keys that sign tokens, when somebody may have read them: on all nodes within a second, every token is revoked, and all users must log in again. Without a leak servers do this by themselves, and nobody notices."`
 }
 
 type keysRotateCmd struct{}
@@ -29,7 +29,7 @@ func (*keysRotateCmd) Run(ctx context.Context, c *console, g *globals) error {
 			Rotated bool `json:"rotated"`
 		}{true}
 		return c.print(result, func(w io.Writer) error {
-			_, err := fmt.Fprintln(w, "the signing keys are replaced; all tokens are worthless, and everybody logs in again")
+			_, err := fmt.Fprintln(w, "the signing keys are replaced; all tokens are revoked, and all users must log in again")
 			return err
 		})
 	})

@@ -15,7 +15,7 @@ import (
 type userCmd struct {
 	Add     userAddCmd     `cmd:"" help:"Add a user, who can log in at once."`
 	List    userListCmd    `cmd:"" help:"List all users."`
-	Passwd  userPasswdCmd  `cmd:"" help:"Give a user another password, and make the tokens of the user worthless."`
+	Passwd  userPasswdCmd  `cmd:"" help:"Give a user another password, and revoke the tokens of the user."`
 	Disable userDisableCmd `cmd:"" help:"Shut a user out, with all tokens; running servers follow within a second."`
 	Enable  userEnableCmd  `cmd:"" help:"Let a disabled user log in again."`
 	Remove  userRemoveCmd  `cmd:"" help:"Remove a user for good, with all rights, tokens and read keys; nobody gets that name again."`

@@ -23,7 +23,7 @@ func (u *userPasswdCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if err != nil {
 		return err
 	}
-	return changeUser(ctx, c, g, u.Name, p, "has another password; the tokens issued so far are worthless", func(a *auth.Service, now hazard.Instant) error {
+	return changeUser(ctx, c, g, u.Name, p, "has another password; the tokens issued before are revoked", func(a *auth.Service, now hazard.Instant) error {
 		return a.SetPassword(ctx, consoleActor(), u.Name, p.text, u.ends(now), now)
 	})
 }

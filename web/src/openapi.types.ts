@@ -118,7 +118,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Change your password
-         * @description Takes the old password, with the limits of `POST /authorize`. It ends all sessions and makes all tokens and read keys of yours worthless; the answer is a new pair.
+         * @description Takes the old password, with the limits of `POST /authorize`. It ends all your sessions and revokes all your tokens and read keys; the answer is a new pair.
          */
         readonly post: operations["changePassword"];
         readonly delete?: never;
@@ -160,7 +160,7 @@ export interface paths {
         readonly post?: never;
         /**
          * End one of your sessions
-         * @description Its tokens are worthless at once, on other nodes within a second.
+         * @description Its tokens are revoked at once, on other nodes within a second.
          */
         readonly delete: operations["endSession"];
         readonly options?: never;
