@@ -196,7 +196,7 @@ func fillStore(ctx context.Context, s *store.Store, n int) error {
 	return nil
 }
 
-// noise is what cannot be compressed, as pictures.
+// noise reads bytes that cannot be compressed, as those of pictures.
 type noise struct{ r *rand.Rand }
 
 func (n noise) Read(p []byte) (int, error) {

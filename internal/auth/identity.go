@@ -238,7 +238,7 @@ func (s *Service) addIdentity(ctx context.Context, id Identity, by Actor, now ha
 	}
 	if len(s.current.Load().known) >= maxProviderUsers {
 		return nil, &hazard.LimitError{Limit: "provider-users", Kind: hazard.LimitCapacity, RetryAfter: time.Hour,
-			Detail: fmt.Sprintf("the OpenID provider has brought %d users, the most that there may be (limit provider-users); an administrator must look", maxProviderUsers)}
+			Detail: fmt.Sprintf("the OpenID provider has added %d users, the most that are taken (limit provider-users); an admin must remove some", maxProviderUsers)}
 	}
 	key := identity{id.Issuer, id.Subject}
 	sum := sha256.Sum256([]byte(id.Issuer + "\x00" + id.Subject))

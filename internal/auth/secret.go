@@ -7,8 +7,8 @@ import (
 	"log/slog"
 )
 
-// The types of secrets. Printed, formatted by any verb, logged or marshalled they are the word "redacted"; to get at the
-// secret takes a conversion, which a reader of the code sees. There is no String and no MarshalText on purpose: database
+// The types of secrets. Printed, formatted by any verb, logged or marshalled they are the word "redacted"; only a conversion,
+// which is easy to see in the code, gives the secret itself. There is no String and no MarshalText on purpose: database
 // drivers use those to write a value, and would store the word.
 type (
 	// Password is what a user typed.

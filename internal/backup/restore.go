@@ -105,7 +105,7 @@ func Restore(ctx context.Context, shelf files.Shelf, at time.Time, dir string, s
 func revive(ctx context.Context, shelf files.Shelf, dir string, settings files.Settings, now time.Time, found *Found, tell Progress) (err error) {
 	s, err := store.Open(ctx, dir, "", store.WithFiles(settings))
 	if err != nil {
-		return fmt.Errorf("open what was put together: %w", err)
+		return fmt.Errorf("open the restored store: %w", err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	f, err := s.Follow(ctx)

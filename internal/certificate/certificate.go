@@ -131,7 +131,7 @@ func (f *Files) warn(now time.Time) {
 		return
 	}
 	f.warned = now
-	f.log.Warn("the TLS certificate ends soon, or is over: put a new one in its place", "file", f.cert, "ends", end.UTC())
+	f.log.Warn("the TLS certificate expires soon or has expired: replace its file", "file", f.cert, "ends", end.UTC())
 }
 
 func (f *Files) read() (*held, error) {

@@ -312,7 +312,7 @@ func (e *Editor) Approve(ctx context.Context, who Author, id uuid.UUID, clock ha
 	case d.Author == who.Name:
 		return done, fmt.Errorf("%w: a second person approves what %s has drafted", hazard.ErrForbidden, d.Author)
 	case d.State == store.DraftWaiting && d.Expires <= clock.Now():
-		return done, fmt.Errorf("%w: the time of draft %s was over at %s; have it made again", hazard.ErrConflict, id, d.Expires)
+		return done, fmt.Errorf("%w: draft %s expired at %s; have it made again", hazard.ErrConflict, id, d.Expires)
 	case e.Two == nil:
 		return done, fmt.Errorf("%w: nothing waits for a second person any more on this server; have the request sent again", hazard.ErrConflict)
 	}

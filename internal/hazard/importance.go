@@ -86,7 +86,7 @@ const (
 	mostPeople    = 25
 	// strongShaking is the intensity from which on people are counted as shaken (Modified Mercalli VI, "strong").
 	strongShaking = 6
-	// perDay is how many points a hazard loses in a day in which nobody says anything of it.
+	// perDay is how many points a hazard loses in a day without a report of it.
 	perDay = 4
 )
 

@@ -367,7 +367,7 @@ func (a *API) ogcPart(w http.ResponseWriter, r *http.Request, who *auth.Caller, 
 		return err
 	}
 	if found == nil {
-		return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("the collection %s has no feature %.80q; features are of hazards that are active now", set.ID, id)}
+		return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("the collection %s has no feature %.80q; only hazards that are active now have features", set.ID, id)}
 	}
 	links, restricted := ogc.ItemLinks(base, set.ID, id), found.own["security_Flag"] == "R"
 	if form == ogc.HTML {

@@ -158,7 +158,7 @@ func (w *worker) giveUp(ctx context.Context, now hazard.Instant) {
 	for _, j := range over {
 		w.done(j, now) // as long as the index lists it
 		reason := fmt.Sprintf("the index named it at %s, and it could not be read: %s", j.Since, j.Class)
-		w.log.Warn("an announced document is given up", "address", w.src.shown(j.URL), "class", j.Class, "announced", j.Since, "tries", j.Tries)
+		w.log.Warn("giving up an announced document", "address", w.src.shown(j.URL), "class", j.Class, "announced", j.Since, "tries", j.Tries)
 		w.keepError(ctx, w.src.shown(j.URL), reason, "")
 	}
 	if len(over) > 0 {

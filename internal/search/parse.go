@@ -491,7 +491,7 @@ func (p *parser) text(value string) {
 
 const blanks = " \t\r\n"
 
-// Values are parameters that Parse reads as the query: the same for all queries that ask for the same in the same words.
+// Values returns parameters from which Parse makes the query again. Equal queries have equal parameters.
 func (q *Query) Values() url.Values {
 	v := q.Filter.Values()
 	if q.Sort != (Sort{}) {
@@ -509,7 +509,7 @@ func (q *Query) Values() url.Values {
 	return v
 }
 
-// Values are parameters that ParseFilter reads as the filter.
+// Values returns parameters from which ParseFilter makes the filter again.
 func (f *Filter) Values() url.Values {
 	v := url.Values{}
 	set := func(name string, values []string) {

@@ -92,7 +92,7 @@ func (s *Service) openTLS(ctx context.Context) error {
 	return nil
 }
 
-// strictFor is how long a browser that has seen the service asks it by TLS alone: half a year.
+// strictFor is how long after a visit browsers use HTTPS alone (HSTS): half a year.
 const strictFor = "max-age=15552000"
 
 // onlySecure tells browsers to ask by TLS alone (HSTS, RFC 6797), where that is safe: the service itself speaks TLS, under the name that

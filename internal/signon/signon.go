@@ -376,7 +376,7 @@ func (p *Provider) askMore(ctx context.Context, a *about, tokens *oauth2.Token, 
 // Bearer reads an access token of the provider's: whom it speaks for, and until when. ErrRefused, ErrUnavailable.
 func (p *Provider) Bearer(ctx context.Context, token string) (auth.Identity, hazard.Instant, error) {
 	if len(token) > maxToken || strings.Count(token, ".") != 2 {
-		return auth.Identity{}, 0, fmt.Errorf("%w: it is no JWT of at most %d bytes", ErrRefused, maxToken)
+		return auth.Identity{}, 0, fmt.Errorf("%w: it is not a JWT, or longer than %d bytes", ErrRefused, maxToken)
 	}
 	now := p.now()
 	sum := sha256.Sum256([]byte(token))

@@ -199,7 +199,7 @@ type Reader struct {
 	used   []string
 }
 
-// Reader is a reader with the wish.
+// Reader returns a Reader that wishes for the languages of w.
 func (w Wish) Reader() *Reader { return &Reader{wish: w} }
 
 // Text is the number of the text of h that meets the wish best, -1 if none does, or if it is the one that h is made of.

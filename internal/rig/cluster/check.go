@@ -402,7 +402,7 @@ func (c *checker) ended(r *Read) {
 	}
 }
 
-// list compares a list with the picture as of its number.
+// list compares a list that was read with what the log says as of its number.
 func (c *checker) list(r *Read, p *picture) {
 	c.ended(r)
 	found := map[string]bool{}

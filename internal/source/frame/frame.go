@@ -255,7 +255,7 @@ func alike(a, b []string) bool {
 
 var errEnough = errors.New("enough")
 
-// nextBegin is where the element after the one at from begins, as far as quotes and brackets that do not fit allow to tell: within
+// nextBegin returns where the element after the one at from begins. Quotes and brackets may be missing, so it is a guess: within
 // a string, which a lost quote began, or with one bracket open; -1 if none does. An object of a list within the element has two
 // brackets around it, and the payload may end in it; if the element was cut within such a list, the next one is the first object whose
 // first members have the names of those of the elements before.

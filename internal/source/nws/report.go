@@ -190,7 +190,7 @@ func (r *reader) speaks(al *alert, t times) []speak {
 	return speaks
 }
 
-// cancelled is the end that the message type says, if it does. The lists of active alerts never hold one.
+// cancelled returns the end that the message type implies, if any. The lists of active alerts never hold a cancellation.
 func cancelled(al *alert) hazard.EndReason {
 	if is(al.MessageType, "Cancel") {
 		return hazard.EndCancelled

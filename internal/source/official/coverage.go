@@ -127,7 +127,7 @@ func parseDuty(words, where string) (d duty, err error) {
 		var box [4]float64
 		corners := strings.Split(part[i+1:], ",")
 		if i < 0 || len(corners) != 4 {
-			return d, fmt.Errorf("where: %q is no name and box", part)
+			return d, fmt.Errorf("where: %q is not a name with a box", part)
 		}
 		for j := range box {
 			if box[j], err = strconv.ParseFloat(corners[j], 64); err != nil {
