@@ -64,7 +64,11 @@ test-race:
 	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/store ./internal/edit ./internal/httpapi
 	$(if $(HAZARDD_SHARED),go test -run 'Recording|Recorded|AReplayGives' ./internal/service ./internal/source/... ./internal/archive ./cmd/hazardd)
 
-test-web: build ## Run the tests of the map, in Chromium too (Debian's package chromium, or the program that CHROMIUM names)
+.ci/lighthouse/node_modules/.package-lock.json: .ci/lighthouse/package.json .ci/lighthouse/package-lock.json
+	npm --prefix .ci/lighthouse ci --ignore-scripts
+	@touch $@
+
+test-web: build .ci/lighthouse/node_modules/.package-lock.json ## Run the tests of the map, in Chromium too (Debian's package chromium, or the program that CHROMIUM names)
 	npm --prefix web test
 	npm --prefix web run e2e
 
