@@ -58,6 +58,7 @@ test("times with long names of zones stay in the panel, in Arabic too", async ({
     const panel = reading.locator("#panel");
     await expect(panel.locator(".facts").first()).toContainText("UTC");
     await expect(panel.locator(".facts").nth(1)).toBeVisible();
+    await expect(panel.locator("dd", { has: reading.locator("bdi") }).first()).toHaveText(/\S \S+ ada$/); // with spaces between the words
     await expectNothingWider(panel);
     await context.close();
   }

@@ -115,7 +115,7 @@ function ListHead() {
             ? text.list.total({ n: matching })
             : text.list.inView({ n: listed, total: matching })}
         </strong>
-        {isFiltering(store.filter.value) && <span class="muted">· {text.list.matching({ n: matching, all })}</span>}
+        {isFiltering(store.filter.value) && <span class="muted">{` · ${text.list.matching({ n: matching, all })}`}</span>}
       </p>
       <label class="sort">
         <span class="sr">{text.list.sort}</span>

@@ -147,7 +147,8 @@ function Times({ h, over, sources }: { h: Hazard; over: boolean; sources: readon
         <When at={Number(h.last_Update)} of={h} />
         {h.update_User && (
           <span class="muted">
-            {text.panel.by} <bdi>{h.update_User}</bdi>
+            {` ${text.panel.by} `}
+            <bdi>{h.update_User}</bdi>
           </span>
         )}
       </dd>
@@ -160,9 +161,9 @@ function Times({ h, over, sources }: { h: Hazard; over: boolean; sources: readon
           <span key={name}>
             {i > 0 && ", "}
             <span title={source?.title}>{name}</span>
-            {source?.state === "stale" && <strong class="warn-text">{text.panel.stale}</strong>}
-            {source?.state === "disabled" && <span class="muted">{text.panel.disabled}</span>}
-            {source?.last_success && <span class="muted">· {relative(Date.parse(source.last_success), store.around.value)}</span>}
+            {source?.state === "stale" && <strong class="warn-text">{` ${text.panel.stale}`}</strong>}
+            {source?.state === "disabled" && <span class="muted">{` ${text.panel.disabled}`}</span>}
+            {source?.last_success && <span class="muted">{` · ${relative(Date.parse(source.last_success), store.around.value)}`}</span>}
           </span>
         ))}
       </dd>
