@@ -284,6 +284,35 @@ func TestTheLayerHasAWordForEachCountry(t *testing.T) {
 	}
 }
 
+// Sources name their areas by themselves: two may mean the same area, and two may use one name for different ones.
+func TestFeaturesOfTheLayerHaveIDsOfTheirOwn(t *testing.T) {
+	responsible := func(areas ...source.Area) source.Coverage {
+		return source.Coverage{Role: source.RoleResponsible, Areas: areas}
+	}
+	m, err := coverage.New([]source.Source{
+		described("basin", cyclones, responsible(source.Box("sea", 160, 0, -140, 40), source.Box("lake", 10, 0, 20, 10))),
+		described("fires", wildfires, responsible(source.Box("sea", 0, 0, 10, 10), source.Box("sea-2", 40, 0, 50, 10))),
+		described("waves", tsunamis, responsible(source.Box("sea", 160, 0, -140, 40), source.Box("sea-2", 60, 0, 70, 10))),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, seen := []string{}, map[string]bool{}
+	for f := range m.Features(reading()) {
+		if seen[f.ID] {
+			t.Errorf("two features have the id %s", f.ID)
+		}
+		seen[f.ID] = true
+		if f.Properties.Kind == "area" {
+			got = append(got, fmt.Sprint(f.ID, " ", f.Properties.Sources))
+		}
+	}
+	want := []string{"area:sea [basin waves]", "area:lake [basin]", "area:sea-2 [fires]", "area:sea-2-2 [fires]", "area:sea-2-3 [waves]"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the areas are %q, want %q", got, want)
+	}
+}
+
 func TestACountryThatNobodyKnowsIsRefused(t *testing.T) {
 	_, err := coverage.New([]source.Source{described("x", nil, source.Coverage{Role: source.RoleResponsible, Countries: []string{"ZZ"}})})
 	if err == nil || !strings.Contains(err.Error(), `source "x": countries: "ZZ" is no country`) {

@@ -107,13 +107,24 @@ func (m *Map) Features(now Readings, types ...hazard.Type) iter.Seq[Feature] {
 				return
 			}
 		}
-		for i := 0; i < len(m.areas); {
-			first := m.areas[i]
-			covers := []int{}
-			for ; i < len(m.areas) && m.areas[i].Name == first.Name && m.areas[i].bounds == first.bounds; i++ {
-				covers = append(covers, m.areas[i].statement)
+		taken := map[string]bool{}
+		for i, first := range m.areas {
+			same := func(a area) bool { return a.Name == first.Name && a.bounds == first.bounds }
+			if slices.ContainsFunc(m.areas[:i], same) {
+				continue
 			}
-			f := shapeFeature("area:"+first.Name, "area", "", first.Name, first.Shape)
+			covers := []int{}
+			for _, a := range m.areas[i:] {
+				if same(a) {
+					covers = append(covers, a.statement)
+				}
+			}
+			id := "area:" + first.Name
+			for n := 2; taken[id]; n++ { // another area has the name
+				id = fmt.Sprintf("area:%s-%d", first.Name, n)
+			}
+			taken[id] = true
+			f := shapeFeature(id, "area", "", first.Name, first.Shape)
 			f.Properties.LayerWord = m.layerWord(covers, now, types, true)
 			if !yield(f) {
 				return

@@ -198,12 +198,7 @@ func yesNo(yes bool) string {
 
 // coverageParts are whose silence an empty answer repeats, as features of now.
 func (a *API) coverageParts(now hazard.Instant) (list []part) {
-	seen := map[string]int{}
 	for f := range a.Coverage.Features(a.Readings()) {
-		id := f.ID
-		if seen[f.ID]++; seen[f.ID] > 1 { // areas of one name
-			id += "-" + strconv.Itoa(seen[f.ID])
-		}
 		words := map[string][]string{}
 		for t, word := range f.Properties.Types {
 			words[string(word)] = append(words[string(word)], string(t))
@@ -214,7 +209,7 @@ func (a *API) coverageParts(now hazard.Instant) (list []part) {
 			slices.Sort(words[word])
 			own[word] = strings.Join(words[word], " ")
 		}
-		list = append(list, part{id: id, own: own, place: f.Shape, geometry: f.Geometry, from: now, to: now})
+		list = append(list, part{id: f.ID, own: own, place: f.Shape, geometry: f.Geometry, from: now, to: now})
 	}
 	return list
 }

@@ -5821,7 +5821,7 @@ export interface components {
             readonly features: readonly {
                 /** @constant */
                 readonly type: "Feature";
-                /** @description `country:` and its code, or `area:` and its name. */
+                /** @description `country:` and its code, or `area:` and its name, with a number from `-2` if other areas have that name. Each id is there once. */
                 readonly id: string;
                 readonly bbox: readonly number[];
                 /** @description A geometry of RFC 7946. */
