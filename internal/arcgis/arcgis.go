@@ -226,7 +226,7 @@ func Service(copyright string) any {
 		Layers      []short   `json:"layers"`
 		Tables      []short   `json:"tables"`
 	}{Version: Version, Title: "Hazards", Description: "Hazards: earthquakes, storms, floods, fires and more; where, how bad, and what is known about them.", Copyright: copyright,
-		Most: MaxRecords, Formats: "JSON, geoJSON", Can: "Query", Reference: world.Reference, Initial: world, Full: world, Units: "esriDecimalDegrees", Tables: []short{}}
+		Most: MaxRecords, Formats: "JSON, geoJSON, PBF", Can: "Query", Reference: world.Reference, Initial: world, Full: world, Units: "esriDecimalDegrees", Tables: []short{}}
 	for _, l := range Layers() {
 		out.Layers = append(out.Layers, short{ID: l.ID, Name: l.Name, Parent: -1, Visible: l.Active, Type: "Feature Layer", Kind: l.Kind})
 	}
@@ -275,7 +275,7 @@ func (l *Layer) Describe(copyright string) any {
 	}{Version: Version, ID: l.ID, Name: l.Name, Type: "Feature Layer", Description: l.Description, Copyright: copyright, Kind: l.Kind, Reference: world.Reference, Extent: world,
 		Drawing: l.drawing(), Display: "hazard_Name", ObjectID: ObjectID, Fields: Fields(), Time: map[string]any{"startTimeField": "start_time", "endTimeField": "end_time", "trackIdField": nil,
 			"timeReference": map[string]any{"timeZone": "UTC", "respectsDaylightSaving": false}},
-		Relations: relations{}, Templates: relations{}, Types: relations{}, Indexes: relations{}, Most: MaxRecords, Standard: MaxRecords, Formats: "JSON, geoJSON", Can: "Query", Visible: l.Active,
+		Relations: relations{}, Templates: relations{}, Types: relations{}, Indexes: relations{}, Most: MaxRecords, Standard: MaxRecords, Formats: "JSON, geoJSON, PBF", Can: "Query", Visible: l.Active,
 		Statistics: true, Advanced: true, Queries: map[string]bool{"supportsPagination": true, "supportsOrderBy": true, "supportsStatistics": true, "supportsDistinct": true, "useStandardizedQueries": true,
 			"supportsReturningQueryExtent": false, "supportsQueryWithDistance": false, "supportsHavingClause": false, "supportsSqlExpression": false}}
 }

@@ -267,18 +267,29 @@ func appendGeometry(b []byte, kind Kind, s geo.Shape, lon, lat float64, wkid int
 		}
 		return append(b, "]}"...)
 	}
+	all, backward := parts(kind, s)
 	switch kind {
 	case Areas:
-		var rings [][]geo.Position
-		for _, p := range s.Polygons() {
-			rings = append(rings, p...)
-		}
-		return lines(b, "rings", rings, true) // outside clockwise, holes counterclockwise: the reverse of GeoJSON
+		return lines(b, "rings", all, backward)
 	case Tracks:
-		return lines(b, "paths", s.Lines(), false)
+		return lines(b, "paths", all, backward)
 	}
 	b = append(b, `{"x":`...)
 	at := position(nil, lon, lat)
 	x, y, _ := strings.Cut(string(at), ",")
 	return append(append(append(append(b, x...), `,"y":`...), y...), '}')
+}
+
+// parts are the rings or paths that a layer's kind of geometry can hold of s. backward: each is to be read from its end.
+func parts(kind Kind, s geo.Shape) (all [][]geo.Position, backward bool) {
+	switch kind {
+	case Areas:
+		for _, p := range s.Polygons() {
+			all = append(all, p...)
+		}
+		return all, true // outside clockwise, holes counterclockwise: the reverse of GeoJSON
+	case Tracks:
+		return s.Lines(), false
+	}
+	return nil, false
 }

@@ -34,6 +34,7 @@ type Query struct {
 	Fields   []*Field
 	Geometry bool
 	GeoJSON  bool
+	PBF      bool
 	OutSR    int
 	Offset   int
 	Most     int // features, or rows
@@ -208,8 +209,10 @@ func (p *parser) form() {
 	case "", "json", "pjson":
 	case "geojson":
 		p.q.GeoJSON = true
+	case "pbf":
+		p.q.PBF = true
 	default:
-		p.fault("f", "%.40q is none of json, pjson, geojson", f)
+		p.fault("f", "%.40q is none of json, pjson, geojson, pbf", f)
 	}
 	p.q.Geometry = p.flag("returnGeometry", true)
 	p.q.Fields = p.fields("outFields", p.values.Get("outFields"))

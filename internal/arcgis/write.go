@@ -2,13 +2,16 @@ package arcgis
 
 import (
 	"bytes"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Writer writes the features that a query asks for, one after the other.
@@ -30,6 +33,10 @@ func NewWriter(out *bytes.Buffer, layer *Layer, q *Query, base string) (*Writer,
 	list := make([]Field, len(q.Fields))
 	for i, f := range q.Fields {
 		list[i] = *f
+	}
+	if q.PBF {
+		out.Write(appendHead(out.AvailableBuffer(), layer, q, list))
+		return w, nil
 	}
 	head := struct {
 		ObjectID  string    `json:"objectIdFieldName"`
@@ -61,8 +68,11 @@ func (w *Writer) Add(e *format.Entry) error {
 	if err != nil {
 		return err
 	}
-	w.next()
 	h := e.Hazard
+	if w.q.PBF {
+		return w.addPBF(values, e.Hazard, shape)
+	}
+	w.next()
 	if w.q.GeoJSON {
 		w.out.WriteString(`{"type":"Feature","id":`)
 		if err := w.value(h.ID); err != nil {
@@ -76,18 +86,9 @@ func (w *Writer) Add(e *format.Entry) error {
 	}
 	w.out.WriteByte('{')
 	for i, f := range w.q.Fields {
-		var v any
-		if f.column >= 0 {
-			v = values[f.column]
-		} else {
-			v = f.field.Value(h)
-		}
-		if text, ok := v.(string); ok && f.Type == momentType {
-			at, err := time.Parse(time.RFC3339, text)
-			if err != nil {
-				return err
-			}
-			v = at.UnixMilli()
+		v, err := f.value(values, h)
+		if err != nil {
+			return err
 		}
 		if err := w.member(i, f.Name, v); err != nil {
 			return err
@@ -103,6 +104,36 @@ func (w *Writer) Add(e *format.Entry) error {
 }
 
 // geoJSON is the geometry of a hazard in GeoJSON, of the kind of the layer's.
+func (w *Writer) addPBF(values []any, h *hazard.Hazard, shape geo.Shape) error {
+	w.n++
+	var m []byte
+	for _, f := range w.q.Fields {
+		v, err := f.value(values, h)
+		if err != nil {
+			return err
+		}
+		m = appendValue(m, f, v)
+	}
+	if w.q.Geometry {
+		m = appendShape(m, w.layer.Kind, shape, h.Longitude, h.Latitude, w.q.OutSR)
+	}
+	w.out.Write(appendMessage(w.out.AvailableBuffer(), 15, m))
+	return nil
+}
+
+// value is that of the field of a hazard whose columns have the values.
+func (f *Field) value(values []any, h *hazard.Hazard) (any, error) {
+	if f.column < 0 {
+		return f.field.Value(h), nil
+	}
+	v := values[f.column]
+	if text, ok := v.(string); ok && f.Type == momentType {
+		at, err := time.Parse(time.RFC3339, text)
+		return at.UnixMilli(), err
+	}
+	return v, nil
+}
+
 func (w *Writer) geoJSON(s geo.Shape, lon, lat float64) string {
 	if w.q.Geometry {
 		if w.layer.Kind == Points {
@@ -144,6 +175,11 @@ func (w *Writer) Len() int { return w.n }
 // End ends the answer; more: there are more than were written.
 func (w *Writer) End(more bool) {
 	switch {
+	case w.q.PBF:
+		if more {
+			w.out.Write(appendNumber(nil, 9, 1))
+		}
+		wrapPBF(w.out, featureResult)
 	case more && w.q.GeoJSON:
 		w.out.WriteString(`],"exceededTransferLimit":true,"properties":{"exceededTransferLimit":true}}`)
 	case more:
@@ -164,7 +200,9 @@ func WriteRows(out *bytes.Buffer, q *Query, t *Tally) error {
 	rows = rows[:min(q.Most, len(rows))]
 	columns := q.columns()
 	w := &Writer{out: out, q: q}
-	if q.GeoJSON {
+	if q.PBF {
+		out.Write(appendFields(nil, columns))
+	} else if q.GeoJSON {
 		out.WriteString(`{"type":"FeatureCollection","features":[`)
 	} else if err := w.begin(struct {
 		Display string  `json:"displayFieldName"`
@@ -173,6 +211,14 @@ func WriteRows(out *bytes.Buffer, q *Query, t *Tally) error {
 		return err
 	}
 	for _, row := range rows {
+		if q.PBF {
+			var m []byte
+			for i := range columns {
+				m = appendValue(m, &columns[i], row[i])
+			}
+			out.Write(appendMessage(nil, 15, m))
+			continue
+		}
 		w.next()
 		if q.GeoJSON {
 			out.WriteString(`{"type":"Feature","geometry":null,"properties":{`)
@@ -188,4 +234,35 @@ func WriteRows(out *bytes.Buffer, q *Query, t *Tally) error {
 	}
 	w.End(more)
 	return nil
+}
+
+// WriteCount writes the answer to returnCountOnly.
+func WriteCount(out *bytes.Buffer, q *Query, n int64) {
+	if q.PBF {
+		out.Write(appendNumber(nil, 1, uint64(n)))
+		wrapPBF(out, countResult)
+		return
+	}
+	out.WriteString(`{"count":` + strconv.FormatInt(n, 10) + `}`)
+}
+
+// WriteIDs writes the answer to returnIdsOnly.
+func WriteIDs(out *bytes.Buffer, q *Query, ids []int64) {
+	if q.PBF {
+		var packed []byte
+		for _, id := range ids {
+			packed = protowire.AppendVarint(packed, uint64(id))
+		}
+		out.Write(appendMessage(appendText(nil, 1, ObjectID), 3, packed))
+		wrapPBF(out, idsResult)
+		return
+	}
+	text := []byte(`{"objectIdFieldName":"` + ObjectID + `","objectIds":[`)
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, id, 10)
+	}
+	out.Write(append(text, "]}"...))
 }

@@ -164,7 +164,9 @@ func (a *API) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.Call
 			text = value
 		}
 		w.Header().Set("Content-Type", "application/json")
-		if q.GeoJSON && q.Answer != arcgis.Count && q.Answer != arcgis.IDs {
+		if q.PBF {
+			w.Header().Set("Content-Type", arcgis.PBFType)
+		} else if q.GeoJSON && q.Answer != arcgis.Count && q.Answer != arcgis.IDs {
 			w.Header().Set("Content-Type", "application/geo+json")
 		}
 		return answer(w, r, reply.NewBody(text, restricted || posted)) // no cache keeps what is asked for by POST
@@ -175,7 +177,7 @@ func (a *API) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.Call
 func (a *API) arcgisAnswer(ctx context.Context, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller, reader *tongue.Reader) (restricted bool, number int64, err error) {
 	if q.Answer == arcgis.Count {
 		n, number, err := a.Store.Count(ctx, q.Query, a.now())
-		out.WriteString(`{"count":` + strconv.FormatInt(n, 10) + `}`)
+		arcgis.WriteCount(out, q, n)
 		return false, number, err
 	}
 	if q.Answer == arcgis.Features {
@@ -185,13 +187,12 @@ func (a *API) arcgisAnswer(ctx context.Context, out *bytes.Buffer, l *arcgis.Lay
 		return false, 0, err
 	}
 	if q.Answer == arcgis.IDs {
-		ids := []byte(`{"objectIdFieldName":"` + arcgis.ObjectID + `","objectIds":[`)
+		var ids []int64
 		restricted, number, err = a.eachFound(ctx, q.Query, who, func(h *hazard.Hazard, _ int) (bool, error) {
-			ids = append(strconv.AppendInt(ids, h.ID, 10), ',')
+			ids = append(ids, h.ID)
 			return true, nil
 		})
-		out.Write(bytes.TrimSuffix(ids, []byte(",")))
-		out.WriteString("]}")
+		arcgis.WriteIDs(out, q, ids)
 		return restricted, number, err
 	}
 	tally := arcgis.NewTally(q)

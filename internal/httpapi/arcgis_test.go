@@ -20,15 +20,18 @@ type arcgisFeatures struct {
 	SpatialReference      struct{ WKID, LatestWKID int }
 	Fields                []struct{ Name, Type string }
 	ExceededTransferLimit bool
-	Features              []struct {
-		Attributes map[string]any
-		Geometry   struct {
-			X, Y  float64
-			Rings [][][]float64
-		}
+	Features              []arcgisFeature
+	Count                 int
+	ObjectIDs             []int64
+}
+
+type arcgisFeature struct {
+	Attributes map[string]any
+	Geometry   struct {
+		X, Y  float64
+		Rings [][][]float64
+		Paths [][][]float64
 	}
-	Count     int
-	ObjectIDs []int64
 }
 
 func (f *arcgisFeatures) names() string {
@@ -102,7 +105,7 @@ func TestAFeatureServiceDescribesItself(t *testing.T) {
 			t.Errorf("%s: %+v", path, p)
 		}
 	}
-	if a := s.do("reader", http.MethodGet, featureServer+"/0/query?f=pbf", nil); !strings.Contains(string(a.Body), `"error":{"code":400,"message":"Bad Request","details":["f: `) {
+	if a := s.do("reader", http.MethodGet, featureServer+"/0/query?f=xml", nil); !strings.Contains(string(a.Body), `"error":{"code":400,"message":"Bad Request","details":["f: `) {
 		t.Errorf("ArcGIS does not find the error in %s", a.Body)
 	}
 }
@@ -255,7 +258,7 @@ func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
 		"having=count(*)>1":                                                                 "having",
 		"distance=5":                                                                        "distance",
 		"returnExtentOnly=true":                                                             "returnExtentOnly",
-		"f=pbf":                                                                             "f",
+		"f=xml":                                                                             "f",
 		"where=1=1&where=1=2":                                                               "where",
 	} {
 		var values []string

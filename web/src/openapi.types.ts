@@ -13342,7 +13342,7 @@ export interface operations {
                 /** @description The most features; more than 5,000 is 5,000. */
                 readonly resultRecordCount?: number;
                 /** @description The form of the answer. */
-                readonly f?: "json" | "pjson" | "geojson";
+                readonly f?: "json" | "pjson" | "geojson" | "pbf";
                 /**
                  * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
                  *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
@@ -13385,6 +13385,7 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["ArcgisAnswer"];
                     readonly "application/geo+json": components["schemas"]["ArcgisGeoJSON"];
+                    readonly "application/x-protobuf": unknown;
                 };
             };
             readonly 304: components["responses"]["NotModified"];
@@ -13489,7 +13490,7 @@ export interface operations {
                      * @default json
                      * @enum {string}
                      */
-                    readonly f?: "json" | "pjson" | "geojson";
+                    readonly f?: "json" | "pjson" | "geojson" | "pbf";
                     /** @description The languages that you wish. */
                     readonly lang?: string;
                 };
@@ -13512,6 +13513,7 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["ArcgisAnswer"];
                     readonly "application/geo+json": components["schemas"]["ArcgisGeoJSON"];
+                    readonly "application/x-protobuf": unknown;
                 };
             };
             readonly 304: components["responses"]["NotModified"];
@@ -13622,7 +13624,7 @@ export interface operations {
                      * @default json
                      * @enum {string}
                      */
-                    readonly f?: "json" | "pjson" | "geojson";
+                    readonly f?: "json" | "pjson" | "geojson" | "pbf";
                     /** @description The languages that you wish. */
                     readonly lang?: string;
                 };
@@ -13645,6 +13647,7 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["ArcgisAnswer"];
                     readonly "application/geo+json": components["schemas"]["ArcgisGeoJSON"];
+                    readonly "application/x-protobuf": unknown;
                 };
             };
             readonly 304: components["responses"]["NotModified"];
