@@ -321,7 +321,6 @@ const (
 	areasOfPiece = 2
 	mostRows     = 500 // that are gathered before
 	pruneTime    = 10 * time.Millisecond
-	othersTime   = 4 // times as long as it took, with the sync of the disk, others may write before the next one
 )
 
 // Prune begins to remove rows up to a horizon, which must have been noted (NotePruning).
@@ -406,7 +405,7 @@ func (p *Pruner) remove(ctx context.Context, tx *sql.Tx, count *int64, query str
 	return err
 }
 
-// step runs one transaction, and then lets others write for longer than it took. more reports whether the transaction has time for another piece; for one it always has.
+// step runs one transaction, and then lets others write for as long as it took. more reports whether the transaction has time for another piece; for one it always has.
 func (p *Pruner) step(ctx context.Context, f func(ctx context.Context, tx *sql.Tx, q *db.Queries, more func() bool) error) error {
 	var began time.Time
 	err := p.store.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
@@ -423,7 +422,7 @@ func (p *Pruner) step(ctx context.Context, f func(ctx context.Context, tx *sql.T
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(min(othersTime*time.Since(began), time.Second)):
+	case <-time.After(min(time.Since(began), time.Second)):
 		return nil
 	}
 }
