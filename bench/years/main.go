@@ -17,6 +17,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -171,7 +172,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	same := after == listed
+	differs := difference(listed, after)
 	for range 3 {
 		if err := s.stop(); err != nil {
 			return err
@@ -184,8 +185,8 @@ func run(ctx context.Context, o options) (err error) {
 	if after, err = w.active(ctx, s); err != nil {
 		return err
 	}
-	if same = same && after == listed; !same {
-		return errors.New("the list of active hazards is not what it was")
+	if differs = cmp.Or(differs, difference(listed, after)); differs != "" {
+		return fmt.Errorf("the list of active hazards is not what it was: %s", differs)
 	}
 	r.Notes = append(r.Notes, fmt.Sprintf("the list of active hazards, %d bytes, is the same before and after, and after another start", len(listed)))
 	pruned, err := sizes(ctx, o.data)
@@ -278,6 +279,19 @@ func fill(ctx context.Context, o options, now hazard.Instant) (took time.Duratio
 		}
 	}
 	return time.Since(begin), sample.Fill(ctx, s, actives, now)
+}
+
+// difference shows where two texts begin to differ; empty: they are the same.
+func difference(a, b string) string {
+	if a == b {
+		return ""
+	}
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	near := func(s string) string { return s[max(0, at-200):min(len(s), at+200)] }
+	return fmt.Sprintf("…%s… of %d bytes was …%s… of %d", near(b), len(b), near(a), len(a))
 }
 
 // filler writes hazards, some of them at a time.
