@@ -6625,7 +6625,7 @@ export interface components {
             readonly id: string;
             readonly geometry: components["schemas"]["Geometry"];
             readonly properties: {
-                readonly [key: string]: string | number | null;
+                readonly [key: string]: unknown;
             };
         };
         readonly OgcHazard: {
@@ -6643,7 +6643,7 @@ export interface components {
             readonly id: string;
             readonly geometry: components["schemas"]["Geometry"];
             readonly properties: {
-                readonly [key: string]: string | number | null;
+                readonly [key: string]: unknown;
             };
             readonly links: readonly components["schemas"]["OgcLink"][];
         };
