@@ -29,9 +29,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,7 +65,7 @@ type options struct {
 
 func main() {
 	if name := os.Getenv(asAbuser); name != "" {
-		exit(abuseAs(name))
+		measure.Exit("abuse", abuseAs(name))
 		return
 	}
 	var o options
@@ -77,16 +75,7 @@ func main() {
 	flag.IntVar(&o.hazards, "hazards", 300, "hazards in the store")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	exit(run(ctx, o))
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "abuse:", err)
-		os.Exit(1)
-	}
+	measure.Main("abuse", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 func run(ctx context.Context, o options) (err error) {
@@ -106,7 +95,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	report := measure.Report{Program: "abuse", Machine: map[string]string{"processors": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version()}, Notes: world.notes}
+	report := measure.Report{Program: "abuse", Machine: measure.Machine(), Notes: world.notes}
 	table := measure.Table{Title: fmt.Sprintf("Others while each abuse runs for %v, and %v after it", o.slice, recovery),
 		Heads: []string{"abuse", "read p50 ms", "p99", "write p99 ms", "failed", "MiB", "after: p99", "write p99", "failed", "goals"}}
 	for _, a := range abuses {

@@ -4,12 +4,14 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/hazardd/hazardd/bench/internal/measure"
 )
 
 // The abuses run in processes of this program: here, of its test.
 func TestMain(m *testing.M) {
 	if name := os.Getenv(asAbuser); name != "" {
-		exit(abuseAs(name))
+		measure.Exit("abuse", abuseAs(name))
 		return
 	}
 	os.Exit(m.Run())

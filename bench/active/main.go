@@ -26,12 +26,9 @@ import (
 	"net/http"
 	"net/textproto"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
@@ -57,7 +54,7 @@ type options struct {
 
 func main() {
 	if os.Getenv(asServer) != "" {
-		exit(serve(os.Args[1:]))
+		measure.Exit("bench/active", serve(os.Args[1:]))
 		return
 	}
 	var o options
@@ -76,16 +73,7 @@ func main() {
 	})
 	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of each Go server to this `folder`")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	exit(run(ctx, o))
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "bench/active: %v\n", err)
-		os.Exit(1)
-	}
+	measure.Main("bench/active", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 // cell is one thing that is measured each round.
@@ -414,10 +402,7 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 		geoJSON[size] = share * ratio(g, base)
 		perByte.Add(size, g.bytes, geoJSON[size], share*costs(g, base))
 	}
-	r := &measure.Report{Program: "bench/active", Tables: []measure.Table{rates, ratios, waits, counts}, Machine: map[string]string{
-		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH,
-		"rounds": strconv.Itoa(o.rounds), "connections": strconv.Itoa(o.conns), "slice": o.slice.String(),
-	}}
+	r := &measure.Report{Program: "bench/active", Tables: []measure.Table{rates, ratios, waits, counts}, Machine: measure.Machine("rounds", strconv.Itoa(o.rounds), "connections", strconv.Itoa(o.conns), "slice", o.slice.String())}
 	goal := func(make func(string, float64, float64) measure.Goal, name string, value, bound float64) {
 		if !math.IsNaN(value) { // else it was not measured
 			r.Goals = append(r.Goals, make(name, value, bound))

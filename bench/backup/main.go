@@ -13,11 +13,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,12 +39,7 @@ func main() {
 	to := flag.String("to", "", "restore into this empty `database` too, and move the store to it (postgres://…); two are needed: separate them by a blank")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *hazards, *to, *asJSON); err != nil {
-		fmt.Fprintf(os.Stderr, "bench/backup: %v\n", err)
-		os.Exit(1)
-	}
+	measure.Main("bench/backup", func(ctx context.Context) error { return run(ctx, *hazards, *to, *asJSON) })
 }
 
 func run(ctx context.Context, hazards int, to string, asJSON bool) error {
@@ -128,9 +121,7 @@ func run(ctx context.Context, hazards int, to string, asJSON bool) error {
 			return err
 		}
 	}
-	r := &measure.Report{Program: "bench/backup", Tables: []measure.Table{t}, Machine: map[string]string{
-		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH, "folder": dir, "hazards": strconv.Itoa(hazards),
-	}}
+	r := &measure.Report{Program: "bench/backup", Tables: []measure.Table{t}, Machine: measure.Machine("folder", dir, "hazards", strconv.Itoa(hazards))}
 	r.Goals = []measure.Goal{measure.AtMost("size of the backup / size of the SQLite file", float64(backupSize)/float64(copySize), 0.5)}
 	r.Notes = []string{fmt.Sprintf("a backup takes %.1f times as long as cp, and holds %d MB of product files too", took["backup"]/took["cp of the SQLite file"], hazards/fileEvery*fileBytes/1_000_000)}
 	return r.Write(os.Stdout, asJSON)

@@ -16,7 +16,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
@@ -54,12 +53,7 @@ func main() {
 	only := flag.String("source", "", "the recording of this source alone")
 	profile := flag.String("profile", "", "write a CPU profile of the imports to this `file`, and measure nothing else")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *rounds, *asJSON, *only, *profile); err != nil {
-		fmt.Fprintf(os.Stderr, "bench/import: %v\n", err)
-		os.Exit(1)
-	}
+	measure.Main("bench/import", func(ctx context.Context) error { return run(ctx, *rounds, *asJSON, *only, *profile) })
 }
 
 func run(ctx context.Context, rounds int, asJSON bool, only, profile string) error {
@@ -67,9 +61,7 @@ func run(ctx context.Context, rounds int, asJSON bool, only, profile string) err
 	if shared == "" {
 		return errors.New("the recordings are not here: set HAZARDD_SHARED to the folder that holds feeds/")
 	}
-	r := &measure.Report{Program: "bench/import", Machine: map[string]string{
-		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH, "rounds": strconv.Itoa(rounds),
-	}}
+	r := &measure.Report{Program: "bench/import", Machine: measure.Machine("rounds", strconv.Itoa(rounds))}
 	times := measure.Table{Title: "Milliseconds (medians)", Heads: []string{"recording", "hazards", "changes", "rows", "kB of rows", "parse", "intake", "import", "inserts", "import/inserts", "import cpu", "inserts cpu", "by cpu"}}
 	if profile != "" {
 		f, err := os.Create(profile)

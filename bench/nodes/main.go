@@ -23,10 +23,7 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -61,12 +58,7 @@ func main() {
 	flag.BoolVar(&o.standby, "standby", false, "commits wait for a standby")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "bench/nodes:", err)
-		os.Exit(1)
-	}
+	measure.Main("bench/nodes", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 // group is nodes on one store.
@@ -392,7 +384,7 @@ func (g *group) stream(ctx context.Context, n *program.Process) (*bufio.Scanner,
 }
 
 func report(groups []*group, o options) *measure.Report {
-	r := &measure.Report{Program: "nodes", Machine: map[string]string{"processors": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version()}}
+	r := &measure.Report{Program: "nodes", Machine: measure.Machine()}
 	reads := measure.Table{Title: fmt.Sprintf("GET /hazards/active of %d hazards at one node, %d connections, %d changes a second at another", hazards, readers, pace), Heads: []string{"", "reads/s", "CPU µs/read", "reads/s of a core", "against SQLite"}}
 	writes := measure.Table{Title: fmt.Sprintf("PATCH of a hazard, %d clients at once", writers), Heads: []string{"", "writes/s", "p50 ms", "p99 ms", "CPU µs/write in the nodes", "against SQLite"}}
 	told := measure.Table{Title: fmt.Sprintf("From the answer of one node to the streams of the others, %d changes a second", pace), Heads: []string{"", "p50 ms", "p99 ms", "max ms"}}

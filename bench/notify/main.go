@@ -16,10 +16,8 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"sync"
 	"time"
 
@@ -49,12 +47,7 @@ func main() {
 	rounds := flag.Int("rounds", 5, "hazards that are told to 2,000 subscribers")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *most, *clicks, *rounds, *asJSON); err != nil {
-		fmt.Fprintln(os.Stderr, "notify:", err)
-		os.Exit(1)
-	}
+	measure.Main("notify", func(ctx context.Context) error { return run(ctx, *most, *clicks, *rounds, *asJSON) })
 }
 
 func run(ctx context.Context, most, clicks, rounds int, asJSON bool) error {
@@ -69,7 +62,7 @@ func run(ctx context.Context, most, clicks, rounds int, asJSON bool) error {
 	t.Add("until the mail server has all, ms", measure.Median(small.sent), measure.Quantile(small.sent, 0.99), measure.Quantile(small.sent, 1))
 	t.Add("from a click to the mail server, ms", measure.Median(small.first), first, measure.Quantile(small.first, 1))
 	t.Add("from a retraction to the mail server, ms", measure.Median(small.correction), correction, measure.Quantile(small.correction, 1))
-	r := measure.Report{Program: "notify", Machine: map[string]string{"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version()}, Tables: []measure.Table{t}, Goals: []measure.Goal{
+	r := measure.Report{Program: "notify", Machine: measure.Machine(), Tables: []measure.Table{t}, Goals: []measure.Goal{
 		measure.AtMost("2,000 of 10,000 queued, ms", queued, 1000),
 	}}
 	if clicks > 0 {

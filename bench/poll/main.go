@@ -21,8 +21,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"os/signal"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,16 +54,11 @@ func main() {
 	flag.DurationVar(&o.warm, "warm", 2*time.Minute, "how long to wait before, at least two intervals")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	run := measureAll
 	if os.Getenv(asServer) != "" {
 		run = serve
 	}
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "poll:", err)
-		os.Exit(1)
-	}
+	measure.Main("poll", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 // serve is the process of the service. Its arguments after the flags are a folder, and the addresses of the feeds.
@@ -288,7 +281,7 @@ func (w *world) report(o options, share, peak float64, from time.Time) error {
 	t.Add("later than the interval, 99th percentile, s", measure.Quantile(late, 0.99))
 	t.Add("later than the interval, most, s", measure.Quantile(late, 1))
 	t.Add("requests of one address at a time, most", float64(w.most))
-	r := measure.Report{Program: "poll", Machine: map[string]string{"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version()}, Tables: []measure.Table{t}, Goals: []measure.Goal{
+	r := measure.Report{Program: "poll", Machine: measure.Machine(), Tables: []measure.Table{t}, Goals: []measure.Goal{
 		measure.AtMost("processor time, % of a core", share, 5), measure.AtMost("most memory, MB", peak, 200),
 		measure.AtMost("a feed is later than its interval, most, s", measure.Quantile(late, 1), 10), measure.AtMost("feeds never read", float64(unread), 0),
 	}}

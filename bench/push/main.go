@@ -24,8 +24,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/signal"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,7 +45,7 @@ type options struct {
 
 func main() {
 	if os.Getenv(asServer) != "" {
-		exit(serve(os.Args[1:]))
+		measure.Exit("push", serve(os.Args[1:]))
 		return
 	}
 	o := options{sizes: []int{1000, 5000}}
@@ -59,16 +57,7 @@ func main() {
 		return err
 	})
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	exit(run(ctx, o))
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "push:", err)
-		os.Exit(1)
-	}
+	measure.Main("push", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 // kinds are the servers, in the order of the table.
@@ -87,7 +76,7 @@ func run(ctx context.Context, o options) error {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return err
 	}
-	report := measure.Report{Program: "push", Machine: map[string]string{"processors": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version()}}
+	report := measure.Report{Program: "push", Machine: measure.Machine()}
 	table := measure.Table{Title: fmt.Sprintf("From commit to delivery, %d changes a second", changes),
 		Heads: []string{"subscribers", "server", "p50 ms", "p99 ms", "max ms", "CPU µs/delivery", "kB/subscriber", "event bytes"}}
 	bounds := map[int]float64{1000: 25, 5000: 100} // milliseconds

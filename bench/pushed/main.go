@@ -16,10 +16,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"regexp"
-	"runtime"
-	"strconv"
 	"sync"
 	"time"
 
@@ -35,12 +32,7 @@ func main() {
 	length := flag.Duration("for", time.Minute, "how long to measure")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *rate, *length, *asJSON); err != nil {
-		fmt.Fprintln(os.Stderr, "pushed:", err)
-		os.Exit(1)
-	}
+	measure.Main("pushed", func(ctx context.Context) error { return run(ctx, *rate, *length, *asJSON) })
 }
 
 // named is what makes the name of a hazard that of an alert.
@@ -152,7 +144,7 @@ func run(ctx context.Context, rate float64, length time.Duration, asJSON bool) (
 	t.Add("99th percentile, ms", p99)
 	t.Add("most, ms", most)
 	t.Add("alerts that did not come", float64(missing))
-	r := measure.Report{Program: "pushed", Machine: map[string]string{"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version()}, Tables: []measure.Table{t}, Goals: []measure.Goal{
+	r := measure.Report{Program: "pushed", Machine: measure.Machine(), Tables: []measure.Table{t}, Goals: []measure.Goal{
 		measure.AtMost("median, ms", p50, 300), measure.AtMost("99th percentile, ms", p99, 1000), measure.AtMost("alerts that did not come", float64(missing), 0),
 	}}
 	return r.Write(os.Stdout, asJSON)

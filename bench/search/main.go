@@ -10,31 +10,26 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/bench/internal/served"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -50,10 +45,6 @@ type options struct {
 }
 
 func main() {
-	if os.Getenv(asServer) != "" {
-		exit(serve(os.Args[1], os.Args[2]))
-		return
-	}
 	var o options
 	flag.IntVar(&o.hazards, "hazards", 1_000_000, "expired hazards")
 	flag.IntVar(&o.searches, "searches", 1000, "searches of each kind that is measured for a goal; the others take a tenth")
@@ -62,16 +53,11 @@ func main() {
 	flag.StringVar(&o.database, "database", "", "fill this PostgreSQL `database` instead, or use it again if it is filled")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	exit(run(ctx, o))
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "bench/search: %v\n", err)
-		os.Exit(1)
+	if served.Kind() == served.KindServer {
+		measure.Exit("bench/search", served.Serve(service.Config{DataDir: flag.Arg(0), Database: flag.Arg(1)}, served.Wait))
+		return
 	}
+	measure.Main("bench/search", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 func run(ctx context.Context, o options) (err error) {
@@ -92,16 +78,16 @@ func run(ctx context.Context, o options) (err error) {
 	if _, err := fill(ctx, small, "", 0, now); err != nil {
 		return err
 	}
-	with, err := start(ctx, large, o.database)
+	with, err := served.StartServer(ctx, 0, large, o.database)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, with.stop()) }()
-	without, err := start(ctx, small, "")
+	defer func() { err = errors.Join(err, with.Stop()) }()
+	without, err := served.StartServer(ctx, 0, small, "")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, without.stop()) }()
+	defer func() { err = errors.Join(err, without.Stop()) }()
 
 	searches := measure.Table{Title: "Milliseconds of one search over HTTP, page of 100, and of the service's processor time for it (mean)", Heads: []string{"search", "searches", "mean found", "p50", "p99", "most", "processor"}}
 	var goal float64
@@ -110,15 +96,15 @@ func run(ctx context.Context, o options) (err error) {
 		if i == 0 {
 			times = o.searches
 		}
-		before, err := measure.ProcessorTime(with.cmd.Process.Pid)
+		before, err := measure.ProcessorTime(with.PID())
 		if err != nil {
 			return err
 		}
-		took, found, err := with.searches(ctx, k, times, now)
+		took, found, err := searchesOf(ctx, with, k, times, now)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
-		ran, err := measure.ProcessorTime(with.cmd.Process.Pid)
+		ran, err := measure.ProcessorTime(with.PID())
 		if err != nil {
 			return err
 		}
@@ -132,17 +118,15 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	memory, err := with.memory()
+	memory, err := with.Memory()
 	if err != nil {
 		return err
 	}
-	r := &measure.Report{Program: "bench/search", Tables: []measure.Table{searches, table}, Machine: map[string]string{
-		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH, "folder": large, "hazards": strconv.Itoa(o.hazards),
-	}}
+	r := &measure.Report{Program: "bench/search", Tables: []measure.Table{searches, table}, Machine: measure.Machine("folder", large, "hazards", strconv.Itoa(o.hazards))}
 	r.Goals = []measure.Goal{
 		measure.AtMost("p99 of bbox, time and type, milliseconds", goal, 20),
 		measure.AtMost("time of GET /hazards/active with expired hazards / with none", ratio, 1.05),
-		measure.AtMost("start to ready, seconds", with.readyIn.Seconds(), 3),
+		measure.AtMost("start to ready, seconds", with.ReadyIn.Seconds(), 3),
 		measure.AtMost("most memory, MB", memory, 300),
 	}
 	if size, err := os.Stat(filepath.Join(large, "hazardd.db")); err == nil {
@@ -289,15 +273,15 @@ func span(r *rand.Rand, v url.Values, now hazard.Instant, length time.Duration) 
 }
 
 // compare asks both services for the active hazards, by turns, and tells the ratio of the times.
-func compare(ctx context.Context, with, without *server, rounds int) (float64, measure.Table, error) {
+func compare(ctx context.Context, with, without *served.Server, rounds int) (float64, measure.Table, error) {
 	const requests = 200
-	sides := []*server{with, without}
+	sides := []*served.Server{with, without}
 	times := make([][]float64, 2)
 	for round := range rounds {
 		for _, i := range measure.Rotated(2, round) {
 			begin := time.Now()
 			for range requests {
-				if _, err := sides[i].get(ctx, "/hazards/active"); err != nil {
+				if _, err := sides[i].Call(ctx, http.MethodGet, "/hazards/active", nil); err != nil {
 					return 0, measure.Table{}, err
 				}
 			}
@@ -310,94 +294,14 @@ func compare(ctx context.Context, with, without *server, rounds int) (float64, m
 	return ratio, t, nil
 }
 
-// server is a service in a process of its own.
-type server struct {
-	ready
-	cmd     *exec.Cmd
-	stdin   io.WriteCloser
-	client  http.Client
-	readyIn time.Duration
-}
-
-// start runs this program again as a server, and waits until it is ready.
-func start(ctx context.Context, dir, database string) (*server, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	s := &server{cmd: exec.Command(self, dir, database)}
-	s.cmd.Env = append(os.Environ(), asServer+"=1")
-	s.cmd.Stderr = os.Stderr
-	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	begin := time.Now()
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() {
-		return nil, errors.Join(errors.New("the server ended"), lines.Err(), s.stop())
-	}
-	if err := json.Unmarshal(lines.Bytes(), &s.ready); err != nil {
-		return nil, errors.Join(err, s.stop())
-	}
-	for {
-		if _, err = s.get(ctx, "/readyz"); err == nil {
-			s.readyIn = time.Since(begin)
-			return s, nil
-		}
-		if time.Since(begin) > time.Minute || ctx.Err() != nil {
-			return nil, errors.Join(err, s.stop())
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-func (s *server) stop() error { return errors.Join(s.stdin.Close(), s.cmd.Wait()) }
-
-// memory is the most that the process ever held, in MB; 0 where there is no /proc.
-func (s *server) memory() (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, nil
-	}
-	_, rest, _ := strings.Cut(string(text), "VmHWM:")
-	kB, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-	return kB / 1024, err
-}
-
-func (s *server) get(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Addr+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+s.Token)
-	req.Header.Set("Accept-Encoding", "identity")
-	resp, err := s.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("GET %s: %d %.300s", path, resp.StatusCode, body)
-	}
-	return body, err
-}
-
-// searches makes searches of a kind, and tells how long each took, in milliseconds, and how many hazards they found on average.
-func (s *server) searches(ctx context.Context, k kind, times int, now hazard.Instant) (took []float64, found float64, err error) {
+// searchesOf makes searches of a kind, and tells how long each took, in milliseconds, and how many hazards they found on average.
+func searchesOf(ctx context.Context, s *served.Server, k kind, times int, now hazard.Instant) (took []float64, found float64, err error) {
 	r := rand.New(rand.NewPCG(11, uint64(len(k.name))))
 	for range times {
 		v := url.Values{}
 		k.draw(r, v, now)
 		begin := time.Now()
-		body, err := s.get(ctx, k.path+"?"+v.Encode())
+		body, err := s.Call(ctx, http.MethodGet, k.path+"?"+v.Encode(), nil)
 		took = append(took, float64(time.Since(begin).Microseconds())/1000)
 		if err != nil {
 			return nil, 0, err

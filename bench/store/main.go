@@ -21,13 +21,10 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
@@ -52,19 +49,11 @@ func main() {
 	writes := flag.Int("writes", 400, "writes whose way to the readers is timed, for each number of hazards")
 	asJSON := flag.Bool("json", false, "print JSON")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *rounds, *slice, *writes, *asJSON); err != nil {
-		fmt.Fprintf(os.Stderr, "bench/store: %v\n", err)
-		os.Exit(1)
-	}
+	measure.Main("bench/store", func(ctx context.Context) error { return run(ctx, *rounds, *slice, *writes, *asJSON) })
 }
 
 func run(ctx context.Context, rounds int, slice time.Duration, writes int, asJSON bool) error {
-	r := &measure.Report{Program: "bench/store", Machine: map[string]string{
-		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH, "folder": os.TempDir(),
-		"rounds": strconv.Itoa(rounds), "slice": slice.String(), "writes": strconv.Itoa(writes),
-	}}
+	r := &measure.Report{Program: "bench/store", Machine: measure.Machine("folder", os.TempDir(), "rounds", strconv.Itoa(rounds), "slice", slice.String(), "writes", strconv.Itoa(writes))}
 	rates, err := commits(ctx, rounds, slice)
 	if err != nil {
 		return err

@@ -16,27 +16,22 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/bench/internal/served"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
@@ -64,10 +59,6 @@ type options struct {
 }
 
 func main() {
-	if kind := os.Getenv(asProcess); kind != "" {
-		exit(process(kind))
-		return
-	}
 	var o options
 	flag.IntVar(&o.changes, "changes", 200_000, "changes in the store")
 	flag.DurationVar(&o.idle, "idle", 20*time.Second, "time of the measurement without pruning")
@@ -75,15 +66,13 @@ func main() {
 	flag.StringVar(&o.data, "data", "", "fill a store in this `folder`, unless there is one, and leave it there")
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	exit(run(ctx, o))
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "bench/years: %v\n", err)
-		os.Exit(1)
+	switch served.Kind() {
+	case served.KindServer:
+		measure.Exit("bench/years", serve())
+	case kindPrune:
+		measure.Exit("bench/years", pruner())
+	default:
+		measure.Main("bench/years", func(ctx context.Context) error { return run(ctx, o) })
 	}
 }
 
@@ -106,9 +95,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	r := &measure.Report{Program: "bench/years", Machine: map[string]string{
-		"cpus": strconv.Itoa(runtime.NumCPU()), "go": runtime.Version(), "os": runtime.GOOS + "/" + runtime.GOARCH, "folder": o.data, "changes": strconv.Itoa(o.changes),
-	}}
+	r := &measure.Report{Program: "bench/years", Machine: measure.Machine("folder", o.data, "changes", strconv.Itoa(o.changes))}
 	if filled > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("filled in %s: %.0f changes a second", filled.Round(time.Second), float64(o.changes)/filled.Seconds()))
 	}
@@ -116,12 +103,12 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := startServer(ctx, o.data)
+	s, err := served.StartServer(ctx, most, o.data)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	starts := []float64{s.readyIn.Seconds()}
+	defer func() { err = errors.Join(err, s.Stop()) }()
+	starts := []float64{s.ReadyIn.Seconds()}
 	w, err := prepare(ctx, s)
 	if err != nil {
 		return err
@@ -153,8 +140,8 @@ func run(ctx context.Context, o options) (err error) {
 		keep  float64
 		prune func(pruneOrder) (*pruned, error)
 	}{
-		{"prune", keep[0], func(p pruneOrder) (*pruned, error) { return prune(ctx, o.data, p) }},
-		{"server", keep[1], s.prune},
+		{"prune", keep[0], func(p pruneOrder) (*pruned, error) { return pruneBeside(ctx, o.data, p) }},
+		{"server", keep[1], func(p pruneOrder) (*pruned, error) { return prune(s.Process, p) }},
 	} {
 		var p *pruned
 		x, err := w.during(ctx, s, func() (err error) {
@@ -174,13 +161,13 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	differs := difference(listed, after)
 	for range 3 {
-		if err := s.stop(); err != nil {
+		if err := s.Stop(); err != nil {
 			return err
 		}
-		if s, err = startServer(ctx, o.data); err != nil {
+		if s, err = served.StartServer(ctx, most, o.data); err != nil {
 			return err
 		}
-		starts = append(starts, s.readyIn.Seconds())
+		starts = append(starts, s.ReadyIn.Seconds())
 	}
 	if after, err = w.active(ctx, s); err != nil {
 		return err
@@ -359,18 +346,4 @@ func (f *filler) save(tx *store.Tx, h, before *hazard.Hazard) error {
 		h.Areas = refs
 	}
 	return tx.SaveHazard(h, before)
-}
-
-// lines reads what a process prints, line by line.
-func lines(r io.Reader) *bufio.Scanner {
-	s := bufio.NewScanner(r)
-	s.Buffer(nil, 1<<20)
-	return s
-}
-
-func decodeLine(s *bufio.Scanner, into any) error {
-	if !s.Scan() {
-		return errors.Join(errors.New("the process ended"), s.Err())
-	}
-	return json.Unmarshal(s.Bytes(), into)
 }

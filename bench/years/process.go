@@ -1,35 +1,24 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/hazardd/hazardd/bench/internal/served"
 	"github.com/hazardd/hazardd/internal/archive"
-	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
-
-// asProcess is the variable that says what this program is: a server, or what prunes.
-const asProcess = "HAZARDD_BENCH_PROCESS"
-
-// ready is what a server's process prints, in one line, when it listens.
-type ready struct{ Addr, Token string }
 
 // pruneOrder says what is to be pruned, in one line of the process's standard input.
 type pruneOrder struct {
@@ -44,43 +33,34 @@ type pruned struct {
 	Error   string
 }
 
-// process is what runs beside: with the data folder as its argument, until its standard input ends.
-func process(kind string) (err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	dir, out := os.Args[1], json.NewEncoder(os.Stdout)
-	if kind == "prune" {
-		s, err := store.Open(ctx, dir, "")
-		if err != nil {
-			return err
-		}
-		return errors.Join(obey(ctx, s, out), s.Close())
-	}
-	s, err := service.Open(ctx, service.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler), NoExposure: true,
-		Requests: httpapi.RequestLimits{UserRate: -1, UserRequests: -1}})
-	if err != nil {
-		return err
-	}
-	pair, err := s.Auth.Issue(ctx, auth.Actor{}, "admin", hazard.At(time.Now()))
-	if err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
-	if err := out.Encode(ready{s.Addr().String(), pair.Access}); err != nil {
-		return err
-	}
-	err = obey(ctx, s.Store, out)
-	cancel()
-	return errors.Join(err, <-ended)
+// kindPrune is the kind of process that prunes beside the server.
+const kindPrune = "prune"
+
+// serve is the process of the service.
+func serve() error {
+	return served.Serve(service.Config{DataDir: flag.Arg(0), NoExposure: true}, func(ctx context.Context, s *service.Service, orders *served.Orders) error {
+		return obey(ctx, s.Store, orders)
+	})
 }
 
-// obey prunes as often as it is told to.
-func obey(ctx context.Context, s *store.Store, out *json.Encoder) error {
-	orders := lines(os.Stdin)
-	for orders.Scan() {
+// pruner is the process that prunes beside the server.
+func pruner() error {
+	ctx := context.Background()
+	s, err := store.Open(ctx, flag.Arg(0), "")
+	if err != nil {
+		return err
+	}
+	return errors.Join(obey(ctx, s, served.NewOrders()), s.Close())
+}
+
+// obey prunes as often as it is ordered to.
+func obey(ctx context.Context, s *store.Store, orders *served.Orders) error {
+	for {
 		var p pruneOrder
-		if err := json.Unmarshal(orders.Bytes(), &p); err != nil {
+		if err := orders.Next(&p); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
 			return err
 		}
 		begin := time.Now()
@@ -91,11 +71,10 @@ func obey(ctx context.Context, s *store.Store, out *json.Encoder) error {
 		} else {
 			answer.Pruning = *done
 		}
-		if err := out.Encode(answer); err != nil {
+		if err := orders.Answer(answer); err != nil {
 			return err
 		}
 	}
-	return orders.Err()
 }
 
 // stages says on standard error when a stage of a pruning begins.
@@ -109,113 +88,24 @@ func stages() archive.Progress {
 	}
 }
 
-// child is a process of this program.
-type child struct {
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	out   *bufio.Scanner
-}
-
-func start(ctx context.Context, kind, dir string) (*child, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	c := &child{cmd: exec.CommandContext(ctx, self, dir)}
-	c.cmd.Env = append(os.Environ(), asProcess+"="+kind)
-	c.cmd.Stderr = os.Stderr
-	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.out = lines(out)
-	return c, c.cmd.Start()
-}
-
-func (c *child) stop() error { return errors.Join(c.stdin.Close(), c.cmd.Wait()) }
-
-func (c *child) prune(p pruneOrder) (*pruned, error) {
-	if err := json.NewEncoder(c.stdin).Encode(p); err != nil {
-		return nil, err
-	}
+// prune has a process prune.
+func prune(by *served.Process, p pruneOrder) (*pruned, error) {
 	done := &pruned{}
-	err := decodeLine(c.out, done)
+	err := by.Ask(p, done)
 	if err == nil && done.Error != "" {
 		err = errors.New(done.Error)
 	}
 	return done, err
 }
 
-// prune prunes in a process of its own.
-func prune(ctx context.Context, dir string, p pruneOrder) (*pruned, error) {
-	c, err := start(ctx, "prune", dir)
+// pruneBeside prunes in a process of its own.
+func pruneBeside(ctx context.Context, dir string, p pruneOrder) (*pruned, error) {
+	by, err := served.Start(ctx, kindPrune, dir)
 	if err != nil {
 		return nil, err
 	}
-	done, err := c.prune(p)
-	return done, errors.Join(err, c.stop())
-}
-
-// server is the service in a process of its own.
-type server struct {
-	*child
-	ready
-	readyIn time.Duration
-	client  http.Client
-}
-
-// startServer starts the service, and waits until it is ready.
-func startServer(ctx context.Context, dir string) (*server, error) {
-	begin := time.Now()
-	c, err := start(ctx, "serve", dir)
-	if err != nil {
-		return nil, err
-	}
-	s := &server{child: c, client: http.Client{Timeout: most}}
-	if err := decodeLine(c.out, &s.ready); err != nil {
-		return nil, errors.Join(err, c.stop())
-	}
-	for {
-		if _, err = s.call(ctx, "GET", "/readyz", nil); err == nil {
-			s.readyIn = time.Since(begin)
-			return s, nil
-		}
-		if time.Since(begin) > time.Minute || ctx.Err() != nil {
-			return nil, errors.Join(err, c.stop())
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-// call makes a request, and returns the answer.
-func (s *server) call(ctx context.Context, method, path string, body any) ([]byte, error) {
-	var sent io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return nil, err
-		}
-		sent = bytes.NewReader(text)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.Addr+path, sent)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+s.Token)
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := s.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode/100 != 2 {
-		err = fmt.Errorf("%s %s: %s %.200s", method, path, resp.Status, text)
-	}
-	return text, err
+	done, err := prune(by, p)
+	return done, errors.Join(err, by.Stop())
 }
 
 // The rate of the requests that are measured.
@@ -232,8 +122,8 @@ type world struct {
 }
 
 // prepare makes the hazard that is written.
-func prepare(ctx context.Context, s *server) (*world, error) {
-	text, err := s.call(ctx, "POST", "/hazards", map[string]any{"hazard_Name": "The flood that is measured", "type_ID": "FLOOD", "severity_ID": "WARNING", "latitude": 10, "longitude": 20,
+func prepare(ctx context.Context, s *served.Server) (*world, error) {
+	text, err := s.Call(ctx, "POST", "/hazards", map[string]any{"hazard_Name": "The flood that is measured", "type_ID": "FLOOD", "severity_ID": "WARNING", "latitude": 10, "longitude": 20,
 		"end_Date": fmt.Sprint(time.Now().Add(24 * time.Hour).UnixMilli())})
 	if err != nil {
 		return nil, err
@@ -247,8 +137,8 @@ func prepare(ctx context.Context, s *server) (*world, error) {
 }
 
 // active is the list of active hazards, without the one that is written.
-func (w *world) active(ctx context.Context, s *server) (string, error) {
-	text, err := s.call(ctx, "GET", "/hazards/active", nil)
+func (w *world) active(ctx context.Context, s *served.Server) (string, error) {
+	text, err := s.Call(ctx, "GET", "/hazards/active", nil)
 	if err != nil {
 		return "", err
 	}
@@ -284,7 +174,7 @@ func (s *samples) above(bound float64) (n int) {
 }
 
 // during measures for as long as f runs.
-func (w *world) during(ctx context.Context, s *server, f func() error) (*samples, error) {
+func (w *world) during(ctx context.Context, s *served.Server, f func() error) (*samples, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
@@ -295,7 +185,7 @@ func (w *world) during(ctx context.Context, s *server, f func() error) (*samples
 	ask := func(into *[]float64, method, path string, body any) {
 		all.Go(func() {
 			began := time.Now()
-			_, err := s.call(ctx, method, path, body)
+			_, err := s.Call(ctx, method, path, body)
 			took := time.Since(began)
 			mu.Lock()
 			defer mu.Unlock()
