@@ -101,11 +101,12 @@ type statement struct {
 	feed   int           // in Source.Feeds; -1: all
 }
 
-// area is an area of a statement that is no country.
+// area is an area of statements that is no country.
 type area struct {
 	source.Area
-	bounds    geo.Box
-	statement int
+	id         string // in the layer
+	bounds     geo.Box
+	statements []int
 }
 
 // New makes the Map of sources. Its error names a country that nobody knows.
@@ -131,11 +132,25 @@ func New(sources []source.Source) (*Map, error) {
 				m.reach = max(m.reach, c.Reach()*1000)
 			}
 			for _, a := range c.Areas {
-				m.areas = append(m.areas, area{a, geo.BoundsOf(a.Shape), n})
+				m.addArea(a, n)
 			}
 		}
 	}
 	return m, errors.Join(errs...)
+}
+
+// addArea adds an area of a statement. Of one name and bounds there is one; another of that name gets a number in its id.
+func (m *Map) addArea(a source.Area, statement int) {
+	bounds := geo.BoundsOf(a.Shape)
+	if i := slices.IndexFunc(m.areas, func(b area) bool { return b.Name == a.Name && b.bounds == bounds }); i >= 0 {
+		m.areas[i].statements = append(m.areas[i].statements, statement)
+		return
+	}
+	id := "area:" + a.Name
+	for n := 2; slices.ContainsFunc(m.areas, func(b area) bool { return b.id == id }); n++ {
+		id = fmt.Sprintf("area:%s-%d", a.Name, n)
+	}
+	m.areas = append(m.areas, area{a, id, bounds, []int{statement}})
 }
 
 // Place is a place and who speaks for it.
@@ -182,7 +197,7 @@ func (m *Map) At(lon, lat float64) *Place {
 	}
 	for _, a := range m.areas {
 		if holds(a.Shape, lon, lat) {
-			covers = append(covers, a.statement)
+			covers = append(covers, a.statements...)
 		}
 	}
 	slices.Sort(covers)

@@ -107,25 +107,9 @@ func (m *Map) Features(now Readings, types ...hazard.Type) iter.Seq[Feature] {
 				return
 			}
 		}
-		taken := map[string]bool{}
-		for i, first := range m.areas {
-			same := func(a area) bool { return a.Name == first.Name && a.bounds == first.bounds }
-			if slices.ContainsFunc(m.areas[:i], same) {
-				continue
-			}
-			covers := []int{}
-			for _, a := range m.areas[i:] {
-				if same(a) {
-					covers = append(covers, a.statement)
-				}
-			}
-			id := "area:" + first.Name
-			for n := 2; taken[id]; n++ { // another area has the name
-				id = fmt.Sprintf("area:%s-%d", first.Name, n)
-			}
-			taken[id] = true
-			f := shapeFeature(id, "area", "", first.Name, first.Shape)
-			f.Properties.LayerWord = m.layerWord(covers, now, types, true)
+		for _, a := range m.areas {
+			f := shapeFeature(a.id, "area", "", a.Name, a.Shape)
+			f.Properties.LayerWord = m.layerWord(a.statements, now, types, true)
 			if !yield(f) {
 				return
 			}
