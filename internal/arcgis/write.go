@@ -70,7 +70,7 @@ func (w *Writer) Add(e *format.Entry) error {
 	}
 	h := e.Hazard
 	if w.q.PBF {
-		return w.addPBF(values, e.Hazard, shape)
+		return w.addPBF(values, h, shape)
 	}
 	w.next()
 	if w.q.GeoJSON {
@@ -103,7 +103,7 @@ func (w *Writer) Add(e *format.Entry) error {
 	return nil
 }
 
-// geoJSON is the geometry of a hazard in GeoJSON, of the kind of the layer's.
+// addPBF writes a Feature.
 func (w *Writer) addPBF(values []any, h *hazard.Hazard, shape geo.Shape) error {
 	w.n++
 	var m []byte
@@ -134,6 +134,7 @@ func (f *Field) value(values []any, h *hazard.Hazard) (any, error) {
 	return v, nil
 }
 
+// geoJSON is the geometry of a hazard in GeoJSON, of the kind of the layer's.
 func (w *Writer) geoJSON(s geo.Shape, lon, lat float64) string {
 	if w.q.Geometry {
 		if w.layer.Kind == Points {
