@@ -135,24 +135,34 @@ func (f *Files) warn(now time.Time) {
 }
 
 func (f *Files) read() (*held, error) {
-	cert, err := readFile(f.cert)
+	pair, text, err := Read(f.cert, f.key)
 	if err != nil {
 		return nil, err
 	}
-	key, err := readFile(f.key)
+	return &held{pair, text}, nil
+}
+
+// Read reads a certificate, followed by its intermediates, and its key from two files of PEM, which must fit each other. Its Leaf is set. text is what both
+// files hold.
+func Read(certificate, key string) (pair *tls.Certificate, text string, err error) {
+	public, err := readFile(certificate)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	pair, err := tls.X509KeyPair(cert, key)
+	secret, err := readFile(key)
 	if err != nil {
-		return nil, fmt.Errorf("%s and %s: %w", f.cert, f.key, err) // it names no content
+		return nil, "", err
 	}
-	if pair.Leaf == nil {
-		if pair.Leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.cert, err)
+	p, err := tls.X509KeyPair(public, secret)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s and %s: %w", certificate, key, err) // it names no content
+	}
+	if p.Leaf == nil {
+		if p.Leaf, err = x509.ParseCertificate(p.Certificate[0]); err != nil {
+			return nil, "", fmt.Errorf("%s: %w", certificate, err)
 		}
 	}
-	return &held{pair: &pair, text: string(cert) + string(key)}, nil
+	return &p, string(public) + string(secret), nil
 }
 
 func readFile(path string) ([]byte, error) {

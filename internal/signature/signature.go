@@ -8,16 +8,15 @@ package signature
 import (
 	"bytes"
 	"crypto/rsa"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/beevik/etree"
 	dsig "github.com/russellhaering/goxmldsig"
 
+	"github.com/hazardd/hazardd/internal/certificate"
 	"github.com/hazardd/hazardd/internal/keyfile"
 )
 
@@ -27,9 +26,6 @@ const (
 	maxBits = 4096
 )
 
-// maxFile is more than any chain of certificates, in bytes.
-const maxFile = 1 << 20
-
 // Signer signs with one key. It is safe for concurrent use.
 type Signer struct {
 	context *dsig.SigningContext
@@ -37,21 +33,13 @@ type Signer struct {
 }
 
 // Open reads a key and its certificate, followed by its intermediates, from files of PEM. A key that others than its owner and group may read is refused.
-func Open(key, certificate string) (*Signer, error) {
+func Open(key, certificateFile string) (*Signer, error) {
 	if err := keyfile.Private(key, keyfile.NotOwnerOrGroup, "sign messages in our name"); err != nil {
 		return nil, err
 	}
-	secret, err := readFile(key)
+	pair, _, err := certificate.Read(certificateFile, key)
 	if err != nil {
 		return nil, err
-	}
-	public, err := readFile(certificate)
-	if err != nil {
-		return nil, err
-	}
-	pair, err := tls.X509KeyPair(public, secret) // it checks that the two fit
-	if err != nil {
-		return nil, fmt.Errorf("%s and %s: %w", certificate, key, err) // it names no content
 	}
 	private, ok := pair.PrivateKey.(*rsa.PrivateKey)
 	if !ok {
@@ -61,27 +49,11 @@ func Open(key, certificate string) (*Signer, error) {
 		return nil, fmt.Errorf("%s is an RSA key of %d bits: it must have from %d to %d", key, bits, minBits, maxBits)
 	}
 	s := &Signer{leaf: pair.Leaf}
-	if s.leaf == nil {
-		if s.leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
-			return nil, fmt.Errorf("%s: %w", certificate, err)
-		}
-	}
 	if s.context, err = dsig.NewSigningContext(private, pair.Certificate); err != nil {
 		return nil, err
 	}
 	s.context.Canonicalizer = dsig.MakeC14N10ExclusiveCanonicalizerWithPrefixList("")
 	return s, s.context.SetSignatureMethod(dsig.RSASHA256SignatureMethod)
-}
-
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > maxFile {
-		err = fmt.Errorf("%s: more than %d bytes", path, maxFile)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
 }
 
 // End is when the certificate ends.
