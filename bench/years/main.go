@@ -229,7 +229,7 @@ func room(before, after []store.Size) measure.Table {
 	return t
 }
 
-// open is a hazard that is being told of.
+// open is a hazard that has states to come.
 type open struct {
 	h    *hazard.Hazard
 	left int // states to come
@@ -237,7 +237,7 @@ type open struct {
 
 // fill makes a store of changes over ten years, unless it is there already, and returns how long that took.
 func fill(ctx context.Context, o options, now hazard.Instant) (took time.Duration, err error) {
-	s, err := store.Open(ctx, o.data, "sqlite:?synchronous=off") // it can be made anew
+	s, err := store.Open(ctx, o.data, "sqlite:?synchronous=off") // it can be filled again
 	if err != nil {
 		return 0, err
 	}
@@ -285,12 +285,12 @@ func difference(a, b string) string {
 type filler struct {
 	r     *rand.Rand
 	at    hazard.Instant
-	alive []open // the one that is told of next is first; without a hazard: a new one
+	alive []open // the next one to change is first; one without a hazard makes a new one
 	made  int
 	done  int // changes
 }
 
-// next writes the next change of the hazard that is told of next.
+// next writes the next change of the first hazard in alive.
 func (f *filler) next(tx *store.Tx, more bool) error {
 	p := f.alive[0]
 	f.alive = f.alive[1:]

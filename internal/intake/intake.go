@@ -752,7 +752,7 @@ func (w *writer) byUUID(id uuid.UUID) (*hazard.Hazard, error) {
 // errNoPlace: nothing that was said tells where it is.
 var errNoPlace = errors.New("no place")
 
-// settle makes a hazard what all say of it, and tells whether it differs from before. A new one (id 0) gets the uuid.
+// settle makes a hazard what all say of it, and reports whether it differs from before. A new one (id 0) gets the uuid.
 func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *hazard.Hazard, different bool, err error) {
 	var before *hazard.Hazard
 	if id != 0 {

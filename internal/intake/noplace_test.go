@@ -47,7 +47,7 @@ func TestAnEventWithoutAPlaceThatLeavesWaitsForIt(t *testing.T) {
 	}
 }
 
-// A person is told that it cannot be split off.
+// A person who splits it off gets an error that says why it cannot be.
 func TestAnEventWithoutAPlaceIsNotSplitOff(t *testing.T) {
 	d := newDesk(t)
 	d.apply("gdacs", noon, live, somewhere(noon, "Dolphin"))

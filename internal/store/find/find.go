@@ -25,7 +25,7 @@ type Tables interface {
 
 // Index writes the tables.
 type Index interface {
-	// touch records a change that moves h in no index but that of the time of its last change. It reports false if h must be indexed anew.
+	// touch records a change that moves h in no index but that of the time of its last change. It reports false if h must be indexed again.
 	touch(w *Writing, h *hazard.Hazard, at hazard.Instant) (bool, error)
 	// whole makes the hazard h found as it is now, in its box. before is the state that it replaces, nil if that is not known.
 	// made and changed are when it was written first, as far as is known here, and last. Its texts are left to text.
