@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,10 +36,14 @@ type people struct {
 	told   map[string][]*message // by person and hazard
 	taken  int
 	again  int // messages that came more than once, under their ID: whoever sent them had died before it noted that they came
+	unsaid int // messages that take back what did not come: whoever sent it had died, it no longer held, and it may have come
 }
 
-// message is what a person was told of a hazard.
-type message struct{ kind, severity, status string }
+// message is what a person was told of a hazard. before: the severity that it says was told before, as a word of English; empty if it says none.
+type message struct{ kind, severity, status, before string }
+
+// before finds the value before a change in a message.
+var before = regexp.MustCompile(`\(before: (\w+)\)`)
 
 func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
@@ -47,7 +52,10 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var m struct {
 		ID, Kind string
-		Items    []struct{ UUID, Severity, Status string }
+		Items    []struct {
+			UUID, Severity, Status string
+			Changes                []string
+		}
 	}
 	if err := json.Unmarshal(body, &m); err != nil || len(m.Items) != 1 {
 		p.t.Errorf("%v: %.300s", err, body)
@@ -68,7 +76,11 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.seen[id] = true
 	p.taken++
 	key := r.URL.Path + " " + m.Items[0].UUID
-	p.told[key] = append(p.told[key], &message{m.Kind, m.Items[0].Severity, m.Items[0].Status})
+	told := message{kind: m.Kind, severity: m.Items[0].Severity, status: m.Items[0].Status}
+	if found := before.FindStringSubmatch(strings.Join(m.Items[0].Changes, "\n")); found != nil {
+		told.before = strings.ToUpper(found[1])
+	}
+	p.told[key] = append(p.told[key], &told)
 }
 
 func (p *people) count() int {
@@ -81,6 +93,7 @@ func (p *people) count() int {
 type hazardEnd struct {
 	place            int
 	severity, status string
+	were             map[string]bool // all its severities
 }
 
 // check compares what each person was told of each hazard with the log. Person 0 wants all.
@@ -110,6 +123,8 @@ func (p *people) check(n int, log map[string]hazardEnd) (faults []string) {
 					fault("told after the end")
 				case next.kind == "first":
 					fault("told for the first time twice")
+				case next.status == "A" && next.severity == m.severity && next.before != m.severity && h.were[next.before]:
+					p.unsaid++
 				case next.status == "A" && next.severity == m.severity:
 					fault("told the same twice")
 				}
@@ -426,32 +441,47 @@ func killAndTell(t *testing.T, cluster bool, breaks int) {
 		if err != nil {
 			t.Fatalf("%v: %s", err, ch.text)
 		}
-		log[change.Hazard.UUID] = hazardEnd{int(lon) / 5, change.Hazard.Severity_ID, change.Hazard.Status}
+		were := log[change.Hazard.UUID].were
+		if were == nil {
+			were = map[string]bool{}
+		}
+		were[change.Hazard.Severity_ID] = true
+		log[change.Hazard.UUID] = hazardEnd{int(lon) / 5, change.Hazard.Severity_ID, change.Hazard.Status, were}
 	}
 	faults := all.check(persons, log)
+	if all.unsaid > breaks {
+		t.Errorf("%d messages take back what did not come, after %d kills and failovers", all.unsaid, breaks)
+	}
 	for _, what := range faults[:min(len(faults), 20)] {
 		t.Error(what)
 	}
-	t.Logf("%d kills of nodes, %d failovers of the database; %d changes of %d hazards; %d messages to %d persons, %d of them came again under their ID; %d faults", s.kills, s.failovers, len(changes), len(log), all.count(), persons, all.again, len(faults))
+	t.Logf("%d kills of nodes, %d failovers of the database; %d changes of %d hazards; %d messages to %d persons, %d of them came again under their ID, %d take back what did not come; %d faults", s.kills, s.failovers, len(changes), len(log), all.count(), persons, all.again, all.unsaid, len(faults))
 }
 
 func TestTheCheckerOfMessagesSeesFaults(t *testing.T) {
-	log := map[string]hazardEnd{"h": {1, "WARNING", "A"}}
+	log := map[string]hazardEnd{"h": {1, "WARNING", "A", map[string]bool{"WATCH": true, "WARNING": true}}}
 	for name, list := range map[string][]*message{
-		"":                              {{"first", "WATCH", "A"}, {"changed", "WARNING", "A"}},
+		"":                              {{kind: "first", severity: "WATCH", status: "A"}, {kind: "changed", severity: "WARNING", status: "A"}},
 		"lost":                          {},
-		"the last message is lost":      {{"first", "WATCH", "A"}},
-		"told the same twice":           {{"first", "WARNING", "A"}, {"changed", "WARNING", "A"}},
-		"told for the first time twice": {{"first", "WATCH", "A"}, {"first", "WARNING", "A"}},
-		"told after the end":            {{"ended", "WATCH", "E"}, {"changed", "WARNING", "A"}},
+		"the last message is lost":      {{kind: "first", severity: "WATCH", status: "A"}},
+		"told the same twice":           {{kind: "first", severity: "WARNING", status: "A"}, {kind: "changed", severity: "WARNING", status: "A"}},
+		"told for the first time twice": {{kind: "first", severity: "WATCH", status: "A"}, {kind: "first", severity: "WARNING", status: "A"}},
+		"told after the end":            {{kind: "ended", severity: "WATCH", status: "E"}, {kind: "changed", severity: "WARNING", status: "A"}},
 	} {
-		p := &people{told: map[string][]*message{"/p/1 h": list, "/p/0 h": {{"first", "WARNING", "A"}}}}
+		p := &people{told: map[string][]*message{"/p/1 h": list, "/p/0 h": {{kind: "first", severity: "WARNING", status: "A"}}}}
 		if faults := p.check(3, log); name == "" && len(faults) > 0 || name != "" && (len(faults) != 1 || !strings.Contains(faults[0], ": "+name+";")) {
 			t.Errorf("%q: %q", name, faults)
 		}
-		p.told["/p/2 h"] = []*message{{"first", "WARNING", "A"}}
+		p.told["/p/2 h"] = []*message{{kind: "first", severity: "WARNING", status: "A"}}
 		if faults := p.check(3, log); len(faults) == 0 || !strings.Contains(strings.Join(faults, "\n"), "is not concerned") {
 			t.Errorf("%q", faults)
+		}
+	}
+	for before, fault := range map[string]bool{"": true, "WARNING": true, "ADVISORY": true, "WATCH": false} { // ADVISORY: it never was that
+		p := &people{told: map[string][]*message{"/p/1 h": {{kind: "first", severity: "WARNING", status: "A"}, {kind: "changed", severity: "WARNING", status: "A", before: before}},
+			"/p/0 h": {{kind: "first", severity: "WARNING", status: "A"}}}}
+		if faults := p.check(2, log); fault != (len(faults) > 0) || fault == (p.unsaid > 0) {
+			t.Errorf("from %q: %q, %d", before, faults, p.unsaid)
 		}
 	}
 }
