@@ -129,6 +129,9 @@ func (a *API) partsOf(ctx context.Context, set *ogc.Set, v *live.View, h *hazard
 		life = h.End
 	}
 	switch set.ID {
+	case ogc.Points:
+		place := geo.Place(h.Longitude, h.Latitude)
+		list = []part{{hazard: h, id: h.UUID.String(), own: search.Own{}, place: place, geometry: place.GeoJSON(), from: h.Start, to: life}}
 	case ogc.Areas:
 		shapes, err := a.Store.Shapes(ctx, h.Areas)
 		if err != nil {

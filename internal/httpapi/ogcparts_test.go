@@ -17,7 +17,7 @@ import (
 )
 
 // partIDs are the collections whose features are no hazards.
-var partIDs = []string{"areas", "tracks", "bands", "products", "coverage"}
+var partIDs = []string{"points", "areas", "tracks", "bands", "products", "coverage"}
 
 // partScenery is scenery, and what belongs to hazards: four products of which one is restricted, and shapes of an earthquake and of a storm's kinds.
 func partScenery(t *testing.T, alter ...func(*service.Config)) *world {
@@ -66,7 +66,7 @@ func TestAbstractTestSuiteOverParts(t *testing.T) {
 		}
 	}
 	get(t, "/ogc/api", "application/vnd.oai.openapi+json;version=3.0", 200, &api)
-	for id, most := range map[string]int{"areas": 1, "tracks": 2, "bands": 3, "products": 3, "coverage": -1} {
+	for id, most := range map[string]int{"points": 5, "areas": 1, "tracks": 2, "bands": 3, "products": 3, "coverage": -1} {
 		t.Run(id, func(t *testing.T) {
 			path := "/ogc/collections/" + id
 			for _, below := range []string{"", "/queryables", "/schema", "/items"} {
@@ -170,6 +170,8 @@ func TestPartsAreFiltered(t *testing.T) {
 		{"areas", "filter=" + url.QueryEscape("role = 'alert' AND type_ID = 'WILDFIRE'"), 1},
 		{"areas", "type_ID=FLOOD", 0},
 		{"areas", "q=fire", 1},
+		{"points", "filter=" + url.QueryEscape("type_ID = 'WILDFIRE' AND S_INTERSECTS(geometry, POINT(10 50))"), 1},
+		{"points", "bbox=-50,20,0,30", 0},
 		{"areas", "bbox=10,50,10.1,50.1", 1},
 		{"bands", "filter=" + url.QueryEscape("band = 'intensity' AND value >= 6.5"), 1},
 		{"bands", "filter=" + url.QueryEscape("band IS NULL"), 1},

@@ -13,6 +13,7 @@ import (
 const (
 	ActiveHazards = "active-hazards"
 	Hazards       = "hazards"
+	Points        = "points"
 	Areas         = "areas"
 	Tracks        = "tracks"
 	Bands         = "bands"
@@ -81,6 +82,7 @@ var sets = sync.OnceValue(func() []Set {
 	return []Set{
 		{ID: ActiveHazards, Title: "Active hazards", Description: "The hazards that go on at this moment. Nothing past its end is among them.", OfHazards: true},
 		{ID: Hazards, Title: "Hazards", Description: "All hazards that are known, active and over.", OfHazards: true},
+		{ID: Points, Title: "Points of active hazards", Description: "The point of each active hazard, whether it has an area or not: for programs that draw one kind of geometry in a layer.", OfHazards: true, Own: []search.Field{id}},
 		{ID: Areas, Title: "Areas of active hazards", Description: "Each area that an active hazard has, of whatever role. A hazard of which only the point is known has none.", OfHazards: true,
 			Own: []search.Field{id, {Name: "role", Title: "What the area is", Values: areaRoles}}},
 		{ID: Tracks, Title: "Tracks of active hazards", Description: "Where storms went and may go, as sources drew it: tracks, positions and cones.", OfHazards: true, Own: shapes(onTracks)},

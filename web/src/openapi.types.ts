@@ -6563,7 +6563,7 @@ export interface components {
         };
         readonly OgcCollection: {
             /** @enum {string} */
-            readonly id: "active-hazards" | "hazards" | "areas" | "tracks" | "bands" | "products" | "coverage";
+            readonly id: "active-hazards" | "hazards" | "points" | "areas" | "tracks" | "bands" | "products" | "coverage";
             readonly title: string;
             readonly description: string;
             readonly links: readonly components["schemas"]["OgcLink"][];
@@ -7353,7 +7353,7 @@ export interface components {
          * @description The collection.
          * @example active-hazards
          */
-        readonly "collection-id": "active-hazards" | "hazards" | "areas" | "tracks" | "bands" | "products" | "coverage";
+        readonly "collection-id": "active-hazards" | "hazards" | "points" | "areas" | "tracks" | "bands" | "products" | "coverage";
         /**
          * @description The id of the feature; of a hazard also its number.
          * @example 5f0c6c8e-53c5-5b53-9d1f-6a0a4d1c2b7e
