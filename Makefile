@@ -51,18 +51,21 @@ test-all: needs test-web test-race ## Run all tests, and what else a change must
 	.ci/described
 	.ci/vulnerable
 
-# These work in one goroutine, or take a way on which others in their package run under the race detector: it would slow them ten times, and find nothing.
-ALONE := TestLaws.*|TestGarbageIsBounded|TestTruncatedAnywhere.*|TestAnEarthquakeLastsWhile.*|TestNoSymbolIsCut.*|TestPNGIsASquare.*|TestInkFills.*|TestSeveritiesDiffer.*|TestEachPairOfIcons.*|TestCategoriesDiffer.*|TestTheHalo.*|TestThereIsASymbol.*|TestASymbolStandsOut.*|TestTheWeatherServicesList.*|TestThePointOfAWarning.*|TestAugustIs205Hazards.*|TestReadsOfTwoHundredMoments.*|TestWhatDoesNotComeThrough.*|TestNoWarningDisappears.*|TestTransfers|TestAnAlteredArchiveIsRefused|TestTheSchemaOfCAP.*|TestASecondServerThatReads.*|TestADigestTells.*|TestQuietHours.*|TestARestoreBringsBackWhatWasWritten|TestALostDisk.*|TestARestoreIsOfAnyMoment|TestADamagedSegmentIsTold|TestACopyByTheLog.*|TestAFollowerMisses.*
-ALONE_IN := ./internal/archive ./internal/backup ./internal/edit ./internal/format ./internal/httpapi ./internal/intake ./internal/notify ./internal/poll ./internal/service ./internal/source/... ./internal/store/... ./internal/symbol ./internal/webhook
+# The packages that the race detector watches, and the others with tests.
+RACED  = $(shell .ci/raced)
+SINGLE = $(filter-out $(RACED),$(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...))
+
+# Tests of the former that work in one goroutine, or take a way on which others run under the race detector.
+ALONE := TestLaws.*|TestAnEarthquakeLastsWhile.*|TestGarbageIsBounded|Test.*Record(ing|ed).*|TestAReplayGives.*|TestScripts|TestACertificateIsGotByACME|TestTheWeatherServicesList.*|TestThePointOfAWarning.*|TestAugustIs205Hazards.*|TestReadsOfTwoHundredMoments.*|TestWhatDoesNotComeThrough.*|TestNoWarningDisappears.*|TestTransfers|TestAnAlteredArchiveIsRefused|TestTheSchemaOfCAP.*|TestOurReaderOfCAP.*|TestASecondServerThatReads.*|TestADigestTells.*|TestQuietHours.*|TestARestoreBringsBackWhatWasWritten|TestALostDisk.*|TestARestoreIsOfAnyMoment|TestADamagedSegmentIsTold|TestACopyByTheLog.*|TestAFollowerMisses.*|TestRightsOfEveryOperation|TestNoByteOfAnythingRestricted.*|TestNothingOfARestricted.*|TestHubsRead.*|TestPagesOf.*AreCutByBytes|TestALargeListIsSentAsItIsMade|TestALonePostWaits.*|TestPageOfChangesWaits.*|TestAFloodOfLogins.*
 
 # SQLite, translated from C, works on memory that is not Go's, where the race detector does not look: to watch it slows it ten times, and finds nothing.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/memory=-race=false -gcflags=modernc.org/libc=-d=checkptr=0
 
 test-race:
-	CGO_ENABLED=1 go test $(RACE) -timeout 30m -skip '^($(ALONE))$$' ./...
-	go test -timeout 30m -run '^($(ALONE))$$' $(ALONE_IN)
+	CGO_ENABLED=1 go test $(RACE) -timeout 30m -skip '^($(ALONE))$$' $(RACED)
+	go test -timeout 30m -run '^($(ALONE))$$' $(RACED)
+	go test -timeout 30m $(SINGLE)
 	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/store ./internal/edit ./internal/httpapi
-	$(if $(HAZARDD_SHARED),go test -run 'Recording|Recorded|AReplayGives' ./internal/service ./internal/source/... ./internal/archive ./cmd/hazardd)
 
 .ci/lighthouse/node_modules/.package-lock.json: .ci/lighthouse/package.json .ci/lighthouse/package-lock.json
 	npm --prefix .ci/lighthouse ci --ignore-scripts

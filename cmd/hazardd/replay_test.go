@@ -152,9 +152,6 @@ func TestAReplayGivesWhatPollingGave(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	if raced {
-		t.Skip("takes minutes with the race detector; make test runs it without")
-	}
 	day := recordedDay(t)
 	last := day[len(day)-1].from
 	var given []answer

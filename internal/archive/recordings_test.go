@@ -22,9 +22,6 @@ func TestRecordingsGoThereAndBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	if raced {
-		t.Skip("takes minutes with the race detector; make test runs it without")
-	}
 	from, there, again := kinds["SQLite"](t), kinds["PostgreSQL"](t), kinds["SQLite"](t)
 	from.database = "sqlite:?synchronous=off"
 	record(t, from.open(t))

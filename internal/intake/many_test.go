@@ -24,7 +24,7 @@ func fires(src string, n int) []hazard.Report {
 // and then failed, as each was held against all).
 func TestABatchOfAnySizeIsTakenIn(t *testing.T) {
 	sizes := []int{5000, 20_000}
-	if raced || testing.Short() {
+	if testing.Short() {
 		sizes = sizes[:1]
 	}
 	for _, n := range sizes {

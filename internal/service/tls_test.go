@@ -243,9 +243,6 @@ func free(t *testing.T) int {
 }
 
 func TestACertificateIsGotByACME(t *testing.T) {
-	if raced {
-		t.Skip("takes half a minute under the race detector")
-	}
 	for name, plain := range map[string]bool{"checked by TLS": false, "checked by HTTP": true} {
 		t.Run(name, func(t *testing.T) {
 			securePort, plainPort := free(t), free(t)

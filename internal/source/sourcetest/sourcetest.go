@@ -719,7 +719,7 @@ func sixteen(text []byte, unit func(uint16) []byte) []byte {
 // size reads payloads of 20 MB, or as many as the variable HAZARDD_LAWS_MB says, and asks for memory in proportion and for an end within a time that no poll waits longer than. Those of
 // millions of records, which cost time alone, have a tenth of it.
 func (s Source) size(t *testing.T) {
-	if testing.Short() || raced {
+	if testing.Short() {
 		t.Skip("great payloads: not with -short, nor with -race")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // or what nobody uses any more is half of what is counted

@@ -1,5 +1,0 @@
-//go:build !race
-
-package intake_test
-
-const raced = false

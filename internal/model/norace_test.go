@@ -1,6 +1,0 @@
-//go:build !race
-
-package model_test
-
-// enough is how many random histories are compared by default.
-const enough = 60
