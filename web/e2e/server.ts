@@ -52,7 +52,7 @@ export class Server {
   }
 
   /** Adds a user; a running service knows it within a second. */
-  add(account: Account, role: "editor" | "reader"): void {
+  add(account: Account, role: "editor" | "reader" | "admin"): void {
     execFileSync(binary, ["user", "add", account.name, "--role", role, "--password-stdin", "--data", this.#dir], { input: account.password });
   }
 

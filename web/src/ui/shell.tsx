@@ -23,6 +23,7 @@ const AttentionChoices = later(async () => (await import("./attention")).Attenti
 const Find = forSearchers(async () => (await import("./find")).Find);
 const Form = forEditors(async () => (await import("../edit/forms")).Form);
 const Questions = forEditors(async () => (await import("../edit/forms")).Questions);
+const Users = forEditors(async () => (await import("./users")).Users);
 const Legend = later(async () => (await import("./legend")).Legend);
 const Tell = forSubscribers(async () => (await import("../tell/tell")).Tell);
 const TimeBar = later(async () => (await import("./timebar")).TimeBar);
@@ -31,6 +32,7 @@ export function Shell({ logout }: { logout: () => void }) {
   const page = usePage();
   const { store } = page;
   const [account, setAccount] = useState(false);
+  const [users, setUsers] = useState(false);
   const [attention, setAttention] = useState(false);
   useEffect(() => {
     const keys = (e: KeyboardEvent) => {
@@ -66,7 +68,7 @@ export function Shell({ logout }: { logout: () => void }) {
       <a class="skip" href="#list" onClick={skip("list")}>{text.skipToList}</a>
       <a class="skip" href="#map" onClick={skip("map")}>{text.skipToMap}</a>
       {store.selected.value && <a class="skip" href="#panel" onClick={skip("panel")}>{text.skipToPanel}</a>}
-      <Header account={() => setAccount(true)} attention={() => setAttention(true)} logout={logout} />
+      <Header account={() => setAccount(true)} users={() => setUsers(true)} attention={() => setAttention(true)} logout={logout} />
       <Banners />
       <PrintHead />
       <main class="main">
@@ -107,6 +109,7 @@ export function Shell({ logout }: { logout: () => void }) {
       {page.editing.question.value && <Questions />}
       {attention && <AttentionChoices close={() => setAttention(false)} />}
       {account && <Account close={() => setAccount(false)} />}
+      {users && <Users close={() => setUsers(false)} />}
       <Spoken />
     </div>
   );
@@ -120,7 +123,7 @@ const skip = (id: string) => (e: Event) => {
   (inner ?? to)?.focus();
 };
 
-function Header({ account, attention, logout }: { account: () => void; attention: () => void; logout: () => void }) {
+function Header({ account, users, attention, logout }: { account: () => void; users: () => void; attention: () => void; logout: () => void }) {
   const page = usePage();
   const { store } = page;
   const user = store.api.user;
@@ -195,6 +198,17 @@ function Header({ account, attention, logout }: { account: () => void; attention
                 }}
               >
                 <Icon name="lock" /> {text.account.open}
+              </button>
+            )}
+            {user?.role === "admin" && (
+              <button
+                type="button"
+                onClick={() => {
+                  close();
+                  users();
+                }}
+              >
+                <Icon name="user" /> {text.header.users}
               </button>
             )}
             <button type="button" class="narrow-only" onClick={() => page.chooseTheme(next[choice])}>
