@@ -23,12 +23,12 @@ const test = base.extend<{}, { server: Server }>({
 const form = (page: Page) => page.getByRole("region", { name: "Tell me" });
 
 /** On a public server the map comes first. */
-async function login(page: Page) {
+async function login(page: Page, account = editor) {
   await page.goto("/#map=8/53.55/10");
   await page.getByTitle("Account").click();
   await page.getByRole("button", { name: "Log in" }).click();
-  await page.getByLabel("User name").fill(editor.name);
-  await page.getByLabel("Password").fill(editor.password);
+  await page.getByLabel("User name").fill(account.name);
+  await page.getByLabel("Password").fill(account.password);
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByTitle("Be told when something concerns your places").click();
 }
@@ -77,6 +77,28 @@ test("a user makes a subscription, sees what is wrong at the field, changes it, 
   await renamed.getByRole("button", { name: /^Delete/ }).click();
   await renamed.getByRole("button", { name: "Delete", exact: true }).click();
   await expect(panel.getByText("You have no subscriptions yet.")).toBeVisible();
+});
+
+test("a member chooses the places of an organization", async ({ page, server }) => {
+  const member = { name: "mia", password: "pebble saxophone tulip canyon" };
+  server.assets("RED", member, "name;lon;lat\nNorth clinic;10.0;53.56\n");
+  await login(page, member);
+  const panel = form(page);
+  await panel.getByRole("button", { name: "New subscription" }).click();
+  await panel.getByRole("button", { name: "Places of RED", exact: true }).click();
+  await panel.getByLabel("Within, km").fill("301");
+  await panel.getByRole("textbox", { name: "Email" }).fill("mia@example.org");
+  await panel.getByRole("button", { name: "Save" }).click();
+  await expect(panel.getByLabel("Within, km")).toHaveAccessibleDescription(/from 0 to 300/);
+  await expectAccessible(page, "the form with the places of an organization");
+  await panel.getByLabel("Within, km").fill("10");
+  await panel.getByRole("button", { name: "Save" }).click();
+  const item = panel.getByRole("listitem").filter({ has: page.getByRole("heading", { name: "the assets of RED, and within 10 km" }) });
+  await expect(item).toContainText("mia@example.org");
+  await item.getByRole("button", { name: /^Change/ }).click();
+  await expect(panel.getByLabel("Within, km")).toHaveValue("10");
+  await panel.getByRole("button", { name: "Remove the places of RED" }).click();
+  await expect(panel.getByText("No place is chosen")).toBeVisible();
 });
 
 test("without an account: a position stays on the page until it is saved, and a drawn area is kept", async ({ page, context, server }) => {

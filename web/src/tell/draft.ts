@@ -8,7 +8,6 @@ import { decimal, type Faults } from "../edit/draft";
 export type Subscription = Schemas["Subscription"];
 export type Offered = Schemas["SubscriptionChannels"];
 type Point = NonNullable<Schemas["SubscriptionWhere"]["points"]>[number];
-export type Assets = NonNullable<Schemas["SubscriptionWhere"]["assets"]>;
 export type Digest = Subscription["digest"];
 
 export interface PointDraft {
@@ -34,8 +33,8 @@ export interface TellDraft {
   /** Corners as lines of text; or an area that was made elsewhere, which can be kept or removed. */
   readonly area: { readonly corners: string } | { readonly geometry: Geometry } | undefined;
   readonly regions: readonly string[];
-  /** Those of an organization: the form keeps them. */
-  readonly assets: Assets | undefined;
+  /** The places of an organization, by its short name, and within how many kilometres. */
+  readonly assets: { readonly organization: string; readonly within: string } | undefined;
   readonly types: readonly string[];
   readonly categories: readonly string[];
   readonly severity: string;
@@ -50,7 +49,7 @@ export interface TellDraft {
 }
 
 /** Around a place that somebody chooses, kilometres, unless they say otherwise. */
-const RADIUS = "25";
+export const RADIUS = "25";
 
 export const pointAt = ([longitude, latitude]: readonly [number, number], name = ""): PointDraft => {
   const [lat, lon] = formatCorner([longitude, latitude]).split(", ") as [string, string];
@@ -83,7 +82,7 @@ export const draftOf = (s: Subscription): TellDraft => ({
   points: (s.where?.points ?? []).map((p: Point) => ({ name: p.name ?? "", latitude: String(p.lat), longitude: String(p.lon), radius: String(p.radius_km) })),
   area: areaOf(s.where?.areas as Geometry | undefined),
   regions: s.where?.regions ?? [],
-  assets: s.where?.assets,
+  assets: s.where?.assets && { organization: s.where.assets.organization, within: String(s.where.assets.within_km) },
   types: s.types,
   categories: s.categories,
   severity: s.severity_min ?? "",
@@ -146,6 +145,7 @@ export function bodyOf(d: TellDraft, worldAllowed: boolean): { readonly body: Re
     else if (corners.length < 3) faults["where/areas"] = tell.fault.corners;
     else areas = polygon(corners);
   }
+  const assets = d.assets && { organization: d.assets.organization, within_km: read(d.assets.within, "where/assets/within_km", 0, 300) };
   const somewhere = points.length > 0 || d.area !== undefined || d.regions.length > 0 || d.assets !== undefined;
   if (!somewhere && !worldAllowed) faults["where"] = tell.fault.where;
   if (d.channels.length === 0) faults["channels"] = tell.fault.channels;
@@ -156,7 +156,7 @@ export function bodyOf(d: TellDraft, worldAllowed: boolean): { readonly body: Re
     faults,
     body: {
       name: d.name.trim(),
-      where: somewhere ? { areas, points, regions: d.regions, ...(d.assets ? { assets: d.assets } : {}) } : null,
+      where: somewhere ? { areas, points, regions: d.regions, ...(assets ? { assets } : {}) } : null,
       types: d.types,
       categories: d.categories,
       severity_min: d.severity || null,

@@ -9,8 +9,8 @@ import { Fault, Field } from "../edit/inputs";
 import { formatCorner, parseCorners, rounded, squareKilometres } from "../geometry";
 import { languages, locale, tell, text } from "../words";
 import { usePage } from "../ui/context";
-import { Icon, IconButton } from "../ui/parts";
-import { bodyOf, placed, pointAt, shapesOf, type ChannelDraft, type Digest, type Offered, type Subscription, type TellDraft } from "./draft";
+import { Icon, IconButton, useData } from "../ui/parts";
+import { bodyOf, placed, pointAt, RADIUS, shapesOf, type ChannelDraft, type Digest, type Offered, type Subscription, type TellDraft } from "./draft";
 import { countryName, explain, templateName } from "./names";
 import { canPush, isOf, push, pushed, RefusedError } from "./push";
 
@@ -82,8 +82,8 @@ export function Form({ offered, done, cancel }: { offered: Offered; done: (words
   );
 }
 
-const inputs = ["name", "where", "where/areas", "where/regions", "types", "categories", "severity_min", "people_min", "measure", "channels", "language", "time_zone", "quiet", "quiet/from", "quiet/to",
-  "digest"];
+const inputs = ["name", "where", "where/areas", "where/regions", "where/assets", "where/assets/within_km", "types", "categories", "severity_min", "people_min", "measure", "channels", "language",
+  "time_zone", "quiet", "quiet/from", "quiet/to", "digest"];
 /** The inputs at which a fault can be shown. */
 const shownOf = (d: TellDraft): ReadonlySet<string> =>
   new Set([
@@ -229,7 +229,6 @@ function Places({ draft, set, faults, offered }: { draft: TellDraft; set: Set; f
         )}
       </div>
       {note && <p class="hint" role="status">{note}</p>}
-      {draft.assets && <p>{tell.assets({ organization: draft.assets.organization, km: draft.assets.within_km })}</p>}
       {draft.area && (
         <div class="tell-place" role="group" aria-label={tell.area}>
           <div class="tell-place-row">
@@ -262,6 +261,7 @@ function Places({ draft, set, faults, offered }: { draft: TellDraft; set: Set; f
           )}
         </div>
       )}
+      <Assets draft={draft} set={set} faults={faults} />
       <Field name="where/regions" label={tell.country} faults={faults}>
         {(a) => (
           <select {...a} value="" onChange={(e) => set({ regions: toggled(draft.regions, e.currentTarget.value) })}>
@@ -280,6 +280,35 @@ function Places({ draft, set, faults, offered }: { draft: TellDraft; set: Set; f
         </ul>
       )}
     </Group>
+  );
+}
+
+/** The places that an organization of the user has loaded. */
+function Assets({ draft, set, faults }: { draft: TellDraft; set: Set; faults: Faults }) {
+  const { store } = usePage();
+  const member = (store.api.user?.orgs.length ?? 0) > 0;
+  const account = useData(member ? "account" : undefined, (signal) => store.api.get<"/account">("/account", { signal }));
+  const { assets } = draft;
+  if (assets) {
+    return (
+      <div class="tell-place-row" role="group" aria-label={tell.assetsOf({ organization: assets.organization })}>
+        <Field name="where/assets/within_km" label={`${tell.assetsOf({ organization: assets.organization })}: ${tell.within}`} faults={faults} hint={tell.withinHint}>
+          {(a) => <input {...a} inputMode="decimal" value={assets.within} onInput={(e) => set({ assets: { ...assets, within: e.currentTarget.value } })} />}
+        </Field>
+        <IconButton icon="close" label={tell.removeAssets({ organization: assets.organization })} onClick={() => set({ assets: undefined })} />
+        <Fault words={faults["where/assets"]} />
+      </div>
+    );
+  }
+  if (!account.data) return null;
+  return (
+    <div class="tell-buttons">
+      {account.data.orgs.map((o) => (
+        <button type="button" key={o.id} onClick={() => set({ assets: { organization: o.acronym, within: RADIUS } })}>
+          <Icon name="plus" /> {tell.assetsOf({ organization: o.acronym })}
+        </button>
+      ))}
+    </div>
   );
 }
 
