@@ -26,6 +26,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/child"
 )
 
 // Program is nginx. It skips the test where there is none, by name; the variable HAZARDD_POSTGRES, which says that the machine has what a cluster
@@ -128,7 +130,7 @@ func start(t testing.TB, before []string, host, secure, plain string, nodes []st
 	}
 	cmd := exec.Command(command[0], append(command[1:], "-g", "daemon off;")...)
 	cmd.Stdout, cmd.Stderr = s.Log, s.Log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // a test binary that is killed leaves none behind
+	child.EndWithParent(cmd, syscall.SIGTERM)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

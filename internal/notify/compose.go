@@ -65,6 +65,7 @@ func (p *plan) hold(n store.Notice, until hazard.Instant) {
 type telling struct {
 	row  store.Notice // as it was read
 	tell int64        // the change that is told
+	id   string       // of the message, if it may have come already; empty: a new one
 	item notice.Item
 	said said
 	at   time.Time // of the change
@@ -249,6 +250,11 @@ func (s *Service) telling(ctx context.Context, sub *subscription, n store.Notice
 	if err != nil {
 		return nil, "", err
 	}
+	if before.Unsure != "" && before.holds(h, where.inside, now) { // it holds again, and may never have come
+		t.said, t.id, t.item.Changed, t.item.Reason = before, before.Unsure, before.Changed, h.Note
+		t.said.Unsure = ""
+		return t, "", nil
+	}
 	t.said.Thread = before.Thread
 	if h.Status != hazard.Active {
 		if before.Over {
@@ -354,6 +360,9 @@ func (s *Service) claim(p *plan, sub *subscription, list []telling, kind notice.
 		fmt.Fprintf(&key, "\x00%d:%d", t.row.ID, t.tell)
 	}
 	id := uuid.NewSHA1(space, []byte(key.String())).String()
+	if len(list) == 1 && list[0].id != "" {
+		id = list[0].id
+	}
 	for _, t := range list {
 		after := t.row
 		after.State, after.Kind, after.Message, after.Said, after.Change = store.NoticeSending, string(kind), id, t.said.encode(), t.tell
@@ -417,7 +426,7 @@ func (s *Service) notice(sub *subscription, way string, list []telling, kind not
 }
 
 // again decides about a message of which it is not known whether it has arrived: it is sent again, under its ID, as long as what it says still holds. Where it no longer does,
-// it counts as told, and what has changed is told next.
+// it counts as told, and what has changed is told next; where it holds again before that, it is sent again after all.
 func (s *Service) again(ctx context.Context, p *plan, sub *subscription, rows []store.Notice, now hazard.Instant) error {
 	kind := notice.Kind(rows[0].Kind)
 	var list []telling
@@ -444,12 +453,9 @@ func (s *Service) again(ctx context.Context, p *plan, sub *subscription, rows []
 		if err != nil {
 			return err
 		}
-		over := h.Status != hazard.Active
-		if over != told.Over || !over && told.matters(h, near.inside, now) != nil {
-			holds = false
-		}
+		holds = holds && told.holds(h, near.inside, now)
 		near.inside = told.Inside
-		if over {
+		if h.Status != hazard.Active {
 			then = then.ExpireAt(now)
 		}
 		t := telling{row: n, tell: n.Change, said: told, item: near.item(then), at: then.LastUpdate.Time()}
@@ -465,6 +471,9 @@ func (s *Service) again(ctx context.Context, p *plan, sub *subscription, rows []
 		after.State, after.Next, after.Error = store.NoticePending, now, "it is not known whether it has arrived; it no longer holds"
 		after.Message, after.Kind, after.Said = "", "", nil
 		p.updates = append(p.updates, store.NoticeUpdate{Before: t.row, After: after})
+		if t.said.Unsure = rows[0].Message; len(rows) > 1 { // the others of a summary go their own ways
+			t.said.Unsure = uuid.NewSHA1(space, fmt.Appendf(nil, "%s\x00%d", rows[0].Message, t.row.HazardID)).String()
+		}
 		p.told = append(p.told, t.told(p.box, now))
 	}
 	return nil

@@ -22,6 +22,7 @@ type said struct {
 	Over     bool                        `json:"over,omitzero"`
 	Measured map[hazard.Quantity]float64 `json:"measured,omitzero"`
 	Changed  []notice.Change             `json:"changed,omitzero"` // what the message called changed
+	Unsure   string                      `json:"unsure,omitzero"`  // ID of the message, if it is not known whether it came
 }
 
 // sayOf is what a message of the hazard tells.
@@ -123,6 +124,12 @@ func (s *said) matters(h *hazard.Hazard, inside bool, now hazard.Instant) (chang
 		}
 	}
 	return changed
+}
+
+// holds reports whether what was told still holds of the hazard.
+func (s *said) holds(h *hazard.Hazard, inside bool, now hazard.Instant) bool {
+	over := h.Status != hazard.Active
+	return over == s.Over && (over || s.matters(h, inside, now) == nil)
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -1,6 +1,8 @@
 package notify
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -337,6 +339,54 @@ func TestAnEndDuringTheFirstMessageIsTold(t *testing.T) {
 		settle(time.Minute)
 		b.want("https://a.example/x", "first", "correction")
 	})
+}
+
+// A message of which nothing was heard, and which no longer held, may never have come. Where it holds again it goes out again, under its ID: it must not count as told for good.
+func TestWhatMayNotHaveComeIsToldWhenItHoldsAgain(t *testing.T) {
+	for name, end := range map[string]bool{"the first message": false, "the end": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b *bed) {
+				b.subscribe("ann", boston("a.example"))
+				var ids []string
+				answer := func(_ channel.Address, n notice.Notice) error {
+					ids = append(ids, n.ID)
+					switch {
+					case len(ids) == 1:
+						return channel.Uncertain
+					case n.Items[0].Hazard.Severity == hazard.Warning: // what is told instead
+						return errors.New("503")
+					}
+					return nil
+				}
+				defer b.run(b.svc)()
+				settle(time.Second)
+				h := b.flood()
+				if end {
+					settle(time.Second) // the first message comes
+					b.net.answer("https://a.example/x", answer)
+					b.save(h.ID, over(hazard.EndAllClear))
+				} else {
+					b.net.answer("https://a.example/x", answer)
+					b.save(h.ID, severity_(hazard.Watch))
+				}
+				settle(2 * time.Second)
+				b.save(h.ID, func(h *hazard.Hazard) { h.Severity, h.Status, h.Reason, h.End = hazard.Warning, hazard.Active, "", 0 })
+				settle(20 * time.Second)
+				b.save(h.ID, func(h *hazard.Hazard) {
+					if h.Severity = hazard.Watch; end {
+						over(hazard.EndAllClear)(h)
+					}
+				})
+				settle(time.Hour)
+				if want := map[bool][]string{false: {"first"}, true: {"first", "ended"}}[end]; !slices.Equal(b.net.kinds("https://a.example/x"), want) {
+					t.Errorf("told %q, want %q", b.net.kinds("https://a.example/x"), want)
+				}
+				if len(ids) < 3 || ids[len(ids)-1] != ids[0] || ids[1] == ids[0] {
+					t.Errorf("the messages had the ids %q", ids)
+				}
+			})
+		})
+	}
 }
 
 func TestManySubscriptionsAreMadeAllOrNone(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/child"
 )
 
 // Standby makes a standby of s in dir, which must not exist: a copy of its data that follows by a replication slot of the name given, over a
@@ -88,13 +90,14 @@ func (s *Server) Restart() (*Server, error) { return Start(s.bin, s.Dir, s.Port)
 // others finish their work.
 func (s *Server) Kill() error {
 	first := s.cmd.Process.Pid
-	if err := syscall.Kill(first, syscall.SIGSTOP); err != nil { // so that it neither starts others nor tells them to end
+	if err := child.Halt(s.cmd.Process); err != nil { // so that it neither starts others nor tells them to end
 		return errors.Join(err, s.Stop(syscall.SIGKILL))
 	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", first, first))
 	for _, word := range strings.Fields(string(text)) {
 		if pid, bad := strconv.Atoi(word); bad == nil {
-			if killed := syscall.Kill(pid, syscall.SIGKILL); killed != nil && !errors.Is(killed, syscall.ESRCH) {
+			p, found := os.FindProcess(pid) // always, on Unix
+			if killed := errors.Join(found, p.Kill()); killed != nil && !errors.Is(killed, os.ErrProcessDone) {
 				err = errors.Join(err, killed)
 			}
 		}

@@ -23,6 +23,8 @@ import (
 
 	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"github.com/hazardd/hazardd/internal/child"
 )
 
 // Programs is where the programs of PostgreSQL are: the folder that the variable HAZARDD_POSTGRES names, or Debian's. It skips the test where they are
@@ -114,7 +116,7 @@ func Start(bin, dir string, port int) (*Server, error) {
 	s := &Server{Dir: dir, Port: port, bin: bin, done: make(chan error, 1)}
 	s.cmd = Command(bin, "postgres", "-D", dir, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
-	s.cmd.SysProcAttr.Pdeathsig = syscall.SIGQUIT // a test binary that is killed leaves none behind
+	child.EndWithParent(s.cmd, syscall.SIGQUIT)
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -179,9 +181,8 @@ func Command(bin, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(bin, name), args...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	if uid, gid, ok := other(); ok {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uid, Gid: gid}
+		child.RunAs(cmd, uid, gid)
 	}
 	return cmd
 }

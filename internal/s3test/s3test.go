@@ -23,6 +23,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
+	"github.com/hazardd/hazardd/internal/child"
 	"github.com/hazardd/hazardd/internal/files"
 )
 
@@ -123,7 +124,7 @@ func start() (err error) {
 	common.cmd = exec.Command(filepath.Join(common.dir, "versitygw"), "--quiet", "--keep-alive", "--iam-dir", users, "--port", common.addr, "posix", "--sidecar", sidecar, data)
 	common.cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+accessKey, "ROOT_SECRET_KEY="+secretKey)
 	common.cmd.Stdout, common.cmd.Stderr = &log, &log
-	common.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test binary that is killed leaves none behind
+	child.EndWithParent(common.cmd, syscall.SIGKILL)
 	if err := common.cmd.Start(); err != nil {
 		return err
 	}

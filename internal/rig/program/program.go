@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/hazardd/hazardd/internal/child"
 )
 
 // Build builds the program into dir.
@@ -37,7 +39,7 @@ func Start(ctx context.Context, path string, env []string, log io.Writer, args .
 	p.Cmd.Env = append(os.Environ(), env...)
 	p.Cmd.Stderr = log
 	p.Cmd.Dir = os.TempDir()
-	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test binary that is killed leaves none behind
+	child.EndWithParent(p.Cmd, syscall.SIGKILL)
 	out, err := p.Cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
