@@ -46,9 +46,10 @@ SLOW := TestKillTellsEverybodyOnce|TestLaws|TestGarbageIsBounded|TestRecord|Test
 test: needs test-web ## Run the tests that take minutes at most (15 minutes on two processors); with HAZARDD_SHARED set, those on recordings and vectors too
 	go test -timeout 15m -skip '^($(SLOW))' ./...
 
-test-all: needs test-web test-race ## Run all tests, and what else a change must pass: race detector, PostgreSQL, generated code, the description in the hands of generators, known vulnerabilities
+test-all: needs test-web test-race ## Run all tests, and what else a change must pass: race detector, PostgreSQL, generated code, the description in the hands of generators, other systems, known vulnerabilities
 	.ci/unchanged
 	.ci/described
+	.ci/portable
 	.ci/vulnerable
 
 # The packages that the race detector watches, and the others with tests.

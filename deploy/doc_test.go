@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/child"
 	"github.com/hazardd/hazardd/internal/pgtest"
 )
 
@@ -74,7 +75,7 @@ func beginAs(t testing.TB, alter func(*exec.Cmd), args ...string) (n *node, wait
 	n = &node{cmd: exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0", "--sources", "none", "--log-level", "warn"}, args...)...),
 		logs: &bytes.Buffer{}, gone: make(chan struct{})}
 	n.cmd.Env, n.cmd.Dir, n.cmd.Stderr = []string{"HOME=/nonexistent"}, t.TempDir(), n.logs
-	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	child.EndWithParent(n.cmd, syscall.SIGKILL)
 	alter(n.cmd)
 	out, err := n.cmd.StdoutPipe()
 	if err != nil {

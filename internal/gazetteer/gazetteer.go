@@ -66,7 +66,7 @@ type entry struct {
 
 // How heavy what has no inhabitants here is: a country before all towns, a state before all but the largest cities, a zone as a small town.
 const (
-	weightOfCountry = 1 << 40
+	weightOfCountry = 1 << 30
 	weightOfState   = 5_000_000
 	weightOfArea    = 20_000
 )

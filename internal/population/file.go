@@ -138,8 +138,8 @@ func frameOf(r *geotiff.Raster) (*head, error) {
 		return nil, fmt.Errorf("pixels of %v degrees are larger than those of the built-in data, %v", r.CellX, builtin.Cell)
 	case r.West < -180-r.CellX-hair || east > 180+r.CellX+hair:
 		return nil, fmt.Errorf("longitudes from %v to %v are not from -180 to 180: gdalwarp -te -180 -90 180 90 turns the raster", r.West, east)
-	case r.Width > maxWidth || r.Width*r.Height > maxPixels:
-		return nil, fmt.Errorf("%d × %d pixels; at most %d along, and %d in all: gdalwarp -tr %v %v makes a coarser raster", r.Width, r.Height, maxWidth, maxPixels, 1.0/120, 1.0/120)
+	case r.Width > maxWidth || int64(r.Width)*int64(r.Height) > maxPixels:
+		return nil, fmt.Errorf("%d × %d pixels; at most %d along, and %d in all: gdalwarp -tr %v %v makes a coarser raster", r.Width, r.Height, maxWidth, int64(maxPixels), 1.0/120, 1.0/120)
 	}
 	h := &head{Frame: zonal.Frame{West: r.West, North: r.North, Cell: r.CellX, Side: 64}, Width: r.Width, Height: r.Height}
 	for {

@@ -12,7 +12,7 @@ import (
 
 // variant is what the text of an event depends on, beside the change: how many products of the hazard the reader may know of, times
 // product, and three flags. A small number is a key that takes no memory.
-type variant int
+type variant int64
 
 const (
 	left      variant = 1 << iota // the hazard has left the filter

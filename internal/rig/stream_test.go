@@ -1,3 +1,5 @@
+//go:build unix
+
 package rig
 
 import (
@@ -97,7 +99,7 @@ func (c *crowd) transport() *http.Transport {
 		if err != nil {
 			return nil, err
 		}
-		bad := &badConn{Conn: conn, left: 1 << 40}
+		bad := &badConn{Conn: conn, left: 1 << 30}
 		switch c.rnd(4) {
 		case 0:
 			bad.left = c.rnd(200_000)

@@ -159,7 +159,7 @@ func TestWarningIsShownWithANoteOnWhatCannotBeRead(t *testing.T) {
 		"a VTEC that names nothing": {parameters(vtecs("/O.NEW.KDMX/")), "urn:oid:1.1", "properties/parameters/VTEC/0"},
 		"a VTEC that is a string":   {parameters(object{"VTEC": good}), key, ""},
 		"expires beside VTEC":       {object{"expires": "soon"}, key, `properties/expires: "soon"`},
-		"ends as a number":          {object{"ends": 1779392700000}, key, `properties/ends: "1779392700000"`},
+		"ends as a number":          {object{"ends": int64(1779392700000)}, key, `properties/ends: "1779392700000"`},
 		"ends without zone":         {object{"ends": "2026-05-21T14:45:00"}, key, "properties/ends: \"2026-05-21T14:45:00\" has no zone, read as -05:00"},
 		"a day that is not":         {object{"ends": "2026-02-30T00:00:00Z"}, key, "properties/ends"},
 		"24 o'clock":                {object{"expires": "2026-05-21T24:00:00-05:00"}, key, ""},
