@@ -83,7 +83,7 @@ func TestEditorMakesAHazard(t *testing.T) {
 		"but not with members that are the service's": {body: flood("hazard_ID", 1, "status", "E", "creator", "me", "last_Update", "1", "product_total", "7"), faults: []string{"/creator", "/hazard_ID", "/last_Update", "/product_total", "/status"}},
 		"but not with members in another case":        {body: flood("hazard_name", "x", "Latitude", 1), faults: []string{"/Latitude", "/hazard_name"}},
 		"but not with members that nobody knows":      {body: flood("a/b~c", 1, "", 2, "ä", 3), faults: []string{"/", "/a~1b~0c", "/ä"}},
-		"but not with a fault in every member": {body: map[string]any{"hazard_Name": 1, "description": 1, "type_ID": "flood", "severity_ID": "NONE", "category_ID": "X", "autoexpire": true, "start_Date": 1594771200000,
+		"but not with a fault in every member": {body: map[string]any{"hazard_Name": 1, "description": 1, "type_ID": "flood", "severity_ID": "NONE", "category_ID": "X", "autoexpire": true, "start_Date": int64(1594771200000),
 			"end_Date": "2026-11-21T00:00:00Z", "latitude": "10", "longitude": 181, "area": map[string]any{"type": "Feature"}, "org_ID": "1", "snc_url": "javascript:alert(1)", "comment_Text": []int{}, "uuid": "x"},
 			faults: []string{"/area", "/autoexpire", "/category_ID", "/comment_Text", "/description", "/end_Date", "/hazard_Name", "/latitude", "/longitude", "/org_ID", "/severity_ID", "/snc_url", "/start_Date", "/type_ID", "/uuid"}},
 		"but not with an end before its beginning":            {body: flood("start_Date", soon.Digits(), "end_Date", "1594771200000"), faults: []string{"/end_Date"}},

@@ -90,7 +90,7 @@ func TestWhatOtherServersSayOfOneField(t *testing.T) {
 		"no page":                                  {map[string]any{"snc_url": nil}, func(r *hazard.Report) any { return r.URL }, ""},
 		"a page that is a script":                  {map[string]any{"snc_url": "javascript:alert(1)"}, func(r *hazard.Report) any { return r.URL }, ""},
 		"a page with a password":                   {map[string]any{"snc_url": "https://a:b@c.example"}, func(r *hazard.Report) any { return r.URL }, ""},
-		"dates as numbers":                         {map[string]any{"start_Date": 1738888850166, "last_Update": 1738900579421}, func(r *hazard.Report) any { return r.Version - int64(r.Start) }, int64(11729255)},
+		"dates as numbers":                         {map[string]any{"start_Date": int64(1738888850166), "last_Update": int64(1738900579421)}, func(r *hazard.Report) any { return r.Version - int64(r.Start) }, int64(11729255)},
 		"start after end: the type's life":         {map[string]any{"start_Date": "1739018450167"}, func(r *hazard.Report) any { return r.End == nil && r.LifeMS == 0 && r.Renewed == nil }, true},
 		"no end: the type's life":                  {map[string]any{"end_Date": nil}, func(r *hazard.Report) any { return r.End == nil && r.LifeMS == 0 && r.Renewed == nil }, true},
 		"it ends at its start":                     {map[string]any{"end_Date": "1738888850166"}, func(r *hazard.Report) any { return r.End }, end(1738888850166)},
