@@ -286,7 +286,7 @@ func TestTheOrderOfRecordsDoesNotMatter(t *testing.T) {
 		var rows []map[string]any
 		for i := range rapid.IntRange(1, 8).Draw(rt, "records") {
 			rows = append(rows, members(map[string]any{
-				"uuid": fmt.Sprintf("f2762e72-5169-487e-a3fa-%012d", rapid.IntRange(0, 4).Draw(rt, "uuid")), "last_Update": fmt.Sprint(1738900579421 + i),
+				"uuid": fmt.Sprintf("f2762e72-5169-487e-a3fa-%012d", rapid.IntRange(0, 4).Draw(rt, "uuid")), "last_Update": fmt.Sprint(int64(1738900579421) + int64(i)),
 				"severity_ID": rapid.SampledFrom([]string{"WATCH", "WARNING", "ZOMBIES"}).Draw(rt, "severity"), "status": rapid.SampledFrom([]string{"A", "E"}).Draw(rt, "status"),
 			}))
 		}
