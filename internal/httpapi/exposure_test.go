@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -124,6 +125,32 @@ func TestExposureOfAHazard(t *testing.T) {
 	}
 	if got := s.do("reader", http.MethodGet, path+"/exposure", nil); got.Status != http.StatusOK {
 		t.Errorf("of an ended hazard: %d %s", got.Status, got.Body)
+	}
+}
+
+// States stand after the countries, where they are known.
+func TestExposureNamesStates(t *testing.T) {
+	s := serve(t, func(c *service.Config) { c.NoExposure = false })
+	for _, tt := range []struct {
+		lon, lat float64 // of the middle of a square
+		want     string
+	}{
+		{-84.55, 39.1, "US US-IN US-KY US-OH"}, // around Cincinnati
+		{-88.65, 40, "US US-IL"},
+		{-117.05, 32.6, "MX US US-CA"}, // San Diego and Tijuana
+		{139.75, 35.75, "JP"},
+	} {
+		got := ""
+		area := fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%v,%v],[%v,%v],[%v,%v],[%v,%v],[%v,%v]]]}`, tt.lon-0.3, tt.lat-0.2, tt.lon+0.3, tt.lat-0.2, tt.lon+0.3, tt.lat+0.2, tt.lon-0.3, tt.lat+0.2, tt.lon-0.3, tt.lat-0.2)
+		for _, r := range s.awaitExposure("/hazards/" + s.hazard("red", "longitude", tt.lon, "latitude", tt.lat, "area", json.RawMessage(area)).UUID).Regions {
+			got += " " + r.Code
+			if r.Name == "" {
+				t.Errorf("%s has no name", r.Code)
+			}
+		}
+		if got != " "+tt.want {
+			t.Errorf("%v, %v: %q, want %q", tt.lon, tt.lat, got, tt.want)
+		}
 	}
 }
 
