@@ -91,6 +91,7 @@ bench: build ## Measure against baselines: prints ratios (needs nginx for one of
 	npm --prefix web run measure
 	go run ./bench/nodes
 	$(if $(HAZARDD_SHARED),go run ./bench/import,@echo 'bench/import reads recordings: set HAZARDD_SHARED')
+	$(if $(HAZARDD_SHARED),go run ./bench/exposure,@echo 'bench/exposure makes a raster of a recorded one: set HAZARDD_SHARED')
 
 lint: web/node_modules/.package-lock.json ## Find faults: gofmt, go vet, staticcheck; format, oxlint and types of the map
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"

@@ -237,7 +237,7 @@ func measureAll(ctx context.Context, o options) error {
 		return err
 	}
 	share := 100 * (last - first).Seconds() / time.Since(from).Seconds()
-	peak := peakMemory(cmd.Process.Pid)
+	peak := measure.PeakMemory(cmd.Process.Pid)
 	return w.report(o, share, peak, from)
 }
 
@@ -286,22 +286,4 @@ func (w *world) report(o options, share, peak float64, from time.Time) error {
 		measure.AtMost("a feed is later than its interval, most, s", measure.Quantile(late, 1), 10), measure.AtMost("feeds never read", float64(unread), 0),
 	}}
 	return r.Write(os.Stdout, o.json)
-}
-
-// peakMemory is the most memory that a process ever held, in MB; NaN where that is not known.
-func peakMemory(pid int) float64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		return math.NaN()
-	}
-	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmHWM:" {
-			kb, err := strconv.ParseFloat(f[1], 64)
-			if err != nil {
-				return math.NaN()
-			}
-			return kb / 1024
-		}
-	}
-	return math.NaN()
 }

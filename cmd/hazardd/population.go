@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/geotiff"
 	"github.com/hazardd/hazardd/internal/population"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 type populationCmd struct {
@@ -61,15 +63,30 @@ func (l *populationLoadCmd) Run(ctx context.Context, c *console, g *globals) err
 		return fmt.Errorf("%s: %w", oneLine(l.File), err)
 	}
 	about := population.About{Name: l.Name, Year: l.Year, Terms: l.Terms, Unit: population.Unit(l.Unit), Trust: l.Trust}
-	got, err := population.Load(ctx, raster, about, g.Data)
-	if err != nil {
-		return fmt.Errorf("%s: %w; nothing was loaded", oneLine(l.File), err)
-	}
-	return c.print(loadedPeople{l.Name, l.Year, got.People, got.Builtin, got.Missing, got.Bytes}, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s, %d: %.0f people (the built-in data have %.0f there, and %.0f where the raster has no data); %d bytes in %s\n",
-			oneLine(l.Name), l.Year, got.People, got.Builtin, got.Missing, got.Bytes, filepath.Join(g.Data, population.FileName))
-		return err
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		got, err := population.Load(ctx, raster, about, g.Data)
+		if err != nil {
+			return fmt.Errorf("%s: %w; nothing was loaded", oneLine(l.File), err)
+		}
+		if err := auditPeople(ctx, c, s, auth.ActionPeople, l.Name, fmt.Sprintf("%d, %.0f people, from %s", l.Year, got.People, l.File)); err != nil {
+			return err
+		}
+		return c.print(loadedPeople{l.Name, l.Year, got.People, got.Builtin, got.Missing, got.Bytes}, func(w io.Writer) error {
+			_, err := fmt.Fprintf(w, "%s, %d: %.0f people (the built-in data have %.0f there, and %.0f where the raster has no data); %d bytes in %s\n",
+				oneLine(l.Name), l.Year, got.People, got.Builtin, got.Missing, got.Bytes, filepath.Join(g.Data, population.FileName))
+			return err
+		})
 	})
+}
+
+// auditPeople keeps in the audit trail what was done to the raster by which people are counted.
+func auditPeople(ctx context.Context, c *console, s *store.Store, action, subject, detail string) error {
+	by := consoleActor()
+	err := s.Auth().AddAudit(ctx, auth.Audit{At: c.instant(), Actor: by.Name, Client: by.Client, Action: action, Subject: subject, Detail: detail, OK: true})
+	if err != nil {
+		return fmt.Errorf("%s, and it is missing in the audit trail: %w", action, err)
+	}
+	return nil
 }
 
 // loadedPeople is what was loaded, as JSON.
@@ -117,13 +134,18 @@ func (*populationShowCmd) Run(c *console, g *globals) error {
 type populationRemoveCmd struct{}
 
 // Run removes the raster.
-func (*populationRemoveCmd) Run(g *globals) error {
+func (*populationRemoveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if err := g.dataFolder(); err != nil {
 		return err
 	}
-	err := os.Remove(filepath.Join(g.Data, population.FileName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("no raster is loaded: people are counted by the built-in data")
-	}
-	return err
+	return g.withOldStore(ctx, func(s *store.Store) error {
+		err := os.Remove(filepath.Join(g.Data, population.FileName))
+		if errors.Is(err, fs.ErrNotExist) {
+			return errors.New("no raster is loaded: people are counted by the built-in data")
+		}
+		if err != nil {
+			return err
+		}
+		return auditPeople(ctx, c, s, auth.ActionNoPeople, "", "")
+	})
 }

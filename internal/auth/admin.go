@@ -30,6 +30,8 @@ const (
 	ActionPublish  = "publishing set"
 	ActionAssets   = "assets loaded"
 	ActionNoAssets = "assets removed"
+	ActionPeople   = "population raster loaded"
+	ActionNoPeople = "population raster removed"
 	ActionMend     = "store mended"
 )
 

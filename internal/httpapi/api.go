@@ -151,7 +151,7 @@ type API struct {
 	quotas      *quotas
 	authorities authorities
 	attempts    attempts
-	towns       *lru.Cache[string, []population.Place] // by where a hazard is
+	towns       *lru.Cache[string, *around] // by where a hazard is
 	crowd       *crowd
 	wakes       wakes
 	refused     refusals
@@ -185,7 +185,7 @@ func New(c Config) http.Handler {
 	a.authorities = authorities{publish.New(c.Store, c.Signer), lru.New[string, *reply.Body](maxIndexes)}
 	a.attempts = newAttempts()
 	a.streets = a.streetsMark()
-	a.towns = lru.New[string, []population.Place](townBytes)
+	a.towns = lru.New[string, *around](townBytes)
 	a.quotas, a.crowd = newQuotas(c.Requests), newCrowd(c.PublicLimits)
 	a.about = newDescription(c.BaseURL, a.visits.root)
 	a.routes()

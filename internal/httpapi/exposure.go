@@ -70,7 +70,7 @@ func estimate(e *hazard.Estimate) (people, low, high *int64) {
 	return &e.People, &e.Low, &e.High
 }
 
-func exposedOf(e *hazard.Exposure, towns []population.Place, why string, grids ...func() (*population.Grid, error)) exposed {
+func exposedOf(e *hazard.Exposure, at *around, why string, grids ...func() (*population.Grid, error)) exposed {
 	out := exposed{Text: "not known", Why: why, Bands: []exposedBand{}, Places: []exposedPlace{}, Regions: []exposedRegion{}, Assets: []listedAsset{}}
 	if e == nil {
 		return out
@@ -93,12 +93,15 @@ func exposedOf(e *hazard.Exposure, towns []population.Place, why string, grids .
 		band.People, band.Low, band.High = estimate(b.People)
 		out.Bands = append(out.Bands, band)
 	}
-	for _, p := range towns {
+	for _, p := range at.towns {
 		out.Places = append(out.Places, exposedPlace{p.Name, p.Country, p.People, p.Inside, p.Km, town.Direction(p.Bearing), p.Lon, p.Lat})
 	}
 	for _, code := range e.Countries {
 		c, _ := countries.CountryByCode(code)
 		out.Regions = append(out.Regions, exposedRegion{code, c.Name})
+	}
+	for _, s := range at.states {
+		out.Regions = append(out.Regions, exposedRegion{s.Code, s.Name})
 	}
 	return out
 }
@@ -149,7 +152,7 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		}
 		return notYet(w, out)
 	}
-	towns, err := a.townsOf(r.Context(), h)
+	towns, err := a.around(r.Context(), h)
 	if err != nil {
 		return err
 	}
@@ -187,31 +190,39 @@ func (a *API) addAssets(ctx context.Context, out *exposed, h *hazard.Hazard, who
 	return true, nil
 }
 
-// townBytes bounds what is kept of towns in areas, and perTown is about what one takes.
+// townBytes bounds what is kept of towns and states in areas; perTown and perState are about what one takes.
 const (
 	townBytes = 4 << 20
 	perTown   = 120
+	perState  = 8
 )
 
-// townsOf lists the towns where a hazard is, once the people there were counted. To find them costs what its area costs: they are found once.
-func (a *API) townsOf(ctx context.Context, h *hazard.Hazard) ([]population.Place, error) {
+// around is what is known of the places where a hazard is, beside its people.
+type around struct {
+	towns  []population.Place
+	states []*countries.State
+}
+
+// around lists the towns and the states where a hazard is, once the people there were counted. To find them costs what its area costs: they are found once.
+func (a *API) around(ctx context.Context, h *hazard.Hazard) (*around, error) {
 	if h.Exposed() == nil {
-		return nil, nil
+		return &around{}, nil
 	}
 	key := fmt.Sprint(h.ExposureKey(), h.Longitude, h.Latitude)
-	if towns, ok := a.towns.Get(key); ok {
-		return towns, nil
+	if known, ok := a.towns.Get(key); ok {
+		return known, nil
 	}
 	areas, err := exposure.AreasOf(ctx, a.Store, h)
 	if err != nil {
 		return nil, err
 	}
-	towns, err := population.Towns(areas, h.Longitude, h.Latitude)
+	towns, states, err := population.Towns(areas, h.Longitude, h.Latitude)
 	if err != nil {
 		return nil, fmt.Errorf("towns of hazard %d: %w", h.ID, err)
 	}
-	a.towns.Put(key, towns, len(key)+perTown*len(towns))
-	return towns, nil
+	found := &around{towns, states}
+	a.towns.Put(key, found, len(key)+perTown*len(towns)+perState*len(states))
+	return found, nil
 }
 
 // notYet answers that the people are being counted.

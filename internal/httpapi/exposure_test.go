@@ -2,11 +2,17 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/geotiff"
+	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/service"
 )
 
@@ -119,6 +125,81 @@ func TestExposureOfAHazard(t *testing.T) {
 	}
 	if got := s.do("reader", http.MethodGet, path+"/exposure", nil); got.Status != http.StatusOK {
 		t.Errorf("of an ended hazard: %d %s", got.Status, got.Body)
+	}
+}
+
+// States stand after the countries, where they are known.
+func TestExposureNamesStates(t *testing.T) {
+	s := serve(t, func(c *service.Config) { c.NoExposure = false })
+	for _, tt := range []struct {
+		lon, lat float64 // of the middle of a square
+		want     string
+	}{
+		{-84.55, 39.1, "US US-IN US-KY US-OH"}, // around Cincinnati
+		{-88.65, 40, "US US-IL"},
+		{-117.05, 32.6, "MX US US-CA"}, // San Diego and Tijuana
+		{139.75, 35.75, "JP"},
+	} {
+		got := ""
+		area := fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%v,%v],[%v,%v],[%v,%v],[%v,%v],[%v,%v]]]}`, tt.lon-0.3, tt.lat-0.2, tt.lon+0.3, tt.lat-0.2, tt.lon+0.3, tt.lat+0.2, tt.lon-0.3, tt.lat+0.2, tt.lon-0.3, tt.lat-0.2)
+		for _, r := range s.awaitExposure("/hazards/" + s.hazard("red", "longitude", tt.lon, "latitude", tt.lat, "area", json.RawMessage(area)).UUID).Regions {
+			got += " " + r.Code
+			if r.Name == "" {
+				t.Errorf("%s has no name", r.Code)
+			}
+		}
+		if got != " "+tt.want {
+			t.Errorf("%v, %v: %q, want %q", tt.lon, tt.lat, got, tt.want)
+		}
+	}
+}
+
+// A raster that is loaded beside a running service counts from then on, and the built-in data once it is removed.
+func TestARasterIsTakenUpWithoutRestart(t *testing.T) {
+	if _, err := exec.LookPath("gdal_create"); err != nil {
+		t.Skip("needs gdal-bin")
+	}
+	var data string
+	s := serve(t, func(c *service.Config) { c.NoExposure, data = false, c.DataDir })
+	path := "/hazards/" + s.hazard("red", "longitude", 10, "latitude", 53.5, "area", json.RawMessage(`{"type":"Polygon","coordinates":[[[9.9,53.4],[10.1,53.4],[10.1,53.6],[9.9,53.6],[9.9,53.4]]]}`)).UUID
+	builtin := s.awaitExposure(path)
+	file := filepath.Join(t.TempDir(), "hamburg.tif")
+	// 100 × 100 pixels of a hundredth of a degree, 100 people in each.
+	if text, err := exec.Command("gdal_create", "-q", "-ot", "Float32", "-outsize", "100", "100", "-burn", "100", "-a_srs", "EPSG:4326", "-a_ullr", "9.5", "54", "10.5", "53", file).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raster, err := geotiff.Open(in, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := population.Load(t.Context(), raster, population.About{Name: "Hamburg", Year: 2021, Unit: population.Counts, Trust: true}, data); err != nil {
+		t.Fatal(err)
+	}
+	counted := func(by string) (got exposureAnswer) {
+		for end := time.Now().Add(30 * time.Second); got.Method != by; time.Sleep(20 * time.Millisecond) {
+			if got = s.awaitExposure(path); time.Now().After(end) {
+				t.Fatalf("counted by %s, want %s", got.Method, by)
+			}
+		}
+		return got
+	}
+	if got := counted("Hamburg"); got.People == nil || *got.People != 40_000 || got.Year == nil || *got.Year != 2021 {
+		t.Errorf("%+v", got)
+	}
+	if err := os.Remove(filepath.Join(data, population.FileName)); err != nil {
+		t.Fatal(err)
+	}
+	if got := counted(builtin.Method); *got.People != *builtin.People {
+		t.Errorf("%+v, before %+v", got, builtin)
 	}
 }
 

@@ -260,9 +260,11 @@ func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now ha
 	if c.Areas, err = a.Store.Areas(ctx, h.Areas); err != nil {
 		return nil, false, err
 	}
-	if c.Towns, err = a.townsOf(ctx, h); err != nil {
+	near, err := a.around(ctx, h)
+	if err != nil {
 		return nil, false, err
 	}
+	c.Towns = near.towns
 	if c.Products, err = a.Store.Products(ctx, h.ID, who.Orgs); err != nil {
 		return nil, false, err
 	}

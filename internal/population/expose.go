@@ -101,22 +101,44 @@ func expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 	if main.IsZero() {
 		e.Why = hazard.WhyNoArea
 	}
-	_, e.Countries = townsOf(main, lon, lat)
+	_, e.Countries, _ = townsOf(main, lon, lat)
 	return e, nil
 }
 
 // Towns lists the largest towns of the area in which Expose counts people, and where there are fewer than it lists, those that count most near
-// the point.
-func Towns(areas []Area, lon, lat float64) ([]Place, error) {
+// the point; and the states, as far as they are known, in which the area has a town or its middle, or in which the point is.
+func Towns(areas []Area, lon, lat float64) ([]Place, []*place.State, error) {
 	main, err := unionOf(areas, hazard.AlertArea)
 	if err == nil && main.IsZero() {
 		main, err = unionOf(areas, hazard.ImpactArea)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	places, _ := townsOf(main, lon, lat)
-	return places, nil
+	places, countries, inside := townsOf(main, lon, lat)
+	return places, statesOf(countries, inside, main, lon, lat), nil
+}
+
+// statesOf are the states of countries that hold one of some towns, the middle of an area, or a point.
+func statesOf(countries []string, inside map[int32]bool, area geo.Shape, lon, lat float64) (states []*place.State) {
+	x := townIndex()
+	for _, c := range countries {
+		for _, s := range place.StatesOf(c) {
+			found := s.Holds(lon, lat)
+			if !found && !area.IsZero() {
+				found = s.Holds(area.Point())
+			}
+			for i := range inside {
+				if found = found || s.Holds(x.towns[i].Lon, x.towns[i].Lat); found {
+					break
+				}
+			}
+			if found {
+				states = append(states, s)
+			}
+		}
+	}
+	return states
 }
 
 // unionOf is all of the areas of a role; zero if there is none.
@@ -189,11 +211,11 @@ func cellOf(lon, lat float64) (col, row int) {
 	return max(0, min(col, builtin.Cols*builtin.Side-1)), max(0, min(row, builtin.Rows*builtin.Side-1))
 }
 
-// townsOf lists the largest towns of an area, and where there are fewer than are listed, those that count most near the point; and the codes of
-// the countries, sorted.
-func townsOf(area geo.Shape, lon, lat float64) (places []Place, codes []string) {
+// townsOf lists the largest towns of an area, and where there are fewer than are listed, those that count most near the point; the codes of
+// the countries, sorted; and the numbers of all towns inside.
+func townsOf(area geo.Shape, lon, lat float64) (places []Place, codes []string, inside map[int32]bool) {
 	x := townIndex()
-	inside := map[int32]bool{}
+	inside = map[int32]bool{}
 	countries := map[string]bool{}
 	if !area.IsZero() {
 		_ = builtin.Cover(area, func(col, row int, share float64, shares []float64) error { // too intricate: no town of it is known to be inside
@@ -258,5 +280,5 @@ func townsOf(area geo.Shape, lon, lat float64) (places []Place, codes []string) 
 		codes = append(codes, c)
 	}
 	slices.Sort(codes)
-	return places, codes[:min(len(codes), maxCountries)]
+	return places, codes[:min(len(codes), maxCountries)], inside
 }

@@ -235,7 +235,7 @@ func TestExposureIsFast(t *testing.T) {
 		began := time.Now()
 		areas := []Area{{hazard.AlertArea, s}}
 		e, err := Expose(g, "k", areas, nil, lon, lat)
-		towns, bad := Towns(areas, lon, lat)
+		towns, _, bad := Towns(areas, lon, lat)
 		took = append(took, time.Since(began))
 		if err != nil || bad != nil || e.People == nil || len(towns) > maxPlaces {
 			t.Fatalf("%+v, %v, %v, %v", e, err, towns, bad)
@@ -251,7 +251,7 @@ func TestExposureIsFast(t *testing.T) {
 func TestWhatIsNotKnownIsNotZero(t *testing.T) {
 	g := grid(t)
 	towns := func(lon, lat float64, areas ...Area) []Place {
-		list, err := Towns(areas, lon, lat)
+		list, _, err := Towns(areas, lon, lat)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,23 +4,87 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
-// What sources measured in all recordings: each value is of a quantity that is known, within what is believed, and says the same as the name. With -v it prints how
-// many reports of each source have it.
+// saying is how texts name a quantity: a number and its unit, or a word of a scale.
+type saying struct {
+	q       hazard.Quantity
+	pattern *regexp.Regexp
+}
+
+var sayings = []saying{
+	{hazard.Magnitude, regexp.MustCompile(`(?i)(?:^M |magnitude:? |\bMagnitude )(-?\d+(?:\.\d+)?)()`)},
+	{hazard.Depth, regexp.MustCompile(`(?i)depth:? ?(-?\d+(?:\.\d+)?) ?(km(?: above sea level)?)`)},
+	{hazard.Wind, regexp.MustCompile(`(?i)(?:maximum sustained winds?:?|maximum wind speed of|max winds?) (\d+(?:\.\d+)?) ?(kt|mph|km/h)`)},
+	{hazard.Gust, regexp.MustCompile(`(?i)(?:gusts (?:up )?to|wind\.\.\.(?:up to )?) ?(\d+) ?(kt|mph|km/h)`)},
+	{hazard.Gust, regexp.MustCompile(`(?i)(\d+) (mph) wind gusts`)},
+	{hazard.Hail, regexp.MustCompile(`(?i)hail\.\.\.(?:up to )?(\d*\.?\d+) ?(in)\b`)},
+	{hazard.Pressure, regexp.MustCompile(`(?i)pressure:? (\d{3,4}) ?(hPa|mb)`)},
+	{hazard.BurntArea, regexp.MustCompile(`(?i)\b(\d+(?:,\d{3})*(?:\.\d+)?) ?(ha|hectares|acres)\b`)},
+	{hazard.Containment, regexp.MustCompile(`(?i)\b(\d+) ?(%) contained`)},
+	{hazard.GDACSLevel, regexp.MustCompile(`^(?:GDACS )?(Green|Orange|Red) (?:alert|M |flood|forest|drought|impact|earthquake)()`)},
+	{hazard.VolcanoAlert, regexp.MustCompile(`(?i)alert level:? (normal|advisory|watch|warning)\b()`)},
+	{hazard.AviationColor, regexp.MustCompile(`(?i)aviation colou?r(?: code)?:? (green|yellow|orange|red)\b()`)},
+	{hazard.DamageThreat, regexp.MustCompile(`(?i)damage threat\.\.\.(considerable|destructive|catastrophic)()`)},
+}
+
+// inUnits is how much one of a unit that texts use is in the unit of the quantity.
+var inUnits = map[string]float64{"": 1, "km": 1, "km above sea level": -1, "km/h": 1, "kt": source.KmhPerKnot, "mph": source.KmhPerMph, "in": source.MmPerInch, "hpa": 1, "mb": 1, "ha": 1, "hectares": 1, "acres": source.HaPerAcre, "%": 1}
+
+// hold holds what is measured against what the texts of the report name: where they name it several times, as a summary of earlier
+// hours does, one of them must say the same. Texts round.
+func (s *saying) hold(t *testing.T, file string, r *hazard.Report, named map[string]int) {
+	t.Helper()
+	found := s.pattern.FindAllStringSubmatch(r.Name, -1)
+	found = append(found, s.pattern.FindAllStringSubmatch(r.Description, -1)...)
+	if len(found) == 0 {
+		return
+	}
+	m, ok := hazard.Measured(r.Measurements, s.q)
+	what := fmt.Sprintf("%s names %s", r.Source, s.q)
+	if !ok {
+		named[what+", and it is not measured"]++
+		return
+	}
+	named[what]++
+	for _, f := range found {
+		if word := m.Word(); word != "" {
+			if strings.EqualFold(f[1], word) {
+				return
+			}
+			continue
+		}
+		v, err := strconv.ParseFloat(strings.ReplaceAll(f[1], ",", ""), 64)
+		unit := inUnits[strings.ToLower(f[2])]
+		round := 0.51
+		if _, decimals, ok := strings.Cut(f[1], "."); ok {
+			round = 0.51 / math.Pow10(len(decimals))
+		}
+		if err == nil && math.Abs(v*unit-m.Value) <= round*math.Abs(unit)+0.05 { // measurements have a decimal
+			return
+		}
+	}
+	t.Errorf("%s: %s: %s is measured as %v %s, the texts say %q", file, r.Key, s.q, m.Value, m.Word(), found)
+}
+
+// What sources measured in all recordings: each value is of a quantity that is known, within what is believed, and says the same as the texts. With -v it prints how
+// many reports of each source have it, and how many texts name it.
 func TestRecordingsSayWhatWasMeasured(t *testing.T) {
 	_, rows := readTable(t)
 	byPattern := map[string]*row{}
 	for _, r := range rows {
 		byPattern[r.file] = r
 	}
-	count, reports := map[string]map[hazard.Quantity]int{}, map[string]int{}
+	count, reports, named := map[string]map[hazard.Quantity]int{}, map[string]int{}, map[string]int{}
 	for _, file := range recordedFiles(t) {
 		r := byPattern[file]
 		if r == nil || r.source == "-" {
@@ -50,10 +114,8 @@ func TestRecordingsSayWhatWasMeasured(t *testing.T) {
 				}
 				count[r.source][m.Name]++
 			}
-			m, ok := hazard.Measured(report.Measurements, hazard.Magnitude)
-			var said float64 // with one decimal
-			if n, _ := fmt.Sscanf(report.Name, "M %g ", &said); ok && n == 1 && math.Abs(said-m.Value) > 0.051 {
-				t.Errorf("%s: %s has magnitude %v", file, report.Name, m.Value)
+			for _, s := range sayings {
+				s.hold(t, file, report, named)
 			}
 		}
 	}
@@ -64,9 +126,12 @@ func TestRecordingsSayWhatWasMeasured(t *testing.T) {
 		}
 		t.Logf("%-11s %6d reports: %s", name, reports[name], strings.Join(list, ", "))
 	}
+	for _, what := range slices.Sorted(maps.Keys(named)) {
+		t.Logf("%s: %d", what, named[what])
+	}
 	for name, q := range map[string]hazard.Quantity{
 		"usgs": hazard.Magnitude, "emsc": hazard.Magnitude, "geonet": hazard.Depth, "gdacs": hazard.GDACSLevel, "nhc": hazard.Wind, "nws": hazard.Urgency,
-		"nifc": hazard.BurntArea, "hans": hazard.AviationColor, "eonet": hazard.Wind,
+		"nifc": hazard.BurntArea, "nswrfs": hazard.BurntArea, "hans": hazard.AviationColor, "eonet": hazard.Wind,
 	} {
 		if count[name][q] == 0 {
 			t.Errorf("no recording of %s has %s", name, q)

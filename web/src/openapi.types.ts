@@ -5205,9 +5205,9 @@ export interface components {
             }[];
             /** @description The largest towns in the area, at most 10; if there are fewer, also towns within 100 km of the point of the hazard. */
             readonly places: readonly components["schemas"]["ExposedPlace"][];
-            /** @description The countries that the area is in. */
+            /** @description The countries that the area is in, then the states of the United States; divisions of other countries are not known. */
             readonly regions: readonly {
-                /** @description ISO 3166-1 alpha-2. */
+                /** @description ISO 3166-1 alpha-2, or ISO 3166-2. */
                 readonly code: string;
                 readonly name: string;
             }[];

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,4 +29,22 @@ func ProcessorTime(pid int) (total time.Duration, err error) {
 		total += time.Duration(ns)
 	}
 	return total, nil
+}
+
+// PeakMemory is the most memory that a process ever held, in MiB; NaN where that is not known.
+func PeakMemory(pid int) float64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return math.NaN()
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmHWM:" {
+			kb, err := strconv.ParseFloat(f[1], 64)
+			if err != nil {
+				return math.NaN()
+			}
+			return kb / 1024
+		}
+	}
+	return math.NaN()
 }

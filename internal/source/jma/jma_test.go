@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
@@ -92,6 +93,40 @@ func TestTheWarningOf2011(t *testing.T) {
 		"Tsunami Forecast (slight sea level change): 大阪府.\nEarthquake: 三陸沖 Ｍ８を超える巨大地震.\nIssued by the Japan Meteorological Agency, 2011-03-11 05:49 UTC."
 	if r.Description != want {
 		t.Errorf("description\n%s\nwant\n%s", r.Description, want)
+	}
+}
+
+// Coasts are drawn where they are, with when the first wave comes, the first first; those without a time, and of slight changes, are not. A
+// document by which nothing is in force takes them away.
+func TestCoastsAreDrawnWithTheirArrivals(t *testing.T) {
+	arrives := func(at string) string {
+		return `<FirstHeight><ArrivalTime>2011-03-11T` + at + `:00+09:00</ArrivalTime></FirstHeight><MaxHeight><jmx_eb:TsunamiHeight description="３ｍ">3</jmx_eb:TsunamiHeight></MaxHeight>`
+	}
+	at := func(number, item string) string {
+		return strings.Replace(item, "<Code>1</Code>", "<Code>"+number+"</Code>", 1)
+	}
+	b := parse(t, document1(sent{coasts: at("311", coast("千葉県内房", "津波警報", "51", arrives("15:20"))) + at("210", coast("岩手県", "大津波警報：発表", "53", arrives("15:00"))) +
+		at("202", coast("陸奥湾", "津波注意報", "62", "")) + at("530", coast("大阪府", "津波予報（若干の海面変動）", "71", arrives("16:00"))) + coast("?", "津波警報", "51", arrives("15:10"))}))
+	if len(b.Drawings) != 1 || b.Drawings[0].Key != b.Reports[0].Key || b.Drawings[0].Version != b.Reports[0].Version || len(b.Drawings[0].Shapes) != 2 {
+		t.Fatalf("%+v", b.Drawings)
+	}
+	for i, want := range []struct {
+		label, at string
+		lon, lat  float64
+	}{{"岩手県, Major Tsunami Warning, ３ｍ", "2011-03-11T06:00:00Z", 141.97, 39.64}, {"千葉県内房, Tsunami Warning, ３ｍ", "2011-03-11T06:20:00Z", 139.84, 34.99}} {
+		s := b.Drawings[0].Shapes[i]
+		area, err := geo.ParseLoose([]byte(s.Geometry))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Check() != nil || s.Role != hazard.CoastShape || !s.Forecast || s.Label != want.label || s.From != s.To || s.From.Time().Format(time.RFC3339) != want.at || !geo.Intersects(area, geo.Place(want.lon, want.lat)) {
+			t.Errorf("%v: %.200s, want %+v", s.From, s.Label+" "+s.Geometry, want)
+		}
+	}
+	for _, s := range []sent{{infoType: cancelled, coasts: "-"}, {coasts: coast("岩手県", "津波警報解除", "50", ""), headline: "解除"}} {
+		if b := parse(t, document1(s)); len(b.Drawings) != 1 || len(b.Drawings[0].Shapes) != 0 {
+			t.Errorf("%+v: %+v", s, b.Drawings)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/frame"
 	"github.com/hazardd/hazardd/internal/source/seismic"
@@ -191,7 +192,24 @@ func (p *parser) tsunami(n *frame.Node, h *head) (r *hazard.Report, reason strin
 		r.End = &until
 	}
 	r.Description = d.description()
+	p.Drawings = append(p.Drawings, d.drawing(r.Key, h.version))
 	return r, ""
+}
+
+// drawing is the coasts that are warned and whose first wave is expected at a time, as far as their areas are built in: none once nothing is in force.
+func (d *document) drawing(key string, version int64) source.Drawing {
+	drawn := source.Drawing{Key: key, Part: "coasts", Version: version}
+	for _, a := range d.areas {
+		if a.arrives == 0 || a.level.severity == hazard.Information {
+			continue
+		}
+		if shape, ok := place.Area(place.ParseCode(placeOf + a.code)); ok {
+			drawn.Shapes = append(drawn.Shapes, hazard.Shape{Role: hazard.CoastShape, From: a.arrives, To: a.arrives, Forecast: true,
+				Label: strings.Join(slices.DeleteFunc([]string{a.name, a.level.english, a.height}, func(s string) bool { return s == "" }), ", "), Geometry: shape.GeoJSON()})
+		}
+	}
+	slices.SortStableFunc(drawn.Shapes, func(a, b hazard.Shape) int { return cmp.Compare(a.From, b.From) })
+	return drawn
 }
 
 // japan is the zone of times without one.
@@ -213,6 +231,7 @@ type document struct {
 type area struct {
 	level                    *level
 	name, code, height, wave string
+	arrives                  hazard.Instant // of the first wave; 0: not said, or it is there
 }
 
 // warned are the codes of the coasts that are warned; where none is, of those with a slight change of the sea.
@@ -270,7 +289,7 @@ func (d *document) coasts(n *frame.Node, r *hazard.Report) {
 		a.height = cmp.Or(hazard.CleanLine(height.Attr("description")), hazard.CleanLine(height.Attr("condition")))
 		a.wave = get(item, "FirstHeight", "Condition")
 		if t, _, err := frame.Time(get(item, "FirstHeight", "ArrivalTime"), japan); err == nil {
-			a.wave = t.Time().Format("15:04") + " UTC"
+			a.wave, a.arrives = t.Time().Format("15:04")+" UTC", t
 		}
 		d.areas = append(d.areas, a)
 		if d.worst == nil || worse(l, d.worst) {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/shapefile"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
@@ -79,8 +80,8 @@ var links = []link{
 	{"bestTrackGIS", "best-track", "Track so far (KMZ)", kmz},
 }
 
-// Parse reads a list of storms, an RSS (or a single item of one), the text of a forecast/advisory, or a GeoJSON layer, told apart by
-// how they begin and by their members. What the table others names is read and ignored, for the reason that it gives.
+// Parse reads a list of storms, an RSS (or a single item of one), the text of a forecast/advisory, a GeoJSON layer, or an archive of
+// layers as shapefiles, told apart by how they begin and by their members. What the table others names is read and ignored, for the reason that it gives.
 //
 // The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
@@ -106,6 +107,9 @@ type parser struct {
 
 // document tells what kind of document it is.
 func (p *parser) document(payload []byte) error {
+	if shapefile.IsArchive(payload) {
+		return p.archive(payload)
+	}
 	doc, err := frame.JSON(payload)
 	if err != nil {
 		return err
@@ -181,11 +185,48 @@ func (p *parser) storm(where func() string, raw []byte) {
 			f.documents[l.member] = d
 		}
 		f.notes = append(notes, f.notes...)
-		reason = p.add(f, formList)
+		if reason = p.add(f, formList); reason == "" {
+			p.cone(f.documents["trackCone"])
+		}
 	}
 	if reason != "" {
 		p.Reject(where, raw, append(notes, reason)...)
 	}
+}
+
+// cone leads to the archive of the cone's shapefile: it is nowhere else, but in the map service.
+func (p *parser) cone(d document) {
+	u := frame.WebAddress(d.Zip)
+	if u == "" {
+		return
+	}
+	l := source.Link{URL: u}
+	if at, ok := parseTime(cmp.Or(d.FileUpdate, d.Issuance)); ok {
+		l.Updated = &at
+	}
+	p.Links = append(p.Links, l)
+}
+
+// archive reads the shapefiles of an archive: each is a layer.
+func (p *parser) archive(payload []byte) error {
+	layers, err := shapefile.Read(payload)
+	if err != nil {
+		return source.Errorf("an archive of shapefiles: %v", err)
+	}
+	foreign := 0
+	for i := range layers {
+		var l layer
+		for n, feature := range layers[i].Features {
+			l.read(p, feature, fmt.Sprintf("%s/%d", layers[i].Name, n))
+		}
+		foreign += l.foreign
+		l.finish(p, layers[i].Name)
+	}
+	if foreign > 0 && foreign == p.Batch.Read {
+		p.Clear()
+		return source.Errorf("none of a layer of the center in all of %d features of an archive of shapefiles", foreign)
+	}
+	return nil
 }
 
 // fix is what the list says of a storm.

@@ -1,9 +1,12 @@
 package nhc
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -628,5 +631,94 @@ func checkReport(t testing.TB, r *hazard.Report) {
 		check((i == 0) == (p.Type == hazard.FolderProduct) && p.Title != "" && !keys[p.Key], "product %+v", p)
 		check(i == 0 || p.Parent == Name && p.Data != "" && frame.WebAddress(p.Data) == p.Data, "product %+v", p)
 		keys[p.Key] = true
+	}
+}
+
+// The list leads to the archive of each cone, once for each version of it.
+func TestTheListLeadsToTheCones(t *testing.T) {
+	batch, err := Parse(recordings.Read(t, "feeds/nhc/CurrentStorms-20260822.json"), instant("2026-08-22T12:00:00Z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range batch.Links {
+		got = append(got, fmt.Sprint(l.URL, " ", *l.Updated))
+	}
+	want := []string{"https://www.nhc.noaa.gov/gis/forecast/archive/cp012026_5day_040.zip 2026-08-22T08:43:13.453Z", "https://www.nhc.noaa.gov/gis/forecast/archive/cp022026_5day_008.zip 2026-08-22T08:49:58.748Z"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if batch, err := Parse(listOf(stormText()), now); err != nil || len(batch.Links) != 0 {
+		t.Errorf("no address: %v, %v", batch.Links, err)
+	}
+}
+
+// The shapefiles of an advisory, made again by GDAL of the layers that were recorded, say and draw what the layers do.
+func TestAnArchiveOfShapefilesSaysWhatItsLayersSay(t *testing.T) {
+	if _, err := exec.LookPath("ogr2ogr"); err != nil {
+		t.Skip("needs gdal-bin")
+	}
+	dir := recordings.Path(t, "feeds/nhc/ida-al092021/gis-012")
+	at := instant("2021-08-29T09:30:00Z")
+	var want source.Batch
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	for _, layer := range []string{"5day_lin", "5day_pgn", "5day_pts", "ww_wwlin"} {
+		file := filepath.Join(dir, layer+".geojson")
+		payload, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := Parse(payload, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Reports, want.Drawings, want.Read, want.Ignored = append(want.Reports, one.Reports...), append(want.Drawings, one.Drawings...), want.Read+one.Read, want.Ignored+one.Ignored
+		out := filepath.Join(t.TempDir(), "al092021-012_"+layer+".shp")
+		if text, err := exec.Command("ogr2ogr", "-q", "-f", "ESRI Shapefile", out, file).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		for _, ending := range []string{".shp", ".dbf", ".prj", ".shx"} {
+			data, err := os.ReadFile(strings.TrimSuffix(out, ".shp") + ending)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := z.Create("al092021-012_" + layer + ending)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Write(data); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse(archive.Bytes(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Reports, got.Reports); diff != "" {
+		t.Errorf("reports (-layers +archive):\n%s", diff)
+	}
+	// A ring may turn the other way.
+	for _, b := range []*source.Batch{&want, &got} {
+		for i := range b.Drawings {
+			for j := range b.Drawings[i].Shapes {
+				s := &b.Drawings[i].Shapes[j]
+				area, err := geo.ParseLoose([]byte(s.Geometry))
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Geometry = area.WKT()
+			}
+		}
+	}
+	if diff := cmp.Diff(want.Drawings, got.Drawings); diff != "" {
+		t.Errorf("drawings (-layers +archive):\n%s", diff)
+	}
+	if len(want.Drawings) != 1 || got.Read != want.Read || got.Ignored != want.Ignored || len(got.Rejects) != 0 {
+		t.Errorf("read %d, ignored %d, %d drawings, rejects %v; want %d, %d, 1, none", got.Read, got.Ignored, len(got.Drawings), got.Rejects, want.Read, want.Ignored)
 	}
 }

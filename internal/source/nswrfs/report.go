@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -90,6 +91,8 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 		r.Suspect = fmt.Sprintf("properties/pubDate: %v is in the future", at)
 	}
 	source.Note(r, notes...)
+	size, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSuffix(fields["SIZE"], " ha"), ",", ""), 64)
+	source.Measure(r, hazard.BurntArea, size, err == nil && size > 0) // 0 stands where nobody has measured it yet
 	return r, ""
 }
 

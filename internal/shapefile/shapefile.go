@@ -1,0 +1,347 @@
+// Package shapefile reads shapefiles out of ZIP archives, as features of GeoJSON (ESRI, "Shapefile Technical Description", 1998; dBASE III tables).
+//
+// An archive comes from others: what is unpacked of it is bounded, whatever it says of itself, and what does not fit its own lengths is an error.
+package shapefile
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Limits of an archive.
+const (
+	maxMembers  = 100
+	maxBytes    = 16 << 20 // unpacked, of all shapes and tables together
+	maxFeatures = 10_000   // of all layers
+	maxParts    = 500      // of a shape
+)
+
+// Layer is one shapefile.
+type Layer struct {
+	Name     string // of the file, without its ending
+	Features []jsontext.Value
+}
+
+// IsArchive reports whether a document begins as a ZIP archive.
+func IsArchive(doc []byte) bool { return bytes.HasPrefix(doc, []byte("PK\x03\x04")) }
+
+// Read reads all shapefiles of an archive, in their order. Coordinates must be degrees.
+func Read(archive []byte) ([]Layer, error) {
+	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		return nil, err
+	}
+	if len(z.File) > maxMembers {
+		return nil, fmt.Errorf("%d files in the archive; at most %d are read", len(z.File), maxMembers)
+	}
+	left := maxBytes
+	files := map[string][]byte{} // by name in lower case
+	for _, f := range z.File {
+		name := strings.ToLower(f.Name)
+		switch path.Ext(name) {
+		case ".shp", ".dbf", ".prj":
+			if _, twice := files[name]; twice {
+				return nil, fmt.Errorf("%q is in the archive twice", f.Name)
+			}
+			if files[name], err = unpack(f, &left); err != nil {
+				return nil, fmt.Errorf("%q: %w", f.Name, err)
+			}
+		}
+	}
+	var layers []Layer
+	features := 0
+	for _, f := range z.File {
+		ending := path.Ext(f.Name)
+		if !strings.EqualFold(ending, ".shp") {
+			continue
+		}
+		base := strings.TrimSuffix(f.Name, ending)
+		beside := strings.ToLower(base)
+		if prj := files[beside+".prj"]; len(prj) > 0 && !bytes.HasPrefix(bytes.TrimSpace(prj), []byte("GEOG")) {
+			return nil, fmt.Errorf("%q: its coordinates are no degrees", f.Name)
+		}
+		list, err := join(files[beside+".shp"], files[beside+".dbf"], maxFeatures-features)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", f.Name, err)
+		}
+		features += len(list)
+		layers = append(layers, Layer{path.Base(base), list})
+	}
+	if layers == nil {
+		return nil, errors.New("no shapefile in the archive")
+	}
+	return layers, nil
+}
+
+// unpack reads a member: left is how many bytes may still be unpacked.
+func unpack(f *zip.File, left *int) (data []byte, err error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if data, err = io.ReadAll(io.LimitReader(r, int64(*left)+1)); err != nil {
+		return nil, err
+	}
+	if *left -= len(data); *left < 0 {
+		return nil, fmt.Errorf("more than %d bytes unpacked", maxBytes)
+	}
+	return data, nil
+}
+
+var errShort = errors.New("it ends too early")
+
+// join makes features of shapes and the rows of their table.
+func join(shp, dbf []byte, most int) ([]jsontext.Value, error) {
+	const header = 100
+	if len(shp) < header || binary.BigEndian.Uint32(shp) != 9994 {
+		return nil, errors.New("it does not begin as a shapefile")
+	}
+	rows, err := newTable(dbf)
+	if err != nil {
+		return nil, err
+	}
+	var features []jsontext.Value
+	for rest := shp[header:]; len(rest) > 0; {
+		if len(rest) < 12 {
+			return nil, errShort
+		}
+		length := 2 * int64(binary.BigEndian.Uint32(rest[4:]))
+		if length < 4 || length > int64(len(rest)-8) {
+			return nil, errShort
+		}
+		geometry, err := geometryOf(rest[8 : 8+length])
+		if err != nil {
+			return nil, err
+		}
+		rest = rest[8+length:]
+		properties, deleted, err := rows.next()
+		if err != nil {
+			return nil, err
+		}
+		if deleted || geometry == "" {
+			continue
+		}
+		if len(features) == most {
+			return nil, fmt.Errorf("more than %d features", maxFeatures)
+		}
+		features = append(features, jsontext.Value(`{"type":"Feature","geometry":`+geometry+`,"properties":`+properties+`}`))
+	}
+	return features, nil
+}
+
+// geometryOf is a shape as GeoJSON; empty for a null shape. Heights and measures are left out.
+func geometryOf(record []byte) (string, error) {
+	kind, body := binary.LittleEndian.Uint32(record), record[4:]
+	switch kind {
+	case 0:
+		return "", nil
+	case 1, 11, 21:
+		if len(body) < 16 {
+			return "", errShort
+		}
+		text, err := positions(body[:16])
+		return `{"type":"Point","coordinates":` + strings.TrimSuffix(strings.TrimPrefix(text, "["), "]") + `}`, err
+	case 3, 13, 23, 5, 15, 25:
+	default:
+		return "", fmt.Errorf("a shape of type %d is not read", kind)
+	}
+	const box = 32
+	if len(body) < box+8 {
+		return "", errShort
+	}
+	parts, points := int64(binary.LittleEndian.Uint32(body[box:])), int64(binary.LittleEndian.Uint32(body[box+4:]))
+	body = body[box+8:]
+	if parts < 1 || parts > maxParts || points < 1 || 4*parts+16*points > int64(len(body)) {
+		return "", fmt.Errorf("%d parts and %d points in %d bytes", parts, points, len(body))
+	}
+	at, body := body[:4*parts], body[4*parts:4*parts+16*points]
+	list := make([][]byte, parts)
+	for i := range list {
+		from, to := int64(binary.LittleEndian.Uint32(at[4*i:])), points
+		if i+1 < len(list) {
+			to = int64(binary.LittleEndian.Uint32(at[4*i+4:]))
+		}
+		if from >= to || to > points {
+			return "", fmt.Errorf("a part of the points %d to %d of %d", from, to, points)
+		}
+		list[i] = body[16*from : 16*to]
+	}
+	if kind%10 == 3 {
+		return multi("LineString", list, func(part []byte) (string, error) { return positions(part) })
+	}
+	return multi("Polygon", polygons(list), func(rings [][]byte) (string, error) {
+		var all []string
+		for _, r := range rings {
+			text, err := positions(r)
+			if err != nil {
+				return "", err
+			}
+			all = append(all, text)
+		}
+		return "[" + strings.Join(all, ",") + "]", nil
+	})
+}
+
+// multi is one geometry of a kind, or several.
+func multi[T any](kind string, list []T, text func(T) (string, error)) (string, error) {
+	all := make([]string, len(list))
+	for i, one := range list {
+		var err error
+		if all[i], err = text(one); err != nil {
+			return "", err
+		}
+	}
+	if len(all) == 1 {
+		return `{"type":"` + kind + `","coordinates":` + all[0] + `}`, nil
+	}
+	return `{"type":"Multi` + kind + `","coordinates":[` + strings.Join(all, ",") + `]}`, nil
+}
+
+func number(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
+
+// positions is a list of positions as GeoJSON, to 10 cm.
+func positions(points []byte) (string, error) {
+	out := append(make([]byte, 0, len(points)+len(points)/2), '[')
+	for ; len(points) > 0; points = points[16:] {
+		x, y := number(points), number(points[8:])
+		if !(math.Abs(x) <= 540 && math.Abs(y) <= 90) {
+			return "", fmt.Errorf("%v, %v is no place in degrees", x, y)
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendFloat(append(out, '['), math.Round(x*1e6)/1e6, 'f', -1, 64)
+		out = append(strconv.AppendFloat(append(out, ','), math.Round(y*1e6)/1e6, 'f', -1, 64), ']')
+	}
+	return string(append(out, ']')), nil
+}
+
+// polygons puts holes into the areas around them. Outer rings are clockwise; a hole that lies in none of them is an area of its own.
+func polygons(rings [][]byte) (list [][][]byte) {
+	var holes [][]byte
+	for _, r := range rings {
+		if doubleArea(r) > 0 {
+			holes = append(holes, r)
+		} else {
+			list = append(list, [][]byte{r})
+		}
+	}
+	outer := len(list)
+	for _, h := range holes {
+		found := false
+		for i := 0; i < outer && !found; i++ {
+			if inside(number(h), number(h[8:]), list[i][0]) {
+				list[i], found = append(list[i], h), true
+			}
+		}
+		if !found {
+			list = append(list, [][]byte{h})
+		}
+	}
+	return list
+}
+
+// doubleArea is twice the area of a ring, above 0 if it is counterclockwise.
+func doubleArea(r []byte) (sum float64) {
+	for i := 16; i < len(r); i += 16 {
+		sum += number(r[i-16:])*number(r[i+8:]) - number(r[i:])*number(r[i-8:])
+	}
+	return sum
+}
+
+// inside reports whether a place lies in a ring.
+func inside(x, y float64, r []byte) (in bool) {
+	for i := 16; i < len(r); i += 16 {
+		ax, ay, bx, by := number(r[i-16:]), number(r[i-8:]), number(r[i:]), number(r[i+8:])
+		if ay > y != (by > y) && x < ax+(y-ay)*(bx-ax)/(by-ay) {
+			in = !in
+		}
+	}
+	return in
+}
+
+// table is the rows of a dBASE table that were not read yet.
+type table struct {
+	fields []field
+	width  int
+	rows   []byte
+}
+
+type field struct {
+	name     string // quoted
+	kind     byte
+	from, to int
+}
+
+func newTable(dbf []byte) (*table, error) {
+	const head = 32 // and a field's
+	if len(dbf) < head {
+		return nil, errors.New("its table (.dbf) is missing or too short")
+	}
+	begin := int(binary.LittleEndian.Uint16(dbf[8:]))
+	t := &table{width: int(binary.LittleEndian.Uint16(dbf[10:]))}
+	if begin < head || begin > len(dbf) {
+		return nil, errors.New("its table (.dbf) ends too early")
+	}
+	at := 1 // behind the mark of deleted rows
+	for f := dbf[head:begin]; len(f) >= head && f[0] != '\r'; f = f[head:] {
+		name, _, _ := bytes.Cut(f[:11], []byte{0})
+		quoted, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(string(name), "?"))
+		if err != nil {
+			return nil, err
+		}
+		to := at + int(f[16])
+		t.fields = append(t.fields, field{string(quoted), f[11], at, to})
+		at = to
+	}
+	if at > t.width {
+		return nil, fmt.Errorf("fields of %d bytes in rows of %d in its table (.dbf)", at, t.width)
+	}
+	t.rows = dbf[begin:]
+	return t, nil
+}
+
+// next is the next row as an object of JSON, and whether it is deleted.
+func (t *table) next() (properties string, deleted bool, err error) {
+	if len(t.rows) < t.width {
+		return "", false, errors.New("its table (.dbf) has fewer rows than there are shapes")
+	}
+	row := t.rows[:t.width]
+	t.rows = t.rows[t.width:]
+	var out strings.Builder
+	out.WriteByte('{')
+	for i, f := range t.fields {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteString(f.name)
+		out.WriteByte(':')
+		value := strings.TrimSpace(strings.ToValidUTF8(string(bytes.Trim(row[f.from:f.to], "\x00")), "\ufffd"))
+		v, err := strconv.ParseFloat(value, 64)
+		switch {
+		case f.kind != 'N' && f.kind != 'F':
+			text, err := jsontext.AppendQuote(nil, value)
+			if err != nil {
+				return "", false, err
+			}
+			out.Write(text)
+		case err != nil || math.IsInf(v, 0) || math.IsNaN(v):
+			out.WriteString("null")
+		default:
+			out.WriteString(strconv.FormatFloat(v, 'f', -1, 64))
+		}
+	}
+	out.WriteByte('}')
+	return out.String(), len(row) > 0 && row[0] == '*', nil
+}
