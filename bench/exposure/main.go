@@ -1,3 +1,5 @@
+//go:build unix
+
 // Exposure measures how long it takes to count the people of areas by a raster of the world in pixels of 1 km, and how much memory loading and counting need.
 //
 // The raster is --raster, or is made by GDAL of the coarse one in $HAZARDD_SHARED, which takes minutes: 43,200 × 21,600 pixels, tiled and compressed. It is loaded by
