@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -139,9 +140,11 @@ func (w *World) topics(reports []hazard.Report, drawings []Drawing) (list []*top
 		}
 		if key := w.followed(&r, united(w.linked(t, list), t), list); key != "" {
 			t.names = []string{key} // it says nothing of its own names
+		} else {
+			t.reports[0].Refs = union(r.Refs, plain(&reports[i], &r))
 		}
 		linked := w.linked(t, list)
-		if len(linked) == 0 && len(w.known(t)) == 0 && r.Minor && !w.mayJoin(&r) {
+		if len(linked) == 0 && len(w.known(t)) == 0 && r.Minor && !w.mayJoin(&t.reports[0]) {
 			continue
 		}
 		if len(linked) == 0 {
@@ -274,6 +277,29 @@ func (w *World) epochs(reports []hazard.Report) []hazard.Report {
 		}
 	}
 	return reports
+}
+
+// plain are the names that a report gives its event, and that have come round: it has other ones here. Others still call it by these.
+func plain(given, r *hazard.Report) (list []string) {
+	for _, name := range append([]string{given.Key}, given.Aliases...) {
+		if slices.ContainsFunc(append([]string{r.Key}, r.Aliases...), func(n string) bool { return strings.HasPrefix(n, name+"@") }) {
+			list = append(list, r.Source+":"+name)
+		}
+	}
+	return list
+}
+
+// meantAt is the event that a name means at a moment: the first of those under it that goes on within 90 days of it; nil if there is none.
+func (w *World) meantAt(name Name, at instant) *event {
+	for n := 0; ; n++ {
+		e := w.event(Name{name.Source, epoch(name.Key, n)})
+		if e == nil || e.hazard == nil {
+			return nil
+		}
+		if to := max(e.heard.start, e.heard.over()); at <= to.Add(keyLife) && e.heard.start <= at.Add(keyLife) {
+			return e
+		}
+	}
 }
 
 // span is how long an event went on.

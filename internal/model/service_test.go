@@ -805,6 +805,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"splits":          {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, products: true, slight: true, splits: true}, []uint64{31, 76, 5007, 340145, 340226, 1100559, 1100771, 10000148, 4000147, 9000086}},
 		"relays":          {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, drills: true, relays: true}, []uint64{2, 2008, 2054, 2100, 5000005}},
 		"next":            {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, drills: true, next: true}, []uint64{28, 2024}},
+		"next of years":   {abilities{parts: true, people: true, late: true, names: true, merges: true, years: true, aliases: true, next: true}, nil},
 		"many at once":    {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, rules: true, slight: true, next: true, relays: true, many: true}, []uint64{2149, 5000017, 3000285, 3000348}},
 		"redacted":        {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, undo: true, held: true, redacts: true}, []uint64{4000009, 4000320}},
 		"redacted beside": {abilities{parts: true, people: true, late: true, names: true, merges: true, undo: true, splits: true, beside: true, areas: true, rules: true, fires: true, redacts: true}, []uint64{4000027, 12000045}},
