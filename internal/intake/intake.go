@@ -15,6 +15,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,11 +43,13 @@ type Intake struct {
 	known Known
 	areas areas
 	drawn *lru.Cache[digest, string] // under which digest what a source drew was kept
+	// damaged are the hazards that the last Pass could not work with.
+	damaged atomic.Pointer[map[int64]error]
 }
 
 // New makes an Intake that writes to s.
 func New(s *store.Store, known Known) *Intake {
-	return &Intake{s, known, newAreas(), lru.New[digest, string](maxDrawn)}
+	return &Intake{store: s, known: known, areas: newAreas(), drawn: lru.New[digest, string](maxDrawn)}
 }
 
 // Options say how a batch came.
