@@ -252,6 +252,9 @@ func (w *World) epochs(reports []hazard.Report) []hazard.Report {
 	reports = slices.Clone(reports)
 	for i := range reports {
 		r := &reports[i]
+		if r.UUID != uuid.Nil { // such a name means one event for ever
+			continue
+		}
 		names := append([]string{r.Key}, r.Aliases...)
 		r.Aliases = nil
 		for j, name := range names {
@@ -391,6 +394,7 @@ func (w *World) heard(e *event, known []hazard.Report, released bool) {
 	if e.hazard == nil {
 		e.drill = e.heard.category == hazard.Exercise
 	}
+	waits := false // for a place
 	if old := e.hazard != nil; old || e.heard.ended != hazard.EndWithdrawn && (released || e.heard.over() >= w.now.Add(-tooLate)) {
 		if !old {
 			if e.hazard = w.ofUUID(e); e.hazard != nil {
@@ -399,13 +403,14 @@ func (w *World) heard(e *event, known []hazard.Report, released bool) {
 		}
 		w.regroup(e)
 		e.refs = e.names() // stay, also if it is too slight
+		waits = !(e.slight && e.heard.head.Minor)
 	}
 	if e.hazard == nil {
 		// What says that it is over is remembered, under its own key: the report that it ends may come after it. So is what was said before it
-		// left a hazard: what that superseded must not come back.
+		// left a hazard: what that superseded must not come back. What waits for a place stays.
 		e.keys = nil
 		for _, p := range e.parts() {
-			isNew := !slices.ContainsFunc(known, func(o hazard.Report) bool { return o.Part == p.Part })
+			isNew := !waits && !slices.ContainsFunc(known, func(o hazard.Report) bool { return o.Part == p.Part })
 			if isNew && p.Ended == "" && slices.ContainsFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Part == p.Part }) {
 				e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.report != nil && t.report.Part == p.Part })
 			}
