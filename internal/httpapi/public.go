@@ -113,7 +113,7 @@ func (k *wakes) next(a *API, v *live.View, now hazard.Instant) hazard.Instant {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	at, any, err := a.Store.NextMoment(ctx)
+	at, any, err := a.Intake.NextMoment(ctx)
 	switch {
 	case err != nil: // nothing can be derived either
 		at = now

@@ -53,7 +53,8 @@ type cluster struct {
 	name    []string                     // event → a name that it shares with another
 	// touched are the hazards to settle → where the last event that left one has gone.
 	touched map[int64]int64
-	slight  bool            // self makes no hazard
+	slight  bool            // self is too slight to make a hazard
+	own     *hazard.Said    // what is said of self
 	put     store.Event     // what self has turned out to be too, and a decision put into its hazard
 	heir    map[int64]int64 // hazard that ends → the one that the event that made it has gone to
 }
@@ -494,13 +495,14 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 		return c.move(events, into, maker, self)
 	}
 	if slices.Contains(events, self) {
+		makes := !c.slight && !c.w.nowhere(c.own)
 		if self.HazardID != 0 {
 			c.leave(self.HazardID, 0)
-			if err := c.w.drop(self, c.slight); err != nil { // until it has its hazard
+			if err := c.w.drop(self, !makes); err != nil { // until it has its hazard
 				return err
 			}
 		}
-		if self.HazardID, self.Joined = 0, ""; !c.slight {
+		if self.HazardID, self.Joined = 0, ""; makes {
 			c.w.again = slight != nil
 			return nil
 		}

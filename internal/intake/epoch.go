@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -63,6 +65,18 @@ func latest(known map[string]store.Named, name string) (last store.Named) {
 	}
 }
 
+// meantAt is the event that a source means by a name at a moment: of those under it the first in whose life, or near it, the moment lies. Its Key
+// is empty if there is none by now.
+func (w *writer) meantAt(src, name string, at hazard.Instant) (store.Named, error) {
+	known, err := meant(w.tx.Named, src, []string{name})
+	for n := 0; ; n++ {
+		e, ok := known[epochName(name, n)]
+		if !ok || (epoch{e.Start, max(e.Start, e.End)}).covers(at, at) {
+			return e, err
+		}
+	}
+}
+
 // epochs gives reports that use a name of an event again, long after it or long before, another name in place of that (findings D32, D33).
 func epochs(reports []hazard.Report, known map[string]store.Named) []hazard.Report {
 	lives := map[string][]epoch{}
@@ -113,6 +127,22 @@ func epochOf(lives map[string][]epoch, known map[string]store.Named, name string
 	}
 	lives[name] = all
 	return epochName(name, max(n, 0)), covered
+}
+
+// plainNames are the names that a report gave its event, SCHEME:ID, and that have come round: epochs has given it others in their place. Whoever
+// names the event calls it by these.
+func plainNames(given, r *hazard.Report) (plain []string) {
+	now := r.Names()
+	for _, name := range given.Names() {
+		if slices.ContainsFunc(now, func(n string) bool {
+			number, ok := strings.CutPrefix(n, name+"@")
+			_, err := strconv.Atoi(number)
+			return ok && err == nil
+		}) {
+			plain = append(plain, r.Source+":"+name)
+		}
+	}
+	return plain
 }
 
 // epochName is what the nth event, from 0, under a name is called.

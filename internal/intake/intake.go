@@ -15,6 +15,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,11 +43,13 @@ type Intake struct {
 	known Known
 	areas areas
 	drawn *lru.Cache[digest, string] // under which digest what a source drew was kept
+	// damaged are the hazards that the last Pass could not work with.
+	damaged atomic.Pointer[map[int64]error]
 }
 
 // New makes an Intake that writes to s.
 func New(s *store.Store, known Known) *Intake {
-	return &Intake{s, known, newAreas(), lru.New[digest, string](maxDrawn)}
+	return &Intake{store: s, known: known, areas: newAreas(), drawn: lru.New[digest, string](maxDrawn)}
 }
 
 // Options say how a batch came.
@@ -214,7 +217,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	return res, nil
 }
 
-// Withdraw ends an event that its source has deleted or lists no longer, and with it the hazard, unless other sources go on with it.
+// Withdraw ends an event, by the name that it has here, that its source has deleted or lists no longer, and with it the hazard, unless other sources go on with it.
 func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error) {
 	return in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
 		event, id, err := tx.Event(src, event)
@@ -225,7 +228,7 @@ func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard
 		if err != nil {
 			return err
 		}
-		now := tx.Now()
+		w, now := in.writer(ctx, tx, src), tx.Now()
 		for i := range parts {
 			// A part that ran out before is over already, and stays what it was.
 			if p := &parts[i]; p.Name != "" && p.Ended == "" && p.OverAt() > now {
@@ -240,11 +243,12 @@ func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard
 			return err
 		} else if said := hazard.Derive(parts, now); ok && len(parts) > 0 && e.End != said.Over() {
 			e.End = said.Over()
+			w.went = append(w.went, e.Name()) // its name may mean another event from then on
 			if err := tx.SaveEvent(&e); err != nil {
 				return err
 			}
 		}
-		return in.writer(ctx, tx, src).renew(id)
+		return errors.Join(w.renew(id), w.tellReplaced())
 	})
 }
 
@@ -374,6 +378,8 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 			// The report's own key is another event's, or will be: numbers come round each year. The earlier one leads here
 			// for this report alone.
 			told.means, told.keys = []string{key}, nil
+		} else {
+			r.Refs = union(r.Refs, plainNames(&asGiven[i], r))
 		}
 		var linked []*group
 		for _, name := range told.means {
@@ -421,13 +427,24 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	}
 	var awaited []string // of all that was read, few make events
 	for _, g := range groups {
-		for _, key := range g.keys {
-			awaited = append(awaited, successorRef(w.src, key))
-		}
+		awaited = append(awaited, g.awaited(w.src)...)
 	}
 	waiting, err := w.tx.KnownRefs(awaited)
 	maps.Copy(w.refs, waiting)
 	return groups, err
+}
+
+// awaited are the names under which events may wait for that of the group (successorRef).
+func (g *group) awaited(src string) (refs []string) {
+	for _, key := range g.keys {
+		refs = append(refs, successorRef(src+":"+key))
+	}
+	for i := range g.reports {
+		for _, ref := range g.reports[i].Refs {
+			refs = append(refs, successorRef(ref))
+		}
+	}
+	return refs
 }
 
 // unite adds what another group says to g.
@@ -677,7 +694,7 @@ func (w *writer) take(g *group) error {
 			return err
 		}
 	}
-	if slices.ContainsFunc(g.keys, func(key string) bool { return w.refs[successorRef(w.src, key)] }) {
+	if len(g.absorbed) > 0 || slices.ContainsFunc(g.awaited(w.src), func(ref string) bool { return w.refs[ref] }) {
 		w.went = append(w.went, store.EventName{Source: w.src, Key: g.event})
 	}
 	switch {
@@ -978,7 +995,7 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 		}
 	}
 	if next := own.Head.Successor; next != "" {
-		if err := w.addRef(successorRef(w.src, next), g.event); err != nil {
+		if err := w.addRef(successorRef(w.src+":"+next), g.event); err != nil {
 			return err
 		}
 	}

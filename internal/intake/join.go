@@ -186,7 +186,7 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 	if err != nil {
 		return "", err
 	}
-	c.slight = slight
+	c.slight, c.own = slight, own
 	from := self.HazardID
 	if err := c.rearrange(self); err != nil {
 		return "", err
@@ -226,6 +226,13 @@ func (w *writer) where(own *hazard.Said) *hazard.Point {
 	}
 	lon, lat := placed[0].shape.Point()
 	return &hazard.Point{Lon: round(lon), Lat: round(lat)}
+}
+
+// nowhere reports whether nothing that is said of an event tells where it is.
+func (w *writer) nowhere(own *hazard.Said) bool {
+	alone := *own
+	alone.PlacesOf = own.Head.Source
+	return own.Head.Point == nil && len(w.place(&alone, []hazard.Said{alone})) == 0
 }
 
 // drill reports whether a group's event is a drill: what its hazard is, whatever its source says later; of a new one, what its source says.

@@ -3,7 +3,6 @@ package intake
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -188,22 +187,19 @@ func (w *writer) succeed(h *hazard.Hazard, head *hazard.Report) error {
 	if head.Ended != hazard.EndSuperseded || head.Successor == "" {
 		return nil
 	}
-	_, id, err := w.tx.Event(head.Source, head.Successor)
-	if errors.Is(err, hazard.ErrNotFound) || id == h.ID {
-		return nil
-	}
-	if err != nil {
+	by, err := w.meantAt(head.Source, head.Successor, head.OverAt())
+	if err != nil || by.Key == "" || by.HazardID == h.ID {
 		return err
 	}
-	next, err := w.tx.Hazard(id)
+	next, err := w.tx.Hazard(by.HazardID)
 	if err == nil && next.Drill() == h.Drill() {
 		h.Successor = next.UUID
 	}
 	return err
 }
 
-// successorRef is the name under which an event waits for the one that took its place (query EventsReplaced).
-func successorRef(src, key string) string { return waits + src + ":" + key }
+// successorRef is the name under which an event waits for the one, called ref, that took its place (query EventsReplaced).
+func successorRef(ref string) string { return waits + ref }
 
 const waits = "successor:"
 

@@ -2,6 +2,9 @@ package intake
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -14,43 +17,68 @@ const maxDue = 100
 
 // Pass records what time alone has changed up to now, by clock: hazards end, and hazards of which a
 // part or a source has run out are derived again. A running service calls it at each moment that
-// store.NextMoment names.
+// NextMoment names. A hazard whose rows are damaged is left as it is, and its neighbors go on; Damaged names it until
+// a later Pass finds it mended.
 func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
+	damaged := map[int64]error{}
 	for {
-		more := false
-		_, err := in.store.Write(ctx, clock, store.Origin{}, func(tx *store.Tx) error {
-			due, err := tx.Due(maxDue)
-			if err != nil {
-				return err
-			}
-			for _, h := range due {
-				if err := tx.SaveHazard(h.ExpireAt(tx.Now()), h); err != nil {
-					return err
-				}
-			}
-			if more = len(due) == maxDue; more {
-				return nil
-			}
-			ids, err := tx.Wakes(maxDue)
-			if err != nil {
-				return err
-			}
-			more = len(ids) == maxDue
-			for _, id := range ids {
-				// It is woken again at a later moment than this one, so that none comes twice.
-				if err := tx.Woken(id); err != nil {
-					return err
-				}
-				if err := in.writer(ctx, tx, "").renew(id); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil || !more {
+		more, err := in.passSome(ctx, clock, slices.Collect(maps.Keys(damaged)))
+		if of, ok := errors.AsType[*store.HazardError](err); ok && store.Broken(of.Err) {
+			damaged[of.ID] = of.Err // nothing is written of the transaction: once more, without it
+			continue
+		}
+		if err != nil {
 			return err
 		}
+		if !more {
+			in.damaged.Store(&damaged)
+			return nil
+		}
 	}
+}
+
+// passSome does a part of Pass in one transaction, without some hazards. An error that one hazard has is a *store.HazardError.
+func (in *Intake) passSome(ctx context.Context, clock hazard.Clock, but []int64) (more bool, err error) {
+	_, err = in.store.Write(ctx, clock, store.Origin{}, func(tx *store.Tx) error {
+		due, err := tx.Due(maxDue, but...)
+		if err != nil {
+			return err
+		}
+		for _, h := range due {
+			if err := tx.SaveHazard(h.ExpireAt(tx.Now()), h); err != nil {
+				return &store.HazardError{ID: h.ID, Err: err}
+			}
+		}
+		if more = len(due) == maxDue; more {
+			return nil
+		}
+		ids, err := tx.Wakes(maxDue, but...)
+		if err != nil {
+			return err
+		}
+		more = len(ids) == maxDue
+		for _, id := range ids {
+			// It is woken again at a later moment than this one, so that none comes twice.
+			if err := errors.Join(tx.Woken(id), in.writer(ctx, tx, "").renew(id)); err != nil {
+				return &store.HazardError{ID: id, Err: err}
+			}
+		}
+		return nil
+	})
+	return more, err
+}
+
+// Damaged are the hazards, by their numbers, that the last Pass left as they are because something of them is damaged, and what.
+func (in *Intake) Damaged() map[int64]error {
+	if damaged := in.damaged.Load(); damaged != nil {
+		return *damaged
+	}
+	return nil
+}
+
+// NextMoment is the next moment at which a hazard changes by itself, and whether there is one; of what is damaged, none is known.
+func (in *Intake) NextMoment(ctx context.Context) (hazard.Instant, bool, error) {
+	return in.store.NextMoment(ctx, slices.Collect(maps.Keys(in.Damaged()))...)
 }
 
 // PassUntil records what time alone has changed up to now, each change as of its own moment: what
@@ -58,7 +86,7 @@ func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
 // each payload.
 func (in *Intake) PassUntil(ctx context.Context, now hazard.Instant) error {
 	for {
-		at, any, err := in.store.NextMoment(ctx)
+		at, any, err := in.NextMoment(ctx)
 		if err != nil || !any || at > now {
 			return err
 		}

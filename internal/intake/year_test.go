@@ -152,3 +152,55 @@ func TestADrawingUnderANumberThatComesRoundBeginsWithTheLatest(t *testing.T) {
 		t.Errorf("drawn are %v, %v; want one from %s", shapes, err, h.Start)
 	}
 }
+
+// What a report says took the place of its event is the one that has the name at that time, not the one that had it a year ago, whichever of them
+// becomes known first.
+func TestASuccessorUnderANumberThatComesRoundIsTheOneOfItsTime(t *testing.T) {
+	const day = 24 * 60 * minute
+	const later = noon + 300*day
+	first, again := said("nws", "F.0002", hazard.Flood, noon, -122, 45), said("nws", "F.0002", hazard.Flood, later+minute, -118, 45)
+	watch := with(said("nws", "W.0001", hazard.Flood, later, -118, 45), func(r *hazard.Report) { r.Version = int64(later) })
+	upgraded := with(watch, func(r *hazard.Report) {
+		r.Version, r.Ended, r.Successor = int64(later+minute), hazard.EndSuperseded, "F.0002"
+	})
+	again.Version = int64(later + minute)
+	for name, payloads := range map[string][][]hazard.Report{
+		"in one payload":      {{watch}, {upgraded, again}},
+		"the successor first": {{watch}, {again}, {upgraded}},
+		"the successor last":  {{watch}, {upgraded}, {again}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.apply("nws", noon, live, first)
+			for _, p := range payloads {
+				d.apply("nws", later+minute, live, p...)
+			}
+			if got, want := d.event("nws", "W.0001").Successor, d.event("nws", "F.0002@2").UUID; got != want {
+				t.Errorf("its successor is %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// Who names an event by a number that has come round means the one of its own time.
+func TestANameThatComesRoundMeansTheEventOfItsTime(t *testing.T) {
+	const day = 24 * 60 * minute
+	const later = noon + 300*day
+	volcano := func(src, key string, at hazard.Instant, lon float64, refs ...string) hazard.Report {
+		return with(said(src, key, hazard.Volcano, at, lon, 19), func(r *hazard.Report) { r.Refs = refs })
+	}
+	for name, payloads := range map[string][]hazard.Report{
+		"the named one first": {volcano("gvp", "332010", noon, -155), volcano("gvp", "332010", later, -155), volcano("gdacs", "V1", later, -150, "gvp:332010")},
+		"the named one last":  {volcano("gvp", "332010", noon, -155), volcano("gdacs", "V1", later, -150, "gvp:332010"), volcano("gvp", "332010", later, -155)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			for _, r := range payloads {
+				d.apply(r.Source, r.Start, live, r)
+			}
+			if got, want := d.event("gdacs", "V1").ID, d.event("gvp", "332010@2").ID; got != want {
+				t.Errorf("it is hazard %d, the volcano of its time hazard %d", got, want)
+			}
+		})
+	}
+}

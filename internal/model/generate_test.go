@@ -95,7 +95,7 @@ func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
 // abilities are what a history may hold.
 type abilities struct {
-	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside, redacts, verbose, linked, altered, moved bool
+	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside, redacts, verbose, linked, altered, moved, nowhere bool
 }
 
 // generator makes histories from a seed.
@@ -278,7 +278,7 @@ func (g *generator) payload() []hazard.Report {
 		if o := pick(g, append(g.told, st)...); g.can.years && g.one(2) && o.quake() == st.quake() { // numbers come round
 			st.again(o)
 		}
-		drill := g.can.drills && g.one(3)
+		drill, nowhere := g.can.drills && g.one(3), g.can.nowhere && g.one(3)
 		for i := range st.reports {
 			if g.can.products && g.one(2) {
 				st.reports[i].Products = g.products()
@@ -308,6 +308,9 @@ func (g *generator) payload() []hazard.Report {
 			}
 			if g.can.fires && st.reports[i].Point != nil && g.one(2) { // about the southern side of the areas
 				st.reports[i].Point = &hazard.Point{Lon: float64(g.IntN(4)), Lat: 10 - float64(g.IntN(5))*0.02}
+			}
+			if g.can.nowhere && (nowhere || g.one(4)) {
+				st.reports[i].Point, st.reports[i].Areas = nil, nil
 			}
 			if g.can.verbose {
 				g.verbose(&st.reports[i])

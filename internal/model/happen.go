@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -139,9 +140,11 @@ func (w *World) topics(reports []hazard.Report, drawings []Drawing) (list []*top
 		}
 		if key := w.followed(&r, united(w.linked(t, list), t), list); key != "" {
 			t.names = []string{key} // it says nothing of its own names
+		} else {
+			t.reports[0].Refs = union(r.Refs, plain(&reports[i], &r))
 		}
 		linked := w.linked(t, list)
-		if len(linked) == 0 && len(w.known(t)) == 0 && r.Minor && !w.mayJoin(&r) {
+		if len(linked) == 0 && len(w.known(t)) == 0 && r.Minor && !w.mayJoin(&t.reports[0]) {
 			continue
 		}
 		if len(linked) == 0 {
@@ -249,6 +252,9 @@ func (w *World) epochs(reports []hazard.Report) []hazard.Report {
 	reports = slices.Clone(reports)
 	for i := range reports {
 		r := &reports[i]
+		if r.UUID != uuid.Nil { // such a name means one event for ever
+			continue
+		}
 		names := append([]string{r.Key}, r.Aliases...)
 		r.Aliases = nil
 		for j, name := range names {
@@ -274,6 +280,29 @@ func (w *World) epochs(reports []hazard.Report) []hazard.Report {
 		}
 	}
 	return reports
+}
+
+// plain are the names that a report gives its event, and that have come round: it has other ones here. Others still call it by these.
+func plain(given, r *hazard.Report) (list []string) {
+	for _, name := range append([]string{given.Key}, given.Aliases...) {
+		if slices.ContainsFunc(append([]string{r.Key}, r.Aliases...), func(n string) bool { return strings.HasPrefix(n, name+"@") }) {
+			list = append(list, r.Source+":"+name)
+		}
+	}
+	return list
+}
+
+// meantAt is the event that a name means at a moment: the first of those under it that goes on within 90 days of it; nil if there is none.
+func (w *World) meantAt(name Name, at instant) *event {
+	for n := 0; ; n++ {
+		e := w.event(Name{name.Source, epoch(name.Key, n)})
+		if e == nil || e.hazard == nil {
+			return nil
+		}
+		if to := max(e.heard.start, e.heard.over()); at <= to.Add(keyLife) && e.heard.start <= at.Add(keyLife) {
+			return e
+		}
+	}
 }
 
 // span is how long an event went on.
@@ -365,6 +394,7 @@ func (w *World) heard(e *event, known []hazard.Report, released bool) {
 	if e.hazard == nil {
 		e.drill = e.heard.category == hazard.Exercise
 	}
+	waits := false // for a place
 	if old := e.hazard != nil; old || e.heard.ended != hazard.EndWithdrawn && (released || e.heard.over() >= w.now.Add(-tooLate)) {
 		if !old {
 			if e.hazard = w.ofUUID(e); e.hazard != nil {
@@ -373,13 +403,14 @@ func (w *World) heard(e *event, known []hazard.Report, released bool) {
 		}
 		w.regroup(e)
 		e.refs = e.names() // stay, also if it is too slight
+		waits = !(e.slight && e.heard.head.Minor)
 	}
 	if e.hazard == nil {
 		// What says that it is over is remembered, under its own key: the report that it ends may come after it. So is what was said before it
-		// left a hazard: what that superseded must not come back.
+		// left a hazard: what that superseded must not come back. What waits for a place stays.
 		e.keys = nil
 		for _, p := range e.parts() {
-			isNew := !slices.ContainsFunc(known, func(o hazard.Report) bool { return o.Part == p.Part })
+			isNew := !waits && !slices.ContainsFunc(known, func(o hazard.Report) bool { return o.Part == p.Part })
 			if isNew && p.Ended == "" && slices.ContainsFunc(e.told, func(t telling) bool { return t.at == w.now && t.report.Part == p.Part }) {
 				e.told = slices.DeleteFunc(e.told, func(t telling) bool { return t.report != nil && t.report.Part == p.Part })
 			}

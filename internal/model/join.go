@@ -198,16 +198,16 @@ func (w *World) house(groups [][]*event, self *event) {
 			}
 		}
 		for _, e := range g.events {
-			if into == nil && e != self && !e.word(w.now).head.Minor {
+			if s := e.word(w.now); into == nil && e != self && !s.head.Minor && !s.nowhere() {
 				into, maker = w.newHazard(e), e
 			}
 		}
-		if into == nil && slices.Contains(g.events, self) && !(self.slight && self.heard.head.Minor) {
+		if into == nil && slices.Contains(g.events, self) && !(self.slight && self.heard.head.Minor) && !self.heard.nowhere() {
 			into, maker = w.newHazard(self), self
 		}
 		for _, e := range g.events {
 			switch {
-			case into == nil: // all are too slight
+			case into == nil: // all are too slight, or nobody knows where they are
 				w.leaveProducts(e)
 				e.hazard, e.drawn = nil, nil
 				continue

@@ -316,7 +316,7 @@ func (w *World) state(h *Hazard) State {
 		if !endSet {
 			s.End = max(said.endedAt, s.Start)
 		}
-		if next := w.event(Name{said.head.Source, said.head.Successor}); said.head.Ended == hazard.EndSuperseded && next != nil && next.hazard != nil &&
+		if next := w.meantAt(Name{said.head.Source, said.head.Successor}, overAt(&said.head)); said.head.Ended == hazard.EndSuperseded && next != nil &&
 			next.hazard != h && next.hazard.drill == h.drill {
 			s.Successor = next.hazard.UUID
 		}

@@ -178,6 +178,9 @@ type word struct {
 	drawn    []hazard.ShapesRef
 }
 
+// nowhere reports whether it does not say where it is: it makes no hazard.
+func (s *word) nowhere() bool { return s.point == nil && len(s.areas) == 0 }
+
 // over is when what was said is over.
 func (s *word) over() instant {
 	switch {

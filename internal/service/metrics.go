@@ -42,6 +42,7 @@ var (
 	storeChange    = desc("store_change", "The number of the last change in the store.")
 	diskRoom       = desc("disk_free_bytes", "Bytes that are left where the data folder is: the SQLite file, product files, what is being uploaded. Linux only.")
 	dueSince       = desc("due_seconds", "For how long the recording of an end, or of another step that was due, has been waiting. Lists leave out what has ended all the same.")
+	damagedHazards = desc("damaged_hazards", "Hazards whose rows are damaged, so that this node could not record their ends; the node that records them knows. See hazardd check.")
 	clockSkew      = desc("clock_skew_seconds", "By how much this machine's clock is ahead of the database's; 0 with SQLite.")
 	clockStep      = desc("clock_step_seconds", "By how much this machine's clock is ahead of service time since it was set; 0 while it is followed.")
 	clockSteps     = desc("clock_steps_total", "How often this machine's clock was set against its monotonic clock.")
@@ -77,7 +78,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceState,
+	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceState,
 		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, historyKept, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
 		to <- d
 	}
@@ -163,7 +164,8 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 	if last, err := s.Store.Last(ctx); err == nil {
 		gauge(storeChange, float64(last))
 	}
-	if at, due, err := s.Store.NextMoment(ctx); err == nil {
+	gauge(damagedHazards, float64(len(s.intake.Damaged())))
+	if at, due, err := s.intake.NextMoment(ctx); err == nil {
 		late := 0.0
 		if due {
 			late = max(0, s.Now().Time().Sub(at.Time()).Seconds())

@@ -601,14 +601,21 @@ func (s *Service) countPeople(ctx context.Context) error {
 // pass records what time alone changes, as it comes: ends, and parts and sources that run out. For
 // ends readers do not wait for it: the view drops a hazard at its end by itself.
 func (s *Service) pass(ctx context.Context) error {
-	warned := false
+	warned, told, tried := false, map[int64]bool{}, time.Now()
 	for ctx.Err() == nil {
 		wait := time.Second // moments change with every write; looking once a second costs one look-up in an index
 		now := s.Now()
-		next, any, err := s.Store.NextMoment(ctx)
-		if err == nil && any && next <= now {
+		next, any, err := s.intake.NextMoment(ctx)
+		again := len(s.intake.Damaged()) > 0 && time.Since(tried) > mendedEvery
+		if err == nil && (any && next <= now || again) {
 			err = s.intake.Pass(ctx, hazard.ClockFunc(s.Now))
-			wait = 0
+			wait, tried = 0, time.Now()
+			for id, fault := range s.intake.Damaged() {
+				if !told[id] {
+					s.cfg.Logger.Error("a hazard is damaged: its end is not recorded until it is mended (hazardd check)", "hazard", id, "error", fault)
+				}
+				told[id] = true
+			}
 		} else if any {
 			wait = min(wait, next.Time().Sub(now.Time()))
 		}
@@ -629,11 +636,12 @@ func (s *Service) pass(ctx context.Context) error {
 
 // The rhythm of what is looked after regularly.
 const (
-	tickEvery  = time.Second // how soon a disabled user is refused, and a source shows as stale
-	purgeEvery = time.Hour
-	skewEvery  = 10 * time.Second
-	diskEvery  = time.Minute     // how often it is looked how much room is left
-	roomEvery  = 5 * time.Second // how soon a store that was full is found to have room
+	tickEvery   = time.Second // how soon a disabled user is refused, and a source shows as stale
+	purgeEvery  = time.Hour
+	mendedEvery = time.Minute // how soon a hazard that was damaged is found to be mended
+	skewEvery   = 10 * time.Second
+	diskEvery   = time.Minute     // how often it is looked how much room is left
+	roomEvery   = 5 * time.Second // how soon a store that was full is found to have room
 )
 
 // littleRoom is how much must be left where the data folder is before a warning is logged, in bytes: days, of what a server writes that polls all sources.

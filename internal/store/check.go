@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/db"
 )
 
 // Checked is what a check of a store has read.
@@ -41,7 +42,7 @@ func (s *Store) Check(ctx context.Context, fault func(what string)) (done Checke
 	if err := s.database.check(ctx, tx, fault); err != nil {
 		return done, fmt.Errorf("check the structure of the database: %w", storeError(err))
 	}
-	for _, step := range []func() error{c.changes, c.hazards, c.products, c.geometries, c.shapes} {
+	for _, step := range []func() error{c.changes, c.hazards, c.products, c.events, c.reports, c.geometries, c.shapes} {
 		if err := step(); err != nil {
 			return done, storeError(err)
 		}
@@ -209,6 +210,30 @@ func (c *checker) products() error {
 	}
 	return c.latest("product", `SELECT c.product_id, max(c.n), coalesce(max(p.n), 0) FROM changes c LEFT JOIN products p ON p.id = c.product_id
 		WHERE c.product_id > 0 GROUP BY c.product_id HAVING max(c.n) <> coalesce(max(p.n), 0)`)
+}
+
+// events reads what is kept of the events of hazards.
+func (c *checker) events() error {
+	var source, event, shapes string
+	var hazardID, found int64
+	return c.rows(`SELECT e.source, e.event, e.hazard_id, e.shapes, coalesce(h.id, 0) FROM events e LEFT JOIN hazards h ON h.id = e.hazard_id ORDER BY e.source, e.event`, func() {
+		if found == 0 {
+			c.fault(fmt.Sprintf("event %s:%s is part of hazard %d, which is not there", source, event, hazardID))
+		}
+		if _, err := decodeEvents([]db.Event{{Source: source, Event: event, Shapes: shapes}}, nil); err != nil {
+			c.fault(fmt.Sprintf("hazard %d: %v", hazardID, err))
+		}
+	}, &source, &event, &hazardID, &shapes, &found)
+}
+
+// reports reads what sources said last.
+func (c *checker) reports() error {
+	var source, event, part, body string
+	return c.rows(`SELECT source, event, part, body FROM reports WHERE body <> '' ORDER BY source, event, part`, func() {
+		if _, err := decodeReport(source, event, part, body); err != nil {
+			c.fault(err.Error())
+		}
+	}, &source, &event, &part, &body)
 }
 
 func (c *checker) geometries() error {

@@ -320,14 +320,16 @@ func readAreas(ctx context.Context, q *db.Queries, refs []hazard.AreaRef) ([]haz
 	return areas, nil
 }
 
-// NextMoment returns the next moment at which a hazard changes by itself, and whether there is one:
+// NextMoment returns the next moment at which a hazard changes by itself, but for some, and whether there is one:
 // an active hazard ends, or one is to be derived again (Tx.SetWake).
-func (s *Store) NextMoment(ctx context.Context) (hazard.Instant, bool, error) {
-	at, err := s.readQ.NextMoment(ctx)
-	if none(err) {
-		return 0, false, nil
+func (s *Store) NextMoment(ctx context.Context, but ...int64) (hazard.Instant, bool, error) {
+	next, err := s.readQ.NextMoments(ctx, int32(1+len(but)))
+	for _, n := range next {
+		if !slices.Contains(but, n.ID) {
+			return hazard.Instant(n.AtMs), true, nil
+		}
 	}
-	return hazard.Instant(at), err == nil, storeError(err)
+	return 0, false, storeError(err)
 }
 
 func hazardByID(ctx context.Context, q *db.Queries, id int64) (*hazard.Hazard, error) {

@@ -4,9 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // DamagedError is the error of what is no longer as it was written: a bit has turned on the disk, or somebody has written into the
@@ -17,6 +23,24 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string {
 	return e.What + " is damaged in the store: it is not as it was written. See hazardd check"
+}
+
+// HazardError says which hazard cannot be worked with.
+type HazardError struct {
+	ID  int64
+	Err error
+}
+
+func (e *HazardError) Error() string { return fmt.Sprintf("hazard %d: %v", e.ID, e.Err) }
+
+func (e *HazardError) Unwrap() error { return e.Err }
+
+// Broken reports whether an error is that of rows that are damaged, or lack others, and not of a store that cannot be asked.
+func Broken(err error) bool {
+	_, damaged := errors.AsType[*DamagedError](err)
+	_, unread := errors.AsType[*jsontext.SyntacticError](err)
+	_, unfit := errors.AsType[*json.SemanticError](err)
+	return damaged || unread || unfit || errors.Is(err, hazard.ErrNotFound)
 }
 
 // A sealed state ends with one more member, a checksum: CRC-32C (RFC 3720 section 12.1) of the number of its change, and of the text

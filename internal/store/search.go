@@ -336,11 +336,7 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 		return nil, err
 	}
 	for _, d := range due {
-		h, err := decodeHazard(d.N, d.Body)
-		if err != nil {
-			return nil, err
-		}
-		changed[h.ID] = true
+		changed[d.ID] = true
 	}
 	var all []*hazard.Hazard
 	for id := range changed {

@@ -346,11 +346,18 @@ func readReports(ctx context.Context, q *db.Queries, source, event string) ([]ha
 			reports[i] = hazard.Report{Source: source, Key: event, Part: r.Part, Version: r.Version, Start: hazard.Instant(r.StartMs), Places: strings.Fields(r.Places)}
 			continue
 		}
-		if err := json.Unmarshal([]byte(r.Body), &reports[i]); err != nil {
-			return nil, nil, fmt.Errorf("stored report %s:%s %s: %w", source, event, r.Part, err)
+		if reports[i], err = decodeReport(source, event, r.Part, r.Body); err != nil {
+			return nil, nil, err
 		}
 	}
 	return reports, said, nil
+}
+
+func decodeReport(source, event, part, body string) (r hazard.Report, err error) {
+	if err := json.Unmarshal([]byte(body), &r); err != nil {
+		return r, fmt.Errorf("stored report %s:%s %s: %w", source, event, part, err)
+	}
+	return r, nil
 }
 
 // SaveReport keeps r as what its source said last in its part of an event. payload is the SHA-256 of the payload that said it;

@@ -277,27 +277,29 @@ func (t *Tx) ProductMade(id int64) (hazard.Change, error) {
 	return decodeChange(db.ChangesSinceRow(row))
 }
 
-// Due lists the active hazards that end by themselves at or before the transaction's moment, the longest due first, at most limit.
-func (t *Tx) Due(limit int) ([]*hazard.Hazard, error) {
-	rows, err := t.q.DueHazards(t.ctx, db.DueHazardsParams{NowMs: int64(t.Now()), MaxRows: int32(limit)})
-	if err != nil {
-		return nil, err
-	}
-	var due []*hazard.Hazard
+// Due lists the active hazards that end by themselves at or before the transaction's moment, but for some, the longest due first, at most limit. One
+// that cannot be read is a *HazardError.
+func (t *Tx) Due(limit int, but ...int64) (due []*hazard.Hazard, err error) {
+	rows, err := t.q.DueHazards(t.ctx, db.DueHazardsParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(but))})
 	for _, r := range rows {
+		if slices.Contains(but, r.ID) || len(due) == limit {
+			continue
+		}
 		h, err := decodeHazard(r.N, r.Body)
 		if err != nil {
-			return nil, err
+			return nil, &HazardError{r.ID, err}
 		}
 		due = append(due, h)
 	}
-	return due, nil
+	return due, err
 }
 
-// Wakes lists the hazards whose moment to be derived again has come, the longest due first, at most
+// Wakes lists the hazards whose moment to be derived again has come, but for some, the longest due first, at most
 // limit.
-func (t *Tx) Wakes(limit int) ([]int64, error) {
-	return t.q.DueWakes(t.ctx, db.DueWakesParams{NowMs: int64(t.Now()), MaxRows: int32(limit)})
+func (t *Tx) Wakes(limit int, but ...int64) ([]int64, error) {
+	ids, err := t.q.DueWakes(t.ctx, db.DueWakesParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(but))})
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return slices.Contains(but, id) })
+	return ids[:min(len(ids), limit)], err
 }
 
 // SetWake sets the moment at which a hazard must be derived again although nobody reports;

@@ -256,7 +256,8 @@ func (q *Queries) DropWake(ctx context.Context, arg DropWakeParams) error {
 }
 
 const dueHazards = `-- name: DueHazards :many
-SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.status = 'A' AND h.autoexpire AND h.end_ms <= $1 ORDER BY h.end_ms, h.id LIMIT $2
+SELECT h.id, h.n, CAST(coalesce(c.body, '') AS TEXT) AS body FROM hazards h LEFT JOIN changes c ON c.n = h.n
+WHERE h.status = 'A' AND h.autoexpire AND h.end_ms <= $1 ORDER BY h.end_ms, h.id LIMIT $2
 `
 
 type DueHazardsParams struct {
@@ -265,6 +266,7 @@ type DueHazardsParams struct {
 }
 
 type DueHazardsRow struct {
+	ID   int64
 	N    int64
 	Body string
 }
@@ -279,7 +281,7 @@ func (q *Queries) DueHazards(ctx context.Context, arg DueHazardsParams) ([]DueHa
 	items := []DueHazardsRow{}
 	for rows.Next() {
 		var i DueHazardsRow
-		if err := rows.Scan(&i.N, &i.Body); err != nil {
+		if err := rows.Scan(&i.ID, &i.N, &i.Body); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -523,19 +525,40 @@ func (q *Queries) Next(ctx context.Context, arg NextParams) (int64, error) {
 	return value, err
 }
 
-const nextMoment = `-- name: NextMoment :one
-SELECT at_ms FROM (SELECT end_ms AS at_ms FROM hazards WHERE status = 'A' AND autoexpire ORDER BY end_ms LIMIT 1) AS ends
+const nextMoments = `-- name: NextMoments :many
+SELECT id, at_ms FROM (SELECT id, end_ms AS at_ms FROM hazards WHERE status = 'A' AND autoexpire ORDER BY end_ms LIMIT $1) AS ends
 UNION ALL
-SELECT at_ms FROM (SELECT at_ms FROM wakes ORDER BY at_ms LIMIT 1) AS next
-ORDER BY at_ms LIMIT 1
+SELECT id, at_ms FROM (SELECT hazard_id AS id, at_ms FROM wakes ORDER BY at_ms LIMIT $1) AS next
+ORDER BY at_ms
 `
 
-// When the next active hazard ends by itself, or is to be derived again; nothing if none will.
-func (q *Queries) NextMoment(ctx context.Context) (int64, error) {
-	row := q.db.QueryRowContext(ctx, nextMoment)
-	var at_ms int64
-	err := row.Scan(&at_ms)
-	return at_ms, err
+type NextMomentsRow struct {
+	ID   int64
+	AtMs int64
+}
+
+// When the next active hazards end by themselves, and when the next ones are to be derived again.
+func (q *Queries) NextMoments(ctx context.Context, limit int32) ([]NextMomentsRow, error) {
+	rows, err := q.db.QueryContext(ctx, nextMoments, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []NextMomentsRow{}
+	for rows.Next() {
+		var i NextMomentsRow
+		if err := rows.Scan(&i.ID, &i.AtMs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const productByID = `-- name: ProductByID :one

@@ -515,8 +515,9 @@ func (q *Queries) EventsOfHazard(ctx context.Context, hazardID int64) ([]Event, 
 
 const eventsReplaced = `-- name: EventsReplaced :many
 SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined, e.shapes
-FROM event_keys k JOIN event_refs r ON r.ref = 'successor:' || k.source || ':' || k.key JOIN events e ON e.source = r.source AND e.event = r.event
-WHERE k.source = $1 AND k.event = $2 ORDER BY e.source, e.event
+FROM (SELECT k.source || ':' || k.key AS name FROM event_keys k WHERE k.source = $1 AND k.event = $2
+    UNION SELECT o.ref FROM event_refs o WHERE o.source = $1 AND o.event = $2) n
+JOIN event_refs r ON r.ref = 'successor:' || n.name JOIN events e ON e.source = r.source AND e.event = r.event ORDER BY e.source, e.event
 `
 
 type EventsReplacedParams struct {
@@ -524,7 +525,7 @@ type EventsReplacedParams struct {
 	Event  string
 }
 
-// The events that are over and wait for an event, by one of its keys, as their successor (intake/state.go).
+// The events that are over and wait for an event, by one of its names, as their successor (intake/state.go).
 func (q *Queries) EventsReplaced(ctx context.Context, arg EventsReplacedParams) ([]Event, error) {
 	rows, err := q.db.QueryContext(ctx, eventsReplaced, arg.Source, arg.Event)
 	if err != nil {

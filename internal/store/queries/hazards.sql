@@ -28,14 +28,15 @@ SELECT id FROM hazards ORDER BY severity DESC, last_update_ms DESC, id;
 
 -- name: DueHazards :many
 -- The active hazards that end by themselves at or before a moment, the longest due first.
-SELECT c.n, c.body FROM hazards h JOIN changes c ON c.n = h.n WHERE h.status = 'A' AND h.autoexpire AND h.end_ms <= sqlc.arg(now_ms) ORDER BY h.end_ms, h.id LIMIT sqlc.arg(max_rows);
+SELECT h.id, h.n, CAST(coalesce(c.body, '') AS TEXT) AS body FROM hazards h LEFT JOIN changes c ON c.n = h.n
+WHERE h.status = 'A' AND h.autoexpire AND h.end_ms <= sqlc.arg(now_ms) ORDER BY h.end_ms, h.id LIMIT sqlc.arg(max_rows);
 
--- name: NextMoment :one
--- When the next active hazard ends by itself, or is to be derived again; nothing if none will.
-SELECT at_ms FROM (SELECT end_ms AS at_ms FROM hazards WHERE status = 'A' AND autoexpire ORDER BY end_ms LIMIT 1) AS ends
+-- name: NextMoments :many
+-- When the next active hazards end by themselves, and when the next ones are to be derived again.
+SELECT id, at_ms FROM (SELECT id, end_ms AS at_ms FROM hazards WHERE status = 'A' AND autoexpire ORDER BY end_ms LIMIT $1) AS ends
 UNION ALL
-SELECT at_ms FROM (SELECT at_ms FROM wakes ORDER BY at_ms LIMIT 1) AS next
-ORDER BY at_ms LIMIT 1;
+SELECT id, at_ms FROM (SELECT hazard_id AS id, at_ms FROM wakes ORDER BY at_ms LIMIT $1) AS next
+ORDER BY at_ms;
 
 -- name: DueWakes :many
 SELECT hazard_id FROM wakes WHERE at_ms <= sqlc.arg(now_ms) ORDER BY at_ms, hazard_id LIMIT sqlc.arg(max_rows);

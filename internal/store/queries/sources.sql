@@ -55,10 +55,11 @@ SELECT r.ref FROM event_keys k JOIN event_refs r ON r.ref = k.source || ':' || k
 ORDER BY 1;
 
 -- name: EventsReplaced :many
--- The events that are over and wait for an event, by one of its keys, as their successor (intake/state.go).
+-- The events that are over and wait for an event, by one of its names, as their successor (intake/state.go).
 SELECT e.source, e.event, e.hazard_id, e.type_id, e.start_ms, e.end_ms, e.placed, e.lon, e.lat, e.called, e.joined, e.shapes
-FROM event_keys k JOIN event_refs r ON r.ref = 'successor:' || k.source || ':' || k.key JOIN events e ON e.source = r.source AND e.event = r.event
-WHERE k.source = $1 AND k.event = $2 ORDER BY e.source, e.event;
+FROM (SELECT k.source || ':' || k.key AS name FROM event_keys k WHERE k.source = $1 AND k.event = $2
+    UNION SELECT o.ref FROM event_refs o WHERE o.source = $1 AND o.event = $2) n
+JOIN event_refs r ON r.ref = 'successor:' || n.name JOIN events e ON e.source = r.source AND e.event = r.event ORDER BY e.source, e.event;
 
 -- name: RefsOfHazard :many
 SELECT r.source, r.event, r.ref FROM events e JOIN event_refs r ON r.source = e.source AND r.event = e.event WHERE e.hazard_id = $1
