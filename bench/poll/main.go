@@ -78,7 +78,7 @@ func serve(ctx context.Context, o options) error {
 	}
 	service.CollectOften() // as the server does
 	s, err := service.Open(ctx, service.Config{DataDir: flag.Arg(0), Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler),
-		Known: known, Sources: names, PrivateSources: true})
+		Known: known, Sources: names, PrivateSources: true, Pictures: -1})
 	if err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func run(ctx context.Context, rate float64, length time.Duration, asJSON bool) (
 		return err
 	}
 	s, err := service.Open(ctx, service.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler),
-		Known: known, Sources: []string{"pushed"}, PrivateSources: true})
+		Known: known, Sources: []string{"pushed"}, PrivateSources: true, Pictures: -1})
 	if err != nil {
 		return err
 	}

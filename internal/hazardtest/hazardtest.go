@@ -53,6 +53,7 @@ func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*serv
 		t.Skip("runs the service, which short tests do not")
 	}
 	cfg := service.Config{DataDir: data, Database: pgtest.Database(t, data, ""), Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		Pictures:   -1,   // else payloads of tests would lead to the network
 		NoExposure: true} // else every hazard changes once more, whenever its people are counted
 	if cfg.Database != "" { // only a store in the folder has a key there by itself
 		cfg.AddressKey = filepath.Join(t.TempDir(), notify.KeyFile)

@@ -37,6 +37,7 @@ import (
 	"github.com/hazardd/hazardd/internal/lru"
 	"github.com/hazardd/hazardd/internal/notify"
 	pages "github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/picture"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/publish"
@@ -55,6 +56,8 @@ type Config struct {
 	Store *store.Store
 	// Evidence is what the sources gave, as received; nil: none is kept.
 	Evidence *evidence.Keeper
+	// Pictures are those that sources name; who fetches them is not the API's business.
+	Pictures *picture.Keeper
 	Live     *live.Live
 	Auth     *auth.Service
 	Edit     *edit.Editor
@@ -224,10 +227,12 @@ func (a *API) routes() {
 	a.public("GET /.well-known/jwks.json", a.jwks)
 	a.readable("GET /products/types", a.fixed("productTypes"))
 	a.readable("GET /products/{product}/file", a.file)
+	a.readable("GET /products/{product}/picture", a.photo)
 	a.readable("GET /products/{product}/versions", a.versions)
 	a.readable("GET /hazards/{hazard}", a.hazard)
 	a.readable("GET /hazards/{hazard}/changes", a.hazardChanges)
 	a.readable("GET /hazards/{hazard}/map.png", a.mapPicture)
+	a.readable("GET /hazards/{hazard}/pictures", a.holds(costOfObject, a.photos))
 	a.readable("GET /hazards/{hazard}/brief", a.holds(costOfBrief, a.brief))
 	a.readable("GET /hazards/{hazard}/alert-geography", a.holds(costOfShapes, a.alertGeography))
 	a.readable("GET /measurements", a.fixed("measurements"))
@@ -340,7 +345,8 @@ func (a *API) routes() {
 	a.paged("GET /h/{hazard}/hazard.json", inForm("application/json", a.hazard))
 	a.paged("GET /h/{hazard}/changes.json", inForm("application/json", a.hazardChanges))
 	a.paged("GET /h/{hazard}/area.geojson", inForm(geoJSON, a.holds(costOfShapes, a.alertGeography)))
-	a.paged("GET /h/{hazard}/products/{product}/file", a.pageFile)
+	a.paged("GET /h/{hazard}/products/{product}/file", a.ofPage(a.file))
+	a.paged("GET /h/{hazard}/products/{product}/picture", a.ofPage(a.photo))
 	a.public("GET /pages/{style}", a.style)
 	// OGC API – Features.
 	a.readable("GET /ogc", a.ogcLanding)

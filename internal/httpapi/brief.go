@@ -1,14 +1,13 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/hazard"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/tongue"
@@ -57,7 +56,7 @@ func (a *API) brief(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	if b.Map.Shapes, err = a.drawnOn(r.Context(), h); err != nil {
 		return err
 	}
-	if b.Pictures, err = a.picturesOf(r.Context(), content.Products); err != nil {
+	if b.Pictures, err = a.picturesOf(r.Context(), content); err != nil {
 		return err
 	}
 	html, err := b.HTML()
@@ -69,47 +68,24 @@ func (a *API) brief(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	return answer(w, r, reply.NewBody(html, restricted))
 }
 
-// picturesOf are the pictures among products, small, the latest first. One is read at a time in the whole service; what cannot be read is no picture.
-func (a *API) picturesOf(ctx context.Context, products []*hazard.Product) (all []pages.Picture, err error) {
-	files := slices.DeleteFunc(slices.Clone(products), func(p *hazard.Product) bool {
-		return p.Hidden || p.File == nil || p.File.Digest == "" || p.File.Size > pages.MaxOriginal || !strings.HasPrefix(p.File.MediaType, "image/")
-	})
-	slices.SortStableFunc(files, func(x, y *hazard.Product) int { return int(y.Version - x.Version) })
-	for _, p := range files[:min(len(files), maxLooked)] {
-		small, err := a.thumbnail(ctx, p.File.Digest)
+// picturesOf are the pictures among the products of a hazard, small, the latest first. What cannot be read is no picture.
+func (a *API) picturesOf(ctx context.Context, content *pages.Hazard) (all []pages.Picture, err error) {
+	photos, err := a.photosOf(ctx, content.Hazard.ID, content.Products)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(photos, func(x, y photo) int { return cmp.Compare(y.of.Version, x.of.Version) })
+	for _, p := range photos[:min(len(photos), maxLooked)] {
+		small, err := a.thumbnail(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		if len(small) == 0 {
 			continue
 		}
-		if all = append(all, pages.Picture{Title: p.Title, By: p.UserID, At: p.Updated, JPEG: small}); len(all) == pages.MaxPictures {
+		if all = append(all, pages.Picture{Title: p.of.Title, By: content.MadeBy(p.of), At: p.at, JPEG: small}); len(all) == pages.MaxPictures {
 			break
 		}
 	}
 	return all, nil
-}
-
-// thumbnail is the picture in a stored file, small; empty: it is no picture that can be read. Files are named by their content, so what was made of one once holds for ever.
-func (a *API) thumbnail(ctx context.Context, digest string) ([]byte, error) {
-	if small, ok := a.thumbnails.Get(digest); ok {
-		return small, nil
-	}
-	select {
-	case a.pencil <- struct{}{}:
-		defer func() { <-a.pencil }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	file, err := a.Store.OpenFile(ctx, digest)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	small, err := pages.Thumbnail(file)
-	if err != nil && !errors.Is(err, pages.ErrNoPicture) {
-		return nil, err
-	}
-	a.thumbnails.Put(digest, small, len(digest)+len(small)+100)
-	return small, nil
 }

@@ -9,6 +9,16 @@ import (
 	"testing"
 )
 
+// pngOf is a gray picture.
+func pngOf(t testing.TB, width, height int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 // A brief is for readers of the API and of pages, in their language; a photograph that is restricted is in that of members alone.
 func TestTheBriefOfAHazard(t *testing.T) {
 	s := serve(t)
@@ -45,11 +55,8 @@ func TestTheBriefOfAHazard(t *testing.T) {
 		t.Errorf("the brief of the page for nobody: %d", a.Status)
 	}
 
-	var photo bytes.Buffer
-	if err := png.Encode(&photo, image.NewGray(image.Rect(0, 0, 9, 9))); err != nil {
-		t.Fatal(err)
-	}
-	s.upload("red", h.HazardID, file("title", "Secret photograph", "security_Flag", "R"), "a.png", photo.Bytes())
+	photo := pngOf(t, 9, 9)
+	s.upload("red", h.HazardID, file("title", "Secret photograph", "security_Flag", "R"), "a.png", photo)
 	s.upload("red", h.HazardID, file("title", "No picture"), "b.jpg", []byte("text"))
 	for user, want := range map[string]int{"red": 1, "fire": 0, "reader": 0} {
 		a := s.do(user, http.MethodGet, path, nil)
@@ -61,7 +68,7 @@ func TestTheBriefOfAHazard(t *testing.T) {
 	if red.Header.Get("ETag") == fire.Header.Get("ETag") || !strings.Contains(red.Header.Get("Cache-Control"), "private") && !strings.Contains(red.Header.Get("Cache-Control"), "no-store") {
 		t.Errorf("members %v, others %v", red.Header, fire.Header)
 	}
-	s.upload("red", h.HazardID, file("title", "Open photograph"), "c.png", photo.Bytes())
+	s.upload("red", h.HazardID, file("title", "Open photograph"), "c.png", photo)
 	if a := s.do("fire", http.MethodGet, path, nil); !strings.Contains(string(a.Body), "Open photograph") {
 		t.Error("without the open photograph")
 	}

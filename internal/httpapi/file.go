@@ -78,7 +78,7 @@ func mediaType(name string) string {
 // maxRanges bounds the parts of one answer: more would make it larger than the file, at little cost to who asks.
 const maxRanges = 5
 
-// file serves the content of a file product, to be run by no browser, and kept on the way only if everybody may read it.
+// file serves the content of a file product.
 func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, "version")
 	if err != nil {
@@ -113,16 +113,22 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 		return err
 	}
 	defer content.Close()
-	h := w.Header()
-	h.Set("Content-Type", p.File.MediaType)
-	h.Set("Content-Disposition", disposition(p.File.Name))
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("Cache-Control", "private, no-store")
+	cache := []string{"private, no-store"}
 	if who.Role == auth.Public {
-		h["Cache-Control"] = cacheControl(r, !p.Open())
+		cache = cacheControl(r, !p.Open())
 	}
+	return serveContent(w, r, p, p.File, disposition(p.File.Name), content, cache)
+}
+
+// serveContent serves the content of a file of a product, to be run by no browser.
+func serveContent(w http.ResponseWriter, r *http.Request, p *hazard.Product, f *hazard.File, disposition string, content io.ReadSeeker, cache []string) error {
+	h := w.Header()
+	h.Set("Content-Type", f.MediaType)
+	h.Set("Content-Disposition", disposition)
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h["Cache-Control"] = cache
 	h.Set("Vary", "Authorization")
-	h.Set("ETag", `"`+p.File.Digest+`"`)
+	h.Set("ETag", `"`+f.Digest+`"`)
 	if ranges := strings.Join(r.Header["Range"], ","); r.Method != http.MethodGet || !strings.HasPrefix(ranges, "bytes=") || strings.Count(ranges, ",") >= maxRanges {
 		r.Header.Del("Range") // the whole file instead: RFC 9110 section 14.2 demands it of other methods and units, and allows it of many parts
 	}
@@ -134,7 +140,7 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 	}
 	switch answer.refused {
 	case http.StatusRequestedRangeNotSatisfiable:
-		return &problem{Status: answer.refused, Detail: fmt.Sprintf("the file has %d bytes, none of which are in the range", p.File.Size)}
+		return &problem{Status: answer.refused, Detail: fmt.Sprintf("the file has %d bytes, none of which are in the range", f.Size)}
 	case http.StatusPreconditionFailed:
 		return &problem{Status: answer.refused, Detail: "the file is another than the one that the request names"}
 	}

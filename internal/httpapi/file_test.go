@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bytes"
 	"fmt"
+	"image/jpeg"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -253,4 +254,36 @@ func TestRangesOfFiles(t *testing.T) {
 			t.Errorf("a range of an icon: %d %q", a.Status, a.Body)
 		}
 	})
+}
+
+// A picture that was uploaded is shown on the page of its hazard, small, to who may see it; what is hidden is not.
+func TestUploadedPicturesAreShown(t *testing.T) {
+	s := serve(t)
+	h := s.hazard("red", "hazard_Name", "Flood at the quay")
+	photo := pngOf(t, 900, 600)
+	var p item
+	s.upload("red", h.HazardID, file("title", "The quay"), "quay.png", photo).JSON(t, &p)
+	s.upload("red", h.HazardID, file("title", "Secret", "security_Flag", "R"), "secret.png", photo)
+	s.upload("red", h.HazardID, file("title", "Hidden", "is_Hidden", "Y"), "hidden.png", photo)
+	s.upload("red", h.HazardID, file("title", "No picture"), "text.jpg", []byte("text"))
+	page := "/h/" + h.UUID
+	for user, want := range map[string]int{"reader": 2, "red": 3} {
+		a := s.do("", http.MethodGet, page, nil, "Cookie", sessionOf(t, s, user))
+		if n := bytes.Count(a.Body, []byte(`/picture?size=small" alt="`)); a.Status != http.StatusOK || n != want || bytes.Contains(a.Body, []byte(`alt="Secret"`)) != (user == "red") {
+			t.Errorf("%s: %d, %d pictures, want %d", user, a.Status, n, want)
+		}
+		var list []struct{ User, Title string }
+		s.do(user, http.MethodGet, "/hazards/"+h.UUID+"/pictures", nil).JSON(t, &list)
+		if len(list) != want || list[0].User != "red" || list[0].Title != "The quay" {
+			t.Errorf("%s: %+v", user, list)
+		}
+	}
+	small := s.do("", http.MethodGet, fmt.Sprintf("%s/products/%d/picture?size=small", page, p.ProductID), nil, "Cookie", sessionOf(t, s, "reader"))
+	if got, err := jpeg.Decode(bytes.NewReader(small.Body)); err != nil || got.Bounds().Dx() != 560 {
+		t.Errorf("%d %v %v", small.Status, small.Header, err)
+	}
+	other := s.hazard("red")
+	if a := s.do("", http.MethodGet, fmt.Sprintf("/h/%s/products/%d/picture", other.UUID, p.ProductID), nil, "Cookie", sessionOf(t, s, "reader")); a.Status != http.StatusNotFound {
+		t.Errorf("of another hazard: %d", a.Status)
+	}
 }

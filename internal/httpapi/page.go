@@ -269,6 +269,14 @@ func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now ha
 		return nil, false, err
 	}
 	restricted = slices.ContainsFunc(c.Products, (*hazard.Product).Restricted)
+	photos, err := a.photosOf(ctx, h.ID, c.Products)
+	if err != nil {
+		return nil, false, err
+	}
+	c.Pictures = map[int64]hazard.Instant{}
+	for _, p := range photos {
+		c.Pictures[p.of.ID] = p.at
+	}
 	if len(who.Orgs) > 0 {
 		reached, err := a.assetsOf(ctx, h, who.Orgs, andBeside, "", pages.MaxAssets, c.Language)
 		if err != nil {
@@ -377,19 +385,21 @@ func inForm(mediaType string, h protected) protected {
 	}
 }
 
-// pageFile serves a file of a product of the hazard of the page.
-func (a *API) pageFile(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	now := a.now()
-	h, err := a.findHazard(r, a.Live.View(now), now)
-	if err != nil {
-		return err
+// ofPage serves what a product has, for a product of the hazard of the page.
+func (a *API) ofPage(serve protected) protected {
+	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+		now := a.now()
+		h, err := a.findHazard(r, a.Live.View(now), now)
+		if err != nil {
+			return err
+		}
+		p, err := a.findProduct(r, who)
+		if err != nil {
+			return err
+		}
+		if p.HazardID != h.ID {
+			return hazard.ErrNotFound
+		}
+		return serve(w, r, who)
 	}
-	p, err := a.findProduct(r, who)
-	if err != nil {
-		return err
-	}
-	if p.HazardID != h.ID {
-		return hazard.ErrNotFound
-	}
-	return a.file(w, r, who)
 }

@@ -31,7 +31,7 @@ var rightsElsewhere = map[string]string{
 	"GET /subscriptions/confirm": "the link's token", "POST /subscriptions/confirm": "the link's token", "GET /subscriptions/unsubscribe": "the link's token", "POST /subscriptions/unsubscribe": "the link's token",
 	"GET /subscriptions/manage": "the link's token", "POST /subscriptions/manage": "the link's token", "GET /subscriptions/change": "the link's token", "POST /subscriptions/change": "the link's token",
 	"GET /status": "page tests", "GET /h/{hazard-id}": "page tests", "GET /h/{hazard-id}/map.svg": "page tests", "GET /h/{hazard-id}/brief": "page tests", "GET /h/{hazard-id}/hazard.json": "page tests", "GET /h/{hazard-id}/changes.json": "page tests",
-	"GET /h/{hazard-id}/area.geojson": "page tests", "GET /h/{hazard-id}/products/{product-id}/file": "page tests",
+	"GET /h/{hazard-id}/area.geojson": "page tests", "GET /h/{hazard-id}/products/{product-id}/file": "page tests", "GET /h/{hazard-id}/products/{product-id}/picture": "page tests",
 }
 
 // rightsBodies are the bodies of writes.
@@ -157,7 +157,11 @@ func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
 				more = append(more, "security_Flag", "R")
 			}
 			var p item
-			a := w.upload("red", h.HazardID, file(more...), "a.txt", []byte("content"))
+			name, content := "a.txt", []byte("content")
+			if strings.HasSuffix(path, "/picture") {
+				name, content = "a.png", pngOf(w.t, 9, 9)
+			}
+			a := w.upload("red", h.HazardID, file(more...), name, content)
 			if a.JSON(w.t, &p); a.Status != 201 {
 				w.t.Fatalf("%d %s", a.Status, a.Body)
 			}
@@ -193,7 +197,7 @@ func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
 	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{join-id}", "00000000-0000-4000-8000-000000000000", "{draft-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
 		"{subscription-id}", "00000000-0000-4000-8000-000000000000", "{org}", digits(w.RedCross), "{user}", "none", "{identifier}", "none.1", "{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{layer-id}", "0", "{place-code}", "UGC:FLC086", "{collection-id}", "hazards", "{id}", "1").Replace(path)
 	if caller == "key" {
-		if strings.HasSuffix(path, "/file") { // whose headers the document lists at the file's own path alone
+		if strings.HasSuffix(path, "/file") || strings.HasSuffix(path, "/picture") { // whose headers the document lists at the file's own path alone
 			resp, err := w.client.Do(newRequest(w.t, w.tokens, "", method, w.URL()+"/key/"+key+path, nil))
 			if err != nil {
 				w.t.Fatal(err)

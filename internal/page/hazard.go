@@ -38,7 +38,9 @@ type Hazard struct {
 	// Assets are those of the visitor's organizations; nil: they have none.
 	Assets   *Assets
 	Products []*hazard.Product // that the visitor may know of
-	Orgs     map[int64]string  // acronyms
+	// Pictures are the products that are pictures, by number, and when each was fetched or uploaded.
+	Pictures map[int64]hazard.Instant
+	Orgs     map[int64]string // acronyms
 	Reports  []Report
 	Sources  []Source
 	// Ground says that its map shows land and towns, whose makers are to be named.
@@ -192,7 +194,9 @@ type product struct {
 	Again                 bool // all of the text is in the description
 	Link, LinkText        string
 	FileURL, Name, Detail string
-	RestrictedTo          string // organizations; empty: it is open
+	Picture               string  // its address; empty: it is none
+	Fetched               *moment // nil: it was uploaded
+	RestrictedTo          string  // organizations; empty: it is open
 	By                    string
 	At                    moment
 	Place                 string
@@ -359,10 +363,22 @@ func (c *Hazard) products() (roots []*product, count int) {
 	return grow(0), count
 }
 
-func (c *Hazard) product(p *hazard.Product) *product {
-	out := &product{Title: p.Title, Comment: forPeople(p.Comment), At: c.at(p.Updated, c.Now), By: cmp.Or(p.UpdateUser, p.UserID), Place: cut(p.Geometry, 120)}
+// MadeBy says whose a product is: the title of its source, or who wrote it last.
+func (c *Hazard) MadeBy(p *hazard.Product) string {
 	if p.Source != "" && !p.Edited {
-		out.By = c.sourceTitle(p.Source)
+		return c.sourceTitle(p.Source)
+	}
+	return cmp.Or(p.UpdateUser, p.UserID)
+}
+
+func (c *Hazard) product(p *hazard.Product) *product {
+	out := &product{Title: p.Title, Comment: forPeople(p.Comment), At: c.at(p.Updated, c.Now), By: c.MadeBy(p), Place: cut(p.Geometry, 120)}
+	own := c.Root + "/h/" + c.Hazard.UUID.String() + "/products/" + strconv.FormatInt(p.ID, 10)
+	if at, ok := c.Pictures[p.ID]; ok {
+		out.Picture = own + "/picture"
+		if p.File == nil {
+			out.Fetched = new(c.at(at, c.Now))
+		}
 	}
 	orgs := make([]string, len(p.OrgIDs))
 	for i, id := range p.OrgIDs {
@@ -378,7 +394,7 @@ func (c *Hazard) product(p *hazard.Product) *product {
 		out.Kind, out.Link, out.LinkText = c.say("link"), safeLink(p.Data, "https", "http"), p.Data
 	case hazard.FileProduct:
 		out.Kind, out.File = c.say("file"), true
-		out.FileURL = c.Root + "/h/" + c.Hazard.UUID.String() + "/products/" + strconv.FormatInt(p.ID, 10) + "/file"
+		out.FileURL = own + "/file"
 		out.Name, out.Detail = p.File.Name, strings.TrimPrefix(strings.ToUpper(strings.TrimPrefix(path.Ext(p.File.Name), "."))+", "+c.bytes(p.File.Size), ", ")
 	}
 	return out

@@ -117,6 +117,19 @@ func (p *Poller) share(address string) float64 {
 	return float64(binary.BigEndian.Uint32(sum[:])) / (1 << 32)
 }
 
+// Fetch reads an address that belongs to no feed: that of a picture which a source names, at most so many bytes. It waits behind what hung the last time,
+// so that no feed waits for it.
+func (p *Poller) Fetch(ctx context.Context, address string, maxBytes int64) ([]byte, error) {
+	a, err := p.client.get(ctx, question{url: address, maxBytes: maxBytes, in: slow})
+	if err != nil {
+		return nil, err
+	}
+	if a.cut != nil {
+		return nil, a.cut
+	}
+	return a.payload, nil
+}
+
 // now is the service time.
 func (p *Poller) now() hazard.Instant { return hazard.At(p.clock()) }
 

@@ -18,7 +18,7 @@ import (
 func (s *Service) metrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
-	for _, list := range [][]prometheus.Collector{s.Store.Metrics(), s.Auth.Metrics(), s.webhooks.Metrics(), s.notify.Metrics(), s.Evidence.Metrics()} {
+	for _, list := range [][]prometheus.Collector{s.Store.Metrics(), s.Auth.Metrics(), s.webhooks.Metrics(), s.notify.Metrics(), s.Evidence.Metrics(), s.pictures.Metrics()} {
 		r.MustRegister(list...)
 	}
 	return r
@@ -67,6 +67,8 @@ var (
 	historyKept    = desc("history_kept_from_timestamp_seconds", "From when on the history (audit: the audit trail) is kept whole; not there where nothing was pruned.", "of")
 	prunedRows     = desc("pruned_rows_total", "Rows that this node has moved to archives.", "of")
 	pruneFailures  = desc("prune_failures_total", "How often this node could not prune. Nothing is removed that no archive holds.")
+	pictureCount   = desc("pictures", "Pictures that sources name, and that are kept.")
+	pictureSize    = desc("pictures_bytes", "Bytes of the pictures that are kept.")
 	evidenceOldest = desc("evidence_age_seconds", "Age of the oldest evidence; not there without any.")
 	backupAge      = desc("backup_age_seconds", "How old the continuous backup is: whatever was committed before is in it. Since the start, if nothing is in it yet.")
 	backupFailures = desc("backup_failures_total", "How often the continuous backup could not be written, and was tried again.")
@@ -79,7 +81,7 @@ var (
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceState,
-		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, historyKept, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
+		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, pictureCount, pictureSize, historyKept, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
 		to <- d
 	}
 }
@@ -171,6 +173,10 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 			late = max(0, s.Now().Time().Sub(at.Time()).Seconds())
 		}
 		gauge(dueSince, late)
+	}
+	if count, bytes, err := s.Store.PictureUsage(ctx); err == nil {
+		gauge(pictureCount, float64(count))
+		gauge(pictureSize, float64(bytes))
 	}
 	if use, err := s.Store.EvidenceUsage(ctx); err == nil {
 		gauge(evidenceCount, float64(use.Payloads))

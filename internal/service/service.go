@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,7 @@ import (
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/notify"
 	"github.com/hazardd/hazardd/internal/outbound"
+	"github.com/hazardd/hazardd/internal/picture"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/publish"
@@ -62,6 +64,8 @@ type Config struct {
 	// Evidence says for how long, and how much, of what the sources give is kept. Zero values mean the defaults (7 days, 2 GiB); with a
 	// negative Age nothing is kept.
 	Evidence evidence.Limits
+	// Pictures bounds the files of pictures that sources name, together, in bytes; default 1 GiB, negative: none is fetched.
+	Pictures int64
 	// Retention is for how long history and audit trail are kept, and where the archives of what was before are; zero: for ever, and 400 days.
 	Retention Retention
 	// Backup is where the continuous backup goes; zero: there is none.
@@ -154,6 +158,7 @@ type Service struct {
 	intake   *intake.Intake
 	poller   *poll.Poller
 	Evidence *evidence.Keeper
+	pictures *picture.Keeper
 	people   *population.Folder // how many people live where
 	provider *signon.Provider
 	signer   publish.Signer // of CAP messages; nil: nobody signs them
@@ -310,6 +315,10 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if s.poller, err = NewPoller(s.Store, s.intake, s.Evidence, s.cfg); err != nil {
 		return s, err
 	}
+	if s.pictures, err = picture.Open(filepath.Join(cfg.DataDir, "pictures"), cfg.Files, picture.Config{Store: s.Store, View: s.live.View, Fetch: s.poller.Fetch,
+		Bytes: max(0, cmp.Or(cfg.Pictures, pictureBytes)), Clock: hazard.ClockFunc(s.Now), Log: cfg.Logger}); err != nil {
+		return s, err
+	}
 	if err := s.freshen(ctx); err != nil {
 		return s, err
 	}
@@ -362,7 +371,7 @@ func (s *Service) Close() error {
 	if s.proof != nil {
 		s.proof.Close()
 	}
-	errs = append(errs, s.Evidence.Close())
+	errs = append(errs, s.Evidence.Close(), s.pictures.Close())
 	s.channels.close()
 	if s.streets != nil {
 		errs = append(errs, s.streets.Close())
@@ -391,7 +400,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	editor := edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists)
 	editor.OrgUploads, editor.Two = max(s.cfg.OrgUploads, 0), s.twoPeople()
 	return httpapi.New(httpapi.Config{
-		Store: s.Store, Evidence: s.Evidence, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks, Notify: s.notify, Channels: s.channels.offered(),
+		Store: s.Store, Evidence: s.Evidence, Pictures: s.pictures, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks, Notify: s.notify, Channels: s.channels.offered(),
 		Edit:           editor,
 		Sources:        s.sources,
 		Freshness:      func() []string { return *s.fresh.Load() },
@@ -497,7 +506,7 @@ func (s *Service) run(ctx context.Context) error {
 	looking, working := []func(context.Context) error{s.tail.Run, s.tick}, []func(context.Context) error{}
 	if !s.cfg.Reading {
 		looking = append(looking, s.pass, s.back)
-		working = append(working, s.webhooks.Run, s.notify.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.prune, s.countPeople)
+		working = append(working, s.webhooks.Run, s.notify.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.prune, s.countPeople, s.fetchPictures)
 	}
 	for _, part := range looking {
 		parts.Go(func() error { return part(store.Patient(serving)) })
@@ -516,7 +525,7 @@ func (s *Service) run(ctx context.Context) error {
 	err := parts.Wait()
 	s.provider.Close()
 	s.channels.close()
-	return errors.Join(err, s.Evidence.Close(), s.Store.Close())
+	return errors.Join(err, s.Evidence.Close(), s.pictures.Close(), s.Store.Close())
 }
 
 // serve answers requests until ctx ends, then finishes those that are running.
@@ -596,6 +605,17 @@ func (s *Service) countPeople(ctx context.Context) error {
 		return nil
 	}
 	return exposure.Run(ctx, exposure.Config{Store: s.Store, View: s.live.View, Grid: s.people.Grid, Clock: hazard.ClockFunc(s.Now), Log: s.cfg.Logger})
+}
+
+// pictureBytes is how much room pictures that sources name may take by default.
+const pictureBytes = 1 << 30
+
+// fetchPictures fetches the pictures that sources name, if this service polls any.
+func (s *Service) fetchPictures(ctx context.Context) error {
+	if len(s.cfg.Sources) == 0 {
+		return nil
+	}
+	return s.pictures.Run(ctx)
 }
 
 // pass records what time alone changes, as it comes: ends, and parts and sources that run out. For

@@ -37,8 +37,8 @@ var transferred = []string{
 var notTransferred = append([]string{"searchable", "hazard_boxes", "hazard_places", "hazard_writes", "hazard_words", "hazard_values", "contents_named", "schema_version"}, passing...)
 
 // passing are the tables that hold for one server and a short time: a lease belongs to a running process, and uploads are counted for a day. Evidence (payloads, receipts) may be large, its
-// payloads lie elsewhere, and no hazard depends on it.
-var passing = []string{"leases", "uploads", "payloads", "receipts"}
+// payloads lie elsewhere, and no hazard depends on it; nor on pictures, which are fetched again.
+var passing = []string{"leases", "uploads", "payloads", "receipts", "pictures"}
 
 // withheld are rows that a transfer leaves out of a table: what they say holds for one database alone.
 var withheld = map[string]string{

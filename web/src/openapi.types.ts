@@ -875,6 +875,30 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/hazards/{hazard-id}/pictures": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Pictures of a hazard
+         * @description What sources name and this service has fetched (ShakeMaps, maps of impact, satellite images), and the pictures that editors have uploaded: in the order of the
+         *     products, without those that are hidden. See docs/pictures.md.
+         */
+        readonly get: operations["listPictures"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/hazards/{hazard-id}/brief": {
         readonly parameters: {
             readonly query?: never;
@@ -1294,6 +1318,29 @@ export interface paths {
          *     it has this file already, nothing changes.
          */
         readonly put: operations["replaceFile"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/products/{product-id}/picture": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The product's number, or its uuid. */
+                readonly "product-id": components["parameters"]["product-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * The picture that a product is
+         * @description JPEG, PNG, GIF or WebP: an uploaded file, or what was fetched from the address that a source names. Who may read the product may read it.
+         */
+        readonly get: operations["getPicture"];
+        readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
         readonly options?: never;
@@ -3038,6 +3085,31 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/h/{hazard-id}/products/{product-id}/picture": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+                /** @description The product's number, or its uuid. */
+                readonly "product-id": components["parameters"]["product-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * The picture that a product is, for a page
+         * @description What `GET /products/{product-id}/picture` answers, for a product of this hazard.
+         */
+        readonly get: operations["getHazardPagePicture"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/login": {
         readonly parameters: {
             readonly query?: never;
@@ -3359,6 +3431,48 @@ export interface components {
             readonly audience?: string;
             /** @description The names of its areas. */
             readonly area?: string;
+        };
+        /**
+         * @description A picture of a hazard.
+         * @example {
+         *       "product_ID": 12,
+         *       "title": "ShakeMap intensity map",
+         *       "source": "usgs",
+         *       "address": "https://earthquake.usgs.gov/product/shakemap/us6000/us/1/download/intensity.jpg",
+         *       "time": "2026-09-28T12:00:00Z",
+         *       "media_type": "image/jpeg",
+         *       "size": 210345,
+         *       "sha256": "b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c",
+         *       "href": "http://127.0.0.1:8080/products/12/picture",
+         *       "thumbnail": "http://127.0.0.1:8080/products/12/picture?size=small"
+         *     }
+         */
+        readonly Picture: {
+            /** @description The product that it is. */
+            readonly product_ID: number;
+            /** @description Of the product. */
+            readonly title: string;
+            /** @description The source that names it. Absent: it was uploaded. */
+            readonly source?: string;
+            /** @description Where it was fetched. Absent: it was uploaded. */
+            readonly address?: string;
+            /** @description Who uploaded it. Absent: a source names it. */
+            readonly user?: string;
+            readonly time: components["schemas"]["Instant"];
+            readonly media_type: string;
+            /** @description Bytes. */
+            readonly size: number;
+            readonly sha256: string;
+            /**
+             * Format: uri
+             * @description The picture as it is.
+             */
+            readonly href: string;
+            /**
+             * Format: uri
+             * @description The picture as a small JPEG.
+             */
+            readonly thumbnail: string;
         };
         /**
          * @description A state of a product.
@@ -9569,6 +9683,45 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly listPictures: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The pictures. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Picture"][];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly getHazardBrief: {
         readonly parameters: {
             readonly query?: {
@@ -10614,6 +10767,48 @@ export interface operations {
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];
             readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly getPicture: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description As it is, or a JPEG of at most 560 by 420 pixels.
+                 * @example small
+                 */
+                readonly size?: "full" | "small";
+            };
+            readonly header?: {
+                /**
+                 * @description The part that is wanted, in bytes. Of the file of a product at most five parts, else the whole comes.
+                 * @example bytes=0-65535
+                 */
+                readonly Range?: components["parameters"]["Range"];
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /** @description The product's number, or its uuid. */
+                readonly "product-id": components["parameters"]["product-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["File"];
+            readonly 206: components["responses"]["FilePart"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 416: components["responses"]["RangeNotSatisfiable"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
     readonly listVersions: {
@@ -14508,6 +14703,51 @@ export interface operations {
                  * @example bytes=0-65535
                  */
                 readonly Range?: components["parameters"]["Range"];
+            };
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+                /** @description The product's number, or its uuid. */
+                readonly "product-id": components["parameters"]["product-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["File"];
+            readonly 206: components["responses"]["FilePart"];
+            readonly 303: components["responses"]["SeeOther"];
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["PageProblem"];
+            readonly 403: components["responses"]["PageForbidden"];
+            readonly 404: components["responses"]["PageProblem"];
+            readonly 412: components["responses"]["PageProblem"];
+            readonly 416: components["responses"]["PageProblem"];
+            readonly 429: components["responses"]["PageProblem"];
+            readonly 500: components["responses"]["PageProblem"];
+            readonly 503: components["responses"]["PageProblem"];
+        };
+    };
+    readonly getHazardPagePicture: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description As it is, or a JPEG of at most 560 by 420 pixels.
+                 * @example small
+                 */
+                readonly size?: "full" | "small";
+            };
+            readonly header?: {
+                /**
+                 * @description The part that is wanted, in bytes. Of the file of a product at most five parts, else the whole comes.
+                 * @example bytes=0-65535
+                 */
+                readonly Range?: components["parameters"]["Range"];
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             readonly path: {
                 /** @description The hazard's number, or its uuid. */

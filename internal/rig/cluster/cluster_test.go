@@ -271,7 +271,7 @@ func (n *hazardd) start() {
 	c := n.cluster
 	ctx, cancel := context.WithTimeout(c.t.Context(), startTime)
 	defer cancel()
-	args := append([]string{"serve", "--listen", n.addr, "--public-url", c.front.URL, "--sources", "feed", "--cap", "name=feed every=10s url=" + c.feed.url(n.name), "--private-sources",
+	args := append([]string{"serve", "--listen", n.addr, "--public-url", c.front.URL, "--sources", "feed", "--cap", "name=feed every=10s url=" + c.feed.url(n.name), "--private-sources", "--picture-size", "0",
 		"--user-streams", "1000", "--trusted-proxies", "127.0.0.1/32", "--log-level", "warn", "--no-exposure"}, c.store(n.lines)...)
 	p, err := program.Start(ctx, binary, nil, &n.log, args...)
 	for ; err != nil; p, err = program.Start(ctx, binary, nil, &n.log, args...) {

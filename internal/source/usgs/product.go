@@ -33,7 +33,7 @@ type fileRow struct{ path, key, title string }
 var productRows = []productRow{
 	{kind: "losspager", title: "PAGER", page: "pager", renews: true,
 		comment: func(p *product) string { return labelled("Alert level: ", p.text("alertlevel")) },
-		files:   []fileRow{{"onepager.pdf", "onepager.pdf", "PAGER summary (PDF)"}}},
+		files:   []fileRow{{"onepager.pdf", "onepager.pdf", "PAGER summary (PDF)"}, {"exposure.png", "exposure.png", "PAGER: people by intensity"}}},
 	{kind: "shakemap", title: "ShakeMap", page: "shakemap/intensity", renews: true,
 		comment: func(p *product) string { return labelled("Maximum intensity: ", p.decimal("maxmmi")) },
 		files:   []fileRow{{"download/intensity.jpg", "intensity.jpg", "ShakeMap intensity map"}}},

@@ -129,6 +129,21 @@ type Payload struct {
 	LastMs int64
 }
 
+type Picture struct {
+	ProductID int64
+	Version   int64
+	Source    string
+	Address   string
+	Digest    string
+	Life      int64
+	Bytes     int64
+	MediaType string
+	FetchedMs int64
+	Failures  int64
+	Error     string
+	NextMs    int64
+}
+
 type Place struct {
 	Source    string
 	Code      string

@@ -13,6 +13,7 @@ import { Badge, Icon, IconButton, kindOf, Loading, Prose, Section, Symbol, useDa
 import { Products } from "./products";
 
 const History = later(async () => (await import("./history")).History);
+const Pictures = later(async () => (await import("./pictures")).Pictures);
 const People = later(async () => (await import("./people")).People);
 
 export function Panel() {
@@ -85,6 +86,7 @@ function Content({ h }: { h: Hazard }) {
         <Times h={h} over={over} sources={sourcesOf(reports.data, store.sources.value)} />
         {!store.past.value && <People h={h} />}
         <Description h={h} said={said} />
+        {!store.past.value && <Pictures h={h} version={version} />}
         <Products h={h} version={version} />
         <Section title={text.panel.reports} count={reports.data?.length} open={false}>
           <Loading state={reports}>{(list) => <Reports h={h} list={list} />}</Loading>

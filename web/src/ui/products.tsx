@@ -1,6 +1,6 @@
 // The products of a hazard, as the tree that they are.
 import { AddProduct, ProductTools } from "../edit/parts";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Hazard, Product } from "../model";
 import { reflow, webAddress } from "../prose";
 import { text } from "../words";
@@ -101,46 +101,8 @@ function Leaf({ h, node: { product: p, children } }: { h: Hazard; node: Node }) 
       );
     }
     default:
-      return picture.test(p.filename ?? "") ? <Picture p={p} head={head} /> : <FileProduct p={p} head={head} />;
+      return <FileProduct p={p} head={head} />;
   }
-}
-
-/** Files that a browser shows. Not SVG: it may hold more than a picture. */
-const picture = /\.(png|jpe?g|gif|webp|avif)$/i;
-
-/** A picture, shown in its place; it is loaded when it is opened. */
-function Picture({ p, head }: { p: Product; head: preact.ComponentChildren }) {
-  const { store } = usePage();
-  const [state, setState] = useState<{ content: Blob; address: string } | "busy" | "failed">();
-  useEffect(() => () => {
-    if (typeof state === "object") URL.revokeObjectURL(state.address);
-  }, [state]);
-  async function show() {
-    if (state === "busy" || typeof state === "object") return;
-    setState("busy");
-    try {
-      const content = await store.api.file(p.product_ID);
-      setState({ content, address: URL.createObjectURL(content) });
-    } catch {
-      setState("failed");
-    }
-  }
-  const name = p.filename ?? p.title;
-  return (
-    <details onToggle={(e) => e.currentTarget.open && void show()}>
-      <summary class="product">{head}</summary>
-      {state === "busy" && <p class="muted empty">{text.panel.loading}</p>}
-      {state === "failed" && <p class="warn-text empty">{text.product.failed}</p>}
-      {typeof state === "object" && (
-        <p class="picture">
-          <img src={state.address} alt={p.title || name} onError={() => setState("failed")} />
-          <button type="button" class="small" onClick={() => save(state.content, name)}>
-            <Icon name="download" /> {text.product.download}
-          </button>
-        </p>
-      )}
-    </details>
-  );
 }
 
 function FileProduct({ p, head }: { p: Product; head: preact.ComponentChildren }) {
