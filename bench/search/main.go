@@ -242,6 +242,20 @@ var kinds = []kind{
 	}},
 	{"most important first", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) { v.Set("sort", "importance") }},
 	{"count of magnitude 5 and more", "/hazards/count", func(r *rand.Rand, v url.Values, _ hazard.Instant) { v.Set("measure", "magnitude:5..") }},
+	{"CQL2: type, level, box and time", "/hazards", func(r *rand.Rand, v url.Values, now hazard.Instant) {
+		west, south := r.Float64()*300-180, r.Float64()*130-80
+		v.Set("filter", fmt.Sprintf("type_ID = '%s' AND severity_rank >= 2 AND S_INTERSECTS(geometry, BBOX(%.2f, %.2f, %.2f, %.2f)) AND start_time > TIMESTAMP('%s')",
+			drawType(r), west, south, west+40, south+25, now.Add(-time.Duration(r.IntN(years*365))*24*time.Hour)))
+	}},
+	{"CQL2: magnitude or wind", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) {
+		v.Set("filter", fmt.Sprintf("measurements.magnitude >= %.1f OR measurements.wind_kmh > %d", 5+float64(r.IntN(20))/10, 100+r.IntN(100)))
+	}},
+	{"CQL2: type and a part of the name", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) {
+		v.Set("filter", fmt.Sprintf("type_ID = '%s' AND hazard_Name LIKE '%%%c%%'", drawType(r), 'a'+rune(r.IntN(26))))
+	}},
+	{"count by CQL2: type and level", "/hazards/count", func(r *rand.Rand, v url.Values, _ hazard.Instant) {
+		v.Set("filter", fmt.Sprintf("type_ID = '%s' AND severity_rank >= 3", drawType(r)))
+	}},
 	{"a type that is not there", "/hazards", func(r *rand.Rand, v url.Values, _ hazard.Instant) { v.Set("type", "VOLCANO") }},
 	{"all", "/hazards", func(*rand.Rand, url.Values, hazard.Instant) {}},
 	{"count of bbox, time and type", "/hazards/count", func(r *rand.Rand, v url.Values, now hazard.Instant) {
