@@ -115,7 +115,7 @@ func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 					used = ago(row.Used, c.now())
 				}
 				rows = append(rows, row)
-				table.add(row.ID, k.User, cmp.Or(row.Scope, "key"), oneLine(k.Title), ago(row.Created, c.now()), used)
+				table.add(row.ID, k.User, cmp.Or(shownScope(a, k.Scope), "key"), oneLine(k.Title), ago(row.Created, c.now()), used)
 			}
 			return c.print(rows, func(w io.Writer) error { return table.write(w, c.colour) })
 		case t.Revoke != "":
@@ -163,6 +163,17 @@ func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 			return err
 		})
 	})
+}
+
+// shownScope is a scope with the acronym of its organization, as --scope takes it.
+func shownScope(a *auth.Service, scope auth.Scope) string {
+	org, _ := strings.CutPrefix(string(scope), string(auth.ScopeWrite))
+	for _, o := range a.Orgs() {
+		if strconv.FormatInt(o.ID, 10) == org {
+			return string(auth.ScopeWrite) + o.Acronym
+		}
+	}
+	return string(scope)
 }
 
 // scopeOf reads a scope, whose organization may be named by its acronym.
