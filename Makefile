@@ -57,13 +57,13 @@ RACED  = $(shell .ci/raced)
 SINGLE = $(filter-out $(RACED),$(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...))
 
 # Tests of the former that work in one goroutine, or take a way on which others run under the race detector.
-ALONE := TestLaws.*|TestAnEarthquakeLastsWhile.*|TestGarbageIsBounded|Test.*Record(ing|ed).*|TestAReplayGives.*|TestScripts|TestACertificateIsGotByACME|TestTheWeatherServicesList.*|TestThePointOfAWarning.*|TestAugustIs205Hazards.*|TestReadsOfTwoHundredMoments.*|TestWhatDoesNotComeThrough.*|TestNoWarningDisappears.*|TestTransfers|TestAnAlteredArchiveIsRefused|TestTheSchemaOfCAP.*|TestOurReaderOfCAP.*|TestASecondServerThatReads.*|TestADigestTells.*|TestQuietHours.*|TestARestoreBringsBackWhatWasWritten|TestALostDisk.*|TestARestoreIsOfAnyMoment|TestADamagedSegmentIsTold|TestACopyByTheLog.*|TestAFollowerMisses.*|TestRightsOfEveryOperation|TestNoByteOfAnythingRestricted.*|TestNothingOfARestricted.*|TestHubsRead.*|TestPagesOf.*AreCutByBytes|TestALargeListIsSentAsItIsMade|TestALonePostWaits.*|TestPageOfChangesWaits.*|TestAFloodOfLogins.*
+ALONE := TestLaws.*|TestOrderAndBatchesOfReports.*|TestHazardsDoNotDependOnOrder.*|TestJoiningDoesNotDependOnOrder|TestWhatADetailTold.*|TestABatchOfAnySize.*|TestEventsOfDifferentSources.*|TestAnEarthquakeOfJapan.*|TestAnEarthquakeLastsWhile.*|TestGarbageIsBounded|Test.*Record(ing|ed).*|TestAReplayGives.*|TestScripts|TestACertificateIsGotByACME|TestTheWeatherServicesList.*|TestThePointOfAWarning.*|TestAugustIs205Hazards.*|TestReadsOfTwoHundredMoments.*|TestWhatDoesNotComeThrough.*|TestNoWarningDisappears.*|TestTransfers|TestAnAlteredArchiveIsRefused|TestTheSchemaOfCAP.*|TestOurReaderOfCAP.*|TestASecondServerThatReads.*|TestADigestTells.*|TestQuietHours.*|TestARestoreBringsBackWhatWasWritten|TestALostDisk.*|TestARestoreIsOfAnyMoment|TestADamagedSegmentIsTold|TestACopyByTheLog.*|TestAFollowerMisses.*|TestRightsOfEveryOperation|TestNoByteOfAnythingRestricted.*|TestNothingOfARestricted.*|TestHubsRead.*|TestPagesOf.*AreCutByBytes|TestALargeListIsSentAsItIsMade|TestALonePostWaits.*|TestPageOfChangesWaits.*|TestAFloodOfLogins.*
 
 # SQLite, translated from C, works on memory that is not Go's, where the race detector does not look: to watch it slows it ten times, and finds nothing.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/memory=-race=false -gcflags=modernc.org/libc=-d=checkptr=0
 
-test-race:
-	CGO_ENABLED=1 go test $(RACE) -timeout 30m -skip '^($(ALONE))$$' $(RACED)
+test-race: # three packages at a time: those that kill servers and wait for them leave the processors to others
+	CGO_ENABLED=1 go test -p 3 $(RACE) -timeout 30m -skip '^($(ALONE))$$' $(RACED)
 	go test -timeout 30m -run '^($(ALONE))$$' $(RACED)
 	go test -timeout 30m $(SINGLE)
 	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/store ./internal/edit ./internal/httpapi

@@ -36,7 +36,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 var (
-	histories = flag.Int("histories", 60, "how many random histories are compared")
+	histories = flag.Int("histories", 30, "how many random histories are compared")
 	length    = flag.Int("steps", 50, "how many steps each of them has")
 	first     = flag.Uint64("seed", 1, "the seed of the first of them")
 	shortest  = flag.Bool("shrink", true, "look for the few steps that a difference needs")
