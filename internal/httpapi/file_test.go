@@ -282,6 +282,11 @@ func TestUploadedPicturesAreShown(t *testing.T) {
 	if got, err := jpeg.Decode(bytes.NewReader(small.Body)); err != nil || got.Bounds().Dx() != 560 {
 		t.Errorf("%d %v %v", small.Status, small.Header, err)
 	}
+	for path, by := range map[string][]string{fmt.Sprintf("/products/%d/picture", p.ProductID): {"reader"}, fmt.Sprintf("%s/products/%d/picture", page, p.ProductID): {"", "Cookie", sessionOf(t, s, "reader")}} {
+		if a := s.do(by[0], http.MethodGet, path, nil, append([]string{"Range", "bytes=0-7"}, by[1:]...)...); a.Status != http.StatusPartialContent || !bytes.Equal(a.Body, photo[:8]) {
+			t.Errorf("%s: %d, %d bytes", path, a.Status, len(a.Body))
+		}
+	}
 	other := s.hazard("red")
 	if a := s.do("", http.MethodGet, fmt.Sprintf("/h/%s/products/%d/picture", other.UUID, p.ProductID), nil, "Cookie", sessionOf(t, s, "reader")); a.Status != http.StatusNotFound {
 		t.Errorf("of another hazard: %d", a.Status)
