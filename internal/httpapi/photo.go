@@ -162,7 +162,7 @@ func (a *API) photo(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	if err != nil {
 		return err
 	}
-	fetched, err := a.Store.PictureOf(r.Context(), p)
+	fetched, err := a.Store.PictureOf(r.Context(), p.ID)
 	if err != nil && !errors.Is(err, hazard.ErrNotFound) {
 		return err
 	}

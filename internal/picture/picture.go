@@ -14,7 +14,6 @@ import (
 	"image"
 	"io"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"net/url"
 	"path"
@@ -108,7 +107,8 @@ var kinds = map[string]string{"jpeg": "image/jpeg", "png": "image/png", "gif": "
 
 // Shown reports whether files of a media type are pictures that can be shown.
 func Shown(mediaType string) bool {
-	return slices.Contains(slices.Collect(maps.Values(kinds)), mediaType)
+	kind, image := strings.CutPrefix(mediaType, "image/")
+	return image && kinds[kind] != ""
 }
 
 // Named reports whether a product of a source names a picture: by its address, or by the media type that alerts of CAP give of a resource.
@@ -187,6 +187,8 @@ type worker struct {
 	tidied hazard.Instant
 	looked hazard.Instant
 	full   bool // it was logged that there is no room
+	view   *live.View
+	list   []*hazard.Product // that were wanted of view
 }
 
 // host is a host that failed: it is left alone until a moment.
@@ -235,21 +237,26 @@ func (w *worker) pass(ctx context.Context) error {
 }
 
 // due reports whether a picture is to be fetched again: at once if its product has another address now; else when its time has come, if it failed or the product has changed.
+// What an editor has altered is not fetched.
 func due(have *store.Picture, p *hazard.Product, now hazard.Instant) bool {
-	if p.Edited || have.Address != p.Data {
-		return !p.Edited
+	if p.Edited {
+		return false
 	}
-	return now >= have.Next && (have.Version != p.Version || have.Failures > 0)
+	return have.Address != p.Data || now >= have.Next && (have.Version != p.Version || have.Failures > 0)
 }
 
 func (h *host) free(now hazard.Instant) bool { return h == nil || now >= h.until }
 
 // wanted are the products of active hazards whose pictures are kept, in the order of lists: the most severe first.
-func (w *worker) wanted(now hazard.Instant) (list []*hazard.Product) {
+func (w *worker) wanted(now hazard.Instant) []*hazard.Product {
 	if w.Bytes == 0 {
 		return nil
 	}
 	view := w.View(now)
+	if view == w.view { // nothing has changed, nothing has ended
+		return w.list
+	}
+	var list []*hazard.Product
 	for h := range view.Hazards(live.Filter{}, nil) {
 		products, _ := view.Products(h.ID, nil)
 		n := 0
@@ -261,6 +268,7 @@ func (w *worker) wanted(now hazard.Instant) (list []*hazard.Product) {
 			}
 		}
 	}
+	w.view, w.list = view, list
 	return list
 }
 

@@ -53,17 +53,10 @@ func (s *Store) PicturesOf(ctx context.Context, hazardID int64) (map[int64]Pictu
 	return picturesOf(s.readQ.PicturesOfHazard(ctx, hazardID))
 }
 
-// PictureOf finds the picture of a product. ErrNotFound if there is none.
-func (s *Store) PictureOf(ctx context.Context, product *hazard.Product) (Picture, error) {
-	row, err := s.readQ.PictureOf(ctx, product.ID)
-	if err != nil {
-		return Picture{}, found(err, "picture of product %d", product.ID)
-	}
-	p := pictureOf(row)
-	if !p.Of(product) {
-		return Picture{}, found(sql.ErrNoRows, "picture of product %d", product.ID)
-	}
-	return p, nil
+// PictureOf is what is known of the picture of a product (Picture.Of says whether it is that of the product as it is). ErrNotFound if nothing is.
+func (s *Store) PictureOf(ctx context.Context, productID int64) (Picture, error) {
+	row, err := s.readQ.PictureOf(ctx, productID)
+	return pictureOf(row), found(err, "picture of product %d", productID)
 }
 
 // SavePicture writes what is known of a picture.
