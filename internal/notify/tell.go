@@ -243,7 +243,7 @@ func (t *teller) notices(ctx context.Context, c *tail.Entry, list []store.Notice
 		n.Change, n.Since, n.Created = c.Number, c.At, now
 		list = append(list, n)
 	}
-	active := h.ActiveAt(now)
+	active, shown := h.ActiveAt(now), h.ExpireAt(now)
 	if !active && len(told) == 0 {
 		return list, nil // what has ended is not announced
 	}
@@ -309,7 +309,7 @@ func (t *teller) notices(ctx context.Context, c *tail.Entry, list []store.Notice
 		}
 		s := &t.index.slots[n]
 		for _, w := range s.post.ways {
-			if w.id == box.channel && (active && said.matters(h, reached[box.id], now) != nil || !active && !said.Over) {
+			if w.id == box.channel && !said.holds(shown, reached[box.id], now) {
 				add(s, w)
 			}
 		}
