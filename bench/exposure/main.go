@@ -26,6 +26,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/population"
+	"github.com/hazardd/hazardd/internal/rig/program"
 	"github.com/hazardd/hazardd/internal/town"
 )
 
@@ -122,12 +123,12 @@ func world(ctx context.Context, dir string) (string, error) {
 
 // load loads a raster as an operator does, and says how many seconds that took and how many MiB the process had at most.
 func load(ctx context.Context, dir, raster string) (seconds, mib float64, err error) {
-	program := filepath.Join(dir, "hazardd")
-	if text, err := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/hazardd/hazardd/cmd/hazardd").CombinedOutput(); err != nil {
-		return 0, 0, fmt.Errorf("go build: %w: %s", err, text)
+	path, err := program.Build(dir)
+	if err != nil {
+		return 0, 0, err
 	}
 	began := time.Now()
-	cmd := exec.CommandContext(ctx, program, "population", "load", raster, "--data", dir, "--name", "world", "--year", "2020", "--unit", "density")
+	cmd := exec.CommandContext(ctx, path, "population", "load", raster, "--data", dir, "--name", "world", "--year", "2020", "--unit", "density")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return 0, 0, fmt.Errorf("population load: %w: %s", err, text)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,20 +33,21 @@ type exposureAnswer struct {
 	Regions []struct{ Code, Name string }
 }
 
-// awaitExposure asks until the people are counted.
-func (w *world) awaitExposure(path string) (got exposureAnswer) {
+// awaitExposure asks until the people are counted, by one of these methods where any is named.
+func (w *world) awaitExposure(path string, by ...string) exposureAnswer {
 	w.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		a := w.do("reader", http.MethodGet, path+"/exposure", nil)
 		if a.Status == http.StatusOK {
-			a.JSON(w.t, &got)
-			return got
-		}
-		if a.Status != http.StatusAccepted || a.Header.Get("Retry-After") == "" {
+			var got exposureAnswer
+			if a.JSON(w.t, &got); len(by) == 0 || slices.Contains(by, got.Method) {
+				return got
+			}
+		} else if a.Status != http.StatusAccepted || a.Header.Get("Retry-After") == "" {
 			w.t.Fatalf("%d %v %s", a.Status, a.Header, a.Body)
 		}
 		if time.Now().After(end) {
-			w.t.Fatal("nobody counted")
+			w.t.Fatalf("nobody counted: %d %s", a.Status, a.Body)
 		}
 	}
 }
@@ -184,21 +186,13 @@ func TestARasterIsTakenUpWithoutRestart(t *testing.T) {
 	if _, err := population.Load(t.Context(), raster, population.About{Name: "Hamburg", Year: 2021, Unit: population.Counts, Trust: true}, data); err != nil {
 		t.Fatal(err)
 	}
-	counted := func(by string) (got exposureAnswer) {
-		for end := time.Now().Add(30 * time.Second); got.Method != by; time.Sleep(20 * time.Millisecond) {
-			if got = s.awaitExposure(path); time.Now().After(end) {
-				t.Fatalf("counted by %s, want %s", got.Method, by)
-			}
-		}
-		return got
-	}
-	if got := counted("Hamburg"); got.People == nil || *got.People != 40_000 || got.Year == nil || *got.Year != 2021 {
+	if got := s.awaitExposure(path, "Hamburg"); got.People == nil || *got.People != 40_000 || got.Year == nil || *got.Year != 2021 {
 		t.Errorf("%+v", got)
 	}
 	if err := os.Remove(filepath.Join(data, population.FileName)); err != nil {
 		t.Fatal(err)
 	}
-	if got := counted(builtin.Method); *got.People != *builtin.People {
+	if got := s.awaitExposure(path, builtin.Method); *got.People != *builtin.People {
 		t.Errorf("%+v, before %+v", got, builtin)
 	}
 }

@@ -1,8 +1,8 @@
 // Users and organizations, for administrators. Reached from the menu of the header, over the page.
 import { useState } from "preact/hooks";
-import { LoggedOutError, LostError, Problem, type Schemas } from "../api";
+import { LoggedOutError, Problem, type Schemas } from "../api";
 import { faultsOf, type Faults } from "../edit/draft";
-import { Dialog, Field } from "../edit/inputs";
+import { Dialog, explain, Field } from "../edit/inputs";
 import { local } from "../time";
 import { names, text, words } from "../words";
 import { usePage } from "./context";
@@ -236,7 +236,7 @@ function useWrite(prefix: string, fields: readonly string[]) {
       if (error instanceof LoggedOutError) return;
       const by = error instanceof Problem && error.faults.length > 0 ? faultsOf(error.faults, fields) : {};
       setFaults(Object.fromEntries(Object.entries(by).map(([field, what]) => [prefix + field, what])));
-      setNote(by[""] ?? (Object.keys(by).length > 0 ? "" : error instanceof LostError ? words.lost : words.failed({ why: error instanceof Error ? error.message : String(error) })));
+      setNote(by[""] ?? (Object.keys(by).length > 0 ? "" : explain(error)));
     } finally {
       setBusy(false);
     }
