@@ -73,8 +73,8 @@ func (a *API) openPhoto(ctx context.Context, p photo) (io.ReadSeekCloser, error)
 	return a.Store.OpenFile(ctx, p.digest)
 }
 
-// thumbnail is a picture, small; empty: it cannot be read. Files are named by their content, so what was made of one once holds for ever. One is read at a
-// time in the whole service.
+// thumbnail makes a small version of a picture; empty if it cannot be read. Files are named by their content, so a thumbnail never goes out of date. The
+// service makes one at a time.
 func (a *API) thumbnail(ctx context.Context, p photo) ([]byte, error) {
 	if small, ok := a.thumbnails.Get(p.digest); ok {
 		return small, nil

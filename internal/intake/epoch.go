@@ -129,8 +129,7 @@ func epochOf(lives map[string][]epoch, known map[string]store.Named, name string
 	return epochName(name, max(n, 0)), covered
 }
 
-// plainNames are the names that a report gave its event, SCHEME:ID, and that have come round: epochs has given it others in their place. Whoever
-// names the event calls it by these.
+// plainNames are the names of a report, SCHEME:ID, that an earlier event has had, and that epochs has replaced. Other sources call the event by these.
 func plainNames(given, r *hazard.Report) (plain []string) {
 	now := r.Names()
 	for _, name := range given.Names() {

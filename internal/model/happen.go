@@ -252,7 +252,7 @@ func (w *World) epochs(reports []hazard.Report) []hazard.Report {
 	reports = slices.Clone(reports)
 	for i := range reports {
 		r := &reports[i]
-		if r.UUID != uuid.Nil { // such a name means one event for ever
+		if r.UUID != uuid.Nil { // a uuid is never used for another event
 			continue
 		}
 		names := append([]string{r.Key}, r.Aliases...)
