@@ -32,6 +32,7 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/bench/internal/sample"
 	"github.com/hazardd/hazardd/bench/internal/served"
+	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
@@ -127,10 +128,10 @@ func run(ctx context.Context, o options) (err error) {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s: longest read of the list %.0f ms, of a search %.0f ms, of a history %.0f ms", name, measure.Quantile(x.reads[0], 1),
 			measure.Quantile(x.reads[1], 1), measure.Quantile(x.reads[2], 1)))
 	}
-	if _, err = w.during(ctx, s, func() error { return sleep(ctx, 2*time.Second) }); err != nil { // connections are made
+	if _, err = w.during(ctx, s, func() error { return clock.Sleep(ctx, 2*time.Second) }); err != nil { // connections are made
 		return err
 	}
-	x, err := w.during(ctx, s, func() error { return sleep(ctx, o.idle) })
+	x, err := w.during(ctx, s, func() error { return clock.Sleep(ctx, o.idle) })
 	if err != nil {
 		return err
 	}
@@ -183,15 +184,6 @@ func run(ctx context.Context, o options) (err error) {
 	r.Goals = append(r.Goals, measure.AtMost("start to ready before pruning, seconds", starts[0], goalStart), measure.AtMost("start to ready after it, seconds", measure.Median(starts[1:]), goalStart))
 	r.Tables = []measure.Table{table, room(before, pruned)}
 	return r.Write(os.Stdout, o.json)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 func sizes(ctx context.Context, dir string) (list []store.Size, err error) {

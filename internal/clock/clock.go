@@ -16,6 +16,7 @@
 package clock
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -159,5 +160,17 @@ func machine() func() Reading {
 	return func() Reading {
 		now := time.Now()
 		return Reading{Wall: now, Uptime: now.Sub(start), Asleep: asleep}
+	}
+}
+
+// Sleep returns after d, or when ctx ends, with its error.
+func Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/wire"
 )
@@ -146,20 +147,9 @@ func (d *drill) wait(ctx context.Context, step *Step) error {
 		if left <= 0 {
 			return ctx.Err()
 		}
-		if err := sleep(ctx, left); err != nil {
+		if err := clock.Sleep(ctx, left); err != nil {
 			return err
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
@@ -173,7 +163,7 @@ func (d *drill) persist(ctx context.Context, f func() error) error {
 				told = drafted.Draft.ID
 				d.Waits(drafted)
 			}
-			if err := sleep(ctx, askAgain); err != nil {
+			if err := clock.Sleep(ctx, askAgain); err != nil {
 				return err
 			}
 			begun, wait = time.Now(), firstWait
@@ -185,7 +175,7 @@ func (d *drill) persist(ctx context.Context, f func() error) error {
 		if problem, ok := errors.AsType[*client.Problem](err); ok {
 			wait = max(wait, min(problem.RetryAfter, longWait))
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := clock.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}

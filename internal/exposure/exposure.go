@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lease"
@@ -51,7 +52,7 @@ func Run(ctx context.Context, c Config) error {
 			c.Log.Warn("cannot ask who counts people; exposures wait", "error", err)
 			wait = again
 		}
-		if !sleep(ctx, wait) {
+		if clock.Sleep(ctx, wait) != nil {
 			return nil
 		}
 	}
@@ -82,18 +83,7 @@ func (c Config) lead(ctx context.Context) {
 			wait = again
 		}
 		warned = err != nil
-		sleep(ctx, wait)
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
+		clock.Sleep(ctx, wait)
 	}
 }
 

@@ -48,6 +48,17 @@ type Place interface {
 	Close() error
 }
 
+// Claim makes the contents of a place those of a store, by its epoch, if they are nobody's yet. ErrConflict if they are another store's, which may name
+// what this one does not; what is what they are, for people.
+func Claim(ctx context.Context, p Place, what, epoch string) error {
+	owner, err := p.Owner(ctx, epoch)
+	if err == nil && owner != epoch {
+		err = fmt.Errorf("%w: the %s in %v are those of another store (%s, this is %s), which may name what this one does not: "+
+			"give each store a place of its own, or remove the file or object %q there if this store has taken the other's place", hazard.ErrConflict, what, p, owner, epoch, OwnerName)
+	}
+	return err
+}
+
 // Settings say where contents are.
 type Settings struct {
 	// URL is s3://BUCKET/PREFIX?endpoint=…&region=…&path_style=…; empty: the folder.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lease"
@@ -52,7 +53,7 @@ func (s *Service) Run(ctx context.Context) error {
 			s.Logger.Warn("subscribers are not told", "error", err)
 		}
 		warned = err != nil
-		sleep(ctx, lease.Try)
+		clock.Sleep(ctx, lease.Try)
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (s *Service) lead(ctx context.Context, l *lease.Lease) {
 			if ctx.Err() == nil {
 				s.Logger.Warn("changes are not told to subscribers", "error", err)
 			}
-			sleep(ctx, lookEvery)
+			clock.Sleep(ctx, lookEvery)
 			continue
 		}
 		if any, err := s.Store.AnySubscription(ctx); err == nil && !any {
@@ -328,14 +329,4 @@ func (t *teller) merged(ctx context.Context, h *hazard.Hazard) error {
 		return err
 	}
 	return t.Store.MergeTold(ctx, h.ID, into.ID)
-}
-
-// sleep returns after d, or when ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lease"
@@ -142,18 +143,9 @@ func (k *Keeper) Run(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			k.Log.Warn("cannot ask who fetches pictures; they wait", "error", err)
 		}
-		sleep(ctx, lease.Try)
+		clock.Sleep(ctx, lease.Try)
 	}
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }
 
 // lead fetches what is missing until ctx ends.
@@ -174,7 +166,7 @@ func (k *Keeper) lead(ctx context.Context) {
 		if warned = err != nil; warned {
 			w = nil // what is stored may be other than it thinks
 		}
-		sleep(ctx, every)
+		clock.Sleep(ctx, every)
 	}
 }
 
@@ -429,13 +421,8 @@ func (w *worker) tidy(ctx context.Context) error {
 	if err := w.place.Tidy(before); err != nil {
 		return err
 	}
-	owner, err := w.place.Owner(ctx, w.Store.Epoch())
-	if err != nil {
+	if err := files.Claim(ctx, w.place, "pictures", w.Store.Epoch()); err != nil {
 		return err
-	}
-	if owner != w.Store.Epoch() {
-		return fmt.Errorf("%w: the pictures in %v are those of another store (%s, this is %s): give each store a place of its own, or remove the file or object %q there "+
-			"if this store has taken the other's place", hazard.ErrConflict, w.place, owner, w.Store.Epoch(), files.OwnerName)
 	}
 	named := map[files.Name]store.Picture{}
 	for _, p := range w.have {
@@ -443,7 +430,7 @@ func (w *worker) tidy(ctx context.Context) error {
 			named[nameOf(&p)] = p
 		}
 	}
-	err = w.place.Each(ctx, func(n files.Name, put time.Time) error {
+	err := w.place.Each(ctx, func(n files.Name, put time.Time) error {
 		if _, ok := named[n]; ok || !put.Before(before) {
 			delete(named, n)
 			return nil

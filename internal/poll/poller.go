@@ -18,6 +18,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lateness"
@@ -150,7 +151,7 @@ func (p *Poller) Run(ctx context.Context) error {
 			p.log.Warn("cannot poll: the store does not give the lease", "error", err)
 		}
 		failed = err != nil
-		sleep(ctx, lease.Try)
+		clock.Sleep(ctx, lease.Try)
 	}
 	return nil
 }
@@ -230,7 +231,7 @@ func (p *Poller) PollOnce(ctx context.Context, names ...string) ([]Polled, error
 		if err != nil {
 			return nil, err
 		}
-		if sleep(ctx, lookEvery/4); ctx.Err() != nil {
+		if clock.Sleep(ctx, lookEvery/4) != nil {
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -325,13 +326,13 @@ func (p *Poller) look(ctx context.Context, workers []*worker) {
 			default: // it has one already: the next look
 			}
 		}
-		sleep(ctx, lookEvery)
+		clock.Sleep(ctx, lookEvery)
 	}
 }
 
 // disableAll notes that no source is polled, unless another process polls.
 func (p *Poller) disableAll(ctx context.Context) {
-	for end := time.Now().Add(lease.For + 2*lease.Try); ctx.Err() == nil && time.Now().Before(end); sleep(ctx, lease.Try) {
+	for end := time.Now().Add(lease.For + 2*lease.Try); ctx.Err() == nil && time.Now().Before(end); clock.Sleep(ctx, lease.Try) {
 		ran, _ := p.hold(ctx, p.holder, func(ctx context.Context, _ *lease.Lease) {
 			for i := range p.sources {
 				p.disable(ctx, p.sources[i].Name)
@@ -361,14 +362,4 @@ func (p *Poller) save(ctx context.Context, name string, st *state) error {
 		return err
 	}
 	return p.store.SaveSourceState(context.WithoutCancel(ctx), name, body) // also when we are being stopped
-}
-
-// sleep returns after d, or when ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
@@ -190,7 +191,7 @@ func (w *worker) keepOpen(ctx context.Context, push *source.Push, messages, byte
 		}
 		failures++
 		tell(event{err: err})
-		sleep(ctx, backoff(firstReconnect, longestReconnect, failures, w.p.random()))
+		clock.Sleep(ctx, backoff(firstReconnect, longestReconnect, failures, w.p.random()))
 	}
 }
 

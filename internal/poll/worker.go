@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
@@ -106,7 +107,7 @@ func newWorker(p *Poller, src *Source, l *lease.Lease) *worker {
 // run polls until ctx ends.
 func (w *worker) run(ctx context.Context) {
 	for !w.begin(ctx) {
-		if sleep(ctx, 5*time.Second); ctx.Err() != nil {
+		if clock.Sleep(ctx, 5*time.Second) != nil {
 			return
 		}
 	}
@@ -146,7 +147,7 @@ func (w *worker) once(ctx context.Context, id string) {
 		if !more {
 			break
 		}
-		sleep(ctx, wait)
+		clock.Sleep(ctx, wait)
 	}
 	w.settle(ctx)
 	w.save(ctx)

@@ -101,13 +101,8 @@ func (s *Store) SweepFiles(ctx context.Context, now hazard.Instant) (removed int
 	if err := s.files.Tidy(before); err != nil {
 		return 0, err
 	}
-	owner, err := s.files.Owner(ctx, s.epoch)
-	if err != nil {
+	if err := files.Claim(ctx, s.files, "product files", s.epoch); err != nil {
 		return 0, err
-	}
-	if owner != s.epoch {
-		return 0, fmt.Errorf("%w: the product files in %v are those of another store (%s, this is %s), which may name what this one does not: "+
-			"give each store a place of its own, or remove the file or object %q there if this store has taken the other's place", hazard.ErrConflict, s.files, owner, s.epoch, files.OwnerName)
 	}
 	for more := true; more; { // in small transactions, before the ones below, which then find little to do
 		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) (err error) {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/outbound"
@@ -60,7 +61,7 @@ func (s *Service) Run(ctx context.Context) error {
 			s.logger.Warn("webhooks are not delivered to", "error", err)
 		}
 		warned = err != nil
-		sleep(ctx, lease.Try)
+		clock.Sleep(ctx, lease.Try)
 	}
 	s.clients.Close()
 	return nil
@@ -128,7 +129,7 @@ func (s *Service) lead(ctx context.Context, l *lease.Lease) {
 			if ctx.Err() == nil {
 				s.logger.Warn("changes are not told to webhooks", "error", err)
 			}
-			sleep(ctx, lookEvery)
+			clock.Sleep(ctx, lookEvery)
 			continue
 		}
 		look := time.NewTimer(lookEvery)
@@ -489,13 +490,3 @@ func (r *runner) write(ctx context.Context, list []store.Delivery) error {
 
 // errNoLease: another process may be delivering by now.
 var errNoLease = errors.New("the lease is over")
-
-// sleep returns after d, or when ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}
