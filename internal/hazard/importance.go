@@ -196,7 +196,11 @@ func (m *Measurement) words() string {
 	if word := m.Word(); word != "" {
 		return title + " " + word
 	}
-	value := fmt.Sprintf("%s %g", title, math.Round(m.Value*10)/10)
+	exact := math.Round(m.Value*10) / 10
+	if exact >= 100 || info.Unit == "km/h" {
+		exact = math.RoundToEven(m.Value)
+	}
+	value := fmt.Sprintf("%s %.10g", title, exact)
 	if info.Unit != "" {
 		value += " " + info.Unit
 	}
