@@ -55,8 +55,9 @@ func tracked(all []drawnShape) bool {
 }
 
 // drawn draws shapes: areas see-through with an edge, what is expected dashed, lines with a dark casing, since a color may be as light as the ground. Older
-// perimeters of a fire lie over the newer ones, which they are part of. Times are written outside the boxes.
-func (d *drawing) drawn(all []drawnShape, taken ...patch) {
+// perimeters of a fire lie over the newer ones, which they are part of. Times are written
+// outside what is taken; it returns what then is.
+func (d *drawing) drawn(all []drawnShape, taken ...patch) []patch {
 	order := hazard.ShapeRoles()
 	slices.SortStableFunc(all, func(a, b drawnShape) int {
 		if a.of.Role == hazard.PerimeterShape && b.of.Role == a.of.Role {
@@ -98,7 +99,7 @@ func (d *drawing) drawn(all []drawnShape, taken ...patch) {
 			fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s" stroke="%s" stroke-width="1.2"/>`, x, y, color, d.casing)
 		}
 	}
-	d.times(all, taken)
+	return d.times(all, taken)
 }
 
 // growth are the colors of the perimeters of a fire, the oldest first: each lighter than the one before.
@@ -126,8 +127,8 @@ func perimeterTimes(all []drawnShape) (times []hazard.Instant) {
 	return slices.Compact(times)
 }
 
-// times writes beside some of the expected positions when the storm is there, on the side where there is room.
-func (d *drawing) times(all []drawnShape, taken []patch) {
+// times writes beside some of the expected positions when the storm is there, on the side where there is room, and returns what is taken then.
+func (d *drawing) times(all []drawnShape, taken []patch) []patch {
 	var lastX, lastY float64
 	for i := range all {
 		s := &all[i]
@@ -151,6 +152,7 @@ func (d *drawing) times(all []drawnShape, taken []patch) {
 		taken = append(taken, at)
 		fmt.Fprintf(d, `<text x="%.1f" y="%.1f" font-size="11" fill="%s" stroke="%s" stroke-width="3" paint-order="stroke">%s</text>`, at.left, y+4, d.label, d.sea, text)
 	}
+	return taken
 }
 
 // patch is a part of the map, in its units.
@@ -196,7 +198,7 @@ func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend) {
 		case s.Role == hazard.PerimeterShape:
 			format := "Perimeter, 2 Jan 2006"
 			if days[s.From.Time().Format(time.DateOnly)] > 1 {
-				format = "Perimeter, 2 Jan 2006 15:04 UTC"
+				format = "Perimeter, 2 Jan 15:04 UTC"
 			}
 			e.text, e.value = s.From.Time().Format(format), -float64(s.From)
 		case s.Band != nil && s.Band.Kind == hazard.Intensity:

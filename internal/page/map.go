@@ -101,8 +101,7 @@ func (m *Map) draw() *drawing {
 	half := m.symbolSize() / 2
 	sign := patch{x - half, y - half, x + half, y + half}
 	legend := d.legendOf(drawn, sign)
-	d.drawn(drawn, sign, legend.patch)
-	d.names(towns, x, y, legend.patch)
+	d.names(towns, x, y, d.drawn(drawn, sign, legend.patch)...)
 	d.labels()
 	if h.Category == hazard.Exercise {
 		d.stamp("EXERCISE", "#8a2be2", 0)

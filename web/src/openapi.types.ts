@@ -5284,7 +5284,13 @@ export interface components {
          *       "regions": [
          *         {
          *           "code": "JP",
-         *           "name": "Japan"
+         *           "name": "Japan",
+         *           "by": "area"
+         *         },
+         *         {
+         *           "code": "JP.40",
+         *           "name": "Tokyo",
+         *           "by": "towns"
          *         }
          *       ],
          *       "assets": []
@@ -5319,11 +5325,16 @@ export interface components {
             }[];
             /** @description The largest towns in the area, at most 10; if there are fewer, also towns within 100 km of the point of the hazard. */
             readonly places: readonly components["schemas"]["ExposedPlace"][];
-            /** @description The countries that the area is in, then the states of the United States; divisions of other countries are not known. */
+            /** @description The countries that the area is in, then the states of the United States, then the divisions of other countries (provinces, prefectures) in which towns of the area are, at most 50, those with most people in these towns first. The area may be in other divisions, too. */
             readonly regions: readonly {
-                /** @description ISO 3166-1 alpha-2, or ISO 3166-2. */
+                /** @description ISO 3166-1 alpha-2, or ISO 3166-2; of a division that is known by towns, the code of GeoNames: its country, a dot, and a number or letters. */
                 readonly code: string;
                 readonly name: string;
+                /**
+                 * @description `area`: its boundary is known. `towns`: towns of the area are in it, by GeoNames.
+                 * @enum {string}
+                 */
+                readonly by: "area" | "towns";
             }[];
             /** @description Assets of your organizations inside the area and within 25 km of it, the nearest 100; of a hazard without an area, those within 100 km. `GET /hazards/{hazard-id}/assets` has all. Empty for who is in no organization that has assets. */
             readonly assets: readonly components["schemas"]["Asset"][];
