@@ -215,7 +215,7 @@ func (m *Measurement) words() string {
 	}
 	exact := math.Round(m.Value*10) / 10
 	if exact >= 100 || info.Unit == "km/h" {
-		exact = math.RoundToEven(m.Value)
+		exact = math.Round(m.Value)
 	}
 	value := fmt.Sprintf("%s %.10g", title, exact)
 	if info.Unit != "" {

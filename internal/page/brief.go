@@ -241,7 +241,7 @@ func (f *Frame) measure(m *hazard.Measurement) string {
 	}
 	value := m.Value
 	if info.Unit == "km/h" { // 50 kt are no 92.6 km/h
-		value = math.RoundToEven(value)
+		value = math.Round(value)
 	}
 	return strings.TrimSpace(f.decimal(value) + " " + info.Unit)
 }

@@ -206,7 +206,7 @@ func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend) {
 		case s.Band != nil:
 			e.text, e.value = s.Title(), s.Band.Value
 			if s.Band.Kind == hazard.Wind {
-				e.text = fmt.Sprintf("Wind from %.0f km/h", s.Band.Value)
+				e.text = fmt.Sprintf("Wind from %.0f km/h", math.Round(s.Band.Value))
 			}
 		}
 		if s.Forecast {
