@@ -9,8 +9,8 @@ import { parse } from "@messageformat/parser";
 
 const folder = new URL("../internal/words/", import.meta.url);
 
-/** Parts of the words, each a file of its own: those that a first visit needs, those of editors, those of subscriptions, those of the search for places, and those of members who have places of their own. The widget has a build of its own, and one part. */
-const map = { map: ["names", "map"], edit: ["edit"], tell: ["tell"], find: ["find"], assets: ["assets"] };
+/** Parts of the words, each a file of its own: those that a first visit needs, those of editors, those of subscriptions, those of the search for places, and those of what is drawn beside hazards: places of members, shapes of sources. The widget has a build of its own, and one part. */
+const map = { map: ["names", "map"], edit: ["edit"], tell: ["tell"], find: ["find"], assets: ["assets", "drawn"] };
 export const embed = { embed: ["names", "embed"] };
 
 /** All languages as their files have them, English first. */

@@ -24,7 +24,7 @@ type Importance struct {
 type Cause struct {
 	Kind     CauseKind
 	Measured Measurement // of ByForce
-	People   int64       // of ByPeople and ByShaking
+	People   int64       // of ByPeople, ByShaking and ByWind
 	English  string      // the cause in English
 }
 
@@ -38,6 +38,7 @@ const (
 	ByForce            CauseKind = "force"
 	ByPeople           CauseKind = "people"
 	ByShaking          CauseKind = "shaken"
+	ByWind             CauseKind = "wind"
 	TornadoEmergency   CauseKind = "tornado"
 	FlashFlood         CauseKind = "flashFlood"
 	Catastrophe        CauseKind = "catastrophe"
@@ -45,7 +46,7 @@ const (
 )
 
 // ImportanceVersion changes whenever a state may get another Rank: stores then write the ranks of active hazards anew.
-const ImportanceVersion = "2"
+const ImportanceVersion = "3"
 
 // Reason is the causes in one line, in English.
 func (i *Importance) Reason() string {
@@ -78,6 +79,10 @@ var forces = []struct {
 // kindForces are the points of types of which a level means more than of others, by level; the greater of these and those above counts.
 var kindForces = map[Type]map[Severity]float64{Tsunami: {Warning: 28, Watch: 14}, Tornado: {Warning: 10}, Cyclone: {Warning: 12, Watch: 8}}
 
+// hurricanePoints take their place for a cyclone that its name calls a hurricane or a typhoon: of warnings for a coast, which measure no
+// wind, the name alone says how strong it is.
+var hurricanePoints = map[Severity]float64{Warning: 18, Watch: 12}
+
 var levelPoints = map[Severity]float64{Warning: 30, Watch: 20, Advisory: 10, Information: 4}
 
 const (
@@ -101,6 +106,11 @@ func ImportanceOf(h *Hazard) Importance {
 	level := Cause{Kind: ByLevel, English: "level " + h.Severity.word()}
 	parts := []part{{levelPoints[h.Severity], level}}
 	force := part{kindForces[h.Type][h.Severity], Cause{Kind: ByKind, English: strings.ToLower(string(h.Type)) + " " + h.Severity.word()}}
+	if first, _, _ := strings.Cut(h.Name, " "); h.Type == Cyclone && (first == "Hurricane" || first == "Typhoon") {
+		if _, ok := Measured(h.Measurements, Wind); !ok {
+			force.points = hurricanePoints[h.Severity]
+		}
+	}
 	for _, f := range forces {
 		m, ok := Measured(h.Measurements, f.q)
 		if !ok {
@@ -121,7 +131,7 @@ func ImportanceOf(h *Hazard) Importance {
 		}
 	}
 	people, shaken := h.exposedPeople()
-	how := map[CauseKind]string{ByShaking: "in strong shaking", ByPeople: "in the area"}[shaken]
+	how := map[CauseKind]string{ByShaking: "in strong shaking", ByWind: "in the winds of the storm", ByPeople: "in the area"}[shaken]
 	crowd := part{points: unknownPeople}
 	if people != nil {
 		crowd.points = min(max(4*math.Log10(float64(max(people.People, 1)))-8, 0), mostPeople)
@@ -183,6 +193,13 @@ func (h *Hazard) exposedPeople() (*Estimate, CauseKind) {
 			return b.People, ByShaking
 		}
 	}
+	if e.People == nil && h.Type == Cyclone { // it has no area, but those whom its winds reach are known: bands stand from the strongest wind down
+		for _, b := range slices.Backward(e.Bands) {
+			if Quantity(b.Kind) == Wind && b.People != nil {
+				return b.People, ByWind
+			}
+		}
+	}
 	return e.People, ByPeople
 }
 
@@ -196,7 +213,11 @@ func (m *Measurement) words() string {
 	if word := m.Word(); word != "" {
 		return title + " " + word
 	}
-	value := fmt.Sprintf("%s %g", title, math.Round(m.Value*10)/10)
+	exact := math.Round(m.Value*10) / 10
+	if exact >= 100 || info.Unit == "km/h" {
+		exact = math.Round(m.Value)
+	}
+	value := fmt.Sprintf("%s %.10g", title, exact)
 	if info.Unit != "" {
 		value += " " + info.Unit
 	}

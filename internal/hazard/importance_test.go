@@ -55,6 +55,39 @@ func TestImportanceRanksTheWorld(t *testing.T) {
 	}
 }
 
+// A warning of a hurricane comes before one of a tropical storm, though both have the highest level and the authority measures no wind.
+func TestAHurricaneWarningMattersMoreThanOneOfATropicalStorm(t *testing.T) {
+	named := func(name string, s Severity) float64 {
+		h := exposedTo(measuredHazard(Cyclone, s), 200_000)
+		h.Name = name
+		rank, _ := Rank(h)
+		return rank
+	}
+	for _, order := range [][]float64{
+		{named("Hurricane Warning - Big Island", Warning), named("Tropical Storm Warning - Haleakala Summit", Warning), named("Hurricane Watch - Maui", Watch), named("Tropical Storm Watch - Maui", Watch)},
+		{named("Typhoon Warning - Guam", Warning), named("Tropical Storm Warning - Guam", Warning)},
+	} {
+		for i := 1; i < len(order); i++ {
+			if order[i-1] <= order[i] {
+				t.Errorf("%v", order)
+			}
+		}
+	}
+}
+
+// Of a storm at sea without an area, those whom its winds reach count.
+func TestPeopleInTheWindsOfAStormCount(t *testing.T) {
+	at := func(people int64) Importance {
+		h := measuredHazard(Cyclone, Warning, Measurement{Name: Wind, Value: 222})
+		h.Exposure = &Exposure{Of: h.ExposureKey(), Bands: []ExposedBand{{Kind: "cone", People: &Estimate{People: 43_000_000}}, {Kind: "wind_kmh", Value: 118.5, People: &Estimate{People: people / 10}}, {Kind: "wind_kmh", Value: 63, People: &Estimate{People: people}}}}
+		return ImportanceOf(h)
+	}
+	sea, coast := at(0), at(5_100_000)
+	if sea.Score >= coast.Score || !strings.Contains(coast.Reason(), "5.1 million people in the winds of the storm") {
+		t.Errorf("%+v, %+v", sea, coast)
+	}
+}
+
 // An order that changes by itself could be neither paged nor cached.
 func TestTheOrderByImportanceDoesNotChangeAsTimeGoes(t *testing.T) {
 	old, young := measuredHazard(Wildfire, Watch), measuredHazard(Wildfire, Advisory)
@@ -129,6 +162,9 @@ func importanceTable() string {
 		for _, s := range []Severity{Warning, Watch} {
 			if points, ok := kindForces[kind][s]; ok {
 				fmt.Fprintf(&out, "| force: %s of level %s | %g |\n", strings.ToLower(string(kind)), s, points)
+				if kind == Cyclone {
+					fmt.Fprintf(&out, "| force: hurricane or typhoon, by its name where no wind is measured, of level %s | %g |\n", s, hurricanePoints[s])
+				}
 			}
 		}
 	}

@@ -323,6 +323,7 @@ func (a *API) routes() {
 	a.readable("GET /coverage", a.coverage)
 	a.readable("GET /places", a.places)
 	a.readable("GET /places/{place}", a.holds(costOfObject, a.place))
+	a.private("POST /areas/read", a.readAreaFile)
 	a.private("POST /sources/{source}/poll", a.pollSource)
 	a.private("GET /sources/{source}/errors", a.sourceErrors)
 	a.private("POST /sources/{source}/held/{held}", a.decideHeld)

@@ -61,7 +61,14 @@ type exposedPlace struct {
 type exposedRegion struct {
 	Code string `json:"code"`
 	Name string `json:"name"`
+	By   string `json:"by"` // byArea or byTowns
 }
+
+// How it is known that an area lies in a region.
+const (
+	byArea  = "area"
+	byTowns = "towns"
+)
 
 func estimate(e *hazard.Estimate) (people, low, high *int64) {
 	if e == nil {
@@ -98,10 +105,14 @@ func exposedOf(e *hazard.Exposure, at *around, why string, grids ...func() (*pop
 	}
 	for _, code := range e.Countries {
 		c, _ := countries.CountryByCode(code)
-		out.Regions = append(out.Regions, exposedRegion{code, c.Name})
+		out.Regions = append(out.Regions, exposedRegion{code, c.Name, byArea})
 	}
-	for _, s := range at.states {
-		out.Regions = append(out.Regions, exposedRegion{s.Code, s.Name})
+	for _, r := range at.regions {
+		how := byArea
+		if r.ByTowns {
+			how = byTowns
+		}
+		out.Regions = append(out.Regions, exposedRegion{r.Code, r.Name, how})
 	}
 	return out
 }
@@ -190,20 +201,20 @@ func (a *API) addAssets(ctx context.Context, out *exposed, h *hazard.Hazard, who
 	return true, nil
 }
 
-// townBytes bounds what is kept of towns and states in areas; perTown and perState are about what one takes.
+// townBytes bounds what is kept of towns and regions in areas; perTown and perRegion are about what one takes.
 const (
 	townBytes = 4 << 20
 	perTown   = 120
-	perState  = 8
+	perRegion = 40
 )
 
 // around is what is known of the places where a hazard is, beside its people.
 type around struct {
-	towns  []population.Place
-	states []*countries.State
+	towns   []population.Place
+	regions []population.Region
 }
 
-// around lists the towns and the states where a hazard is, once the people there were counted. To find them costs what its area costs: they are found once.
+// around lists the towns and the regions where a hazard is, once the people there were counted. To find them costs what its area costs: they are found once.
 func (a *API) around(ctx context.Context, h *hazard.Hazard) (*around, error) {
 	if h.Exposed() == nil {
 		return &around{}, nil
@@ -216,12 +227,12 @@ func (a *API) around(ctx context.Context, h *hazard.Hazard) (*around, error) {
 	if err != nil {
 		return nil, err
 	}
-	towns, states, err := population.Towns(areas, h.Longitude, h.Latitude)
+	towns, regions, err := population.Towns(areas, h.Longitude, h.Latitude)
 	if err != nil {
 		return nil, fmt.Errorf("towns of hazard %d: %w", h.ID, err)
 	}
-	found := &around{towns, states}
-	a.towns.Put(key, found, len(key)+perTown*len(towns)+perState*len(states))
+	found := &around{towns, regions}
+	a.towns.Put(key, found, len(key)+perTown*len(towns)+perRegion*len(regions))
 	return found, nil
 }
 

@@ -30,7 +30,7 @@ type exposureAnswer struct {
 		Population               int64
 		Inside                   bool
 	}
-	Regions []struct{ Code, Name string }
+	Regions []struct{ Code, Name, By string }
 }
 
 // awaitExposure asks until the people are counted, by one of these methods where any is named.
@@ -130,8 +130,8 @@ func TestExposureOfAHazard(t *testing.T) {
 	}
 }
 
-// States stand after the countries, where they are known.
-func TestExposureNamesStates(t *testing.T) {
+// States and provinces stand after the countries: where their boundaries are not known, those in which towns of the area are.
+func TestExposureNamesStatesAndProvinces(t *testing.T) {
 	s := serve(t, func(c *service.Config) { c.NoExposure = false })
 	for _, tt := range []struct {
 		lon, lat float64 // of the middle of a square
@@ -139,15 +139,17 @@ func TestExposureNamesStates(t *testing.T) {
 	}{
 		{-84.55, 39.1, "US US-IN US-KY US-OH"}, // around Cincinnati
 		{-88.65, 40, "US US-IL"},
-		{-117.05, 32.6, "MX US US-CA"}, // San Diego and Tijuana
-		{139.75, 35.75, "JP"},
+		{-117.05, 32.6, "MX US US-CA MX.02"},          // San Diego and Tijuana
+		{139.75, 35.75, "JP JP.40 JP.34 JP.04 JP.14"}, // Tokyo, Saitama, Chiba, Ibaraki
+		{16.9, 48.15, "AT SK SK.02 AT.03"},            // Bratislava, Lower Austria
+		{5, 23, "DZ"},                                 // a desert, without a town
 	} {
 		got := ""
 		area := fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%v,%v],[%v,%v],[%v,%v],[%v,%v],[%v,%v]]]}`, tt.lon-0.3, tt.lat-0.2, tt.lon+0.3, tt.lat-0.2, tt.lon+0.3, tt.lat+0.2, tt.lon-0.3, tt.lat+0.2, tt.lon-0.3, tt.lat-0.2)
 		for _, r := range s.awaitExposure("/hazards/" + s.hazard("red", "longitude", tt.lon, "latitude", tt.lat, "area", json.RawMessage(area)).UUID).Regions {
 			got += " " + r.Code
-			if r.Name == "" {
-				t.Errorf("%s has no name", r.Code)
+			if r.Name == "" || (r.By == "towns") != strings.Contains(r.Code, ".") {
+				t.Errorf("%+v", r)
 			}
 		}
 		if got != " "+tt.want {

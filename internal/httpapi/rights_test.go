@@ -45,6 +45,7 @@ var rightsBodies = map[string]string{
 	"POST /joins/{join-id}": `{"verdict":"same"}`, "POST /drafts/{draft-id}/refuse": `{"reason":"r"}`, "POST /mcp": `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	"PUT /organizations/{org}/publishing": `{"sender":"alerts@red.example.org"}`,
 	"PUT /organizations/{org}/assets":     "name,lon,lat\nClinic,1,2\n",
+	"POST /areas/read":                    `{"type":"Polygon","coordinates":[[[10,53],[11,53],[11,54],[10,53]]]}`,
 	"PATCH /users/{user}":                 `{"disabled":true}`, "POST /users/{user}/password": `{}`,
 	"POST /subscriptions": `{"channels":[{"kind":"webpush","to":"x"}]}`, "PATCH /subscriptions/{subscription-id}": `{"name":"n"}`,
 }

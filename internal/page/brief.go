@@ -239,7 +239,11 @@ func (f *Frame) measure(m *hazard.Measurement) string {
 	if word := m.Word(); word != "" {
 		return f.say("word_" + word)
 	}
-	return strings.TrimSpace(f.decimal(m.Value) + " " + info.Unit)
+	value := m.Value
+	if info.Unit == "km/h" { // 50 kt are no 92.6 km/h
+		value = math.Round(value)
+	}
+	return strings.TrimSpace(f.decimal(value) + " " + info.Unit)
 }
 
 // decimal is a number to about three digits, those of a large one in threes.

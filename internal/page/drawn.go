@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 )
@@ -53,8 +55,9 @@ func tracked(all []drawnShape) bool {
 }
 
 // drawn draws shapes: areas see-through with an edge, what is expected dashed, lines with a dark casing, since a color may be as light as the ground. Older
-// perimeters of a fire lie over the newer ones, which they are part of.
-func (d *drawing) drawn(all []drawnShape) {
+// perimeters of a fire lie over the newer ones, which they are part of. Times are written
+// outside what is taken; it returns what then is.
+func (d *drawing) drawn(all []drawnShape, taken ...patch) []patch {
 	order := hazard.ShapeRoles()
 	slices.SortStableFunc(all, func(a, b drawnShape) int {
 		if a.of.Role == hazard.PerimeterShape && b.of.Role == a.of.Role {
@@ -96,7 +99,7 @@ func (d *drawing) drawn(all []drawnShape) {
 			fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s" stroke="%s" stroke-width="1.2"/>`, x, y, color, d.casing)
 		}
 	}
-	d.times(all)
+	return d.times(all, taken)
 }
 
 // growth are the colors of the perimeters of a fire, the oldest first: each lighter than the one before.
@@ -124,8 +127,8 @@ func perimeterTimes(all []drawnShape) (times []hazard.Instant) {
 	return slices.Compact(times)
 }
 
-// times writes beside some of the expected positions when the storm is there, where there is room.
-func (d *drawing) times(all []drawnShape) {
+// times writes beside some of the expected positions when the storm is there, on the side where there is room, and returns what is taken then.
+func (d *drawing) times(all []drawnShape, taken []patch) []patch {
 	var lastX, lastY float64
 	for i := range all {
 		s := &all[i]
@@ -133,70 +136,154 @@ func (d *drawing) times(all []drawnShape) {
 			continue
 		}
 		x, y := d.xy(s.points[0][0], s.points[0][1])
-		if (x-lastX)*(x-lastX)+(y-lastY)*(y-lastY) < 44*44 || x < 8 || x > mapWidth-70 || y < 30 || y > mapHeight-30 {
+		if (x-lastX)*(x-lastX)+(y-lastY)*(y-lastY) < 44*44 || y < 30 || y > mapHeight-30 {
+			continue
+		}
+		text := s.of.From.Time().Format("2 Jan 15h UTC")
+		width := 6.2 * float64(len(text))
+		at := patch{x + 7, y - 8, x + 7 + width, y + 8}
+		if !at.free(taken) {
+			at.left, at.right = x-7-width, x-7
+		}
+		if !at.free(taken) {
 			continue
 		}
 		lastX, lastY = x, y
-		fmt.Fprintf(d, `<text x="%.1f" y="%.1f" font-size="11" fill="%s" stroke="%s" stroke-width="3" paint-order="stroke">%s</text>`, x+7, y+4, d.label, d.sea,
-			s.of.From.Time().Format("2 Jan 15h"))
+		taken = append(taken, at)
+		fmt.Fprintf(d, `<text x="%.1f" y="%.1f" font-size="11" fill="%s" stroke="%s" stroke-width="3" paint-order="stroke">%s</text>`, at.left, y+4, d.label, d.sea, text)
 	}
+	return taken
 }
 
-// legend names what is drawn, a line for each color and kind, in the lower left corner, or in the upper right one. Forecasts are dashed, there and on the map.
-func (d *drawing) legend(all []drawnShape, right bool) {
-	type entry struct {
-		color, text string
-		forecast    bool
-		role        int
-		value       float64
-	}
-	var list []entry
+// patch is a part of the map, in its units.
+type patch struct{ left, top, right, bottom float64 }
+
+func (b patch) meets(o patch) bool {
+	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
+}
+
+// free reports whether it is on the map and meets none of others.
+func (b patch) free(others []patch) bool {
+	return b.left >= 4 && b.right <= mapWidth-4 && b.top >= 4 && b.bottom <= mapHeight-4 && !slices.ContainsFunc(others, b.meets)
+}
+
+// legend names what is drawn: a line for each color and kind.
+type legend struct {
+	patch
+	lines []legendLine
+}
+
+type legendLine struct {
+	color, text string
+	forecast    bool
+	role        int
+	value       float64
+}
+
+const legendRow = 15
+
+// legendOf is the legend of some shapes, in the corner where it covers least of them and of the symbol; without lines if there is nothing to name.
+func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend) {
 	order := hazard.ShapeRoles()
+	days := map[string]int{}
+	for _, at := range perimeterTimes(all) {
+		days[at.Time().Format(time.DateOnly)]++
+	}
 	for i := range all {
 		s := all[i].of
-		e := entry{color: all[i].color(all), text: strings.ToUpper(string(s.Role[:1])) + string(s.Role[1:]), forecast: s.Forecast, role: slices.Index(order, s.Role)}
+		e := legendLine{color: all[i].color(all), text: strings.ToUpper(string(s.Role[:1])) + string(s.Role[1:]), forecast: s.Forecast, role: slices.Index(order, s.Role)}
 		switch {
 		case s.Role == hazard.PositionShape:
 			continue // its color is that of the winds
 		case s.Role == hazard.PerimeterShape:
-			e.text, e.value = s.From.Time().Format("Perimeter, 2 Jan 2006"), -float64(s.From)
+			format := "Perimeter, 2 Jan 2006"
+			if days[s.From.Time().Format(time.DateOnly)] > 1 {
+				format = "Perimeter, 2 Jan 15:04 UTC"
+			}
+			e.text, e.value = s.From.Time().Format(format), -float64(s.From)
 		case s.Band != nil && s.Band.Kind == hazard.Intensity:
 			e.text, e.value = "Intensity "+s.Band.String(), s.Band.Value
 		case s.Band != nil:
 			e.text, e.value = s.Title(), s.Band.Value
 			if s.Band.Kind == hazard.Wind {
-				e.text = fmt.Sprintf("Wind from %.0f km/h", s.Band.Value)
+				e.text = fmt.Sprintf("Wind from %.0f km/h", math.Round(s.Band.Value))
 			}
 		}
 		if s.Forecast {
 			e.text += ", forecast"
 		}
-		if !slices.ContainsFunc(list, func(o entry) bool { return o.text == e.text }) {
-			list = append(list, e)
+		if !slices.ContainsFunc(l.lines, func(o legendLine) bool { return o.text == e.text }) {
+			l.lines = append(l.lines, e)
 		}
 	}
-	if len(list) == 0 {
-		return
+	if len(l.lines) == 0 {
+		return l
 	}
-	slices.SortStableFunc(list, func(a, b entry) int { return cmp.Or(cmp.Compare(a.role, b.role), cmp.Compare(b.value, a.value)) })
-	const most, row = 8, 15
-	more := len(list) - most
-	if more > 0 {
-		list = list[:most]
-	}
+	slices.SortStableFunc(l.lines, func(a, b legendLine) int { return cmp.Or(cmp.Compare(a.role, b.role), cmp.Compare(b.value, a.value)) })
+	const most = 8
+	l.lines = l.lines[:min(len(l.lines), most)]
 	widest := 0
-	for _, e := range list {
+	for _, e := range l.lines {
 		widest = max(widest, len(e.text))
 	}
-	height := row*len(list) + 8
-	width := 40 + widest*6
-	left, top := 8, mapHeight-height-8
-	if right {
-		left, top = mapWidth-width-8, 30
+	height, width := float64(legendRow*len(l.lines)+8), float64(40+widest*6)
+	const edge, above, below = 8, 30, 46 // the degrees are above, the scale is below
+	var least int
+	for i, at := range [][2]float64{{edge, mapHeight - height - edge}, {mapWidth - width - edge, above}, {mapWidth - width - edge, mapHeight - height - below}, {edge, above}} {
+		b := patch{at[0], at[1], at[0] + width, at[1] + height}
+		if covers := d.covers(b, all, symbol); i == 0 || covers < least {
+			l.patch, least = b, covers
+		}
 	}
-	fmt.Fprintf(d, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s" fill-opacity="0.9" stroke="%s"/>`, left, top, width, height, d.sea, d.frame)
-	for i, e := range list {
-		y := top + 4 + row*i + row/2
+	return l
+}
+
+// covers is how much of what is drawn lies under a box: the dots of its lines, where there is one each few units; a position and the symbol count as many.
+func (d *drawing) covers(b patch, all []drawnShape, symbol patch) (dots int) {
+	const apart, mark = 5.0, 40
+	if b.meets(symbol) {
+		dots += mark
+	}
+	in := func(x, y float64) bool { return x > b.left && x < b.right && y > b.top && y < b.bottom }
+	along := func(list [][2]float64) {
+		for i := 1; i < len(list); i++ {
+			x, y := d.xy(list[i-1][0], list[i-1][1])
+			toX, toY := d.xy(list[i][0], list[i][1])
+			steps := min(max(math.Ceil(math.Hypot(toX-x, toY-y)/apart), 1), mapWidth/apart)
+			for s := 1.0; s <= steps; s++ {
+				if in(x+(toX-x)*s/steps, y+(toY-y)*s/steps) {
+					dots++
+				}
+			}
+		}
+	}
+	for i := range all {
+		for _, p := range all[i].polygons {
+			for _, ring := range p {
+				along(ring)
+			}
+		}
+		for _, line := range all[i].lines {
+			along(line)
+		}
+		for _, at := range all[i].points {
+			if in(d.xy(at[0], at[1])) {
+				dots += mark
+			}
+		}
+	}
+	return dots
+}
+
+// legend draws a legend. Forecasts are dashed, there and on the map.
+func (d *drawing) legend(l legend) {
+	if len(l.lines) == 0 {
+		return
+	}
+	left, top := int(l.left), int(l.top)
+	fmt.Fprintf(d, `<rect x="%d" y="%d" width="%.0f" height="%.0f" fill="%s" fill-opacity="0.9" stroke="%s"/>`, left, top, l.right-l.left, l.bottom-l.top, d.sea, d.frame)
+	for i, e := range l.lines {
+		y := top + 4 + legendRow*i + legendRow/2
 		dash := ""
 		if e.forecast {
 			dash = ` stroke-dasharray="7 4"`

@@ -3,7 +3,10 @@ package page
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,8 +37,10 @@ func TestTheMapDrawsShapesWithALegend(t *testing.T) {
 		"contours":  {[]hazard.Shape{line(hazard.ContourShape, hazard.Intensity, 6, false), line(hazard.ContourShape, hazard.Intensity, 6.5, false), line(hazard.ContourShape, hazard.Intensity, 2, false)}, []string{`stroke="#ffff00"`, ">Intensity 6<"}, []string{"Intensity 6.5", "Intensity 2", "dasharray"}},
 		"a track":   {[]hazard.Shape{line(hazard.TrackShape, "", 0, true)}, []string{">Track, forecast<", "dasharray"}, nil},
 		"perimeter": {[]hazard.Shape{perimeter(1_787_000_000_000), perimeter(1_787_000_000_000 + day)}, []string{">Perimeter, 17 Aug 2026<", ">Perimeter, 18 Aug 2026<", growth[0], growth[len(growth)-1]}, nil},
-		"broken":    {[]hazard.Shape{{Role: hazard.ConeShape, From: 1, Geometry: `{"type":"Polygon","coordinates":[[[900,5]]]}`}, {Role: hazard.ConeShape, Geometry: `[`}}, []string{"</svg>"}, []string{"900"}},
-		"nothing":   {nil, []string{"</svg>"}, []string{`font-size="11"`}},
+		"two perimeters of a day": {[]hazard.Shape{perimeter(1_787_000_000_000), perimeter(1_787_000_000_000 - day/4), perimeter(1_787_000_000_000 + 2*day)},
+			[]string{">Perimeter, 17 Aug 20:53 UTC<", ">Perimeter, 17 Aug 14:53 UTC<", ">Perimeter, 19 Aug 2026<"}, nil},
+		"broken":  {[]hazard.Shape{{Role: hazard.ConeShape, From: 1, Geometry: `{"type":"Polygon","coordinates":[[[900,5]]]}`}, {Role: hazard.ConeShape, Geometry: `[`}}, []string{"</svg>"}, []string{"900"}},
+		"nothing": {nil, []string{"</svg>"}, []string{`font-size="11"`}},
 	} {
 		m := Map{Hazard: shakenHazard(), Shapes: tt.shapes}
 		svg := string(m.SVG())
@@ -58,6 +63,42 @@ func TestTheMapDrawsShapesWithALegend(t *testing.T) {
 		}
 		if _, err := m.PNG(480); err != nil {
 			t.Errorf("%s: as a picture: %v", name, err)
+		}
+	}
+}
+
+// The legend lies where it covers least of what is drawn, and no time is written under it or under the symbol.
+func TestTheLegendCoversNothingThatIsDrawn(t *testing.T) {
+	for name, track := range map[string][2][2]float64{"to the north-east": {{-90, 28}, {-75, 43}}, "to the north-west": {{-75, 28}, {-90, 43}}, "to the east": {{-90, 28}, {-60, 28}}} {
+		h := shakenHazard()
+		h.Longitude, h.Latitude = track[0][0], track[0][1]
+		shapes := []hazard.Shape{{Role: hazard.TrackShape, Forecast: true, From: 1_787_000_000_000, Geometry: fmt.Sprintf(`{"type":"LineString","coordinates":[[%g,%g],[%g,%g]]}`, track[0][0], track[0][1], track[1][0], track[1][1])}}
+		for i := range 8 {
+			f := float64(i) / 7
+			shapes = append(shapes, hazard.Shape{Role: hazard.PositionShape, Forecast: true, From: hazard.Instant(1_787_000_000_000 + i*21_600_000),
+				Geometry: fmt.Sprintf(`{"type":"Point","coordinates":[%g,%g]}`, track[0][0]+f*(track[1][0]-track[0][0]), track[0][1]+f*(track[1][1]-track[0][1]))})
+		}
+		m := Map{Hazard: h, Shapes: shapes}
+		d := m.draw()
+		x, y := d.xy(h.Longitude, h.Latitude)
+		sign := patch{x - 14, y - 14, x + 14, y + 14}
+		all := m.readDrawn()
+		l := d.legendOf(all, sign)
+		if n := d.covers(l.patch, all, sign); len(l.lines) != 1 || n != 0 {
+			t.Errorf("%s: the legend %+v covers %d", name, l, n)
+		}
+		times := 0
+		for _, found := range regexp.MustCompile(`<text x="([0-9.]+)" y="([0-9.]+)" font-size="11"[^>]*>[0-9]+ Aug [0-9]+h UTC<`).FindAllStringSubmatch(d.String(), -1) {
+			left, _ := strconv.ParseFloat(found[1], 64)
+			base, _ := strconv.ParseFloat(found[2], 64)
+			at := patch{left, base - 10, left + 60, base + 2}
+			times++
+			if at.meets(sign) || at.meets(l.patch) {
+				t.Errorf("%s: the time at %v lies under the symbol %v or the legend %v", name, at, sign, l.patch)
+			}
+		}
+		if times < 2 {
+			t.Errorf("%s: %d times are written", name, times)
 		}
 	}
 }

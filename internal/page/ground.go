@@ -122,15 +122,14 @@ func (d *drawing) sees(line [][2]float64) bool {
 const maxTowns = 14
 
 // names writes the largest towns that have room: not over each other, over the symbol, at the edge or where the degrees are.
-func (d *drawing) names(towns []basemap.Feature, symbolX, symbolY float64) {
+func (d *drawing) names(towns []basemap.Feature, symbolX, symbolY float64, others ...patch) {
 	slices.SortStableFunc(towns, func(a, b basemap.Feature) int {
 		return cmp.Or(cmp.Compare(a.Is["from"], b.Is["from"]), cmp.Compare(b.Is["people"], a.Is["people"]), cmp.Compare(a.Name, b.Name))
 	})
-	type box struct{ left, top, right, bottom float64 }
-	taken := []box{
+	taken := append([]patch{
 		{symbolX - symbolSize/2, symbolY - symbolSize/2, symbolX + symbolSize/2, symbolY + symbolSize/2},
 		{0, 0, mapWidth, 26}, {0, 0, 58, mapHeight}, {mapWidth - 140, mapHeight - 44, mapWidth, mapHeight},
-	}
+	}, others...)
 	said := map[string]bool{}
 	fmt.Fprintf(d, `<g font-size="12" fill="%s" stroke="%s" stroke-width="3" stroke-linejoin="round" paint-order="stroke">`, d.label, d.land)
 	for _, f := range towns {
@@ -142,15 +141,12 @@ func (d *drawing) names(towns []basemap.Feature, symbolX, symbolY float64) {
 		}
 		x, y := d.xy(f.Parts[0][0][0], f.Parts[0][0][1])
 		width := 7.0 * float64(len([]rune(f.Name))) // of letters of this size, at most
-		at, textX, textY, dot := box{x - 4, y - 9, x + 10 + width, y + 9}, x+6, y+4, true
+		at, textX, textY, dot := patch{x - 4, y - 9, x + 10 + width, y + 9}, x+6, y+4, true
 		if s := taken[0]; x > s.left && x < s.right && y > s.top && y < s.bottom {
 			// The town that the symbol covers is named below it.
-			at, textX, textY, dot = box{symbolX - width/2, s.bottom, symbolX + width/2, s.bottom + 16}, symbolX-width/2+4, s.bottom+12, false
+			at, textX, textY, dot = patch{symbolX - width/2, s.bottom, symbolX + width/2, s.bottom + 16}, symbolX-width/2+4, s.bottom+12, false
 		}
-		if at.left < 4 || at.right > mapWidth-4 || at.top < 4 || at.bottom > mapHeight-4 ||
-			slices.ContainsFunc(taken, func(b box) bool {
-				return at.left < b.right && b.left < at.right && at.top < b.bottom && b.top < at.bottom
-			}) {
+		if !at.free(taken) {
 			continue
 		}
 		taken = append(taken, at)

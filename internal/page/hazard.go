@@ -501,6 +501,9 @@ func (c *Hazard) people() *people {
 		p.Method += ", " + strconv.Itoa(e.Year)
 	}
 	for _, b := range e.Bands {
+		if b.Kind == string(hazard.Intensity) && b.Value != math.Trunc(b.Value) {
+			continue // half a degree more or less is a row that nobody reads
+		}
 		title := c.say("peopleKind", "name", c.say("shape_"+strings.ReplaceAll(b.Kind, " ", "_")))
 		if info, ok := hazard.Quantity(b.Kind).Info(); ok {
 			title = c.say("peopleBand", "name", strings.ToLower(c.say("quantity_"+b.Kind)), "value", c.measure(&hazard.Measurement{Name: info.Name, Value: b.Value}))

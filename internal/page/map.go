@@ -97,9 +97,11 @@ func (m *Map) draw() *drawing {
 			}
 		}
 	}
-	d.drawn(drawn)
 	x, y := d.xy(h.Longitude, h.Latitude)
-	d.names(towns, x, y)
+	half := m.symbolSize() / 2
+	sign := patch{x - half, y - half, x + half, y + half}
+	legend := d.legendOf(drawn, sign)
+	d.names(towns, x, y, d.drawn(drawn, sign, legend.patch)...)
 	d.labels()
 	if h.Category == hazard.Exercise {
 		d.stamp("EXERCISE", "#8a2be2", 0)
@@ -109,7 +111,7 @@ func (m *Map) draw() *drawing {
 	}
 	d.symbol(h, m.symbolSize())
 	d.scaleBar(h.Latitude)
-	d.legend(drawn, x < mapWidth*0.45)
+	d.legend(legend)
 	if m.Ground != nil { // whoever has the picture alone must know, too
 		fmt.Fprintf(d, `<text x="%d" y="%d" text-anchor="end" font-size="8" fill="%s" stroke="%s" stroke-width="2" paint-order="stroke">Natural Earth; GeoNames (CC BY 4.0)</text>`,
 			mapWidth-6, mapHeight-5, d.label, d.sea)

@@ -79,7 +79,7 @@ func TestPagesSayWhatThereAreWordsFor(t *testing.T) {
 				t.Errorf("%s has no words for %s", l.ID, key)
 			}
 		}
-		for _, cause := range []hazard.CauseKind{hazard.ByLevel, hazard.ByKind, hazard.ByPeople, hazard.ByShaking, hazard.TornadoEmergency, hazard.FlashFlood, hazard.Catastrophe, hazard.ParticularlyDanger} {
+		for _, cause := range []hazard.CauseKind{hazard.ByLevel, hazard.ByKind, hazard.ByPeople, hazard.ByShaking, hazard.ByWind, hazard.TornadoEmergency, hazard.FlashFlood, hazard.Catastrophe, hazard.ParticularlyDanger} {
 			if !l.Knows("important_" + string(cause)) {
 				t.Errorf("%s has no words for the cause %s", l.ID, cause)
 			}

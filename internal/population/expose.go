@@ -24,6 +24,7 @@ type Area struct {
 const (
 	maxPlaces    = 10
 	maxCountries = 12
+	maxDivisions = 50
 	nearKm       = 100 // how far a town outside may be
 )
 
@@ -105,9 +106,18 @@ func expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 	return e, nil
 }
 
+// Region is a first-order division of a country in which an area lies.
+type Region struct {
+	Code, Name string
+	// ByTowns: towns of the area are in it, and its boundary is not known; the code is GeoNames'. Otherwise the code is that of ISO 3166-2.
+	ByTowns bool
+}
+
 // Towns lists the largest towns of the area in which Expose counts people, and where there are fewer than it lists, those that count most near
-// the point; and the states, as far as they are known, in which the area has a town or its middle, or in which the point is.
-func Towns(areas []Area, lon, lat float64) ([]Place, []*place.State, error) {
+// the point; and regions: the states whose boundaries are known, in which the area has a town or its middle, or in which the point is, by code; then
+// the divisions of other countries in which towns of the area are, those with most people in these towns first. There may be more: who lives in no town of
+// this list, and of which town the division is not known, counts for none.
+func Towns(areas []Area, lon, lat float64) ([]Place, []Region, error) {
 	main, err := unionOf(areas, hazard.AlertArea)
 	if err == nil && main.IsZero() {
 		main, err = unionOf(areas, hazard.ImpactArea)
@@ -116,11 +126,27 @@ func Towns(areas []Area, lon, lat float64) ([]Place, []*place.State, error) {
 		return nil, nil, err
 	}
 	places, countries, inside := townsOf(main, lon, lat)
-	return places, statesOf(countries, inside, main, lon, lat), nil
+	return places, append(statesOf(countries, inside, main, lon, lat), divisionsOf(inside)...), nil
+}
+
+// divisionsOf are the divisions in which some towns are, of countries of which no boundaries of states are known.
+func divisionsOf(inside map[int32]bool) (list []Region) {
+	x := townIndex()
+	people := map[Region]int{}
+	for i := range inside {
+		if d, ok := x.towns[i].Division(); ok && len(place.StatesOf(x.towns[i].Country)) == 0 {
+			people[Region{Code: d.Code, Name: d.Name, ByTowns: true}] += x.towns[i].People
+		}
+	}
+	for r := range people {
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b Region) int { return cmp.Or(cmp.Compare(people[b], people[a]), cmp.Compare(a.Code, b.Code)) })
+	return list[:min(len(list), maxDivisions)]
 }
 
 // statesOf are the states of countries that hold one of some towns, the middle of an area, or a point.
-func statesOf(countries []string, inside map[int32]bool, area geo.Shape, lon, lat float64) (states []*place.State) {
+func statesOf(countries []string, inside map[int32]bool, area geo.Shape, lon, lat float64) (states []Region) {
 	x := townIndex()
 	for _, c := range countries {
 		for _, s := range place.StatesOf(c) {
@@ -134,7 +160,7 @@ func statesOf(countries []string, inside map[int32]bool, area geo.Shape, lon, la
 				}
 			}
 			if found {
-				states = append(states, s)
+				states = append(states, Region{Code: s.Code, Name: s.Name})
 			}
 		}
 	}

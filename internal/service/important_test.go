@@ -57,8 +57,8 @@ func TestTheMostImportantOfAugust(t *testing.T) {
 		{"2026-08-02T17:00:00Z", "Tornado - St. Catharines - Grimsby - Northern Niagara Region and 1 more"},
 		{"2026-08-08T23:10:00Z", "Tornado - Rapides-des-Joachims area"},
 		{"2026-08-12T23:10:00Z", "Tornado - Sarnia - Petrolia - Western Lambton County; new active threat area"},
-		{"2026-08-15T18:10:00Z", "Tropical Storm Warning - Haleakala Summit"},
-		{"2026-08-16T04:56:00Z", "Tropical Storm Warning - Haleakala Summit"},
+		{"2026-08-15T18:10:00Z", "Hurricane Warning - Big Island Summit"},
+		{"2026-08-16T04:56:00Z", "Hurricane Warning - Big Island Summit"},
 		{"2026-08-22T23:59:30Z", "Hurricane Lala"},
 	}
 	counted := map[string]*hazard.Exposure{}

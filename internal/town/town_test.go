@@ -21,6 +21,26 @@ func TestEveryTownIsRead(t *testing.T) {
 	}
 }
 
+// Which division a town is in is known of nearly all.
+func TestTownsKnowTheirDivision(t *testing.T) {
+	want := map[string]string{"Kyoto JP": "JP.22 Kyoto", "Munich DE": "DE.02 Bavaria", "Gaziantep TR": "TR.83 Gaziantep", "Kolkata IN": "IN.28 West Bengal", "Baton Rouge US": "US.LA Louisiana"}
+	unknown := 0
+	for town := range Between(-90, 90) {
+		d, ok := town.Division()
+		if !ok {
+			unknown++
+		} else if len(d.Code) < 4 || d.Code[:3] != town.Country+"." || d.Name == "" {
+			t.Fatalf("%s is in %+v", town.Name, d)
+		}
+		if w, known := want[town.Name+" "+town.Country]; known && w != d.Code+" "+d.Name {
+			t.Errorf("%s is in %+v, want %s", town.Name, d, w)
+		}
+	}
+	if unknown > 200 {
+		t.Errorf("%d towns of which the division is not known", unknown)
+	}
+}
+
 func TestNearest(t *testing.T) {
 	for _, tt := range []struct {
 		lon, lat       float64

@@ -61,6 +61,45 @@ test("a distance around a line, and around what it closes, becomes the area", as
   expect(JSON.stringify(geometry)).toContain("MultiPolygon"); // on either side of the antimeridian
 });
 
+test("the areas of a file, all or one, become the area", async ({ page, server, watch }) => {
+  watch.expectFailures(/400/); // a file without areas
+  await open(page, "#map=8/53.55/10");
+  await page.getByTitle("Report a new hazard").click();
+  await page.getByRole("button", { name: /^New hazard/ }).click();
+  const form = page.getByRole("region", { name: "New hazard" });
+  await form.getByLabel("Name").fill("Flood of the quays");
+  await form.getByText("File", { exact: true }).click();
+  const square = (name: string, west: number) =>
+    `<Placemark><name>${name}</name><Polygon><outerBoundaryIs><LinearRing><coordinates>${
+      [[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]].map(([x, y]) => `${west + x!},${53 + y!}`).join(" ")
+    }</coordinates></LinearRing></outerBoundaryIs></Polygon></Placemark>`;
+  const kml = (marks: string) => ({
+    name: "quays.kml",
+    mimeType: "application/vnd.google-earth.kml+xml",
+    buffer: Buffer.from(`<kml xmlns="http://www.opengis.net/kml/2.2"><Document>${marks}</Document></kml>`),
+  });
+  const input = form.getByLabel("File with the area");
+  await input.setInputFiles({ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("north of the bridge") });
+  await expect(form.getByText(/^notes\.txt: .*it begins with "north of the/)).toBeVisible();
+  await input.setInputFiles(kml(square("West quay", 9) + square("East quay", 11) + "<Placemark><Point><coordinates>1,2</coordinates></Point></Placemark>"));
+  await expect(form.getByText("quays.kml")).toBeVisible();
+  await expect(form.getByText("1 point or line was left out.")).toBeVisible();
+  await expect(form.getByText(/^14,[67]\d\d km²/)).toBeVisible();
+  await expect(form.getByLabel("Longitude")).toHaveValue("10.50000");
+  await form.getByLabel("Area of the file").selectOption("East quay");
+  await expect(form.getByText(/^7,3\d\d km²/)).toBeVisible();
+  await expectAccessible(page, "the form with a file");
+  await form.getByLabel("Longitude").fill("11.5");
+  await form.getByLabel("Type").selectOption("FLOOD");
+  await form.getByText("Advisory", { exact: true }).click();
+  await form.getByRole("button", { name: "Create hazard" }).click();
+  await expect.poll(async () => (await server.call<{ hazard_Name: string }[]>("GET", "/hazards/active")).map((h) => h.hazard_Name)).toContain("Flood of the quays");
+  const h = (await server.call<{ hazard_ID: number; hazard_Name: string }[]>("GET", "/hazards/active")).find((one) => one.hazard_Name === "Flood of the quays");
+  const { geometry } = await server.call<{ geometry: object }>("GET", `/hazards/${h!.hazard_ID}?f=geojson`);
+  expect(JSON.stringify(geometry)).toContain("[11,53]");
+  expect(JSON.stringify(geometry)).not.toContain("[9,53]");
+});
+
 test("merging offers what is probable, and a search finds the rest", async ({ page, server }) => {
   const h = await server.hazard("Flood of the Elbe");
   await server.hazard("Flood of the Alster", { latitude: 53.6 });

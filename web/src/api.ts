@@ -64,7 +64,7 @@ interface Login {
 export interface Options {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON, or as it is if it is a form (a file). */
+  /** Sent as JSON, or as it is if it is a form or a file. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds until the answer's head must have come; 0: no limit. */
@@ -239,7 +239,7 @@ export class Api {
   async #send(path: string, o: Options): Promise<Response> {
     const headers: Record<string, string> = { ...(this.wish ? { "Accept-Language": [this.wish, ...navigator.languages].slice(0, 10).map(weighted).join(", ") } : {}), ...o.headers };
     let body: BodyInit | undefined;
-    if (o.body instanceof FormData) body = o.body;
+    if (o.body instanceof FormData || o.body instanceof Blob) body = o.body;
     else if (o.body !== undefined) {
       body = JSON.stringify(o.body);
       headers["Content-Type"] ??= "application/json";

@@ -968,6 +968,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/areas/read": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Read the areas of a file
+         * @description Reads the polygons of a file, for the area of a hazard; nothing is kept. Which kind of file it is is told by its content: GeoJSON, KML, KMZ, GML (2, 3.1 and 3.2, rings of
+         *     straight lines, in degrees of WGS 84 or ETRS89) and shapefiles in a ZIP archive, in degrees. Points and lines are left out, and counted. At most 4 MiB, 16 MiB unpacked, 200
+         *     areas and 20,000 positions. What is wrong is 400 with the member of an archive, the place in it, and what was expected. Takes the role editor or admin.
+         */
+        readonly post: operations["readAreas"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/places": {
         readonly parameters: {
             readonly query?: never;
@@ -4581,6 +4603,94 @@ export interface components {
             readonly coordinates?: readonly unknown[];
             readonly geometries?: readonly components["schemas"]["Geometry"][];
         } & (unknown | unknown);
+        /**
+         * @description The areas of a file, in its order, as a collection of GeoJSON.
+         * @example {
+         *       "type": "FeatureCollection",
+         *       "format": "KML",
+         *       "left_out": 0,
+         *       "whole": {
+         *         "type": "Polygon",
+         *         "coordinates": [
+         *           [
+         *             [
+         *               10,
+         *               53
+         *             ],
+         *             [
+         *               11,
+         *               53
+         *             ],
+         *             [
+         *               11,
+         *               54
+         *             ],
+         *             [
+         *               10,
+         *               53
+         *             ]
+         *           ]
+         *         ]
+         *       },
+         *       "features": [
+         *         {
+         *           "type": "Feature",
+         *           "geometry": {
+         *             "type": "Polygon",
+         *             "coordinates": [
+         *               [
+         *                 [
+         *                   10,
+         *                   53
+         *                 ],
+         *                 [
+         *                   11,
+         *                   53
+         *                 ],
+         *                 [
+         *                   11,
+         *                   54
+         *                 ],
+         *                 [
+         *                   10,
+         *                   53
+         *                 ]
+         *               ]
+         *             ]
+         *           },
+         *           "properties": {
+         *             "name": "Quay",
+         *             "area_km2": 3692.1,
+         *             "positions": 4
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        readonly ReadAreas: {
+            /** @constant */
+            readonly type: "FeatureCollection";
+            /**
+             * @description What the file is.
+             * @enum {string}
+             */
+            readonly format: "GeoJSON" | "KML" | "GML" | "shapefile";
+            /** @description Features that have no area, such as points and lines. */
+            readonly left_out: number;
+            /** @description All areas as one: what `area` of a hazard takes. */
+            readonly whole: components["schemas"]["Geometry"];
+            readonly features: readonly {
+                /** @constant */
+                readonly type: "Feature";
+                readonly geometry: components["schemas"]["Geometry"];
+                readonly properties: {
+                    /** @description As the file has it; may be empty. */
+                    readonly name: string;
+                    readonly area_km2: number;
+                    readonly positions: number;
+                };
+            }[];
+        };
         /** @description West, south, east, north, in degrees. A west greater than the east crosses the antimeridian. */
         readonly Bbox: readonly number[];
         /**
@@ -5284,7 +5394,13 @@ export interface components {
          *       "regions": [
          *         {
          *           "code": "JP",
-         *           "name": "Japan"
+         *           "name": "Japan",
+         *           "by": "area"
+         *         },
+         *         {
+         *           "code": "JP.40",
+         *           "name": "Tokyo",
+         *           "by": "towns"
          *         }
          *       ],
          *       "assets": []
@@ -5319,11 +5435,16 @@ export interface components {
             }[];
             /** @description The largest towns in the area, at most 10; if there are fewer, also towns within 100 km of the point of the hazard. */
             readonly places: readonly components["schemas"]["ExposedPlace"][];
-            /** @description The countries that the area is in, then the states of the United States; divisions of other countries are not known. */
+            /** @description The countries that the area is in, then the states of the United States, then the divisions of other countries (provinces, prefectures) in which towns of the area are, at most 50, those with most people in these towns first. The area may be in other divisions, too. */
             readonly regions: readonly {
-                /** @description ISO 3166-1 alpha-2, or ISO 3166-2. */
+                /** @description ISO 3166-1 alpha-2, or ISO 3166-2; of a division that is known by towns, the code of GeoNames: its country, a dot, and a number or letters. */
                 readonly code: string;
                 readonly name: string;
+                /**
+                 * @description `area`: its boundary is known. `towns`: towns of the area are in it, by GeoNames.
+                 * @enum {string}
+                 */
+                readonly by: "area" | "towns";
             }[];
             /** @description Assets of your organizations inside the area and within 25 km of it, the nearest 100; of a hazard without an area, those within 100 km. `GET /hazards/{hazard-id}/assets` has all. Empty for who is in no organization that has assets. */
             readonly assets: readonly components["schemas"]["Asset"][];
@@ -9873,6 +9994,41 @@ export interface operations {
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly readAreas: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/octet-stream": string;
+            };
+        };
+        readonly responses: {
+            /** @description The areas, and all of them as one. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/geo+json": components["schemas"]["ReadAreas"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
         };
     };
     readonly searchPlaces: {

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { languages, load } from "virtual:words";
 import { best as bestOf } from "./language";
-import type { AssetsWords, EditWords, FindWords, MapWords, NamesWords, TellWords } from "./words.types";
+import type { AssetsWords, DrawnWords, EditWords, FindWords, MapWords, NamesWords, TellWords } from "./words.types";
 
 export interface Language {
   /** BCP 47. */
@@ -28,6 +28,7 @@ interface Loaded {
   readonly tell: TellWords | undefined;
   readonly find: FindWords | undefined;
   readonly assets: AssetsWords | undefined;
+  readonly drawn: DrawnWords | undefined;
 }
 /** The parts that are loaded later. */
 type Later = "edit" | "tell" | "find" | "assets";
@@ -51,6 +52,8 @@ export const words = part((l) => l.edit);
 export const tell = part((l) => l.tell);
 export const find = part((l) => l.find);
 export const assets = part((l) => l.assets);
+/** What sources draw; they come with those of places. */
+export const drawn = part((l) => l.drawn);
 
 export const language = (): Language => current.value?.language ?? languages[0]!;
 export const locale = (): string => language().locale;
@@ -79,7 +82,7 @@ export async function use(id: string): Promise<void> {
   const now = current.peek();
   const of = load[id]!;
   const [map, edit, tell, find, assets] = await Promise.all([of.map(), now?.edit && of.edit(), now?.tell && of.tell(), now?.find && of.find(), now?.assets && of.assets()]);
-  current.value = { language: l, ...map.default, edit: edit?.default.edit, tell: tell?.default.tell, find: find?.default.find, assets: assets?.default.assets };
+  current.value = { language: l, ...map.default, edit: edit?.default.edit, tell: tell?.default.tell, find: find?.default.find, assets: assets?.default.assets, drawn: assets?.default.drawn };
   if (typeof document !== "undefined") Object.assign(document.documentElement, { lang: l.id, dir: l.dir });
 }
 

@@ -1,12 +1,12 @@
 // The area of a hazard: how it is drawn, by clicks or as numbers, and how large it is.
-import type { Feature, Geometry } from "geojson";
-import { useState } from "preact/hooks";
+import type { Feature, FeatureCollection, Geometry } from "geojson";
+import { useRef, useState } from "preact/hooks";
 import { usePage } from "../ui/context";
 import { forSearchers } from "../ui/later";
-import { alertSize, cornersOf as draftCorners, geometryOf, withCorners, type Faults, type HazardDraft } from "./draft";
+import { alertSize, cornersOf as draftCorners, geometryOf, withCorners, type AreaFile, type Faults, type HazardDraft } from "./draft";
 import { extent, formatCorner, rings, rounded, squareKilometres } from "../geometry";
 import { position } from "../position";
-import { Fault, Field } from "./inputs";
+import { explain, Fault, Field } from "./inputs";
 import type { Shape } from "./remote";
 import { comparison } from "./size";
 import { find, listed, words } from "../words";
@@ -21,7 +21,7 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
   const { area } = draft;
   const had = shapes !== undefined && shapes.length > 0;
   const { geometry } = geometryOf(draft);
-  const kinds = [...(had ? (["keep"] as const) : []), "none", "polygon", "circle", "buffer", "named"] as const;
+  const kinds = [...(had ? (["keep"] as const) : []), "none", "polygon", "circle", "buffer", "named", "file"] as const;
   const now = area.kind === "keep" && !had ? "none" : area.kind;
   const label = {
     keep: had ? words.areaKeepSize({ km2: rounded(alertSize(shapes)) }) : words.areaKeep,
@@ -30,6 +30,7 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
     circle: words.areaCircle,
     buffer: words.areaBuffer,
     named: words.areaNamed,
+    file: words.areaFile,
   };
   const drawn = draftCorners(area);
   const choose = (kind: (typeof kinds)[number]) => {
@@ -40,7 +41,7 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
         ? { kind, corners: drawn ?? cornersOf(shapes), closed: area.kind === "polygon", distance: "10" }
         : kind === "circle"
         ? { kind, radius: "10" }
-        : kind === "named"
+        : kind === "named" || kind === "file"
         ? { kind }
         : { kind: kind === "none" && !had && shapes ? "keep" : kind },
     });
@@ -97,6 +98,7 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
       )}
       {area.kind === "circle" && <p class="hint">{words.dragCircle}</p>}
       {area.kind === "named" && <NamedArea draft={draft} set={set} />}
+      {area.kind === "file" && <FileArea draft={draft} set={set} />}
       {editing.placing.value === "corner" && <p class="hint">{words.clickCorner}</p>}
       {editing.placing.value === "rim" && <p class="hint">{words.clickRim}</p>}
       {had && area.kind !== "keep" && <p class="hint">{words.areaReplaces}</p>}
@@ -145,6 +147,68 @@ function NamedArea({ draft, set }: { draft: HazardDraft; set: (change: Partial<H
       {failed && <p class="fault" role="alert">{find.unplaced}</p>}
     </>
   );
+}
+
+/** The areas of a file, which the server reads: one of them or all become the area, and where no position is given yet, their middle the position. */
+function FileArea({ draft, set }: { draft: HazardDraft; set: (change: Partial<HazardDraft>) => void }) {
+  const { store, map } = usePage();
+  const [fault, setFault] = useState("");
+  const latest = useRef<File>(undefined);
+  const read = draft.area.kind === "file" ? draft.area.read : undefined;
+  const take = (now: AreaFile) => {
+    const geometry = now.chosen === undefined ? now.whole : now.areas[now.chosen]!.geometry;
+    const reach = extent(geometry);
+    const [latitude, longitude] = reach ? formatCorner(reach.middle).split(", ") as [string, string] : ["", ""];
+    set({ area: { kind: "file", read: now }, ...(draft.latitude === "" && draft.longitude === "" ? { latitude, longitude } : {}) });
+    if (reach) void map.value?.look(reach.box);
+  };
+  const choose = async (file: File) => {
+    latest.current = file;
+    setFault("");
+    try {
+      const answer = await store.api.request("/areas/read", { method: "POST", body: file, timeout: 0 });
+      const all = (await answer.json()) as ReadAreas;
+      if (latest.current !== file) return; // another was chosen meanwhile
+      take({ file: file.name, whole: all.whole, areas: all.features.map((f) => ({ name: f.properties.name, geometry: f.geometry })), left: all.left_out });
+    } catch (error) {
+      if (latest.current !== file) return;
+      set({ area: { kind: "file" } });
+      const why = explain(error);
+      if (why) setFault(`${file.name}: ${why}`);
+    }
+  };
+  return (
+    <>
+      <Field name="area-file" label={words.areaFileLabel} hint={words.areaFileHint} faults={fault ? { "area-file": fault } : {}}>
+        {(a) => <input {...a} type="file" accept=".geojson,.json,.kml,.kmz,.gml,.xml,.zip" onChange={(e) => e.currentTarget.files?.[0] && void choose(e.currentTarget.files[0])} />}
+      </Field>
+      {read && (
+        <>
+          <p>
+            <strong>
+              <bdi>{read.file}</bdi>
+            </strong>{" "}
+            {read.left > 0 && <span class="muted">{words.areaFileLeft({ n: read.left })}</span>}
+          </p>
+          {read.areas.length > 1 && (
+            <Field name="area-choice" label={words.areaFileChoice} faults={{}}>
+              {(a) => (
+                <select {...a} value={read.chosen ?? ""} onChange={(e) => take({ ...read, chosen: e.currentTarget.value === "" ? undefined : Number(e.currentTarget.value) })}>
+                  <option value="">{words.areaFileAll({ n: read.areas.length })}</option>
+                  {read.areas.map((one, i) => <option key={i} value={i}>{one.name || words.areaFileNumber({ n: i + 1 })}</option>)}
+                </select>
+              )}
+            </Field>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+interface ReadAreas extends FeatureCollection<Geometry, { readonly name: string }> {
+  readonly whole: Geometry;
+  readonly left_out: number;
 }
 
 /** Corners that are dragged by hand; more are left to other tools. */

@@ -13,14 +13,26 @@ export interface Named {
   readonly geometry: Geometry;
 }
 
-/** The area of a hazard that is being edited: left as it is, none, corners as text, a circle around the hazard's position with a radius in kilometres, what lies within a distance in kilometres of a point, a line or a closed line, or a district or zone, once one is chosen. */
+/** What was read of a file with areas: all of them as one, and each. */
+export interface AreaFile {
+  readonly file: string;
+  readonly whole: Geometry;
+  readonly areas: readonly { readonly name: string; readonly geometry: Geometry }[];
+  /** How many features have no area. */
+  readonly left: number;
+  /** The place of the one that was chosen in the list; undefined: all. */
+  readonly chosen?: number | undefined;
+}
+
+/** The area of a hazard that is being edited: left as it is, none, corners as text, a circle around the hazard's position with a radius in kilometres, what lies within a distance in kilometres of a point, a line or a closed line, a district or zone, or what a file has, once one is chosen. */
 export type AreaDraft =
   | { readonly kind: "keep" }
   | { readonly kind: "none" }
   | { readonly kind: "polygon"; readonly corners: string }
   | { readonly kind: "circle"; readonly radius: string }
   | { readonly kind: "buffer"; readonly corners: string; readonly closed: boolean; readonly distance: string }
-  | { readonly kind: "named"; readonly place?: Named };
+  | { readonly kind: "named"; readonly place?: Named }
+  | { readonly kind: "file"; readonly read?: AreaFile };
 
 /** A hazard as the inputs hold it; the keys are the API's. Times are local, as inputs of type datetime-local have them, empty if the service is to choose. */
 export interface HazardDraft {
@@ -107,6 +119,10 @@ export function geometryOf(d: Pick<HazardDraft, "area" | "latitude" | "longitude
       return bufferOf(d.area);
     case "named":
       return d.area.place ? { geometry: d.area.place.geometry } : { fault: words.fault.named };
+    case "file": {
+      const { read } = d.area;
+      return read ? { geometry: read.chosen === undefined ? read.whole : read.areas[read.chosen]!.geometry } : { fault: words.fault.file };
+    }
   }
 }
 

@@ -39,7 +39,7 @@ export class AssetLayer {
         const view = page.map.value;
         if (!view) return;
         this.#listen(view.map);
-        view.overlay((map, before) => this.#draw(map, before));
+        view.overlay("assets", (map, before) => this.#draw(map, before));
       }),
       effect(() => {
         const window = page.store.bounds.value;
@@ -56,7 +56,7 @@ export class AssetLayer {
     for (const end of this.#ends) end();
     this.#asking.abort();
     const view = this.page.map.peek();
-    view?.overlay(undefined);
+    view?.overlay("assets", undefined);
     for (const id of LAYERS) if (view?.map.getLayer(id)) view.map.removeLayer(id);
     for (const id of SOURCES) if (view?.map.getSource(id)) view.map.removeSource(id);
     this.page.assets.value = undefined;

@@ -136,7 +136,7 @@ export class MapView {
   }
 
   #reducedMotion: () => boolean;
-  #overlay: ((map: maplibregl.Map, before: string) => void) | undefined;
+  readonly #overlays = new Map<string, (map: maplibregl.Map, before: string) => void>();
 
   remove(): void {
     this.map.remove();
@@ -255,9 +255,10 @@ export class MapView {
     await this.map.once("idle");
   }
 
-  /** Draws something beside all this, again after each change of the basemap, beneath the marks of hazards. */
-  overlay(draw: ((map: maplibregl.Map, before: string) => void) | undefined): void {
-    this.#overlay = draw;
+  /** Draws something beside all this, again after each change of the basemap, beneath the marks of hazards; undefined: not any more. */
+  overlay(id: string, draw: ((map: maplibregl.Map, before: string) => void) | undefined): void {
+    if (!draw) this.#overlays.delete(id);
+    else this.#overlays.set(id, draw);
     if (this.#ready) draw?.(this.map, "fresh");
   }
 
@@ -556,7 +557,7 @@ export class MapView {
         filter: ["==", ["geometry-type"], "Point"],
         paint: { "circle-radius": 7, "circle-color": "#a21caf", "circle-stroke-color": "#ffffff", "circle-stroke-width": 2 },
       });
-    this.#overlay?.(map, "fresh");
+    for (const draw of this.#overlays.values()) draw(map, "fresh");
     this.#ready = true;
     this.#putStreets();
   }

@@ -33,7 +33,7 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
   };
 }
 
-/** The same for what has words of its own, which come with it: those of editors, of subscriptions, of the search for places, or of the places of organizations. */
+/** The same for what has words of its own, which come with it: those of editors, of subscriptions, of the search for places, or of what is drawn beside hazards: places of organizations, shapes of sources. */
 const withWords = (part: "edit" | "tell" | "find" | "assets") => <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> =>
   later(async () => (await Promise.all([load(), wordsOf(part)]))[0]);
 export const forEditors = withWords("edit");

@@ -8,11 +8,12 @@ import { language, text } from "../words";
 import { position } from "../position";
 import { deviceZone, relative, zoneOf } from "../time";
 import { usePage } from "./context";
-import { later } from "./later";
+import { forMembers, later } from "./later";
 import { Badge, Icon, IconButton, kindOf, Loading, Prose, Section, Symbol, useData, When } from "./parts";
 import { Products } from "./products";
 
 const History = later(async () => (await import("./history")).History);
+const Drawn = forMembers(async () => (await import("./drawn")).Drawn);
 const Pictures = later(async () => (await import("./pictures")).Pictures);
 const People = later(async () => (await import("./people")).People);
 
@@ -85,6 +86,7 @@ function Content({ h }: { h: Hazard }) {
         <Actions h={h} />
         <Times h={h} over={over} sources={sourcesOf(reports.data, store.sources.value)} />
         {!store.past.value && <People h={h} />}
+        <Drawn h={h} version={version} />
         <Description h={h} said={said} />
         {!store.past.value && <Pictures h={h} version={version} />}
         <Products h={h} version={version} />

@@ -1,0 +1,261 @@
+// Package areafile reads areas out of the files in which people keep them: GeoJSON, KML, KMZ, GML, and shapefiles in ZIP archives.
+//
+// A file comes from others: how much is unpacked and kept of it is bounded, whatever it says of itself. What is wrong is a *hazard.InvalidError that names
+// the member of an archive, the place in it, and what was expected.
+package areafile
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/shapefile"
+)
+
+// Limits of a file.
+const (
+	MaxFile      = 4 << 20  // bytes
+	MaxUnpacked  = 16 << 20 // bytes of a member of an archive
+	MaxAreas     = 200
+	MaxPositions = geo.MaxPositions // of all areas together: an area of a hazard has no more
+	maxMembers   = 100
+	maxName      = 200 // bytes
+)
+
+// Area is an area of a file.
+type Area struct {
+	Name  string // as the file has it; may be empty
+	Shape geo.Shape
+}
+
+// File is what was read of a file.
+type File struct {
+	Format string // "GeoJSON", "KML", "GML", "shapefile"
+	Areas  []Area // at least one, in the order of the file
+	Whole  geo.Shape
+	// Left is how many features have no area, points and lines, and were left out.
+	Left int
+}
+
+// Read reads the areas of a file, whose form it tells by its content. Areas are mended as those of feeds are (geo.ParseLoose).
+func Read(doc []byte) (*File, error) {
+	c := &collector{}
+	if err := c.read(doc); err != nil {
+		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: hazard.CleanLine(err.Error())}}}
+	}
+	f := &File{Format: c.format, Areas: c.areas, Left: c.left}
+	all := make([]geo.Shape, len(c.areas))
+	for i, a := range c.areas {
+		all[i] = a.Shape
+	}
+	var err error
+	f.Whole, err = geo.Union(all...)
+	return f, err
+}
+
+// collector takes the areas of a file.
+type collector struct {
+	format    string
+	areas     []Area
+	positions int
+	left      int
+}
+
+const expected = "expected GeoJSON, KML, KMZ, GML, or a shapefile in a ZIP archive"
+
+func (c *collector) read(doc []byte) error {
+	var err error
+	if shapefile.IsArchive(doc) {
+		err = c.archive(doc)
+	} else {
+		err = c.text(doc)
+	}
+	if err == nil && len(c.areas) == 0 {
+		err = errors.New("no area is in the file, expected polygons")
+		if c.left > 0 {
+			err = fmt.Errorf("no area is in the file, only %d points or lines, expected polygons", c.left)
+		}
+	}
+	return err
+}
+
+// text reads a file that is no archive.
+func (c *collector) text(doc []byte) error {
+	doc = bytes.TrimPrefix(doc, []byte("\xef\xbb\xbf"))
+	begin := bytes.TrimLeft(doc, " \t\r\n")
+	switch {
+	case len(begin) == 0:
+		return fmt.Errorf("the file is empty, %s", expected)
+	case begin[0] == '{':
+		c.format = "GeoJSON"
+		return c.geoJSON(doc)
+	case begin[0] == '<' || bytes.HasPrefix(doc, []byte{0xff, 0xfe}) || bytes.HasPrefix(doc, []byte{0xfe, 0xff}):
+		return c.xml(doc)
+	case bytes.HasPrefix(doc, []byte{0, 0, 0x27, 0x0a}):
+		return errors.New("it is a part of a shapefile, expected a ZIP archive of .shp, .dbf and .prj")
+	}
+	return fmt.Errorf("it begins with %q, %s", hazard.CleanLine(string(begin[:min(len(begin), 20)])), expected)
+}
+
+// archive reads the shapefiles of an archive, or else the first of its members that is a text with areas: of a KMZ, the KML.
+func (c *collector) archive(doc []byte) error {
+	z, err := zip.NewReader(bytes.NewReader(doc), int64(len(doc)))
+	if err != nil {
+		return fmt.Errorf("the archive cannot be read: %w", err)
+	}
+	if len(z.File) > maxMembers {
+		return fmt.Errorf("%d files are in the archive; at most %d are read", len(z.File), maxMembers)
+	}
+	var text *zip.File
+	for _, f := range z.File {
+		switch strings.ToLower(path.Ext(f.Name)) {
+		case ".shp":
+			c.format = "shapefile"
+			layers, err := shapefile.Read(doc)
+			if err != nil {
+				return err
+			}
+			for _, l := range layers {
+				for i, feature := range l.Features {
+					if err := c.feature(feature); err != nil {
+						return fmt.Errorf("%s.shp: shape %d: %w", l.Name, i+1, err)
+					}
+				}
+			}
+			return nil
+		case ".kml", ".gml", ".geojson", ".json":
+			if text == nil {
+				text = f
+			}
+		}
+	}
+	if text == nil {
+		return errors.New("no file with areas is in the archive, expected .kml, .gml, .geojson, or .shp with .dbf and .prj")
+	}
+	r, err := text.Open()
+	if err != nil {
+		return fmt.Errorf("%s: %w", text.Name, err)
+	}
+	content, err := io.ReadAll(io.LimitReader(r, MaxUnpacked+1))
+	if err = errors.Join(err, r.Close()); err != nil {
+		return fmt.Errorf("%s: %w", text.Name, err)
+	}
+	if len(content) > MaxUnpacked {
+		return fmt.Errorf("%s has more than %d bytes, the most that is unpacked", text.Name, MaxUnpacked)
+	}
+	if err := c.text(content); err != nil {
+		return fmt.Errorf("%s: %w", text.Name, err)
+	}
+	return nil
+}
+
+// add takes a geometry in GeoJSON. What has no area is left out.
+func (c *collector) add(name string, geometry []byte) error {
+	s, err := geo.ParseLoose(geometry)
+	if err != nil {
+		return err
+	}
+	if s.AreaKm2() == 0 {
+		c.left++
+		return nil
+	}
+	if s, err = geo.Union(s); err != nil { // without its lines and points
+		return err
+	}
+	if c.positions += s.Positions(); c.positions > MaxPositions {
+		return fmt.Errorf("more than %d positions; simplify the areas", MaxPositions)
+	}
+	if len(c.areas) == MaxAreas {
+		return fmt.Errorf("more than %d areas", MaxAreas)
+	}
+	c.areas = append(c.areas, Area{shortened(hazard.CleanLine(name)), s})
+	return nil
+}
+
+func shortened(s string) string {
+	if len(s) <= maxName {
+		return s
+	}
+	s = s[:maxName]
+	for !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s + "…"
+}
+
+// object is a feature, a collection or a geometry of GeoJSON.
+type object struct {
+	Type       string                    `json:"type"`
+	Features   []jsontext.Value          `json:"features"`
+	Geometry   jsontext.Value            `json:"geometry"`
+	Properties map[string]jsontext.Value `json:"properties"`
+	CRS        *struct {
+		Properties struct {
+			Name string `json:"name"`
+		} `json:"properties"`
+	} `json:"crs"`
+}
+
+func (c *collector) geoJSON(doc []byte) error {
+	var o object
+	if err := json.Unmarshal(doc, &o, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return fmt.Errorf("it is not GeoJSON: %w", err)
+	}
+	if o.CRS != nil {
+		if name := o.CRS.Properties.Name; !strings.HasSuffix(name, "CRS84") && !strings.HasSuffix(name, ":4326") {
+			return fmt.Errorf("crs: its coordinates are of %q, expected degrees of WGS 84 (RFC 7946)", name)
+		}
+	}
+	if o.Type != "FeatureCollection" {
+		return c.feature(doc)
+	}
+	for i, f := range o.Features {
+		if err := c.feature(f); err != nil {
+			return fmt.Errorf("feature %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// names are the properties that a feature's name may be in, the best first.
+var names = []string{"name", "title", "label", "nam", "id"}
+
+// feature takes a feature, or a geometry alone.
+func (c *collector) feature(value []byte) error {
+	var o object
+	if err := json.Unmarshal(value, &o, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return fmt.Errorf("it is not GeoJSON: %w", err)
+	}
+	switch {
+	case o.Type == "" || o.Type == "FeatureCollection":
+		return fmt.Errorf("type: %q, expected a Feature or a geometry", o.Type)
+	case o.Type != "Feature":
+		return c.add("", value)
+	case len(o.Geometry) == 0 || o.Geometry.Kind() == 'n':
+		c.left++
+		return nil
+	}
+	name, from, best := "", "", len(names)+1
+	for key, v := range o.Properties {
+		i := slices.Index(names, strings.ToLower(key))
+		if i < 0 && strings.HasSuffix(strings.ToLower(key), "name") { // poly_IncidentName
+			i = len(names)
+		}
+		var text string
+		if i >= 0 && (i < best || i == best && key < from) && v.Kind() == '"' && json.Unmarshal(v, &text) == nil && text != "" {
+			name, from, best = text, key, i
+		}
+	}
+	return c.add(name, o.Geometry)
+}

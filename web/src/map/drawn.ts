@@ -1,0 +1,107 @@
+// What sources draw of the selected hazard, on the map: cones, tracks, winds, contours, perimeters. It is loaded with the panel's part that names them.
+import type { Feature, FeatureCollection, Geometry } from "geojson";
+import type { FilterSpecification, Map as Drawn } from "maplibre-gl";
+import type { Schemas } from "../api";
+import { regular } from "../basemap";
+import type { MapView } from "./view";
+
+export type Shape = Feature<Geometry, Schemas["ShapeFeature"]["properties"]>;
+
+/** A line of the legend: what all shapes are that are drawn alike. */
+export interface Line {
+  readonly role: string;
+  /** The quantity of the value. */
+  readonly band: string | undefined;
+  readonly color: string;
+  readonly forecast: boolean;
+  readonly value: string;
+  /** When it was so; of perimeters, which are told apart by it. */
+  readonly at?: number;
+}
+
+/** Contours below are felt by few. */
+const LEAST_CONTOUR = 4;
+/** The perimeters of a fire, the oldest first: each lighter than the one before. */
+const GROWTH = ["#67001f", "#b2182b", "#d6604d", "#f4a582", "#fddbc7"];
+const MOST_LINES = 12;
+
+/** What is drawn, older perimeters over the newer ones that they are part of, and what names it, the worst first. */
+export function drawnOf(all: readonly Shape[]): { readonly shown: readonly Shape[]; readonly lines: readonly Line[] } {
+  const windNow = all.some(({ properties: p }) => p.role === "wind radius" && !p.forecast);
+  const kept = all.filter(({ properties: p }) =>
+    !(p.role === "wind radius" && p.forecast && windNow) && !(p.role === "contour" && p.band === "intensity" && (p.value! < LEAST_CONTOUR || p.value! % 1 !== 0))
+  );
+  const from = (s: Shape) => Date.parse(s.properties.from);
+  const times = [...new Set(kept.filter((s) => s.properties.role === "perimeter").map(from))].sort((a, b) => a - b);
+  const shown = kept
+    .map((s): Shape => {
+      if (s.properties.role !== "perimeter" || times.length < 2) return s;
+      return { ...s, properties: { ...s.properties, color: GROWTH[Math.floor((times.indexOf(from(s)) * (GROWTH.length - 1)) / (times.length - 1))]! } };
+    })
+    .sort((a, b) => (a.properties.role === "perimeter" && b.properties.role === "perimeter" ? from(b) - from(a) : 0));
+  const lines = new Map<string, Line & { readonly size: number }>();
+  for (const s of shown) {
+    const { role, color, forecast, band, value, unit, word } = s.properties;
+    if (role === "position") continue; // its colour is that of the winds
+    const line = {
+      role,
+      band,
+      color,
+      forecast,
+      value: word ?? (value === undefined ? "" : `${Math.round(value)} ${unit ?? ""}`.trim()),
+      size: value ?? 0,
+      ...(role === "perimeter" ? { at: from(s) } : {}),
+    };
+    lines.set([role, line.value, forecast, line.at].join(), line);
+  }
+  return { shown, lines: [...lines.values()].sort((a, b) => (a.role === b.role ? b.size - a.size || (b.at ?? 0) - (a.at ?? 0) : 0)).slice(0, MOST_LINES) };
+}
+
+const LAYERS = ["drawn-area", "drawn-casing", "drawn-line", "drawn-dashed", "drawn-position", "drawn-time"];
+
+/** Draws shapes beneath the marks of hazards; what it returns takes them off. `time` writes when a storm is expected somewhere. */
+export function draw(view: MapView, shown: readonly Shape[], time: (at: number) => string): () => void {
+  const data: FeatureCollection = {
+    type: "FeatureCollection",
+    features: shown.map(({ geometry, properties: { role, color, forecast, from } }) => ({
+      type: "Feature",
+      geometry,
+      properties: { role, color, forecast, ...(role === "position" && forecast ? { time: time(Date.parse(from)) } : {}) },
+    })),
+  };
+  view.overlay("drawn", (map: Drawn, before: string) => {
+    const point: FilterSpecification = ["==", ["geometry-type"], "Point"];
+    const line = (forecast: boolean): FilterSpecification => ["all", ["!", point], ["==", ["get", "forecast"], forecast]];
+    map.addSource("drawn", { type: "geojson", data, tolerance: 0.5 });
+    map.addLayer({
+      id: "drawn-area",
+      type: "fill",
+      source: "drawn",
+      filter: ["==", ["geometry-type"], "Polygon"],
+      paint: { "fill-color": ["get", "color"], "fill-opacity": ["case", ["==", ["get", "role"], "cone"], 0.1, 0.22] },
+    }, before);
+    map.addLayer({ id: "drawn-casing", type: "line", source: "drawn", filter: line(false), paint: { "line-color": "#10181f", "line-width": 3.6 } }, before);
+    map.addLayer({ id: "drawn-line", type: "line", source: "drawn", filter: line(false), paint: { "line-color": ["get", "color"], "line-width": 2 } }, before);
+    map.addLayer({ id: "drawn-dashed", type: "line", source: "drawn", filter: line(true), paint: { "line-color": ["get", "color"], "line-width": 2.4, "line-dasharray": [2, 1.4] } }, before);
+    map.addLayer({
+      id: "drawn-position",
+      type: "circle",
+      source: "drawn",
+      filter: point,
+      paint: { "circle-radius": 4.5, "circle-color": ["get", "color"], "circle-stroke-color": "#10181f", "circle-stroke-width": 1.4 },
+    }, before);
+    map.addLayer({
+      id: "drawn-time",
+      type: "symbol",
+      source: "drawn",
+      filter: ["has", "time"],
+      layout: { "text-field": ["get", "time"], "text-font": [...regular], "text-size": 12, "text-anchor": "left", "text-offset": [0.8, 0] },
+      paint: { "text-color": "#10181f", "text-halo-color": "#ffffff", "text-halo-width": 1.6 },
+    }, before);
+  });
+  return () => {
+    view.overlay("drawn", undefined);
+    for (const id of LAYERS) if (view.map.getLayer(id)) view.map.removeLayer(id);
+    if (view.map.getSource("drawn")) view.map.removeSource("drawn");
+  };
+}
