@@ -27,6 +27,9 @@ const (
 	drawnPast      = "past" // positions and track so far
 )
 
+// advisoryAfter is how long after the synoptic hour on which it is based an advisory is issued.
+const advisoryAfter = 3 * time.Hour
+
 // drawnFeature are the attributes of a feature of a layer of cones, winds or the best track.
 type drawnFeature struct {
 	attributes
@@ -110,17 +113,18 @@ func (d *drawn) add(row string, properties jsontext.Value, kind string, coordina
 		if err != nil || key == "" || !area || !(f.Radii.Value > 0 && f.Radii.Value <= 200) || f.Tau.Known && !(f.Tau.Value >= 0 && f.Tau.Value <= 240) {
 			return "validtime: " + frame.ExcerptText(f.ValidTime) + ", expected the hour of wind radii of a storm, such as 2026082203"
 		}
-		part := drawnWindNow
+		part, issued := drawnWindNow, at
 		shape.Role, shape.Band, shape.From = hazard.WindShape, cyclone.Band(f.Radii.Value), hazard.At(at)
-		if f.Tau.Value > 0 {
+		if ahead := time.Duration(f.Tau.Value) * time.Hour; ahead > 0 {
 			if errSynop != nil {
-				base = at
+				base = at.Add(-ahead)
 			}
-			part, shape.Forecast, shape.From = drawnWindAhead, true, hazard.At(base.Add(time.Duration(f.Tau.Value)*time.Hour))
+			part, shape.Forecast, shape.From = drawnWindAhead, true, hazard.At(base.Add(ahead))
+			issued = base.Add(advisoryAfter)
 		}
 		shape.To = shape.From
 		shape.Label = "Wind of " + whole(f.Radii.Value) + " kt and more"
-		one := d.of(key, part, int64(hazard.At(at)))
+		one := d.of(key, part, int64(hazard.At(issued)))
 		one.shapes = append(one.shapes, shape)
 	case "past":
 		if kind != "Point" { // segments are there twice; the track is that of the positions

@@ -722,3 +722,22 @@ func TestAnArchiveOfShapefilesSaysWhatItsLayersSay(t *testing.T) {
 		t.Errorf("read %d, ignored %d, %d drawings, rejects %v; want %d, %d, 1, none", got.Read, got.Ignored, len(got.Drawings), got.Rejects, want.Read, want.Ignored)
 	}
 }
+
+// The winds that a layer expects are of the time of its advisory, not of the time for which they are expected: those of the next advisory replace them.
+func TestExpectedWindsAreOfTheirAdvisory(t *testing.T) {
+	const advisory = "2021-08-29T09:00:00Z"
+	for _, synoptic := range []string{`,"synoptime":"2021082906"`, ""} {
+		b, err := Parse([]byte(`{"type":"FeatureCollection","features":[{"geometry":{"type":"Polygon","coordinates":[[[1,2],[3,4],[5,1],[1,2]]]},`+
+			`"properties":{"radii":34,"stormid":"al092021","validtime":"2021083018"`+synoptic+`,"tau":36}}]}`), instant(advisory))
+		if err != nil || len(b.Drawings) != 1 {
+			t.Fatal(err, b.Rejects, b.Drawings)
+		}
+		d := b.Drawings[0]
+		if want := int64(instant(advisory)); d.Version != want {
+			t.Errorf("%q: version %d, want %d", synoptic, d.Version, want)
+		}
+		if got := d.Shapes[0].From; got != instant("2021-08-30T18:00:00Z") {
+			t.Errorf("%q: expected at %v", synoptic, got)
+		}
+	}
+}
