@@ -167,11 +167,12 @@ func (w *writer) keepSplit(s *store.Split, events []store.Event) error {
 	return w.tx.SaveSplit(s)
 }
 
-// Take takes in a held report that a person has looked at and found good.
+// Take takes in a held report that a person has found good, or that nothing keeps back any more.
 func (in *Intake) Take(ctx context.Context, tx *store.Tx, r hazard.Report) (Result, error) {
 	w := in.writer(ctx, tx, r.Source)
-	w.opts.History, w.others = true, othersOf([]hazard.Report{r})
-	err := w.reports([]hazard.Report{r})
+	w.given = []hazard.Report{r}
+	w.opts.History, w.others = true, othersOf(w.given)
+	err := w.reports(nil)
 	return *w.res, err
 }
 
