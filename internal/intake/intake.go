@@ -898,7 +898,7 @@ func (w *writer) merge(g *group) (parts []hazard.Report, changed bool, err error
 	for i := range g.reports {
 		r := &g.reports[i]
 		if r.Suspect != "" {
-			believed, err := w.suspect(r, r.Suspect)
+			believed, err := w.suspect(w.asGiven(g, i), r.Suspect)
 			if err != nil {
 				return nil, false, err
 			}
@@ -981,6 +981,14 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
+// asGiven is a report of a group as its source said it. So it is held: when it is taken in, its names may mean another event.
+func (w *writer) asGiven(g *group, i int) *hazard.Report {
+	if i < g.carried {
+		return &g.reports[i]
+	}
+	return &w.given[g.from[i-g.carried]]
+}
+
 // suspect holds a report, and tells whether an editor has released the very same one before.
 func (w *writer) suspect(r *hazard.Report, reason string) (believed bool, err error) {
 	isNew, decision, err := w.tx.Hold(r, reason)
@@ -1015,7 +1023,7 @@ func (w *writer) holdUnplaced(g *group, said *hazard.Said) error {
 		reason = fmt.Sprintf("%s: no shape is known of %s", store.NoPlace, sample(said.Places))
 	}
 	for i := range g.reports {
-		if _, err := w.suspect(&g.reports[i], reason); err != nil {
+		if _, err := w.suspect(w.asGiven(g, i), reason); err != nil {
 			return err
 		}
 	}
@@ -1077,7 +1085,8 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 		placed = parts
 	}
 	for i := range placed {
-		if err := w.tx.Placed(&placed[i]); err != nil {
+		key, part := placed[i].Key, placed[i].Part
+		if err := errors.Join(w.tx.Placed(w.src, key, part), w.tx.Placed(w.src, plainName(key), part)); err != nil {
 			return err
 		}
 	}

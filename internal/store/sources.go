@@ -421,8 +421,8 @@ const (
 )
 
 // Placed releases what was held of a part for want of a place.
-func (t *Tx) Placed(r *hazard.Report) error {
-	_, err := t.q.ReleaseHeld(t.ctx, db.ReleaseHeldParams{NowMs: int64(t.Now()), Source: r.Source, Event: r.Key, Part: r.Part})
+func (t *Tx) Placed(source, event, part string) error {
+	_, err := t.q.ReleaseHeld(t.ctx, db.ReleaseHeldParams{NowMs: int64(t.Now()), Source: source, Event: event, Part: part})
 	return err
 }
 
