@@ -2,7 +2,6 @@ package intake
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -141,11 +140,14 @@ func plainNames(given, r *hazard.Report) (plain []string) {
 }
 
 // epochName is what the nth event, from 0, under a name is called.
-func epochName(name string, n int) string {
+func epochName(name string, n int) string { return nth(name, "@", n) }
+
+// nth is the nth, from 0, of the names that are made of one: "key", "key#2", "key#3" …
+func nth(name, mark string, n int) string {
 	if n == 0 {
 		return name
 	}
-	return fmt.Sprintf("%s@%d", name, n+1)
+	return name + mark + strconv.Itoa(n+1)
 }
 
 // plainName is the name of which name is an epochName.

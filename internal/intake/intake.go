@@ -130,31 +130,25 @@ func chunks(reports []hazard.Report) [][]hazard.Report {
 	}
 	var all [][]hazard.Report
 	var take []int
-	cut := func() {
-		slices.Sort(take) // in the order of the batch
-		part := make([]hazard.Report, 0, len(take))
-		for _, i := range take {
-			part = append(part, reports[i])
-		}
-		all, take = append(all, part), nil
-	}
 	work := 0 // in parts of a report
-	for _, m := range members {
+	for i, m := range members {
 		take = append(take, m...)
-		for _, i := range m {
-			if reports[i].Minor {
+		for _, j := range m {
+			if reports[j].Minor {
 				work++
 			} else {
 				work += slight
 			}
 		}
-		if work >= chunk*slight {
-			cut()
-			work = 0
+		if work < chunk*slight && (i < len(members)-1 || work == 0) {
+			continue
 		}
-	}
-	if len(take) > 0 {
-		cut()
+		slices.Sort(take) // in the order of the batch
+		part := make([]hazard.Report, len(take))
+		for n, j := range take {
+			part[n] = reports[j]
+		}
+		all, take, work = append(all, part), nil, 0
 	}
 	return all
 }
@@ -771,11 +765,8 @@ func (w *writer) take(g *group) error {
 		w.res.Unchanged++
 	}
 	if (isNew || different || moved) && len(w.res.Issued) < maxIssued {
-		newest := int64(0)
-		for i := range g.reports {
-			newest = max(newest, g.reports[i].Version)
-		}
-		w.res.Issued = append(w.res.Issued, hazard.Instant(newest))
+		newest := slices.MaxFunc(g.reports, func(a, b hazard.Report) int { return cmp.Compare(a.Version, b.Version) })
+		w.res.Issued = append(w.res.Issued, hazard.Instant(newest.Version))
 	}
 	w.res.Events[g.event] = true
 	if d := own.Head.Detail; d != "" && (changed || isNew) {
@@ -822,13 +813,12 @@ func nameOf(said *hazard.Said) store.EventName {
 	return store.EventName{Source: said.Head.Source, Key: said.Head.Key}
 }
 
-// byUUID is the hazard of that uuid; nil if there is none.
-func (w *writer) byUUID(id uuid.UUID) (*hazard.Hazard, error) {
-	h, err := w.tx.HazardByUUID(id)
+// ifAny is what was found; nil if there is none.
+func ifAny[T any](found *T, err error) (*T, error) {
 	if errors.Is(err, hazard.ErrNotFound) {
 		return nil, nil
 	}
-	return h, err
+	return found, err
 }
 
 // errNoPlace: nothing that was said tells where it is.
